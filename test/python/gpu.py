@@ -148,9 +148,9 @@ def microseconds(call, count=20):
 
 def show_overhead():
     kept = [digits(image) for _ in range(2)]
-    pointers, run = digits._free[-1].repeated.pointers, \
-        digits._free[-1].repeated.run
-    handle = digits._free[-1].handle
+    pointers, run = digits._caller.free[-1].repeated.pointers, \
+        digits._caller.free[-1].repeated.run
+    handle = digits._caller.free[-1].handle
 
     def alone():
         assert run(handle, *pointers) == 0

@@ -61,7 +61,7 @@ def host_microseconds(call, count: int = 20, seconds: float = 0.3) -> float:
 def runtime_call(module, inputs):
     """A call of a module of frit, without Python around it."""
     results = module.call_list(inputs)  # which keeps their memory
-    (context,) = module._free
+    (context,) = module._caller.free
     pointers, run = context.repeated.pointers, context.repeated.run
 
     def call(_kept=results):

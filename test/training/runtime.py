@@ -39,7 +39,7 @@ class Step:
             disable=["cuda_graph"] if flags & NO_CUDA_GRAPH else [])
         self.evaluation = self.module.function("eval_step")
         # Before another has memory: the peer shares that of the first.
-        self.contexts = [m._state_context() for m in (self.module,
+        self.contexts = [m._caller.state_context() for m in (self.module,
                                                       self.evaluation)]
 
     def train(self, **inputs):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, byref, create_string_buffer, memmove, sizeof
@@ -10,8 +9,8 @@ from typing import Any
 
 from . import _abi, _arrays, _info
 from ._abi import lib
-from ._calls import (REMEMBERED, Allocator, Call, Context, Handles, Remarks,
-                     Repeated, Tensors, dims_of, weight_tensors)
+from ._caller import Caller
+from ._calls import Allocator, Handles, Remarks, Tensors, weight_tensors
 from ._errors import ArgumentError, Error
 from ._info import Info, Step
 
@@ -51,80 +50,16 @@ class Module:
         self._handles = Handles(handle, remarks, allocator)
         self._finalizer = weakref.finalize(self, self._handles.close)
         self._handle = handle
-        symbols = _info.symbols_of(handle)
-        self._inputs = _info.tensors_of(handle, "input", symbols)
-        self._outputs = _info.tensors_of(handle, "output", symbols)
-        self._output_types = [
-            _abi.described(lib.frit_module_output, _abi.TensorInfo, handle,
-                           index).dtype for index in range(len(self._outputs))]
-        self._counts = lib.frit_module_counts(handle)
-        self._has_state = lib.frit_module_state_count(handle) > 0
-        device = _info.device_of(handle).device
-        self._device = int(device[5:]) if device.startswith("cuda:") else -1
-        self._free: list[Context] = []
         self._parent = parent
-        #: Held during a call of a module with state, whose functions share it.
-        self._lock: Any = parent._lock if parent else threading.RLock()
+        self._caller = Caller(handle, self._handles,
+                              parent._caller if parent else None)
         self._functions: dict[str, Module] = {}
-
-    #===------------------------------------------------------------------===#
-    # Contexts
-    #===------------------------------------------------------------------===#
-
-    def _make_context(self) -> Context:
-        handle = self._open_handle()
-        peer = None
-        try:
-            if self._parent is not None and self._has_state:
-                peer = self._parent._state_context()
-                made = _abi.opened(lib.frit_context_create_peer, handle,
-                                   peer.handle)
-            else:
-                made = _abi.opened(lib.frit_context_create, handle)
-        except Error as error:
-            self._handles.allocator.explain(error)
-            raise
-        self._handles.contexts.append(made)
-        self._handles.remarks.show()
-        return Context(made, peer)
-
-    def _state_context(self) -> Context:
-        """The only context of a module with state. Hold the lock."""
-        if not self._free:
-            self._free.append(self._make_context())
-        return self._free[0]
-
-    def _take(self) -> Context:
-        """Takes a context that no other call uses; `_give` returns it."""
-        self._open_handle()
-        if self._has_state:
-            self._lock.acquire()
-            try:
-                return self._state_context()
-            except BaseException:
-                self._lock.release()
-                raise
-        try:
-            return self._free.pop()
-        except IndexError:
-            return self._make_context()
-
-    def _give(self, context: Context) -> None:
-        if self._has_state:
-            self._lock.release()
-        else:
-            self._free.append(context)
-
-    def _open_handle(self) -> int:
-        if self._handles.module is None:
-            raise ArgumentError("the module is closed")
-        return self._handle
 
     def close(self) -> None:
         """Frees the memory of the module. No call of it may be running."""
         for function in self._functions.values():
             function.close()
-        self._free.clear()
+        self._caller.free.clear()
         self._finalizer()
 
     def __enter__(self) -> Module:
@@ -136,120 +71,6 @@ class Module:
     #===------------------------------------------------------------------===#
     # Calls
     #===------------------------------------------------------------------===#
-
-    def _prepare(self, context: Context, names, arrays):
-        """Describes the inputs and finds the call that fits them."""
-        described = [_arrays.describe(array, self._handle) for array in arrays]
-        facts = tuple([(d.dtype, d.shape, d.device) for d in described])
-        call = context.calls.get((names, facts))
-        if call is None:
-            if self._device >= 0 or any(d.device >= 0 for d in described):
-                self._check_devices(names, described)
-            if len(context.calls) == REMEMBERED:
-                context.calls.clear()
-            call = context.calls[names, facts] = Call(
-                self._handle, self._outputs, names, facts)
-        call.inputs.point([d.pointer for d in described])
-        return call, described
-
-    def _check_devices(self, names, described) -> None:
-        where = "the cpu" if self._device < 0 else f"cuda:{self._device}"
-        for index, array in enumerate(described):
-            if array.device not in (-1, self._device):
-                name = names[index].decode() if names[index] else \
-                    self._inputs[min(index, len(self._inputs) - 1)].name
-                raise ArgumentError(f"input '{name}' is on cuda:{array.device}, "
-                                    f"and the module runs on {where}")
-
-    def _results(self, call: Call, family, device: int, out):
-        """Makes or checks the arrays for the outputs. Returns them, which GPU or
-        -1 each is on, and the tensors that tell the runtime of them."""
-        if out is None:
-            arrays = [family.empty(shape, dtype, device, self._handle)
-                      for shape, dtype in zip(call.shapes, self._output_types)]
-            places = [device] * len(arrays)
-            tensors = call.results.get((None, device))
-            if tensors is None:
-                tensors = call.results[None, device] = Tensors(
-                    (None,) * len(arrays),
-                    [*zip(self._output_types, call.shapes, places)])
-            tensors.point([family.pointer(array) for array in arrays])
-            return arrays, places, tensors
-        if isinstance(out, Mapping):
-            arrays = [*out.values()]
-            names = tuple(name.encode() for name in out)
-        else:
-            arrays = list(out) if isinstance(out, (tuple, list)) else [out]
-            names = (None,) * len(arrays)
-        described = [_arrays.describe(array, self._handle, write=True)
-                     for array in arrays]
-        facts = tuple([(d.dtype, d.shape, d.device) for d in described])
-        tensors = call.results.get((names, facts))
-        if tensors is None:
-            for array in described:
-                if array.device not in (-1, self._device):
-                    raise ArgumentError(
-                        f"an output is on cuda:{array.device}, and the module "
-                        "does not run there")
-            if len(call.results) == REMEMBERED:
-                call.results.clear()
-            tensors = call.results[names, facts] = Tensors(names, facts)
-        tensors.point([d.pointer for d in described])
-        return arrays, [d.device for d in described], tensors
-
-    def _call(self, names, arrays, out):
-        """Runs the model; returns the outputs that were asked for."""
-        context = self._take()
-        try:
-            if (repeated := context.repeated) is not None and out is None:
-                results = repeated(context, names, arrays)
-                if results is not None:
-                    return results, repeated.family
-            call, described = self._prepare(context, names, arrays)
-            family = _arrays.family_of(arrays[0]) if arrays else _arrays.NUMPY
-            device = max([d.device for d in described], default=-1)
-            results, places, tensors = self._results(call, family, device, out)
-            run = lib.frit_run
-            if self._device >= 0:
-                run = self._enqueue_on(
-                    context, [*arrays, *results],
-                    [*[d.device for d in described], *places])
-            status = run(context.handle, call.inputs.array, call.inputs.count,
-                         tensors.array, tensors.count)
-            if status:
-                _abi.check(status)
-            if self._counts and out is None:
-                results = [self._cut(context, family, index, array)
-                           for index, array in enumerate(results)]
-            elif out is None and isinstance(family, _arrays.PyTorch) and all(
-                    d.device == self._device and type(array) in family.plain_types
-                    for d, array in zip(described, arrays)):
-                context.repeated = Repeated(family, call, tensors, names,
-                                            arrays, results, device)
-            return results, family
-        except Error as error:
-            self._handles.allocator.explain(error)
-            raise
-        finally:
-            self._give(context)
-            if self._handles.remarks.pending:
-                self._handles.remarks.show()
-
-    def _enqueue_on(self, context: Context, arrays, places):
-        """Chooses the stream of a call on the GPU, and whether to wait."""
-        on_gpu = [a for a, place in zip(arrays, places) if place >= 0]
-        family = _arrays.family_of(on_gpu[0]) if on_gpu else None
-        context.use(family.stream(self._device) if family else 0)
-        waits = len(on_gpu) < len(arrays) or isinstance(family, _arrays.DLPack)
-        return lib.frit_run if waits else lib.frit_run_async
-
-    def _cut(self, context: Context, family, index: int, array):
-        """The valid elements of an output whose shape depends on the data."""
-        dims = dims_of(self._outputs[index].dims)
-        _abi.check(lib.frit_context_output_dims(context.handle, index, dims))
-        shape = tuple(dims[:len(self._outputs[index].dims)])
-        return array if shape == tuple(array.shape) else \
-            family.cut(array, shape)
 
     def __call__(self, *inputs, out=None, **named) -> Any:
         """Runs the model on arrays, by position or by name.
@@ -267,7 +88,7 @@ class Module:
         if named:
             names += tuple([name.encode() for name in named])
             inputs += tuple(named.values())
-        results, family = self._call(names, inputs, out)
+        results, family = self._caller.call(names, inputs, out)
         if out is not None:
             return out
         results = [family.finish(array) for array in results]
@@ -275,7 +96,7 @@ class Module:
 
     def call_list(self, inputs: Sequence[Any]) -> list:
         """As a call with inputs by position; returns all outputs in a list."""
-        results, family = self._call((None,) * len(inputs), inputs, None)
+        results, family = self._caller.call((None,) * len(inputs), inputs, None)
         return [family.finish(array) for array in results]
 
     def run(self, inputs: Mapping[str, Any],
@@ -288,11 +109,11 @@ class Module:
         (1, 10)
         """
         names = tuple([name.encode() for name in inputs])
-        results, family = self._call(names, tuple(inputs.values()), out)
+        results, family = self._caller.call(names, tuple(inputs.values()), out)
         if out is not None:
             return dict(out)
         return {info.name: family.finish(array)
-                for info, array in zip(self._outputs, results)}
+                for info, array in zip(self._caller.outputs, results)}
 
     def profile(self, *inputs, **named) -> list[Step]:
         """Runs the model once and returns the time of each step in microseconds,
@@ -315,23 +136,23 @@ class Module:
                               step.duration, step.bytes, step.flops,
                               bool(step.is_library)))
 
-        context = self._take()
+        context = self._caller.take()
         try:
             arrays = (*inputs, *named.values())
-            call, described = self._prepare(context, names, arrays)
-            if self._device >= 0:
-                self._enqueue_on(context, arrays,
+            call, described = self._caller.prepare(context, names, arrays)
+            if self._caller.device >= 0:
+                self._caller.enqueue_on(context, arrays,
                                  [d.device for d in described])
             _abi.check(lib.frit_profile(
                 context.handle, call.inputs.array, call.inputs.count, None, 0,
                 _abi.VISIT_STEP(visit), None))
         finally:
-            self._give(context)
+            self._caller.give(context)
         return found
 
     def synchronize(self) -> None:
         """Waits for the calls that were enqueued on a GPU."""
-        for context in [*self._free]:
+        for context in [*self._caller.free]:
             _abi.check(lib.frit_context_synchronize(context.handle))
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
@@ -347,14 +168,14 @@ class Module:
         >>> model(np.load("digit_3.npy")).argmax()
         np.int64(0)
         """
-        handle = self._open_handle()
+        handle = self._caller.open_handle()
         tensors, kept = weight_tensors(weights, handle)
         for array in kept:
-            if array.device not in (-1, self._device):
+            if array.device not in (-1, self._caller.device):
                 raise ArgumentError(f"a weight is on cuda:{array.device}, and "
                                     f"the module runs on {self.device}")
         self.synchronize()
-        if self._device >= 0:
+        if self._caller.device >= 0:
             _arrays.synchronize(kept)
         _abi.check(lib.frit_module_set_weights(handle, tensors.array,
                                                tensors.count))
@@ -373,12 +194,12 @@ class Module:
         >>> model.info.inputs[0].shape, model.info.inputs[0].dtype
         ((1, 1, 8, 8), 'f32')
         """
-        return _info.info_of(self._open_handle())
+        return _info.info_of(self._caller.open_handle())
 
     @property
     def device(self) -> str:
         """Where the module runs: "cuda:0" or "cpu"."""
-        return "cpu" if self._device < 0 else f"cuda:{self._device}"
+        return "cpu" if self._caller.device < 0 else f"cuda:{self._caller.device}"
 
     def __repr__(self) -> str:
         if self._handles.module is None:
@@ -392,7 +213,7 @@ class Module:
         if function != "main":
             name += f", {function}"
         return (f"<frit.Module '{name}' on {self.device}: "
-                f"{show(self._inputs)} -> {show(self._outputs)}>")
+                f"{show(self._caller.inputs)} -> {show(self._caller.outputs)}>")
 
     #===------------------------------------------------------------------===#
     # Functions and state
@@ -407,7 +228,7 @@ class Module:
             step.write_state(learning_rate=1e-3)
             loss = step(image, labels)
         """
-        if name == _info.text(lib.frit_module_function(self._open_handle())):
+        if name == _info.text(lib.frit_module_function(self._caller.open_handle())):
             return self
         if self._parent is not None:
             return self._parent.function(name)
@@ -424,14 +245,14 @@ class Module:
         tensors = Tensors([name.encode() for name in names],
                            [(d.dtype, d.shape, d.device) for d in described])
         tensors.point([d.pointer for d in described])
-        self._open_handle()
-        with self._lock:
-            context = self._state_context()
+        self._caller.open_handle()
+        with self._caller.lock:
+            context = self._caller.state_context()
             _abi.check(function(context.handle, tensors.array, tensors.count))
 
     def read_state(self, *names: str) -> dict[str, Any]:
         """Copies state tensors, all or those named, to NumPy arrays."""
-        state = {i.name: i for i in _info.tensors_of(self._open_handle(),
+        state = {i.name: i for i in _info.tensors_of(self._caller.open_handle(),
                                                      "state", ())}
         for name in names:
             if name not in state:
@@ -453,7 +274,7 @@ class Module:
         """Sets state tensors, such as `learning_rate=1e-3`, from arrays and
         numbers."""
         values = {**(values or {}), **named}
-        state = {i.name: i for i in _info.tensors_of(self._open_handle(),
+        state = {i.name: i for i in _info.tensors_of(self._caller.open_handle(),
                                                      "state", ())}
         arrays = [_arrays.as_type(value, state[name].dtype)
                   if name in state else value
@@ -465,7 +286,7 @@ class Module:
         """Makes the id of a new group of processes that train together. One of
         them makes it, and gives it to the others for `join`."""
         made = create_string_buffer(128)
-        _abi.check(lib.frit_group_unique_id(self._open_handle(), made))
+        _abi.check(lib.frit_group_unique_id(self._caller.open_handle(), made))
         return made.raw
 
     def join(self, rank: int, size: int, group: bytes) -> None:
@@ -477,9 +298,9 @@ class Module:
                                 f"{len(group)}")
         made = _abi.Group(rank, size)
         memmove(addressof(made) + _abi.Group.id.offset, group, 128)
-        self._open_handle()
-        with self._lock:
-            _abi.check(lib.frit_context_join(self._state_context().handle,
+        self._caller.open_handle()
+        with self._caller.lock:
+            _abi.check(lib.frit_context_join(self._caller.state_context().handle,
                                              byref(made)))
 
 

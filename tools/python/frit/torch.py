@@ -18,13 +18,8 @@ layouts. A parameter that changes is noticed at the next call.
 """
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import operator
 import os
-import shutil
-import struct
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -33,10 +28,10 @@ from typing import Any
 
 import torch
 
-from . import __version__
 from ._compile import compile as compile_model
-from ._compile import options_of, run_fritc
+from ._compile import options_of
 from ._errors import Error
+from ._graphs import Unsupported, artifact_of, exported, model_of
 from ._module import Module, load
 
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
@@ -50,10 +45,6 @@ class Fallback(UserWarning):
     """A graph runs in PyTorch, for the reason given."""
 
 
-class _Unsupported(Exception):
-    """Why frit does not compile a graph."""
-
-
 _told: set[str] = set()
 
 
@@ -65,159 +56,12 @@ def _tell(reason: str) -> None:
                       stacklevel=3)
 
 
-#===----------------------------------------------------------------------===#
-# From a graph to ONNX
-#===----------------------------------------------------------------------===#
-
-def _is_random(node: torch.fx.Node) -> bool:
-    """Whether an operator of an exported graph draws random numbers."""
-    tags = getattr(node.target, "tags", ())
-    if torch.Tag.nondeterministic_seeded not in tags:
-        return False
-    # Dropout does not, unless the model trains.
-    given = {argument.name: argument.default_value
-             for argument in node.target._schema.arguments}
-    given.update(zip(given, node.args))
-    given.update(node.kwargs)
-    if "train" in given:
-        return bool(given["train"] and given.get("p"))
-    return bool(given["dropout_p"]) if "dropout_p" in given else True
-
-
-def _export(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
-    """Exports a graph whose inputs are `arguments`; returns its ONNX program."""
-    try:
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise _Unsupported(f"{error.name} is missing: pip install "
-                           "onnxscript") from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
-        program = torch.export.export(graph, tuple(arguments), strict=False)
-        # As it is exported, a graph may write to its tensors; that is plain
-        # once it has been made functional.
-        signature = program.run_decompositions({}).graph_signature
-        if signature.user_inputs_to_mutate or signature.buffers_to_mutate:
-            raise _Unsupported("it writes to its inputs: " + ", ".join(
-                [*signature.user_inputs_to_mutate.values(),
-                 *signature.buffers_to_mutate.values()]))
-        for node in program.graph.nodes:
-            if _is_random(node):
-                raise _Unsupported(f"'{node.target}' draws random numbers")
-        return torch.onnx.export(program, dynamo=True, verbose=False)
-
-
-def _model_of(program, weights: Mapping[int, str],
-              constants: Mapping[int, torch.Tensor]) -> tuple[bytes, set[str]]:
-    """The model, in which the inputs numbered in `weights` are weights of these
-    names, without their bytes, and those in `constants` constants. Returns the
-    names of the weights that it uses, too."""
-    import onnx
-    model = onnx.ModelProto()
-    model.CopyFrom(program.model_proto)
-    graph = model.graph
-    inputs = list(graph.input)
-    del graph.input[:]
-    renamed = {}
-    for index, value in enumerate(inputs):
-        if index in constants:
-            values = constants[index].detach().cpu().contiguous()
-            graph.initializer.add(
-                name=value.name, dims=values.shape,
-                data_type=value.type.tensor_type.elem_type,
-                raw_data=values.reshape(-1).view(torch.uint8).numpy().tobytes())
-        elif index in weights:
-            kind = value.type.tensor_type
-            weight = graph.initializer.add(
-                name=weights[index], data_type=kind.elem_type,
-                dims=[dim.dim_value for dim in kind.shape.dim],
-                data_location=onnx.TensorProto.EXTERNAL)
-            weight.external_data.add(key="location", value="of-pytorch")
-            renamed[value.name] = weights[index]
-        else:
-            graph.input.append(value)
-    used = set()
-    for node in graph.node:
-        for position, name in enumerate(node.input):
-            if name in renamed:
-                node.input[position] = renamed[name]
-                used.add(renamed[name])
-    for value in graph.output:
-        if value.name in renamed:
-            raise _Unsupported("it returns a parameter")
-    return model.SerializeToString(deterministic=True), used
-
-
-#===----------------------------------------------------------------------===#
-# Compiling, once
-#===----------------------------------------------------------------------===#
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("FRIT_CACHE") or Path(base) / "frit")
-
-
-def _keep_only(path: Path, dropped: set[str]) -> None:
-    """Drops tensors from a safetensors file."""
-    with open(path, "rb") as file:
-        size, = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(size))
-        data = io.BytesIO()
-        kept: dict[str, Any] = {}
-        for name, entry in header.items():
-            if name in dropped:
-                continue
-            if name != "__metadata__":
-                begin, end = entry["data_offsets"]
-                file.seek(8 + size + begin)
-                at = data.tell()
-                data.write(file.read(end - begin))
-                entry = {**entry, "data_offsets": [at, data.tell()]}
-            kept[name] = entry
-    text = json.dumps(kept).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data.getvalue())
-
-
-def _artifact(model: bytes, names: set[str], options: Sequence[str]) -> Path:
-    """Compiles a model, unless it has been. Returns the shared library; beside
-    it lie those weights that are not in `names`."""
-    facts = json.dumps([__version__, *options]).encode()
-    key = hashlib.sha256(facts + b"\0" + model).hexdigest()[:32]
-    place = _cache() / key
-    made = place / "graph.so"
-    if made.exists():
-        return made
-    place.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=place.parent))
-    try:
-        # The weights' bytes are made up, and dropped: PyTorch has them.
-        (folder / "graph.onnx").write_bytes(model)
-        run_fritc([str(folder / "graph.onnx"), "-o", str(folder / "graph.so"),
-                   "-frandom-weights=1", "-fexternal-weights", *options])
-        file = folder / "graph.safetensors"
-        if file.exists():
-            _keep_only(file, names)
-        try:
-            folder.rename(place)
-        except OSError:  # another process was first
-            if not made.exists():
-                raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return made
-
-
 def _march(device: torch.device) -> str:
     if device.type != "cuda":
         return "native"
     major, minor = torch.cuda.get_device_capability(device)
     return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
 
-
-#===----------------------------------------------------------------------===#
-# The backend
-#===----------------------------------------------------------------------===#
 
 def _is_weight(node: torch.fx.Node, example: Any) -> bool:
     """Whether an input of a graph is a parameter or buffer of the model."""
@@ -236,11 +80,11 @@ class _Compiled:
         tensors += [*graph.parameters(), *graph.buffers()]
         devices = {t.device for t in tensors}
         if len(devices) != 1:
-            raise _Unsupported("its tensors are on several devices" if devices
+            raise Unsupported("its tensors are on several devices" if devices
                                else "it has no tensors")
         self.device, = devices
         if self.device.type not in ("cpu", "cuda"):
-            raise _Unsupported(f"its tensors are on {self.device}")
+            raise Unsupported(f"its tensors are on {self.device}")
         self.inputs = [i for i, a in enumerate(arguments)
                        if isinstance(a, torch.Tensor) and i not in weights]
         given = dict(options)
@@ -248,7 +92,7 @@ class _Compiled:
         found = options_of(given.pop("march"), given.pop("precision", None),
                            given.pop("shape", None), given.pop("type", None),
                            given.pop("options", ()))
-        artifact = self._artifact(_export(graph, arguments), arguments, weights,
+        artifact = self._artifact(exported(graph, arguments), arguments, weights,
                                   found)
         device = "cpu" if self.device.type == "cpu" else \
             f"cuda:{self.device.index or 0}"
@@ -273,10 +117,10 @@ class _Compiled:
                      or not arguments[i].is_floating_point()}
         while True:
             names = {i: f"weight.{i}" for i in weights if i not in constants}
-            model, used = _model_of(
+            model, used = model_of(
                 program, {places[i]: name for i, name in names.items()},
                 {places[i]: arguments[i] for i in constants})
-            made = _artifact(model, {*names.values()}, options)
+            made = artifact_of(model, {*names.values()}, options)
             known = {info.name
                      for info in load(made, device="none").info.weights}
             folded = {i for i, name in names.items()
@@ -356,10 +200,10 @@ class _Graph:
         made = None
         try:
             if len(self.compiled) == _MOST_SHAPES:
-                raise _Unsupported(f"it was called with more than "
+                raise Unsupported(f"it was called with more than "
                                    f"{_MOST_SHAPES} shapes")
             made = _Compiled(self.graph, arguments, self.weights, self.options)
-        except (_Unsupported, Error) as error:
+        except (Unsupported, Error) as error:
             _tell(str(error))
         except Exception as error:  # of PyTorch's exporter, which has many
             _tell("PyTorch cannot export it to ONNX: "
