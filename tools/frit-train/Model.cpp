@@ -242,15 +242,21 @@ MemoryNeed Model::memoryNeed() const {
   return {state, samples, train.batch(), info.free_bytes};
 }
 
+/// Only what does not suit the step is the input's fault.
+bool Model::failedToJoin(frit_status status) {
+  return failed(frit_last_error(),
+                status == FRIT_INVALID_ARGUMENT ? kBadInput : kMachine);
+}
+
 bool Model::makeGroup(frit_group_id &id) {
   frit_status status = frit_group_unique_id(train.module(), &id);
-  return !status || failed(status);
+  return !status || failedToJoin(status);
 }
 
 bool Model::join(const frit_group_id &id) {
   frit_group group = {options.place.rank, options.place.size, id};
   frit_status status = frit_context_join(context.get(), &group);
-  return !status || failed(status);
+  return !status || failedToJoin(status);
 }
 
 frit_device_info Model::device() const {

@@ -110,6 +110,7 @@ private:
   bool openStep(uint64_t batch, std::string &name);
   bool describeState();
   MemoryNeed memoryNeed() const;
+  bool failedToJoin(frit_status status);
   /// Opens a function of the artifact; null, without an error, if there is
   /// none.
   bool openFunction(const std::string &name, frit_module *&function);

@@ -105,7 +105,9 @@ static frit::HelpTable helpTable() {
   help.statuses = {{0, "done"},
                    {1, "an input or file is wrong, or the loss is not finite"},
                    {2, "wrong usage"},
-                   {4, "out of memory, or results cannot be written"},
+                   {4,
+                    "out of memory, results cannot be written, or ranks do not "
+                    "find each other"},
                    {130, "interrupted, after a last checkpoint"}};
   return help;
 }
