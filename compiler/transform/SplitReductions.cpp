@@ -26,7 +26,14 @@
 // channels-first batch norms are, reduce the trailing ones first: a row of each
 // channel and sample has a block.
 //
-// The second fusion also computes what follows for each column (ColumnSums.h).
+// The first fusion also stores an elementwise value that it is the first to
+// read; the second one computes what follows for each column (ColumnSums.h).
+//
+// Sums of the backward pass compute values of the forward pass again, such as
+// the result of a relu, whose gradient they sum. If such a value fits the
+// cache, they store it for the weight gradient that reads it, and the forward
+// pass need not keep it.
+//
 // The batch statistics of a batch norm are such a pair (BatchStatistics.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -35,6 +42,7 @@
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "dialects/nn/Gradient.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -52,6 +60,8 @@ namespace {
 /// elementwise operators that only they read.
 struct SumGroup {
   SmallVector<ReduceOp> sums;
+  /// Operators of the chain that others read later.
+  llvm::SetVector<Operation *> stored;
   llvm::SetVector<Operation *> chain;
   llvm::SetVector<Value> roots; ///< what the chain reads
 };
@@ -67,6 +77,8 @@ public:
   Value regroup(Value value);
   /// The operators that were built, in order.
   SmallVector<Operation *> built;
+  /// Values of the chain in the new shape.
+  llvm::DenseMap<Value, Value> moved;
 
 private:
   Value regroupRoot(Value value);
@@ -122,8 +134,8 @@ static bool canRegroup(Value value, ArrayRef<int64_t> from, size_t leading) {
           shape.take_front(leading) == from.take_front(leading));
 }
 
-/// Finds the group's chain: elementwise operators of the reduced shape all of
-/// whose readers belong to the group.
+/// Finds the group's chain: elementwise operators of the reduced shape that are
+/// stored or all of whose readers belong to the group.
 static void findChain(SumGroup &group) {
   ArrayRef<int64_t> from = shapeOf(group.sums.front().getX());
   size_t leading = group.sums.front().getAxes().size();
@@ -144,7 +156,8 @@ static void findChain(SumGroup &group) {
              [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
   group.chain.clear();
   for (Operation *op : order)
-    if (llvm::all_of(op->getUsers(), [&](Operation *user) {
+    if (group.stored.contains(op) ||
+        llvm::all_of(op->getUsers(), [&](Operation *user) {
           return group.chain.contains(user) ||
                  llvm::is_contained(group.sums, user);
         }))
@@ -183,6 +196,116 @@ static void tryAdd(SumGroup &group, ReduceOp sum) {
   });
   if (shares && llvm::all_of(both.roots, isEarly))
     group = std::move(both);
+}
+
+/// Has the group's kernel compute and store what it reads first of all
+/// operators, rather than a kernel before it.
+static void storeRoots(SumGroup &group) {
+  ReduceOp first = group.sums.front();
+  ArrayRef<int64_t> from = shapeOf(first.getX());
+  size_t leading = first.getAxes().size();
+  for (Value root :
+       SmallVector<Value>(group.roots.begin(), group.roots.end())) {
+    Operation *op = root.getDefiningOp();
+    if (!isa_and_nonnull<ElementwiseOp>(op) ||
+        op->getBlock() != first->getBlock() || shapeOf(root) != from ||
+        tensorType(root).getElementTypeBitWidth() < 16 ||
+        !llvm::all_of(op->getOperands(),
+                      [&](Value v) { return canRegroup(v, from, leading); }))
+      continue;
+    if (llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return group.chain.contains(user) || user == first ||
+                 first->isBeforeInBlock(user);
+        }))
+      group.stored.insert(op);
+  }
+  findChain(group);
+}
+
+/// Returns the values that the same operators as those of `copy` compute from
+/// what the group reads, `copy` itself among them.
+static SmallVector<Value> equalValues(const SumGroup &group, Value copy) {
+  Operation *op = copy.getDefiningOp();
+  if (!op || !group.chain.contains(op))
+    return {copy};
+  // The operands that may have copies too are those of the reduced shape.
+  SmallVector<SmallVector<Value>> operands;
+  const SmallVector<Value> *large = nullptr;
+  for (Value operand : op->getOperands())
+    operands.push_back(equalValues(group, operand));
+  for (const SmallVector<Value> &values : operands)
+    if (shapeOf(values.front()) == shapeOf(copy))
+      large = &values;
+  if (!large)
+    return {copy};
+  SmallVector<Value> found = {copy};
+  for (Value value : *large)
+    for (Operation *user : value.getUsers())
+      if (user != op && user->getName() == op->getName() &&
+          OperationEquivalence::isEquivalentTo(
+              user, op,
+              [&](Value a, Value b) -> LogicalResult {
+                return success(llvm::any_of(
+                    llvm::zip(op->getOperands(), operands), [&](auto entry) {
+                      return std::get<0>(entry) == b &&
+                             llvm::is_contained(std::get<1>(entry), a);
+                    }));
+              },
+              nullptr,
+              OperationEquivalence::IgnoreLocations |
+                  OperationEquivalence::IgnoreDiscardableAttrs) &&
+          !llvm::is_contained(found, user->getResult(0)))
+        found.push_back(user->getResult(0));
+  return found;
+}
+
+/// Returns the operators before `first` that depend on `op`, itself among them,
+/// in order; none if `first` does or if they are many.
+static SmallVector<Operation *> dependentsBefore(Operation *op,
+                                                 Operation *first) {
+  constexpr size_t kMost = 8;
+  llvm::SetVector<Operation *> found;
+  found.insert(op);
+  for (size_t i = 0; i < found.size(); ++i)
+    for (Operation *user : found[i]->getUsers()) {
+      if (user == first || found.size() > kMost)
+        return {};
+      if (user->isBeforeInBlock(first))
+        found.insert(user);
+    }
+  SmallVector<Operation *> order = found.takeVector();
+  llvm::sort(order,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return order;
+}
+
+/// Has the group's kernel store values of the forward pass that it computes
+/// again, for readers that may come after it.
+static void storeCopies(SumGroup &group,
+                        const SplitReductionsRewrite &rewrite) {
+  ReduceOp first = group.sums.front();
+  for (Operation *copy :
+       SmallVector<Operation *>(group.chain.begin(), group.chain.end())) {
+    auto type = resultType(copy);
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    if (type.getElementTypeBitWidth() != 16 || !rewrite.fitsCache(bytes))
+      continue;
+    for (Value value : equalValues(group, copy->getResult(0))) {
+      if (group.chain.contains(value.getDefiningOp()))
+        continue;
+      for (Operation *reader : llvm::make_early_inc_range(value.getUsers())) {
+        if (!isa<ConvGradWeightOp>(reader) || !reader->isBeforeInBlock(first))
+          continue;
+        SmallVector<Operation *> late = dependentsBefore(reader, first);
+        if (late.empty())
+          continue;
+        reader->replaceUsesOfWith(value, copy->getResult(0));
+        for (Operation *op : llvm::reverse(late))
+          op->moveAfter(first);
+        group.stored.insert(copy);
+      }
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,6 +351,8 @@ Value Regrouping::regroup(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !group.chain.contains(op))
     return regroupRoot(value);
+  if (Value done = moved.lookup(value))
+    return done;
   SmallVector<Value> operands = llvm::map_to_vector(
       op->getOperands(), [&](Value operand) { return regroup(operand); });
   Operation *clone = b.clone(*op);
@@ -241,10 +366,10 @@ Value Regrouping::regroup(Value value) {
     if (OperationEquivalence::isEquivalentTo(
             clone, other, OperationEquivalence::IgnoreLocations)) {
       clone->erase();
-      return other->getResult(0);
+      return moved[value] = other->getResult(0);
     }
   built.push_back(clone);
-  return clone->getResult(0);
+  return moved[value] = clone->getResult(0);
 }
 
 void SplitReductions::split(const SumGroup &group, int64_t parts) {
@@ -267,6 +392,12 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
   }
   for (Value &part : partial)
     part = b.reshape(part, kept);
+  for (Operation *op : group.stored) {
+    Value value = op->getResult(0);
+    value.replaceUsesWithIf(
+        b.reshape(regrouping.moved.lookup(value), shapeOf(value)),
+        [&](OpOperand &use) { return !group.chain.contains(use.getOwner()); });
+  }
   SmallVector<Value> results;
   ColumnSums columns(b);
   for (size_t i = 0; i < partial.size(); ++i) {
@@ -334,6 +465,10 @@ void SplitReductions::run(Block &block) {
       if (!done.contains(other) && otherParts == parts)
         tryAdd(group, other);
     done.insert_range(group.sums);
+    if (group.sums.size() > 1) {
+      storeRoots(group);
+      storeCopies(group, *rewrite);
+    }
     split(group, parts);
   }
   eraseDead(block);

@@ -14,6 +14,9 @@ struct SplitReductionsRewrite {
   /// Returns in how many parts a reduction of leading dimensions is faster; the
   /// number divides that of the reduced elements. 1: as it is.
   std::function<int64_t(nn::ReduceOp)> parts;
+  /// Returns whether a value of so many bytes that a kernel writes is still in
+  /// cache for the one after the next.
+  std::function<bool(int64_t bytes)> fitsCache;
 };
 
 } // namespace frit

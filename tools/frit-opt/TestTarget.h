@@ -52,10 +52,12 @@ public:
                                       conv.getChannelsLast();
                              },
                              makeDepthwise});
-    rewrites.add(SplitReductionsRewrite{[](nn::ReduceOp reduce) {
-      bool isLarge = nn::tensorType(reduce.getX()).getNumElements() > 1 << 16;
-      return isLarge ? 64 : 1;
-    }});
+    rewrites.add(SplitReductionsRewrite{
+        [](nn::ReduceOp reduce) {
+          int64_t elements = nn::tensorType(reduce.getX()).getNumElements();
+          return elements > 1 << 16 ? 64 : 1;
+        },
+        /*fitsCache=*/[](int64_t bytes) { return bytes <= 8 << 20; }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(FoldNormsRewrite{
         [](nn::MatmulOp product) {

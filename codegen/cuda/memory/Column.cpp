@@ -124,11 +124,17 @@ class ColumnShared : public RowFamily<ColumnSharedAttr> {
 class Column : public RowFamily<ColumnAttr> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(SplitReductionsRewrite{[&machine](nn::ReduceOp reduce) {
-      return columnParts(nn::tensorType(reduce.getX()).getNumElements(),
-                         nn::tensorType(reduce.getY()).getNumElements(),
-                         machine.arch);
-    }});
+    rewrites.add(SplitReductionsRewrite{
+        [&machine](nn::ReduceOp reduce) {
+          return columnParts(nn::tensorType(reduce.getX()).getNumElements(),
+                             nn::tensorType(reduce.getY()).getNumElements(),
+                             machine.arch);
+        },
+        // Beside another tensor of this size.
+        /*fitsCache=*/
+        [&machine](int64_t bytes) {
+          return 2 * bytes <= machine.arch.l2Bytes;
+        }});
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {

@@ -192,9 +192,29 @@ static void reshapeNarrow(ReshapeOp reshape) {
   cast.erase();
 }
 
+/// Stores the selections that need two tensors which their readers do not read.
+static void storeSelections(Block &block) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<WhereOp>())) {
+    Value value = op.getY();
+    Type narrow = typeOfSelection(op);
+    llvm::SmallSetVector<Operation *, 4> readers(value.getUsers().begin(),
+                                                 value.getUsers().end());
+    Chain chain;
+    if (!narrow || tensorType(value).getNumElements() < kFewElements ||
+        readers.size() < 2 || !chain.add(value, shapeOf(value)) ||
+        chain.roots.size() > 2)
+      continue;
+    llvm::SmallSetVector<Value, 4> beside = readBeside(value, readers);
+    if (llvm::count_if(chain.roots,
+                       [&](Value root) { return !beside.contains(root); }) > 1)
+      store(value, narrow, readers.getArrayRef());
+  }
+}
+
 void RecomputeWide::run(Block &block) {
   for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>()))
     reshapeNarrow(reshape);
+  storeSelections(block);
   // Last ones first: a chain that is repeated takes what it reads with it.
   SmallVector<Operation *> ops;
   for (Operation &op : block)
@@ -215,15 +235,6 @@ void RecomputeWide::run(Block &block) {
     Chain chain;
     if (!chain.add(value, type.getShape()) || chain.roots.size() > 2)
       continue;
-    if (Type narrow = typeOfSelection(op)) {
-      llvm::SmallSetVector<Value, 4> beside = readBeside(value, readers);
-      if (llvm::count_if(chain.roots, [&](Value root) {
-            return !beside.contains(root);
-          }) > 1) {
-        store(value, narrow, readers.getArrayRef());
-        continue;
-      }
-    }
     SmallVector<Operation *> order(chain.ops.begin(), chain.ops.end());
     llvm::sort(order, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b);

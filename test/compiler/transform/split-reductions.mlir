@@ -113,3 +113,51 @@ func.func @statistics(%x: tensor<64x28x28x64xbf16>) -> (tensor<64xf32>, tensor<6
   %2 = nn.rsqrt %1 : (tensor<64xf32>) -> tensor<64xf32>
   return %0, %1, %2 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// What the sums read first, and others later, is computed and stored by their
+// kernel.
+// CHECK-LABEL: func.func @stored
+// CHECK:         %[[F:.*]]:3 = nn.fusion(
+// CHECK:           %[[A:.*]] = nn.add
+// CHECK:           nn.yield {{.*}}%[[A]]
+// CHECK-NOT:     nn.add
+// CHECK:         %[[S:.*]] = nn.reshape %[[F]]#{{[0-2]}} {shape = array<i64: 16384, 256>}
+// CHECK:         nn.neg %[[S]]
+func.func @stored(%x: tensor<16384x256xf32>, %y: tensor<16384x256xf32>) -> (tensor<1x256xf32>, tensor<1x256xf32>, tensor<16384x256xf32>) {
+  %0 = nn.add %x, %y : (tensor<16384x256xf32>, tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %2 = nn.mul %0, %y : (tensor<16384x256xf32>, tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %4 = nn.neg %0 : (tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  return %1, %3, %4 : tensor<1x256xf32>, tensor<1x256xf32>, tensor<16384x256xf32>
+}
+
+// Sums store what they compute again of the forward pass, if it fits the cache:
+// the gradient of weights reads that, and comes later.
+// CHECK-LABEL: func.func @again
+// CHECK:         nn.relu
+// CHECK:         nn.conv %{{.*}}, %arg1
+// CHECK-NOT:     nn.conv_grad_weight
+// CHECK:         %[[F:.*]]:3 = nn.fusion(
+// CHECK:           %[[R:.*]] = nn.relu
+// CHECK:           nn.yield {{.*}}%[[R]]
+// CHECK:         %[[Y:.*]] = nn.reshape %[[F]]#{{[0-2]}} {shape = array<i64: 64, 28, 28, 64>}
+// CHECK:         nn.conv_grad_weight %[[Y]], %arg2
+func.func @again(%x: tensor<64x28x28x64xbf16>, %w: tensor<64x1x1x64xbf16>, %dz: tensor<64x28x28x64xbf16>, %s: tensor<64xbf16>) -> (tensor<64x28x28x64xbf16>, tensor<1x1x1x64xf32>, tensor<1x1x1x64xf32>, tensor<64x1x1x64xbf16>) {
+  %zero = nn.constant dense<0.0> : tensor<bf16>
+  %a = nn.add %x, %s : (tensor<64x28x28x64xbf16>, tensor<64xbf16>) -> tensor<64x28x28x64xbf16>
+  %y = nn.relu %a : (tensor<64x28x28x64xbf16>) -> tensor<64x28x28x64xbf16>
+  %z = nn.conv %y, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<64x28x28x64xbf16>, tensor<64x1x1x64xbf16>) -> tensor<64x28x28x64xbf16>
+  %dy = nn.mul %dz, %z : (tensor<64x28x28x64xbf16>, tensor<64x28x28x64xbf16>) -> tensor<64x28x28x64xbf16>
+  %dw = nn.conv_grad_weight %y, %dz {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, shape = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<64x28x28x64xbf16>, tensor<64x28x28x64xbf16>) -> tensor<64x1x1x64xbf16>
+  %b = nn.add %x, %s {nn.recomputed} : (tensor<64x28x28x64xbf16>, tensor<64xbf16>) -> tensor<64x28x28x64xbf16>
+  %r = nn.relu %b {nn.recomputed} : (tensor<64x28x28x64xbf16>) -> tensor<64x28x28x64xbf16>
+  %m = nn.greater %r, %zero {nn.recomputed} : (tensor<64x28x28x64xbf16>, tensor<bf16>) -> tensor<64x28x28x64xi1>
+  %g = nn.where %m, %dy, %zero : (tensor<64x28x28x64xi1>, tensor<64x28x28x64xbf16>, tensor<bf16>) -> tensor<64x28x28x64xbf16>
+  %w0 = nn.cast %g {to = f32} : (tensor<64x28x28x64xbf16>) -> tensor<64x28x28x64xf32>
+  %s0 = nn.reduce %w0 {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<64x28x28x64xf32>) -> tensor<1x1x1x64xf32>
+  %w1 = nn.cast %x {to = f32} : (tensor<64x28x28x64xbf16>) -> tensor<64x28x28x64xf32>
+  %p = nn.mul %w0, %w1 : (tensor<64x28x28x64xf32>, tensor<64x28x28x64xf32>) -> tensor<64x28x28x64xf32>
+  %s1 = nn.reduce %p {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<64x28x28x64xf32>) -> tensor<1x1x1x64xf32>
+  return %z, %s0, %s1, %dw : tensor<64x28x28x64xbf16>, tensor<1x1x1x64xf32>, tensor<1x1x1x64xf32>, tensor<64x1x1x64xbf16>
+}
