@@ -227,9 +227,8 @@ static constexpr int64_t kSmallWindow = 25;
 
 namespace {
 /// The gradient of a max pool as elementwise operators. Of each window it keeps
-/// the offset of the first maximum; windows may hold up to 256 elements, whose
-/// offsets 16-bit floats represent. With stride s, element s · q + r of a
-/// dimension is under window q + a at offset w if
+/// the offset of the first maximum in 8 bits. With stride s, element s · q + r
+/// of a dimension is under window q + a at offset w if
 ///
 ///   r + pad - w · dilation = s · a
 ///
@@ -351,8 +350,8 @@ Value SmallMaxPoolGradient::shifted(NNBuilder &b, Value x, ArrayRef<int64_t> by,
 Value SmallMaxPoolGradient::build(NNBuilder &b, Value dy) {
   NNBuilder forward(op.getLoc(), op);
   forward.setInsertionPointAfter(op);
-  Value places = offsets(forward);
-  Type element = tensorType(places).getElementType();
+  Type element = b.getI8Type();
+  Value places = forward.cast(offsets(forward), element);
 
   // All combinations of the dimensions' shifts.
   SmallVector<SmallVector<int64_t>> all = {{}};
@@ -371,18 +370,18 @@ Value SmallMaxPoolGradient::build(NNBuilder &b, Value dy) {
   for (ArrayRef<int64_t> by : all) {
     // The offset that element r of a stride has, by r; -2 if it has none.
     SmallVector<int64_t> shape(rank + dims, 1);
-    SmallVector<double> flat = {0};
+    SmallVector<int64_t> flat = {0};
     for (size_t d = 0; d < dims; ++d) {
       shape[first + 2 * d + 1] = stride(d);
-      SmallVector<double> longer;
-      for (double begun : flat)
+      SmallVector<int64_t> longer;
+      for (int64_t begun : flat)
         for (std::optional<int64_t> w : byDim[d][by[d]])
-          longer.push_back(
-              begun < 0 || !w ? -2 : begun * op.getWindow()[d] + double(*w));
+          longer.push_back(begun < 0 || !w ? -2
+                                           : begun * op.getWindow()[d] + *w);
       flat = std::move(longer);
     }
-    auto numbers = llvm::map_to_vector(flat, [&](double number) {
-      return Attribute(b.getFloatAttr(element, number));
+    auto numbers = llvm::map_to_vector(flat, [&](int64_t number) {
+      return Attribute(b.getIntegerAttr(element, number));
     });
     TensorExpr own(b, ConstantOp::create(
                           b,
