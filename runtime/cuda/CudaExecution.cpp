@@ -86,32 +86,38 @@ Status CudaExecution::open(size_t variant) {
   return Status();
 }
 
-ContextLayout::ContextLayout(const Model &model, bool ownsArena)
-    : bytes(ownsArena ? aligned(model.plan.arenaBytes(*model.target)) : 0) {
-  for (uint32_t i = 0; i < model.plan.inputs(0).size(); ++i) {
-    inputs.push_back(bytes);
-    bytes += aligned(model.inputBytes(i));
-  }
-  for (uint32_t i = 0; i < model.plan.outputs(0).size(); ++i) {
-    outputs.push_back(bytes);
-    bytes += aligned(model.outputBytes(i));
-  }
+ContextLayout::ContextLayout(const Model &model) {
+  auto place = [](std::vector<uint64_t> &offsets, uint64_t &end,
+                  uint64_t bytes) {
+    offsets.push_back(end);
+    end += aligned(bytes);
+  };
+  arenaBytes = aligned(model.plan.arenaBytes(*model.target));
+  for (uint32_t i = 0; i < model.plan.inputs(0).size(); ++i)
+    place(inputs, inputBytes, model.inputBytes(i));
+  for (uint32_t i = 0; i < model.plan.outputs(0).size(); ++i)
+    place(outputs, outputBytes, model.outputBytes(i));
 }
 
 Status CudaExecution::place(const CudaExecution *peer) {
-  const Model &model = loaded.model;
-  uint64_t needed = model.plan.arenaBytes(*model.target);
-  bool usesPeers = peer && needed <= peer->arenaBytes;
-  ContextLayout layout(model, !usesPeers);
+  ContextLayout layout(loaded.model);
+  bool sharesArena = peer && layout.arenaBytes <= peer->arenaBytes;
+  bool sharesInputs = peer && layout.inputBytes <= peer->inputBytes;
   memory = std::make_shared<SharedMemory>(loaded.sharedGpu);
-  FRIT_TRY(memory->memory.allocate(layout.bytes,
+  uint64_t arenaHere = sharesArena ? 0 : layout.arenaBytes;
+  uint64_t inputsHere = sharesInputs ? 0 : layout.inputBytes;
+  FRIT_TRY(memory->memory.allocate(arenaHere + inputsHere + layout.outputBytes,
                                    "the model's arena, inputs and outputs"));
-  arena = usesPeers ? peer->arena : memory;
-  arenaBytes = usesPeers ? peer->arenaBytes : needed;
+  DevicePointer begin = memory->memory.address();
+  arena = sharesArena ? peer->arena : memory;
+  arenaBytes = sharesArena ? peer->arenaBytes : layout.arenaBytes;
+  inputMemory = sharesInputs ? peer->inputMemory : memory;
+  inputBytes = sharesInputs ? peer->inputBytes : layout.inputBytes;
+  firstInput = sharesInputs ? peer->firstInput : begin + arenaHere;
   for (uint64_t offset : layout.inputs)
-    ownInputs.push_back(memory->memory.address() + offset);
+    ownInputs.push_back(firstInput + offset);
   for (uint64_t offset : layout.outputs)
-    ownOutputs.push_back(memory->memory.address() + offset);
+    ownOutputs.push_back(begin + arenaHere + inputsHere + offset);
   return Status();
 }
 

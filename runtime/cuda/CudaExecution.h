@@ -8,14 +8,16 @@
 
 namespace frit::cuda {
 
-/// Layout of a context's allocation: the arena, then its own inputs and
-/// outputs. The arena comes first, so that the plan's offsets are offsets of
-/// the allocation. A context that uses another's arena has none here.
+/// Layout of a context's allocation: the arena, then its own inputs, then its
+/// own outputs. The arena comes first, so that the plan's offsets are offsets
+/// of the allocation. A context that uses a peer's arena or inputs has none
+/// here.
 struct ContextLayout {
-  ContextLayout(const Model &model, bool ownsArena);
+  explicit ContextLayout(const Model &model);
 
-  std::vector<uint64_t> inputs, outputs; ///< where each begins
-  uint64_t bytes = 0;
+  /// Where each begins, behind the first of its kind.
+  std::vector<uint64_t> inputs, outputs;
+  uint64_t arenaBytes = 0, inputBytes = 0, outputBytes = 0;
 };
 
 /// A context's memory, stream and graphs. One allocation holds the arena and
@@ -23,8 +25,8 @@ struct ContextLayout {
 /// follow each other on one stream, so all variants share it. Another holds the
 /// state. A variant's library calls and graph are created when it first runs.
 ///
-/// Peers have the same stream and state. A peer that needs no larger arena uses
-/// that of the first context.
+/// Peers have the same stream and state. A peer that needs no larger arena, or
+/// no more room for inputs, uses that of the first context.
 class CudaExecution final : public Execution {
 public:
   explicit CudaExecution(LoadedModel &loaded)
@@ -128,11 +130,12 @@ private:
   const Driver &driver;
   std::shared_ptr<SharedStream> sharedQueue;
   std::shared_ptr<SharedMemory> state;
-  /// Own inputs and outputs, after the arena if that is in here too.
+  /// Own outputs, after the arena and own inputs if those are in here too.
   std::shared_ptr<SharedMemory> memory;
-  /// Where the arena is: `memory`, or that of a peer.
-  std::shared_ptr<SharedMemory> arena;
-  uint64_t arenaBytes = 0; ///< of the arena there
+  /// Where the arena and own inputs are: `memory`, or that of a peer.
+  std::shared_ptr<SharedMemory> arena, inputMemory;
+  uint64_t arenaBytes = 0, inputBytes = 0; ///< there
+  DevicePointer firstInput = 0;
   std::vector<DevicePointer> ownInputs, ownOutputs;
   /// The inputs and outputs that a call's tensors ask for.
   std::vector<DevicePointer> wantedInputs, wantedOutputs;

@@ -267,8 +267,9 @@ void CudaExecutor::describe(frit_device_info &info) const {
       weights->memory.bytes() + prepared.bytes() + zeros.bytes();
   for (const auto &other : weights->others)
     info.module_bytes += other->memory.bytes();
-  info.context_bytes = ContextLayout(model, /*ownsArena=*/true).bytes +
-                       model.plan.header().stateBytes;
+  ContextLayout layout(model);
+  info.context_bytes = layout.arenaBytes + layout.inputBytes +
+                       layout.outputBytes + model.plan.header().stateBytes;
   auto attribute = [&](int which) {
     int value = 0;
     gpu.driver.deviceGetAttribute(&value, which, gpu.device);

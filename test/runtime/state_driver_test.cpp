@@ -119,6 +119,15 @@ static void testPeer() {
   CHECK(read(peer) == 5 && read(other) == 7);
   opened.call(/*go=*/true, 6);
   CHECK(read(peer) == 6 && read(other) == 7);
+  // A peer has no buffers of its own for inputs, other contexts do.
+  Context twin, stranger;
+  CHECK(!peer.createPeer(opened.step, twin));
+  CHECK(!Context::create(opened.step, stranger));
+  for (uint32_t i = 0; i < 2; ++i) {
+    void *buffer = frit_context_input_buffer(opened.context.get(), i);
+    CHECK(buffer && frit_context_input_buffer(twin.get(), i) == buffer);
+    CHECK(frit_context_input_buffer(stranger.get(), i) != buffer);
+  }
   // The peer keeps what it shares.
   (void)Context(std::move(opened.context));
   (void)Module(std::move(opened.step));

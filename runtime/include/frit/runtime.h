@@ -474,9 +474,10 @@ FRIT_API frit_status frit_context_create(frit_module *module,
 
 /** Makes a context of another function that shares the state and the stream of
  *  `context`: what a call of one writes to the state, the next call of the
- *  other reads. They also share scratch memory if the new context needs no more
- *  than `context` has. `function` must be a module of the same artifact, opened
- *  by frit_module_open_function from the module of `context` or the other way
+ *  other reads. They also share scratch memory, and the buffers of
+ *  frit_context_input_buffer, if the new context needs no more than `context`
+ *  has. `function` must be a module of the same artifact, opened by
+ *  frit_module_open_function from the module of `context` or the other way
  *  round, directly or not; it may be that module itself.
  *
  *  One thread at a time may use a context or one of its peers. Each is
@@ -642,8 +643,9 @@ FRIT_API void *frit_context_stream(const frit_context *context);
 /** The context's own device buffer for input or output `index`, of
  *  frit_tensor_info's `bytes`; frit_run stages host tensors there. Binding it
  *  costs no new graph. Null when there is no such index. Lives as long as the
- *  context. An output that is shorter in an inner data-dependent dimension is
- *  not packed here: its rows keep the stride of the upper bound. */
+ *  context. Peers may have the same buffer for an input. An output that is
+ *  shorter in an inner data-dependent dimension is not packed here: its rows
+ *  keep the stride of the upper bound. */
 FRIT_API void *frit_context_input_buffer(frit_context *context, uint32_t index);
 FRIT_API void *frit_context_output_buffer(frit_context *context,
                                           uint32_t index);
