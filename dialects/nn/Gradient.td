@@ -75,11 +75,24 @@ def NN_GatherGradOp : NN_Composite<"gather_grad", ""> {
     replaced by one of `size`; slice i is the sum of all slices of dy whose
     index is i. Indices are as in `gather`; `axis` is not negative. Sums are in
     f32 for 16-bit floats and in a fixed order. Time is about linear: indices
-    are sorted, and slices with the same index added in a tree.
+    are sorted, and slices with the same index are neighbours (`segment_sum`).
   }];
   let arguments = (ins NN_FloatTensor:$dy, NN_IndexTensor:$indices,
                    I64Attr:$size, I64Attr:$axis);
   let results = (outs NN_FloatTensor:$dx);
+}
+
+def NN_SegmentSumOp : NN_Composite<"segment_sum", ""> {
+  let summary = "Sums of rows by segment.";
+  let description = [{
+    Row s of the result, of which there are `size`, is the sum of the rows
+    `order[i]` of x, which is count×columns, for all i with `segments[i]` = s.
+    `order` and `segments` are lists of count numbers, the rows of x and ascending
+    rows of the result. Sums are in f32 for 16-bit floats and in a fixed order.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, RankedTensorOf<[I64]>:$order,
+                   RankedTensorOf<[I64]>:$segments, I64Attr:$size);
+  let results = (outs NN_FloatTensor:$y);
 }
 
 def NN_MaxPoolGradOp : NN_Composite<"max_pool_grad", ""> {

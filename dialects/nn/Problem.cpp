@@ -13,6 +13,7 @@ static Problem::Kind kindOf(Operation &op) {
       .Case<AttentionOp>([](auto) { return Kind::attention; })
       .Case<MergeMomentsOp>([](auto) { return Kind::moments; })
       .Case<AttentionGradOp>([](auto) { return Kind::attentionGradient; })
+      .Case<SegmentSumOp>([](auto) { return Kind::segmentSum; })
       .Case<ConvGradInputOp, ConvGradWeightOp>(
           [](auto) { return Kind::convGradient; })
       .Case<MatmulOp, ConvOp>([](auto) { return Kind::contraction; })

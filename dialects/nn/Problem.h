@@ -28,6 +28,7 @@ public:
     attention,
     moments,           ///< nn.merge_moments
     attentionGradient, ///< nn.attention_grad
+    segmentSum,        ///< nn.segment_sum
     convGradient,      ///< nn.conv_grad_input or nn.conv_grad_weight
     contraction,
     depthwise,

@@ -59,6 +59,13 @@ for dtype in (np.float32, np.float16):
 case("gather_grad", [np.full((4097, 1), 1, np.float16), np.full(4097, 6)],
      np.float16([0] * 6 + [4097] + [0]).reshape(8, 1),
      "size = 8 : i64, axis = 0 : i64", 1e-12)
+for dtype in (np.float32, np.float16):
+    x, segments = random(5, 3).astype(dtype), np.array([0, 2, 2, 2, 5])
+    order = np.array([4, 0, 2, 1, 3])
+    sums = np.zeros((7, 3))
+    np.add.at(sums, segments, x[order].astype(np.float64))
+    case("segment_sum", [x, order, segments], sums.astype(dtype), "size = 7 : i64",
+         TOLERANCE[dtype])
 
 # Pools: a window's first maximum, and equal parts.
 x = np.array([[[1, 3, 3, 2, 3, -1, -1]]], np.float32)

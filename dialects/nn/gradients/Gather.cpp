@@ -3,7 +3,8 @@
 // A gather's gradient adds rows of dy with the same index. Atomic additions
 // would do so in any order, and a search of every row of the table for its
 // updates takes the product of both sizes. Instead the indices are sorted, so
-// that rows to be added are neighbours, which are added in a tree:
+// that rows to be added are neighbours (nn.segment_sum). Where no kernel adds
+// them up, operators do in a tree:
 //
 //   index   3 1 3 3 1       sorted, stable   1 1 3 3 3
 //   dy      a b c d e                        b e a c d
@@ -92,8 +93,28 @@ static Value addRows(NNBuilder &b, Value dy, TensorExpr index, int64_t size) {
                                      TensorExpr(b, b.iota({count}, 0))));
   Value shift = b.integer(llvm::Log2_64(width));
   Value order = BitwiseAndOp::create(b, keys, b.integer(width - 1));
-  TensorExpr sorted(b, BitShiftOp::create(b, keys, shift, "RIGHT"));
-  TensorExpr sums = widened(b, GatherOp::create(b, dy, order, 0));
+  Value sorted = BitShiftOp::create(b, keys, shift, "RIGHT");
+  return SegmentSumOp::create(b, dy, order, sorted, size);
+}
+
+FailureOr<RankedTensorType> SegmentSumOp::infer(Adaptor op,
+                                                std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  ArrayRef<int64_t> order = shapeOf(op.getOrder());
+  int64_t size = op.getSize();
+  if (type.getRank() != 2 || order != shapeOf(op.getSegments()) ||
+      order != type.getShape().take_front(1) || size < 0)
+    return emitOptionalError(loc, "x of ", shapeText(type.getShape()),
+                             " has no rows in the order of ", shapeText(order),
+                             " and segments of ",
+                             shapeText(shapeOf(op.getSegments())));
+  return makeType(loc, {size, type.getDimSize(1)}, type.getElementType());
+}
+
+SmallVector<Value> SegmentSumOp::decompose(NNBuilder &b) {
+  int64_t count = shapeOf(getX())[0], size = getSize();
+  TensorExpr sorted(b, getSegments());
+  TensorExpr sums = widened(b, GatherOp::create(b, getX(), getOrder(), 0));
   TensorExpr column(b, b.reshape(sorted, {count, 1}));
   for (int64_t step = 1; step < count; step *= 2) {
     // A row that is shifted in has index -1.
@@ -107,8 +128,9 @@ static Value addRows(NNBuilder &b, Value dy, TensorExpr index, int64_t size) {
   TensorExpr below(b, SearchSortedOp::create(b, sorted, rows - 1.0));
   TensorExpr upTo(b, SearchSortedOp::create(b, sorted, rows));
   TensorExpr isThere(b, b.reshape(below < upTo, {size, 1}));
-  return where(isThere, TensorExpr(b, GatherOp::create(b, sums, below, 0)),
-               0.0);
+  Value y =
+      where(isThere, TensorExpr(b, GatherOp::create(b, sums, below, 0)), 0.0);
+  return {b.cast(y, tensorType(getY()).getElementType())};
 }
 
 /// As addRows, for a few rows: every row of the result reads all of dy.

@@ -716,6 +716,14 @@ func.func @gather_grad(%dy: tensor<4x3xf32>, %i: tensor<5xi64>) {
 
 // -----
 
+func.func @segment_sum(%x: tensor<4x3xf32>, %i: tensor<5xi64>) {
+  // expected-error@+1 {{x of 4x3 has no rows in the order of 5 and segments of 5}}
+  %0 = nn.segment_sum %x, %i, %i {size = 9 : i64} : (tensor<4x3xf32>, tensor<5xi64>, tensor<5xi64>) -> tensor<9x3xf32>
+  return
+}
+
+// -----
+
 func.func @max_pool_grad(%x: tensor<1x1x8xf32>, %y: tensor<1x1x4xf32>, %dy: tensor<1x1x5xf32>) {
   // expected-error@+1 {{dy of 1x1x5 and y of 1x1x4 are no pool of 1x1x8}}
   %0 = nn.max_pool_grad %x, %y, %dy {window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 0>, dilations = array<i64: 1>} : (tensor<1x1x8xf32>, tensor<1x1x4xf32>, tensor<1x1x5xf32>) -> tensor<1x1x8xf32>

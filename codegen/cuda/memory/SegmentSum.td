@@ -1,0 +1,9 @@
+//===- SegmentSum.td - The schedule of sums by segment ---------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+def Cuda_SegmentSumAttr : Cuda_Schedule<"SegmentSum", "segment_sum"> {
+  let summary = "Sums of rows by segment, a team of threads for each.";
+  let parameters = (ins Number<"neighbouring columns of a thread">:$vector,
+                        Number<"threads of a block">:$threads);
+}
