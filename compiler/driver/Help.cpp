@@ -139,11 +139,13 @@ static std::string printMan(const HelpTable &table) {
 /// Text of a page in Markdown: nothing in it is markup.
 static std::string markdown(std::string_view text) {
   std::string out;
-  for (char c : text) {
-    if (std::string_view("\\`*_<>[]|").find(c) != std::string_view::npos)
-      out += '\\';
-    out += c;
-  }
+  for (char c : text)
+    if (c == '<' || c == '&') // Python-Markdown takes no backslash before them
+      out += c == '<' ? "&lt;" : "&amp;";
+    else if (std::string_view("\\`*_[]|").find(c) != std::string_view::npos)
+      out += {'\\', c};
+    else
+      out += c;
   return out;
 }
 
