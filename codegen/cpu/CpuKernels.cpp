@@ -10,7 +10,7 @@
 
 #include "codegen/artifact/Serialize.h"
 #include "codegen/cpu/Passes.h"
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Target/LLVMIR/Export.h"

@@ -10,8 +10,8 @@
 #include "compiler/padding/PaddedOperator.h"
 #include "compiler/padding/PaddedLoops.h"
 
-#include "dialects/nn/Loops.h"
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Loops.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

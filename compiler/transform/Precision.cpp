@@ -38,8 +38,8 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/Loss.h"
-#include "dialects/nn/Random.h"
+#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/operators/Random.h"
 
 namespace frit {
 #define GEN_PASS_DEF_PRECISION

@@ -42,7 +42,7 @@
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
-#include "dialects/nn/Gradient.h"
+#include "dialects/nn/operators/Gradient.h"
 
 #include "llvm/ADT/SetVector.h"
 

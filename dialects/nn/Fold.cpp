@@ -2,7 +2,7 @@
 
 #include "dialects/nn/Fold.h"
 
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"

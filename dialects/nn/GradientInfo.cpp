@@ -1,7 +1,7 @@
 //===- GradientInfo.cpp - Gradients as libraries see them -----------------===//
 
 #include "dialects/nn/GradientInfo.h"
-#include "dialects/nn/SlidingWindow.h"
+#include "dialects/nn/lowering/SlidingWindow.h"
 
 using namespace mlir;
 using namespace frit::nn;

@@ -3,9 +3,9 @@
 #ifndef FRIT_DIALECTS_NN_GRADIENTINFO_H
 #define FRIT_DIALECTS_NN_GRADIENTINFO_H
 
-#include "dialects/nn/Gradient.h"
 #include "dialects/nn/Match.h"
 #include "dialects/nn/StridedView.h"
+#include "dialects/nn/operators/Gradient.h"
 
 namespace frit::nn {
 

@@ -2,7 +2,7 @@
 
 #include "dialects/nn/Problem.h"
 
-#include "dialects/nn/Gradient.h"
+#include "dialects/nn/operators/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

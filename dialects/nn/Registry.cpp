@@ -1,9 +1,9 @@
 //===- Registry.cpp - The nn dialect and its registry ---------------------===//
 
-#include "dialects/nn/Gradient.h"
-#include "dialects/nn/Loss.h"
-#include "dialects/nn/Random.h"
-#include "dialects/nn/Suppression.h"
+#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/operators/Random.h"
+#include "dialects/nn/operators/Suppression.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringMap.h"

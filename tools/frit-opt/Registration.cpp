@@ -7,7 +7,7 @@
 #include "codegen/cuda/compile/EmitModule.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 #include "dialects/plan/Plan.h"
 #include "tools/frit-opt/DescribePass.h"
 #include "tools/frit-opt/TestTarget.h"

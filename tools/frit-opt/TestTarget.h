@@ -22,8 +22,8 @@
 #include "compiler/transform/SplitReductions.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
-#include "dialects/nn/Gradient.h"
 #include "dialects/nn/Target.h"
+#include "dialects/nn/operators/Gradient.h"
 
 namespace frit {
 

@@ -8,7 +8,7 @@
 
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
-#include "dialects/nn/Gradient.h"
+#include "dialects/nn/operators/Gradient.h"
 
 using namespace mlir;
 using namespace frit;

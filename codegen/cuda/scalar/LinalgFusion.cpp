@@ -2,7 +2,7 @@
 
 #include "codegen/cuda/scalar/LinalgFusion.h"
 
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

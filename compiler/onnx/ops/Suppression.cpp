@@ -4,7 +4,7 @@
 #include "compiler/onnx/ops/Order.h"
 
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/Suppression.h"
+#include "dialects/nn/operators/Suppression.h"
 
 #include <limits>
 

@@ -4,7 +4,7 @@
 
 #include "compiler/import/CreateOp.h"
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include <algorithm>
 #include <cmath>

@@ -18,7 +18,7 @@
 #include "compiler/import/CreateOp.h"
 #include "compiler/onnx/reader/Expr.h"
 
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

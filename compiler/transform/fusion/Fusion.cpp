@@ -31,7 +31,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "compiler/transform/fusion/FusionReshapes.h"
 #include "compiler/transform/fusion/FusionViews.h"
-#include "dialects/nn/Gradient.h"
+#include "dialects/nn/operators/Gradient.h"
 
 #include "mlir/IR/Remarks.h"
 

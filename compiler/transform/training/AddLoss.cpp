@@ -24,7 +24,7 @@
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
-#include "dialects/nn/Loss.h"
+#include "dialects/nn/operators/Loss.h"
 
 using namespace mlir;
 using namespace frit;

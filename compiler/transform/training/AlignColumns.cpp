@@ -27,7 +27,7 @@
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"

@@ -24,7 +24,7 @@
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/Random.h"
+#include "dialects/nn/operators/Random.h"
 
 #include "llvm/ADT/StringSet.h"
 

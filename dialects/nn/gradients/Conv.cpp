@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/nn/Gradient.h"
-#include "dialects/nn/SlidingWindow.h"
 #include "dialects/nn/gradients/Parts.h"
+#include "dialects/nn/lowering/SlidingWindow.h"
+#include "dialects/nn/operators/Gradient.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/nn/Gradient.h"
 #include "dialects/nn/gradients/Parts.h"
+#include "dialects/nn/operators/Gradient.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -1,7 +1,7 @@
 //===- Movement.cpp - Gradients of views and movement ---------------------===//
 
-#include "dialects/nn/Gradient.h"
 #include "dialects/nn/gradients/Parts.h"
+#include "dialects/nn/operators/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

@@ -1,6 +1,6 @@
 //===- Attention.cpp - Scaled dot-product attention -----------------------===//
 
-#include "dialects/nn/Gradient.h"
+#include "dialects/nn/operators/Gradient.h"
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 //===- Selection.cpp - Scatter, sort, merge and search --------------------===//
 
-#include "dialects/nn/Loops.h"
-#include "dialects/nn/Lowering.h"
+#include "dialects/nn/lowering/Loops.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

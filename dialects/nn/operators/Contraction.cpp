@@ -1,6 +1,6 @@
 //===- Contraction.cpp - Matrix products and convolutions: shapes ---------===//
 
-#include "dialects/nn/SlidingWindow.h"
+#include "dialects/nn/lowering/SlidingWindow.h"
 
 using namespace mlir;
 using namespace frit::nn;

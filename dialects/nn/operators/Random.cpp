@@ -1,8 +1,8 @@
 //===- Random.cpp - Random numbers ----------------------------------------===//
 
-#include "dialects/nn/Random.h"
+#include "dialects/nn/operators/Random.h"
 
-#include "dialects/nn/Loops.h"
+#include "dialects/nn/lowering/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

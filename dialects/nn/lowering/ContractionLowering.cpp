@@ -1,7 +1,7 @@
 //===- ContractionLowering.cpp - Products and convolutions as loops -------===//
 
-#include "dialects/nn/Lowering.h"
-#include "dialects/nn/SlidingWindow.h"
+#include "dialects/nn/lowering/Lowering.h"
+#include "dialects/nn/lowering/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -3,7 +3,7 @@
 #ifndef FRIT_DIALECTS_NN_SLIDINGWINDOW_H
 #define FRIT_DIALECTS_NN_SLIDINGWINDOW_H
 
-#include "dialects/nn/Loops.h"
+#include "dialects/nn/lowering/Loops.h"
 
 namespace frit::nn {
 

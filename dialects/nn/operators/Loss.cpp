@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/nn/Loss.h"
+#include "dialects/nn/operators/Loss.h"
 
 #include <limits>
 

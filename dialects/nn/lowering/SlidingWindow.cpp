@@ -1,6 +1,6 @@
 //===- SlidingWindow.cpp - What convolution and pooling share -------------===//
 
-#include "dialects/nn/SlidingWindow.h"
+#include "dialects/nn/lowering/SlidingWindow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

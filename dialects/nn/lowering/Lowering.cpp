@@ -1,7 +1,7 @@
 //===- Lowering.cpp - Lower nn operators to linalg ------------------------===//
 
-#include "dialects/nn/Lowering.h"
-#include "dialects/nn/Loops.h"
+#include "dialects/nn/lowering/Lowering.h"
+#include "dialects/nn/lowering/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

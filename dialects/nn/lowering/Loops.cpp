@@ -1,6 +1,6 @@
 //===- Loops.cpp - Helpers of buildLinalg ---------------------------------===//
 
-#include "dialects/nn/Loops.h"
+#include "dialects/nn/lowering/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

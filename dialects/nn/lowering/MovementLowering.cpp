@@ -1,6 +1,6 @@
 //===- MovementLowering.cpp - Lower operators that move elements ----------===//
 
-#include "dialects/nn/Loops.h"
+#include "dialects/nn/lowering/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,9 +1,9 @@
 //===- Suppression.cpp - Non-maximum suppression --------------------------===//
 
-#include "dialects/nn/Suppression.h"
+#include "dialects/nn/operators/Suppression.h"
 
 #include "dialects/nn/Infer.h"
-#include "dialects/nn/Loops.h"
+#include "dialects/nn/lowering/Loops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
