@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_COMPILATION_H
 #define FRIT_COMPILER_DRIVER_COMPILATION_H
 
-#include "compiler/driver/Options.h"
+#include "compiler/driver/options/Options.h"
 
 namespace frit {
 class TuneDevice;

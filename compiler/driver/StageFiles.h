@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_STAGEFILES_H
 #define FRIT_COMPILER_DRIVER_STAGEFILES_H
 
-#include "compiler/driver/Options.h"
+#include "compiler/driver/options/Options.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"

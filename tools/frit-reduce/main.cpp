@@ -1,9 +1,9 @@
 //===- main.cpp - frit-reduce: makes a failing model small ----------------===//
 
 #include "compiler/driver/Interrupts.h"
-#include "compiler/driver/OptionParser.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Status.h"
+#include "compiler/driver/options/OptionParser.h"
 #include "tools/frit-reduce/Reduce.h"
 
 #include "frit/printable.h"

@@ -3,7 +3,7 @@
 #ifndef FRIT_FRITC_TUNEONGPU_H
 #define FRIT_FRITC_TUNEONGPU_H
 
-#include "compiler/driver/Tune.h"
+#include "compiler/driver/tuning/Tune.h"
 #include "runtime/cuda/Driver.h"
 
 namespace frit {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_LOOPS_H
-#define FRIT_DIALECTS_NN_LOOPS_H
+#ifndef FRIT_DIALECTS_NN_LOWERING_LOOPS_H
+#define FRIT_DIALECTS_NN_LOWERING_LOOPS_H
 
 #include "dialects/nn/NN.h"
 
@@ -74,4 +74,4 @@ mlir::Value zeroOf(mlir::ImplicitLocOpBuilder &b, mlir::Type type);
 
 } // namespace frit::nn
 
-#endif // FRIT_DIALECTS_NN_LOOPS_H
+#endif // FRIT_DIALECTS_NN_LOWERING_LOOPS_H

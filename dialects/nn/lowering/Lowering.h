@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_LOWERING_H
-#define FRIT_DIALECTS_NN_LOWERING_H
+#ifndef FRIT_DIALECTS_NN_LOWERING_LOWERING_H
+#define FRIT_DIALECTS_NN_LOWERING_LOWERING_H
 
 #include "dialects/nn/NN.h"
 
@@ -42,4 +42,4 @@ void registerLowerPass();
 
 } // namespace frit::nn
 
-#endif // FRIT_DIALECTS_NN_LOWERING_H
+#endif // FRIT_DIALECTS_NN_LOWERING_LOWERING_H

@@ -1,7 +1,7 @@
 //===- SlidingWindow.h - What convolution and pooling share ---------------===//
 
-#ifndef FRIT_DIALECTS_NN_SLIDINGWINDOW_H
-#define FRIT_DIALECTS_NN_SLIDINGWINDOW_H
+#ifndef FRIT_DIALECTS_NN_LOWERING_SLIDINGWINDOW_H
+#define FRIT_DIALECTS_NN_LOWERING_SLIDINGWINDOW_H
 
 #include "dialects/nn/lowering/Loops.h"
 
@@ -60,4 +60,4 @@ inline llvm::ArrayRef<int64_t> spatialShape(mlir::Value x, bool channelsLast) {
 
 } // namespace frit::nn
 
-#endif // FRIT_DIALECTS_NN_SLIDINGWINDOW_H
+#endif // FRIT_DIALECTS_NN_LOWERING_SLIDINGWINDOW_H

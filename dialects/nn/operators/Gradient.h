@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_GRADIENT_H
-#define FRIT_DIALECTS_NN_GRADIENT_H
+#ifndef FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H
+#define FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H
 
 #include "dialects/nn/NN.h"
 
@@ -20,4 +20,4 @@ bool isStatsOf(AttentionStatsOp stats, AttentionOp attention);
 
 } // namespace frit::nn
 
-#endif // FRIT_DIALECTS_NN_GRADIENT_H
+#endif // FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_SUPPRESSION_H
-#define FRIT_DIALECTS_NN_SUPPRESSION_H
+#ifndef FRIT_DIALECTS_NN_OPERATORS_SUPPRESSION_H
+#define FRIT_DIALECTS_NN_OPERATORS_SUPPRESSION_H
 
 #include "dialects/nn/NN.h"
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Suppression.h.inc"
 
-#endif // FRIT_DIALECTS_NN_SUPPRESSION_H
+#endif // FRIT_DIALECTS_NN_OPERATORS_SUPPRESSION_H

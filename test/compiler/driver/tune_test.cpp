@@ -9,7 +9,7 @@
 #include "Check.h"
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Compilation.h"
-#include "compiler/driver/Tune.h"
+#include "compiler/driver/tuning/Tune.h"
 #include "frit/runtime.hpp"
 
 #include "llvm/Support/FileSystem.h"

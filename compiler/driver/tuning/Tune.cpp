@@ -7,13 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/Tune.h"
+#include "compiler/driver/tuning/Tune.h"
 
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/Problem.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Progress.h"
-#include "compiler/driver/TuneImage.h"
+#include "compiler/driver/tuning/TuneImage.h"
 #include "compiler/planning/Contractions.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,6 @@
 //===- ShapeOptions.cpp - -fshape -----------------------------------------===//
 
-#include "compiler/driver/ShapeOptions.h"
+#include "compiler/driver/options/ShapeOptions.h"
 
 #include "compiler/import/InputShapes.h"
 

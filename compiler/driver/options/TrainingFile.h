@@ -1,7 +1,7 @@
 //===- TrainingFile.h - Read the file of --train --------------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_TRAININGFILE_H
-#define FRIT_COMPILER_DRIVER_TRAININGFILE_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_TRAININGFILE_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_TRAININGFILE_H
 
 #include "compiler/transform/training/TrainingOptions.h"
 
@@ -16,4 +16,4 @@ llvm::Expected<TrainingOptions> readTrainingFile(llvm::StringRef path);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_TRAININGFILE_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_TRAININGFILE_H

@@ -1,12 +1,12 @@
 //===- CommandLine.cpp - What fritc's arguments ask for -------------------===//
 
-#include "compiler/driver/CommandLine.h"
+#include "compiler/driver/options/CommandLine.h"
 
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Diagnostics.h"
-#include "compiler/driver/HelpLists.h"
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/OutputFile.h"
+#include "compiler/driver/options/HelpLists.h"
 
 #include "frit/printable.h"
 

@@ -1,6 +1,6 @@
 //===- OptionParser.cpp - Command lines from tables -----------------------===//
 
-#include "compiler/driver/OptionParser.h"
+#include "compiler/driver/options/OptionParser.h"
 
 #include "compiler/driver/OutputFile.h"
 

@@ -1,7 +1,7 @@
 //===- Tune.h - Time the schedules of a model's contractions --------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_TUNE_H
-#define FRIT_COMPILER_DRIVER_TUNE_H
+#ifndef FRIT_COMPILER_DRIVER_TUNING_TUNE_H
+#define FRIT_COMPILER_DRIVER_TUNING_TUNE_H
 
 #include "codegen/cuda/target/CudaTarget.h"
 #include "codegen/cuda/target/Tuning.h"
@@ -52,4 +52,4 @@ llvm::Error tuneContractions(mlir::ModuleOp module,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_TUNE_H
+#endif // FRIT_COMPILER_DRIVER_TUNING_TUNE_H

@@ -1,9 +1,9 @@
 //===- OptionTable.h - What Options.td says -------------------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_OPTIONTABLE_H
-#define FRIT_COMPILER_DRIVER_OPTIONTABLE_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONTABLE_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONTABLE_H
 
-#include "compiler/driver/OptionParser.h"
+#include "compiler/driver/options/OptionParser.h"
 
 namespace frit {
 
@@ -26,4 +26,4 @@ HelpTable fritcHelp(const FritcOptions &parser);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_OPTIONTABLE_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_OPTIONTABLE_H

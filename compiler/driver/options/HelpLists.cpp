@@ -1,6 +1,6 @@
 //===- HelpLists.cpp - The lists of operators and targets -----------------===//
 
-#include "compiler/driver/HelpLists.h"
+#include "compiler/driver/options/HelpLists.h"
 
 #include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/NN.h"

@@ -1,7 +1,7 @@
 //===- TuneImage.h - A contraction, many times over, as an image ----------===//
 
-#ifndef FRIT_COMPILER_DRIVER_TUNEIMAGE_H
-#define FRIT_COMPILER_DRIVER_TUNEIMAGE_H
+#ifndef FRIT_COMPILER_DRIVER_TUNING_TUNEIMAGE_H
+#define FRIT_COMPILER_DRIVER_TUNING_TUNEIMAGE_H
 
 #include "codegen/artifact/Serialize.h"
 #include "codegen/cuda/compile/EmitModule.h"
@@ -47,4 +47,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_TUNEIMAGE_H
+#endif // FRIT_COMPILER_DRIVER_TUNING_TUNEIMAGE_H

@@ -1,7 +1,7 @@
 //===- HelpLists.h - The lists of operators and targets -------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_HELPLISTS_H
-#define FRIT_COMPILER_DRIVER_HELPLISTS_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_HELPLISTS_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_HELPLISTS_H
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,4 +20,4 @@ void printTargets(llvm::raw_ostream &os,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_HELPLISTS_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_HELPLISTS_H

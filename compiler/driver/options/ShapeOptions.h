@@ -1,7 +1,7 @@
 //===- ShapeOptions.h - -fshape -------------------------------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_SHAPEOPTIONS_H
-#define FRIT_COMPILER_DRIVER_SHAPEOPTIONS_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_SHAPEOPTIONS_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_SHAPEOPTIONS_H
 
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
@@ -19,4 +19,4 @@ int64_t countVariants(llvm::ArrayRef<SymbolSizes> openSymbols);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_SHAPEOPTIONS_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_SHAPEOPTIONS_H

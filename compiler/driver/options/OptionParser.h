@@ -1,7 +1,7 @@
 //===- OptionParser.h - Command lines from tables -------------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_OPTIONPARSER_H
-#define FRIT_COMPILER_DRIVER_OPTIONPARSER_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 
 #include "compiler/driver/Help.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_OPTIONPARSER_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H

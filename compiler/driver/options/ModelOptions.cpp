@@ -1,8 +1,8 @@
 //===- ModelOptions.cpp - Options of targets and of the model -------------===//
 
-#include "compiler/driver/CommandLine.h"
 #include "compiler/driver/OutputFile.h"
-#include "compiler/driver/ShapeOptions.h"
+#include "compiler/driver/options/CommandLine.h"
+#include "compiler/driver/options/ShapeOptions.h"
 
 #include "frit/dtype.h"
 

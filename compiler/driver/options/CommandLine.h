@@ -1,10 +1,10 @@
 //===- CommandLine.h - What fritc's arguments ask for ---------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_COMMANDLINE_H
-#define FRIT_COMPILER_DRIVER_COMMANDLINE_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_COMMANDLINE_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_COMMANDLINE_H
 
-#include "compiler/driver/OptionTable.h"
-#include "compiler/driver/Options.h"
+#include "compiler/driver/options/OptionTable.h"
+#include "compiler/driver/options/Options.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -77,4 +77,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_COMMANDLINE_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_COMMANDLINE_H

@@ -1,6 +1,6 @@
 //===- TuneImage.cpp - A contraction, many times over, as an image --------===//
 
-#include "compiler/driver/TuneImage.h"
+#include "compiler/driver/tuning/TuneImage.h"
 
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/Nvrtc.h"

@@ -1,7 +1,7 @@
 //===- Options.h - fritc's command line -----------------------------------===//
 
-#ifndef FRIT_COMPILER_DRIVER_OPTIONS_H
-#define FRIT_COMPILER_DRIVER_OPTIONS_H
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONS_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONS_H
 
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/Status.h"
@@ -84,4 +84,4 @@ parseCommandLine(int argc, char **argv,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_DRIVER_OPTIONS_H
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_OPTIONS_H

@@ -1,6 +1,6 @@
 //===- TrainingFile.cpp - Read the file of --train ------------------------===//
 
-#include "compiler/driver/TrainingFile.h"
+#include "compiler/driver/options/TrainingFile.h"
 
 #include "compiler/driver/ModelInput.h"
 #include "compiler/json/Parse.h"

@@ -1,6 +1,6 @@
 //===- OptionTable.cpp - What Options.td says -----------------------------===//
 
-#include "compiler/driver/OptionTable.h"
+#include "compiler/driver/options/OptionTable.h"
 
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/Status.h"
