@@ -138,7 +138,7 @@ Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
     result = driver.memcpyDtoDAsync(to + region.offset(run),
                                     from + run * region.runBytes(),
                                     region.runBytes(), queue());
-  return driver.check(result, "pad an input");
+  return driver.check(result, "copy an input on the GPU");
 }
 
 //===----------------------------------------------------------------------===//

@@ -117,10 +117,22 @@ std::string Driver::path() const {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
+/// Returns whether the driver refuses all further work of this process on the
+/// device, because a kernel or the device itself has failed. By cuda.h: an
+/// uncorrectable error of the memory; an illegal address, a timeout, a failed
+/// assertion; from a broken stack on to a failed launch.
+static bool isFinal(Result result) {
+  return result == 214 || result == 700 || result == 702 || result == 710 ||
+         (result >= 714 && result <= 719);
+}
+
 std::string Driver::describe(Result result) const {
-  const char *text = nullptr;
-  getErrorString(result, &text);
-  return text ? text : format("error %d", result);
+  const char *found = nullptr;
+  getErrorString(result, &found);
+  std::string text = found ? found : format("error %d", result);
+  if (isFinal(result))
+    text += "; the driver runs nothing more on this GPU in this process";
+  return text;
 }
 
 std::string Driver::uuidOf(Device device) const {

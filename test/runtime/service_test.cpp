@@ -219,6 +219,41 @@ static void testDevice() {
                      "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f (cuda:0)"));
 }
 
+/// A GPU that fails is an error of calls; everything can be freed, and a module
+/// that is opened when the driver works again runs.
+static void testLost() {
+  Counter counter;
+  {
+    Service one(makeGpuModel()), two(makeGpuModel());
+    frit_context *contexts[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      Service &service = i ? two : one;
+      service.options.device = "cuda";
+      service.options.allocator = counter.hook();
+      CHECK(service.open() == FRIT_OK);
+      CHECK(frit_context_create(service.module, &contexts[i]) == FRIT_OK);
+    }
+    setenv("FRIT_FAKE_LOST", "700", 1);
+    for (frit_context *context : contexts) {
+      CHECK(frit_context_synchronize(context) == FRIT_DEVICE_ERROR);
+      CHECK(lastErrorHas("runs nothing more on this GPU in this process"));
+      float w[4];
+      frit_tensor tensor = stateTensor("w", w, /*isScalar=*/false);
+      CHECK(frit_state_read(context, &tensor, 1) == FRIT_DEVICE_ERROR);
+      frit_context_destroy(context);
+    }
+  }
+  CHECK(counter.blocks == 0 && counter.calls);
+  unsetenv("FRIT_FAKE_LOST");
+  Service next(makeGpuModel());
+  next.options.device = "cuda";
+  frit_context *context = nullptr;
+  CHECK(next.open() == FRIT_OK);
+  CHECK(frit_context_create(next.module, &context) == FRIT_OK);
+  CHECK(frit_context_synchronize(context) == FRIT_OK);
+  frit_context_destroy(context);
+}
+
 /// Bytes of this process's memory.
 static size_t residentBytes() {
   size_t total = 0, resident = 0;
@@ -309,6 +344,7 @@ int main(int count, char **arguments) {
   testLimit();
   testEarlierOptions();
   testDevice();
+  testLost();
   testThreads(seconds);
   return finish("service_test");
 }

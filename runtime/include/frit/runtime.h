@@ -61,7 +61,9 @@ typedef enum frit_status {
   FRIT_IO_ERROR = 5,
   /** No library accepts a step, and the model has no kernel for it. */
   FRIT_UNSUPPORTED = 6,
-  /** The device reported a failure. */
+  /** The device reported a failure. After one in a kernel, such as an access
+   *  to memory that does not exist, the driver refuses all work of the process
+   *  on that GPU: contexts and modules can only be freed. */
   FRIT_DEVICE_ERROR = 7
 } frit_status;
 
@@ -158,7 +160,8 @@ enum frit_module_flags {
 };
 
 /** The program's own allocator. Called on any thread that is in a frit call,
- *  also on several at a time. */
+ *  also on several at a time. As all functions that frit calls, they must
+ *  return: an exception or a longjmp out of them is undefined. */
 typedef struct frit_allocator {
   /** Returns `bytes` of memory that starts at a multiple of 256 bytes, or null
    *  if there is none: of the module's GPU, whose primary context is current,
@@ -533,8 +536,9 @@ FRIT_API void frit_context_destroy(frit_context *context);
  *  symbolic dimensions, and outputs must have the shapes that
  *  frit_module_output_dims computes. Host tensors are copied to and from a GPU.
  *  Device tensors are used in place: they must start at multiples of 16 bytes
- *  and not overlap. A new set of device pointers costs a graph instantiation;
- *  the last few graphs are cached.
+ *  and not overlap. If a library uses them, the last few sets of device
+ *  pointers have a CUDA graph each; a call with others is copied to and from
+ *  the context's own buffers, and the second call with them makes a graph.
  *
  *  Give an output with data-dependent dimensions, and its memory, their upper
  *  bounds. After the call its first bytes hold the valid elements, densely
