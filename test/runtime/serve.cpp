@@ -54,6 +54,12 @@ struct Model {
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = device.c_str();
     options.threads = 2;
+    // Such as a library that takes a step in one context and not in another.
+    options.remark = [](void *, const char *message) {
+      static std::atomic<int> shown = 0;
+      if (shown++ < 20)
+        fprintf(stderr, "serve: remark: %s\n", message);
+    };
     return frit_module_load(path.c_str(), &options, &module);
   }
 
