@@ -85,12 +85,15 @@ bool Importer::addInputs() {
   llvm::StringMap<int64_t> counts;
   llvm::StringSet<> seen;
   bool good = true;
+  auto isNew = [&](const std::string &name) {
+    if (seen.insert(name).second)
+      return true;
+    emitError(locate("input '" + name + "'")) << "is there twice";
+    return good = false;
+  };
   for (const ValueInfoProto &input : model->graph().input()) {
-    if (!seen.insert(input.name()).second) {
-      emitError(locate("input '" + input.name() + "'")) << "is there twice";
-      good = false;
+    if (!isNew(input.name()))
       continue;
-    }
     // Up to IR version 3, weights are inputs too, with a default.
     if (graph.weights.contains(input.name()))
       continue;
@@ -113,6 +116,8 @@ bool Importer::addInputs() {
   }
   std::vector<DeclaredInput> declared;
   for (const Taken &taken : all) {
+    if (taken.name != taken.input->name())
+      isNew(taken.name);
     SmallVector<DeclaredDim> dims = taken.type
                                         ? declaredDims(taken.type->shape())
                                         : SmallVector<DeclaredDim>();
@@ -239,26 +244,27 @@ bool Importer::addOutputs() {
       good = false;
       continue;
     }
-    if (!given.insert(output.name()).second) {
-      emitError(loc) << "is given twice";
-      good = false;
-      continue;
-    }
+    auto add = [&](const std::string &name, Value result) {
+      if (!given.insert(name).second) {
+        emitError(locate("output '" + name + "'")) << "is given twice";
+        return good = false;
+      }
+      results.push_back(result);
+      outputNames.push_back(builder.getStringAttr(name));
+      return true;
+    };
     if (isList(value)) {
       for (auto [i, element] :
-           llvm::enumerate(value.getDefiningOp()->getOperands())) {
-        results.push_back(element);
-        outputNames.push_back(
-            builder.getStringAttr(output.name() + "." + std::to_string(i)));
-      }
+           llvm::enumerate(value.getDefiningOp()->getOperands()))
+        add(output.name() + "." + std::to_string(i), element);
       continue;
     }
+    if (!add(output.name(), value))
+      continue;
     compareDeclaredType(output, nn::tensorType(value), loc);
     // The upper bound of a data-dependent shape is not what is declared.
     if (!isMarked(value))
       compareDeclared(output, nn::tensorType(value), loc);
-    results.push_back(value);
-    outputNames.push_back(builder.getStringAttr(output.name()));
   }
   if (good && results.empty()) {
     emitError(FileLineColLoc::get(&context, path, 0, 0))
