@@ -29,7 +29,9 @@ class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
-    return machine.arch.hasWgmma && isa<nn::MergeMomentsOp>(*composite);
+    auto merge = dyn_cast<nn::MergeMomentsOp>(*composite);
+    return merge && machine.arch.hasWgmma &&
+           nn::shapeOf(merge.getX()).end()[-2] % kLanes == 0;
   }
   std::optional<nn::StepCost> costOf(Problem &problem, MergeMomentsAttr,
                                      const Machine &machine) const override {
