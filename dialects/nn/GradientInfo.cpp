@@ -101,8 +101,12 @@ frit::nn::describeAttentionGradient(FusionOp fusion) {
       return Mismatch("an operand is not a strided view of an input");
     *operand = *described;
   }
-  if (op.getMask())
-    return Mismatch("it has a mask");
+  if (Value mask = op.getMask()) {
+    auto described = describeOperand(mask);
+    if (failed(described))
+      return Mismatch("the mask is not a strided view of an input");
+    info.mask = *described;
+  }
   auto stats = describeRead(op.getStats());
   if (failed(stats))
     return Mismatch("the statistics are not a strided view of an input");

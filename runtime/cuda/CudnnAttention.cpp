@@ -108,12 +108,14 @@ DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
 
 int AttentionBuilder::halfType() const { return dnnTypeOf(p.type); }
 
-/// Dimensions along which the mask is broadcast have size 1.
+/// Dimensions along which the mask is broadcast have size 1, except that the
+/// gradient has queries of stride 0: with one, engines of 9.14 and 9.19 compute
+/// wrong gradients.
 DnnDescriptor AttentionBuilder::mask() {
   const int64_t *strides = p.mask.strides;
-  DnnShape shape =
-      shapeOf(p.mask, strides[0] ? p.batch : 1, strides[1] ? p.heads : 1,
-              strides[2] ? p.queries : 1, strides[3] ? p.keys : 1);
+  DnnShape shape = shapeOf(
+      p.mask, strides[0] ? p.batch : 1, strides[1] ? p.heads : 1,
+      strides[2] || p.gradient ? p.queries : 1, strides[3] ? p.keys : 1);
   return graph.tensor(dnnTypeOf(p.typeMask), shape, Memory::device,
                       maskBytesOf(p.typeMask));
 }

@@ -54,8 +54,8 @@ public:
 
   /// Pointers: q, k, v, y, dy, stats, dq, dk, dv, the scale, one, sums and dq
   /// in f32 as intermediate results, then the value of masked scores if the
-  /// problem is causal or has lengths, and the lengths if there are some:
-  /// queries and keys per batch element, i32.
+  /// problem is causal or has lengths, the mask as above, and the lengths if
+  /// there are some: queries and keys per batch element, i32.
   void buildGradient();
 
 private:

@@ -3,7 +3,7 @@
 // The graph that cuDNN's fused engines recognize (NVIDIA cuDNN documentation,
 // "Fused Flash Attention bprop"; Dao, "FlashAttention-2", arXiv:2307.08691):
 //
-//   weights = exp(q · kᵀ · scale - stats)     stats = log Σ exp(scores)
+//   weights = exp(q · kᵀ · scale + mask - stats)     stats = log Σ exp(scores)
 //   dv = weightsᵀ · dy
 //   dscores = weights · (dy · vᵀ - Σ dy · y) · scale
 //   dq = dscores · k, dk = dscoresᵀ · q
@@ -95,6 +95,7 @@ void AttentionBuilder::buildGradient() {
   DnnDescriptor hidden = p.causal || needsLengths(p)
                              ? graph.tensor(kDnnFloat, one, Memory::host)
                              : nullptr;
+  DnnDescriptor added = p.hasMask ? mask() : nullptr;
   if (needsLengths(p)) {
     const DnnShape each = {{p.batch, 1, 1, 1}, {1, 1, 1, 1}};
     queries = graph.tensor(kDnnInt32, each, Memory::device);
@@ -111,6 +112,8 @@ void AttentionBuilder::buildGradient() {
   DnnDescriptor x = graph.tensor(kDnnFloat, scores);
   graph.add(kDnnProduct, /*mode=*/0, kDnnFloat, {x, q, k, queries, keys});
   x = mathOf(kDnnMultiply, x, scale);
+  if (added)
+    x = mathOf(kDnnAdd, x, added);
   if (queries)
     x = hideRest(x, hidden);
   x = mathOf(kDnnSubtract, x, stats);
@@ -163,8 +166,7 @@ std::unique_ptr<LibraryCall>
 CudnnHandle::prepareGradient(const Attention &problem) {
   const uint64_t scratch = AttentionScratch(problem).bytes;
   // dq is summed by atomic additions.
-  // With a mask of 197 keys, a number for each, 9.19 computes wrong gradients.
-  if (dnn.deterministic || dnn.version < kOldestVersion || problem.hasMask ||
+  if (dnn.deterministic || dnn.version < kOldestVersion ||
       (dnn.version < kOldestWithLengths && needsLengths(problem)) ||
       (problem.queries == 1 && problem.keys == 1) ||
       problem.workspaceBytes < scratch)
@@ -193,7 +195,7 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
     return reinterpret_cast<void *>(workspace + offset);
   };
   float scale = p.scale, one = 1;
-  void *pointers[16] = {
+  void *pointers[17] = {
       half(p.q),       half(p.k),  half(p.v),
       half(p.y),       half(p.dy), pointer(p.stats, sizeof(float)),
       half(p.dq),      half(p.dk), half(p.dv),
@@ -202,6 +204,8 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
   void **next = pointers + 13;
   if (p.causal || needsLengths(p))
     *next++ = &gradient.hidden;
+  if (p.hasMask)
+    *next++ = pointer(p.mask, maskBytesOf(p.typeMask));
   if (needsLengths(p)) {
     const struct {
       uint64_t offset;

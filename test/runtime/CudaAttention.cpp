@@ -4,6 +4,7 @@
 #include "LibraryProblem.h"
 
 #include <algorithm>
+#include <cfloat>
 
 using namespace frit::test;
 
@@ -160,13 +161,16 @@ static std::vector<double> gradients(const Attention &a, Problem &problem) {
       double score = 0;
       for (int64_t d = 0; d < a.size; ++d)
         score += value(a.q, b, h, q, d) * value(a.k, b, group, k, d);
+      score *= double(a.scale);
+      if (a.hasMask)
+        score += value(a.mask, b, h, q, k);
       bool isSeen = !a.causal || k <= q;
-      total += weights[size_t(k)] =
-          isSeen ? std::exp(score * double(a.scale)) : 0;
+      total += weights[size_t(k)] = isSeen ? std::exp(score) : 0;
     }
+    // A query that sees no key has the logarithm +inf and no weights.
     for (double &weight : weights)
-      weight /= total;
-    stats.push_back(std::log(total));
+      weight = total == 0 ? 0 : weight / total;
+    stats.push_back(total == 0 ? HUGE_VAL : std::log(total));
     return group;
   };
   for (int64_t b = 0; b < a.batch; ++b)
@@ -199,67 +203,140 @@ static std::vector<double> gradients(const Attention &a, Problem &problem) {
   return result;
 }
 
-static void testGradient(DType type, bool causal, int64_t queries, int64_t keys,
-                         int64_t size, int64_t groups) {
+namespace {
+struct GradientCase {
+  DType type = DType::f16;
+  int64_t queries = 128, keys = 128, size = 64, groups = 4;
+  bool causal = false;
+  /// Dimensions of the mask: 1 or the problem's. None without a mask.
+  int64_t maskBatch = 0, maskHeads = 1, maskQueries = 1;
+  DType typeMask = DType::f16;
+  /// Elements between rows of the mask.
+  int64_t maskRow = 0;
+  /// What is added to the last five keys, and to all of the first query.
+  double hidden = -HUGE_VAL;
+  bool hidesRow = false;
+};
+} // namespace
+
+static void testGradient(const GradientCase &c) {
   Attention a;
   a.batch = 2;
   a.heads = 4;
-  a.groups = groups;
-  a.queries = queries;
-  a.keys = keys;
-  a.size = a.valueSize = size;
-  a.type = type;
-  a.causal = causal;
+  a.groups = c.groups;
+  a.queries = c.queries;
+  a.keys = c.keys;
+  a.size = a.valueSize = c.size;
+  a.type = c.type;
+  a.causal = c.causal;
   a.gradient = 1;
-  a.scale = 1 / std::sqrt(float(size));
+  a.scale = 1 / std::sqrt(float(c.size));
   a.workspaceBytes = kWorkspace;
-  int64_t width = (a.heads + 2 * groups) * size, widthY = a.heads * size;
-  int64_t countQ = a.batch * queries * widthY;
-  int64_t countK = a.batch * keys * groups * size;
+  int64_t width = (a.heads + 2 * c.groups) * c.size, widthY = a.heads * c.size;
+  int64_t countQ = a.batch * c.queries * widthY;
+  int64_t countK = a.batch * c.keys * c.groups * c.size;
   Problem problem;
-  Buffer x = problem.operand(type, countQ + 2 * countK);
-  Buffer y = problem.operand(type, countQ);
-  Buffer dy = problem.operand(type, countQ);
-  Buffer stats = problem.operand(DType::f32, a.batch * a.heads * queries);
-  Buffer dx = problem.result(type, countQ + 2 * countK);
-  a.inputs = 4;
+  std::vector<Buffer> buffers = {
+      problem.operand(c.type, countQ + 2 * countK),
+      problem.operand(c.type, countQ), problem.operand(c.type, countQ),
+      problem.operand(DType::f32, a.batch * a.heads * c.queries)};
+  if (c.maskBatch) {
+    int64_t row = c.maskRow ? c.maskRow : c.keys, head = c.maskQueries * row;
+    a.hasMask = 1;
+    a.typeMask = c.typeMask;
+    a.mask = {4,
+              0,
+              0,
+              {c.maskBatch > 1 ? c.maskHeads * head : 0,
+               c.maskHeads > 1 ? head : 0, c.maskQueries > 1 ? row : 0, 1}};
+    buffers.push_back(
+        problem.operand(c.typeMask, c.maskBatch * c.maskHeads * head));
+    std::vector<double> &mask = problem.values[4];
+    for (size_t i = 0; i < mask.size(); ++i)
+      if (int64_t(i) % row >= c.keys - 5 || (c.hidesRow && int64_t(i) < c.keys))
+        mask[i] = c.hidden;
+    problem.inputs[4] = pack(mask, c.typeMask);
+    mask = unpack(problem.inputs[4], c.typeMask);
+  }
+  a.inputs = uint32_t(buffers.size());
+  buffers.push_back(problem.result(c.type, countQ + 2 * countK));
+  buffers.push_back(Problem::workspace());
   // Side by side in each row if there are as many queries as keys, else one
   // after another.
   auto place = [&](uint32_t argument, StridedOperand &q, StridedOperand &k,
                    StridedOperand &v) {
-    if (queries == keys) {
-      q = rowsOf(argument, 0, width, keys, size);
-      k = rowsOf(argument, widthY, width, keys, size);
-      v = rowsOf(argument, widthY + groups * size, width, keys, size);
+    if (c.queries == c.keys) {
+      q = rowsOf(argument, 0, width, c.keys, c.size);
+      k = rowsOf(argument, widthY, width, c.keys, c.size);
+      v = rowsOf(argument, widthY + c.groups * c.size, width, c.keys, c.size);
     } else {
-      q = rowsOf(argument, 0, widthY, queries, size);
-      k = rowsOf(argument, countQ, groups * size, keys, size);
-      v = rowsOf(argument, countQ + countK, groups * size, keys, size);
+      q = rowsOf(argument, 0, widthY, c.queries, c.size);
+      k = rowsOf(argument, countQ, c.groups * c.size, c.keys, c.size);
+      v = rowsOf(argument, countQ + countK, c.groups * c.size, c.keys, c.size);
     }
   };
   place(0, a.q, a.k, a.v);
-  place(4, a.dq, a.dk, a.dv);
-  a.y = rowsOf(1, 0, widthY, queries, size);
-  a.dy = rowsOf(2, 0, widthY, queries, size);
-  a.stats = {3, 0, 0, {a.heads * queries, queries, 1, 1}};
-  std::string label = "attention gradient " + std::to_string(queries) + " by " +
-                      std::to_string(keys) + " of " + std::to_string(size) +
-                      (groups < 4 ? ", groups" : "") +
-                      (type == DType::bf16 ? " bf16" : "") +
-                      (causal ? " causal" : "");
-  problem.plan.attention(a, label, {x, y, dy, stats, dx, Problem::workspace()});
+  place(a.inputs, a.dq, a.dk, a.dv);
+  a.y = rowsOf(1, 0, widthY, c.queries, c.size);
+  a.dy = rowsOf(2, 0, widthY, c.queries, c.size);
+  a.stats = {3, 0, 0, {a.heads * c.queries, c.queries, 1, 1}};
+  std::string label =
+      "attention gradient " + std::to_string(c.queries) + " by " +
+      std::to_string(c.keys) + " of " + std::to_string(c.size) +
+      (c.groups < 4 ? ", groups" : "") +
+      (c.type == DType::bf16 ? " bf16" : "") + (c.causal ? " causal" : "");
+  if (c.maskBatch)
+    label += ", mask " + std::to_string(c.maskBatch) + "x" +
+             std::to_string(c.maskHeads) + "x" + std::to_string(c.maskQueries) +
+             (c.maskRow ? " rows " + std::to_string(c.maskRow) : "") +
+             (c.typeMask == DType::f32 ? " f32" : "") +
+             (c.hidesRow ? " hidden row" : "") +
+             (c.hidden == -HUGE_VAL ? "" : " finite");
+  problem.plan.attention(a, label, {});
+  problem.plan.steps.back().arguments.count = uint32_t(buffers.size());
+  problem.plan.buffers.insert(problem.plan.buffers.end(), buffers.begin(),
+                              buffers.end());
   std::vector<double> expected = gradients(a, problem);
-  problem.check(expected, type == DType::bf16 ? 2e-2 : 3e-3, label, "cuDNN");
+  problem.check(expected, c.type == DType::bf16 ? 2e-2 : 3e-3, label, "cuDNN");
 }
 
 void frit::test::testAttentionGradients() {
   for (DType type : {DType::f16, DType::bf16})
     for (bool causal : {false, true}) {
-      testGradient(type, causal, 128, 128, 64, 4);
-      testGradient(type, causal, 384, 384, 128, 2);
-      testGradient(type, causal, 197, 197, 64, 4);
-      testGradient(type, causal, 192, 192, 80, 2);
-      testGradient(type, causal, 61, 197, 64, 4);
+      GradientCase c;
+      c.type = type;
+      c.causal = causal;
+      auto test = [&](int64_t queries, int64_t keys, int64_t size,
+                      int64_t groups) {
+        c.queries = queries;
+        c.keys = keys;
+        c.size = size;
+        c.groups = groups;
+        testGradient(c);
+      };
+      test(128, 128, 64, 4);
+      test(384, 384, 128, 2);
+      test(197, 197, 64, 4);
+      test(192, 192, 80, 2);
+      test(61, 197, 64, 4);
+      test(160, 160, 256, 2);
+      // One number for each key, for each score, and the same for all elements
+      // of the batch.
+      c.typeMask = type;
+      c.maskBatch = 2;
+      test(197, 197, 64, 4);
+      test(512, 512, 64, 4);
+      c.maskQueries = 61;
+      test(61, 256, 64, 2);
+      c.maskQueries = 197;
+      c.maskHeads = 4;
+      c.maskBatch = 1;
+      c.hidesRow = true;
+      test(197, 197, 80, 4);
+      c.typeMask = DType::f32;
+      c.hidesRow = false;
+      c.hidden = -FLT_MAX;
+      test(197, 197, 64, 4);
     }
 }
 

@@ -276,7 +276,13 @@ static void testGradients(CudnnHandle &handle) {
   Attention masked = attention(DType::f16, 128, 64);
   masked.gradient = masked.hasMask = 1;
   masked.mask.strides[3] = 1;
-  CHECK(enginesFor(handle, masked).empty());
+  for (int64_t keys : {128, 77})
+    for (DType type : {DType::f16, DType::f32}) {
+      masked.keys = keys;
+      masked.typeMask = type;
+      masked.mask.strides[0] = keys;
+      CHECK(!enginesFor(handle, masked).empty());
+    }
   Attention crossed = attention(DType::bf16, 61, 64);
   crossed.gradient = 1;
   crossed.keys = 197;

@@ -139,7 +139,9 @@ if __name__ == "__main__":
     attention(sys.argv[1], 128)
     attention(sys.argv[1], 65)
     attention(sys.argv[1], 128, hidden=3)
+    attention(sys.argv[1], 65, hidden=3)
     shared(sys.argv[1], 128)
-    with open(f"{sys.argv[1]}/train.json", "w") as file:
-        json.dump({"loss": {"kind": "cross_entropy"},
-                   "optimizer": {"kind": "sgd"}, "train": ["w*"]}, file)
+    for name, trained in ("train", ["w*"]), ("bias", ["w*", "mask"]):
+        with open(f"{sys.argv[1]}/{name}.json", "w") as file:
+            json.dump({"loss": {"kind": "cross_entropy"},
+                       "optimizer": {"kind": "sgd"}, "train": trained}, file)

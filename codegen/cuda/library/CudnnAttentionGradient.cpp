@@ -49,10 +49,10 @@ CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
       integer(info->batch), integer(info->heads), integer(info->groups),
       integer(info->queries), integer(info->keys), integer(info->size),
       integer(info->size), op.getScaleAttr(), op.getCausalAttr(),
-      place(info->q), place(info->k), place(info->v), /*mask=*/nullptr,
-      place(info->y), place(info->dy), place(info->stats), place(info->dq),
-      place(info->dk), place(info->dv),
-      plan::algorithmAttr(b, libraryAlgorithm()));
+      place(info->q), place(info->k), place(info->v),
+      info->mask ? place(*info->mask) : plan::OperandAttr(), place(info->y),
+      place(info->dy), place(info->stats), place(info->dq), place(info->dk),
+      place(info->dv), plan::algorithmAttr(b, libraryAlgorithm()));
   return success();
 }
 
@@ -78,8 +78,14 @@ class CudnnAttentionGradient
       if (!nn::tensorType(v).hasStaticShape() ||
           nn::tensorType(v).getNumElements() == 0)
         return false;
+    if (Value mask = op.getMask()) {
+      Type element = nn::tensorType(mask).getElementType();
+      if ((!isHalf(element) && !element.isF32()) ||
+          nn::shapeOf(mask).back() != nn::shapeOf(op.getK())[2])
+        return false;
+    }
     ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
-    return machine.cudnn && !machine.deterministic && !op.getMask() &&
+    return machine.cudnn && !machine.deterministic &&
            machine.arch.hasTensorCores && q[2] > 1 &&
            isHalf(nn::tensorType(op.getQ()).getElementType()) &&
            q[3] % piece == 0 && q[3] <= mostSize;

@@ -24,7 +24,17 @@ using namespace frit::nn;
 static constexpr size_t kLongestChain = 64;
 
 static bool isMask(OpOperand &use) {
-  return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() == 3;
+  unsigned operand = use.getOperandNumber();
+  return (isa<AttentionOp>(use.getOwner()) && operand == 3) ||
+         (isa<AttentionGradOp>(use.getOwner()) && operand == 6);
+}
+
+/// Whether the reader of a mask can repeat its elements as `expand` does.
+/// Gradients read elements of neighbouring keys together.
+static bool repeats(OpOperand &mask, ExpandOp expand) {
+  ArrayRef<int64_t> from = shapeOf(expand.getX()), to = shapeOf(expand.getY());
+  return isa<AttentionOp>(mask.getOwner()) ||
+         (!from.empty() && from.back() == to.back());
 }
 
 /// Returns the operators before an operand, last first, that strides can
@@ -44,7 +54,8 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
         def->getOperand(0).getDefiningOp<AttentionOp>())
       break;
     // A mask broadcasts by itself and is read in place, so only expands count.
-    if (isMask(use) ? !isa<ExpandOp>(def)
+    auto expand = dyn_cast<ExpandOp>(def);
+    if (isMask(use) ? !expand || !repeats(use, expand)
                     : !isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(def))
       break;
     chain.push_back(def);

@@ -192,9 +192,47 @@ static SmallVector<Value> buildGradients(AttentionOp op, NNBuilder &b,
   return gradients;
 }
 
+/// Returns whether a value is computed from weights that train.
+static bool dependsOnParameters(Value value) {
+  SmallVector<Value> work = {value};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (Operation *def = next.getDefiningOp()) {
+      llvm::append_range(work, def->getOperands());
+      continue;
+    }
+    auto argument = cast<BlockArgument>(next);
+    auto function =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    if (function &&
+        function.getArgAttr(argument.getArgNumber(), "nn.parameter"))
+      return true;
+  }
+  return false;
+}
+
+/// Returns whether a mask has a number for each key and does not train.
+static bool librariesAdd(AttentionOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getMask());
+  return !shape.empty() && shape.back() == shapeOf(op.getK())[2] &&
+         !dependsOnParameters(op.getMask());
+}
+
+/// Libraries add masks of floats: 0 where a key counts, else -inf.
+static Value addedMask(NNBuilder &b, Value mask, Value like) {
+  if (!mask || isa<FloatType>(tensorType(mask).getElementType()))
+    return mask;
+  return WhereOp::create(
+      b, mask, b.scalarLike(like, 0),
+      b.scalarLike(like, -std::numeric_limits<double>::infinity()));
+}
+
 /// Libraries compute the gradient of 16-bit attentions in one call, if values
-/// are as long as keys and there is no mask: with 197 keys and a number for
-/// each, cuDNN 9.19 computes wrong gradients. Every other one is what it means.
+/// are as long as keys; every other one is what it means. So is that of a mask,
+/// which is erased where nothing reads it.
 SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
   ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
                     v = shapeOf(getV());
@@ -203,19 +241,19 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
     return tensorType(x).getNumElements() == 0;
   });
   if (isEmpty || element.getIntOrFloatBitWidth() != 16 || k[3] != v[3] ||
-      getMask())
+      (getMask() && !librariesAdd(*this)))
     return buildGradients(*this, b, dy);
   Value stats;
   {
     // Beside the operator, whose kernel computes it.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(*this);
-    stats = AttentionStatsOp::create(b, getQ(), getK(), /*mask=*/Value(),
-                                     getScale(), getCausal(), getTf32());
+    stats = AttentionStatsOp::create(b, getQ(), getK(), getMask(), getScale(),
+                                     getCausal(), getTf32());
   }
   Value all = AttentionGradOp::create(
       b, getQ(), getK(), getV(), getY(), b.cast(dy, element), stats,
-      /*mask=*/Value(), getScale(), getCausal(), getTf32());
+      addedMask(b, getMask(), getQ()), getScale(), getCausal(), getTf32());
   SmallVector<Value> gradients;
   int64_t first = 0;
   for (Value x : {getQ(), getK(), getV()}) {
@@ -237,6 +275,8 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
     gradients.push_back(
         TransposeOp::create(b, part, ArrayRef<int64_t>{0, 2, 1, 3}));
   }
+  if (getMask())
+    gradients.push_back(buildGradients(*this, b, dy)[3]);
   return gradients;
 }
 
