@@ -265,7 +265,7 @@ static void testGradients(CudnnHandle &handle) {
   for (DType type : {DType::f16, DType::bf16})
     for (uint32_t causal : {0, 1})
       for (int64_t length : {77, 131, 512, 1024})
-        for (int64_t size : {8, 64, 80, 128})
+        for (int64_t size : {8, 64, 80, 128, 256})
           for (int64_t groups : {6, 2}) {
             Attention a = attention(type, length, size);
             a.gradient = 1;

@@ -70,7 +70,9 @@ class CudnnAttentionGradient
   /// sure to compute stays whole. It adds up the gradient of q in any order.
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
-    constexpr int64_t piece = 8, mostSize = 128;
+    constexpr int64_t piece = 8;
+    // Its engines for Hopper take larger heads than others.
+    const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
     if (!op)
       return false;
