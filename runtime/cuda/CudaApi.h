@@ -30,6 +30,7 @@ using ConditionalHandle = unsigned long long;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNoDevice = 100;
+inline constexpr Result kCaptureInvalidated = 901;
 
 inline constexpr int kAttributeClock = 13; ///< kHz
 inline constexpr int kAttributeMultiprocessors = 16;

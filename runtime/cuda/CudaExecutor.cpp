@@ -24,6 +24,7 @@ CudaExecutor::~CudaExecutor() {
   if (!gpu.context)
     return;
   ContextScope scope(gpu);
+  std::lock_guard lock(captureMutex());
   cublas.reset();
   guardKernel.reset();
   zeros.release();
@@ -113,6 +114,7 @@ Status CudaExecutor::loadModule(const artifact::DeviceModule &code) {
 }
 
 Status CudaExecutor::loadCode() {
+  std::lock_guard lock(captureMutex());
   const artifact::Target &target = *model.target;
   for (const artifact::DeviceModule &code : model.plan.modules(target))
     FRIT_TRY(loadModule(code));
@@ -187,6 +189,7 @@ void CudaExecutor::findLibraries() {
 }
 
 Status CudaExecutor::openLibraries() {
+  std::lock_guard lock(captureMutex());
   if (cublas && !(cublasFound && cublas->open())) {
     cublas.reset();
     model.remark("cuBLASLt was not found (FRIT_CUBLASLT names it); matrix "

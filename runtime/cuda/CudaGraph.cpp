@@ -40,16 +40,17 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
     return Status(FRIT_UNSUPPORTED,
                   "steps that write state have conditions, for which the "
                   "NVIDIA driver has no graph nodes");
-  auto made = std::make_unique<StepGraph>(driver);
-  FRIT_TRY(beginGraph(*made));
-  made->kernels.resize(steps.size());
-  Status status = addSteps(*made, made->graph, 0, steps.size(), stream, marks);
-  Status ended = endGraph(*made);
-  if (!status.failed())
-    status = std::move(ended);
-  if (!status.failed())
-    status = driver.check(driver.graphInstantiate(&made->exec, made->graph, 0),
-                          "instantiate a graph");
+  std::unique_ptr<StepGraph> made;
+  Status status;
+  // Other libraries of the process may end a capture.
+  constexpr int kMostTries = 8;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    made = std::make_unique<StepGraph>(driver);
+    std::lock_guard lock(captureMutex());
+    status = fillGraph(*made, stream, marks);
+    if (!made->invalidated)
+      break;
+  }
   bool mayRetry = conditional && !mustSkip;
   if (status.failed())
     conditional = false;
@@ -63,6 +64,18 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
   driver.graphUpload(made->exec, stream);
   result = std::move(made);
   return Status();
+}
+
+Status CudaSteps::fillGraph(StepGraph &made, Stream stream,
+                            std::span<const Event> marks) {
+  FRIT_TRY(beginGraph(made));
+  made.kernels.resize(steps.size());
+  Status status = addSteps(made, made.graph, 0, steps.size(), stream, marks);
+  Status ended = endGraph(made);
+  FRIT_TRY(std::move(status));
+  FRIT_TRY(std::move(ended));
+  return driver.check(driver.graphInstantiate(&made.exec, made.graph, 0),
+                      "instantiate a graph");
 }
 
 bool CudaSteps::canUpdate(const StepGraph &graph) const {
@@ -98,8 +111,9 @@ Status CudaSteps::endGraph(StepGraph &made) {
                                    made.ends.size(), kSetCaptureDependencies),
                                "join a capture");
   made.graph = nullptr;
-  Status ended = driver.check(
-      driver.streamEndCapture(made.capture, &made.graph), "end a capture");
+  Result result = driver.streamEndCapture(made.capture, &made.graph);
+  made.invalidated |= result == kCaptureInvalidated;
+  Status ended = driver.check(result, "end a capture");
   driver.streamDestroy(std::exchange(made.capture, nullptr));
   return status.failed() ? std::move(status) : std::move(ended);
 }
@@ -165,7 +179,7 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
       // Only the next one, and what awaits it, wait for this one.
       tail.add(reducing);
       FRIT_TRY(to.capture ? addWithin(to, index, tail)
-                          : addCaptured(graph, index, stream, tail));
+                          : addCaptured(to, graph, index, stream, tail));
       reducing = ends[index] = tail;
       reduced.emplace_back(argumentsOf(index)[0], tail);
       open = std::move(before);
@@ -192,7 +206,7 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
       FRIT_TRY(isKernel(index) ? stepFailed(plan, steps[index],
                                             addKernel(to, graph, index, tail))
                : isWithin      ? addWithin(to, index, tail)
-                               : addCaptured(graph, index, stream, tail));
+                               : addCaptured(to, graph, index, stream, tail));
     }
     open.push_back(index);
     std::fill_n(ends.begin() + ptrdiff_t(index), held + 1, tail);
@@ -345,8 +359,8 @@ Status CudaSteps::addWithin(StepGraph &to, size_t index, Tail &tail) {
   return stepFailed(plan, steps[index], std::move(status));
 }
 
-Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
-                              Tail &tail) {
+Status CudaSteps::addCaptured(StepGraph &to, Graph graph, size_t index,
+                              Stream stream, Tail &tail) {
   bool direct = driver.streamBeginCaptureToGraph != nullptr;
   std::vector<GraphNode> &last = tail.nodes;
   last.insert(last.end(), tail.own.begin(), tail.own.end());
@@ -363,8 +377,14 @@ Status CudaSteps::addCaptured(Graph graph, size_t index, Stream stream,
     status = lastCaptured(stream, nullptr, added);
   // A capture must be ended even if it failed.
   Graph captured = nullptr;
-  Status ended =
-      driver.check(driver.streamEndCapture(stream, &captured), "end a capture");
+  result = driver.streamEndCapture(stream, &captured);
+  Status ended = driver.check(result, "end a capture");
+  if (result == kCaptureInvalidated) {
+    to.invalidated = true;
+    // The driver may crash when it destroys a graph whose capture is invalid.
+    if (direct)
+      to.graph = nullptr;
+  }
   if (!status.failed())
     status = std::move(ended);
   if (!direct && captured) {

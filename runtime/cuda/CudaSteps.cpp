@@ -121,6 +121,7 @@ std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
 }
 
 Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
+  std::lock_guard lock(captureMutex());
   if (loaded.cudnn && std::ranges::any_of(steps, isForCudnn)) {
     cudnn = std::make_unique<CudnnHandle>(*loaded.cudnn, driver);
     if (!cudnn->open()) {

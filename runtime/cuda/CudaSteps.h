@@ -36,6 +36,8 @@ private:
   /// A stream that is captured to the graph while it is made; null if library
   /// calls are captured one by one.
   Stream capture = nullptr;
+  /// Whether something else made a capture invalid.
+  bool invalidated = false;
   std::vector<GraphNode> ends; ///< nodes that no other waits for so far
   /// Node of each step; null if it was captured or lies in a conditional node.
   std::vector<GraphNode> kernels;
@@ -146,12 +148,15 @@ private:
   Tail tailOf(const artifact::Step &step, const std::vector<Tail> &ends,
               std::vector<size_t> &open) const;
   Status addKernel(StepGraph &to, Graph graph, size_t index, Tail &tail);
+  Status fillGraph(StepGraph &made, Stream stream,
+                   std::span<const Event> marks);
   Status beginGraph(StepGraph &made);
   Status endGraph(StepGraph &made);
   Status lastCaptured(Stream stream, Graph *graph,
                       std::vector<GraphNode> &last) const;
   Status addWithin(StepGraph &to, size_t index, Tail &tail);
-  Status addCaptured(Graph graph, size_t index, Stream stream, Tail &tail);
+  Status addCaptured(StepGraph &to, Graph graph, size_t index, Stream stream,
+                     Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 
   LoadedModel &loaded;

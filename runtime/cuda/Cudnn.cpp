@@ -2,6 +2,8 @@
 
 #include "runtime/cuda/Cudnn.h"
 
+#include "runtime/cuda/Driver.h"
+
 #include <algorithm>
 #include <climits>
 
@@ -63,8 +65,10 @@ int frit::cuda::dnnTypeOf(DType type) {
 CudnnHandle::~CudnnHandle() {
   gradients.clear();
   attentions.clear();
-  if (handle)
-    dnn.destroy(handle);
+  if (!handle)
+    return;
+  std::lock_guard lock(captureMutex());
+  dnn.destroy(handle);
 }
 
 namespace {

@@ -101,6 +101,11 @@ Status Driver::load() {
   return Status();
 }
 
+std::mutex &frit::cuda::captureMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 Status Driver::open() {
   FRIT_TRY(load());
   Result result = init(0);

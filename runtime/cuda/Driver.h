@@ -8,6 +8,7 @@
 #include "runtime/exec/PlanView.h"
 
 #include <memory>
+#include <mutex>
 
 namespace frit::cuda {
 
@@ -43,6 +44,11 @@ public:
 private:
   void *library = nullptr;
 };
+
+/// Held while a graph is captured, and while code and libraries are loaded,
+/// tried or closed: what synchronizes the device on one thread ends captures on
+/// all others.
+std::mutex &captureMutex();
 
 /// A device and its primary context, which is shared with other libraries in
 /// the process.

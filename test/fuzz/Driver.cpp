@@ -236,7 +236,12 @@ Result cuStreamBeginCapture_v2(Stream, int) {
   ++captures;
   return kSuccess;
 }
-Result cuStreamEndCapture(Stream, Graph *graph) { return make(graph); }
+Result cuStreamEndCapture(Stream, Graph *graph) {
+  static unsigned ended = 0;
+  if (ended++ < unsigned(setting("FRIT_FAKE_INVALID_CAPTURES", 0)))
+    return kCaptureInvalidated;
+  return make(graph);
+}
 /// What is captured next becomes a node after these, whatever it is.
 Result cuStreamUpdateCaptureDependencies(Stream, const GraphNode *last,
                                          size_t count, unsigned) {

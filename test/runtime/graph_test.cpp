@@ -148,6 +148,17 @@ static void testProfile() {
     CHECK((edges[i] == FakeEdge{i + 1, i + 2, kFull}));
 }
 
+/// A graph is made again if something else of the process ends a capture.
+/// Where that goes on, steps run without one.
+static void testInvalidCaptures() {
+  setenv("FRIT_FAKE_INVALID_CAPTURES", "3", 1);
+  CHECK(
+      (edgesOf({{}, {Node::copy}, {}}) == Edges{{1, 2, kFull}, {2, 3, kFull}}));
+  setenv("FRIT_FAKE_INVALID_CAPTURES", "1000", 1);
+  CHECK(edgesOf({{}, {Node::copy}, {}}).size() < 2);
+  unsetenv("FRIT_FAKE_INVALID_CAPTURES");
+}
+
 /// Nodes 2 and 6 set the handles of the conditional nodes 3 and 7. Their bodies
 /// are graphs of their own; later steps wait for the conditional node.
 static void testGuards() {
@@ -186,6 +197,7 @@ int main() {
   testBranches();
   testFullEdges();
   testProfile();
+  testInvalidCaptures();
   testGuards();
   testRefused();
   return finish("graph_test");
