@@ -50,6 +50,7 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
     status = fillGraph(*made, stream, marks);
     if (!made->invalidated)
       break;
+    invalidated.push_back(std::move(made));
   }
   bool mayRetry = conditional && !mustSkip;
   if (status.failed())
@@ -379,12 +380,7 @@ Status CudaSteps::addCaptured(StepGraph &to, Graph graph, size_t index,
   Graph captured = nullptr;
   result = driver.streamEndCapture(stream, &captured);
   Status ended = driver.check(result, "end a capture");
-  if (result == kCaptureInvalidated) {
-    to.invalidated = true;
-    // The driver may crash when it destroys a graph whose capture is invalid.
-    if (direct)
-      to.graph = nullptr;
-  }
+  to.invalidated |= result == kCaptureInvalidated;
   if (!status.failed())
     status = std::move(ended);
   if (!direct && captured) {

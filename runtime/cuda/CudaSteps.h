@@ -177,6 +177,9 @@ private:
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
   std::shared_ptr<Communicator> group;             ///< null: one rank
+  /// Graphs whose captures became invalid. Destroying one at once, while what
+  /// ended its capture goes on in another thread, crashed in the driver.
+  std::vector<std::unique_ptr<StepGraph>> invalidated;
 };
 
 } // namespace frit::cuda

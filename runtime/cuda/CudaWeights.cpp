@@ -158,6 +158,7 @@ Status CudaExecutor::prepare(Uploader &uploader) {
 
 Status CudaExecutor::runWindow(const Window &window, DevicePointer arena,
                                Stream stream) {
+  std::lock_guard lock(captureMutex());
   CudaSteps steps(*this,
                   model.plan.steps(model.target->prepare)
                       .subspan(window.first, window.count),

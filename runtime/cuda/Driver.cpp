@@ -101,8 +101,8 @@ Status Driver::load() {
   return Status();
 }
 
-std::mutex &frit::cuda::captureMutex() {
-  static std::mutex mutex;
+std::recursive_mutex &frit::cuda::captureMutex() {
+  static std::recursive_mutex mutex;
   return mutex;
 }
 

@@ -48,7 +48,7 @@ private:
 /// Held while a graph is captured, and while code and libraries are loaded,
 /// tried or closed: what synchronizes the device on one thread ends captures on
 /// all others.
-std::mutex &captureMutex();
+std::recursive_mutex &captureMutex();
 
 /// A device and its primary context, which is shared with other libraries in
 /// the process.
