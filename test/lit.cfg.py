@@ -35,8 +35,11 @@ config.substitutions += [
 
 if config.sanitize:
     config.available_features.add("sanitize")
-if config.nvrtc:
+if not config.nvrtc.endswith("NOTFOUND"):
     config.available_features.add("nvrtc")
+    headers = os.path.join(os.path.dirname(os.path.realpath(config.nvrtc)), "..", "include")
+    if os.path.exists(os.path.join(headers, "cuda_fp16.h")):
+        config.available_features.add("cuda-headers")
 if importlib.util.find_spec("hatchling"):
     config.available_features.add("hatchling")  # tools/dev/setup installs it
 if importlib.util.find_spec("mkdocs"):

@@ -30,6 +30,10 @@ def Cpu_LoopsAttr : Cpu_Schedule<"Loops", "loops"> {
   let summary = "A loop nest, tiled and vectorised by LLVM.";
 }
 
+def Cpu_CustomAttr : Cpu_Schedule<"Custom", "custom"> {
+  let summary = "A call of a user's kernel.";
+}
+
 def Cpu_GemmAttr : Cpu_CallSchedule<"Gemm", "gemm"> {
   let summary = "The runtime's matrix product.";
 }

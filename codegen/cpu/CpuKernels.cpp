@@ -164,14 +164,22 @@ cpu::LoweredKernels cpu::lowerFusions(plan::ProgramOp program) {
   LoweredKernels lowered;
   lowered.module = ModuleOp::create(program.getLoc());
   OpBuilder b = OpBuilder::atBlockEnd(lowered.module->getBody());
+  UserSources users(program.getArch());
   for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
     std::string name = ("body_" + kernel.getSymName()).str();
-    auto function =
-        nn::lowerFusion(cast<nn::FusionOp>(kernel.getFusion()), name, b);
-    function.setPublic();
-    useBuffers(function);
+    auto fusion = cast<nn::FusionOp>(kernel.getFusion());
     lowered.kernels.push_back({kernel, name, {}});
+    if (auto custom =
+            dyn_cast<nn::CustomOp>(fusion.getBody().front().front())) {
+      users.createKernel(custom, name, b);
+      continue;
+    }
+    auto function = nn::lowerFusion(fusion, name, b);
+    function.setPublic();
+    users.addCalls(function);
+    useBuffers(function);
   }
+  lowered.sources = std::move(users.all);
   return lowered;
 }
 

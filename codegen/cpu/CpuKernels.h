@@ -3,6 +3,7 @@
 #ifndef FRIT_CODEGEN_CPU_CPUKERNELS_H
 #define FRIT_CODEGEN_CPU_CPUKERNELS_H
 
+#include "codegen/cpu/UserCode.h"
 #include "codegen/cpu/Workspace.h"
 #include "dialects/plan/Plan.h"
 
@@ -26,6 +27,8 @@ struct LoweredKernels {
   };
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Kernel> kernels;
+  /// What the kernels call, which is no part of the module.
+  std::vector<UserSource> sources;
 };
 
 /// Lowers every plan.kernel of `program` to linalg, in a function that reads

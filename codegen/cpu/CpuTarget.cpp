@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/CpuDialect.h"
 #include "dialects/nn/Problem.h"
+#include "dialects/nn/operators/Custom.h"
 
 using namespace mlir;
 using namespace frit;
@@ -45,6 +46,10 @@ void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {
 
 nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   MLIRContext *context = fusion.getContext();
+  if (failed(nn::checkHasFunctions(fusion, /*host=*/true, arch())))
+    return nullptr;
+  if (isa<nn::CustomOp>(fusion.getBody().front().front()))
+    return CustomAttr::get(context);
   auto fits = [](const nn::EpilogueInfo &info) {
     return !info.addend && info.activation != Activation::other;
   };

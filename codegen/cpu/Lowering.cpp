@@ -123,7 +123,7 @@ void frit::cpu::addBufferizationPasses(OpPassManager &passes) {
   passes.addPass(createConvertBufferizationToMemRefPass());
 }
 
-void frit::cpu::addLLVMPasses(OpPassManager &passes) {
+void frit::cpu::addLLVMPasses(OpPassManager &passes, StringRef arch) {
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(memref::createFoldMemRefAliasOpsPass());
@@ -138,6 +138,7 @@ void frit::cpu::addLLVMPasses(OpPassManager &passes) {
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   passes.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addPass(createCallUserFunctionsPass(arch));
   passes.addPass(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createConvertControlFlowToLLVMPass());

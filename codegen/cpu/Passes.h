@@ -60,8 +60,8 @@ void addBufferizationPasses(mlir::OpPassManager &passes);
 std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
 
 /// Adds passes that lower bufferized functions without allocations to the LLVM
-/// dialect. They take bare pointers.
-void addLLVMPasses(mlir::OpPassManager &passes);
+/// dialect, for the target `arch`. They take bare pointers.
+void addLLVMPasses(mlir::OpPassManager &passes, llvm::StringRef arch);
 
 } // namespace frit::cpu
 

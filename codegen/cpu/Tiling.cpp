@@ -127,6 +127,8 @@ struct TileOuterLoops
                     scf::SCFDialect, tensor::TensorDialect>();
   }
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     int64_t items = tileOuterLoops(getOperation());
     getOperation()->setAttr(frit::cpu::kItems,
                             Builder(&getContext()).getI64IntegerAttr(items));
@@ -139,7 +141,10 @@ struct StoreResults : PassWrapper<StoreResults, OperationPass<func::FuncOp>> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<bufferization::BufferizationDialect>();
   }
-  void runOnOperation() override { storeResults(getOperation()); }
+  void runOnOperation() override {
+    if (!getOperation().isExternal())
+      storeResults(getOperation());
+  }
 };
 } // namespace
 

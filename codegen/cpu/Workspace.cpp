@@ -91,6 +91,8 @@ struct PlaceAllocations
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceAllocations)
   StringRef getArgument() const override { return "place-allocations"; }
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     auto workspace = placeAllocations(getOperation());
     if (failed(workspace))
       return signalPassFailure();

@@ -4,6 +4,7 @@
 
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Progress.h"
+#include "compiler/driver/Status.h"
 #include "compiler/driver/TemporaryFolder.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -36,16 +37,41 @@ std::string frit::weightsName(const ArtifactOptions &options) {
                                             : folder + "/" + name.str();
 }
 
-/// Links `object` to a shared library. Both are small: without the weights.
+/// Compiles users' C to objects in `folder`, and adds their names.
+static Error compileSources(const ArtifactOptions &options,
+                            TemporaryFolder &folder,
+                            std::vector<std::string> &objects) {
+  for (const cpu::UserSource &source : options.sources) {
+    std::string input = folder.file(source.symbol + ".c");
+    objects.push_back(folder.file(source.symbol + ".o"));
+    if (Error e = artifact::writeBytes(input, source.text))
+      return outputError(input, std::move(e));
+    auto command =
+        compileCommand(input, objects.back(), source.folder, source.arch);
+    if (!command)
+      return command.takeError();
+    options.say(join(*command, " "));
+    if (Error e = run(*command, kBadInput))
+      return e;
+  }
+  return Error::success();
+}
+
+/// Links `object` and users' C to the artifact. All are small: without the
+/// weights.
 static Expected<Bytes> link(ArrayRef<char> object,
                             const ArtifactOptions &options) {
   TemporaryFolder folder;
   if (std::error_code error = TemporaryFolder::create(folder))
     return outputError(temporaryPlace(), error);
-  std::string input = folder.file("model.o"), output = folder.file("model.so");
-  if (Error e = artifact::writeBytes(input, object))
-    return outputError(input, std::move(e));
-  auto command = linkCommand(input, output);
+  std::vector<std::string> inputs = {folder.file("model.o")};
+  std::string output = folder.file("linked");
+  if (Error e = artifact::writeBytes(inputs[0], object))
+    return outputError(inputs[0], std::move(e));
+  if (Error e = compileSources(options, folder, inputs))
+    return e;
+  auto command = options.form == Form::shared ? linkCommand(inputs, output)
+                                              : joinCommand(inputs, output);
   if (!command)
     return command.takeError();
   options.say(join(*command, " "));
@@ -88,9 +114,10 @@ Error frit::writeArtifact(Module &module, TargetMachine &machine,
   mlir::TimingScope scope = timing.nest("object");
   artifact::addImage(module, image, symbol, options.form);
   Expected<Bytes> elf = artifact::compileObject(module, machine);
-  if (elf && options.form == Form::shared) {
-    if (Error e = options.keepObject(toStringRef(*elf)))
-      return e;
+  if (elf && (options.form == Form::shared || !options.sources.empty())) {
+    if (options.form == Form::shared)
+      if (Error e = options.keepObject(toStringRef(*elf)))
+        return e;
     scope = timing.nest("link");
     elf = link(*elf, options);
   }

@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_DRIVER_ARTIFACT_H
 
 #include "codegen/artifact/ObjectFile.h"
+#include "codegen/cpu/UserCode.h"
 
 #include "mlir/Support/Timing.h"
 
@@ -19,9 +20,11 @@ struct ArtifactOptions {
   std::string weightsFile;
   /// The files that weights were mapped from.
   llvm::ArrayRef<artifact::MappedFile> mapped;
+  /// Users' C that the host kernels call.
+  llvm::ArrayRef<cpu::UserSource> sources;
   /// Given the object that a shared library is linked from, without weights.
   llvm::function_ref<llvm::Error(llvm::StringRef)> keepObject;
-  /// Told the command that links.
+  /// Told the commands that compile and link.
   llvm::function_ref<void(const llvm::Twine &)> say;
 };
 

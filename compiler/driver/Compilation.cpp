@@ -18,6 +18,7 @@
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
+#include "compiler/driver/options/CustomOpFile.h"
 #include "compiler/driver/options/TrainingFile.h"
 #include "compiler/driver/tuning/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -111,7 +112,7 @@ private:
     for (const std::string &arch : options.archs)
       say("compile for " + arch);
     if (options.emit == Emit::shared) {
-      auto command = linkCommand("<object>", options.output);
+      auto command = linkCommand({"<object>"}, options.output);
       if (!command)
         return (void)fail(command.takeError()), status;
       say(llvm::join(*command, " "));
@@ -125,7 +126,8 @@ private:
     auto file = readModel(options.input);
     if (!file)
       return fail(file.takeError());
-    if (failed(readTuning()) || failed(readTraining()))
+    if (failed(readTuning()) || failed(readTraining()) ||
+        failed(readCustomOps()))
       return failure();
     setPipelineOptions();
     bool isJson = options.language
@@ -152,6 +154,7 @@ private:
 
   void setPipelineOptions() {
     pipelineOptions.import = options.import;
+    pipelineOptions.import.customOps = std::move(customOps);
     pipelineOptions.import.onMap = [this](StringRef path, StringRef bytes) {
       mapped.push_back({path.str(), bytes});
       protectInput(path.str());
@@ -194,6 +197,21 @@ private:
     training->syncBatchNorm = options.syncBatchNorm;
     training->lossScale.enabled = options.precision == "amp-fp16";
     pipelineOptions.training = std::move(*training);
+    return success();
+  }
+
+  LogicalResult readCustomOps() {
+    llvm::StringMap<std::string> files;
+    for (const std::string &path : options.customOpFiles) {
+      auto spec = readCustomOp(path);
+      if (!spec)
+        return fail(spec.takeError());
+      auto [it, isNew] = files.try_emplace(spec->name, path);
+      if (!isNew)
+        return fail(llvm::createStringError(path + ": defines " + spec->name +
+                                            ", as does " + it->second));
+      customOps.push_back(std::move(*spec));
+    }
     return success();
   }
 
@@ -352,6 +370,7 @@ private:
       return files.save(object, "o");
     };
     output.keepObject = keepObject;
+    output.sources = model.sources;
     auto sayIt = [this](const Twine &message) { say(message); };
     output.say = sayIt;
     if (failed(check(writeArtifact(model.host, model.machine, model.image,
@@ -381,6 +400,7 @@ private:
   TimingScope root;
   std::optional<Progress> progress;
   cuda::Tuning tuning;
+  std::vector<CustomSpec> customOps; ///< until the pipeline has them
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
   /// The text that --emit writes: that of all functions and targets.

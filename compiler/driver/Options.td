@@ -108,6 +108,9 @@ defm felements : Value<one, "felements", model_Group, "input:number",
   "...; 0 also for an optional input without a value">;
 defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
   "Treat an input as the constant in a file, .npy or a TensorProto">;
+defm custom_op : Value<two, "custom-op", model_Group, "file",
+  "Compute an operator by a kernel of your own; <file> is JSON that names the "
+  "operator, its tensors and the kernel. May be given several times">;
 defm train : Value<two, "train", model_Group, "file",
   "Compile the functions train_step and eval_step; <file> is JSON with the "
   "loss and the optimizer">;

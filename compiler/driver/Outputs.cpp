@@ -40,28 +40,74 @@ Error frit::writeText(StringRef path, StringRef text) {
   return outputError(path, writeFile(path.str(), text));
 }
 
-Expected<SmallVector<std::string>> frit::linkCommand(StringRef object,
-                                                     StringRef output) {
-  for (const char *name : {"cc", "gcc", "clang"})
+/// Returns the path of the first of `names` that is installed, or "".
+static std::string findProgram(ArrayRef<const char *> names) {
+  for (const char *name : names)
     if (ErrorOr<std::string> path = sys::findProgramByName(name))
-      return SmallVector<std::string>{*path,
-                                      "-shared",
-                                      "-o",
-                                      output.str(),
-                                      object.str(),
-                                      "-Wl,-Bsymbolic",
-                                      "-Wl,--build-id=none",
-                                      "-lm"};
-  for (const char *name : {"ld.lld", "ld.mold", "ld"})
-    if (ErrorOr<std::string> path = sys::findProgramByName(name))
-      return SmallVector<std::string>{*path,        "-shared",    "-o",
-                                      output.str(), object.str(), "-Bsymbolic"};
+      return *path;
+  return "";
+}
+
+static constexpr const char *kCompilers[] = {"cc", "gcc", "clang"};
+static constexpr const char *kLinkers[] = {"ld.lld", "ld.mold", "ld"};
+
+Expected<Command> frit::linkCommand(ArrayRef<std::string> objects,
+                                    StringRef output) {
+  Command command;
+  if (std::string path = findProgram(kCompilers); !path.empty()) {
+    command = {path, "-shared", "-o", output.str()};
+    append_range(command, objects);
+    command.append({"-Wl,-Bsymbolic", "-Wl,--build-id=none", "-lm"});
+    return command;
+  }
+  if (std::string path = findProgram(kLinkers); !path.empty()) {
+    command = {path, "-shared", "-o", output.str()};
+    append_range(command, objects);
+    command.push_back("-Bsymbolic");
+    return command;
+  }
   return make_error<StatusError>(
       kMachine, "no linker found (cc, gcc, clang, ld.lld, mold or ld); use -c "
                 "to write an object file, or install one of them");
 }
 
-Error frit::run(ArrayRef<std::string> command) {
+Expected<Command> frit::joinCommand(ArrayRef<std::string> objects,
+                                    StringRef output) {
+  std::string path = findProgram(kLinkers);
+  if (path.empty())
+    return make_error<StatusError>(
+        kMachine, "no linker found (ld.lld, mold or ld) that joins the objects "
+                  "of custom operators; install one of them");
+  Command command = {path, "-r", "-o", output.str()};
+  append_range(command, objects);
+  return command;
+}
+
+Expected<Command> frit::compileCommand(StringRef source, StringRef object,
+                                       StringRef folder, StringRef arch) {
+  std::string path = findProgram(kCompilers);
+  if (path.empty())
+    return make_error<StatusError>(
+        kMachine, "no C compiler found (cc, gcc or clang) for the host's "
+                  "functions of custom operators; install one of them");
+  return Command{path,
+                 "-c",
+                 "-O2",
+                 "-fPIC",
+                 "-fvisibility=hidden",
+                 "-fno-math-errno",
+                 ("-march=" + arch).str(),
+                 "-Werror=implicit-function-declaration",
+                 "-Werror=incompatible-pointer-types",
+                 "-Werror=int-conversion",
+                 "-iquote",
+                 folder.str(),
+                 "-o",
+                 object.str(),
+                 source.str()};
+}
+
+Error frit::run(ArrayRef<std::string> command, ExitStatus fault) {
   SmallVector<StringRef> words(command.begin(), command.end());
   std::string message;
   ChildSignals signals;
@@ -70,7 +116,7 @@ Error frit::run(ArrayRef<std::string> command) {
   if (status == 0)
     return Error::success();
   return make_error<StatusError>(
-      kMachine, "'" + join(words, " ") + "' failed" +
-                    (message.empty() ? " with status " + std::to_string(status)
-                                     : ": " + message));
+      fault, "'" + join(words, " ") + "' failed" +
+                 (message.empty() ? " with status " + std::to_string(status)
+                                  : ": " + message));
 }

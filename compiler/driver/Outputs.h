@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H
 
 #include "compiler/driver/OutputFile.h"
+#include "compiler/driver/Status.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -26,13 +27,29 @@ llvm::Expected<OutputFile> createOutput(llvm::StringRef path,
 /// Writes text to `path`, or to standard output for "-".
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
-/// The command that links `object` into the shared library `output`. An error
-/// of the machine, with the way out, where it has no linker.
-llvm::Expected<llvm::SmallVector<std::string>>
-linkCommand(llvm::StringRef object, llvm::StringRef output);
+/// A program and its arguments.
+using Command = llvm::SmallVector<std::string>;
 
-/// Runs a command whose first word is a path.
-llvm::Error run(llvm::ArrayRef<std::string> command);
+/// The command that links objects into the shared library `output`. An error
+/// of the machine, with the way out, where it has no linker.
+llvm::Expected<Command> linkCommand(llvm::ArrayRef<std::string> objects,
+                                    llvm::StringRef output);
+
+/// The command that joins objects into one.
+llvm::Expected<Command> joinCommand(llvm::ArrayRef<std::string> objects,
+                                    llvm::StringRef output);
+
+/// The command that compiles a user's C for `arch`, "x86-64-v3". Its headers
+/// are in `folder`. An error of the machine where it has no compiler.
+llvm::Expected<Command> compileCommand(llvm::StringRef source,
+                                       llvm::StringRef object,
+                                       llvm::StringRef folder,
+                                       llvm::StringRef arch);
+
+/// Runs a command whose first word is a path; where it fails, `fault` is at
+/// fault.
+llvm::Error run(llvm::ArrayRef<std::string> command,
+                ExitStatus fault = kMachine);
 
 } // namespace frit
 

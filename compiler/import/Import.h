@@ -3,6 +3,8 @@
 #ifndef FRIT_COMPILER_IMPORT_IMPORT_H
 #define FRIT_COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/import/CustomSpec.h"
+
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -39,6 +41,9 @@ struct ImportOptions {
   llvm::StringMap<std::string> constInputs;
   /// Generate missing external weights randomly, from this seed.
   std::optional<uint64_t> randomWeights;
+  /// Operators of the user's own. They come before frit's and before functions
+  /// of the model.
+  std::vector<CustomSpec> customOps;
   /// The model will train. Operators that differ in training are imported in a
   /// form that can be made either way (nn.batch_norm by known statistics,
   /// nn.dropout), whichever way the file has them. Exporters store weights of

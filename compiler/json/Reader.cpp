@@ -54,6 +54,11 @@ private:
   std::optional<DeclaredInput> declare(const Json &input, size_t index);
   bool openWeights(const Json &graph);
   bool readNode(const Json &node, size_t index);
+  bool readCustom(const Json &node, const CustomSpec &spec,
+                  ArrayRef<std::string> outputs, ValueRange operands,
+                  Location loc);
+  bool bindOutputs(ArrayRef<std::string> outputs, ValueRange results,
+                   Location loc);
   std::optional<SmallVector<NamedAttribute>>
   readAttributes(const Json &node, RegisteredOperationName name, Location loc);
   SmallVector<Attribute> forms(const Json &value);
@@ -360,17 +365,19 @@ bool Reader::readNode(const Json &node, size_t index) {
   Location loc = locate(
       (called.empty() ? "node " + Twine(index) : "node '" + called + "'") +
       " (" + type + ")");
+  const CustomSpec *custom = findCustom(options.customOps, type);
   bool known = llvm::any_of(nn::operators(), [&](const auto &entry) {
     return entry.operation == "nn." + type && type != "constant" &&
            type != "counted";
   });
   auto name = RegisteredOperationName::lookup("nn." + type, &context);
-  if (!known || !name)
+  if (!custom && (!known || !name))
     return fail(loc, "is not an operator; `fritc --help-ops` lists them");
 
   auto inputs = names(node, "inputs", loc),
        outputs = names(node, "outputs", loc);
-  auto attributes = readAttributes(node, *name, loc);
+  auto attributes =
+      custom ? SmallVector<NamedAttribute>() : readAttributes(node, *name, loc);
   if (!inputs || !outputs || !attributes)
     return false;
   SmallVector<Value> operands;
@@ -380,6 +387,8 @@ bool Reader::readNode(const Json &node, size_t index) {
       return fail(loc, "reads '" + input +
                            "', which no input, weight or node before it is");
   }
+  if (custom)
+    return readCustom(node, *custom, *outputs, operands, loc);
   Operation *op = createInferred(loc, *name, operands, *attributes);
   if (!op)
     return false;
@@ -390,7 +399,40 @@ bool Reader::readNode(const Json &node, size_t index) {
     return false;
   }
   builder.insert(op);
-  for (auto [output, result] : llvm::zip_equal(*outputs, op->getResults())) {
+  return bindOutputs(*outputs, op->getResults(), loc);
+}
+
+bool Reader::readCustom(const Json &node, const CustomSpec &spec,
+                        ArrayRef<std::string> outputs, ValueRange operands,
+                        Location loc) {
+  CustomAttributes attributes;
+  if (auto found = node.find("attributes"); found != node.end()) {
+    if (!found->is_object())
+      return fail(loc, "\"attributes\" is no object");
+    for (const auto &[key, value] : found->items()) {
+      if (value.is_number_integer())
+        attributes[key] = value.get<int64_t>();
+      else if (value.is_number())
+        attributes[key] = value.get<double>();
+      else
+        return fail(loc, "attribute '" + key + "' cannot be " + text(value));
+    }
+  }
+  if (outputs.size() > spec.outputs.size())
+    return fail(loc, "has " + Twine(spec.outputs.size()) + " outputs, not " +
+                         Twine(outputs.size()));
+  ArrayRef<CustomSpec> gradients;
+  if (options.trains)
+    gradients = options.customOps;
+  Operation *op =
+      createCustom(spec, loc, operands, attributes, gradients, builder);
+  return op &&
+         bindOutputs(outputs, op->getResults().take_front(outputs.size()), loc);
+}
+
+bool Reader::bindOutputs(ArrayRef<std::string> outputs, ValueRange results,
+                         Location loc) {
+  for (auto [output, result] : llvm::zip_equal(outputs, results)) {
     if (lookup(output))
       return fail(loc, "computes '" + output + "', which is there already");
     values[output] = result;

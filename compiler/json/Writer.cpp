@@ -2,7 +2,7 @@
 
 #include "compiler/import/Import.h"
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -137,14 +137,22 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
       tensors.push_back({called[constant], constant.getValue()});
       continue;
     }
+    // Of a user's operator, what the file of --custom-op does not know.
+    nn::CustomAttr custom = nn::customOf(&op);
+    DictionaryAttr given = custom ? op.getAttrOfType<DictionaryAttr>("node")
+                                  : op.getAttrDictionary();
     Json attributes = Json::object();
-    for (NamedAttribute attribute : op.getAttrDictionary())
-      attributes[attribute.getName().str()] = valueOf(attribute.getValue());
-    Json entry = {{"op", op.getName().stripDialect().str()}};
+    if (given)
+      for (NamedAttribute attribute : given)
+        attributes[attribute.getName().str()] = valueOf(attribute.getValue());
+    Json entry = {{"op", custom ? custom.getName().str()
+                                : op.getName().stripDialect().str()}};
     if (!node.empty())
       entry["name"] = node;
     entry["inputs"] = read(op.getOperands());
-    entry["outputs"] = read(op.getResults());
+    auto kernel = dyn_cast<nn::CustomOp>(op);
+    entry["outputs"] = read(
+        op.getResults().drop_back(kernel && kernel.getWorkspace() ? 1 : 0));
     if (!attributes.empty())
       entry["attributes"] = attributes;
     nodes.push_back(entry);

@@ -26,7 +26,7 @@
 #include "compiler/padding/Padding.h"
 
 #include "compiler/transform/recognize/MaskValue.h"
-#include "dialects/nn/NN.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -231,6 +231,36 @@ static std::optional<PaddedValue> padFirst(SliceOp small,
   return result;
 }
 
+/// Finds the results of a user's kernel, of which only its file says what it
+/// does: whether it keeps the samples of a batch apart.
+static bool padCustom(CustomOp small, CustomOp large,
+                      DenseMap<Value, PaddedValue> &known) {
+  unsigned first = small.getBatched() ? 1 : 0;
+  auto isPadded = [&](Value from, Value to) {
+    ArrayRef<int64_t> a = shapeOf(from), b = shapeOf(to);
+    return a.size() != b.size() || (first && a.empty()) ||
+           a.drop_front(first) != b.drop_front(first);
+  };
+  for (auto [from, to] :
+       llvm::zip_equal(small->getOperands(), large->getOperands())) {
+    const PaddedValue &value = known[from];
+    if (value.large != to ||
+        (from.getType() != to.getType() && isPadded(from, to)) ||
+        (!value.anywhere && !areLeading(value.places)))
+      return false;
+  }
+  // A workspace has no contents.
+  size_t count = small->getNumResults() - small.getWorkspace();
+  for (auto [from, to] :
+       llvm::zip(small->getResults().take_front(count), large->getResults())) {
+    auto value = leadingValue(from, to);
+    if (!value || (from.getType() != to.getType() && isPadded(from, to)))
+      return false;
+    known[from] = *value;
+  }
+  return true;
+}
+
 std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
                                                ArrayRef<int64_t> sizes) {
   masks.begin(sizes);
@@ -257,6 +287,14 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
                          : std::nullopt) {
       known[a->getResult(0)] = *whole;
       ++a;
+      continue;
+    }
+    if (auto custom = dyn_cast<CustomOp>(*a); custom && isa<CustomOp>(*b)) {
+      if (!padCustom(custom, cast<CustomOp>(*b), known))
+        return Mixing{b->getLoc(),
+                      "is a user's kernel, which may combine elements along it "
+                      "(\"batched\" in its file says that it does not)"};
+      ++a, ++b;
       continue;
     }
     // Shape arithmetic may have led to other operators.

@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_PIPELINE_HOOKS_H
 
 #include "codegen/artifact/Serialize.h"
+#include "codegen/cpu/UserCode.h"
 
 #include "mlir/Support/Timing.h"
 #include "llvm/IR/Module.h"
@@ -29,6 +30,7 @@ struct CompiledModel {
   const artifact::Image &image;
   llvm::Module &host; ///< with the kernels of all host targets
   llvm::TargetMachine &machine;
+  llvm::ArrayRef<cpu::UserSource> sources; ///< users' C that `host` calls
 };
 
 /// Who runs a pipeline is told of the work, and given what each stage makes: to

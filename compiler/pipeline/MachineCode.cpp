@@ -51,8 +51,14 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
   if (failed(findMachine(arch)))
     return failure();
   cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
+  // Functions of a target share what users wrote.
+  for (cpu::UserSource &source : lowered.sources)
+    if (llvm::none_of(userSources, [&](const cpu::UserSource &known) {
+          return known.symbol == source.symbol;
+        }))
+      userSources.push_back(std::move(source));
   PassManager passes(&context);
-  cpu::addLLVMPasses(passes);
+  cpu::addLLVMPasses(passes, arch);
   passes.enableTiming(timing);
   if (failed(passes.run(*lowered.module)))
     return failure();

@@ -380,8 +380,8 @@ LogicalResult Pipeline::makeArtifact() {
                                    options.weightsName, shapes);
   if (failed(image))
     return failure();
-  return hooks.keepArtifact({plans->module(), shapes, *image, *host, *machine},
-                            scope);
+  return hooks.keepArtifact(
+      {plans->module(), shapes, *image, *host, *machine, userSources}, scope);
 }
 
 void frit::registerPipelineDialects(DialectRegistry &registry) {

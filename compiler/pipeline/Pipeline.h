@@ -157,6 +157,7 @@ private:
   llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by program
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> host;
+  std::vector<cpu::UserSource> userSources;         ///< what it calls
   llvm::StringMap<artifact::TargetCode> deviceCode; ///< by program
 };
 

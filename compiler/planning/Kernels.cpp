@@ -3,6 +3,7 @@
 #include "compiler/planning/Kernels.h"
 
 #include "compiler/planning/Contractions.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -11,9 +12,11 @@ using namespace frit;
 
 /// Names a kernel by up to three operators and a number: "add_relu_3".
 static std::string nameOf(nn::FusionOp fusion, size_t number) {
-  SmallVector<StringRef> parts;
+  SmallVector<std::string> parts;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
-    StringRef part = op.getName().stripDialect();
+    nn::CustomAttr custom = nn::customOf(&op);
+    std::string part =
+        custom ? custom.getShortName() : op.getName().stripDialect().str();
     if (part != "constant" && part != "cast" && part != "reshape" &&
         !llvm::is_contained(parts, part))
       parts.push_back(part);

@@ -2,6 +2,8 @@
 
 #include "compiler/report/Report.h"
 
+#include "dialects/nn/operators/Custom.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -36,6 +38,9 @@ static Kernel describeKernel(plan::KernelOp op, std::optional<double> time) {
   if (plan::SourceAttr source = op.getSourceAttr())
     kernel.source = source.getText();
   auto fusion = cast<nn::FusionOp>(op.getFusion());
+  if (auto custom = dyn_cast<nn::CustomOp>(fusion.getBody().front().front()))
+    if (nn::UserFunctionAttr function = custom.getCustom().getDevice())
+      kernel.source = function.getText();
   if (nn::Schedule schedule = fusion.getScheduleAttr()) {
     llvm::raw_string_ostream os(kernel.schedule);
     os << Attribute(schedule);
@@ -198,7 +203,8 @@ Report report::describe(ModuleOp plans, KernelTime timeOf) {
     }
     // Kernels of one text share the source of the first.
     for (auto kernel : op.getBody().getOps<plan::KernelOp>())
-      if (std::optional<StringRef> symbol = kernel.getSymbol())
+      if (std::optional<StringRef> symbol = kernel.getSymbol();
+          symbol && kernels.contains(*symbol))
         program.kernels[kernels.lookup(kernel.getSymName())].source =
             program.kernels[kernels.lookup(*symbol)].source;
     for (auto list : op.getBody().getOps<plan::CommandListOp>())

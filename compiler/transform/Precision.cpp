@@ -38,6 +38,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "dialects/nn/Fold.h"
+#include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Random.h"
 
@@ -71,13 +72,24 @@ static bool givesWide(Operation *op) {
 }
 
 /// Returns whether a composite takes this operand in f32 while x has 16 bits:
-/// scales, biases and other small parameters, and a number per row.
-static bool isWideOperand(OpOperand &use) {
+/// scales, biases and other small parameters, and a number per row. Of a user's
+/// operator, its file says so.
+static bool isWideOperand(OpOperand &use, Type narrow) {
+  if (CustomAttr custom = customOf(use.getOwner()))
+    return !custom.takes(use.getOperandNumber(), narrow);
   if (isa<CrossEntropyGradOp>(use.getOwner()))
     return use.getOperandNumber() == 2;
   return isa<LayerNormOp, RmsNormOp, BatchNormOp, BatchVarianceOp>(
              use.getOwner()) &&
          use.getOperandNumber() > 0;
+}
+
+/// As isWideOperand, of a result.
+static bool isWideResult(OpResult result, Type narrow) {
+  Operation *op = result.getOwner();
+  CustomAttr custom = customOf(op);
+  return custom &&
+         !custom.takes(op->getNumOperands() + result.getResultNumber(), narrow);
 }
 
 static bool isF32(Value value) {
@@ -307,13 +319,13 @@ void Narrowing::rewrite(Operation *op) {
   for (OpOperand &use : op->getOpOperands()) {
     Value operand = use.get();
     if (wasF32(operand))
-      use.set(keep || isWideOperand(use) ? wide(operand) : narrow(operand));
+      use.set(keep || isWideOperand(use, to) ? wide(operand) : narrow(operand));
   }
-  for (Value result : op->getResults()) {
+  for (OpResult result : op->getResults()) {
     if (!isF32(result))
       continue;
     Forms &form = forms[result];
-    if (keep || givesWide(op)) {
+    if (keep || givesWide(op) || isWideResult(result, to)) {
       form.wide = result;
       form.kept = true;
       form.named = isNamed;

@@ -48,10 +48,13 @@ def NN_StructuralInterface : OpInterface<"StructuralOp"> {
 def NN_DifferentiableInterface : OpInterface<"DifferentiableOp"> {
   let cppNamespace = "::frit::nn";
   let description = [{
-    An operator with one result and a gradient. Composites without one are
-    decomposed before differentiation.
+    An operator with a gradient. Only its first result reaches the loss.
+    Composites without a gradient are decomposed before differentiation.
   }];
-  let methods = [InterfaceMethod<[{
+  let methods = [InterfaceMethod<
+      "Whether this one has a gradient; most always have.",
+      "bool", "isDifferentiable", (ins), "", "return true;">,
+    InterfaceMethod<[{
       Builds the vector-Jacobian product: for each operand the gradient of a
       number L with respect to it, where `dy` is that with respect to the
       result. Null where L does not depend on an operand differentiably (an

@@ -2,6 +2,7 @@
 
 #include "dialects/nn/Problem.h"
 
+#include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Gradient.h"
 
 using namespace mlir;
@@ -10,6 +11,7 @@ using namespace frit::nn;
 static Problem::Kind kindOf(Operation &op) {
   using Kind = Problem::Kind;
   return TypeSwitch<Operation *, Kind>(&op)
+      .Case<CustomOp>([](auto) { return Kind::custom; })
       .Case<AttentionOp>([](auto) { return Kind::attention; })
       .Case<MergeMomentsOp>([](auto) { return Kind::moments; })
       .Case<AttentionGradOp>([](auto) { return Kind::attentionGradient; })

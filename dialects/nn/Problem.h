@@ -25,6 +25,7 @@ public:
 
   /// What dominates a fusion: the first of these that one of its operators is.
   enum class Kind {
+    custom, ///< nn.custom, a user's kernel
     attention,
     moments,           ///< nn.merge_moments
     attentionGradient, ///< nn.attention_grad

@@ -1,5 +1,6 @@
 //===- Registry.cpp - The nn dialect and its registry ---------------------===//
 
+#include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Random.h"
@@ -83,9 +84,28 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
 #define GET_OP_LIST
 #include "dialects/nn/Gradient.cpp.inc"
       >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Custom.cpp.inc"
+      >();
 }
 
+namespace {
+/// Prints a user's operators and their files once, at the top of a module.
+struct UserAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attr, raw_ostream &os) const override {
+    if (auto custom = dyn_cast<CustomAttr>(attr))
+      return os << custom.getShortName(), AliasResult::FinalAlias;
+    if (auto function = dyn_cast<UserFunctionAttr>(attr))
+      return os << function.getName() << "_function", AliasResult::FinalAlias;
+    return AliasResult::NoAlias;
+  }
+};
+} // namespace
+
 void NNDialect::initialize() {
+  addInterfaces<UserAliases>();
   forEachOp([&]<typename Op>() { addOperations<Op>(); });
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -129,6 +129,10 @@ public:
   };
   /// As `cast`, from elements of type `from`; both types may be small.
   Scalar convert(Scalar x, mlir::Type from, mlir::Type to, CastRules rules);
+  /// Calls a user's function, a CustomAttr, on `x` and then `constants`; it
+  /// gives an element of type `storage`.
+  Scalar call(mlir::Attribute function, llvm::ArrayRef<Scalar> x,
+              llvm::ArrayRef<mlir::Attribute> constants, mlir::Type storage);
   /// Reinterprets the bits of an element as another type of the same width.
   Scalar bitCast(Scalar x, mlir::Type from, mlir::Type to);
 

@@ -154,7 +154,7 @@ LogicalResult KernelOp::verify() {
   auto fusion = dyn_cast<nn::FusionOp>(block.front());
   if (!fusion || !llvm::equal(fusion.getInputs(), block.getArguments()))
     return emitOpError("holds one nn.fusion of its block's arguments");
-  if (getSource() && getSymbol())
+  if (getSource() && getSymbol() && !getSourceAttr().getPreludes())
     return emitOpError("has a source of its own and that of '")
            << *getSymbol() << "'";
   unsigned pointers = fusion->getNumOperands() + fusion->getNumResults();

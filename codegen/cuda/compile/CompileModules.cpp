@@ -4,6 +4,8 @@
 
 #include "codegen/cuda/compile/EmitModule.h"
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/custom/UserText.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ThreadPool.h"
@@ -23,7 +25,15 @@ struct Job {
   int64_t milliseconds;
   std::string *cubin, *ptx; ///< null where it is not wanted
   std::string failure = "";
+  /// The user's kernel that `failure` is about, if NVRTC did not refuse it.
+  plan::KernelOp wrong = {};
 };
+
+/// Returns the user's kernel that a kernel of the plan is, or null.
+nn::CustomOp userKernelOf(plan::KernelOp kernel) {
+  auto fusion = cast<nn::FusionOp>(kernel.getFusion());
+  return dyn_cast<nn::CustomOp>(fusion.getBody().front().front());
+}
 } // namespace
 
 static void addJobs(StringRef arch, ArrayRef<ModuleText> modules,
@@ -44,15 +54,38 @@ static void addJobs(StringRef arch, ArrayRef<ModuleText> modules,
 }
 
 static void run(Job &job) {
-  auto compiled = compileCuda(job.module->text, job.arch);
+  auto compiled = compileCuda(job.module->text, job.arch, job.module->folders);
   if (!compiled) {
     job.failure = llvm::toString(compiled.takeError());
     return;
   }
+  for (plan::KernelOp kernel : job.module->kernels)
+    if (nn::CustomOp custom = userKernelOf(kernel)) {
+      job.failure = checkUserKernel(custom, compiled->ptx);
+      job.wrong = kernel;
+      if (!job.failure.empty())
+        return;
+    }
   if (job.cubin)
     *job.cubin = std::move(compiled->cubin);
   if (job.ptx)
     *job.ptx = std::move(compiled->ptx);
+}
+
+/// The user's operator whose file NVRTC's log names, or which has no such
+/// kernel; or null.
+static Operation *blamedOperator(const Job &job) {
+  if (job.wrong)
+    return userKernelOf(job.wrong);
+  for (plan::KernelOp kernel : job.module->kernels) {
+    auto fusion = cast<nn::FusionOp>(kernel.getFusion());
+    for (Operation &op : fusion.getBody().front()) {
+      nn::CustomAttr custom = nn::customOf(&op);
+      if (custom && namesFile(job.failure, custom.getDevice()))
+        return &op;
+    }
+  }
+  return nullptr;
 }
 
 /// The kernel that NVRTC's log is about: the one whose line it names first, or
@@ -115,6 +148,11 @@ frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
   for (const Job &job : jobs) {
     if (job.failure.empty())
       continue;
+    if (Operation *op = blamedOperator(job)) {
+      if (said.insert(nn::customOf(op).getName()).second)
+        emitError(op->getLoc()) << job.failure;
+      continue;
+    }
     plan::KernelOp kernel = blamedKernel(job);
     if (kernel && said.insert(kernel.getSymName()).second)
       kernel.emitError("kernel '")

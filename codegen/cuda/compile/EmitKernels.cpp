@@ -46,7 +46,9 @@ static void setLaunch(plan::KernelOp kernel, const KernelText &text,
   kernel.setGridAttr(b.getDenseI64ArrayAttr(text.grid));
   kernel.setBlockAttr(b.getDenseI64ArrayAttr(text.block));
   kernel.setSharedBytesAttr(b.getI64IntegerAttr(text.sharedBytes));
-  kernel.setWaits(arch.hasPdl);
+  kernel.setWaits(arch.hasPdl && text.waits);
+  if (!text.symbol.empty())
+    kernel.setSymbol(text.symbol);
   if (!text.tensorMaps.empty())
     kernel.setTensorMapsAttr(b.getArrayAttr(llvm::map_to_vector(
         text.tensorMaps, [&](const artifact::TensorMap &map) -> Attribute {
@@ -112,10 +114,14 @@ public:
       if (failed(text))
         return signalPassFailure();
       setLaunch(kernel, *text, target.machine().arch);
-      auto [it, isNew] = known.try_emplace(text->source, texts.size());
+      // A user's kernel has no text but what stands before it.
+      auto [it, isNew] = known.try_emplace(llvm::join(text->preludes, "\0") +
+                                               text->symbol + text->source,
+                                           texts.size());
       uses.push_back({kernel, it->second});
       if (!isNew) {
-        kernel.setSymbol(first[it->second].getSymName());
+        if (text->symbol.empty())
+          kernel.setSymbol(first[it->second].getSymName());
         continue;
       }
       text->source = named(text->source, kernel.getSymName());
@@ -133,10 +139,22 @@ public:
     for (auto [kernel, text, count] : llvm::zip_equal(first, texts, launches))
       kernel.setSourceAttr(plan::SourceAttr::get(
           &getContext(), text.header, describe(kernel, count) + text.source,
-          int64_t(estimateMilliseconds(text))));
+          int64_t(estimateMilliseconds(text)), listOf(text.preludes),
+          listOf(text.folders)));
   }
 
 private:
+  /// Returns an array of strings; null if there are none.
+  ArrayAttr listOf(ArrayRef<std::string> texts) {
+    if (texts.empty())
+      return nullptr;
+    Builder b(&getContext());
+    return b.getArrayAttr(
+        llvm::map_to_vector(texts, [&](StringRef text) -> Attribute {
+          return b.getStringAttr(text);
+        }));
+  }
+
   CudaOptions options;
 };
 } // namespace

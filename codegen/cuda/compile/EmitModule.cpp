@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace llvm;
@@ -35,22 +36,40 @@ double frit::cuda::estimateMilliseconds(const KernelText &kernel) {
   return base + 2.5 * double(kernel.sums) + double(kernel.source.size()) / 100;
 }
 
-/// Joins kernels, given as pairs of header and source, under the headers that
-/// they need; `starts` become the places of the sources.
+/// Joins kernels, given as pairs of header and source, under the headers and
+/// users' texts that they need; `starts` become the places of the sources.
 static std::string joinTexts(ArrayRef<std::pair<StringRef, StringRef>> kernels,
+                             ArrayRef<StringRef> preludes,
                              SmallVectorImpl<size_t> &starts) {
   std::string text;
   std::set<StringRef> headers;
   for (auto [header, source] : kernels)
-    headers.insert(header);
+    if (!header.empty())
+      headers.insert(header);
   for (StringRef header : headers)
     text += ("#include \"frit/" + header + ".cuh\"\n").str();
+  for (StringRef prelude : preludes)
+    text += prelude;
+  // Lines are those of this text again.
+  if (!preludes.empty())
+    text += "#line " + std::to_string(StringRef(text).count('\n') + 2) +
+            " \"frit.cu\"\n";
   for (auto [header, source] : kernels) {
     text += "\n";
     starts.push_back(text.size());
     text += source;
   }
   return text;
+}
+
+/// Returns the users' texts that stand before kernels, each once.
+static SmallVector<StringRef> preludesOf(ArrayRef<KernelText> kernels) {
+  SmallVector<StringRef> preludes;
+  for (const KernelText &kernel : kernels)
+    for (StringRef prelude : kernel.preludes)
+      if (!is_contained(preludes, prelude))
+        preludes.push_back(prelude);
+  return preludes;
 }
 
 std::string frit::cuda::joinKernels(ArrayRef<KernelText> kernels) {
@@ -60,20 +79,31 @@ std::string frit::cuda::joinKernels(ArrayRef<KernelText> kernels) {
                                    return std::pair<StringRef, StringRef>(
                                        kernel.header, kernel.source);
                                  }),
-                   starts);
+                   preludesOf(kernels), starts);
+}
+
+/// Adds those of `more`, strings or null, that `all` lacks.
+template <typename List> static void addNew(List &all, mlir::ArrayAttr more) {
+  if (more)
+    for (auto entry : more.getAsRange<mlir::StringAttr>())
+      if (!is_contained(all, entry.getValue()))
+        all.emplace_back(entry.getValue());
 }
 
 /// `kernels` have a text of their own.
 static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
   ModuleText module;
   SmallVector<std::pair<StringRef, StringRef>> texts;
+  SmallVector<StringRef> preludes;
   for (plan::KernelOp kernel : kernels) {
     plan::SourceAttr source = kernel.getSourceAttr();
+    addNew(preludes, source.getPreludes());
+    addNew(module.folders, source.getFolders());
     texts.push_back({source.getHeader(), source.getText()});
     module.milliseconds += source.getMilliseconds();
     module.hasFloor |= kernel.getTensorMaps().has_value();
   }
-  module.text = joinTexts(texts, module.starts);
+  module.text = joinTexts(texts, preludes, module.starts);
   module.kernels = std::move(kernels);
   return module;
 }
@@ -114,7 +144,7 @@ SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
     SmallVector<size_t> numbers;
     double total = 0;
     for (auto [number, kernel] : enumerate(kernels))
-      if (kernel.tensorMaps.empty() != hasFloor) {
+      if (kernel.preludes.empty() && kernel.tensorMaps.empty() != hasFloor) {
         numbers.push_back(number);
         total += estimateMilliseconds(kernel);
       }
@@ -137,6 +167,14 @@ SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
     }
     module += !numbers.empty();
   }
+  // Files of different users may define the same names.
+  std::map<std::vector<std::string>, size_t> users;
+  for (auto [number, kernel] : enumerate(kernels))
+    if (!kernel.preludes.empty()) {
+      auto [it, isNew] = users.try_emplace(kernel.preludes, module);
+      module += isNew;
+      modules[number] = it->second;
+    }
   return modules;
 }
 

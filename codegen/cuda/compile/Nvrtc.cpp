@@ -138,8 +138,28 @@ static std::string read(Program program, Result (*size)(Program, size_t *),
   return text;
 }
 
+/// Returns the folder of the toolkit's headers beside an NVRTC: in the toolkit
+/// or in a wheel. Empty if there is none, as in wheels of NVRTC alone.
+static std::string toolkitHeaders(StringRef library) {
+  // lib64, targets/x86_64-linux/lib, nvidia/cu13/lib; wheels up to CUDA 12 have
+  // a folder for each library.
+  for (const char *place :
+       {"../include", "../../include", "../../cuda_runtime/include"}) {
+    SmallString<128> folder(library);
+    sys::fs::real_path(library, folder);
+    sys::path::remove_filename(folder);
+    sys::path::append(folder, place);
+    SmallString<128> header(folder);
+    sys::path::append(header, "cuda_fp16.h");
+    if (sys::fs::exists(header))
+      return folder.str().str();
+  }
+  return "";
+}
+
 Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
-                                             StringRef arch) {
+                                             StringRef arch,
+                                             ArrayRef<std::string> folders) {
   auto lib = library();
   if (!lib)
     return lib.takeError();
@@ -156,8 +176,18 @@ Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
 
   bool isVirtual = arch.starts_with("compute_");
   std::string archOption = ("-arch=" + arch).str();
-  const char *options[] = {archOption.c_str(), "-std=c++20", "-default-device"};
-  result = lib->compileProgram(program, std::size(options), options);
+  SmallVector<std::string> words = {archOption, "-std=c++20",
+                                    "-default-device"};
+  for (const std::string &folder : folders)
+    words.push_back("-I" + folder);
+  if (!folders.empty())
+    if (std::string headers = toolkitHeaders(lib->library.path());
+        !headers.empty())
+      words.push_back("-I" + headers);
+  SmallVector<const char *> options;
+  for (const std::string &word : words)
+    options.push_back(word.c_str());
+  result = lib->compileProgram(program, int(options.size()), options.data());
   DeviceCode code;
   std::string log;
   if (result == kSuccess) {

@@ -24,12 +24,14 @@ struct DeviceCode {
   std::string ptx;   ///< what that was made from, with its terminating null
 };
 
-/// Compiles a translation unit, whose includes are frit's device headers, for a
-/// real architecture ("sm_90a") or a virtual one ("compute_80"). The same text
-/// gives the same bytes. In any thread. An error has the compiler's log, whose
-/// lines are those of "frit.cu(12)", and the name of a file with the text.
-llvm::Expected<DeviceCode> compileCuda(const std::string &text,
-                                       llvm::StringRef arch);
+/// Compiles a translation unit, whose includes are frit's device headers and
+/// those in `folders` and of the CUDA toolkit, for a real architecture
+/// ("sm_90a") or a virtual one ("compute_80"). The same text gives the same
+/// bytes. In any thread. An error has the compiler's log, whose lines are those
+/// of "frit.cu(12)", and the name of a file with the text.
+llvm::Expected<DeviceCode>
+compileCuda(const std::string &text, llvm::StringRef arch,
+            llvm::ArrayRef<std::string> folders = {});
 
 /// "compute_90" and "sm_90" for "sm_90a": the architectures whose PTX and
 /// machine code do without what `arch` alone has.

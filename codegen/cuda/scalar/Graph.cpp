@@ -2,10 +2,13 @@
 
 #include "codegen/cuda/scalar/Graph.h"
 
+#include "dialects/nn/operators/Custom.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
+using namespace frit;
 using namespace frit::cuda;
 
 /// State while the body of a linalg op is translated: the indices of the
@@ -307,6 +310,11 @@ Node *Graph::define(Operation *op, Body &body) {
   if (op->getNumResults() != 1)
     return fail("no text for " + op->getName().getStringRef());
 
+  if (auto user = dyn_cast<nn::ScalarCallOp>(op)) {
+    if (nn::UserFunctionAttr function = user.getCustom().getDevice())
+      return call(function.getName(), operands, user.getY().getType());
+    return fail(user.getCustom().getName() + " has no CUDA function");
+  }
   if (Node *folded = foldOperation(op, operands))
     return folded;
   if (Node *asIndex = indexOperation(op, operands))

@@ -141,6 +141,9 @@ private:
   Node *operation(const ScalarForm *form, llvm::ArrayRef<Node *> operands,
                   mlir::Type type, Bounds range);
   Node *operation(llvm::StringRef form, llvm::ArrayRef<Node *> operands);
+  /// Calls a user's function.
+  Node *call(llvm::StringRef function, llvm::ArrayRef<Node *> operands,
+             mlir::Type type);
   /// Returns an equal value that takes fewer instructions, or null.
   Node *strengthReduced(const ScalarForm *form,
                         llvm::ArrayRef<Node *> operands);
@@ -156,6 +159,8 @@ private:
   llvm::SmallVector<Node *> symbols;
   llvm::SmallVector<Dependence> dimDependence;
   llvm::DenseMap<mlir::Value, Override> overrides;
+  /// Forms of the users' functions: text and form, by name.
+  std::map<std::string, std::pair<std::string, ScalarForm>, std::less<>> calls;
   unsigned loops = 0;
   std::string reason;
 };

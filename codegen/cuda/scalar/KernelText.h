@@ -39,6 +39,12 @@ struct KernelText {
   llvm::SmallVector<artifact::TensorMap, 0> tensorMaps;
   /// Values of the last parameters n0, n1, ..., which are 32 or 64 bits wide.
   llvm::SmallVector<int64_t, 1> scalars;
+  /// Whether every block waits for the kernels before it (PDL).
+  bool waits = true;
+  /// Texts of a user's files that stand before it, and the folders where those
+  /// find headers. `symbol` is the kernel that one of them defines, or empty.
+  std::vector<std::string> preludes, folders;
+  std::string symbol;
 };
 
 /// Where a kernel waits for the kernels before it (PDL): at its entry, or in

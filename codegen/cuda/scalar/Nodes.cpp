@@ -126,6 +126,15 @@ Node *Graph::operation(const ScalarForm *form, ArrayRef<Node *> operands,
   });
 }
 
+Node *Graph::call(StringRef function, ArrayRef<Node *> operands, Type type) {
+  auto &[text, form] = calls[function.str()];
+  if (text.empty()) {
+    text = (function + "($*)").str();
+    form = {"call", text};
+  }
+  return operation(&form, operands, type, {INT64_MIN, INT64_MAX});
+}
+
 AffineExpr Graph::asIndex(Node *node) {
   if (node->kind == Node::Kind::index)
     return node->index;

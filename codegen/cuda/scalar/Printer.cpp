@@ -269,6 +269,8 @@ static std::string fill(StringRef form, ArrayRef<std::string> operands,
       text += unsignedName(type);
     else if (what == 'R')
       text += valueName(result);
+    else if (what == '*')
+      text += llvm::join(operands, ", ");
     else
       text += operands[what - '0'];
   }

@@ -33,11 +33,12 @@ enum Precedence : int {
   kPrimary,
 };
 
-/// C++ form of an operation. In `text`, $0, $1, ... are operands, $T is the
-/// first operand's type, $U its unsigned form, and $R the result's type.
+/// C++ form of an operation. In `text`, $0, $1, ... are operands, $* all of
+/// them, $T is the first operand's type, $U its unsigned form, and $R the
+/// result's type.
 struct ScalarForm {
-  llvm::StringLiteral name;
-  llvm::StringLiteral text;
+  llvm::StringRef name;
+  llvm::StringRef text;
   /// Precedence of the whole, and the least one that the first and the other
   /// operands need to stand without parentheses.
   Precedence precedence = kPrimary, first = kTernary, others = kTernary;

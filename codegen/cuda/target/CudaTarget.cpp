@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/target/Skeleton.h"
 #include "codegen/cuda/target/Tuning.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -114,6 +115,8 @@ SmallVector<nn::Schedule> CudaTarget::candidates(Problem &problem,
 }
 
 nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
+  if (failed(nn::checkHasFunctions(fusion, /*host=*/false, arch())))
+    return nullptr;
   Problem problem(fusion);
   if (options.tuning)
     if (nn::Schedule tuned = options.tuning->pick(

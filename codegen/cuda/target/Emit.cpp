@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/target/Emit.h"
 
+#include "codegen/cuda/custom/UserText.h"
 #include "codegen/cuda/target/Skeleton.h"
 
 using namespace mlir;
@@ -21,5 +22,6 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
   if (!text)
     return emitError(fusion.getLoc()) << "has no CUDA kernel: " << text.reason()
                                       << " (schedule " << schedule << ")";
+  addUserFunctions(*text, fusion);
   return std::move(*text);
 }

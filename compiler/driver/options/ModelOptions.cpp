@@ -137,6 +137,10 @@ bool CommandLine::readModel() {
   if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
     if (!readKept(keep->getValue()))
       return false;
+  for (StringRef path : args.getAllArgValues(OPT_custom_op_EQ)) {
+    protectInput(path.str());
+    options.customOpFiles.push_back(path.str());
+  }
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
   options.dataParallel = args.hasArg(OPT_fdata_parallel);
   if (options.dataParallel && options.trainingFile.empty())

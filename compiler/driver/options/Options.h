@@ -58,7 +58,8 @@ struct DriverOptions {
   std::vector<SymbolSizes> openSymbols;
   /// The file that says how the model trains; empty where it is only run.
   std::string trainingFile;
-  bool dataParallel = false; ///< only with a training file
+  std::vector<std::string> customOpFiles; ///< of --custom-op
+  bool dataParallel = false;              ///< only with a training file
   bool syncBatchNorm = false;
   std::optional<int64_t> memoryLimit; ///< bytes
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;

@@ -114,7 +114,10 @@ bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
   bool good = true;
   for (const NodeProto &node : nodes) {
     Location loc = locate(node, scope);
-    if (Function *function = findFunction(node)) {
+    std::string operation = qualifiedName(node);
+    bool isCustom = findCustom(options.customOps, operation);
+    Function *function = isCustom ? nullptr : findFunction(node);
+    if (function) {
       good &= checkFunction(*function, loc, depth + 1);
       continue;
     }
@@ -127,14 +130,16 @@ bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
       continue;
     }
     int64_t later = 0;
-    std::string operation = qualifiedName(node);
-    if (isImported(operation, opset->second, later))
+    if (isCustom || isImported(operation, opset->second, later))
       continue;
     good = false;
     if (later)
       emitError(loc) << "not supported before opset " << later;
-    else
+    else if (domain.empty())
       emitError(loc) << "not supported";
+    else
+      emitError(loc) << "not supported; --custom-op=FILE binds a kernel of "
+                        "your own to it";
   }
   return good;
 }
@@ -277,7 +282,11 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
     int64_t opset = scope.opsets.lookup(domain);
     Location loc = locate(proto, scope);
     Node node(*this, proto, scope, depth, opset, loc, std::move(inputs));
-    if (Function *function = findFunction(proto)) {
+    if (const CustomSpec *custom =
+            findCustom(options.customOps, qualifiedName(proto))) {
+      outputs = importCustom(node, *custom, options.customOps);
+      node.checkAttributes();
+    } else if (Function *function = findFunction(proto)) {
       outputs = importCall(node, *function, nameOf(proto, scope), depth + 1);
     } else {
       outputs = importOperator(node);
@@ -326,7 +335,8 @@ bool Importer::checkResult() {
       check(argument, argument.getLoc());
   for (Operation &op : main.getBody().front().without_terminator())
     if (!isa<nn::ConstantOp>(op))
-      check(op.getResult(0), op.getLoc());
+      for (Value result : op.getResults())
+        check(result, op.getLoc());
   return good;
 }
 

@@ -9,6 +9,7 @@
 #ifndef FRIT_COMPILER_ONNX_READER_REGISTRY_H
 #define FRIT_COMPILER_ONNX_READER_REGISTRY_H
 
+#include "compiler/import/CustomSpec.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 namespace frit::importer {
@@ -20,6 +21,11 @@ bool isImported(llvm::StringRef operation, int64_t opset, int64_t &later);
 /// Imports a node whose operator is known at its opset and returns its outputs;
 /// reports why it cannot.
 Results importOperator(Node &node);
+
+/// Imports a node of a user's own operator, which `specs` has, and returns its
+/// outputs; reports why it cannot.
+Results importCustom(Node &node, const CustomSpec &spec,
+                     llvm::ArrayRef<CustomSpec> specs);
 
 /// Returns whether the node has between `least` and `most` (-1: any number)
 /// inputs; reports an error otherwise.

@@ -31,6 +31,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 #include "compiler/transform/fusion/FusionReshapes.h"
 #include "compiler/transform/fusion/FusionViews.h"
+#include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Gradient.h"
 
 #include "mlir/IR/Remarks.h"
@@ -125,7 +126,8 @@ static void splitConcats(Block &block, const Target &target) {
 /// instead of reading it, else null. Contractions and composites that the
 /// target keeps whole read their operands from memory.
 static DenseElementsAttr inlinedSplat(OpOperand &use) {
-  if (isContraction(use.getOwner()) || isa<CompositeOp>(use.getOwner()))
+  if (isContraction(use.getOwner()) ||
+      isa<CompositeOp, CustomOp>(use.getOwner()))
     return {};
   return splatOf(use.get());
 }
@@ -144,25 +146,28 @@ FusionOp frit::createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   // An opaque attention reads by strides, and so do its views.
   bool inlines =
       llvm::none_of(ops, llvm::IsaPred<AttentionOp, AttentionGradOp>);
-  llvm::SetVector<Value> inputs;
-  SmallVector<Value> outputs;
+  llvm::DenseSet<Value> known;
+  SmallVector<Value> inputs, outputs;
   for (Operation *op : ops) {
     for (OpOperand &use : op->getOpOperands()) {
       Operation *def = use.get().getDefiningOp();
       if (!(def && members.contains(def)) && !(inlines && inlinedSplat(use)))
-        inputs.insert(use.get());
+        // A user's kernel has a parameter for each operand and each result.
+        if (known.insert(use.get()).second || isa<CustomOp>(op))
+          inputs.push_back(use.get());
     }
     for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+      if (isa<CustomOp>(op) ||
+          llvm::any_of(result.getUsers(), [&](Operation *user) {
             return !members.contains(user);
           }))
         outputs.push_back(result);
   }
 
   OpBuilder builder(end);
-  auto fusion = FusionOp::create(builder, fuseLocations(ops),
-                                 TypeRange(ValueRange(outputs)),
-                                 inputs.getArrayRef(), Schedule());
+  auto fusion =
+      FusionOp::create(builder, fuseLocations(ops),
+                       TypeRange(ValueRange(outputs)), inputs, Schedule());
   Block &body = fusion.getBody().emplaceBlock();
   llvm::DenseMap<Value, Value> arguments;
   for (Value input : inputs)

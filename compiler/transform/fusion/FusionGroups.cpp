@@ -3,6 +3,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 
 #include "compiler/transform/Graph.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include <queue>
 
@@ -108,7 +109,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   } else if (isEpilogueOnly(op)) {
     group.kind = Kind::epilogue;
     group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
-  } else if (isa<CompositeOp, FusionOp, GuardOp, AllReduceOp>(op)) {
+  } else if (isa<CompositeOp, FusionOp, GuardOp, AllReduceOp, CustomOp>(op)) {
     group.kind = Kind::opaque;
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (auto rows = rowDimensions(reduce)) {

@@ -132,13 +132,14 @@ void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
 }
 
 LogicalResult Differentiation::differentiate(Operation *op) {
-  Value dy = gradients.lookup(op->getResult(0));
-  if (!dy)
+  if (llvm::none_of(op->getResults(),
+                    [&](Value result) { return gradients.contains(result); }))
     return success();
   auto differentiable = dyn_cast<DifferentiableOp>(op);
-  if (!differentiable)
+  if (!differentiable || !differentiable.isDifferentiable())
     return reportMissing(op), failure();
   NNBuilder b(op->getLoc(), block.getTerminator());
+  Value dy = gradients.lookup(op->getResult(0));
   SmallVector<Value> products = differentiable.buildVjp(b, dy);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), products))
     if (gradient && active.contains(operand))
@@ -154,7 +155,8 @@ FailureOr<SmallVector<Value>> Differentiation::run(Value seed) {
                              tensorType(loss).getElementType());
   SmallVector<Operation *> order;
   for (Operation &op : block.without_terminator())
-    if (op.getNumResults() == 1 && active.contains(op.getResult(0)))
+    if (llvm::any_of(op.getResults(),
+                     [&](Value result) { return active.contains(result); }))
       order.push_back(&op);
   bool fine = true;
   for (Operation *op : llvm::reverse(order))

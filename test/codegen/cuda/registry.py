@@ -29,7 +29,7 @@ def main():
         texts = "".join(test.read_text() for test in folder.glob("*.mlir"))
         for name in ATTRIBUTE.findall(file.read_text()):
             names.append(name)
-            if not re.search(rf"{use}#cuda\.{name}<", texts):
+            if not re.search(rf"{use}#cuda\.{name}\b", texts):
                 missing.append(f"no test of {folder} has #cuda.{name}")
     print("\n".join(missing))
     headers = {file.stem: INCLUDE.findall(file.read_text())

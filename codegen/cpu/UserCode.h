@@ -1,0 +1,55 @@
+//===- UserCode.h - Users' C for host kernels -----------------------------===//
+//
+// LLVM compiles no C, so a user's function becomes a source text with an entry
+// of frit's beside it, which the system's C compiler makes an object of. The
+// entry's name is unique to the text: models that share it link together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CPU_USERCODE_H
+#define FRIT_CODEGEN_CPU_USERCODE_H
+
+#include "dialects/nn/operators/Custom.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace frit::cpu {
+
+/// C that defines a function `symbol`.
+struct UserSource {
+  std::string symbol, text;
+  std::string folder; ///< where it finds headers
+  std::string arch;   ///< the target that it is compiled for
+};
+
+/// The sources of a program's kernels, each once.
+class UserSources {
+public:
+  explicit UserSources(llvm::StringRef arch) : arch(arch) {}
+
+  /// Adds the functions that the loops of `function` call.
+  void addCalls(mlir::func::FuncOp function);
+
+  /// Creates the function `name`, which calls a user's kernel: it takes
+  /// memrefs of the operands and results, and bounds of work items, of which
+  /// there is one.
+  mlir::func::FuncOp createKernel(nn::CustomOp custom, llvm::StringRef name,
+                                  mlir::OpBuilder &builder);
+
+  std::vector<UserSource> all;
+
+private:
+  /// Returns the symbol of a source, which is added.
+  std::string add(UserSource source);
+
+  std::string arch;
+};
+
+/// Replaces nn.scalar_call by calls of the functions that UserSources::addCalls
+/// adds for `arch`.
+std::unique_ptr<mlir::Pass> createCallUserFunctionsPass(llvm::StringRef arch);
+
+} // namespace frit::cpu
+
+#endif // FRIT_CODEGEN_CPU_USERCODE_H

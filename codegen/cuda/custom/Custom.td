@@ -1,0 +1,10 @@
+//===- Custom.td - The schedule of users' kernels --------------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+def Cuda_CustomAttr : Cuda_Schedule<"Custom", "custom"> {
+  let summary = "A user's kernel, launched as its node says.";
+  let parameters = (ins);
+  let assemblyFormat = "";
+  let genVerifyDecl = 0;
+}

@@ -1,0 +1,142 @@
+//===- JsonObject.cpp - Read an object of a JSON file ---------------------===//
+
+#include "compiler/driver/options/JsonObject.h"
+
+#include "compiler/driver/ModelInput.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace frit;
+using Json = JsonObject::Json;
+
+JsonObject::JsonObject(const Json &object, std::string place,
+                       std::string &error)
+    : object(object), place(std::move(place)), error(error) {
+  if (!object.is_object())
+    fail("", "must be an object");
+}
+
+JsonObject::~JsonObject() {
+  if (!object.is_object())
+    return;
+  for (const auto &item : object.items())
+    if (!llvm::is_contained(known, item.key()))
+      fail(item.key(), "is unknown; known here: " + llvm::join(known, ", "));
+}
+
+const Json *JsonObject::find(const char *key) {
+  if (!llvm::is_contained(known, key))
+    known.push_back(key);
+  auto it = object.find(key);
+  return it == object.end() ? nullptr : &*it;
+}
+
+std::string JsonObject::placeOf(llvm::StringRef key) const {
+  return place.empty() ? key.str()
+         : key.empty() ? place
+                       : place + "." + key.str();
+}
+
+void JsonObject::fail(llvm::StringRef key, const llvm::Twine &why) {
+  if (error.empty())
+    error = ("'" + placeOf(key) + "' " + why).str();
+}
+
+void JsonObject::number(const char *key, double &value, double least,
+                        double most) {
+  const Json *found = find(key);
+  if (!found)
+    return;
+  double given = found->is_number() ? found->get<double>() : least - 1;
+  if (given < least || given > most)
+    return fail(
+        key, most < 1e30
+                 ? llvm::formatv("must be a number from {0:f0} to {1:f0}",
+                                 least, most)
+                       .str()
+                 : llvm::formatv("must be a number of at least {0:f0}", least)
+                       .str());
+  value = given;
+}
+
+void JsonObject::integer(const char *key, int64_t &value, int64_t least) {
+  const Json *found = find(key);
+  if (!found)
+    return;
+  if (!found->is_number_integer() || found->get<int64_t>() < least)
+    return fail(key, "must be an integer of at least " + llvm::Twine(least));
+  value = found->get<int64_t>();
+}
+
+void JsonObject::boolean(const char *key, bool &value) {
+  if (const Json *found = find(key)) {
+    if (!found->is_boolean())
+      return fail(key, "must be true or false");
+    value = found->get<bool>();
+  }
+}
+
+void JsonObject::text(const char *key, std::string &value) {
+  if (const Json *found = find(key)) {
+    if (!found->is_string())
+      return fail(key, "must be a string");
+    value = found->get<std::string>();
+  }
+}
+
+void JsonObject::neededText(const char *key, std::string &value) {
+  text(key, value);
+  if (value.empty())
+    fail(key, "must be a name");
+}
+
+void JsonObject::patterns(const char *key, std::vector<std::string> &values) {
+  const Json *found = find(key);
+  if (!found)
+    return;
+  auto isPattern = [](const Json &item) {
+    if (!item.is_string())
+      return false;
+    auto glob = llvm::GlobPattern::create(item.get_ref<const std::string &>());
+    bool fine = bool(glob);
+    llvm::consumeError(glob.takeError());
+    return fine;
+  };
+  if (!found->is_array() || !llvm::all_of(*found, isPattern))
+    return fail(key, "must be a list of names or patterns such as \"*.bias\"");
+  for (const Json &item : *found)
+    values.push_back(item.get<std::string>());
+}
+
+void JsonObject::each(
+    const char *key,
+    llvm::function_ref<void(const Json &, llvm::StringRef)> read) {
+  const Json *found = find(key);
+  if (!found)
+    return;
+  if (!found->is_array())
+    return fail(key, "must be a list of objects");
+  for (size_t i = 0; i < found->size(); ++i)
+    read((*found)[i], placeOf(key) + "[" + std::to_string(i) + "]");
+}
+
+llvm::Error frit::readJsonFile(
+    llvm::StringRef path,
+    llvm::function_ref<void(const Json &, std::string &error)> read) {
+  auto file = readModel(path.str());
+  if (!file)
+    return file.takeError();
+  llvm::StringRef text = (*file)->getBuffer();
+  Json json = importer::parseJson(text);
+  std::string error;
+  if (json.is_discarded())
+    error = importer::whyDiscarded(text);
+  else
+    read(json, error);
+  if (!error.empty())
+    return llvm::createStringError(path + ": " + error);
+  return llvm::Error::success();
+}

@@ -1,0 +1,78 @@
+//===- JsonObject.h - Read an object of a JSON file -----------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_JSONOBJECT_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_JSONOBJECT_H
+
+#include "compiler/json/Parse.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+
+namespace frit {
+
+/// An object of a file, and the keys that have been asked for. The first error
+/// stays in `error`; when the object is destroyed, keys that nobody asked for
+/// are one.
+class JsonObject {
+public:
+  using Json = nlohmann::ordered_json;
+
+  /// `place` is what messages call the object: "inputs[1]", or "" for the file.
+  /// All of these must outlive it.
+  JsonObject(const Json &object, std::string place, std::string &error);
+  JsonObject(const JsonObject &) = delete;
+  ~JsonObject();
+
+  /// Returns a member, or null.
+  const Json *find(const char *key);
+  /// Returns what messages call a member: "inputs[1].type".
+  std::string placeOf(llvm::StringRef key) const;
+  void fail(llvm::StringRef key, const llvm::Twine &why);
+
+  // Each leaves `value` as it is where there is no such key.
+  void number(const char *key, double &value, double least, double most = 1e30);
+  void integer(const char *key, int64_t &value, int64_t least);
+  void boolean(const char *key, bool &value);
+  void text(const char *key, std::string &value);
+  /// As `text`, for a key that must be there.
+  void neededText(const char *key, std::string &value);
+  void patterns(const char *key, std::vector<std::string> &values);
+  /// A list of objects.
+  void each(const char *key,
+            llvm::function_ref<void(const Json &, llvm::StringRef)> read);
+  /// One of several names, which must be there.
+  template <typename Enum>
+  void choice(const char *key, Enum &value,
+              llvm::ArrayRef<std::pair<const char *, Enum>> choices) {
+    const Json *found = find(key);
+    std::string names;
+    for (auto [name, meaning] : choices) {
+      if (found && found->is_string() &&
+          found->get_ref<const std::string &>() == name) {
+        value = meaning;
+        return;
+      }
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    fail(key, "must be one of: " + names);
+  }
+
+private:
+  const Json &object;
+  std::string place;
+  std::string &error;
+  std::vector<std::string> known;
+};
+
+/// Reads a file of JSON. An error names it, and says what `read` has put into
+/// `error`.
+llvm::Error readJsonFile(
+    llvm::StringRef path,
+    llvm::function_ref<void(const JsonObject::Json &, std::string &error)>
+        read);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_JSONOBJECT_H

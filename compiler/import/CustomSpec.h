@@ -1,0 +1,90 @@
+//===- CustomSpec.h - Operators of a user's own ---------------------------===//
+//
+// What a file of --custom-op says, and the operator of nn that it becomes in a
+// node. Importers look nodes up by their operator's name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_IMPORT_CUSTOMSPEC_H
+#define FRIT_COMPILER_IMPORT_CUSTOMSPEC_H
+
+#include "compiler/import/SizeExpr.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+#include <variant>
+
+namespace frit {
+
+/// An operator of a user's own. Types are named as modules spell them: "ui8".
+struct CustomSpec {
+  struct Variable {
+    std::string name;
+    std::vector<std::string> types;
+  };
+  struct Attribute {
+    std::string name;
+    bool isReal = false; ///< or an integer
+    std::optional<double> real;
+    std::optional<int64_t> integer;
+  };
+  struct Tensor {
+    std::string name;
+    std::string type; ///< or the name of a variable
+    /// What each size is; of an input none where any is fine.
+    std::optional<std::vector<std::optional<SizeExpr>>> shape;
+    std::optional<size_t> like; ///< or the input that has the same shape
+  };
+  /// A number that the function takes after the tensors.
+  struct Argument {
+    std::string type; ///< i32, i64, f32 or f64
+    SizeExpr value;
+    std::optional<size_t> real; ///< or the value of this attribute
+  };
+  struct Function {
+    std::string name, path, text;
+  };
+
+  std::string name; ///< "com.example::Swish"
+  std::string path; ///< of the file that defines it, for messages
+  /// Whether a function of one element, or a kernel.
+  bool elementwise = false;
+  /// Whether a kernel keeps samples apart, which the first dimension of all
+  /// tensors counts.
+  bool batched = false;
+  std::vector<Variable> variables;
+  std::vector<Attribute> attributes;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Argument> arguments;
+  std::vector<SizeExpr> grid, block; ///< three each, if there is a kernel
+  SizeExpr sharedBytes = SizeExpr::number(0);
+  std::optional<SizeExpr> workspaceBytes;
+  std::optional<Function> device, host;
+  /// Names of the operators that compute the gradient: one, or one for each
+  /// input, "" where there is none.
+  std::vector<std::string> gradients;
+};
+
+namespace importer {
+
+/// A node's attributes by name.
+using CustomAttributes = llvm::StringMap<std::variant<int64_t, double>>;
+
+/// Returns the operator `name` of `specs`, or null.
+const CustomSpec *findCustom(llvm::ArrayRef<CustomSpec> specs,
+                             llvm::StringRef name);
+
+/// Creates the operator at the builder; its first results are the outputs.
+/// `specs` have the gradients. Null after an error at `loc`.
+mlir::Operation *createCustom(const CustomSpec &spec, mlir::Location loc,
+                              mlir::ValueRange inputs,
+                              const CustomAttributes &attributes,
+                              llvm::ArrayRef<CustomSpec> specs,
+                              mlir::OpBuilder &builder);
+
+} // namespace importer
+} // namespace frit
+
+#endif // FRIT_COMPILER_IMPORT_CUSTOMSPEC_H

@@ -1,0 +1,40 @@
+//===- Custom.h - Operators that users define -----------------------------===//
+//
+// Apart from NN.h, because few files need it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_OPERATORS_CUSTOM_H
+#define FRIT_DIALECTS_NN_OPERATORS_CUSTOM_H
+
+#include "dialects/nn/NN.h"
+
+#define GET_OP_CLASSES
+#include "dialects/nn/Custom.h.inc"
+
+namespace frit::nn {
+
+/// Returns what a user wrote of `op`; null for frit's own operators.
+CustomAttr customOf(mlir::Operation *op);
+
+/// Reports at a user's operator in `fusion` that the target `arch` lacks its
+/// function: that for a host, or else for a device.
+llvm::LogicalResult checkHasFunctions(FusionOp fusion, bool host,
+                                      llvm::StringRef arch);
+
+/// Returns a path without characters that C and C++ do not take between quotes.
+std::string printablePath(const llvm::Twine &path);
+/// Returns "#line 1 "path"": the next line is the first of the file.
+std::string lineDirective(const llvm::Twine &path);
+
+/// Returns the types that the variables of a user's operator stand for.
+llvm::SmallVector<std::pair<mlir::StringAttr, mlir::Type>>
+boundVariables(mlir::Operation *op);
+
+/// Returns the type in which a value of type `body` is passed to a user's
+/// function: integers have 32 bits or more.
+mlir::Type callType(mlir::Type body);
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_OPERATORS_CUSTOM_H

@@ -1,0 +1,4 @@
+__device__ float softcap_grad(float x, float dy, float limit) {
+  float t = tanhf(x / limit);
+  return dy * (1 - t * t);
+}
