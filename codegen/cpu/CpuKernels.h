@@ -27,7 +27,7 @@ struct LoweredKernels {
   };
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Kernel> kernels;
-  /// What the kernels call, which is no part of the module.
+  /// Users' C that the kernels call. It is compiled apart from the module.
   std::vector<UserSource> sources;
 };
 

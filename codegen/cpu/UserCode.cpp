@@ -7,7 +7,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
@@ -44,13 +43,11 @@ static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
     passed += (i ? ", " : "") + name;
   }
   auto textWith = [&](StringRef unique) {
-    return ("#include <stdint.h>\n" + defines +
-            nn::lineDirective(function.getPath()) + function.getText() + "\n" +
-            nn::lineDirective(Twine(function.getPath()) + ", as " +
-                              custom.getName() + " calls it") +
-            "#pragma weak " + unique + "\n" + result + " " + unique + "(" +
-            declared + ") { " + (result == "void" ? "" : "return ") +
-            function.getName() + "(" + passed + "); }\n")
+    return ("#include <stdint.h>\n" + defines + nn::textOf(function) +
+            nn::callDirective(custom, function) + "#pragma weak " + unique +
+            "\n" + result + " " + unique + "(" + declared + ") { " +
+            (result == "void" ? "" : "return ") + function.getName() + "(" +
+            passed + "); }\n")
         .str();
   };
   std::string key = (arch + textWith("")).str();
@@ -58,8 +55,7 @@ static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
   source.symbol =
       "frit_user_" + llvm::utohexstr(llvm::xxh3_64bits(key), true, 16);
   source.text = textWith(source.symbol);
-  StringRef folder = llvm::sys::path::parent_path(function.getPath());
-  source.folder = folder.empty() ? "." : folder.str();
+  source.folder = nn::folderOf(function);
   source.arch = arch.str();
   return source;
 }

@@ -33,7 +33,7 @@ struct CustomSpec {
   struct Tensor {
     std::string name;
     std::string type; ///< or the name of a variable
-    /// What each size is; of an input none where any is fine.
+    /// The size of each dimension. An input may have any size where it is none.
     std::optional<std::vector<std::optional<SizeExpr>>> shape;
     std::optional<size_t> like; ///< or the input that has the same shape
   };

@@ -306,7 +306,7 @@ void Narrowing::rewrite(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   bool isNamed = llvm::any_of(
       nodeNamesOf(op), [&](StringRef name) { return matchesAny(kept, name); });
-  // What a named node computes may not fit into 16 bits.
+  // Results of a named node may not fit into 16 bits.
   bool readsNamed = llvm::any_of(op->getOperands(), [&](Value operand) {
     return forms.lookup(operand).named;
   });

@@ -9,7 +9,7 @@
 
 namespace frit::plan {
 
-/// What the step of a library's call works on.
+/// The buffers of a library call's step, and its fallback.
 struct CallBuffers {
   mlir::ValueRange inputs, outputs;
   /// Kernel that runs on the same buffers if the library declines; may be null.

@@ -50,7 +50,7 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
     status = fillGraph(*made, stream, marks);
     if (!made->invalidated)
       break;
-    invalidated.push_back(std::move(made));
+    invalidGraphs.push_back(std::move(made));
   }
   bool mayRetry = conditional && !mustSkip;
   if (status.failed())

@@ -36,7 +36,7 @@ private:
   /// A stream that is captured to the graph while it is made; null if library
   /// calls are captured one by one.
   Stream capture = nullptr;
-  /// Whether something else made a capture invalid.
+  /// Whether something else of the process ended a capture.
   bool invalidated = false;
   std::vector<GraphNode> ends; ///< nodes that no other waits for so far
   /// Node of each step; null if it was captured or lies in a conditional node.
@@ -179,7 +179,7 @@ private:
   std::shared_ptr<Communicator> group;             ///< null: one rank
   /// Graphs whose captures became invalid. Destroying one at once, while what
   /// ended its capture goes on in another thread, crashed in the driver.
-  std::vector<std::unique_ptr<StepGraph>> invalidated;
+  std::vector<std::unique_ptr<StepGraph>> invalidGraphs;
 };
 
 } // namespace frit::cuda

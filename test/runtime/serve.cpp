@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ResidentMemory.h"
 #include "frit/runtime.h"
 
 #include <atomic>
@@ -22,9 +23,9 @@
 #include <dlfcn.h>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
+using frit::test::residentBytes;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -76,54 +77,54 @@ static double secondsSince(Clock::time_point start) {
   exit(1);
 }
 
-/// Small numbers that depend on the seed. Integers are valid indices of most
-/// tables.
-static Arrays makeInputs(frit_module *module, unsigned seed) {
+/// Fills a tensor's memory with small numbers that depend on the seed, and
+/// advances it. Integers are valid indices of most tables.
+static void fill(std::vector<char> &memory, frit_dtype type, unsigned &seed) {
+  size_t size = frit_dtype_size(type);
+  for (size_t k = 0; k * size < memory.size(); ++k) {
+    seed = seed * 1664525 + 1013904223;
+    char *at = &memory[k * size];
+    if (type == FRIT_F32) {
+      float value = float(seed >> 8) / float(1 << 23) - 1;
+      memcpy(at, &value, size);
+    } else if (type == FRIT_F16 || type == FRIT_BF16) {
+      uint16_t half = 0x3000 | (seed >> 24);
+      memcpy(at, &half, size);
+    } else {
+      *at = char(type == FRIT_BOOL ? 1 : (seed >> 24) % 16);
+    }
+  }
+}
+
+/// Makes arrays of zeros for the tensors that `describe` and `bind` know.
+template <typename Describe, typename Bind>
+static Arrays makeArrays(frit_module *module, uint32_t count, Describe describe,
+                         Bind bind) {
   Arrays made;
-  uint32_t count = frit_module_input_count(module);
   made.memory.resize(count);
   made.tensors.resize(count);
   for (uint32_t i = 0; i < count; ++i) {
     frit_tensor_info info;
-    if (frit_module_input(module, i, &info))
-      stop("input");
-    std::vector<char> &memory = made.memory[i];
-    memory.resize(info.bytes);
-    size_t size = frit_dtype_size(info.dtype);
-    for (size_t k = 0; k * size < info.bytes; ++k) {
-      seed = seed * 1664525 + 1013904223;
-      char *at = &memory[k * size];
-      if (info.dtype == FRIT_F32) {
-        float value = float(seed >> 8) / float(1 << 23) - 1;
-        memcpy(at, &value, size);
-      } else if (info.dtype == FRIT_F16 || info.dtype == FRIT_BF16) {
-        uint16_t half = 0x3000 | (seed >> 24);
-        memcpy(at, &half, size);
-      } else {
-        *at = char(info.dtype == FRIT_BOOL ? 1 : (seed >> 24) % 16);
-      }
-    }
-    if (frit_module_input_tensor(module, i, memory.data(), &made.tensors[i]))
-      stop("input");
+    if (describe(module, i, &info))
+      stop("describe a tensor");
+    made.memory[i].resize(info.bytes);
+    if (bind(module, i, made.memory[i].data(), &made.tensors[i]))
+      stop("bind a tensor");
   }
   return made;
 }
 
-static Arrays makeOutputs(frit_module *module) {
-  Arrays made;
-  uint32_t count = frit_module_output_count(module);
-  made.memory.resize(count);
-  made.tensors.resize(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    frit_tensor_info info;
-    if (frit_module_output(module, i, &info))
-      stop("output");
-    made.memory[i].resize(info.bytes);
-    if (frit_module_output_tensor(module, i, made.memory[i].data(),
-                                  &made.tensors[i]))
-      stop("output");
-  }
+static Arrays makeInputs(frit_module *module, unsigned seed) {
+  Arrays made = makeArrays(module, frit_module_input_count(module),
+                           frit_module_input, frit_module_input_tensor);
+  for (size_t i = 0; i < made.memory.size(); ++i)
+    fill(made.memory[i], made.tensors[i].dtype, seed);
   return made;
+}
+
+static Arrays makeOutputs(frit_module *module) {
+  return makeArrays(module, frit_module_output_count(module),
+                    frit_module_output, frit_module_output_tensor);
 }
 
 static frit_status run(frit_context *context, const Arrays &inputs,
@@ -157,16 +158,6 @@ static double distance(const Arrays &a, const Arrays &b) {
     }
   }
   return distance;
-}
-
-static size_t residentBytes() {
-  size_t total = 0, resident = 0;
-  if (FILE *file = fopen("/proc/self/statm", "re")) {
-    if (fscanf(file, "%zu %zu", &total, &resident) != 2)
-      resident = 0;
-    fclose(file);
-  }
-  return resident * size_t(sysconf(_SC_PAGESIZE));
 }
 
 static uint64_t freeBytes(const Model &model) {
@@ -269,7 +260,7 @@ static int serve(const Options &options) {
   for (std::thread &thread : threads)
     thread.join();
   show();
-  // What grows with calls would grow by more.
+  // A leak in each call or context would exceed this.
   bool grew = late > early + (64 << 20) ||
               (earlyFree > lateFree && earlyFree - lateFree > (256 << 20) &&
                options.device != "cpu");

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "ResidentMemory.h"
 #include "StateModel.h"
 #include "TestModel.h"
 
@@ -15,7 +16,6 @@
 #include <elf.h>
 #include <mutex>
 #include <thread>
-#include <unistd.h>
 
 using namespace frit;
 using namespace frit::test;
@@ -254,17 +254,6 @@ static void testLost() {
   frit_context_destroy(context);
 }
 
-/// Bytes of this process's memory.
-static size_t residentBytes() {
-  size_t total = 0, resident = 0;
-  if (FILE *file = fopen("/proc/self/statm", "re")) {
-    if (fscanf(file, "%zu %zu", &total, &resident) != 2)
-      resident = 0;
-    fclose(file);
-  }
-  return resident * size_t(sysconf(_SC_PAGESIZE));
-}
-
 /// Threads share modules of several models; some open and close their own.
 static void testThreads(double seconds) {
   Service shared(makeTestModel()), guarded(makeGuardedModel());
@@ -316,7 +305,7 @@ static void testThreads(double seconds) {
          "KiB at the end\n",
          seconds, calls.load(), errors.load(), early >> 10, late >> 10);
   CHECK(errors == 0 && calls > 100);
-  // What grows with calls would grow by megabytes.
+  // A leak in each call would exceed this.
   CHECK(late < early + (16 << 20));
 }
 

@@ -6,7 +6,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace frit;
@@ -43,10 +42,9 @@ bool frit::cuda::namesFile(StringRef log, nn::UserFunctionAttr function) {
 }
 
 static void addFolder(KernelText &text, nn::UserFunctionAttr function) {
-  StringRef folder = llvm::sys::path::parent_path(function.getPath());
-  std::string found = folder.empty() ? "." : folder.str();
-  if (!llvm::is_contained(text.folders, found))
-    text.folders.push_back(found);
+  std::string folder = nn::folderOf(function);
+  if (!llvm::is_contained(text.folders, folder))
+    text.folders.push_back(folder);
 }
 
 void frit::cuda::addUserKernel(KernelText &text, Operation *custom) {
@@ -57,9 +55,7 @@ void frit::cuda::addUserKernel(KernelText &text, Operation *custom) {
     defines += ("#define " + macro + " " + elementName(type) + "\n").str();
     undefines += "#undef " + macro + "\n";
   }
-  text.preludes.push_back((defines + nn::lineDirective(function.getPath()) +
-                           function.getText() + "\n" + undefines)
-                              .str());
+  text.preludes.push_back(defines + nn::textOf(function) + undefines);
   addFolder(text, function);
 }
 
@@ -67,9 +63,6 @@ void frit::cuda::addUserFunctions(KernelText &text, nn::FusionOp fusion) {
   for (auto custom :
        fusion.getBody().front().getOps<nn::CustomElementwiseOp>()) {
     nn::UserFunctionAttr function = custom.getCustom().getDevice();
-    std::string file =
-        (nn::lineDirective(function.getPath()) + function.getText() + "\n")
-            .str();
     std::string arguments;
     auto add = [&](Type type) {
       arguments +=
@@ -81,12 +74,10 @@ void frit::cuda::addUserFunctions(KernelText &text, nn::FusionOp fusion) {
     }
     for (Attribute constant : custom.getConstants())
       add(cast<TypedAttr>(constant).getType());
-    std::string check =
-        nn::lineDirective(Twine(function.getPath()) + ", as " +
-                          custom.getCustom().getName() + " calls it") +
-        "static_assert(sizeof(" + function.getName().str() + "(" + arguments +
-        ")) > 0, \"\");\n";
-    for (const std::string &part : {file, check})
+    std::string check = nn::callDirective(custom.getCustom(), function) +
+                        "static_assert(sizeof(" + function.getName().str() +
+                        "(" + arguments + ")) > 0, \"\");\n";
+    for (const std::string &part : {nn::textOf(function), check})
       if (!llvm::is_contained(text.preludes, part))
         text.preludes.push_back(part);
     addFolder(text, function);

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -61,8 +62,24 @@ std::string frit::nn::printablePath(const Twine &path) {
   return text;
 }
 
-std::string frit::nn::lineDirective(const Twine &path) {
+/// Returns "#line 1 "path"": the next line is the first of the file.
+static std::string lineDirective(const Twine &path) {
   return "#line 1 \"" + printablePath(path) + "\"\n";
+}
+
+std::string frit::nn::textOf(UserFunctionAttr function) {
+  return (lineDirective(function.getPath()) + function.getText() + "\n").str();
+}
+
+std::string frit::nn::callDirective(CustomAttr custom,
+                                    UserFunctionAttr function) {
+  return lineDirective(Twine(function.getPath()) + ", as " + custom.getName() +
+                       " calls it");
+}
+
+std::string frit::nn::folderOf(UserFunctionAttr function) {
+  StringRef folder = llvm::sys::path::parent_path(function.getPath());
+  return folder.empty() ? "." : folder.str();
 }
 
 SmallVector<std::pair<StringAttr, Type>>

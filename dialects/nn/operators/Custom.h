@@ -24,8 +24,15 @@ llvm::LogicalResult checkHasFunctions(FusionOp fusion, bool host,
 
 /// Returns a path without characters that C and C++ do not take between quotes.
 std::string printablePath(const llvm::Twine &path);
-/// Returns "#line 1 "path"": the next line is the first of the file.
-std::string lineDirective(const llvm::Twine &path);
+
+/// Returns the text of a user's function, whose lines compilers name by its
+/// file.
+std::string textOf(UserFunctionAttr function);
+/// Returns the directive before lines of ours that call `function` for
+/// `custom`: messages say so.
+std::string callDirective(CustomAttr custom, UserFunctionAttr function);
+/// Returns the folder of a user's function, where it finds its headers.
+std::string folderOf(UserFunctionAttr function);
 
 /// Returns the types that the variables of a user's operator stand for.
 llvm::SmallVector<std::pair<mlir::StringAttr, mlir::Type>>
