@@ -4,8 +4,8 @@
 #define FRIT_CUDA_CUDASTEPS_H
 
 #include "runtime/cuda/LoadedModel.h"
-#include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/TensorMaps.h"
+#include "runtime/cuda/library/Nccl.h"
 
 namespace frit::cuda {
 

@@ -3,10 +3,10 @@
 #ifndef FRIT_CUDA_LOADEDMODEL_H
 #define FRIT_CUDA_LOADEDMODEL_H
 
-#include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/CudaGuards.h"
-#include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/library/CublasLt.h"
+#include "runtime/cuda/library/Cudnn.h"
 #include "runtime/exec/Executor.h"
 
 namespace frit::cuda {

@@ -2,8 +2,8 @@
 
 #include "CudaProblems.h"
 #include "LibraryProblem.h"
-#include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/library/CublasLt.h"
 
 #include <set>
 

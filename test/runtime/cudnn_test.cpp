@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/library/Cudnn.h"
 
 #include <map>
 #include <set>

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CublasLtApi.h"
 #include "runtime/cuda/CudaApi.h"
-#include "runtime/cuda/CudnnApi.h"
 #include "runtime/cuda/TensorMaps.h"
+#include "runtime/cuda/library/CublasLtApi.h"
+#include "runtime/cuda/library/CudnnApi.h"
 
 #include <cublasLt.h>
 #include <cuda.h>

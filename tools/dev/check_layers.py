@@ -32,7 +32,7 @@ LAYERS = {
     "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
     "dialects/plan": ["dialects/", *ARTIFACT, *MLIR],
     # Where NVIDIA's libraries are found is the runtime's decision.
-    "codegen": ["codegen/", "dialects/", "runtime/cuda/Library.h", *ARTIFACT, *MLIR],
+    "codegen": ["codegen/", "dialects/", "runtime/cuda/library/Library.h", *ARTIFACT, *MLIR],
     "codegen/cuda/scalar": SCALAR,
     "codegen/cuda/memory": SKELETON,
     "codegen/cuda/contraction": SKELETON,

@@ -1,8 +1,8 @@
 //===- Libraries.cpp - NVRTC, cuBLAS, cuDNN and NCCL ----------------------===//
 
-#include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/Cudnn.h"
-#include "runtime/cuda/Nccl.h"
+#include "runtime/cuda/library/CublasLt.h"
+#include "runtime/cuda/library/Cudnn.h"
+#include "runtime/cuda/library/Nccl.h"
 #include "tools/frit-doctor/Machine.h"
 
 #include <algorithm>
@@ -214,10 +214,8 @@ void Machine::examineCublas() {
     return addMissing("cublas",
                       {kCublasLt, &kOldCublas, lt.library, without, package});
   if (usable) {
-    // 130001 in cuBLAS 13 and 120804 in 12.
-    int major = int(lt.version / 10000), minor = int(lt.version / 100 % 100);
-    finding.version = format("%d.%d", major, minor);
-    cublasCuda = major * 1000;
+    finding.version = versionText(lt.version);
+    cublasCuda = int(lt.version / 10000) * 1000;
     compareWithDriver(finding, cublasCuda, package);
   } else {
     markTooOld(finding, "it lacks functions that frit calls", without, package);
@@ -236,8 +234,8 @@ void Machine::examineCudnn() {
                       {kCudnn, &kOldCudnn, dnn.library, without, package});
   // 91002 is 9.10.2.
   if (dnn.version)
-    finding.version = format("%zu.%zu.%zu", dnn.version / 10000,
-                             dnn.version / 100 % 100, dnn.version % 100);
+    finding.version =
+        versionText(dnn.version) + "." + std::to_string(dnn.version % 100);
   size_t (*getCuda)() = nullptr;
   CudaVersion cuda =
       dnn.library.find(getCuda, "cudnnGetCudartVersion") ? int(getCuda()) : 0;

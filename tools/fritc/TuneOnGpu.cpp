@@ -32,11 +32,9 @@ llvm::Expected<std::string> TuneOnGpu::open() {
     return llvm::createStringError("tuning needs a GPU: " + status.message());
   std::string text = gpu.name;
   if (cuda::CublasLt cublas; cublas.load())
-    text += format(", cuBLASLt %zu.%zu", cublas.version / 10000,
-                   cublas.version / 100 % 100);
+    text += ", cuBLASLt " + cuda::versionText(cublas.version);
   if (cuda::Cudnn cudnn; cudnn.load())
-    text += format(", cuDNN %zu.%zu", cudnn.version / 10000,
-                   cudnn.version / 100 % 100);
+    text += ", cuDNN " + cuda::versionText(cudnn.version);
   return text;
 }
 

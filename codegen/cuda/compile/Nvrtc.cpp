@@ -3,7 +3,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 
 #include "codegen/cuda/compile/Headers.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/library/Library.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,8 +3,8 @@
 #ifndef FRIT_CUDA_CUDNNCALL_H
 #define FRIT_CUDA_CUDNNCALL_H
 
-#include "runtime/cuda/Cudnn.h"
-#include "runtime/cuda/CudnnGraph.h"
+#include "runtime/cuda/library/Cudnn.h"
+#include "runtime/cuda/library/CudnnGraph.h"
 
 namespace frit::cuda {
 

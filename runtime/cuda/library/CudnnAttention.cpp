@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CudnnAttention.h"
+#include "runtime/cuda/library/CudnnAttention.h"
 
 #include <algorithm>
 #include <climits>
@@ -242,21 +242,19 @@ CudnnHandle::prepare(const Attention &problem,
 bool AttentionCall::enqueue(std::span<const DevicePointer> arguments,
                             Stream stream) {
   const Attention &p = attention.problem;
-  auto pointer = [&](const StridedOperand &operand, int64_t bytes) {
-    return reinterpret_cast<void *>(arguments[operand.argument] +
-                                    uint64_t(operand.offset * bytes));
+  auto place = [&](const StridedOperand &operand, int64_t bytes) {
+    return placeOf(arguments, operand, bytes);
   };
   float scale = p.scale;
-  void *pointers[7] = {pointer(p.q, kHalfBytes), pointer(p.k, kHalfBytes),
-                       pointer(p.v, kHalfBytes), pointer(p.y, kHalfBytes),
-                       &scale};
+  void *pointers[7] = {place(p.q, kHalfBytes), place(p.k, kHalfBytes),
+                       place(p.v, kHalfBytes), place(p.y, kHalfBytes), &scale};
   void **next = pointers + 5;
   if (p.causal)
     *next++ = &attention.hidden;
   if (p.hasMask)
-    *next++ = pointer(p.mask, maskBytesOf(p.typeMask));
+    *next++ = place(p.mask, maskBytesOf(p.typeMask));
   void *workspace = arguments.size() > p.inputs + 1
-                        ? reinterpret_cast<void *>(arguments[p.inputs + 1])
+                        ? pointer(arguments[p.inputs + 1])
                         : nullptr;
   return run(stream, pointers, workspace);
 }

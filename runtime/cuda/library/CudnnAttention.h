@@ -3,7 +3,7 @@
 #ifndef FRIT_CUDA_CUDNNATTENTION_H
 #define FRIT_CUDA_CUDNNATTENTION_H
 
-#include "runtime/cuda/CudnnCall.h"
+#include "runtime/cuda/library/CudnnCall.h"
 
 #include <limits>
 
@@ -15,6 +15,13 @@ inline constexpr int64_t kPieceBytes = 16;
 inline constexpr int64_t kHalfBytes = 2;
 
 int64_t maskBytesOf(artifact::DType type);
+
+/// Returns the address of an operand, whose elements have `bytes`.
+inline void *placeOf(std::span<const DevicePointer> arguments,
+                     const artifact::StridedOperand &operand, int64_t bytes) {
+  return pointer(arguments[operand.argument] +
+                 uint64_t(operand.offset * bytes));
+}
 
 /// Returns an operand's shape. The plan's stride of a dimension of size 1 is
 /// arbitrary; cuDNN requires a plausible one.

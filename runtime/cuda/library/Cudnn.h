@@ -4,9 +4,9 @@
 #define FRIT_CUDA_CUDNN_H
 
 #include "frit/artifact.h"
-#include "runtime/cuda/CudnnApi.h"
-#include "runtime/cuda/Library.h"
-#include "runtime/cuda/LibraryCall.h"
+#include "runtime/cuda/library/CudnnApi.h"
+#include "runtime/cuda/library/Library.h"
+#include "runtime/cuda/library/LibraryCall.h"
 
 #include <memory>
 #include <vector>

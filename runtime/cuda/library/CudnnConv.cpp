@@ -1,10 +1,7 @@
-//===- Cudnn.cpp - Convolutions by cuDNN ----------------------------------===//
+//===- CudnnConv.cpp - Convolutions by cuDNN ------------------------------===//
 
-#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/library/Cudnn.h"
 
-#include "runtime/cuda/Driver.h"
-
-#include <algorithm>
 #include <climits>
 
 using namespace frit;
@@ -13,67 +10,15 @@ using artifact::Compute;
 using artifact::Conv;
 using artifact::DType;
 
-bool Cudnn::load() {
-  if (!library.open(kCudnn))
-    return false;
-  bool complete =
-      library.find(getVersion, "cudnnGetVersion") &
-      library.find(create, "cudnnCreate") &
-      library.find(destroy, "cudnnDestroy") &
-      library.find(setStream, "cudnnSetStream") &
-      library.find(tensorCreate, "cudnnCreateTensorDescriptor") &
-      library.find(tensorDestroy, "cudnnDestroyTensorDescriptor") &
-      library.find(tensorSet, "cudnnSetTensor4dDescriptor") &
-      library.find(filterCreate, "cudnnCreateFilterDescriptor") &
-      library.find(filterDestroy, "cudnnDestroyFilterDescriptor") &
-      library.find(filterSet, "cudnnSetFilter4dDescriptor") &
-      library.find(convolutionCreate, "cudnnCreateConvolutionDescriptor") &
-      library.find(convolutionDestroy, "cudnnDestroyConvolutionDescriptor") &
-      library.find(convolutionSet, "cudnnSetConvolution2dDescriptor") &
-      library.find(convolutionSetGroups, "cudnnSetConvolutionGroupCount") &
-      library.find(convolutionSetMath, "cudnnSetConvolutionMathType") &
-      library.find(activationCreate, "cudnnCreateActivationDescriptor") &
-      library.find(activationDestroy, "cudnnDestroyActivationDescriptor") &
-      library.find(activationSet, "cudnnSetActivationDescriptor") &
-      library.find(getAlgorithms, "cudnnGetConvolutionForwardAlgorithm_v7") &
-      library.find(getWorkspaceSize,
-                   "cudnnGetConvolutionForwardWorkspaceSize") &
-      library.find(convolve, "cudnnConvolutionForward") &
-      library.find(convolveFused, "cudnnConvolutionBiasActivationForward") &
-      library.find(descriptorCreate, "cudnnBackendCreateDescriptor") &
-      library.find(descriptorDestroy, "cudnnBackendDestroyDescriptor") &
-      library.find(descriptorSet, "cudnnBackendSetAttribute") &
-      library.find(descriptorGet, "cudnnBackendGetAttribute") &
-      library.find(descriptorFinalize, "cudnnBackendFinalize") &
-      library.find(execute, "cudnnBackendExecute");
-  if (!complete)
-    return false;
-  version = getVersion();
-  return version >= 90000;
-}
-
-bool frit::cuda::isHalf(DType type) {
-  return type == DType::f16 || type == DType::bf16;
-}
-
-int frit::cuda::dnnTypeOf(DType type) {
-  return type == DType::f32   ? kDnnFloat
-         : type == DType::f16 ? kDnnHalf
-                              : kDnnBfloat16;
-}
-
-CudnnHandle::~CudnnHandle() {
-  gradients.clear();
-  attentions.clear();
-  if (!handle)
-    return;
-  std::lock_guard lock(captureMutex());
-  dnn.destroy(handle);
-}
-
 namespace {
+/// An algorithm by cuDNN's number.
+struct ConvAlgorithm {
+  int algorithm;
+  size_t workspaceBytes;
+};
+
 /// Descriptors and algorithms for one convolution.
-class ConvCall final : public LibraryCall {
+class ConvCall final : public ListedCall<ConvAlgorithm> {
 public:
   ConvCall(const Cudnn &dnn, DnnHandle handle, const Conv &problem,
            DevicePointer zeros)
@@ -83,22 +28,15 @@ public:
   bool open();
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
-  bool nextAlgorithm() override { return ++chosen < candidates.size(); }
-  std::vector<uint32_t> algorithms() const override;
   std::string name() const override;
 
 private:
-  struct Candidate {
-    int algorithm;
-    size_t workspaceBytes;
-  };
-
   bool takes() const;
   bool describe(int math);
   void findAlgorithms();
   void addCandidate(int algorithm);
   /// cuDNN's algorithm number plus one; 0 means "not chosen".
-  static uint32_t numberOf(const Candidate &candidate) {
+  uint32_t numberOf(const ConvAlgorithm &candidate) const override {
     return uint32_t(candidate.algorithm) + 1;
   }
 
@@ -115,8 +53,6 @@ private:
   DnnFilter w = nullptr;
   DnnConvolution convolution = nullptr;
   DnnActivation activation = nullptr;
-  std::vector<Candidate> candidates;
-  size_t chosen = 0;
 };
 } // namespace
 
@@ -200,7 +136,7 @@ bool ConvCall::describe(int math) {
 }
 
 void ConvCall::addCandidate(int algorithm) {
-  for (const Candidate &candidate : candidates)
+  for (const ConvAlgorithm &candidate : candidates)
     if (candidate.algorithm == algorithm)
       return;
   size_t bytes = 0;
@@ -231,18 +167,7 @@ void ConvCall::findAlgorithms() {
   addCandidate(kDnnImplicitPrecompGemm);
   if (!oneOnly)
     addCandidate(kDnnImplicitGemm);
-  auto timed = std::ranges::find_if(candidates, [&](const auto &candidate) {
-    return numberOf(candidate) == problem.algorithm;
-  });
-  if (timed != candidates.end())
-    std::rotate(candidates.begin(), timed, timed + 1);
-}
-
-std::vector<uint32_t> ConvCall::algorithms() const {
-  std::vector<uint32_t> numbers;
-  for (const Candidate &candidate : candidates)
-    numbers.push_back(numberOf(candidate));
-  return numbers;
+  prefer(problem.algorithm);
 }
 
 bool ConvCall::open() {
@@ -253,15 +178,11 @@ bool ConvCall::open() {
   return !candidates.empty();
 }
 
-static void *pointer(DevicePointer address) {
-  return reinterpret_cast<void *>(address);
-}
-
 bool ConvCall::enqueue(std::span<const DevicePointer> arguments,
                        Stream stream) {
   if (dnn.setStream(handle, stream))
     return false;
-  const Candidate &candidate = candidates[chosen];
+  const ConvAlgorithm &candidate = used();
   unsigned next = 2;
   void *added = pointer(problem.hasBias ? arguments[next++] : zeros);
   void *residual = problem.hasResidual ? pointer(arguments[next++]) : nullptr;
@@ -288,6 +209,6 @@ std::string ConvCall::name() const {
       "gemm",          "direct",
       "fft",           "tiled fft",
       "winograd",      "winograd, not fused"};
-  return format("cuDNN %zu.%zu %s", dnn.version / 10000,
-                dnn.version / 100 % 100, names[candidates[chosen].algorithm]);
+  return format("cuDNN %s %s", versionText(dnn.version).c_str(),
+                names[used().algorithm]);
 }

@@ -1,6 +1,6 @@
 //===- Nccl.cpp - Means over several GPUs by NCCL -------------------------===//
 
-#include "runtime/cuda/Nccl.h"
+#include "runtime/cuda/library/Nccl.h"
 
 #include <algorithm>
 

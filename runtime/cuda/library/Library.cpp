@@ -1,6 +1,6 @@
 //===- Library.cpp - Find and open NVIDIA's libraries ---------------------===//
 
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/library/Library.h"
 
 #include <cstdlib>
 #include <cstring>

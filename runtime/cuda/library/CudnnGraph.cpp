@@ -1,6 +1,6 @@
 //===- CudnnGraph.cpp - A graph of operations that cuDNN fuses ------------===//
 
-#include "runtime/cuda/CudnnGraph.h"
+#include "runtime/cuda/library/CudnnGraph.h"
 
 #include <algorithm>
 #include <cassert>

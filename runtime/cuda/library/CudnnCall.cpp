@@ -1,6 +1,6 @@
 //===- CudnnCall.cpp - Calls of a graph that cuDNN fuses ------------------===//
 
-#include "runtime/cuda/CudnnCall.h"
+#include "runtime/cuda/library/CudnnCall.h"
 
 using namespace frit;
 using namespace frit::cuda;
@@ -33,6 +33,5 @@ bool CudnnCall::run(Stream stream, void *const *pointers, void *workspace) {
 }
 
 std::string CudnnCall::nameOf(const std::string &what) const {
-  return format("cuDNN %zu.%zu %s", dnn.version / 10000,
-                dnn.version / 100 % 100, what.c_str());
+  return "cuDNN " + versionText(dnn.version) + " " + what;
 }

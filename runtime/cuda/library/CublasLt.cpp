@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/library/CublasLt.h"
 
-#include <algorithm>
 #include <climits>
 
 using namespace frit;
@@ -59,7 +58,7 @@ bool CublasLt::open() {
 
 namespace {
 /// Descriptors and algorithms for one gemm.
-class GemmCall final : public LibraryCall {
+class GemmCall final : public ListedCall<LtHeuristic> {
 public:
   GemmCall(CublasLt &lt, const Gemm &problem) : lt(lt), problem(problem) {}
   ~GemmCall() override;
@@ -67,12 +66,10 @@ public:
   bool open(std::span<const uint32_t> alignments);
   bool enqueue(std::span<const DevicePointer> arguments,
                Stream stream) override;
-  bool nextAlgorithm() override { return ++chosen < candidates.size(); }
-  std::vector<uint32_t> algorithms() const override;
   std::string name() const override;
 
 private:
-  uint32_t numberOf(const LtHeuristic &candidate) const;
+  uint32_t numberOf(const LtHeuristic &candidate) const override;
   bool describe();
   bool makeLayout(LtLayout &layout, int type, int64_t rows, int64_t columns,
                   int64_t ld, int64_t stride);
@@ -88,8 +85,6 @@ private:
   const Gemm &problem;
   LtMatmulDesc desc = nullptr;
   LtLayout layoutA = nullptr, layoutB = nullptr, layoutD = nullptr;
-  std::vector<LtHeuristic> candidates;
-  size_t chosen = 0;
 };
 } // namespace
 
@@ -225,11 +220,7 @@ bool GemmCall::findAlgorithms(std::span<const uint32_t> alignments) {
       if (candidate.state == 0 && candidate.workspaceSize <= workspace)
         candidates.push_back(candidate);
   lt.preferenceDestroy(preference);
-  auto timed = std::ranges::find_if(candidates, [&](const auto &candidate) {
-    return problem.algorithm && numberOf(candidate) == problem.algorithm;
-  });
-  if (timed != candidates.end())
-    std::rotate(candidates.begin(), timed, timed + 1);
+  prefer(problem.algorithm);
   return !candidates.empty();
 }
 
@@ -247,17 +238,6 @@ uint32_t GemmCall::numberOf(const LtHeuristic &candidate) const {
     hash = (hash ^ value) * 16777619u;
   }
   return hash ? hash : 1;
-}
-
-std::vector<uint32_t> GemmCall::algorithms() const {
-  std::vector<uint32_t> numbers;
-  for (const LtHeuristic &candidate : candidates)
-    numbers.push_back(numberOf(candidate));
-  return numbers;
-}
-
-static void *pointer(DevicePointer address) {
-  return reinterpret_cast<void *>(address);
 }
 
 bool GemmCall::enqueue(std::span<const DevicePointer> arguments,
@@ -290,14 +270,13 @@ bool GemmCall::enqueue(std::span<const DevicePointer> arguments,
                         : nullptr;
   return lt.matmul(lt.handle, desc, &one, pointer(arguments[1]), layoutA,
                    pointer(arguments[0]), layoutB, &beta, residual, layoutD,
-                   result, layoutD, &candidates[chosen].algo, workspace,
+                   result, layoutD, &used().algo, workspace,
                    workspace ? problem.workspaceBytes : 0, stream) == 0;
 }
 
 std::string GemmCall::name() const {
   int32_t id = -1;
-  lt.algoGet(&candidates[chosen].algo, kLtAlgoId, &id, sizeof id, nullptr);
-  // The version is encoded as 130001 in cuBLAS 13 and 120804 in 12.
-  return format("cuBLASLt %zu.%zu algorithm %d", lt.version / 10000,
-                lt.version / 100 % 100, id);
+  lt.algoGet(&used().algo, kLtAlgoId, &id, sizeof id, nullptr);
+  return format("cuBLASLt %s algorithm %d", versionText(lt.version).c_str(),
+                id);
 }

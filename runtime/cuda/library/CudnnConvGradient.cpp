@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CudnnCall.h"
+#include "runtime/cuda/library/CudnnCall.h"
 
 #include <algorithm>
 #include <array>
@@ -144,7 +144,7 @@ bool ConvGradientCall::enqueue(std::span<const DevicePointer> arguments,
                                Stream stream) {
   void *pointers[4] = {};
   for (size_t i = 0; i < std::min<size_t>(arguments.size(), 4); ++i)
-    pointers[i] = reinterpret_cast<void *>(arguments[i]);
+    pointers[i] = pointer(arguments[i]);
   return run(stream, pointers, /*workspace=*/pointers[3]);
 }
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CudnnAttention.h"
+#include "runtime/cuda/library/CudnnAttention.h"
 
 using namespace frit;
 using namespace frit::cuda;
@@ -182,22 +182,16 @@ CudnnHandle::prepareGradient(const Attention &problem) {
 bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
                                     Stream stream) {
   const Attention &p = gradient.problem;
-  auto pointer = [&](const StridedOperand &operand, int64_t bytes) {
-    return reinterpret_cast<void *>(arguments[operand.argument] +
-                                    uint64_t(operand.offset * bytes));
-  };
   auto half = [&](const StridedOperand &operand) {
-    return pointer(operand, kHalfBytes);
+    return placeOf(arguments, operand, kHalfBytes);
   };
   const AttentionScratch scratch(p);
   const DevicePointer workspace = arguments[p.inputs + 1];
-  auto part = [&](uint64_t offset) {
-    return reinterpret_cast<void *>(workspace + offset);
-  };
+  auto part = [&](uint64_t offset) { return pointer(workspace + offset); };
   float scale = p.scale, one = 1;
   void *pointers[17] = {
       half(p.q),       half(p.k),  half(p.v),
-      half(p.y),       half(p.dy), pointer(p.stats, sizeof(float)),
+      half(p.y),       half(p.dy), placeOf(arguments, p.stats, sizeof(float)),
       half(p.dq),      half(p.dk), half(p.dv),
       &scale,          &one,       part(scratch.sums),
       part(scratch.dq)};
@@ -205,7 +199,7 @@ bool AttentionGradientCall::enqueue(std::span<const DevicePointer> arguments,
   if (p.causal || needsLengths(p))
     *next++ = &gradient.hidden;
   if (p.hasMask)
-    *next++ = pointer(p.mask, maskBytesOf(p.typeMask));
+    *next++ = placeOf(arguments, p.mask, maskBytesOf(p.typeMask));
   if (needsLengths(p)) {
     const struct {
       uint64_t offset;

@@ -28,6 +28,12 @@ inline constexpr LibraryName kCudnn = {
     "cuDNN", "FRIT_CUDNN", {"libcudnn.so.9"}};
 inline constexpr LibraryName kNccl = {"NCCL", "FRIT_NCCL", {"libnccl.so.2"}};
 
+/// Returns the "13.0" of a version as cuBLAS and cuDNN encode it, 130001.
+inline std::string versionText(size_t version) {
+  return std::to_string(version / 10000) + "." +
+         std::to_string(version / 100 % 100);
+}
+
 /// A shared library that is open while this lives.
 class Library {
 public:

@@ -4,7 +4,7 @@
 #define FRIT_CUDA_NCCL_H
 
 #include "runtime/cuda/CudaApi.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/library/Library.h"
 #include "runtime/exec/Status.h"
 
 #include <memory>

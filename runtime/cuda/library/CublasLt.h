@@ -4,9 +4,9 @@
 #define FRIT_CUDA_CUBLASLT_H
 
 #include "frit/artifact.h"
-#include "runtime/cuda/CublasLtApi.h"
-#include "runtime/cuda/Library.h"
-#include "runtime/cuda/LibraryCall.h"
+#include "runtime/cuda/library/CublasLtApi.h"
+#include "runtime/cuda/library/Library.h"
+#include "runtime/cuda/library/LibraryCall.h"
 
 #include <memory>
 

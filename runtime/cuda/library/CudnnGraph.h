@@ -9,7 +9,7 @@
 #ifndef FRIT_CUDA_CUDNNGRAPH_H
 #define FRIT_CUDA_CUDNNGRAPH_H
 
-#include "runtime/cuda/CudnnApi.h"
+#include "runtime/cuda/library/CudnnApi.h"
 
 #include <initializer_list>
 
