@@ -1,22 +1,10 @@
 //===- CublasGemm.cpp - Matrix products by cuBLASLt -----------------------===//
 
-#include "codegen/cuda/contraction/Contraction.h"
-#include "codegen/cuda/library/LibraryCall.h"
+#include "codegen/cuda/library/ContractionCall.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
-
-/// Whether cuBLASLt computes a product and what follows it.
-static bool takes(const nn::EpilogueInfo &info, const Machine &machine) {
-  Type type = nn::tensorType(info.product).getElementType();
-  // cuBLASLt's GELU is the one with tanh.
-  bool activates = info.activation == Activation::none ||
-                   info.activation == Activation::relu ||
-                   (info.activation == Activation::geluTanh && !type.isF64());
-  return machine.cublas && isa<FloatType>(type) && !info.mixed &&
-         !info.hasMoments() && activates;
-}
 
 LogicalResult
 CublasGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
@@ -31,23 +19,24 @@ CublasGemmAttr::buildStep(ImplicitLocOpBuilder &b, nn::Problem &problem,
 }
 
 namespace {
-class CublasGemm : public LibraryCallOf<CublasGemmAttr> {
-  nn::Legality offer(Problem &problem, const Machine &machine,
-                     Offers &offers) const override {
-    if (problem.kind() != Problem::Kind::contraction || !problem.gemm() ||
-        !takes(*problem.gemm(), machine))
-      return std::nullopt;
-    auto call = CublasGemmAttr::get(problem.context(), /*algorithm=*/0,
-                                    *problem.decideOnce(chooseTiles, machine));
-    if (usesWgmmaGemm(problem, machine))
-      offers.addAlternative(call);
-    else
-      offers.add(call);
-    return std::nullopt;
+class CublasGemm
+    : public ContractionCall<CublasGemmAttr, nn::MatmulOp, nn::GemmInfo> {
+  const nn::Match<nn::GemmInfo> &infoOf(Problem &problem) const override {
+    return problem.gemm();
   }
-  bool takesChain(const Chain &chain, const Machine &machine) const override {
-    return isa<nn::MatmulOp>(chain.contraction()) && chain.epilogue &&
-           takes(*chain.epilogue, machine);
+  bool takes(const nn::EpilogueInfo &info,
+             const Machine &machine) const override {
+    Type type = nn::tensorType(info.product).getElementType();
+    // cuBLASLt's GELU is the one with tanh.
+    bool activates = info.activation == Activation::none ||
+                     info.activation == Activation::relu ||
+                     (info.activation == Activation::geluTanh && !type.isF64());
+    return machine.cublas && isa<FloatType>(type) && !info.mixed &&
+           !info.hasMoments() && activates;
+  }
+  bool prefersKernel(Problem &problem, const nn::GemmInfo &,
+                     const Machine &machine) const override {
+    return usesWgmmaGemm(problem, machine);
   }
 };
 } // namespace

@@ -1,20 +1,10 @@
 //===- CudnnConv.cpp - Convolutions by cuDNN ------------------------------===//
 
-#include "codegen/cuda/contraction/Contraction.h"
-#include "codegen/cuda/library/LibraryCall.h"
+#include "codegen/cuda/library/ContractionCall.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
-
-/// Whether cuDNN computes a convolution and what follows it.
-static bool takes(const nn::EpilogueInfo &info, const Machine &machine) {
-  Type type = nn::tensorType(info.product).getElementType();
-  bool activates = info.activation == Activation::none ||
-                   info.activation == Activation::relu;
-  return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
-         !info.mixed && !info.addend && activates;
-}
 
 LogicalResult
 CudnnConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
@@ -29,25 +19,24 @@ LogicalResult CudnnConvAttr::buildStep(ImplicitLocOpBuilder &b,
 }
 
 namespace {
-class CudnnConv : public LibraryCallOf<CudnnConvAttr> {
-  nn::Legality offer(Problem &problem, const Machine &machine,
-                     Offers &offers) const override {
-    if (problem.kind() != Problem::Kind::contraction || !problem.conv() ||
-        !takes(*problem.conv(), machine))
-      return std::nullopt;
-    auto call = CudnnConvAttr::get(problem.context(), /*algorithm=*/0,
-                                   *problem.decideOnce(chooseTiles, machine));
-    // cuDNN is slow at groups that our kernel is fast at (notes/).
-    if (usesWgmmaGemm(problem, machine) || usesWgmmaConv(problem, machine) ||
-        hasFastGroups(*problem.conv()))
-      offers.addAlternative(call);
-    else
-      offers.add(call);
-    return std::nullopt;
+class CudnnConv
+    : public ContractionCall<CudnnConvAttr, nn::ConvOp, nn::ConvInfo> {
+  const nn::Match<nn::ConvInfo> &infoOf(Problem &problem) const override {
+    return problem.conv();
   }
-  bool takesChain(const Chain &chain, const Machine &machine) const override {
-    return isa<nn::ConvOp>(chain.contraction()) && chain.epilogue &&
-           takes(*chain.epilogue, machine);
+  bool takes(const nn::EpilogueInfo &info,
+             const Machine &machine) const override {
+    Type type = nn::tensorType(info.product).getElementType();
+    bool activates = info.activation == Activation::none ||
+                     info.activation == Activation::relu;
+    return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
+           !info.mixed && !info.addend && activates;
+  }
+  /// cuDNN is slow at groups that our kernel is fast at (notes/).
+  bool prefersKernel(Problem &problem, const nn::ConvInfo &conv,
+                     const Machine &machine) const override {
+    return usesWgmmaGemm(problem, machine) || usesWgmmaConv(problem, machine) ||
+           hasFastGroups(conv);
   }
 };
 } // namespace

@@ -1,0 +1,53 @@
+//===- ContractionCall.h - Contractions that a library computes -----------===//
+//
+// Products by cuBLASLt and convolutions by cuDNN. Where our tiled kernel may
+// run, the library's call comes first and the kernel is its fallback; where our
+// WGMMA kernels run, the call is an alternative for tuning to time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_LIBRARY_CONTRACTIONCALL_H
+#define FRIT_CODEGEN_CUDA_LIBRARY_CONTRACTIONCALL_H
+
+#include "codegen/cuda/contraction/Contraction.h"
+#include "codegen/cuda/library/LibraryCall.h"
+
+namespace frit::cuda {
+
+/// A library's call of `Op`, which the fusion's `Info` describes.
+template <class Attr, class Op, class Info>
+class ContractionCall : public LibraryCallOf<Attr> {
+public:
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const final {
+    if (problem.kind() != Problem::Kind::contraction)
+      return std::nullopt;
+    const nn::Match<Info> &info = infoOf(problem);
+    if (!info || !takes(*info, machine))
+      return std::nullopt;
+    auto call = Attr::get(problem.context(), /*algorithm=*/0,
+                          *problem.decideOnce(chooseTiles, machine));
+    if (prefersKernel(problem, *info, machine))
+      offers.addAlternative(call);
+    else
+      offers.add(call);
+    return std::nullopt;
+  }
+  bool takesChain(const Chain &chain, const Machine &machine) const final {
+    return llvm::isa<Op>(chain.contraction()) && chain.epilogue &&
+           takes(*chain.epilogue, machine);
+  }
+
+private:
+  virtual const nn::Match<Info> &infoOf(Problem &problem) const = 0;
+  /// Whether the library computes a contraction and what follows it.
+  virtual bool takes(const nn::EpilogueInfo &info,
+                     const Machine &machine) const = 0;
+  /// Whether a kernel of ours is faster than the call.
+  virtual bool prefersKernel(Problem &problem, const Info &info,
+                             const Machine &machine) const = 0;
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_LIBRARY_CONTRACTIONCALL_H
