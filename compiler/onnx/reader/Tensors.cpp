@@ -189,44 +189,66 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
   return Bytes{ArrayRef(buffer->getBufferStart() + offset, length), buffer};
 }
 
+/// Rounds a value to a type of 64 bits at most; returns its bits.
+static uint64_t roundedBits(double value, const llvm::fltSemantics &semantics) {
+  APFloat x(value);
+  bool inexact;
+  x.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+  return x.bitcastToAPInt().getZExtValue();
+}
+
 /// Generates uniform values as initializers do, so that activations keep their
 /// magnitude: within ±sqrt(3 / fan-in) for matrices and filters, around 1 for
 /// vectors that may be scales or variances. Uses SplitMix64 (Steele, Lea and
 /// Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), about
-/// a gigabyte per second.
+/// a gigabyte per second. Types other than f32 are slow to round to; their
+/// elements are drawn from 4096 rounded values.
 Bytes TensorReader::random(const TensorProto &tensor, int64_t count,
                            Type element) {
   auto owned = std::make_shared<std::vector<char>>(
       static_cast<size_t>(count * elementBytes(element)));
-  if (auto type = dyn_cast<FloatType>(element)) {
-    uint64_t state = *options.randomWeights + llvm::xxh3_64bits(tensor.name());
-    double inner = tensor.dims_size() > 1 && tensor.dims(0)
-                       ? static_cast<double>(count) / tensor.dims(0)
-                       : 0;
-    double bound = inner ? std::sqrt(3 / inner) : 0.5, middle = inner ? 0 : 1;
-    auto next = [&] {
-      uint64_t z = state += 0x9e3779b97f4a7c15;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-      double unit = static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-      return middle + bound * (2 * unit - 1);
-    };
-    char *out = owned->data();
-    size_t width = elementBytes(element);
-    for (int64_t i = 0; i < count; ++i, out += width) {
-      double value = next();
-      if (type.isF32()) {
-        auto single = static_cast<float>(value);
-        std::memcpy(out, &single, sizeof(single));
-        continue;
-      }
-      APFloat x(value);
-      bool inexact;
-      x.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                &inexact);
-      uint64_t bits = x.bitcastToAPInt().getZExtValue();
-      std::memcpy(out, &bits, width);
+  auto type = dyn_cast<FloatType>(element);
+  if (!type)
+    return {*owned, owned};
+  uint64_t state = *options.randomWeights + llvm::xxh3_64bits(tensor.name());
+  auto draw = [&] {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  };
+  double inner = tensor.dims_size() > 1 && tensor.dims(0)
+                     ? static_cast<double>(count) / tensor.dims(0)
+                     : 0;
+  double bound = inner ? std::sqrt(3 / inner) : 0.5, middle = inner ? 0 : 1;
+  auto scaled = [&](double unit) { return middle + bound * (2 * unit - 1); };
+  char *out = owned->data();
+  if (type.isF32()) {
+    for (int64_t i = 0; i < count; ++i, out += sizeof(float)) {
+      auto value = static_cast<float>(
+          scaled(static_cast<double>(draw() >> 11) * 0x1p-53));
+      std::memcpy(out, &value, sizeof(value));
     }
+    return {*owned, owned};
+  }
+  constexpr int tableBits = 12, tableSize = 1 << tableBits;
+  auto drawRounded = [&](auto zero) {
+    std::vector<decltype(zero)> table(tableSize);
+    for (int i = 0; i < tableSize; ++i)
+      table[i] =
+          roundedBits(scaled((i + 0.5) / tableSize), type.getFloatSemantics());
+    for (int64_t i = 0; i < count; ++i, out += sizeof(zero))
+      std::memcpy(out, &table[draw() >> (64 - tableBits)], sizeof(zero));
+  };
+  switch (elementBytes(element)) {
+  case 1:
+    drawRounded(uint8_t(0));
+    break;
+  case 2:
+    drawRounded(uint16_t(0));
+    break;
+  default:
+    drawRounded(uint64_t(0));
   }
   return {*owned, owned};
 }

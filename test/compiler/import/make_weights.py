@@ -96,3 +96,20 @@ onnx.save(
     helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]),
     FOLDER / "types.onnx",
 )
+
+# Vectors of other types, made up; each is an output as float32.
+missing = []
+for kind in ("FLOAT16", "BFLOAT16", "DOUBLE"):
+    missing.append(external(kind, location="no.bin"))
+    missing[-1].data_type = TensorProto.DataType.Value(kind)
+graph = helper.make_graph(
+    [helper.make_node("Cast", [m.name], [f"y_{m.name}"], to=1) for m in missing],
+    "main",
+    [],
+    [helper.make_tensor_value_info(f"y_{m.name}", 1, [1024]) for m in missing],
+    missing,
+)
+onnx.save(
+    helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]),
+    FOLDER / "random_types.onnx",
+)
