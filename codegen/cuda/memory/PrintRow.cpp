@@ -102,6 +102,12 @@ std::string RowKernel::printTerm() {
     p.setScalar();
     for (auto [i, result] : llvm::enumerate(resultNodes))
       p.define(result, "r[" + std::to_string(i) + "]");
+    // Loaded unconditionally, a value of the row leaves the loop over it.
+    for (Node *load : rowLoads(term)) {
+      std::string name = "given" + std::to_string(load->argument);
+      p.line(valueName(load->type) + " " + name + " = " + p.value(load) + ";");
+      p.define(load, name);
+    }
     SmallVector<Node *> roots = {term};
     for (const CachedValue &value : cached)
       if (value.term == number)
@@ -182,9 +188,41 @@ static void defineResults(Printer &p, ArrayRef<Node *> nodes, bool ofLanes,
                  .str());
 }
 
+/// Numbers the passes over a row if reductions share one.
+std::string RowKernel::printPasses() const {
+  SmallVector<int> passes = passesOfTerms();
+  if (isColumns() || passes.back() + 1 == int(passes.size()))
+    return "";
+  return "  static constexpr int kPasses[kReductions] = {" +
+         llvm::join(llvm::map_range(
+                        passes, [](int pass) { return std::to_string(pass); }),
+                    ", ") +
+         "};\n";
+}
+
+/// Prints the values of a row that stores share.
+std::string RowKernel::printRowValues() {
+  if (rowValues.empty())
+    return "";
+  Printer p = printer(terms.size(), "");
+  defineResults(p, resultNodes, /*ofLanes=*/false, /*hasLanes=*/false);
+  p.expect(rowValues);
+  std::string fields, list;
+  for (auto [i, node] : llvm::enumerate(rowValues)) {
+    fields += ("    " + valueName(node->type) + " a" + Twine(i) + ";\n").str();
+    list += (i ? ", " : "") + p.value(node);
+  }
+  p.line("return {" + list + "};");
+  return "  struct RowValues {\n" + fields +
+         "  };\n  __device__ RowValues valuesOf(" + results(false) +
+         ", unsigned row) const {\n" + p.str(4) + "  }\n";
+}
+
 std::string RowKernel::printStore() {
   Printer p = printer(terms.size(), lane());
   defineResults(p, resultNodes, isColumns(), graph.lanes.width > 1);
+  for (auto [i, node] : llvm::enumerate(rowValues))
+    p.define(node, "values.a" + std::to_string(i));
   p.expect(storeRoots());
   std::string offset =
       graph.space
@@ -196,9 +234,10 @@ std::string RowKernel::printStore() {
           .text;
   StringRef head = isSkewed() ? "  template <class Own>\n" : "";
   StringRef own = isSkewed() ? ", const Own &own" : "";
+  StringRef values = rowValues.empty() ? "" : ", const RowValues &values";
   return (head + "  __device__ void store(const Element (&e)[" +
           Twine(graph.lanes.width) + "], " + results(true) + ", " + position() +
-          own + ") const {\n" +
+          own + values + ") const {\n" +
           storeOutputs(p, graph, lowered, perColumn, offset) + "  }\n")
       .str();
 }
@@ -227,6 +266,8 @@ std::string RowKernel::printFinish() {
 std::string RowKernel::print(StringRef name, bool keeps, bool staged) {
   if (keeps)
     findCachedValues();
+  else if (!isColumns())
+    findRowValues();
   std::string text = ("struct " + name + "_body {\n").str() +
                      parameterList(lowered, true) + "\n  struct Element {\n" +
                      printElement(/*stored=*/false) + "  };\n";
@@ -235,7 +276,7 @@ std::string RowKernel::print(StringRef name, bool keeps, bool staged) {
   if (staged)
     text += printStaging();
   text += "  static constexpr int kReductions = " +
-          std::to_string(reductions.size()) + ";\n\n";
-  return text + printLoad() + printTerm() + printCombine() + printStore() +
-         printFinish() + "};\n";
+          std::to_string(reductions.size()) + ";\n" + printPasses() + "\n";
+  return text + printLoad() + printTerm() + printCombine() + printRowValues() +
+         printStore() + printFinish() + "};\n";
 }

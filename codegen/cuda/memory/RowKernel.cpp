@@ -6,6 +6,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Operations that take less than keeping their result does, such as comparing
+/// a column with a label.
+static constexpr int kCheapOperations = 4;
+
 nn::Legality RowKernel::match() {
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     auto reduce = dyn_cast<nn::ReduceOp>(op);
@@ -131,6 +135,43 @@ bool RowKernel::needsNoResult() const {
   });
 }
 
+SmallVector<int> RowKernel::passesOfTerms() const {
+  SmallVector<int> passes = {0};
+  size_t first = 0; // of the current pass
+  for (size_t i = 1; i < terms.size(); ++i) {
+    ArrayRef<Node *> pass = ArrayRef(resultNodes).slice(first, i - first);
+    if (llvm::any_of(Graph::reachable(terms[i], graph), [&](Node *node) {
+          return llvm::is_contained(pass, node);
+        }))
+      first = i;
+    passes.push_back(passes.back() + (first == i));
+  }
+  return passes;
+}
+
+/// Returns whether the operation itself takes many instructions.
+static bool isExpensive(const Node *node) {
+  if (node->kind != Node::Kind::operation)
+    return false;
+  StringRef text = node->form->text, name = node->form->name;
+  return text.contains(" / ") ||
+         (name.starts_with("math.") && text.contains("frit::"));
+}
+
+/// Returns whether a value follows from the position in the row by a few cheap
+/// operations, so that computing it again is better than keeping it.
+bool RowKernel::followsFromPosition(Node *node) const {
+  int count = 0;
+  for (Node *part : Graph::reachable(node, graph)) {
+    if (!changes(part) || part->kind == Node::Kind::index)
+      continue;
+    if (part->kind != Node::Kind::operation || isExpensive(part) ||
+        ++count > kCheapOperations)
+      return false;
+  }
+  return true;
+}
+
 /// Collects the nodes that vary along the row, need no reduction's result, and
 /// are either terms or operands of nodes that do need a result.
 void RowKernel::findFrontier(bool preload) {
@@ -150,7 +191,8 @@ void RowKernel::findFrontier(bool preload) {
   for (Node *node : order)
     if (needsResult.contains(node))
       for (Node *operand : graph.operandsOf(node))
-        consider(operand);
+        if (!followsFromPosition(operand))
+          consider(operand);
   // If a later phase needs the loaded values but not the value computed from
   // them, keep the loaded values.
   llvm::DenseSet<Node *> known(found.begin(), found.end());
@@ -173,15 +215,6 @@ void RowKernel::findFrontier(bool preload) {
       kept.insert(node);
   }
   frontier.assign(kept.begin(), kept.end());
-}
-
-/// Returns whether the operation itself takes many instructions.
-static bool isExpensive(const Node *node) {
-  if (node->kind != Node::Kind::operation)
-    return false;
-  StringRef text = node->form->text, name = node->form->name;
-  return text.contains(" / ") ||
-         (name.starts_with("math.") && text.contains("frit::"));
 }
 
 SmallVector<Node *> RowKernel::storeRoots() const {
@@ -245,6 +278,39 @@ void RowKernel::findCachedValues() {
     noteUses(slot, node);
     cached.push_back({term, slot, node});
   }
+}
+
+bool RowKernel::isOfRow(const Node *node) const {
+  if (changes(node))
+    return false;
+  if (node->kind == Node::Kind::load)
+    return true;
+  return node->kind == Node::Kind::operation &&
+         llvm::any_of(node->operands,
+                      [&](const Node *operand) { return isOfRow(operand); });
+}
+
+/// Collects the values of the row that operands of stored values are. The
+/// compiler computes others outside of the loop, but loads stay in it, as
+/// stores may overwrite what they read.
+void RowKernel::findRowValues() {
+  llvm::SetVector<Node *> found;
+  for (Node *node : Graph::reachable(storeRoots(), graph))
+    if (changes(node))
+      for (Node *operand : graph.operandsOf(node))
+        if (isOfRow(operand))
+          found.insert(operand);
+  rowValues = found.takeVector();
+}
+
+SmallVector<Node *> RowKernel::rowLoads(Node *term) const {
+  SmallVector<Node *> loads;
+  if (rowValues.empty())
+    return loads;
+  for (Node *node : Graph::reachable(term, graph))
+    if (node->kind == Node::Kind::load && isOfRow(node))
+      loads.push_back(node);
+  return loads;
 }
 
 SmallVector<Node *> RowKernel::everything() const {

@@ -107,9 +107,15 @@ private:
   void findFrontier(bool preload);
   bool needsNoResult() const;
   void findCachedValues();
+  /// Whether a value depends on memory, but not on the position in a row.
+  bool isOfRow(const Node *node) const;
+  void findRowValues();
+  /// The loads of such values that a term needs, for rows not in registers.
+  llvm::SmallVector<Node *> rowLoads(Node *term) const;
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
   bool changes(const Node *node) const;
+  bool followsFromPosition(Node *node) const;
   void findStaged();
   bool readsOnlyStaged() const;
   Staging staging() const;
@@ -119,8 +125,13 @@ private:
   std::string printElement(bool stored) const;
   std::string printLoad();
   std::string printStored();
+  /// Numbers the passes over a row, one for each term: a term is computed in
+  /// that of the one before it unless it needs a result of that pass.
+  llvm::SmallVector<int> passesOfTerms() const;
+  std::string printPasses() const;
   std::string printTerm();
   std::string printCombine();
+  std::string printRowValues();
   std::string printStore();
   std::string printFinish();
   /// Returns a printer for the phase after `terms` terms, in which `element` is
@@ -135,6 +146,8 @@ private:
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier;
   llvm::SmallVector<CachedValue> cached;
+  /// What stores need of a row, for rows that are not in registers.
+  llvm::SmallVector<Node *> rowValues;
   llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;
   bool joint = false;

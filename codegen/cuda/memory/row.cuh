@@ -28,8 +28,20 @@
 //
 // `load` and `store` handle V consecutive columns from `col` on, a multiple of
 // V. The number of columns is a multiple of V, which may be 1. For rows in
-// registers, later phases see what a term writes to its element. For rows in
-// shared memory a Body also has
+// registers, later phases see what a term writes to its element. Neighbouring
+// reductions that do not use each other's results may share a pass over the
+// row; a Body with such reductions numbers the passes:
+//
+//   static constexpr int kPasses[kReductions] = {0, 1, 1};
+//
+// For rows that are not in registers, a Body may have values of a row that
+// stores would compute and load again for every vector. Then its `store` takes
+// them behind `col`:
+//
+//   struct RowValues { int64_t a0; };
+//   RowValues valuesOf(const float (&r)[kReductions], unsigned row) const;
+//
+// For rows in shared memory a Body also has
 //
 //   struct Stored { f16 x; };                      // what shared memory holds
 //   static Element fromStored(const Stored &s);
@@ -189,23 +201,62 @@ template <class Body, int Threads, int V> struct SharedRow {
   }
 };
 
-/// Computes reductions R and later, each in its own pass over the row.
+/// Number of reductions from R on that share a pass over the row.
+template <class Body, int R> constexpr int passSize() {
+  int count = 1;
+  if constexpr (requires { Body::kPasses; })
+    while (R + count < Body::kReductions &&
+           Body::kPasses[R + count] == Body::kPasses[R])
+      ++count;
+  return count;
+}
+
+/// Adds an element's terms of reductions R to Last to their values.
+template <int R, int Last, class Body, class Col>
+__device__ inline void addTerms(const Body &body, typename Body::Element &e,
+                                const float (&results)[kResults<Body>],
+                                float *values, unsigned row, Col col,
+                                bool own) {
+  const float x = body.template term<R>(e, results, row, col);
+  if (own)
+    *values = Body::template combine<R>(*values, x);
+  if constexpr (R < Last)
+    addTerms<R + 1, Last>(body, e, results, values + 1, row, col, own);
+}
+
+/// Sets the values of reductions R to Last to their identities.
+template <int R, int Last, class Body>
+__device__ inline void setIdentities(float *values) {
+  *values = Body::template identity<R>();
+  if constexpr (R < Last)
+    setIdentities<R + 1, Last, Body>(values + 1);
+}
+
+/// Combines the team's values of reductions R to Last.
+template <int R, int Last, class Body, class Team>
+__device__ inline void combineTeam(Team &team, const float *values,
+                                   float (&results)[kResults<Body>]) {
+  results[R] = team.template reduce<Body, R>(*values);
+  if constexpr (R < Last)
+    combineTeam<R + 1, Last, Body>(team, values + 1, results);
+}
+
+/// Computes reductions R and later, in passes over the row.
 template <int R, int V, class Body, class Row, class Team>
 __device__ inline void reduceFrom(const Body &body, Row &elements, Team &team,
                                   float (&results)[kResults<Body>],
                                   unsigned row) {
   if constexpr (R < Body::kReductions) {
-    float value = Body::template identity<R>();
+    constexpr int kCount = passSize<Body, R>(), kLast = R + kCount - 1;
+    float values[kCount];
+    setIdentities<R, kLast, Body>(values);
     elements.forEach([&](typename Body::Element(&e)[V], auto col, auto own) {
 #pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const float x = body.template term<R>(e[v], results, row, col + v);
-        if (own(v))
-          value = Body::template combine<R>(value, x);
-      }
+      for (int v = 0; v < V; ++v)
+        addTerms<R, kLast>(body, e[v], results, values, row, col + v, own(v));
     });
-    results[R] = team.template reduce<Body, R>(value);
-    reduceFrom<R + 1, V>(body, elements, team, results, row);
+    combineTeam<R, kLast, Body>(team, values, results);
+    reduceFrom<kLast + 1, V>(body, elements, team, results, row);
   }
 }
 
@@ -223,8 +274,14 @@ __device__ inline void rowOf(const Body &body, unsigned rows, unsigned cols) {
   reduceFrom<0, V>(body, elements, team, results, row);
   if (!whole && team.row() >= rows)
     return;
-  elements.forEach([&](const typename Body::Element(&e)[V], unsigned col,
-                       OwnAll) { body.store(e, results, row, col); });
+  if constexpr (requires { body.valuesOf(results, row); }) {
+    const auto values = body.valuesOf(results, row);
+    elements.forEach([&](const typename Body::Element(&e)[V], unsigned col,
+                         OwnAll) { body.store(e, results, row, col, values); });
+  } else {
+    elements.forEach([&](const typename Body::Element(&e)[V], unsigned col,
+                         OwnAll) { body.store(e, results, row, col); });
+  }
   if (team.thread() == 0)
     body.finish(results, row);
 }

@@ -110,9 +110,10 @@ SmallVector<Value> CrossEntropyGradOp::decompose(NNBuilder &b) {
   CrossEntropyParts row(*this, b);
   TensorExpr dy(b, b.cast(b.reshape(getDy(), {shapeOf(getDy())[0], 1}),
                           tensorType(row.z).getElementType()));
-  TensorExpr target = where(row.isLabel, row.z.number(row.atLabel),
-                            row.z.number(row.elsewhere));
-  TensorExpr dx = (row.e / row.sum - target) * where(row.isClass, dy, kNoLoss);
+  dy = where(row.isClass, dy, kNoLoss);
+  // Products of dy with what a row shares leave one multiplication per element.
+  TensorExpr target = where(row.isLabel, dy * row.atLabel, dy * row.elsewhere);
+  TensorExpr dx = row.e * (dy / row.sum) - target;
   dx = where(row.isIgnored, 0.0, dx);
   return {b.cast(dx, tensorType(getDx()).getElementType())};
 }

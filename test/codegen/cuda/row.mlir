@@ -163,3 +163,53 @@ func.func @chosen(%c: tensor<i1>, %x: tensor<64x768xf32>) {
   }
   return
 }
+
+// A loss and its gradient. What follows from the position is computed again, so
+// that shared memory keeps the row; sums that need the same results share a
+// pass; stores share what they need of the row's label.
+// CHECK-LABEL: struct k7_body {
+// CHECK: struct Element {
+// CHECK-NEXT: float a0;
+// CHECK-NEXT: };
+// CHECK: static constexpr int kPasses[kReductions] = {0, 1, 1};
+// CHECK: if constexpr (R == 1) {
+// CHECK-NEXT: return frit::expShifted(e.a0 - r[0]);
+// CHECK: int64_t given1 = x1[row];
+// CHECK-NEXT: return 0 + int64_t(col) * 1 == given1 ? e.a0 - r[0] : 0.0f;
+// CHECK: struct RowValues {
+// CHECK-NEXT: float a0;
+// CHECK-NEXT: int64_t a1;
+// CHECK-NEXT: };
+// CHECK: RowValues valuesOf(const float (&r)[3], unsigned row) const {
+// CHECK-NEXT: return {x2[0] / r[1], x1[row]};
+// CHECK: unsigned col, const RowValues &values) const {
+// CHECK: frit::expShifted(e[v].a0 - r[0]) * values.a0
+// CHECK: == values.a1 ?
+// CHECK: frit::rowShared<k7_body, 512, 8>
+func.func @loss(%x: tensor<8x50304xbf16>, %l: tensor<8x1xi64>, %dy: tensor<f32>) {
+  %0:2 = nn.fusion(%x, %l, %dy) : (tensor<8x50304xbf16>, tensor<8x1xi64>, tensor<f32>) -> (tensor<8x1xf32>, tensor<8x50304xbf16>) {
+  ^bb0(%a: tensor<8x50304xbf16>, %b: tensor<8x1xi64>, %c: tensor<f32>):
+    %1 = nn.cast %a {to = f32} : (tensor<8x50304xbf16>) -> tensor<8x50304xf32>
+    %2 = nn.reduce %1 {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<8x50304xf32>) -> tensor<8x1xf32>
+    %3 = nn.sub %1, %2 : (tensor<8x50304xf32>, tensor<8x1xf32>) -> tensor<8x50304xf32>
+    %4 = nn.exp %3 : (tensor<8x50304xf32>) -> tensor<8x50304xf32>
+    %5 = nn.reduce %4 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<8x50304xf32>) -> tensor<8x1xf32>
+    %6 = nn.constant dense<0> : tensor<i64>
+    %7 = nn.constant dense<1> : tensor<i64>
+    %8 = nn.iota %6, %7 {axis = 1 : i64, shape = array<i64: 1, 50304>} : (tensor<i64>, tensor<i64>) -> tensor<1x50304xi64>
+    %9 = nn.equal %8, %b : (tensor<1x50304xi64>, tensor<8x1xi64>) -> tensor<8x50304xi1>
+    %10 = nn.constant dense<0.0> : tensor<f32>
+    %11 = nn.where %9, %3, %10 : (tensor<8x50304xi1>, tensor<8x50304xf32>, tensor<f32>) -> tensor<8x50304xf32>
+    %12 = nn.reduce %11 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<8x50304xf32>) -> tensor<8x1xf32>
+    %13 = nn.log %5 : (tensor<8x1xf32>) -> tensor<8x1xf32>
+    %14 = nn.sub %13, %12 : (tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x1xf32>
+    %15 = nn.div %c, %5 : (tensor<f32>, tensor<8x1xf32>) -> tensor<8x1xf32>
+    %16 = nn.mul %4, %15 : (tensor<8x50304xf32>, tensor<8x1xf32>) -> tensor<8x50304xf32>
+    %17 = nn.constant dense<1.0> : tensor<f32>
+    %18 = nn.where %9, %17, %10 : (tensor<8x50304xi1>, tensor<f32>, tensor<f32>) -> tensor<8x50304xf32>
+    %19 = nn.sub %16, %18 : (tensor<8x50304xf32>, tensor<8x50304xf32>) -> tensor<8x50304xf32>
+    %20 = nn.cast %19 {storage, to = bf16} : (tensor<8x50304xf32>) -> tensor<8x50304xbf16>
+    nn.yield %14, %20 : tensor<8x1xf32>, tensor<8x50304xbf16>
+  }
+  return
+}

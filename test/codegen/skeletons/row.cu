@@ -101,6 +101,62 @@ template <int V, class T> struct LayerNorm {
   }
 };
 
+/// y = (x - mean) / sqrt(mean of squares) * scale of the row, in place; the
+/// mean and the squares are summed in one pass.
+template <int V, class T> struct Standardize {
+  T *x;
+  const float *scale;
+  unsigned cols;
+
+  struct Element {
+    float x;
+  };
+  struct Stored {
+    T x;
+  };
+  static constexpr int kReductions = 3;
+  static constexpr int kPasses[kReductions] = {0, 0, 1};
+
+  __device__ static Element fromStored(const Stored &s) {
+    return {frit::load(s.x)};
+  }
+  __device__ const Stored *source(unsigned row, unsigned col) const {
+    return reinterpret_cast<const Stored *>(x + size_t(row) * cols + col);
+  }
+  __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
+    float a[V];
+    frit::loadVector(a, x + size_t(row) * cols + col);
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      e[v].x = a[v];
+  }
+  template <int R>
+  __device__ float term(Element &e, const float (&r)[3], unsigned,
+                        unsigned) const {
+    return R == 0 ? e.x : R == 1 ? e.x * e.x : frit::abs(e.x - r[0] / cols);
+  }
+  template <int R> __device__ static float identity() { return 0; }
+  template <int R> __device__ static float combine(float x, float y) {
+    return R == 2 ? frit::maximum(x, y) : x + y;
+  }
+  struct RowValues {
+    float factor;
+  };
+  __device__ RowValues valuesOf(const float (&r)[3], unsigned row) const {
+    return {frit::rsqrt(r[1] / cols) * scale[row]};
+  }
+  __device__ void store(const Element (&e)[V], const float (&r)[3],
+                        unsigned row, unsigned col,
+                        const RowValues &values) const {
+    float out[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      out[v] = (e[v].x - r[0] / cols) * values.factor / r[2];
+    frit::storeVector(x + size_t(row) * cols + col, out);
+  }
+  __device__ void finish(const float (&)[3], unsigned) const {}
+};
+
 /// LayerNorm, in place in shared memory, of rows that start at any element of a
 /// vector.
 template <int V, int Cols, class T> struct SkewedNorm {
@@ -191,6 +247,17 @@ __global__ void normShared(const T *x, const T *scale, const T *shift, T *y,
                            float *means, unsigned rows, unsigned cols) {
   frit::rowShared<LayerNorm<V, T>, Threads, V>(
       {x, scale, shift, y, means, cols}, rows, cols);
+}
+
+template <class T, int Threads, int V>
+__global__ void standardizeShared(T *x, const float *scale, unsigned rows,
+                                  unsigned cols) {
+  frit::rowShared<Standardize<V, T>, Threads, V>({x, scale, cols}, rows, cols);
+}
+template <class T, int Threads, int V>
+__global__ void standardizeStreamed(T *x, const float *scale, unsigned rows,
+                                    unsigned cols) {
+  frit::row<Standardize<V, T>, Threads, V, V>({x, scale, cols}, rows, cols);
 }
 
 // As the emitter prints them: shapes are literals.
@@ -304,6 +371,37 @@ static void checkStaged(unsigned rows) {
   expect("staged row mean " + shape, means, wantMeans, 2e-6);
 }
 
+/// Reductions that share a pass, and values of the row that stores share.
+template <class T, int Threads, int V>
+static void checkPasses(unsigned rows, unsigned cols) {
+  Buffer<T> x(rows * cols), y(rows * cols);
+  Buffer<float> scale(rows);
+  x.randomize(1);
+  y.randomize(1);
+  scale.randomize(2);
+  std::vector<double> want;
+  for (unsigned i = 0; i < rows; ++i) {
+    T *xs = x.host() + i * cols;
+    double mean = 0, squares = 0, most = 0;
+    for (unsigned j = 0; j < cols; ++j) {
+      mean += toDouble(xs[j]) / cols;
+      squares += std::pow(toDouble(xs[j]), 2) / cols;
+    }
+    for (unsigned j = 0; j < cols; ++j)
+      most = std::max(most, std::abs(toDouble(xs[j]) - mean));
+    for (unsigned j = 0; j < cols; ++j)
+      want.push_back((toDouble(xs[j]) - mean) / std::sqrt(squares) *
+                     scale.host()[i] / most);
+  }
+  launchShared(standardizeShared<T, Threads, V>, rows, Threads,
+               cols * sizeof(T), x.get(), scale.get(), rows, cols);
+  launch(standardizeStreamed<T, Threads, V>, rows, Threads, y.get(),
+         scale.get(), rows, cols);
+  std::string shape = std::to_string(rows) + "x" + std::to_string(cols);
+  expect("shared passes " + shape, x, want, epsilonOf<T>());
+  expect("streamed passes " + shape, y, want, epsilonOf<T>());
+}
+
 /// Skewed vectors. The last block has one row, half of its rows, or all.
 static void stagedChecks() {
   checkStaged<f16, 17, 1, 18, 2>(128 + 1);
@@ -325,6 +423,8 @@ static void stagedChecks() {
 
 static void checks() {
   stagedChecks();
+  checkPasses<f16, 64, 8>(3, 1016);
+  checkPasses<float, 128, 4>(2, 1000);
   check<float, 8, 2, 1, 64>(37, 10);  // teams of part of a warp
   check<float, 32, 2, 1, 128>(7, 31); // a warp per row
   check<float, 32, 2, 1, 128>(8, 31); // no partial block
