@@ -12,11 +12,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// What CUDA allows of a launch.
+/// Limits of CUDA for a launch on any GPU. Each target checks shared memory.
 static constexpr int64_t kMostBlocks[] = {INT32_MAX, 65535, 65535};
 static constexpr int64_t kMostThreads[] = {1024, 1024, 64};
 static constexpr int64_t kMostThreadsOfBlock = 1024;
-static constexpr int64_t kMostShared = 227 << 10;
 
 namespace {
 /// Works out an operator's attributes and results for the tensors of a node.
@@ -253,7 +252,7 @@ LogicalResult Resolver::addLaunch() {
     return fail() << "has blocks of " << block[0] * block[1] * block[2]
                   << " threads, and CUDA takes " << kMostThreadsOfBlock
                   << " at most (" << spec.path << ")";
-  auto shared = inRange(spec.sharedBytes, "shared memory", 0, kMostShared);
+  auto shared = inRange(spec.sharedBytes, "shared memory", 0, INT32_MAX);
   if (failed(shared))
     return failure();
   attributes.set("grid", b.getDenseI64ArrayAttr(grid));

@@ -133,6 +133,7 @@ def main(folder: Path) -> None:
         "dimension": (scan, {"cuda.grid": ["x.7"]}),
         "negative": (scan, {"outputs.0.shape": ["x.0 - 10", 1, 1]}),
         "threads": (scan, {"cuda.block": [1024, 2]}),
+        "shared": (scan, {"cuda.shared_bytes": "170000 + x.0"}),
         "rank": (scan, {"inputs.0.shape": [None]}),
         "size": (scan, {"inputs.1.shape": ["x.0", "x.1", "x.2 + 1"]}),
         "integers": (scan, {"types.T": ["i32"]}),

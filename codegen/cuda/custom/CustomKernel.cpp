@@ -20,6 +20,16 @@ static int64_t bitsOf(Attribute constant) {
   return cast<IntegerAttr>(constant).getInt();
 }
 
+/// Whether the GPU has the shared memory that a block asks for.
+static nn::Legality fits(nn::CustomOp custom, const GpuArch &arch) {
+  int64_t bytes = custom.getSharedBytes();
+  if (bytes <= arch.sharedPerBlock)
+    return std::nullopt;
+  return nn::Mismatch("a block of the user's kernel asks for " + Twine(bytes) +
+                      " bytes of shared memory, and " + arch.name +
+                      " has at most " + Twine(arch.sharedPerBlock));
+}
+
 namespace {
 class CustomKernel : public SkeletonOf<CustomAttr> {
 public:
@@ -38,11 +48,13 @@ protected:
   }
 
   nn::Match<KernelText> emitText(Problem &problem, CustomAttr, StringRef,
-                                 const Machine &) const override {
+                                 const Machine &machine) const override {
     auto custom =
         dyn_cast<nn::CustomOp>(problem.fusion().getBody().front().front());
     if (!custom)
       return nn::Mismatch("it is no user's kernel");
+    if (nn::Legality why = fits(custom, machine.arch))
+      return *why;
     KernelText text;
     llvm::copy(custom.getGrid(), text.grid);
     llvm::copy(custom.getBlock(), text.block);

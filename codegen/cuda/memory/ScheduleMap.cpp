@@ -219,7 +219,8 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
                  }));
   // For large tensors, four elements per thread still fill the GPU, and their
   // loads overlap.
-  bool isLarge = count >= 4 * machine.arch.threadsOf(2048);
+  const GpuArch &arch = machine.arch;
+  bool isLarge = count >= 4 * arch.threadsOf(arch.threadsPerSm);
   int64_t interleave = !loops && isLarge ? 4 : 1;
   if (contiguous)
     return nn::Schedule(

@@ -15,8 +15,6 @@ using namespace frit::cuda;
 static constexpr int64_t kKept = 32;
 /// Threads per SM that keep it busy.
 static constexpr int64_t kBusyThreads = 1024;
-/// Bytes of shared memory for a block if two share an SM, and if it is alone.
-static constexpr int64_t kSharedHalf = 112 << 10, kSharedWhole = 220 << 10;
 /// Bytes of a sector, the unit of memory accesses, and of a cache line.
 static constexpr int64_t kSector = 32, kLine = 128;
 /// Vector width for rows of 16-bit elements whose length is not a multiple of
@@ -26,6 +24,15 @@ static constexpr int64_t kSkewed = 2;
 static constexpr int64_t kTeamBlockThreads = 128;
 /// Elements whose reduction takes about as long as a launch.
 static constexpr int64_t kLaunchElements = 1 << 20;
+
+/// Bytes of shared memory for a block's rows or columns if two blocks share an
+/// SM, and if one has it. The rest is for what the skeletons declare.
+static int64_t sharedHalf(const GpuArch &arch) {
+  return arch.sharedFor(2) - (1 << 10);
+}
+static int64_t sharedWhole(const GpuArch &arch) {
+  return arch.sharedPerBlock - (7 << 10);
+}
 
 namespace {
 
@@ -137,8 +144,9 @@ Sharing RowScheduler::shareRows() const {
          kernel.rows * teamFor(count) < arch.threadsOf(kBusyThreads))
     --count;
   int64_t team = teamFor(count), stored = kernel.storedBytes() * cols;
-  if (team > 512 && stored && stored <= kSharedWhole && !kernel.readsOnce())
-    return {stored <= kSharedHalf ? 512 : 1024, vector};
+  if (team > 512 && stored && stored <= sharedWhole(arch) &&
+      !kernel.readsOnce())
+    return {stored <= sharedHalf(arch) ? 512 : 1024, vector};
   if (team > 1024)
     return {1024, vector};
   return {team <= 32 ? 128 : team, ceilDiv(vectors, team) * vector};
@@ -163,7 +171,7 @@ nn::Schedule RowScheduler::scheduleRows() const {
     return RowAttr::get(context(), team, perThread, vector, threads,
                         built.preload);
   int64_t stored = kernel.storedBytes() * kernel.cols;
-  if (stored && stored <= kSharedWhole && !kernel.readsOnce())
+  if (stored && stored <= sharedWhole(arch) && !kernel.readsOnce())
     return RowSharedAttr::get(context(), vector, threads, built.preload);
   return RowStreamedAttr::get(context(), perThread, vector, threads,
                               built.preload);
@@ -185,14 +193,14 @@ bool RowScheduler::holdsColumns() const {
   int64_t stored = kernel.storedBytes();
   return vector * stored == 16 && kernel.isCopied() && kernel.isVectorised() &&
          !kernel.readsOnce() && kernel.cols * kLine > 256 * kKept * stored &&
-         kernel.cols * kLine <= kSharedHalf &&
+         kernel.cols * kLine <= sharedHalf(arch) &&
          kernel.rows * stored >= 2 * arch.sms * kLine;
 }
 
 Sharing RowScheduler::shareColumns() const {
   if (holdsColumns()) {
     // Keeps up to four blocks on an SM.
-    int64_t threads = kernel.cols * kLine <= kSharedHalf / 2 ? 256 : 512;
+    int64_t threads = kernel.cols * kLine <= sharedHalf(arch) / 2 ? 256 : 512;
     return {threads, ceilDiv(kernel.cols, threads / (kLine / 16))};
   }
   int64_t most = maxKeptColumns();

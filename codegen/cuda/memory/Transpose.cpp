@@ -159,7 +159,7 @@ class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
         kernel.run * kernel.movedBytes() % unit)
       return nn::Mismatch("it moves no runs of such units");
     int64_t bytes = tileRows * tileCols * kernel.run * kernel.movedBytes();
-    if (bytes > 48 << 10)
+    if (bytes > GpuArch::staticShared)
       return nn::Mismatch("its tile does not fit into shared memory");
     if (schedule.getAligned() && !kernel.hasAlignedLines(tileRows, tileCols))
       return nn::Mismatch("its lines are no whole vectors");

@@ -29,6 +29,8 @@ struct GpuArch {
   /// Bytes of shared memory of an SM, the most that a block may have of them,
   /// and what the driver takes of each block's share.
   int64_t sharedPerSm, sharedPerBlock, sharedReserved;
+  /// Bytes of shared memory that a kernel's own variables may take.
+  static constexpr int64_t staticShared = 48 << 10;
   int64_t l2Bytes;
   /// Bytes per microsecond from device memory.
   double memoryRate;

@@ -18,9 +18,10 @@
 // SM90:  // k1 #cuda.wgmma_gemm<
 // SM100: // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
 
-// Four elements per thread leave enough threads for an A100.
+// Four elements per thread leave enough threads for an A100, and for an L40S,
+// whose SMs have fewer.
 // SM80:  // k2 #cuda.generic<interleave = 4, threads = 256>
-// SM89:  // k2 #cuda.generic<threads = 256>
+// SM89:  // k2 #cuda.generic<interleave = 4, threads = 256>
 // SM90:  // k2 #cuda.generic<threads = 256>
 // SM100: // k2 #cuda.generic<threads = 256>
 
@@ -30,11 +31,23 @@
 // SM90:  // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
 // SM100: // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
 
+// Rows of 195 KB and columns of 100 KB fit the shared memory that an H200 has for
+// one block on an SM, and for each of two.
+// SM80:  // k4 #cuda.row_streamed<
+// SM89:  // k4 #cuda.row_streamed<
+// SM90:  // k4 #cuda.row_shared<
+// SM100: // k4 #cuda.row_shared<
+// SM80:  // k5 #cuda.column<
+// SM89:  // k5 #cuda.column<
+// SM90:  // k5 #cuda.column_shared<
+// SM100: // k5 #cuda.column_shared<
+
 // CHECK: extern "C"
 func.func @archs(%a: tensor<1536x64xf32>, %b: tensor<64x1152xf32>,
                  %c: tensor<1536x64xf16>, %d: tensor<64x1152xf16>,
                  %x: tensor<947x977xf32>, %i: tensor<947xi64>,
-                 %q: tensor<32x12x512x64xf32>) {
+                 %q: tensor<32x12x512x64xf32>, %s: tensor<64x50000xf32>,
+                 %t: tensor<256x800x64xf32>) {
   %0 = nn.fusion(%a, %b) : (tensor<1536x64xf32>, tensor<64x1152xf32>) -> tensor<1536x1152xf32> {
   ^bb0(%x0: tensor<1536x64xf32>, %x1: tensor<64x1152xf32>):
     %y = nn.matmul %x0, %x1 : (tensor<1536x64xf32>, tensor<64x1152xf32>) -> tensor<1536x1152xf32>
@@ -54,6 +67,24 @@ func.func @archs(%a: tensor<1536x64xf32>, %b: tensor<64x1152xf32>,
   ^bb0(%x0: tensor<32x12x512x64xf32>, %x1: tensor<32x12x512x64xf32>, %x2: tensor<32x12x512x64xf32>):
     %y = nn.attention %x0, %x1, %x2 {scale = 0.125 : f32} : (tensor<32x12x512x64xf32>, tensor<32x12x512x64xf32>, tensor<32x12x512x64xf32>) -> tensor<32x12x512x64xf32>
     nn.yield %y : tensor<32x12x512x64xf32>
+  }
+  %4 = nn.fusion(%s) : (tensor<64x50000xf32>) -> tensor<64x50000xf32> {
+  ^bb0(%x0: tensor<64x50000xf32>):
+    %max = nn.reduce %x0 {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<64x50000xf32>) -> tensor<64x1xf32>
+    %diff = nn.sub %x0, %max : (tensor<64x50000xf32>, tensor<64x1xf32>) -> tensor<64x50000xf32>
+    %exp = nn.exp %diff : (tensor<64x50000xf32>) -> tensor<64x50000xf32>
+    %sum = nn.reduce %exp {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<64x50000xf32>) -> tensor<64x1xf32>
+    %y = nn.div %exp, %sum : (tensor<64x50000xf32>, tensor<64x1xf32>) -> tensor<64x50000xf32>
+    nn.yield %y : tensor<64x50000xf32>
+  }
+  %5 = nn.fusion(%t) : (tensor<256x800x64xf32>) -> tensor<256x800x64xf32> {
+  ^bb0(%x0: tensor<256x800x64xf32>):
+    %max = nn.reduce %x0 {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<256x800x64xf32>) -> tensor<256x1x64xf32>
+    %diff = nn.sub %x0, %max : (tensor<256x800x64xf32>, tensor<256x1x64xf32>) -> tensor<256x800x64xf32>
+    %exp = nn.exp %diff : (tensor<256x800x64xf32>) -> tensor<256x800x64xf32>
+    %sum = nn.reduce %exp {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<256x800x64xf32>) -> tensor<256x1x64xf32>
+    %y = nn.div %exp, %sum : (tensor<256x800x64xf32>, tensor<256x1x64xf32>) -> tensor<256x800x64xf32>
+    nn.yield %y : tensor<256x800x64xf32>
   }
   return
 }
