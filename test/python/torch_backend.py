@@ -138,6 +138,19 @@ def test_parameters():
     same(fast, net, x)
 
 
+def test_frozen():
+    """With "freeze", nothing is asked about parameters after a call."""
+    net = Net().to(DEVICE).eval()
+    fast = compiled(net, freeze=True)
+    for batch in (2, 2, 3, 5, 5):
+        assert told(lambda: same(fast, net, images(batch, 3, 8, 8))) == []
+    seen, frit.torch._states = frit.torch._states, None
+    try:
+        same(fast, net, images(2, 3, 8, 8))
+    finally:
+        frit.torch._states = seen
+
+
 def test_falls_back():
     class Random(nn.Module):
         def forward(self, x):

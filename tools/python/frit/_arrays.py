@@ -131,6 +131,20 @@ class PyTorch:
             torch._C, "_cuda_getCurrentRawStream",
             lambda device: torch.cuda.current_stream(device).cuda_stream)
         self.plain_types = (torch.Tensor, torch.nn.Parameter)
+        # What inductor's code calls.
+        self.check_layout = getattr(torch._C._dynamo.guards,
+                                    "assert_size_stride", self._check_layout)
+
+    @staticmethod
+    def _check_layout(tensor, shape, strides) -> None:
+        """Raises AssertionError if a tensor has another shape or strides."""
+        if tensor.shape != shape or tensor.stride() != strides:
+            raise AssertionError
+
+    def is_plain(self, tensor) -> bool:
+        """Whether a tensor can be used where it lies."""
+        return (type(tensor) in self.plain_types and tensor.is_contiguous()
+                and not tensor.is_neg() and not tensor.is_conj())
 
     def describe(self, tensor) -> Described:
         code = self.codes.get(tensor.dtype)

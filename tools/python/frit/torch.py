@@ -7,14 +7,15 @@
 
     module = frit.torch.export(model, (x,), march="sm_90a")   # a frit.Module
 
-The options of the backend are keywords of `frit.compile`. A graph that frit cannot
-compile runs in PyTorch, after a warning that says why. Gradients are PyTorch's
-too: frit compiles what runs without them. Compiled graphs are kept in
-`~/.cache/frit` (FRIT_CACHE names another folder) by their content.
+The options of the backend are keywords of `frit.compile`, and "freeze". A graph
+that frit cannot compile runs in PyTorch, after a warning that says why. Gradients
+are PyTorch's too: frit compiles what runs without them. Compiled graphs are kept
+in `~/.cache/frit` (FRIT_CACHE names another folder) by their content.
 
 Parameters stay where they are: frit reads them in PyTorch's memory, and
 holds of its own only what it prepares from them, such as other types and
-layouts. A parameter that changes is noticed at the next call.
+layouts. A parameter that changes is noticed at the next call, unless
+`options={"freeze": True}` says that none does: looking takes time for each.
 """
 from __future__ import annotations
 
@@ -22,12 +23,13 @@ import operator
 import os
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from ._arrays import PyTorch
 from ._compile import compile as compile_model
 from ._compile import options_of
 from ._errors import Error
@@ -85,9 +87,14 @@ class _Compiled:
         self.device, = devices
         if self.device.type not in ("cpu", "cuda"):
             raise Unsupported(f"its tensors are on {self.device}")
-        self.inputs = [i for i, a in enumerate(arguments)
-                       if isinstance(a, torch.Tensor) and i not in weights]
+        inputs = [i for i, a in enumerate(arguments)
+                  if isinstance(a, torch.Tensor) and i not in weights]
+        self.inputs_of = _picker(inputs)
+        # PyTorch guards types, devices and lazy views of a graph's inputs.
+        plain = PyTorch().is_plain
+        self.is_guarded = all(plain(arguments[i]) for i in inputs)
         given = dict(options)
+        is_frozen = given.pop("freeze", False)
         given.setdefault("march", _march(self.device))
         found = options_of(given.pop("march"), given.pop("precision", None),
                            given.pop("shape", None), given.pop("type", None),
@@ -100,8 +107,9 @@ class _Compiled:
             name: arguments[i].detach().contiguous()
             for i, name in self.names.items()})
         #: Those whose values are in the code come last.
-        self.watched = [*self.names, *self.constants]
-        self.held = [arguments[i] for i in self.watched]
+        self.watched = [] if is_frozen else [*self.names, *self.constants]
+        self.watched_of = _picker(self.watched)
+        self.held = self.watched_of(arguments)
         self.seen = _states(self.held)
         self.constants_seen = _states(self.held[len(self.names):])
 
@@ -134,14 +142,16 @@ class _Compiled:
 
     def changed(self, arguments: Sequence[Any]) -> bool:
         """Whether parameters are others than at the last call."""
-        now = [arguments[i] for i in self.watched]
+        if not self.watched:
+            return False
+        now = self.watched_of(arguments)
         return not (all(map(operator.is_, now, self.held))
                     and _states(now) == self.seen)
 
     def refresh(self, arguments: Sequence[Any]) -> bool:
         """Takes parameters that have changed. Returns false if some of them are
         in the code, which must be compiled again."""
-        held = [arguments[i] for i in self.watched]
+        held = self.watched_of(arguments)
         count = len(self.names)
         same = all(map(operator.is_, held[count:], self.held[count:]))
         if not same or _states(held[count:]) != self.constants_seen:
@@ -153,11 +163,22 @@ class _Compiled:
         return True
 
     def __call__(self, arguments: Sequence[Any]) -> list:
-        inputs = [arguments[i] for i in self.inputs]
+        inputs = self.inputs_of(arguments)
         try:
+            if self.is_guarded:
+                results = self.module._caller.repeat(inputs)
+                if results is not None:
+                    return results
             return self.module.call_list(inputs)
         except ValueError:
             return self.module.call_list([_plain(t) for t in inputs])
+
+
+def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple]:
+    """Returns a function that takes the elements at `places` of a sequence."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return lambda values: tuple([values[i] for i in places])
 
 
 _VERSION = operator.attrgetter("_version")
