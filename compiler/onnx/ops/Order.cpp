@@ -6,8 +6,9 @@
 // - Prefix sums: blocks are summed, and get the prefix sums of the block totals
 //   added, a shorter problem of the same kind (Blelloch, Prefix Sums and Their
 //   Applications, 1990).
-// - Top k: the first k elements are among the first k of their blocks.
-// - Sorting: sorted blocks are merged pairwise.
+// - Top k of few: the first k elements are among the first k of their blocks.
+// - Sorting, and top k of many: sorted blocks are merged pairwise, and only the
+//   first k of a pair are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,7 +138,9 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
   // Rows up to `longest` are sorted at once if that takes at most
   // `mostCompared` comparisons, which saves kernels; others in blocks.
   constexpr int64_t longest = 1024, mostCompared = longest * longest;
-  constexpr int64_t block = 128;
+  // Each element of a block is compared with all others. Long blocks save
+  // kernels: they are worth their comparisons as long as few are taken.
+  constexpr int64_t block = 64, mostTaken = 64;
   Node &node = *x.node;
   int64_t rows = x.size(0), length = x.size(1);
   Elements first = {x, iota(node, node.builder().getI64Type(), {1, length}, 1)
@@ -151,8 +154,9 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
   };
   // Reduce the candidates: the first k of the row are among the first k of each
   // block.
-  while (length > longest && length / 8 >= k && k > 0 && !node.failed) {
-    int64_t blocks = llvm::divideCeil(length, std::max(4 * k, longest / 4));
+  while (length > longest && length / 8 >= k && k > 0 && k <= mostTaken &&
+         !node.failed) {
+    int64_t blocks = llvm::divideCeil(length, std::max(4 * k, block));
     sortBlocks(blocks);
     length = blocks * k;
     first = {first.keys.reshape({rows, length}),

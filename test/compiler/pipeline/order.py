@@ -123,6 +123,7 @@ def main():
     few[few == 0] = -np.inf
     check_order(work, few, 70, 1, 1)
     check_order(work, few, 3000, 1, 0)
+    check_order(work, few, 700, 1, 1)  # more than blocks are reduced to
     few[1, ::7] = np.nan  # which come after all others
     check_order(work, few, 3000, 1, 0)
     check_order(work, np.full(17000, np.nan, np.float32), 17000, 0, 1)
@@ -130,6 +131,7 @@ def main():
     check_order(work, bytes_, 11, 1, 0)
     wide = rng.integers(-2**63, 2**63 - 1, 20000)
     check_order(work, wide, 2, 0, 1)
+    check_order(work, wide % 50, 1000, 0, 1)
     # Long enough to be merged.
     check_order(work, np.minimum(wide, 0), 17000, 0, 0)
     for reduction in ("none", "add", "mul", "max", "min"):
