@@ -2,8 +2,6 @@
 
 #include "runtime/cuda/library/Cudnn.h"
 
-#include "runtime/cuda/Driver.h"
-
 using namespace frit;
 using namespace frit::cuda;
 using artifact::DType;
@@ -60,8 +58,6 @@ int frit::cuda::dnnTypeOf(DType type) {
 CudnnHandle::~CudnnHandle() {
   gradients.clear();
   attentions.clear();
-  if (!handle)
-    return;
-  std::lock_guard lock(captureMutex());
-  dnn.destroy(handle);
+  if (handle)
+    dnn.handles->give(handle);
 }

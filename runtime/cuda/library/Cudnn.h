@@ -5,6 +5,7 @@
 
 #include "frit/artifact.h"
 #include "runtime/cuda/library/CudnnApi.h"
+#include "runtime/cuda/library/CudnnHandles.h"
 #include "runtime/cuda/library/Library.h"
 #include "runtime/cuda/library/LibraryCall.h"
 
@@ -20,10 +21,14 @@ public:
   /// device.
   bool load();
 
+  /// Shares handles with the device's other models. `context` is current.
+  void open(Context context) { handles = CudnnHandles::of(*this, context); }
+
   size_t version = 0;
   /// Whether only algorithms are used whose results are the same in every call.
   bool deterministic = false;
   Library library;
+  std::shared_ptr<CudnnHandles> handles; ///< null until it is open
 };
 
 bool isHalf(artifact::DType type);
@@ -48,7 +53,8 @@ public:
   CudnnHandle(const CudnnHandle &) = delete;
   ~CudnnHandle();
 
-  bool open() { return dnn.create(&handle) == 0; }
+  /// Fails if cuDNN does not start. The library must be open.
+  bool open() { return (handle = dnn.handles->take()); }
 
   /// Returns a call for `problem`, or null if the library does not support it.
   /// `zeros` is the bias for fused calls of a problem without one; gradients

@@ -1,0 +1,44 @@
+//===- CudnnHandles.cpp - Handles of cuDNN that nobody uses ---------------===//
+
+#include "runtime/cuda/library/CudnnHandles.h"
+
+#include <map>
+
+using namespace frit::cuda;
+
+std::shared_ptr<CudnnHandles> CudnnHandles::of(const CudnnApi &dnn,
+                                               Context context) {
+  // Models may find different libraries.
+  using Key = std::pair<Context, decltype(dnn.create)>;
+  static std::mutex mutex;
+  static auto *const all = new std::map<Key, std::weak_ptr<CudnnHandles>>;
+  std::lock_guard lock(mutex);
+  std::weak_ptr<CudnnHandles> &known = (*all)[{context, dnn.create}];
+  std::shared_ptr<CudnnHandles> handles = known.lock();
+  if (!handles)
+    known = handles = std::make_shared<CudnnHandles>(dnn);
+  return handles;
+}
+
+CudnnHandles::~CudnnHandles() {
+  for (DnnHandle handle : unused)
+    dnn.destroy(handle);
+}
+
+DnnHandle CudnnHandles::take() {
+  std::lock_guard lock(mutex);
+  if (unused.empty()) {
+    DnnHandle made = nullptr;
+    return dnn.create(&made) == 0 ? made : nullptr;
+  }
+  DnnHandle handle = unused.back();
+  unused.pop_back();
+  return handle;
+}
+
+void CudnnHandles::give(DnnHandle handle) {
+  std::lock_guard lock(mutex);
+  // Its last stream is about to be destroyed.
+  dnn.setStream(handle, nullptr);
+  unused.push_back(handle);
+}
