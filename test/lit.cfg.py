@@ -42,6 +42,8 @@ if not config.nvrtc.endswith("NOTFOUND"):
         config.available_features.add("cuda-headers")
 if importlib.util.find_spec("hatchling"):
     config.available_features.add("hatchling")  # tools/dev/setup installs it
+if importlib.util.find_spec("mypy"):
+    config.available_features.add("mypy")  # tools/dev/setup installs it
 if importlib.util.find_spec("mkdocs"):
     config.available_features.add("mkdocs")  # tools/dev/setup installs it
 if "FRIT_TORCH_PYTHON" in os.environ:

@@ -33,8 +33,9 @@ def _is_random(node: torch.fx.Node) -> bool:
     if torch.Tag.nondeterministic_seeded not in tags:
         return False
     # Dropout does not, unless the model trains.
+    operator: Any = node.target
     given = {argument.name: argument.default_value
-             for argument in node.target._schema.arguments}
+             for argument in operator._schema.arguments}
     given.update(zip(given, node.args))
     given.update(node.kwargs)
     if "train" in given:

@@ -51,7 +51,7 @@ class Module:
         self._finalizer = weakref.finalize(self, self._handles.close)
         self._handle = handle
         self._parent = parent
-        self._caller = Caller(handle, self._handles,
+        self._caller: Caller = Caller(handle, self._handles,
                               parent._caller if parent else None)
         self._functions: dict[str, Module] = {}
 

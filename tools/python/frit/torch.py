@@ -299,6 +299,7 @@ def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
         program = torch.onnx.export(model.eval(), args, kwargs=kwargs,
                                     dynamic_shapes=dynamic_shapes, dynamo=True,
                                     verbose=False)
+    assert program is not None  # as it is with dynamo=True
     with tempfile.TemporaryDirectory(prefix="frit-") as folder:
         path = Path(folder, f"{type(model).__name__}.onnx")
         program.save(path, external_data=True)
