@@ -8,7 +8,8 @@ test/bench and ten of test/models/survey.py. Each has a process, which compiles
 it; N at a time do, and the others stand still while one is timed. Prints as soon
 as a model is ready, for each backend: ms of a call, error against eager float32,
 seconds of the first call, the host's microseconds of a call; and for frit those
-of the runtime's part (`frit_run_async`), and of PyTorch's before it calls frit.
+of the runtime's part (`frit_run_async`), of PyTorch's before it calls frit, and
+of looking whether parameters have changed.
 Eager PyTorch and inductor have images in channels_last. What is not ready after
 S seconds says so.
 """
@@ -78,17 +79,19 @@ def last(kind: str):
 @contextmanager
 def only_guards(graph):
     """Lets a graph return the same results at once: what is left of a call is
-    what PyTorch does before it calls a backend."""
+    what PyTorch does before it calls a backend. Gives a list with the arguments
+    of a call."""
     kind, call = type(graph), type(graph).__call__
-    kept = []
+    kept, seen = [], []
 
     def same(self, *arguments):
         if not kept:
             kept.append(call(self, *arguments))
+            seen.append(arguments)
         return kept[0]
     kind.__call__ = same
     try:
-        yield
+        yield seen
     finally:
         kind.__call__ = call
 
@@ -149,8 +152,7 @@ def compiled(row: str, args: argparse.Namespace) -> dict:
         raise Slow
 
     signal.signal(signal.SIGALRM, late)
-    for backend in args.backends.split(","):
-        torch._dynamo.reset()
+    for backend in args.backends.split(","):  # no reset, which forgets the last
         mode = MODES[backend]
         used, given = (module, inputs) if backend == "frit" else \
             (theirs, their_inputs)
@@ -202,8 +204,10 @@ def timed(made: dict, args: argparse.Namespace) -> str:
                 ] == [tuple(x.shape) for x in inputs]:
             call = runtime_call(found["module"], inputs)
             line += f" (runtime {host_microseconds(call):.0f}, "
-            with only_guards(found["graph"]):
-                line += f"PyTorch {host_microseconds(full):.0f})"
+            with only_guards(found["graph"]) as seen:
+                line += f"PyTorch {host_microseconds(full):.0f}, "
+            kept, = found["graph"].compiled.values()
+            line += f"watch {host_microseconds(lambda: kept.changed(*seen)):.0f})"
         if "said" in found:
             line += f" {found['said']}"
     return line
