@@ -135,7 +135,7 @@ private:
     GraphProto only;
     only.add_output()->set_name(name);
     Results found = loop.inlineGraph(only, {}, "paste");
-    if (loop.failed || isList(found[0]))
+    if (loop.failed || !isTensor(found[0]))
       return "?";
     DenseElementsAttr known = nn::constantValue(found[0], 1);
     if (known && isa<IntegerType>(known.getElementType()))
@@ -311,7 +311,7 @@ Expr weigh(Expr low, Expr high, int64_t count, int64_t length) {
 std::optional<Results> frit::importer::pasteMasks(Node &loop,
                                                   const GraphProto &body) {
   if (body.input_size() != 3 || body.output_size() != 2 || !loop.has(0) ||
-      loop.inputs().size() != 3 || isList(loop.input(2)) ||
+      loop.inputs().size() != 3 || !isTensor(loop.input(2)) ||
       nn::tensorType(loop.input(2)).getNumElements() != 0)
     return std::nullopt;
   auto isResize = [](const NodeProto &node) {

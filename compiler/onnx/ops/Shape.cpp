@@ -22,8 +22,14 @@ static Results constant(Node &node) {
   auto vector = [&](size_t size, Type element) {
     return RankedTensorType::get({static_cast<int64_t>(size)}, element);
   };
-  if (ElementsAttr value = node.tensor("value"))
-    return {node.constant(value)};
+  if (Value value = node.tensorValue("value"))
+    return {value};
+  if (auto value = node.attribute("value_string"))
+    return {node.stringTensor({}, {text(value->s())})};
+  if (node.attribute("value_strings")) {
+    auto texts = node.strings("value_strings");
+    return {node.stringTensor({static_cast<int64_t>(texts.size())}, texts)};
+  }
   if (auto value = node.attribute("value_float"))
     return {node.constant(DenseElementsAttr::get(
         RankedTensorType::get({}, b.getF32Type()), value->f()))};

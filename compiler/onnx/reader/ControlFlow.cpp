@@ -27,20 +27,22 @@ static std::optional<bool> known(Value condition) {
   return *value.value_begin<bool>();
 }
 
-/// Returns whether no value is a sequence; reports an error otherwise. Only
-/// tensors can be selected by data, as by `condition` if it is not null, or
-/// joined.
+/// Returns whether all values are tensors of numbers; reports an error
+/// otherwise. Only these can be selected by data, as by `condition` if it is
+/// not null, or joined.
 static bool areTensors(Node &node, ValueRange values, Value condition = {}) {
-  if (!node.failed && llvm::any_of(values, isList))
-    node.error() << "its subgraph returns a sequence, which is not supported "
-                    "if the condition depends on the data or steps are joined"
+  auto other = llvm::find_if_not(values, isTensor);
+  if (!node.failed && other != values.end())
+    node.error() << "its subgraph returns " << kindOf(*other)
+                 << ", which is not supported if the condition depends on the "
+                    "data or steps are joined"
                  << (condition ? fixInputsHint(condition) : "");
   return !node.failed;
 }
 
 /// As Node::choose, for sequences of equally many tensors too.
 static Value choose(Node &node, Value condition, Value x, Value y) {
-  if (!x || !y || isList(x) != isList(y))
+  if (!x || !y || isList(x) != isList(y) || isStrings(x) || isStrings(y))
     return {};
   if (!isList(x))
     return node.choose(condition, x, y);
@@ -86,11 +88,16 @@ static Results ifElse(Node &node) {
   condition = condition.reshape({});
   for (auto [x, y] : llvm::zip(a, b)) {
     results.push_back(choose(node, condition, x, y));
-    if (!results.back() && !node.failed)
-      node.error() << "its condition must be known when compiling, as its "
-                      "branches give a "
-                   << x.getType() << " and a " << y.getType()
-                   << fixInputsHint(condition);
+    if (!results.back() && !node.failed) {
+      auto error = node.error();
+      error << "its condition must be known when compiling, as its branches "
+               "give ";
+      if (isStrings(x) || isStrings(y))
+        error << "strings";
+      else
+        error << "a " << x.getType() << " and a " << y.getType();
+      error << fixInputsHint(condition);
+    }
   }
   return results;
 }

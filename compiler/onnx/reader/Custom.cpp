@@ -32,8 +32,9 @@ Results frit::importer::importCustom(Node &node, const CustomSpec &spec,
     Value value = node.input(i);
     if (!value)
       return {};
-    if (isList(value))
-      node.error() << "input " << i << " is a sequence, not a tensor";
+    if (!isTensor(value))
+      node.error() << "input " << i << " is " << kindOf(value)
+                   << ", which a custom operator does not take";
     else if (isMarked(value))
       node.error() << "the size of input " << i
                    << " depends on the data, which a custom operator does not "

@@ -23,9 +23,9 @@ struct Hook {
   int since;
   int minInputs, maxInputs;
   Results (*build)(Node &node);
-  /// Whether inputs may be sequences, and whether they may have data-dependent
-  /// shapes. Otherwise the importer rejects them before.
-  bool takesLists = false, takesCounts = false;
+  /// Whether inputs may be sequences, whether they may have data-dependent
+  /// shapes, or be strings. Otherwise the importer rejects them before.
+  bool takesLists = false, takesCounts = false, takesStrings = false;
 };
 
 /// The hooks of each family of operators.
@@ -48,6 +48,7 @@ llvm::ArrayRef<Hook> spectralHooks();
 llvm::ArrayRef<Hook> einsumHooks();
 llvm::ArrayRef<Hook> sequenceHooks();
 llvm::ArrayRef<Hook> listHooks();
+llvm::ArrayRef<Hook> stringHooks();
 llvm::ArrayRef<Hook> trainingHooks();
 llvm::ArrayRef<Hook> controlFlowHooks();
 llvm::ArrayRef<Hook> knownHooks();

@@ -27,6 +27,34 @@ inline mlir::Value listOf(mlir::OpBuilder &builder, mlir::Location loc,
       .getResult(0);
 }
 
+/// Returns whether a value stands for a tensor of strings (Strings.cpp).
+inline bool isStrings(mlir::Value value) {
+  return llvm::isa<mlir::NoneType>(value.getType());
+}
+
+/// Returns whether a value is a tensor of numbers.
+inline bool isTensor(mlir::Value value) {
+  return !isList(value) && !isStrings(value);
+}
+
+/// Returns the value that stands for the strings that have the numbers `ids`.
+inline mlir::Value stringsOf(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value ids) {
+  return mlir::UnrealizedConversionCastOp::create(
+             builder, loc, mlir::NoneType::get(builder.getContext()), ids)
+      .getResult(0);
+}
+
+/// Returns the numbers of strings, an i64 tensor.
+inline mlir::Value idsOf(mlir::Value strings) {
+  return strings.getDefiningOp()->getOperand(0);
+}
+
+/// Says in a message what a value is if it is no tensor of numbers.
+inline llvm::StringRef kindOf(mlir::Value value) {
+  return isList(value) ? "a sequence" : "a tensor of strings";
+}
+
 /// The names that nodes of a graph or function body can refer to.
 struct Scope {
   /// Operator set versions by domain; "" is ONNX's own.
@@ -69,6 +97,14 @@ public:
   virtual bool mayBecome(size_t operators) = 0;
   virtual bool mayTabulate(size_t elements) = 0;
 
+  /// Creates a tensor of known strings, of which there are as many as elements.
+  mlir::Value stringTensor(mlir::Location loc, llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<llvm::StringRef> texts);
+  /// Read a tensor of strings; null after an error at `loc`.
+  mlir::Value readStrings(const ::onnx::TensorProto &tensor,
+                          mlir::Location loc);
+  mlir::Value readStringsFile(llvm::StringRef file, mlir::Location loc);
+
   /// The data-dependent sizes.
   DataSizes sizes;
   /// Indices of a value's nonzero elements and their number, cached.
@@ -79,6 +115,8 @@ public:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Places> places;
   /// Source indices of concatenations, cached by their sizes.
   llvm::StringMap<mlir::Value> joined;
+  /// The number of each string.
+  llvm::StringMap<int64_t> strings;
 
   mlir::OpBuilder builder;
   TensorReader tensors;

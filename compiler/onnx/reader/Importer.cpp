@@ -166,6 +166,8 @@ bool Importer::checkTensorNames() {
 
 Value Importer::readWeight(const ::onnx::TensorProto &weight) {
   Location loc = locate("weight '" + weight.name() + "'");
+  if (weight.data_type() == ::onnx::TensorProto::STRING)
+    return readStrings(weight, loc);
   ElementsAttr value = tensors.read(weight, loc);
   if (!value)
     return {};
@@ -230,51 +232,8 @@ bool Importer::readInputs(const NodeProto &proto, Scope &scope,
   return good;
 }
 
-/// Returns whether a node, or the graph's outputs, read a name.
-static bool isRead(const Nodes &nodes, StringRef name) {
-  return llvm::any_of(nodes, [&](const NodeProto &node) {
-    auto reads = [&](const ::onnx::AttributeProto &attribute) {
-      auto outputs = llvm::map_range(
-          attribute.g().output(),
-          [](const ::onnx::ValueInfoProto &output) { return output.name(); });
-      return attribute.has_g() && (llvm::is_contained(outputs, name) ||
-                                   isRead(attribute.g().node(), name));
-    };
-    return llvm::is_contained(node.input(), name) ||
-           llvm::any_of(node.attribute(), reads);
-  });
-}
-
-/// Returns whether a node is a constant of strings. Exporters leave unused ones
-/// in models; a node that reads one fails.
-static bool isStrings(const NodeProto &node) {
-  return domainOf(node.domain()).empty() && node.op_type() == "Constant" &&
-         llvm::any_of(
-             node.attribute(), [](const ::onnx::AttributeProto &value) {
-               return value.name() == "value_string" ||
-                      value.name() == "value_strings" ||
-                      value.t().data_type() == ::onnx::TensorProto::STRING;
-             });
-}
-
 void Importer::importNode(const NodeProto &proto, Scope &scope,
                           unsigned depth) {
-  if (isStrings(proto) && proto.output_size() == 1) {
-    bool isWanted =
-        isRead(model->graph().node(), proto.output(0)) ||
-        llvm::any_of(model->functions(),
-                     [&](const ::onnx::FunctionProto &function) {
-                       return isRead(function.node(), proto.output(0)) ||
-                              llvm::is_contained(function.output(),
-                                                 proto.output(0));
-                     }) ||
-        llvm::any_of(model->graph().output(),
-                     [&](const ::onnx::ValueInfoProto &output) {
-                       return output.name() == proto.output(0);
-                     });
-    if (!isWanted)
-      return;
-  }
   Results inputs;
   std::optional<Results> outputs;
   if (readInputs(proto, scope, inputs)) {

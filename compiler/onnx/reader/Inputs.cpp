@@ -170,13 +170,20 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
     emitError(loc) << "is not a tensor, which is not supported";
     return {};
   }
+  auto file = options.constInputs.find(name);
+  if (type->elem_type() == ::onnx::TensorProto::STRING) {
+    if (file != options.constInputs.end())
+      return readStringsFile(file->second, loc);
+    emitError(loc) << "strings must be known when compiling; -fconst-input="
+                   << text(name) << "=@FILE makes that input a constant";
+    return {};
+  }
   Type element = elementType(type->elem_type(), context);
   if (!element) {
     emitError(loc) << "element type " << dataTypeName(type->elem_type())
                    << " is not supported";
     return {};
   }
-  auto file = options.constInputs.find(name);
   if (file != options.constInputs.end()) {
     ElementsAttr value = tensors.readFile(file->second, name, loc);
     if (value && value.getElementType() != element) {
@@ -253,6 +260,11 @@ bool Importer::addOutputs() {
       outputNames.push_back(builder.getStringAttr(name));
       return true;
     };
+    if (isStrings(value)) {
+      emitError(loc) << "is a tensor of strings, which a model cannot return";
+      good = false;
+      continue;
+    }
     if (isList(value)) {
       for (auto [i, element] :
            llvm::enumerate(value.getDefiningOp()->getOperands()))

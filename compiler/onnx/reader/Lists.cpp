@@ -29,8 +29,8 @@ static Elements elementsOf(Node &node, size_t i) {
 /// Returns an input that becomes an element; it must be a tensor.
 static Value tensorOf(Node &node, size_t i) {
   Value x = node.input(i);
-  if (x && isList(x)) {
-    node.error() << "input " << i << " is a sequence, not a tensor";
+  if (x && !isTensor(x)) {
+    node.error() << "input " << i << " is " << kindOf(x) << ", not a tensor";
     return {};
   }
   return x;

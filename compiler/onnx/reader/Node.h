@@ -47,6 +47,7 @@ public:
   bool has(size_t i) const { return i < values.size() && values[i]; }
   /// Returns input `i`; null, after an error, if it was omitted.
   mlir::Value input(size_t i);
+  void setInput(size_t i, mlir::Value value) { values[i] = value; }
 
   /// Returns the elements of an input that must be constant.
   std::optional<llvm::SmallVector<int64_t>> integers(size_t i);
@@ -83,6 +84,8 @@ public:
   llvm::SmallVector<llvm::StringRef> strings(llvm::StringRef name);
   /// Returns a tensor attribute as a constant, or null.
   mlir::ElementsAttr tensor(llvm::StringRef name);
+  /// As above, as a value; strings too.
+  mlir::Value tensorValue(llvm::StringRef name);
 
   /// Returns a subgraph attribute; null, after an error, if there is none.
   const ::onnx::GraphProto *graph(llvm::StringRef name);
@@ -117,6 +120,10 @@ public:
 
   mlir::Value constant(mlir::ElementsAttr value);
   mlir::Value constant(llvm::ArrayRef<int64_t> values);
+  mlir::Value stringTensor(llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<llvm::StringRef> texts) {
+    return state.stringTensor(loc, shape, texts);
+  }
   /// Returns a rank 0 constant with the element type of `like`.
   mlir::Value scalar(mlir::Value like, double value);
   mlir::Value scalar(mlir::Type element, double value);

@@ -22,7 +22,7 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           knownHooks(),       randomHooks(),        resizeHooks(),
           samplingHooks(),    recurrentHooks(),     transposedHooks(),
           spectralHooks(),    einsumHooks(),        sequenceHooks(),
-          listHooks(),        trainingHooks()})
+          listHooks(),        stringHooks(),        trainingHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
@@ -96,19 +96,70 @@ bool frit::importer::isImported(StringRef operation, int64_t opset,
          findEntry(operation, opset, &later);
 }
 
+//===----------------------------------------------------------------------===//
+// Strings
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What an operator does with the numbers of strings.
+struct StringUse {
+  StringLiteral operation;
+  size_t first, last; ///< inputs that are all strings, or none of them
+  bool moves;         ///< whether its results are strings
+};
+} // namespace
+
+static constexpr size_t kLastInput = SIZE_MAX;
+static constexpr StringUse stringUses[] = {
+    {"Identity", 0, 0, true},        {"Reshape", 0, 0, true},
+    {"Squeeze", 0, 0, true},         {"Unsqueeze", 0, 0, true},
+    {"Flatten", 0, 0, true},         {"Transpose", 0, 0, true},
+    {"Expand", 0, 0, true},          {"Tile", 0, 0, true},
+    {"Slice", 0, 0, true},           {"Split", 0, 0, true},
+    {"Gather", 0, 0, true},          {"GatherElements", 0, 0, true},
+    {"GatherND", 0, 0, true},        {"Where", 1, 2, true},
+    {"Concat", 0, kLastInput, true}, {"Equal", 0, kLastInput, false},
+    {"Shape", 0, 0, false},          {"Size", 0, 0, false},
+};
+
+/// Replaces strings among the inputs by their numbers if the operator moves or
+/// compares elements. Returns whether its results are strings.
+static bool readNumbersOfStrings(Node &node, StringRef operation) {
+  auto use = llvm::find_if(stringUses, [&](const StringUse &use) {
+    return use.operation == operation;
+  });
+  if (use == std::end(stringUses))
+    return false;
+  size_t end = std::min(use->last, node.inputs().size() - 1) + 1;
+  size_t strings = 0;
+  for (size_t i = use->first; i < end; ++i)
+    strings += node.has(i) && isStrings(node.input(i));
+  if (strings == 0 || strings != end - use->first)
+    return false;
+  for (size_t i = use->first; i < end; ++i)
+    node.setInput(i, idsOf(node.input(i)));
+  return use->moves;
+}
+
+//===----------------------------------------------------------------------===//
+// All operators
+//===----------------------------------------------------------------------===//
+
 /// Uses the hook or the nn operator, whichever is for the later opset.
-Results frit::importer::importOperator(Node &node) {
-  std::string operation = node.operation();
+static Results importOnNumbers(Node &node, StringRef operation) {
   const Hook *hook = findHook(operation, node.opset);
   const nn::OnnxEntry *entry = findEntry(operation, node.opset);
   for (auto [i, value] : llvm::enumerate(node.inputs()))
-    if (value && isList(value) && !(hook && hook->takesLists)) {
-      node.error() << "input " << i << " is a sequence, not a tensor";
+    if (value && !isTensor(value) &&
+        !(hook && (isList(value) ? hook->takesLists : hook->takesStrings))) {
+      node.error() << "input " << i << " is " << kindOf(value)
+                   << ", not a tensor" << (isList(value) ? "" : " of numbers");
       return {};
     }
   bool byHook = hook && !(entry && entry->since > hook->since);
   for (auto [i, value] : llvm::enumerate(node.inputs()))
-    if (byHook && !hook->takesCounts && value && isMarked(value)) {
+    if (byHook && !hook->takesCounts && value && isTensor(value) &&
+        isMarked(value)) {
       node.error() << "the size of input " << i
                    << " depends on the data (up to "
                    << nn::shapeText(nn::shapeOf(value)) << "), which "
@@ -120,4 +171,15 @@ Results frit::importer::importOperator(Node &node) {
   if (!checkInputCount(node, hook->minInputs, hook->maxInputs))
     return {};
   return hook->build(node);
+}
+
+Results frit::importer::importOperator(Node &node) {
+  std::string operation = node.operation();
+  bool givesStrings = readNumbersOfStrings(node, operation);
+  Results results = importOnNumbers(node, operation);
+  if (givesStrings && !node.failed)
+    for (Value &result : results)
+      if (result)
+        result = stringsOf(node.builder(), node.loc, result);
+  return results;
 }
