@@ -1,12 +1,15 @@
-//===- Training.cpp - Steps of optimizers ---------------------------------===//
+//===- Training.cpp - Gradients and steps of optimizers -------------------===//
 //
-// Inputs: learning rate, step count, then all tensors, all gradients and all of
-// each kind of state. Outputs: the new tensors and states.
+// Inputs of a step: learning rate, step count, then all tensors, all gradients
+// and all of each kind of state. Outputs: the new tensors and states.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
+#include "dialects/nn/gradients/Gradients.h"
+
+#include "mlir/IR/IRMapping.h"
 
 #include <cmath>
 
@@ -95,8 +98,74 @@ static Results adam(Node &node) {
   });
 }
 
+/// Copies the operators between `xs` and `y`, so that building gradients may
+/// take them apart. Returns the copy of `y`.
+static Value copyPath(OpBuilder &b, ArrayRef<Value> xs, Value y) {
+  IRMapping copies;
+  for (Value x : xs)
+    copies.map(x, x);
+  for (Operation &op : llvm::make_early_inc_range(*y.getParentBlock())) {
+    if (llvm::any_of(op.getResults(),
+                     [&](Value v) { return copies.contains(v); }))
+      continue;
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value v) { return copies.contains(v); }))
+      b.clone(op, copies);
+    if (y.getDefiningOp() == &op)
+      break;
+  }
+  return copies.lookupOrDefault(y);
+}
+
+/// The gradients of the number `y` with respect to the values `xs`, both of
+/// which the attributes name.
+static Results gradient(Node &node) {
+  auto names = node.strings("xs"), constants = node.strings("zs");
+  Value y = node.valueCalled(node.string("y", ""));
+  SmallVector<Value> xs(node.inputs());
+  if (node.failed)
+    return {};
+  if (names.size() + constants.size() != xs.size()) {
+    node.error() << "has " << xs.size() << " inputs, but names "
+                 << names.size() + constants.size();
+    return {};
+  }
+  for (auto [x, name] : llvm::zip(xs, names))
+    if (node.valueCalled(name) != x && !node.failed)
+      node.error() << "differentiates at another value than that of '" << name
+                   << "', which is not supported";
+  xs.truncate(names.size());
+  auto isDifferentiable = [](Value v) {
+    return v && isTensor(v) && !isMarked(v) && isa<FloatType>(elementOf(v));
+  };
+  for (auto [x, name] : llvm::zip(xs, names))
+    if (!node.failed && !isDifferentiable(x))
+      node.error() << "differentiates with respect to floats of known sizes, "
+                      "which '"
+                   << name << "' is not";
+  if (node.failed)
+    return {};
+  if (!isDifferentiable(y) || nn::tensorType(y).getNumElements() != 1) {
+    node.error() << "differentiates a single float, which '"
+                 << node.string("y", "") << "' is not";
+    return {};
+  }
+  y = copyPath(node.builder(), xs, y);
+  auto found = buildGradients(y, node.scalar(y, 1), xs);
+  if (failed(found)) {
+    node.failed = true;
+    return {};
+  }
+  Results results;
+  for (auto [x, dx] : llvm::zip(xs, *found))
+    results.push_back(dx ? node.cast(dx, elementOf(x))
+                         : Value(filled(node, elementOf(x), sizes(x), 0)));
+  return results;
+}
+
 ArrayRef<Hook> frit::importer::trainingHooks() {
   static constexpr Hook hooks[] = {
+      {"ai.onnx.preview.training::Gradient", 1, 1, -1, gradient},
       {"ai.onnx.preview.training::Momentum", 1, 3, -1, momentum},
       {"ai.onnx.preview.training::Adagrad", 1, 3, -1, adagrad},
       {"ai.onnx.preview.training::Adam", 1, 3, -1, adam},

@@ -45,6 +45,14 @@ Value Node::input(size_t i) {
   return {};
 }
 
+Value Node::valueCalled(StringRef name) {
+  for (Scope *at = &scope; at; at = at->outer)
+    if (Value value = at->values.lookup(name))
+      return value;
+  error() << "nothing before it computes '" << name << "'";
+  return {};
+}
+
 void Node::notKnown(size_t i) {
   error() << "input " << i << ", '" << text(proto.input(i))
           << "', must be known when compiling" << fixInputsHint(values[i]);

@@ -48,6 +48,9 @@ public:
   /// Returns input `i`; null, after an error, if it was omitted.
   mlir::Value input(size_t i);
   void setInput(size_t i, mlir::Value value) { values[i] = value; }
+  /// Returns the value that is called `name` where the node is; null, after an
+  /// error, if nothing has computed it.
+  mlir::Value valueCalled(llvm::StringRef name);
 
   /// Returns the elements of an input that must be constant.
   std::optional<llvm::SmallVector<int64_t>> integers(size_t i);

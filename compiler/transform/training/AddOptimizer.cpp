@@ -21,10 +21,10 @@
 
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Buckets.h"
-#include "compiler/transform/training/Gradients.h"
 #include "compiler/transform/training/Optimizer.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
+#include "dialects/nn/gradients/Gradients.h"
 
 #include <limits>
 

@@ -16,7 +16,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/training/Gradients.h"
+#include "dialects/nn/gradients/Gradients.h"
 
 namespace frit {
 #define GEN_PASS_DEF_DIFFERENTIATE

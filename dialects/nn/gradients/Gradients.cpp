@@ -15,9 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/training/Gradients.h"
-
-#include "compiler/transform/Graph.h"
+#include "dialects/nn/gradients/Gradients.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -36,6 +34,14 @@ public:
 private:
   void decomposeComposites();
   void findActive();
+  /// Returns the end of the block's operators without the terminator.
+  Block::iterator end() {
+    return block.mightHaveTerminator() ? block.back().getIterator()
+                                       : block.end();
+  }
+  bool isParameter(Value value) const {
+    return llvm::is_contained(parameters, value);
+  }
   void reportMissing(Operation *op);
   LogicalResult differentiate(Operation *op);
   void add(Value value, Value gradient, NNBuilder &b);
@@ -64,7 +70,8 @@ void Differentiation::findActive() {
     if (llvm::any_of(op.getOperands(),
                      [&](Value v) { return depends.contains(v); }))
       for (Value result : op.getResults())
-        if (isFloat(result))
+        if (auto type = dyn_cast<RankedTensorType>(result.getType());
+            type && isa<FloatType>(type.getElementType()))
           depends.insert(result);
   if (!depends.contains(loss))
     return;
@@ -73,7 +80,7 @@ void Differentiation::findActive() {
     Value value = work.pop_back_val();
     if (!depends.contains(value) || !active.insert(value).second)
       continue;
-    if (Operation *op = value.getDefiningOp())
+    if (Operation *op = value.getDefiningOp(); op && !isParameter(value))
       llvm::append_range(work, differentiated(op));
   }
 }
@@ -87,7 +94,8 @@ void Differentiation::decomposeComposites() {
     composites.clear();
     for (Operation &op : block)
       if (auto composite = dyn_cast<CompositeOp>(op))
-        if (active.contains(op.getResult(0)) && !isa<DifferentiableOp>(op))
+        if (active.contains(op.getResult(0)) && !isa<DifferentiableOp>(op) &&
+            !isParameter(op.getResult(0)))
           composites.push_back(composite);
     for (CompositeOp op : composites) {
       NNBuilder b(op.getLoc(), op.getOperation());
@@ -103,10 +111,10 @@ void Differentiation::decomposeComposites() {
 /// Reports an operator without a gradient, and the operators from there to the
 /// loss.
 void Differentiation::reportMissing(Operation *op) {
-  InFlightDiagnostic error = op->emitError("'")
-                             << op->getName()
-                             << "' has no gradient, and weights that train lie "
-                                "before it";
+  InFlightDiagnostic error =
+      op->emitError("'")
+      << op->getName()
+      << "' has no gradient, and what needs one lies before it";
   Value on = op->getResult(0);
   for (int step = 0; step < 4 && on != loss; ++step) {
     auto next = llvm::find_if(on.getUsers(), [&](Operation *user) {
@@ -125,8 +133,7 @@ void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
   if (shapeOf(gradient) != shapeOf(value))
     gradient = b.sumTo(b.cast(gradient, workType(element)), shapeOf(value));
   // A parameter's gradient is summed in full precision.
-  bool isLeaf = llvm::is_contained(parameters, value);
-  gradient = b.cast(gradient, isLeaf ? workType(element) : element);
+  gradient = b.cast(gradient, isParameter(value) ? workType(element) : element);
   Value &sum = gradients[value];
   sum = sum ? b.add(sum, gradient) : gradient;
 }
@@ -138,7 +145,7 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   auto differentiable = dyn_cast<DifferentiableOp>(op);
   if (!differentiable || !differentiable.isDifferentiable())
     return reportMissing(op), failure();
-  NNBuilder b(op->getLoc(), block.getTerminator());
+  NNBuilder b(op->getLoc(), OpBuilder(&block, end()));
   Value dy = gradients.lookup(op->getResult(0));
   SmallVector<Value> products = differentiable.buildVjp(b, dy);
   for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), products))
@@ -149,14 +156,15 @@ LogicalResult Differentiation::differentiate(Operation *op) {
 
 FailureOr<SmallVector<Value>> Differentiation::run(Value seed) {
   decomposeComposites();
-  NNBuilder b(loss.getLoc(), block.getTerminator());
+  NNBuilder b(loss.getLoc(), OpBuilder(&block, end()));
   if (active.contains(loss))
     gradients[loss] = b.cast(b.reshape(seed, shapeOf(loss)),
                              tensorType(loss).getElementType());
   SmallVector<Operation *> order;
-  for (Operation &op : block.without_terminator())
-    if (llvm::any_of(op.getResults(),
-                     [&](Value result) { return active.contains(result); }))
+  for (Operation &op : llvm::make_range(block.begin(), end()))
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return active.contains(result) && !isParameter(result);
+        }))
       order.push_back(&op);
   bool fine = true;
   for (Operation *op : llvm::reverse(order))
