@@ -49,6 +49,7 @@ llvm::ArrayRef<Hook> einsumHooks();
 llvm::ArrayRef<Hook> sequenceHooks();
 llvm::ArrayRef<Hook> listHooks();
 llvm::ArrayRef<Hook> stringHooks();
+llvm::ArrayRef<Hook> treeHooks();
 llvm::ArrayRef<Hook> trainingHooks();
 llvm::ArrayRef<Hook> controlFlowHooks();
 llvm::ArrayRef<Hook> knownHooks();

@@ -22,7 +22,8 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           knownHooks(),       randomHooks(),        resizeHooks(),
           samplingHooks(),    recurrentHooks(),     transposedHooks(),
           spectralHooks(),    einsumHooks(),        sequenceHooks(),
-          listHooks(),        stringHooks(),        trainingHooks()})
+          listHooks(),        stringHooks(),        treeHooks(),
+          trainingHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
