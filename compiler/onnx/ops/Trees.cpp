@@ -190,15 +190,17 @@ bool Trees::read(int64_t columns, int64_t targetCount) {
   for (int64_t i = 0; i < nodes; ++i)
     for (auto [isLeaf, id] : {std::pair(trueLeaves[i], trueNodes[i]),
                               std::pair(falseLeaves[i], falseNodes[i])}) {
-      if (!check(id, isLeaf ? "a branch leads to leaf" : "a branch leads to node",
+      if (!check(id,
+                 isLeaf ? "a branch leads to leaf" : "a branch leads to node",
                  isLeaf ? leaves : nodes))
         return false;
       next.push_back(isLeaf ? nodes + id : id);
     }
-  if (!check(roots, "a tree begins at node", nodes) || !check(features, "a node reads feature", columns) ||
-      !check(modes, "a node has mode", member + 1) || !check(targets, "a leaf adds to target", targetCount) ||
-      !readMembers(members) ||
-      !findDepth())
+  if (!check(roots, "a tree begins at node", nodes) ||
+      !check(features, "a node reads feature", columns) ||
+      !check(modes, "a node has mode", member + 1) ||
+      !check(targets, "a leaf adds to target", targetCount) ||
+      !readMembers(members) || !findDepth())
     return false;
   for (int64_t leaf = nodes; leaf < nodes + leaves; ++leaf)
     next.append(2, leaf);

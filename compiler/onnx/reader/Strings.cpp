@@ -133,8 +133,7 @@ static Results labelEncoder(Node &node) {
   OpBuilder &b = node.builder();
   if (isStrings(x) != isStrings(keys)) {
     node.error() << "its keys are " << (isStrings(keys) ? "" : "not ")
-                 << "strings, but its input is"
-                 << (isStrings(x) ? "" : " not");
+                 << "strings, but its input is" << (isStrings(x) ? "" : " not");
     return {};
   }
   Expr key = {node, isStrings(keys) ? idsOf(keys) : keys};
