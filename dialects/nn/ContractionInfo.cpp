@@ -19,7 +19,7 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 
 Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
   GemmInfo info;
-  info.op = op;
+  info.tf32 = op.getTf32();
   info.a = op.getA();
   info.b = op.getB();
   ArrayRef<int64_t> a = shapeOf(info.a), b = shapeOf(info.b);
@@ -72,7 +72,7 @@ Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
 
 Match<ConvInfo> frit::nn::describeConv(ConvOp op) {
   ConvInfo info;
-  info.op = op;
+  info.tf32 = op.getTf32();
   info.x = op.getX();
   info.w = op.getW();
   info.bias = op.getBias();
@@ -130,6 +130,7 @@ std::optional<GemmInfo> frit::nn::pointwiseGemm(const ConvInfo &conv) {
   info.n = info.ldd = conv.k;
   info.k = info.lda = info.ldb = conv.c;
   info.transposeB = true;
+  info.tf32 = conv.tf32;
   return info;
 }
 

@@ -62,24 +62,22 @@ struct EpilogueInfo {
 
 /// D[b] = A[b]·B[b], row major; see artifact::Gemm for the fields.
 struct GemmInfo : EpilogueInfo {
-  MatmulOp op;
   mlir::Value a, b;
   int64_t m = 0, n = 0, k = 0, batch = 1;
   int64_t lda = 0, ldb = 0, ldd = 0;
   int64_t strideA = 0, strideB = 0, strideD = 0;
-  bool transposeA = false, transposeB = false;
+  bool transposeA = false, transposeB = false, tf32 = false;
 };
 
 /// See artifact::Conv for the fields. A 1-d convolution has h = r = p = 1.
 struct ConvInfo : EpilogueInfo {
-  ConvOp op;
   mlir::Value x, w;
   int64_t n = 0, c = 0, h = 1, width = 0;
   int64_t k = 0, r = 1, s = 0, p = 1, q = 0;
   int64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
   int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
   int64_t groups = 1;
-  bool channelsLast = false;
+  bool channelsLast = false, tf32 = false;
 };
 
 /// Describe a contraction without epilogue, or say why strides cannot express
@@ -91,8 +89,7 @@ Match<ConvInfo> describeConv(ConvOp op);
 ConvInfo describeAddend(const ConvInfo &conv);
 
 /// Describes a convolution that is one product of all pixels and all filters:
-/// 1×1 filters, no padding or strides, channels last, no addend. The result's
-/// `op` is null.
+/// 1×1 filters, no padding or strides, channels last, no addend.
 std::optional<GemmInfo> pointwiseGemm(const ConvInfo &conv);
 
 /// Describes what `operators` do to the result of `contraction`. Each reads its

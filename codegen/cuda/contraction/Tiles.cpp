@@ -76,15 +76,11 @@ static std::optional<nn::StepCost> costOfTiles(Problem &problem, int64_t tileM,
   auto product = productOf(problem);
   if (!product)
     return std::nullopt;
-  Operation *anchor = problem.fusion().getAnchor();
-  auto conv = dyn_cast<nn::ConvOp>(anchor);
-  auto matmul = dyn_cast<nn::MatmulOp>(anchor);
-  bool tf32 = (conv && conv.getTf32()) || (matmul && matmul.getTf32());
   Type element = nn::tensorType(problem.fusion().getResult(0)).getElementType();
   double blocks = double(ceilDiv(product->m, tileM) *
                          ceilDiv(product->n, tileN) * product->batch);
   double rate = element.getIntOrFloatBitWidth() <= 16 ? kHalfRate
-                : tf32                                ? kTf32Rate
+                : product->tf32                       ? kTf32Rate
                                                       : kFloatRate;
   double waves = std::ceil(blocks / double(arch.sms));
   return nn::StepCost{kFillTime + waves * 2.0 *

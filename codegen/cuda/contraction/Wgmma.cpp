@@ -68,6 +68,7 @@ nn::GemmInfo frit::cuda::impliedGemm(const nn::ConvInfo &conv) {
                       ceilDiv(conv.c, kWgmmaDepth) * kWgmmaDepth;
   info.lda = conv.c;
   info.transposeB = true;
+  info.tf32 = conv.tf32;
   if (conv.addend)
     info.k += impliedGemm(nn::describeAddend(conv)).k;
   return info;

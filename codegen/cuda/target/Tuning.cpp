@@ -75,7 +75,7 @@ static std::string gemmProblem(nn::GemmInfo info, Type result) {
     line.add("sb", info.strideB, info.k * info.n);
     line.add("sd", info.strideD, info.m * info.n);
   }
-  line.add("tf32", bool(info.op && info.op.getTf32()));
+  line.add("tf32", info.tf32);
   line.addEpilogue(info, elementOf(info.a), result);
   return line.take();
 }
@@ -109,7 +109,7 @@ static std::string convProblem(nn::ConvInfo info, Type result) {
   }
   line.add("groups", info.groups, 1);
   line.add("nhwc", info.channelsLast);
-  line.add("tf32", bool(info.op && info.op.getTf32()));
+  line.add("tf32", info.tf32);
   line.addEpilogue(info, elementOf(info.x), result);
   return line.take();
 }
