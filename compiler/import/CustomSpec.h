@@ -72,18 +72,6 @@ namespace importer {
 /// A node's attributes by name.
 using CustomAttributes = llvm::StringMap<std::variant<int64_t, double>>;
 
-/// Returns the operator `name` of `specs`, or null.
-const CustomSpec *findCustom(llvm::ArrayRef<CustomSpec> specs,
-                             llvm::StringRef name);
-
-/// Creates the operator at the builder; its first results are the outputs.
-/// `specs` have the gradients. Null after an error at `loc`.
-mlir::Operation *createCustom(const CustomSpec &spec, mlir::Location loc,
-                              mlir::ValueRange inputs,
-                              const CustomAttributes &attributes,
-                              llvm::ArrayRef<CustomSpec> specs,
-                              mlir::OpBuilder &builder);
-
 } // namespace importer
 } // namespace frit
 

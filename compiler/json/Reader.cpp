@@ -1,5 +1,6 @@
 //===- Reader.cpp - Read JSON graphs --------------------------------------===//
 
+#include "compiler/import/CreateCustom.h"
 #include "compiler/import/CreateOp.h"
 #include "compiler/import/Import.h"
 #include "compiler/import/InputShapes.h"

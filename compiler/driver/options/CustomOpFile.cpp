@@ -2,72 +2,25 @@
 
 #include "compiler/driver/options/CustomOpFile.h"
 
-#include "compiler/driver/ModelInput.h"
 #include "compiler/driver/OutputFile.h"
-#include "compiler/driver/options/JsonObject.h"
+#include "compiler/driver/options/CustomOpReader.h"
 
 #include "frit/dtype.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Path.h"
 
 using namespace frit;
 using llvm::StringRef;
 using Json = JsonObject::Json;
 
-namespace {
-/// Reads one operator. The first error stays.
-class Reader {
-public:
-  Reader(StringRef path, std::string &error) : path(path), error(error) {
-    spec.path = path.str();
-  }
-
-  CustomSpec run(const Json &json);
-
-private:
-  void readName(JsonObject &in);
-  void readVariables(JsonObject &in);
-  void readAttributes(JsonObject &in);
-  void readTensors(JsonObject &in, const char *key,
-                   std::vector<CustomSpec::Tensor> &tensors);
-  void readShapes(JsonObject &in, const char *key,
-                  std::vector<CustomSpec::Tensor> &tensors);
-  void readArguments(JsonObject &in);
-  void readArgument(const Json &json, const std::string &place);
-  void readFunctions(JsonObject &in);
-  void readFunction(JsonObject &in,
-                    std::optional<CustomSpec::Function> &function);
-  void readLaunch(JsonObject &in);
-  void readGradient(JsonObject &in);
-
-  void fail(StringRef place, const llvm::Twine &why) {
-    if (error.empty())
-      error = ("'" + place + "' " + why).str();
-  }
-  std::string typeNamed(StringRef name, const std::string &place);
-  /// Adds a name that expressions may use.
-  void addName(const std::string &name, const std::string &place);
-  SizeExpr expression(const Json &json, const std::string &place);
-  std::vector<SizeExpr> dimensions(JsonObject &in, const char *key);
-
-  CustomSpec spec;
-  std::string path;
-  std::string &error;
-  std::string domain;
-  SizeExpr::Names names;
-  llvm::SmallVector<std::string> taken;
-};
-} // namespace
-
-static bool isIdentifier(StringRef text) {
+bool frit::isIdentifier(StringRef text) {
   return !text.empty() && !llvm::isDigit(text[0]) &&
          llvm::all_of(text,
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-void Reader::readName(JsonObject &in) {
+void CustomOpReader::readName(JsonObject &in) {
   std::string name;
   in.neededText("domain", domain);
   in.neededText("name", name);
@@ -76,7 +29,8 @@ void Reader::readName(JsonObject &in) {
   spec.name = domain + "::" + name;
 }
 
-std::string Reader::typeNamed(StringRef name, const std::string &place) {
+std::string CustomOpReader::typeNamed(StringRef name,
+                                      const std::string &place) {
   using artifact::DTypeRow;
   const DTypeRow *row =
       artifact::findDType(artifact::dtypeWith(&DTypeRow::name, name));
@@ -93,7 +47,7 @@ std::string Reader::typeNamed(StringRef name, const std::string &place) {
   return row->ir;
 }
 
-void Reader::readVariables(JsonObject &in) {
+void CustomOpReader::readVariables(JsonObject &in) {
   const Json *types = in.find("types");
   if (!types)
     return;
@@ -115,7 +69,8 @@ void Reader::readVariables(JsonObject &in) {
   }
 }
 
-void Reader::addName(const std::string &name, const std::string &place) {
+void CustomOpReader::addName(const std::string &name,
+                             const std::string &place) {
   if (!isIdentifier(name))
     return fail(place, "must be a name of letters, digits and _");
   if (llvm::is_contained(taken, name))
@@ -123,7 +78,7 @@ void Reader::addName(const std::string &name, const std::string &place) {
   taken.push_back(name);
 }
 
-void Reader::readAttributes(JsonObject &in) {
+void CustomOpReader::readAttributes(JsonObject &in) {
   const Json *all = in.find("attributes");
   if (!all)
     return;
@@ -148,8 +103,8 @@ void Reader::readAttributes(JsonObject &in) {
   }
 }
 
-void Reader::readTensors(JsonObject &in, const char *key,
-                         std::vector<CustomSpec::Tensor> &tensors) {
+void CustomOpReader::readTensors(JsonObject &in, const char *key,
+                                 std::vector<CustomSpec::Tensor> &tensors) {
   in.each(key, [&](const Json &json, StringRef place) {
     JsonObject item(json, place.str(), error);
     CustomSpec::Tensor &tensor = tensors.emplace_back();
@@ -171,8 +126,8 @@ void Reader::readTensors(JsonObject &in, const char *key,
     in.fail(key, "must be a list of at least one tensor");
 }
 
-void Reader::readShapes(JsonObject &in, const char *key,
-                        std::vector<CustomSpec::Tensor> &tensors) {
+void CustomOpReader::readShapes(JsonObject &in, const char *key,
+                                std::vector<CustomSpec::Tensor> &tensors) {
   bool isOutput = &tensors == &spec.outputs;
   const Json *all = in.find(key);
   for (size_t i = 0; i < tensors.size() && error.empty(); ++i) {
@@ -211,7 +166,8 @@ void Reader::readShapes(JsonObject &in, const char *key,
   }
 }
 
-SizeExpr Reader::expression(const Json &json, const std::string &place) {
+SizeExpr CustomOpReader::expression(const Json &json,
+                                    const std::string &place) {
   if (json.is_number_unsigned() && json.get<uint64_t>() <= INT64_MAX)
     return SizeExpr::number(json.get<int64_t>());
   constexpr size_t longest = 1000;
@@ -229,7 +185,8 @@ SizeExpr Reader::expression(const Json &json, const std::string &place) {
   return SizeExpr::number(0);
 }
 
-std::vector<SizeExpr> Reader::dimensions(JsonObject &in, const char *key) {
+std::vector<SizeExpr> CustomOpReader::dimensions(JsonObject &in,
+                                                 const char *key) {
   std::vector<SizeExpr> result;
   const Json *list = in.find(key);
   constexpr size_t most = 3;
@@ -247,136 +204,7 @@ std::vector<SizeExpr> Reader::dimensions(JsonObject &in, const char *key) {
   return result;
 }
 
-void Reader::readArgument(const Json &json, const std::string &place) {
-  const Json *value = &json;
-  std::string type;
-  if (json.is_object()) {
-    JsonObject item(json, place, error);
-    value = item.find("value");
-    item.neededText("type", type);
-    if (type != "i32" && type != "i64" && type != "f32" && type != "f64")
-      return item.fail("type", "must be i32, i64, f32 or f64");
-    if (!value)
-      return item.fail("value", "is missing");
-  }
-  auto attribute =
-      llvm::find_if(spec.attributes, [&](const CustomSpec::Attribute &known) {
-        return known.isReal && value->is_string() &&
-               known.name == value->get_ref<const std::string &>();
-      });
-  if (attribute == spec.attributes.end()) {
-    spec.arguments.push_back(
-        {type.empty() ? "i64" : type, expression(*value, place), std::nullopt});
-    return;
-  }
-  if (llvm::StringRef(type).starts_with("i"))
-    return fail(place, "is a float attribute, which is passed as f32 or f64");
-  spec.arguments.push_back({type.empty() ? "f32" : type, SizeExpr::number(0),
-                            attribute - spec.attributes.begin()});
-}
-
-void Reader::readArguments(JsonObject &in) {
-  const Json *list = in.find("arguments");
-  if (!list) {
-    for (const CustomSpec::Attribute &attribute : spec.attributes)
-      readArgument(attribute.name, "attributes." + attribute.name);
-    return;
-  }
-  if (!list->is_array())
-    return in.fail("arguments", "must be a list");
-  for (size_t i = 0; i < list->size() && error.empty(); ++i)
-    readArgument((*list)[i], "arguments[" + std::to_string(i) + "]");
-}
-
-void Reader::readFunction(JsonObject &in,
-                          std::optional<CustomSpec::Function> &function) {
-  function.emplace();
-  std::string file;
-  in.neededText("file", file);
-  in.neededText("function", function->name);
-  if (!error.empty())
-    return;
-  if (!isIdentifier(function->name))
-    return in.fail("function", "must be the name of a function");
-  llvm::SmallString<128> whole(file);
-  if (!llvm::sys::path::is_absolute(file)) {
-    whole = llvm::sys::path::parent_path(path);
-    llvm::sys::path::append(whole, file);
-  }
-  function->path = whole.str().str();
-  auto text = readModel(function->path);
-  constexpr size_t largest = 16 << 20;
-  if (!text)
-    return in.fail("file",
-                   "cannot be read: " + llvm::toString(text.takeError()));
-  StringRef bytes = (*text)->getBuffer();
-  if (bytes.size() > largest || bytes.contains('\0'))
-    return in.fail("file",
-                   "names '" + function->path + "', which is no source text");
-  function->text = bytes.str();
-  protectInput(function->path);
-}
-
-void Reader::readLaunch(JsonObject &in) {
-  spec.grid = dimensions(in, "grid");
-  spec.block = dimensions(in, "block");
-  if (const Json *shared = in.find("shared_bytes"))
-    spec.sharedBytes = expression(*shared, in.placeOf("shared_bytes"));
-}
-
-void Reader::readFunctions(JsonObject &in) {
-  if (const Json *cuda = in.find("cuda")) {
-    JsonObject item(*cuda, "cuda", error);
-    if (cuda->is_object())
-      readFunction(item, spec.device);
-    if (!spec.elementwise && cuda->is_object())
-      readLaunch(item);
-  }
-  if (const Json *host = in.find("host")) {
-    JsonObject item(*host, "host", error);
-    if (host->is_object())
-      readFunction(item, spec.host);
-  }
-  if (!in.find("cuda") && !in.find("host"))
-    in.fail("cuda", "and 'host' are missing: at least one has the function");
-  if (const Json *workspace = in.find("workspace_bytes")) {
-    if (spec.elementwise)
-      return in.fail("workspace_bytes",
-                     "is for kernels, and the operator is elementwise");
-    spec.workspaceBytes = expression(*workspace, "workspace_bytes");
-  }
-}
-
-void Reader::readGradient(JsonObject &in) {
-  const Json *gradient = in.find("gradient");
-  if (!gradient)
-    return;
-  auto add = [&](const Json &name) {
-    if (name.is_null())
-      return spec.gradients.push_back("");
-    if (!name.is_string() || name.get_ref<const std::string &>().empty())
-      return in.fail("gradient", "must name an operator, or one for each input "
-                                 "with null for none");
-    std::string text = name.get<std::string>();
-    spec.gradients.push_back(
-        StringRef(text).contains("::") ? text : domain + "::" + text);
-  };
-  if (gradient->is_array()) {
-    for (const Json &name : *gradient)
-      add(name);
-    if (spec.gradients.size() != spec.inputs.size())
-      in.fail("gradient", "must have an entry for each input");
-  } else {
-    add(*gradient);
-  }
-  if (spec.outputs.size() != 1)
-    in.fail("gradient", "is only for operators with one output");
-  if (llvm::all_of(spec.gradients,
-                   [](const std::string &name) { return name.empty(); }))
-    spec.gradients.clear();
-}
-
-CustomSpec Reader::run(const Json &json) {
+CustomSpec CustomOpReader::run(const Json &json) {
   JsonObject in(json, "", error);
   if (!json.is_object())
     return spec;
@@ -420,7 +248,7 @@ llvm::Expected<CustomSpec> frit::readCustomOp(const std::string &path) {
   protectInput(path);
   if (llvm::Error e =
           readJsonFile(path, [&](const Json &json, std::string &error) {
-            spec = Reader(path, error).run(json);
+            spec = CustomOpReader(path, error).run(json);
           }))
     return e;
   return spec;

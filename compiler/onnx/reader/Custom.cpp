@@ -1,5 +1,6 @@
 //===- Custom.cpp - Import nodes of a user's own operators ----------------===//
 
+#include "compiler/import/CreateCustom.h"
 #include "compiler/onnx/reader/Node.h"
 #include "compiler/onnx/reader/Registry.h"
 

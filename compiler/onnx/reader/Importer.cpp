@@ -2,6 +2,7 @@
 
 #include "compiler/onnx/reader/Importer.h"
 
+#include "compiler/import/CreateCustom.h"
 #include "compiler/import/CreateOp.h"
 #include "compiler/onnx/reader/Node.h"
 #include "compiler/onnx/reader/Registry.h"

@@ -1,12 +1,8 @@
-//===- CustomSpec.cpp - Operators of a user's own -------------------------===//
+//===- CustomResolver.cpp - A node's operator of a user's own -------------===//
 
-#include "compiler/import/CustomSpec.h"
+#include "compiler/import/CustomResolver.h"
 
 #include "compiler/import/Elements.h"
-#include "dialects/nn/operators/Custom.h"
-
-#include "mlir/AsmParser/AsmParser.h"
-#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace frit;
@@ -17,53 +13,8 @@ static constexpr int64_t kMostBlocks[] = {INT32_MAX, 65535, 65535};
 static constexpr int64_t kMostThreads[] = {1024, 1024, 64};
 static constexpr int64_t kMostThreadsOfBlock = 1024;
 
-namespace {
-/// Works out an operator's attributes and results for the tensors of a node.
-class Resolver {
-public:
-  Resolver(const CustomSpec &spec, Location loc,
-           const CustomAttributes &attributes, ArrayRef<CustomSpec> specs)
-      : spec(spec), loc(loc), given(attributes), specs(specs),
-        b(loc.getContext()) {}
-
-  LogicalResult run(ArrayRef<RankedTensorType> inputs);
-  LogicalResult addGradients(ArrayRef<RankedTensorType> inputs);
-
-  NamedAttrList attributes;
-  SmallVector<Type> results; ///< the last one is the workspace, if there is one
-  int64_t workspaceBytes = 0;
-
-private:
-  InFlightDiagnostic fail() { return emitError(loc); }
-  LogicalResult readAttributes();
-  LogicalResult bindTypes(ArrayRef<RankedTensorType> inputs);
-  LogicalResult checkInputs(ArrayRef<RankedTensorType> inputs);
-  LogicalResult inferOutputs(ArrayRef<RankedTensorType> inputs);
-  LogicalResult addConstants();
-  LogicalResult addLaunch();
-  FailureOr<DictionaryAttr> gradient(StringRef name,
-                                     ArrayRef<RankedTensorType> inputs,
-                                     ArrayRef<RankedTensorType> wanted);
-  nn::CustomAttr customAttr();
-
-  FailureOr<int64_t> evaluate(const SizeExpr &expr, const Twine &what);
-  FailureOr<int64_t> inRange(const SizeExpr &expr, const Twine &what,
-                             int64_t least, int64_t most);
-  Type typeNamed(StringRef name) { return parseType(name, b.getContext()); }
-
-  const CustomSpec &spec;
-  Location loc;
-  const CustomAttributes &given;
-  ArrayRef<CustomSpec> specs;
-  Builder b;
-  SizeExpr::Values values;
-  SmallVector<double> reals; ///< by attribute, 0 for integers
-  llvm::StringMap<Type> variables;
-  std::vector<SmallVector<int64_t>> shapes; ///< of inputs, then outputs
-};
-} // namespace
-
-FailureOr<int64_t> Resolver::evaluate(const SizeExpr &expr, const Twine &what) {
+FailureOr<int64_t> CustomResolver::evaluate(const SizeExpr &expr,
+                                            const Twine &what) {
   auto value = expr.evaluate(values);
   if (value)
     return *value;
@@ -71,8 +22,9 @@ FailureOr<int64_t> Resolver::evaluate(const SizeExpr &expr, const Twine &what) {
                 << " (" << spec.path << ")";
 }
 
-FailureOr<int64_t> Resolver::inRange(const SizeExpr &expr, const Twine &what,
-                                     int64_t least, int64_t most) {
+FailureOr<int64_t> CustomResolver::inRange(const SizeExpr &expr,
+                                           const Twine &what, int64_t least,
+                                           int64_t most) {
   FailureOr<int64_t> value = evaluate(expr, what);
   if (succeeded(value) && (*value < least || *value > most))
     return fail() << what.str() << ": '" << expr.text() << "' is " << *value
@@ -81,7 +33,7 @@ FailureOr<int64_t> Resolver::inRange(const SizeExpr &expr, const Twine &what,
   return value;
 }
 
-LogicalResult Resolver::readAttributes() {
+LogicalResult CustomResolver::readAttributes() {
   for (const CustomSpec::Attribute &attribute : spec.attributes) {
     auto found = given.find(attribute.name);
     double real = attribute.real.value_or(0);
@@ -105,7 +57,7 @@ LogicalResult Resolver::readAttributes() {
   return success();
 }
 
-LogicalResult Resolver::bindTypes(ArrayRef<RankedTensorType> inputs) {
+LogicalResult CustomResolver::bindTypes(ArrayRef<RankedTensorType> inputs) {
   for (auto [tensor, type] : llvm::zip_equal(spec.inputs, inputs)) {
     Type element = type.getElementType();
     auto variable =
@@ -137,7 +89,7 @@ LogicalResult Resolver::bindTypes(ArrayRef<RankedTensorType> inputs) {
   return success();
 }
 
-LogicalResult Resolver::checkInputs(ArrayRef<RankedTensorType> inputs) {
+LogicalResult CustomResolver::checkInputs(ArrayRef<RankedTensorType> inputs) {
   for (auto [tensor, type] : llvm::zip_equal(spec.inputs, inputs)) {
     if (tensor.like && type.getShape() != inputs[*tensor.like].getShape())
       return fail() << "input '" << tensor.name << "' is "
@@ -168,7 +120,7 @@ LogicalResult Resolver::checkInputs(ArrayRef<RankedTensorType> inputs) {
   return success();
 }
 
-LogicalResult Resolver::inferOutputs(ArrayRef<RankedTensorType> inputs) {
+LogicalResult CustomResolver::inferOutputs(ArrayRef<RankedTensorType> inputs) {
   auto elementOf = [&](const CustomSpec::Tensor &output) {
     auto bound = variables.find(output.type);
     return bound == variables.end() ? typeNamed(output.type) : bound->second;
@@ -209,7 +161,7 @@ LogicalResult Resolver::inferOutputs(ArrayRef<RankedTensorType> inputs) {
   return success();
 }
 
-LogicalResult Resolver::addConstants() {
+LogicalResult CustomResolver::addConstants() {
   SmallVector<Attribute> constants;
   for (const CustomSpec::Argument &argument : spec.arguments) {
     Type type = typeNamed(argument.type);
@@ -231,7 +183,7 @@ LogicalResult Resolver::addConstants() {
   return success();
 }
 
-LogicalResult Resolver::addLaunch() {
+LogicalResult CustomResolver::addLaunch() {
   SmallVector<int64_t> grid = {1, 1, 1}, block = {1, 1, 1};
   static constexpr char kDims[] = "xyz";
   for (auto [i, expr] : llvm::enumerate(spec.grid)) {
@@ -273,7 +225,7 @@ LogicalResult Resolver::addLaunch() {
   return success();
 }
 
-nn::CustomAttr Resolver::customAttr() {
+nn::CustomAttr CustomResolver::customAttr() {
   MLIRContext *context = b.getContext();
   SmallVector<NamedAttribute> all;
   for (const CustomSpec::Variable &variable : spec.variables) {
@@ -299,7 +251,7 @@ nn::CustomAttr Resolver::customAttr() {
                              function(spec.host));
 }
 
-LogicalResult Resolver::run(ArrayRef<RankedTensorType> inputs) {
+LogicalResult CustomResolver::run(ArrayRef<RankedTensorType> inputs) {
   if (inputs.size() != spec.inputs.size())
     return fail() << "takes " << spec.inputs.size()
                   << (spec.inputs.size() == 1 ? " input" : " inputs")
@@ -316,124 +268,4 @@ LogicalResult Resolver::run(ArrayRef<RankedTensorType> inputs) {
     return failure();
   attributes.set("custom", customAttr());
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients
-//===----------------------------------------------------------------------===//
-
-FailureOr<DictionaryAttr>
-Resolver::gradient(StringRef name, ArrayRef<RankedTensorType> inputs,
-                   ArrayRef<RankedTensorType> wanted) {
-  const CustomSpec *other = findCustom(specs, name);
-  if (!other)
-    return fail() << "its gradient '" << name
-                  << "' is defined by no file of --custom-op (" << spec.path
-                  << ")";
-  CustomAttributes known;
-  for (auto [i, attribute] : llvm::enumerate(spec.attributes)) {
-    if (attribute.isReal)
-      known[attribute.name] = reals[i];
-    else
-      known[attribute.name] = values.attributes[i];
-  }
-  SmallVector<RankedTensorType> operands(inputs);
-  operands.push_back(cast<RankedTensorType>(results[0]));
-  Resolver resolver(*other, loc, known, specs);
-  {
-    // The node's error alone would not say which operator it is about.
-    ScopedDiagnosticHandler add(b.getContext(), [&](Diagnostic &diagnostic) {
-      diagnostic << ", in the gradient " << name;
-      return failure();
-    });
-    if (failed(resolver.run(operands)))
-      return failure();
-  }
-  size_t outputs = other->outputs.size();
-  if (outputs != wanted.size())
-    return fail() << "its gradient '" << name << "' has " << outputs
-                  << " outputs for " << wanted.size() << " inputs ("
-                  << other->path << ")";
-  for (auto [result, input] : llvm::zip(resolver.results, wanted)) {
-    auto type = cast<RankedTensorType>(result);
-    // An elementwise one is summed where its input was broadcast.
-    if (!other->elementwise && type.getShape() != input.getShape())
-      return fail() << "its gradient '" << name << "' gives "
-                    << nn::shapeText(type.getShape()) << " for an input of "
-                    << nn::shapeText(input.getShape()) << " (" << other->path
-                    << ")";
-  }
-  if (resolver.workspaceBytes)
-    resolver.attributes.set("workspace_bytes",
-                            b.getI64IntegerAttr(resolver.workspaceBytes));
-  return resolver.attributes.getDictionary(b.getContext());
-}
-
-LogicalResult Resolver::addGradients(ArrayRef<RankedTensorType> inputs) {
-  if (spec.gradients.empty())
-    return success();
-  SmallVector<Attribute> all;
-  for (auto [i, name] : llvm::enumerate(spec.gradients)) {
-    if (name.empty()) {
-      all.push_back(b.getUnitAttr());
-      continue;
-    }
-    auto one = gradient(
-        name, inputs, spec.gradients.size() == 1 ? inputs : inputs.slice(i, 1));
-    if (failed(one))
-      return failure();
-    all.push_back(*one);
-  }
-  attributes.set("gradients", b.getArrayAttr(all));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
-
-const CustomSpec *importer::findCustom(ArrayRef<CustomSpec> specs,
-                                       StringRef name) {
-  auto found = llvm::find_if(
-      specs, [&](const CustomSpec &spec) { return spec.name == name; });
-  return found == specs.end() ? nullptr : &*found;
-}
-
-Operation *importer::createCustom(const CustomSpec &spec, Location loc,
-                                  ValueRange inputs,
-                                  const CustomAttributes &attributes,
-                                  ArrayRef<CustomSpec> specs,
-                                  OpBuilder &builder) {
-  for (const auto &entry : attributes)
-    if (llvm::none_of(spec.attributes, [&](const CustomSpec::Attribute &known) {
-          return known.name == entry.getKey();
-        })) {
-      emitError(loc) << "has the attribute '" << entry.getKey() << "', which "
-                     << spec.path << " does not have";
-      return nullptr;
-    }
-  SmallVector<RankedTensorType> types;
-  for (Value input : inputs)
-    types.push_back(nn::tensorType(input));
-  Resolver resolver(spec, loc, attributes, specs);
-  if (failed(resolver.run(types)) ||
-      (!specs.empty() && failed(resolver.addGradients(types))))
-    return nullptr;
-  SmallVector<NamedAttribute> node;
-  for (const auto &entry : attributes) {
-    Attribute value =
-        std::holds_alternative<int64_t>(entry.second)
-            ? Attribute(
-                  builder.getI64IntegerAttr(std::get<int64_t>(entry.second)))
-            : builder.getF64FloatAttr(std::get<double>(entry.second));
-    node.push_back(builder.getNamedAttr(entry.getKey(), value));
-  }
-  if (!node.empty())
-    resolver.attributes.set("node", builder.getDictionaryAttr(node));
-  OperationState state(loc,
-                       spec.elementwise
-                           ? nn::CustomElementwiseOp::getOperationName()
-                           : nn::CustomOp::getOperationName(),
-                       inputs, resolver.results, resolver.attributes);
-  return builder.create(state);
 }
