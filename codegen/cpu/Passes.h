@@ -58,6 +58,8 @@ void addBufferizationPasses(mlir::OpPassManager &passes);
 /// ==>
 ///   func @k(%x, %u) { %t = memref.alloca() : memref<4xf32> ... }
 std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
+/// Makes that pass known to frit-opt.
+void registerPlaceAllocationsPass();
 
 /// Adds passes that lower bufferized functions without allocations to the LLVM
 /// dialect, for the target `arch`. They take bare pointers.

@@ -65,8 +65,10 @@ static FailureOr<cpu::Workspace> placeAllocations(func::FuncOp function) {
   cpu::Workspace workspace;
   int64_t stackBytes = 0;
   Block &entry = function.getBody().front();
-  OpBuilder b = OpBuilder::atBlockBegin(&entry);
+  OpBuilder b(function.getContext());
   for (auto [op, bytes] : all) {
+    // The first operator of the block may be one that was erased.
+    b.setInsertionPointToStart(&entry);
     if (stackBytes + bytes <= kStackBytes) {
       stackBytes += bytes;
       op.replaceAllUsesWith(memref::AllocaOp::create(b, op.getLoc(),
@@ -90,6 +92,9 @@ struct PlaceAllocations
     : PassWrapper<PlaceAllocations, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceAllocations)
   StringRef getArgument() const override { return "place-allocations"; }
+  StringRef getDescription() const override {
+    return "Put temporaries of host kernels on the stack or into the workspace";
+  }
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
@@ -106,6 +111,10 @@ struct PlaceAllocations
 
 std::unique_ptr<Pass> cpu::createPlaceAllocationsPass() {
   return std::make_unique<PlaceAllocations>();
+}
+
+void cpu::registerPlaceAllocationsPass() {
+  PassRegistration<PlaceAllocations>();
 }
 
 int64_t cpu::countWorkspaces(const Workspace &workspace, int64_t items,

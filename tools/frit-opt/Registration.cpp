@@ -3,6 +3,7 @@
 #include "tools/frit-opt/Registration.h"
 
 #include "codegen/cpu/CpuDialect.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/EmitModule.h"
 #include "compiler/planning/Passes.h"
@@ -25,6 +26,7 @@ void frit::registerEverything(DialectRegistry &registry) {
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();
+  cpu::registerPlaceAllocationsPass();
   cuda::registerEmitKernelsPass();
   cuda::registerPrintCudaPass();
   registerDescribePass();
