@@ -174,6 +174,10 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   if (!isFloat(prediction))
     return emitError(main.getLoc(), "the loss needs an output of floats, not ")
            << type;
+  // A model that ends with sigmoid trains on what sigmoid reads.
+  if (options.loss.kind == LossKind::bceWithLogits)
+    if (auto sigmoid = prediction.getDefiningOp<SigmoidOp>())
+      prediction = sigmoid.getX();
   if (options.loss.kind != LossKind::crossEntropy) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
