@@ -7,6 +7,7 @@ PyTorch's tensors run where PyTorch is.
 """
 import gc
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -264,6 +265,57 @@ def test_closing():
     fails(frit.ArgumentError, "closed", lambda: module(IMAGE))
     assert "closed" in repr(module)
     module.close()
+
+
+def test_closing_while_called():
+    """Closing waits for calls of other threads, which then find it closed."""
+    artifact = FOLDER / "closed.so"
+    frit.compile(MODELS / "digits.onnx", artifact, **CPU).close()
+    for path, function in ((artifact, "main"), (LIB / "state_model.so", "look")):
+        for delay in range(8):
+            module = frit.load(path, device="cpu")
+            called = module.function(function)
+            inputs, ends = [IMAGE] * len(called.info.inputs), []
+
+            def repeat():
+                try:
+                    while True:
+                        called(*inputs)
+                        called.info
+                except Exception as error:
+                    ends.append(repr(error))
+
+            threads = [threading.Thread(target=repeat) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            time.sleep(delay * 1e-3)
+            module.close()
+            for thread in threads:
+                thread.join()
+            assert ends == 4 * ["ArgumentError('the module is closed')"], ends
+    # The process may end while threads call.
+    subprocess.run([sys.executable, "-c", f"""if True:
+        import frit, numpy, threading, time
+        module, image = frit.load({str(artifact)!r}), numpy.load({str(MODELS / "digit_3.npy")!r})
+        def repeat():
+            while True:
+                module(image)
+        for _ in range(4):
+            threading.Thread(target=repeat, daemon=True).start()
+        time.sleep(0.1)"""], check=True, stderr=subprocess.DEVNULL)
+
+
+def test_wrong_options():
+    artifact = LIB / "state_model.so"
+    for text, options in (
+            ("threads must be 0 or more, not -1", {"threads": -1}),
+            ("memory_limit must be 0 or more, not -5", {"memory_limit": -5}),
+            ("device must be a text such as 'cuda:1', not 0", {"device": 0}),
+            ("an allocator is a pair of functions", {"allocator": len})):
+        fails(frit.ArgumentError, text, lambda: frit.load(artifact, **options))
+    module = frit.load(artifact, device="cpu")
+    fails(frit.ArgumentError, "rank -1 is not one of 2",
+          lambda: module.join(-1, 2, b"0" * 128))
 
 
 def test_threads():

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,7 +37,7 @@ class Caller:
         self.lock: Any = parent.lock if parent else threading.RLock()
 
     def open_handle(self) -> int:
-        if self.handles.module is None:
+        if not self.handles.is_open:
             raise ArgumentError("the module is closed")
         return self.handle
 
@@ -45,6 +46,10 @@ class Caller:
     #===------------------------------------------------------------------===#
 
     def make_context(self) -> Context:
+        with self.handles.guard:
+            return self.make_guarded()
+
+    def make_guarded(self) -> Context:
         handle = self.open_handle()
         peer = None
         try:
@@ -81,6 +86,21 @@ class Caller:
             return self.free.pop()
         except IndexError:
             return self.make_context()
+
+    def stop(self) -> None:
+        """Lets no call begin, waits for those that run, and frees what the
+        module has."""
+        self.handles.is_open = False
+        with self.lock, self.handles.guard:
+            idle = 0
+            while not self.has_state and idle < len(self.handles.contexts):
+                try:
+                    self.free.pop()
+                    idle += 1
+                except IndexError:
+                    time.sleep(1e-3)
+            self.free.clear()
+            self.handles.close()
 
     def give(self, context: Context) -> None:
         if self.has_state:

@@ -1,6 +1,7 @@
 """What calls of a module use: contexts, and arrays of frit_tensor."""
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_int64, c_uint64, sizeof
@@ -8,7 +9,7 @@ from ctypes import addressof, c_int64, c_uint64, sizeof
 from . import _abi
 from ._abi import lib
 from ._arrays import Described, describe
-from ._errors import Error, RuntimeRemark
+from ._errors import ArgumentError, Error, RuntimeRemark
 from ._info import TensorInfo
 
 #: Calls of different shapes that a context remembers.
@@ -177,6 +178,9 @@ class Allocator:
         if functions is None:
             self.allocate, self.release = _abi.ALLOCATE(), _abi.RELEASE()
             return
+        if not isinstance(functions, (tuple, list)) or len(functions) != 2:
+            raise ArgumentError("an allocator is a pair of functions: one that "
+                                "takes memory, and one that gives it back")
         take, give = functions
 
         def allocate(_, size):
@@ -202,7 +206,10 @@ class Handles:
 
     def __init__(self, module: int, remarks: Remarks, allocator: Allocator):
         self.module: int | None = module
+        self.is_open = True
         self.contexts: list[int] = []
+        #: Held while contexts are made, and while the module is asked or closed.
+        self.guard = threading.RLock()
         self.remarks, self.allocator = remarks, allocator
         #: Arrays that weights lie in, by name.
         self.weights: dict[str, Described] = {}

@@ -12,7 +12,7 @@ from ._abi import lib
 from ._caller import Caller
 from ._calls import Allocator, Handles, Remarks, Tensors, weight_tensors
 from ._errors import ArgumentError, Error
-from ._info import Info, Step
+from ._info import Info, Step, TensorInfo
 
 class Module:
     """A compiled model, ready to be called. `compile` and `load` make one.
@@ -48,18 +48,18 @@ class Module:
     def __init__(self, handle: int, remarks: Remarks, allocator: Allocator,
                  parent: Module | None = None):
         self._handles = Handles(handle, remarks, allocator)
-        self._finalizer = weakref.finalize(self, self._handles.close)
         self._handle = handle
         self._parent = parent
         self._caller: Caller = Caller(handle, self._handles,
                               parent._caller if parent else None)
         self._functions: dict[str, Module] = {}
+        # Also when the process ends, where other threads may still call.
+        self._finalizer = weakref.finalize(self, self._caller.stop)
 
     def close(self) -> None:
-        """Frees the memory of the module. No call of it may be running."""
+        """Waits for calls of other threads and frees the memory of the module."""
         for function in self._functions.values():
             function.close()
-        self._caller.free.clear()
         self._finalizer()
 
     def __enter__(self) -> Module:
@@ -152,8 +152,9 @@ class Module:
 
     def synchronize(self) -> None:
         """Waits for the calls that were enqueued on a GPU."""
-        for context in [*self._caller.free]:
-            _abi.check(lib.frit_context_synchronize(context.handle))
+        with self._handles.guard:
+            for context in [*self._caller.free]:
+                _abi.check(lib.frit_context_synchronize(context.handle))
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         """Replaces weights by name (`info.weights`) for later calls; the others
@@ -194,7 +195,8 @@ class Module:
         >>> model.info.inputs[0].shape, model.info.inputs[0].dtype
         ((1, 1, 8, 8), 'f32')
         """
-        return _info.info_of(self._caller.open_handle())
+        with self._handles.guard:
+            return _info.info_of(self._caller.open_handle())
 
     @property
     def device(self) -> str:
@@ -202,7 +204,7 @@ class Module:
         return "cpu" if self._caller.device < 0 else f"cuda:{self._caller.device}"
 
     def __repr__(self) -> str:
-        if self._handles.module is None:
+        if not self._handles.is_open:
             return "<frit.Module, closed>"
 
         def show(infos):
@@ -239,21 +241,25 @@ class Module:
                                            self._handles.allocator, self)
         return self._functions[name]
 
+    def _states(self) -> dict[str, TensorInfo]:
+        with self._handles.guard:
+            return {i.name: i for i in _info.tensors_of(
+                self._caller.open_handle(), "state", ())}
+
     def _state(self, function, names, arrays, write) -> None:
-        described = [_arrays.describe(array, self._handle, write)
-                     for array in arrays]
-        tensors = Tensors([name.encode() for name in names],
-                           [(d.dtype, d.shape, d.device) for d in described])
-        tensors.point([d.pointer for d in described])
-        self._caller.open_handle()
         with self._caller.lock:
+            self._caller.open_handle()
+            described = [_arrays.describe(array, self._handle, write)
+                         for array in arrays]
+            tensors = Tensors([name.encode() for name in names],
+                              [(d.dtype, d.shape, d.device) for d in described])
+            tensors.point([d.pointer for d in described])
             context = self._caller.state_context()
             _abi.check(function(context.handle, tensors.array, tensors.count))
 
     def read_state(self, *names: str) -> dict[str, Any]:
         """Copies state tensors, all or those named, to NumPy arrays."""
-        state = {i.name: i for i in _info.tensors_of(self._caller.open_handle(),
-                                                     "state", ())}
+        state = self._states()
         for name in names:
             if name not in state:
                 raise ArgumentError(f"there is no state '{name}'; the model's "
@@ -274,8 +280,7 @@ class Module:
         """Sets state tensors, such as `learning_rate=1e-3`, from arrays and
         numbers."""
         values = {**(values or {}), **named}
-        state = {i.name: i for i in _info.tensors_of(self._caller.open_handle(),
-                                                     "state", ())}
+        state = self._states()
         arrays = [_arrays.as_type(value, state[name].dtype)
                   if name in state else value
                   for name, value in values.items()]
@@ -293,13 +298,15 @@ class Module:
         """Makes later calls average gradients and losses over a group of `size`
         processes, in a function compiled with `-fdata-parallel`. Waits until all
         of them have joined, ranks from 0 on."""
+        if not 0 <= rank < size < 2**31:
+            raise ArgumentError(f"rank {rank} is not one of {size}, from 0 on")
         if len(group) != 128:
             raise ArgumentError("a group's id has 128 bytes, not "
                                 f"{len(group)}")
         made = _abi.Group(rank, size)
         memmove(addressof(made) + _abi.Group.id.offset, group, 128)
-        self._caller.open_handle()
         with self._caller.lock:
+            self._caller.open_handle()
             _abi.check(lib.frit_context_join(self._caller.state_context().handle,
                                              byref(made)))
 
@@ -346,6 +353,11 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
             raise ArgumentError(f"'{name}' cannot be disabled; these can: "
                                 f"{', '.join(_abi.FLAGS)}")
         flags |= _abi.FLAGS[name]
+    for argument, number in (("threads", threads), ("memory_limit", memory_limit)):
+        if number < 0:
+            raise ArgumentError(f"{argument} must be 0 or more, not {number}")
+    if not isinstance(device, str):
+        raise ArgumentError(f"device must be a text such as 'cuda:1', not {device!r}")
     remarks, taken = Remarks(), Allocator(allocator)
     folder = None if weights_folder is None else os.fsencode(weights_folder)
     options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions), device.encode(),
