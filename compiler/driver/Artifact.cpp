@@ -57,8 +57,8 @@ static Error compileSources(const ArtifactOptions &options,
   return Error::success();
 }
 
-/// Links `object` and users' C to the artifact. All are small: without the
-/// weights.
+/// Links `object` and the objects of users' C into the artifact. All are small,
+/// as none has the weights.
 static Expected<Bytes> link(ArrayRef<char> object,
                             const ArtifactOptions &options) {
   TemporaryFolder folder;

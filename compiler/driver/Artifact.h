@@ -10,21 +10,22 @@
 
 namespace frit {
 
-/// What becomes of an image.
+/// How an image is written as an object or a shared library.
 struct ArtifactOptions {
   std::string output;
-  /// What the model is called in C.
+  /// The model's name in C.
   llvm::StringRef name;
   artifact::Form form = artifact::Form::shared;
   /// The file for the weights; empty where they are embedded.
   std::string weightsFile;
-  /// The files that weights were mapped from.
+  /// The files from which weights were mapped.
   llvm::ArrayRef<artifact::MappedFile> mapped;
   /// Users' C that the host kernels call.
   llvm::ArrayRef<cpu::UserSource> sources;
-  /// Given the object that a shared library is linked from, without weights.
+  /// Called with the object from which a shared library is linked, without
+  /// weights.
   llvm::function_ref<llvm::Error(llvm::StringRef)> keepObject;
-  /// Told the commands that compile and link.
+  /// Called with each command that compiles or links.
   llvm::function_ref<void(const llvm::Twine &)> say;
 };
 
@@ -32,8 +33,8 @@ struct ArtifactOptions {
 /// "resnet50".
 std::string imageSymbol(const ArtifactOptions &options);
 
-/// How the artifact names its file of weights: relative to its own folder if
-/// it lies there.
+/// Returns the path by which the artifact finds its file of weights: relative
+/// to its own folder if the file lies there.
 std::string weightsName(const ArtifactOptions &options);
 
 /// Writes the image and the host kernels in `module`.

@@ -101,12 +101,12 @@ private:
     diagnostics.error(llvm::toString(std::move(error)));
     return failure();
   }
-  /// Fails after an error, which is reported.
+  /// Fails after reporting an error.
   LogicalResult check(llvm::Error error) {
     return error ? fail(std::move(error)) : success();
   }
 
-  /// What -### prints.
+  /// Prints the commands of -###.
   int describe() {
     say("read " + options.input);
     for (const std::string &arch : options.archs)
@@ -216,12 +216,12 @@ private:
   }
 
   LogicalResult readTuning() {
-    // What frit comes with is no reason not to time.
+    // Schedules that come with frit do not keep the user from timing others.
     if (options.tuned && options.tuneGenerate.empty())
       if (llvm::Error e = tuning.readShipped(&context))
         return fail(std::move(e));
     tuning.warnsOfMisses = !options.tuneUse.empty();
-    // What is added to may begin without a file.
+    // A file to add schedules to need not exist yet.
     for (const std::string &path : {options.tuneUse, options.tuneGenerate})
       if (!path.empty() &&
           (path == options.tuneUse || llvm::sys::fs::exists(path)))
@@ -256,7 +256,7 @@ private:
       llvm::errs() << "fritc: " << message << "\n";
   }
 
-  /// How many steps of each main list run beside others.
+  /// Says how many steps of each main list run concurrently.
   void sayForked(ModuleOp plans) {
     plans.walk([&](plan::CommandListOp list) {
       if (size_t forked = planning::countForked(list))
@@ -265,7 +265,7 @@ private:
     });
   }
 
-  /// A target that nobody named is left out where its tools are missing.
+  /// Leaves out a default target whose tools are missing.
   FailureOr<bool> takesTarget(StringRef arch) override {
     bool needsNvrtc = pipelineOptions.last >= Stage::device;
     if (!needsNvrtc || !cuda::isCudaArch(arch))
@@ -306,7 +306,7 @@ private:
     return success();
   }
 
-  /// The plan as pictures show it.
+  /// The plan as the report shows it.
   report::Report makeReport(ModuleOp plans) {
     llvm::StringMap<std::unique_ptr<cuda::CudaTarget>> targets;
     auto timeOf = [&](plan::ProgramOp program,
@@ -391,7 +391,7 @@ private:
   StageFiles files;
   std::vector<report::Remark> remarks; ///< for the page
   std::string page;
-  /// What the first error says that the program ends with.
+  /// The exit status of the first error.
   ExitStatus status = kDone;
   DialectRegistry registry;
   MLIRContext context;
@@ -400,7 +400,7 @@ private:
   TimingScope root;
   std::optional<Progress> progress;
   cuda::Tuning tuning;
-  std::vector<CustomSpec> customOps; ///< until the pipeline has them
+  std::vector<CustomSpec> customOps; ///< moved to the pipeline
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
   /// The text that --emit writes: that of all functions and targets.

@@ -8,9 +8,9 @@
 namespace frit {
 class TuneDevice;
 
-/// Compiles as `options` say and returns the exit status. Everything that is
-/// wrong has been reported on standard error, and nothing is left at the output
-/// unless the status is 0. `device` is what -ftune-generate times on.
+/// Compiles as `options` say and returns the exit status. Errors have been
+/// reported on standard error; unless the status is 0, nothing is left at the
+/// output. -ftune-generate times on `device`.
 int compile(const DriverOptions &options, TuneDevice &device);
 
 } // namespace frit

@@ -19,7 +19,7 @@ std::vector<std::string> frit::warningNames() {
           "shared", "target", "tune-miss", "type"};
 }
 
-/// The name that a warning ends with, or "".
+/// Returns the name at the end of a warning, or "".
 static StringRef warningName(StringRef message) {
   size_t at = message.rfind("[-W");
   if (at == StringRef::npos || !message.ends_with("]"))
@@ -27,8 +27,8 @@ static StringRef warningName(StringRef message) {
   return message.drop_front(at + 3).drop_back();
 }
 
-/// Lines of a compiler's log stay lines; the others begin with blanks, so that
-/// none passes for a message of its own.
+/// Keeps the lines of a compiler's log. All but the first are indented, so that
+/// none looks like a message of its own.
 static std::string printableLines(StringRef text) {
   std::string out;
   for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))
@@ -61,8 +61,8 @@ std::string frit::locationText(Location loc) {
       .Default([](LocationAttr) { return std::string(); });
 }
 
-/// Verifiers name the operator of the IR, which means nothing to those who know
-/// their model only: "'nn.add' op requires ..." becomes "requires ...".
+/// Drops the IR operator that verifiers name, because users know their model
+/// only: "'nn.add' op requires ..." becomes "requires ...".
 static StringRef withoutOperation(StringRef message) {
   StringRef rest = message;
   if (rest.consume_front("'nn.")) {

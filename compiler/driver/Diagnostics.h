@@ -9,19 +9,18 @@
 
 namespace frit {
 
-/// What becomes of warnings; by name where they have one.
+/// Which warnings are shown, hidden or errors, by name if they have one.
 struct WarningOptions {
   bool none = false, areErrors = false;
   llvm::StringMap<bool> isShown, isError;
 };
 
-/// The names of all warnings that have one, "tune-miss"; messages end with it,
-/// as "[-Wtune-miss]".
+/// The names of warnings, such as "tune-miss"; a message ends with its name:
+/// "[-Wtune-miss]".
 std::vector<std::string> warningNames();
 
-/// Where something is in the words of the user's files:
-/// "model.onnx: node 'encoder/3/attn' (Softmax, opset 13)", or "" for an
-/// unknown location.
+/// Returns a location in terms of the user's files: "model.onnx: node
+/// 'encoder/3/attn' (Softmax, opset 13)"; "" if it is unknown.
 std::string locationText(mlir::Location loc);
 
 /// While it lives, prints the context's diagnostics, one line each:

@@ -8,7 +8,7 @@
 using namespace frit;
 
 static constexpr size_t kWidth = 80;
-/// Where texts of options begin.
+/// Column in which options' texts begin.
 static constexpr size_t kColumn = 28;
 
 std::optional<HelpForm> frit::parseHelpForm(std::string_view name) {
@@ -45,8 +45,8 @@ static std::string describe(const HelpOption &option) {
                                : option.text + ": " + listOf(option.values);
 }
 
-/// Appends `words` to `out`, whose line has `used` columns, in lines from
-/// `indent` on.
+/// Appends `words` to `out`, whose last line has `used` columns. Further lines
+/// are indented by `indent`.
 static void wrap(std::string &out, std::string_view words, size_t indent,
                  size_t used) {
   bool isFirst = true;
@@ -92,7 +92,7 @@ static std::string printText(const HelpTable &table) {
   return out;
 }
 
-/// Text of a manual page: nothing in it is a command of roff.
+/// Escapes a text for a manual page, so that nothing in it is a roff command.
 static std::string roff(std::string_view text) {
   std::string out;
   if (text.starts_with(".") || text.starts_with("'"))
@@ -136,7 +136,7 @@ static std::string printMan(const HelpTable &table) {
   return out;
 }
 
-/// Text of a page in Markdown: nothing in it is markup.
+/// Escapes a text for Markdown, so that nothing in it is markup.
 static std::string markdown(std::string_view text) {
   std::string out;
   for (char c : text)
@@ -183,7 +183,7 @@ static std::string join(const std::vector<std::string> &items,
   return text;
 }
 
-/// Options that are described in several rows are one to a shell.
+/// Merges options that are described in several rows; to a shell they are one.
 static std::vector<HelpOption> withoutRepeats(const HelpTable &table) {
   std::vector<HelpOption> options;
   for (const HelpOption &option : table.options) {
@@ -194,7 +194,7 @@ static std::vector<HelpOption> withoutRepeats(const HelpTable &table) {
   return options;
 }
 
-/// The name without the blank behind it.
+/// Returns the name without the blank after it.
 static std::string flagOf(const HelpOption &option) {
   std::string flag = option.name;
   while (flag.ends_with(" "))
@@ -213,7 +213,7 @@ static std::string printBash(const HelpTable &table) {
   std::string flags, cases;
   for (const HelpOption &option : withoutRepeats(table)) {
     std::string flag = flagOf(option);
-    // Of a value that is joined without a "=" each has its own word.
+    // Values that are joined without a "=" are words of their own.
     bool isList = !option.values.empty() && !flag.ends_with("=");
     if (isList && !option.name.ends_with(" "))
       for (const std::string &value : option.values)
@@ -259,7 +259,8 @@ static std::string printBash(const HelpTable &table) {
          functionOf(table) + " " + table.tool + "\n";
 }
 
-/// Text inside a specification of _arguments, which stands in single quotes.
+/// Escapes a text inside a specification of _arguments, which is in single
+/// quotes.
 static std::string zshText(std::string_view text) {
   std::string out;
   for (char c : text) {
@@ -274,7 +275,7 @@ static std::string printZsh(const HelpTable &table) {
   std::string out = "#compdef " + table.tool + "\n_arguments \\\n";
   for (const HelpOption &option : withoutRepeats(table)) {
     std::string flag = flagOf(option);
-    // How the value follows: in the same word, or in either.
+    // Says how the value follows: in the same word, or in either.
     std::string name = option.metavar.empty()       ? flag
                        : flag.ends_with("=")        ? flag + "-"
                        : option.name.ends_with(" ") ? flag + "+"
@@ -309,7 +310,7 @@ std::string frit::printHelp(const HelpTable &table, HelpForm form) {
 // Suggestions
 //===----------------------------------------------------------------------===//
 
-/// How many characters differ (Levenshtein).
+/// Returns the Levenshtein distance of two words.
 static size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t(0));
@@ -327,7 +328,8 @@ static size_t distance(std::string_view a, std::string_view b) {
 
 std::string frit::nearestTo(std::string_view text,
                             const std::vector<std::string> &known) {
-  // A third of the characters may be wrong: beyond, any word is as near.
+  // Up to a third of the characters may be wrong; beyond that, any word is as
+  // near.
   size_t least = std::max<size_t>(1, text.size() / 3) + 1;
   std::string nearest;
   for (const std::string &word : known) {

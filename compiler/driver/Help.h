@@ -17,11 +17,11 @@ namespace frit {
 
 struct HelpOption {
   std::string section;
-  /// As it is typed up to its value: "-v", "--emit=", "-o ", "-O".
+  /// What is typed before the value: "-v", "--emit=", "-o ", "-O".
   std::string name;
   std::string metavar; ///< what the value is, "file"; empty for a flag
   std::string text;
-  /// All that the value may be; empty where that is no list.
+  /// The possible values; empty if they are not a list.
   std::vector<std::string> values = {};
 };
 
@@ -31,24 +31,24 @@ struct HelpTable {
   std::string purpose; ///< "compiles a model ahead of time"
   std::string
       synopsis; ///< what follows the tool's name, "model.onnx [options]"
-  /// What its arguments that are no options end with, ".onnx".
+  /// Ending of arguments that are not options, such as ".onnx".
   std::vector<std::string> inputs;
-  std::vector<HelpOption> options; ///< those of a section stand together
+  std::vector<HelpOption> options; ///< sections are contiguous
   /// Exit statuses, each with its meaning.
   std::vector<std::pair<int, std::string>> statuses;
-  /// Commands, and what they do.
+  /// Example commands, and what they do.
   std::vector<std::pair<std::string, std::string>> examples = {};
 };
 
 enum class HelpForm { text, man, markdown, bash, zsh };
-/// "man", say; nothing for what is no form.
+/// Parses a form such as "man"; none if the text names no form.
 std::optional<HelpForm> parseHelpForm(std::string_view name);
 
-/// The whole text, of lines of at most 80 columns where that is for people.
+/// Returns the whole text. Lines for people have at most 80 columns.
 std::string printHelp(const HelpTable &table, HelpForm form);
 
-/// The one of `known` that `text` is most likely a misspelling of; empty if it
-/// is none.
+/// Returns the element of `known` of which `text` is most likely a misspelling;
+/// empty if there is none.
 std::string nearestTo(std::string_view text,
                       const std::vector<std::string> &known);
 

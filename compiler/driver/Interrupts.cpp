@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include <vector>
 
-/// What users and other programs send.
+/// Signals that users and other programs send.
 static constexpr int kSent[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-/// What comes of the program's own doing.
+/// Signals that the program itself causes.
 static constexpr int kCaused[] = {SIGPIPE, SIGXCPU};
 
 /// Guards `temporaries`. Locked with all signals blocked, so that a handler
@@ -50,12 +50,12 @@ static void removeListed() {
       rmdir(path->c_str());
 }
 
-/// Ends the program by `number`, for good.
+/// Ends the program by signal `number`.
 static void end(int number) {
   {
     Locked locked;
     removeListed();
-    // Nobody may add a file from here on.
+    // No file can be added from here on.
     signal(number, SIG_DFL);
     sigset_t one;
     sigemptyset(&one);
@@ -73,7 +73,7 @@ static bool isIgnored(int number) {
 }
 
 namespace {
-/// Which signals end the program, and which it was started to ignore.
+/// The signals that end the program, and those that it was started to ignore.
 struct Signals {
   std::vector<int> sent, caused, ignored;
 

@@ -24,8 +24,8 @@ void handleInterrupts();
 /// this after handleInterrupts() and before any thread is started.
 void watchInterrupts();
 
-/// While it lives, a program that this thread starts gets the signals as this
-/// program got them.
+/// While it lives, no signal is blocked or ignored on this thread's behalf, so
+/// that programs which it starts do not inherit that.
 class ChildSignals {
 public:
   ChildSignals();
@@ -39,7 +39,7 @@ private:
 /// A file or an empty folder that is removed when a signal ends the program.
 /// Later ones are removed first.
 void addTemporary(const std::string &path);
-/// It is no longer temporary.
+/// Makes the file permanent.
 void keepTemporary(const std::string &path);
 /// Removes all of them now, for a program that ends by a fault of its own. Safe
 /// in a signal handler.

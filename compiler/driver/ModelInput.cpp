@@ -8,7 +8,7 @@ namespace fs = llvm::sys::fs;
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 frit::readModel(const std::string &path) {
-  // A device may have no end.
+  // Reading a device may never end.
   fs::file_status status;
   if (path != "-" && !fs::status(path, status) &&
       (status.type() == fs::file_type::character_file ||

@@ -8,7 +8,7 @@
 
 namespace frit {
 
-/// The bytes of the file `path`; "-" is standard input. Devices are refused.
+/// Reads the file `path`; "-" is standard input. Devices are refused.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readModel(const std::string &path);
 

@@ -13,8 +13,8 @@ namespace frit {
 /// is reserved neither for the compiler nor for frit's runtime.
 bool isModelName(llvm::StringRef name);
 
-/// The model name nearest to a file's: `path` without its folder and ending,
-/// other characters as "_". "model" where nothing is left, as of "-".
+/// Derives a model's name from a file's: `path` without folder and ending, with
+/// "_" for characters that names cannot have; "model" if nothing is left.
 std::string modelNameOf(llvm::StringRef path);
 
 } // namespace frit

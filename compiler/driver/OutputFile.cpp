@@ -26,7 +26,7 @@ static std::error_code lastError() {
 }
 
 //===----------------------------------------------------------------------===//
-// What is refused
+// Refusals
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -41,7 +41,7 @@ public:
   }
 };
 
-/// A file, whatever it is called.
+/// Identifies a file, whatever its name is.
 using Identity = std::pair<dev_t, ino_t>;
 
 struct Inputs {
@@ -60,7 +60,7 @@ public:
   }
   explicit operator bool() const { return number >= 0; }
   int get() const { return number; }
-  /// Some file systems say only now that a write has failed.
+  /// Some file systems report a failed write only now.
   std::error_code close() {
     int closed = ::close(std::exchange(number, -1));
     return closed == 0 ? std::error_code() : lastError();
@@ -134,14 +134,14 @@ struct Target {
 /// The type of /proc, which <linux/magic.h> calls PROC_SUPER_MAGIC.
 static constexpr long kProc = 0x9fa0;
 
-/// Whether a link is one of /proc, as those behind /dev/stdout are: what it
-/// stands for is open already, whatever its name says.
+/// Whether a link lies in /proc, as those behind /dev/stdout do. It stands for
+/// a file that is open already.
 static bool isOpenFile(const std::string &link) {
   struct statfs facts;
   return statfs(folderOf(link).c_str(), &facts) == 0 && facts.f_type == kProc;
 }
 
-/// Follows links, also one that points at nothing yet.
+/// Follows links, also to a file that does not exist yet.
 static std::error_code follow(Target &target) {
   for (int links = 0;; ++links) {
     struct stat status;
@@ -211,8 +211,8 @@ std::error_code frit::checkOutput(const std::string &path) {
     return error;
   if (path == "-")
     return {};
-  // A file is replaced by way of its folder, but one that may not be written
-  // stays as it is.
+  // Replacing a file needs a writable folder only; refuse files that are not
+  // writable themselves.
   if (target.exists &&
       faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0)
     return lastError();
@@ -237,8 +237,7 @@ static std::error_code writeAll(int file, std::string_view bytes) {
   return {};
 }
 
-/// The descriptor of this program that a path such as /dev/stdout stands for,
-/// or -1.
+/// Returns the descriptor that a path such as /dev/stdout stands for, or -1.
 static int ownDescriptor(const std::string &path) {
   if (path == "-")
     return STDOUT_FILENO;
@@ -249,7 +248,8 @@ static int ownDescriptor(const std::string &path) {
   return atoi(nameOf(path).c_str());
 }
 
-/// Opens what is written into. What is open already goes on where it is.
+/// Opens a device, pipe or descriptor to write into. A descriptor that is open
+/// already keeps its position.
 static int openStream(const std::string &target) {
   int own = ownDescriptor(target);
   return own >= 0 ? dup(own)
@@ -297,7 +297,7 @@ void OutputFile::discard() {
   temporary.clear();
 }
 
-/// A name that no file has: of the target's folder, or of the one for temporary
+/// Returns a new name in the target's folder, or in the one for temporary
 /// files.
 static std::string temporaryName(const Target &target) {
   static std::random_device random;

@@ -18,7 +18,7 @@
 
 namespace frit {
 
-/// Why an output is refused, which is the fault of who named it.
+/// Why an output is refused; the user's fault.
 enum class OutputFault {
   isInput = 1, ///< the program reads it, maybe under another name
   isFolder,
@@ -27,23 +27,22 @@ std::error_code make_error_code(OutputFault fault);
 /// Whether `error` is an OutputFault.
 bool isOutputFault(std::error_code error);
 
-/// Remembers a file that this program reads; "-" is standard input. No output
-/// replaces it, whatever it is called there. A file that does not exist is
-/// passed over.
+/// Remembers a file that this program reads, so that no output replaces it
+/// under any name; "-" is standard input. Ignores a file that does not exist.
 void protectInput(const std::string &path);
 
-/// Whether `path` is written into and no file: standard output, a device or a
-/// pipe. Nothing lies beside it.
+/// Whether `path` is a stream, not a file: standard output, a device or a pipe.
+/// It has no folder for further files.
 bool isStreamOutput(const std::string &path);
 
-/// Whether two outputs would be one file. Devices and pipes may be named twice.
+/// Whether two outputs are the same file. Devices and pipes may be named twice.
 bool isSameOutput(const std::string &one, const std::string &other);
 
-/// Why nothing can be written to `path`; success where that is not known
-/// before.
+/// Returns why `path` cannot be written; success if nothing is known to prevent
+/// it.
 std::error_code checkOutput(const std::string &path);
 
-/// A file that is being written; it vanishes unless it is committed.
+/// A file that is being written. It is removed unless it is committed.
 class OutputFile {
 public:
   OutputFile() = default;
@@ -51,15 +50,14 @@ public:
   OutputFile &operator=(OutputFile &&other);
   ~OutputFile();
 
-  /// Begins to write `path`; "-" is standard output. `mode` is what the file
-  /// may have at most, as in open(2).
+  /// Begins to write `path`; "-" is standard output. `mode` is as in open(2).
   static std::error_code create(const std::string &path, OutputFile &file,
                                 mode_t mode = 0666);
 
-  /// The name of an empty file of its own, to be written to until commit().
+  /// The name of an empty temporary file to write to until commit().
   const std::string &path() const { return temporary; }
 
-  /// Puts what was written in its place.
+  /// Moves the written file to its place.
   std::error_code commit();
 
 private:
@@ -70,7 +68,7 @@ private:
   bool isStream = false; ///< the target is written into
 };
 
-/// Writes a whole file of these bytes.
+/// Writes a file with these bytes.
 std::error_code writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace frit

@@ -35,7 +35,7 @@ Expected<OutputFile> frit::createOutput(StringRef path, mode_t mode) {
 }
 
 Error frit::writeText(StringRef path, StringRef text) {
-  // What was printed before comes before it.
+  // Flush first, so that earlier output stays before it.
   outs().flush();
   return outputError(path, writeFile(path.str(), text));
 }

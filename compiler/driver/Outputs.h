@@ -14,8 +14,8 @@
 
 namespace frit {
 
-/// Why `path` was not written: a StatusError, of usage where it must not be
-/// written, of the machine where it cannot; success without an `error`.
+/// Converts the reason why `path` was not written to a StatusError: usage if it
+/// must not be written, machine if it cannot. Success if there is no `error`.
 llvm::Error outputError(llvm::StringRef path, std::error_code error);
 /// As above, for an llvm::Error that holds an error code.
 llvm::Error outputError(llvm::StringRef path, llvm::Error error);
@@ -30,24 +30,25 @@ llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 /// A program and its arguments.
 using Command = llvm::SmallVector<std::string>;
 
-/// The command that links objects into the shared library `output`. An error
-/// of the machine, with the way out, where it has no linker.
+/// Returns the command that links objects into the shared library `output`. If
+/// no linker is installed, the error says how to get one.
 llvm::Expected<Command> linkCommand(llvm::ArrayRef<std::string> objects,
                                     llvm::StringRef output);
 
-/// The command that joins objects into one.
+/// Returns the command that joins objects into one.
 llvm::Expected<Command> joinCommand(llvm::ArrayRef<std::string> objects,
                                     llvm::StringRef output);
 
-/// The command that compiles a user's C for `arch`, "x86-64-v3". Its headers
-/// are in `folder`. An error of the machine where it has no compiler.
+/// Returns the command that compiles a user's C for `arch`, such as
+/// "x86-64-v3", with headers from `folder`. An error if no compiler is
+/// installed.
 llvm::Expected<Command> compileCommand(llvm::StringRef source,
                                        llvm::StringRef object,
                                        llvm::StringRef folder,
                                        llvm::StringRef arch);
 
-/// Runs a command whose first word is a path; where it fails, `fault` is at
-/// fault.
+/// Runs a command whose first word is a path. If it fails, the error has the
+/// status `fault`.
 llvm::Error run(llvm::ArrayRef<std::string> command,
                 ExitStatus fault = kMachine);
 

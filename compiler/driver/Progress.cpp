@@ -17,12 +17,12 @@ using namespace frit;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Work that takes less is not talked about.
+/// Shorter work is not shown.
 static constexpr auto kQuiet = 2s;
-/// Between two updates of the line.
+/// Time between two updates of the line.
 static constexpr auto kTick = 200ms;
 
-/// Guards everything below, and the one that is shown.
+/// Guards everything below, and which progress is shown.
 static std::mutex mutex;
 static bool isShowing = false;
 static bool isLineDrawn = false;
@@ -41,14 +41,14 @@ static bool isTerminal() {
   return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
-/// The width of the terminal, in columns.
+/// Returns the terminal's width in columns.
 static size_t width() {
   winsize size = {};
   bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
   return known ? size.ws_col : 80;
 }
 
-/// What is written is for people only, so a failure does not matter.
+/// Only people read the line, so a failed write does not matter.
 static void put(const std::string &text) {
   [[maybe_unused]] ssize_t written =
       write(STDERR_FILENO, text.data(), text.size());
@@ -60,7 +60,7 @@ static void clearLine() {
   isLineDrawn = false;
 }
 
-/// At most `columns` code points of `text`, which is printable.
+/// Returns the first `columns` code points of a printable text.
 static std::string cut(std::string text, size_t columns) {
   size_t at = 0;
   for (; at < text.size() && columns; --columns)
@@ -91,7 +91,8 @@ Progress::Progress(std::string what) {
       auto seconds =
           std::chrono::floor<std::chrono::seconds>(Clock::now() - state->start);
       line += std::to_string(seconds.count()) + " s";
-      // The cursor's column stays free, or the terminal begins a new line.
+      // Leave the cursor's column free; otherwise the terminal begins a new
+      // line.
       put("\r\x1b[K" + cut(printable(line), width() - 1));
       isLineDrawn = true;
     }

@@ -22,16 +22,16 @@ namespace frit {
 /// shown; the first of several that live at once.
 class Progress {
 public:
-  /// `what` is done, "compile kernels for sm_90a".
+  /// `what` names the work: "compile kernels for sm_90a".
   explicit Progress(std::string what);
   Progress(const Progress &) = delete;
   ~Progress();
 
-  /// `done` of `total` are finished, and `detail` comes next. Without a total
-  /// only the seconds are shown. May be called by any thread, and often.
+  /// Shows that `done` of `total` parts are finished and `detail` comes next.
+  /// Without a total, only the seconds are shown. Cheap; for any thread.
   void update(uint64_t done, uint64_t total, const std::string &detail = "");
 
-  /// Clears the line, so that a message may be printed; it returns later.
+  /// Clears the line for a message. The next update shows it again.
   static void hide();
 
 private:

@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace {
 
-/// Prints a remark as clang does: what it is about, and the flag it is from.
+/// Prints a remark as clang does, with the flag that asked for it.
 class RemarkPrinter final : public remark::detail::MLIRRemarkStreamerBase {
 public:
   RemarkPrinter(StringRef passed, StringRef missed, const std::string &target,
@@ -56,7 +56,7 @@ private:
     llvm::Regex regex;
   };
 
-  /// Variants of a model say much the same.
+  /// Variants of a model repeat most remarks.
   void keep(Location loc, StringRef text, bool isMissed) {
     std::string key = target + '\n' + frit::plan::nodeNames(loc) + '\n';
     if (!known.insert(key + text.str()).second)

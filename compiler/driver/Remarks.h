@@ -9,10 +9,10 @@
 
 namespace frit {
 
-/// Prints the remarks whose category matches: of what was done, and of what was
-/// not. An empty expression matches none. They begin with what `target` names
-/// at the time, unless that is empty. `kept` gets those about fusion
-/// and schedules, each once, whether they are printed or not; it may be null.
+/// Prints the remarks whose category matches: `passed` those about what was
+/// done, `missed` those about what was not. An empty expression matches none.
+/// Each begins with the current `target`, unless that is empty. `kept`, which
+/// may be null, collects all remarks about fusion and schedules, each once.
 void installRemarks(mlir::MLIRContext &context, llvm::StringRef passed,
                     llvm::StringRef missed, const std::string &target,
                     std::vector<report::Remark> *kept);

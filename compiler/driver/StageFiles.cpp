@@ -41,7 +41,7 @@ Error StageFiles::save(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::raw_string_ostream(text) << module;
   if (Error error = save(text, stem + ".ll"))
     return error;
-  // Making assembly changes what it is made of.
+  // Making assembly changes the module.
   auto clone = llvm::CloneModule(module);
   llvm::SmallString<0> assembly;
   llvm::raw_svector_ostream out(assembly);

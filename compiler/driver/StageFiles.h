@@ -12,16 +12,16 @@
 namespace frit {
 
 /// The stages of a compilation as files. With -save-temps they lie beside the
-/// output and are called as it is: net.nn.mlir, net.sm_90a.cu.
+/// output and begin with its name: net.nn.mlir, net.sm_90a.cu.
 class StageFiles {
 public:
   explicit StageFiles(const DriverOptions &options);
 
-  /// Writes what --emit asks for.
+  /// Writes the stage of --emit.
   llvm::Error write(llvm::StringRef text) const;
 
-  /// Keep a stage, where -save-temps asks for it; `ending` is what its file's
-  /// name ends with, "nn.mlir".
+  /// Keep a stage if -save-temps is given. The file's name ends with `ending`,
+  /// such as "nn.mlir".
   llvm::Error save(llvm::StringRef text, const llvm::Twine &ending) const;
   llvm::Error save(mlir::ModuleOp module, const llvm::Twine &ending) const;
   /// The LLVM IR of host kernels, and their assembly.
@@ -30,7 +30,7 @@ public:
 
 private:
   const DriverOptions &options;
-  /// What the files' names begin with.
+  /// The beginning of the files' names.
   std::string base;
 };
 

@@ -37,10 +37,10 @@ private:
   std::string message;
 };
 
-/// What a program that has met `error` ends with.
+/// Returns the exit status for an error.
 ExitStatus statusOf(const llvm::Error &error);
 
-/// The same error, as one of the machine: what it says stays as it is.
+/// Returns the same error with the status of the machine's faults.
 llvm::Error ofMachine(llvm::Error error);
 
 } // namespace frit

@@ -13,8 +13,8 @@
 
 namespace frit {
 
-/// A folder of one's own in $TMPDIR. It vanishes with this object, or when a
-/// signal ends the program, and so do the files that were named in it.
+/// A new folder in $TMPDIR. It and the files that were named in it are removed
+/// with this object, or when a signal ends the program.
 class TemporaryFolder {
 public:
   TemporaryFolder() = default;
@@ -24,7 +24,7 @@ public:
 
   static std::error_code create(TemporaryFolder &folder);
 
-  /// The path of a file in it, which may not exist.
+  /// Returns the path of a file in it, which need not exist.
   std::string file(const std::string &name);
 
 private:

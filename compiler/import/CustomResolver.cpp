@@ -218,7 +218,7 @@ LogicalResult CustomResolver::addLaunch() {
   auto bytes = inRange(*spec.workspaceBytes, "workspace", 0, mostBytes);
   if (failed(bytes))
     return failure();
-  // No tensor is empty.
+  // Tensors cannot be empty.
   workspaceBytes = std::max<int64_t>(*bytes, 1);
   attributes.set("workspace", b.getUnitAttr());
   results.push_back(RankedTensorType::get({workspaceBytes}, b.getI8Type()));

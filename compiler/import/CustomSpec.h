@@ -1,8 +1,6 @@
 //===- CustomSpec.h - Operators of a user's own ---------------------------===//
-//
-// What a file of --custom-op says, and the operator of nn that it becomes in a
-// node. Importers look nodes up by their operator's name.
-//
+//  The contents of a file of --custom-op. Importers look operators up by name
+// (CreateCustom.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_CUSTOMSPEC_H
@@ -49,10 +47,10 @@ struct CustomSpec {
 
   std::string name; ///< "com.example::Swish"
   std::string path; ///< of the file that defines it, for messages
-  /// Whether a function of one element, or a kernel.
+  /// Whether it is a function of one element; otherwise a kernel.
   bool elementwise = false;
-  /// Whether a kernel keeps samples apart, which the first dimension of all
-  /// tensors counts.
+  /// Whether a kernel computes each sample, an index of every tensor's first
+  /// dimension, independently.
   bool batched = false;
   std::vector<Variable> variables;
   std::vector<Attribute> attributes;

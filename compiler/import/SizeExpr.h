@@ -26,7 +26,7 @@ public:
   struct Names {
     std::vector<std::string> tensors, attributes;
   };
-  /// What they stand for in a node, in the same order.
+  /// Their values in a node, in the same order.
   struct Values {
     llvm::SmallVector<llvm::ArrayRef<int64_t>> shapes;
     llvm::SmallVector<int64_t> attributes;
@@ -37,8 +37,8 @@ public:
                                         const Names &names);
   static SizeExpr number(int64_t value);
 
-  /// Fails where it divides by zero, overflows, or asks for a dimension that a
-  /// tensor does not have.
+  /// Fails if it divides by zero, overflows, or names a dimension that a tensor
+  /// does not have.
   llvm::Expected<int64_t> evaluate(const Values &values) const;
 
   const std::string &text() const { return source; }

@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// What is known about the elements of a value in the large model.
+/// The known properties of a value's elements in the large model.
 struct PaddedContent {
   /// A dimension in which all elements beyond the small model's size are one
   /// constant, either only where no other dimension is beyond, or `everywhere`.

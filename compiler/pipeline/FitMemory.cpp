@@ -30,7 +30,7 @@ static std::string mebibytes(int64_t bytes) {
   return llvm::formatv("{0:F1} MiB", double(bytes) / (1 << 20));
 }
 
-/// Plans a copy of a fused function and returns what it takes.
+/// Plans a copy of a fused function and returns the bytes that it takes.
 FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
                                            ModuleOp fused,
                                            PassManager &planning,

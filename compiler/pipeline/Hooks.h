@@ -23,7 +23,7 @@ enum class Stage {
   artifact,   ///< code of every target and the serialised plan
 };
 
-/// What becomes an object or a shared library.
+/// The parts of an object or a shared library.
 struct CompiledModel {
   mlir::ModuleOp plans;
   const plan::FunctionShapes &shapes;
@@ -33,18 +33,19 @@ struct CompiledModel {
   llvm::ArrayRef<cpu::UserSource> sources; ///< users' C that `host` calls
 };
 
-/// Who runs a pipeline is told of the work, and given what each stage makes: to
-/// print, to keep or to write. To fail there, after an error is reported, ends
-/// the compilation.
+/// Callbacks of whoever runs a pipeline: progress of the work, and each stage's
+/// result to print, keep or write. A callback that fails, after reporting an
+/// error, ends the compilation.
 class PipelineHooks {
 public:
   virtual ~PipelineHooks() = default;
 
-  /// Work that may take seconds begins, "optimise for sm_90a", and ends.
+  /// Called when work that may take seconds begins ("optimise for sm_90a") and
+  /// ends.
   virtual void begin(const llvm::Twine &work) {}
   virtual void end() {}
-  /// Of the work, `done` of `total` parts are finished; `next` is one that is
-  /// not. By one thread at a time.
+  /// Called when `done` of `total` parts of the work are finished; `next` is
+  /// one that is not. By one thread at a time.
   virtual void update(size_t done, size_t total, llvm::StringRef next) {}
   /// Begins work, and ends it when this is destroyed.
   class Work {
@@ -59,38 +60,38 @@ public:
     PipelineHooks &hooks;
   };
 
-  /// A line about what was done.
+  /// Called with a line about finished work.
   virtual void say(const llvm::Twine &message) {}
 
-  /// Whether to compile for `arch`, asked before any of its work.
+  /// Returns whether to compile for `arch`. Called before any work for it.
   virtual mlir::FailureOr<bool> takesTarget(llvm::StringRef arch) {
     return true;
   }
 
-  /// The modules of a stage. `name` tells those of variants and targets apart:
+  /// Called with each module of a stage. `name` has the variant and target:
   /// "main_8.sm_90a.fused".
   virtual llvm::LogicalResult keep(Stage stage, mlir::ModuleOp module,
                                    const llvm::Twine &name) {
     return llvm::success();
   }
-  /// The CUDA C++ of a program. Of code, `name` is the target, with the
-  /// function before it unless it is "main": "sm_90a", "train_step.sm_90a".
+  /// Called with the CUDA C++ of a program. `name` of code is the target, after
+  /// the function unless that is "main": "sm_90a", "train_step.sm_90a".
   virtual llvm::LogicalResult keepCuda(llvm::StringRef text,
                                        llvm::StringRef name) {
     return llvm::success();
   }
-  /// The device code of a program.
+  /// Called with the device code of a program.
   virtual llvm::LogicalResult keepDeviceCode(const artifact::TargetCode &code,
                                              llvm::StringRef name) {
     return llvm::success();
   }
-  /// The kernels of a program for a host.
+  /// Called with a host program's kernels.
   virtual llvm::LogicalResult keepHostCode(llvm::Module &kernels,
                                            llvm::TargetMachine &machine,
                                            llvm::StringRef name) {
     return llvm::success();
   }
-  /// The last stage.
+  /// Called with the last stage.
   virtual llvm::LogicalResult keepArtifact(const CompiledModel &model,
                                            mlir::TimingScope &timing) {
     return llvm::success();

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// What begins the names of a program's code.
+/// Returns the beginning of the names of a program's code.
 static std::string codeName(plan::ProgramOp program) {
   std::optional<StringRef> function = program.getFunction();
   return (function ? *function + "." : Twine()).str() + program.getArch().str();
@@ -51,7 +51,7 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
   if (failed(findMachine(arch)))
     return failure();
   cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
-  // Functions of a target share what users wrote.
+  // Functions of a target share users' sources.
   for (cpu::UserSource &source : lowered.sources)
     if (llvm::none_of(userSources, [&](const cpu::UserSource &known) {
           return known.symbol == source.symbol;

@@ -105,8 +105,8 @@ LogicalResult Pipeline::import(ModelSource source) {
   return success();
 }
 
-/// Begins what is kept of a variant by the names of the function and the
-/// variant, where there are several.
+/// Returns the name under which a stage of a variant is kept. It begins with
+/// the function and the variant if there are several.
 std::string Pipeline::nameOf(const Function &function, size_t variant,
                              const Twine &stage) const {
   std::string name = function.training ? function.name + "." : "";
@@ -152,7 +152,8 @@ void frit::addModelPasses(OpPassManager &passes,
   precision.mode = options.precision;
   precision.keep = options.keepWide;
   passes.addPass(createPrecision(precision));
-  // The caller's types meet the chosen precision's: what both are stays so.
+  // Inputs and outputs get the caller's types; casts connect them to the chosen
+  // precision.
   InterfaceTypesOptions interface;
   interface.types = options.types;
   passes.addPass(createInterfaceTypes(interface));
@@ -211,7 +212,7 @@ LogicalResult Pipeline::compileFunction(Function &function,
       return failure();
     if (options.last == Stage::fused)
       continue;
-    // Memory is saved by computing again, if there is a limit.
+    // With a memory limit, values are recomputed to save memory.
     if (options.memoryLimit && function.training &&
         function.training->kind == TrainingFunction::trainStep &&
         failed(fitMemory(function, *clone, planning, scope)))
@@ -265,23 +266,25 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Layer norms become factors of the products that read them.
   if (options.fuse && !training)
     passes.addPass(createFoldNorms(target));
-  // Composites the target has no kernel for become what they mean.
+  // Composites without a kernel on the target are decomposed.
   passes.addPass(createDecompose(target));
   passes.addPass(createSimplify());
-  // What the backward pass reads of the forward pass is stored in 16 bits. Sums
-  // over many rows for few columns, of which gradients have many, get more
-  // threads.
+  // Values of the forward pass that the backward pass reads are stored in 16
+  // bits. Sums over many rows for few columns, which gradients have many of,
+  // get more threads.
   if (training) {
     passes.addPass(createRecomputeWide());
     passes.addPass(createSplitReductions(target));
   }
-  // What depends on weights alone moves to @prepare, run once at load.
+  // Operators that depend on weights alone move to @prepare, which runs once at
+  // load.
   passes.addPass(createHoistPrepare());
-  // TMA reads no odd rows, so gradients of an odd number of classes get a few
-  // more. After the last pass, which would store the masks.
+  // TMA cannot read rows that are no multiple of 16 bytes, so gradients of an
+  // odd number of classes get a few more columns. This comes after
+  // HoistPrepare, which would store the masks.
   if (training)
     passes.addPass(createAlignColumns(target));
-  // What one value of a condition asks for runs for that value only.
+  // Operators that only one value of a condition needs run for that value only.
   if (options.guard)
     passes.addPass(createGuard(target));
   // Operators become kernels, and each kernel gets its skeleton and tile.
@@ -291,7 +294,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   if (training)
     passes.addPass(createCSEPass());
   passes.addPass(createSchedule(target));
-  // Nodes that train.json names are computed again for the backward pass.
+  // Nodes that train.json lists are recomputed for the backward pass.
   if (training && training->kind == TrainingFunction::trainStep &&
       !training->options.recompute.empty())
     passes.addPass(createRecompute(training->options));
@@ -307,7 +310,7 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
   plan.workspaceBytes = options.workspaceBytes;
   // Kernels are shared by text; steps name their buffers.
   passes.addPass(planning::createBuildPlanPass(plan));
-  // What leaves the machine partly idle runs beside other such steps.
+  // Steps that leave the device partly idle run concurrently.
   if (options.fork)
     passes.addPass(planning::createForkPass(target));
 }
@@ -332,7 +335,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
   // Elementwise loops merge; the outermost one runs over work items.
   cpu::addLoopFusionPasses(passes);
   passes.addNestedPass<func::FuncOp>(cpu::createTileOuterLoopsPass());
-  // Tensors become buffers, and what is allocated a part of the workspace.
+  // Tensors become buffers, and allocations parts of the workspace.
   passes.addNestedPass<func::FuncOp>(cpu::createStoreResultsPass());
   cpu::addBufferizationPasses(passes);
   passes.addNestedPass<func::FuncOp>(cpu::createPlaceAllocationsPass());

@@ -16,7 +16,7 @@
 
 namespace frit {
 
-/// What a compilation does. The passes read it too.
+/// Options of a compilation. The passes read them too.
 struct PipelineOptions {
   ImportOptions import;
   /// Dimensions that are compiled for several sizes.
@@ -26,30 +26,31 @@ struct PipelineOptions {
   std::string precision = "fp32";
   /// Globs of names of nodes that stay f32.
   llvm::SmallVector<std::string> keepWide;
-  /// Types that inputs and outputs have other than the model's: NAME:TYPE.
+  /// Types of inputs and outputs that differ from the model's: NAME:TYPE.
   llvm::SmallVector<std::string> types;
   /// Off with -O0: every operator is a kernel.
   bool fuse = true;
-  /// Whether a condition that is data is asked for before what it picks.
+  /// Whether operators that only one value of a data-dependent condition needs
+  /// are guarded by it.
   bool guard = true;
-  /// Whether kernels that leave the machine partly idle run beside each other.
+  /// Whether kernels that leave the device partly idle run concurrently.
   bool fork = true;
   /// Whether a library call gets a kernel of our own to fall back on.
   bool fallbacks = true;
   /// Bytes that every planned library call may use.
   int64_t workspaceBytes = 0;
 
-  /// How the model trains; none where it is only run.
+  /// Training options; none for inference.
   std::optional<TrainingOptions> training;
-  /// Bytes that state, prepared weights and scratch memory may take together;
-  /// none where there is no limit.
+  /// Limit of state, prepared weights and scratch memory together, in bytes;
+  /// none without a limit.
   std::optional<int64_t> memoryLimit;
   /// Whether kernels may write a state's next value over the one before.
   bool overwritesState = false;
 
   /// Targets, each once: sm_90a, x86-64-v3.
   std::vector<std::string> archs;
-  /// What CUDA targets have in common; the architecture is not read.
+  /// Options of CUDA targets; `arch` is ignored.
   cuda::CudaOptions cuda;
   /// Times the schedules of the contractions in a variant that is fused for a
   /// target, and adds the best to what `cuda.tuning` points to. It may take
@@ -58,14 +59,14 @@ struct PipelineOptions {
       mlir::ModuleOp fused, const cuda::CudaOptions &target, double share)>
       tune;
 
-  /// The artifact's name, and the name that it knows the file of its weights
-  /// by; empty where weights are embedded.
+  /// The artifact's name, and the path by which it finds its file of weights;
+  /// empty if they are embedded.
   std::string title, weightsName;
 
   Stage last = Stage::artifact;
 };
 
-/// What a function of a model that trains does, and how.
+/// A function of a model that trains, and its options.
 struct TrainedFunction {
   TrainingFunction kind;
   TrainingOptions options;
@@ -90,7 +91,7 @@ public:
   /// Compiles up to the stage `options.last`.
   llvm::LogicalResult run(ModelSource source);
 
-  /// The target that work is for at the moment; empty where it is for all.
+  /// The target of the current work; empty if it is for all.
   const std::string &currentTarget() const { return target; }
 
 private:
@@ -161,23 +162,24 @@ private:
   llvm::StringMap<artifact::TargetCode> deviceCode; ///< by program
 };
 
-/// What holds for every target: an imported model becomes a smaller one in the
-/// chosen precision.
+/// Adds the passes that are the same for every target: they simplify an
+/// imported model and apply the chosen precision.
 void addModelPasses(mlir::OpPassManager &passes,
                     const PipelineOptions &options);
 
-/// A target's own copy of the model becomes scheduled fusions.
+/// Adds the passes that turn a target's copy of the model into scheduled
+/// fusions.
 void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
                      const PipelineOptions &options,
                      const TrainedFunction *training = nullptr);
 
-/// Scheduled fusions become a plan. The plans of a model's variants can then be
-/// merged.
+/// Adds the passes that turn scheduled fusions into a plan. The plans of a
+/// model's variants can then be merged.
 void addPlanPasses(mlir::OpPassManager &passes, const nn::Target &target,
                    const PipelineOptions &options,
                    llvm::StringRef function = "");
 
-/// All that a call needs is placed in one arena.
+/// Adds the passes that place a call's buffers in one arena.
 void addMemoryPasses(mlir::OpPassManager &passes);
 
 /// Adds the dialects and interfaces that a compilation needs.

@@ -15,8 +15,8 @@ namespace frit::planning {
 
 struct BuildPlanOptions {
   std::string arch;
-  /// The function that @main is, by which programs find it; empty for the only
-  /// one of a model.
+  /// Name of the artifact's function that @main is; empty if the model has only
+  /// one.
   std::string function;
   /// Whether kernels may write a state's next value over the one before. They
   /// must read all operands of an element before they write its results.

@@ -94,7 +94,7 @@ void ColumnSums::addFollowers() {
     op->dropAllReferences();
   for (Operation *op : gone)
     op->erase();
-  // What only followers read is no result.
+  // Values that only followers read are not results.
   for (Operation *op : llvm::reverse(ops))
     for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
       if (isa<ReshapeOp>(user) && user->use_empty())

@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// What the pass `fold-norms` asks (a target rewrite).
+/// A target's answers to the pass `fold-norms` (a target rewrite).
 struct FoldNormsRewrite {
   /// Returns the part width of the nn.moments that a product's kernel can
   /// compute for its result; 0 if it cannot. If not 0, it can also multiply

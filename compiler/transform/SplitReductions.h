@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// What the pass `split-reductions` asks (a target rewrite).
+/// A target's answers to the pass `split-reductions` (a target rewrite).
 struct SplitReductionsRewrite {
   /// Returns in how many parts a reduction of leading dimensions is faster; the
   /// number divides that of the reduced elements. 1: as it is.

@@ -106,7 +106,7 @@ Status CudaSteps::beginGraph(StepGraph &made) {
 Status CudaSteps::endGraph(StepGraph &made) {
   if (!made.capture)
     return Status();
-  // What no other node waits for would be an unjoined branch.
+  // A node that no other waits for would be an unjoined branch.
   Status status = driver.check(driver.streamUpdateCaptureDependencies(
                                    made.capture, made.ends.data(),
                                    made.ends.size(), kSetCaptureDependencies),
@@ -177,7 +177,7 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
     else
       FRIT_TRY(mark(index));
     if (reduces(index) && marks.empty()) {
-      // Only the next one, and what awaits it, wait for this one.
+      // Only the next all-reduce, and steps that await this one, wait for it.
       tail.add(reducing);
       FRIT_TRY(to.capture ? addWithin(to, index, tail)
                           : addCaptured(to, graph, index, stream, tail));

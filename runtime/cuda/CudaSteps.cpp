@@ -136,7 +136,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
   auto isWrittenState = [](const Buffer &buffer) {
     return buffer.space == Space::state && buffer.written;
   };
-  // Takes what calls that are tried out write to the state.
+  // Memory for state that trial calls write.
   DeviceMemory elsewhere(loaded.gpu);
   if (tryOut) {
     uint64_t most = 0;

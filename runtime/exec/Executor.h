@@ -125,12 +125,13 @@ public:
                          std::span<const Binding> outputs,
                          std::vector<StepTime> &times) = 0;
 
-  /// Gets a step that ran, and what each of its written arguments holds, in
-  /// host memory.
+  /// Called with a step that ran, and the contents of the arguments that it
+  /// wrote, in host memory.
   using Visit =
       std::function<void(size_t step, std::span<const void *const> results)>;
 
-  /// Runs a variant one step at a time, and shows what each has written.
+  /// Runs a variant one step at a time and passes the results of each to
+  /// `visit`.
   virtual Status trace(size_t variant, std::span<const Binding> inputs,
                        std::span<const Binding> outputs,
                        const Visit &visit) = 0;
@@ -146,7 +147,8 @@ public:
   virtual Status readState(std::span<const StateBinding> tensors) = 0;
   virtual Status writeState(std::span<const StateBinding> tensors) = 0;
 
-  /// Makes what copies inputs of later calls; this execution outlives it.
+  /// Creates a feed, which copies inputs of later calls. This execution
+  /// outlives it.
   virtual Status createFeed(std::unique_ptr<InputFeed> &feed) {
     feed = std::make_unique<InputFeed>();
     return Status();

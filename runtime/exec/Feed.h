@@ -11,7 +11,7 @@
 
 namespace frit {
 
-/// What frit_feed_send sends of one input.
+/// One input of frit_feed_send.
 struct FeedTensor {
   uint32_t index = 0; ///< input
   const void *data = nullptr;
@@ -31,8 +31,8 @@ public:
   /// follows the next take().
   virtual Status send(std::span<const FeedTensor> tensors) { return Status(); }
 
-  /// Enqueues what brings the tensors that were sent to the inputs of the next
-  /// call. Sets where each is then.
+  /// Enqueues the copies of the sent tensors to the inputs of the next call.
+  /// Sets each one's place.
   virtual Status take(std::span<const FeedTensor> tensors,
                       std::vector<void *> &places, frit_location &location);
 

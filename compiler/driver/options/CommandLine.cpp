@@ -55,7 +55,8 @@ static Emit parseEmit(StringRef name) {
       .Default(Emit::shared);
 }
 
-/// The output's name where -o gives none: the input's with another ending.
+/// Returns the output's name if there is no -o: the input's with another
+/// ending.
 static std::string defaultOutput(StringRef input, Emit emit) {
   static constexpr StringRef endings[] = {
       "", ".json", "", "", "", ".cu", ".ptx", ".cubin", ".o", ".so"};
@@ -126,7 +127,7 @@ bool CommandLine::readOutput() {
   return true;
 }
 
-/// Whatever is wrong with an output is better known before hours of tuning.
+/// Check outputs before hours of tuning.
 bool CommandLine::checkOutputs() {
   std::pair<StringRef, std::string> outputs[] = {
       {"-o", options.output},
@@ -223,7 +224,7 @@ bool CommandLine::readWarnings() {
       break;
     case OPT_W_:
     case OPT_Wno_:
-      // Build systems hand on what they give to compilers of C.
+      // Build systems pass flags that are meant for C compilers.
       if (!isKnown && !warnings.none)
         llvm::WithColor::warning(llvm::errs(), "fritc")
             << printable((arg->getSpelling() + name).str())
@@ -251,7 +252,7 @@ bool CommandLine::readRemarks(OptionId option, std::string &expression) {
 // All of it
 //===----------------------------------------------------------------------===//
 
-/// Prints what options such as --help ask for. False where none is given.
+/// Answers options such as --help. False if there is none.
 static bool answer(const FritcOptions &parser,
                    const llvm::opt::InputArgList &args) {
   const Arg *arg = args.getLastArg(OPT_help, OPT_help_EQ, OPT_version,

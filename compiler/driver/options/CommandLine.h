@@ -32,7 +32,7 @@ private:
     status = why;
     return false;
   }
-  /// False after an error, where the table does not list `value`.
+  /// False, after an error, if the table does not list `value`.
   bool isValue(OptionId option, llvm::StringRef value) {
     if (llvm::is_contained(parser.valuesOf(option), value))
       return true;
@@ -40,8 +40,8 @@ private:
     status = kBadUsage;
     return false;
   }
-  /// The option's last value if it is one of the table's, `otherwise` where it
-  /// is not given, and nothing after an error.
+  /// Returns the option's last value, which must be one of the table's;
+  /// `otherwise` if the option is not given; none after an error.
   std::optional<llvm::StringRef> chosen(OptionId option,
                                         llvm::StringRef otherwise) {
     const llvm::opt::Arg *arg = args.getLastArg(option);
@@ -63,7 +63,7 @@ private:
   bool readWarnings();
   bool readRemarks(OptionId option, std::string &expression);
   bool checkOutputs();
-  /// The output with another ending, for what lies beside it.
+  /// Returns the output's path with another ending, for files beside it.
   std::string besideOutput(llvm::StringRef ending) const {
     llvm::SmallString<128> path(options.output);
     llvm::sys::path::replace_extension(path, ending);

@@ -13,8 +13,8 @@ namespace frit {
 /// Prints every nn operator with its ONNX name and what it means.
 void printOperators(llvm::raw_ostream &os);
 
-/// Prints a table of `targets`, values of -march: the GPU that schedules are
-/// chosen for, its sizes, and the instructions that kernels use.
+/// Prints a table of `targets`, which are values of -march: the GPU for which
+/// schedules are chosen, its sizes, and the instructions that kernels use.
 void printTargets(llvm::raw_ostream &os,
                   const std::vector<std::string> &targets);
 

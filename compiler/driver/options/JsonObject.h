@@ -12,26 +12,25 @@
 
 namespace frit {
 
-/// An object of a file, and the keys that have been asked for. The first error
-/// stays in `error`; when the object is destroyed, keys that nobody asked for
-/// are one.
+/// An object of a file, which records the keys that are read. The destructor
+/// reports keys that were not. `error` keeps the first error.
 class JsonObject {
 public:
   using Json = nlohmann::ordered_json;
 
-  /// `place` is what messages call the object: "inputs[1]", or "" for the file.
-  /// All of these must outlive it.
+  /// Messages call the object `place`: "inputs[1]", or "" for the file. The
+  /// object and `error` must outlive this.
   JsonObject(const Json &object, std::string place, std::string &error);
   JsonObject(const JsonObject &) = delete;
   ~JsonObject();
 
   /// Returns a member, or null.
   const Json *find(const char *key);
-  /// Returns what messages call a member: "inputs[1].type".
+  /// Returns a member's name in messages: "inputs[1].type".
   std::string placeOf(llvm::StringRef key) const;
   void fail(llvm::StringRef key, const llvm::Twine &why);
 
-  // Each leaves `value` as it is where there is no such key.
+  // Each leaves `value` unchanged if there is no such key.
   void number(const char *key, double &value, double least, double most = 1e30);
   void integer(const char *key, int64_t &value, int64_t least);
   void boolean(const char *key, bool &value);
@@ -66,8 +65,8 @@ private:
   std::vector<std::string> known;
 };
 
-/// Reads a file of JSON. An error names it, and says what `read` has put into
-/// `error`.
+/// Reads a JSON file. If `read` sets `error`, fails with it and the file's
+/// name.
 llvm::Error readJsonFile(
     llvm::StringRef path,
     llvm::function_ref<void(const JsonObject::Json &, std::string &error)>

@@ -26,7 +26,7 @@ using llvm::opt::Arg;
 
 static bool isHostArch(StringRef arch) { return arch.starts_with("x86-64"); }
 
-/// The level of this machine's processor.
+/// Returns the x86-64 level of this machine's processor.
 static StringRef hostArch() {
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   auto hasAll = [&](std::initializer_list<StringRef> features) {
@@ -71,7 +71,7 @@ bool CommandLine::readTargets() {
   for (const std::string &arch : given)
     if (!llvm::is_contained(options.archs, arch))
       options.archs.push_back(arch);
-  // CUDA is all that these write.
+  // These stages have CUDA targets only.
   if (options.emit == Emit::cuda || options.emit == Emit::ptx ||
       options.emit == Emit::cubin)
     llvm::erase_if(options.archs, isHostArch);

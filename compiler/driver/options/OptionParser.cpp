@@ -29,7 +29,7 @@ void frit::setUpColors() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Remembers the response files that are read.
+/// Records the response files that are read.
 class ResponseFiles final : public llvm::vfs::ProxyFileSystem {
 public:
   ResponseFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
@@ -50,7 +50,7 @@ std::optional<InputArgList> OptionParser::parse(int argc, char **argv) {
     wrong(llvm::toString(std::move(error)));
     return std::nullopt;
   }
-  // The list that is returned refers to these.
+  // The returned list refers to these.
   auto kept = llvm::ArrayRef<const char *>(arguments).copy(memory);
   unsigned missingIndex, missingCount;
   InputArgList args = ParseArgs(kept, missingIndex, missingCount);

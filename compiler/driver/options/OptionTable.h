@@ -21,7 +21,7 @@ public:
   FritcOptions();
 };
 
-/// What fritc --help says.
+/// Returns the text of fritc --help.
 HelpTable fritcHelp(const FritcOptions &parser);
 
 } // namespace frit

@@ -15,7 +15,7 @@
 
 namespace frit {
 
-/// What the compilation ends with.
+/// The last stage of the compilation.
 enum class Emit {
   nn,
   json,
@@ -29,34 +29,34 @@ enum class Emit {
   shared
 };
 
-/// What a model is written in.
+/// The format of a model's file.
 enum class Language { onnx, json };
 
 struct DriverOptions {
   std::string input;
-  /// Where -x tells; otherwise the file's name does.
+  /// Set by -x; otherwise the file's name decides.
   std::optional<Language> language;
   std::string output; ///< never empty after parsing; "-" is standard output
   std::string header; ///< of an object; may be empty
-  /// What the model is called in C, in the symbols of an object; see ModelName.
+  /// The model's name in C symbols of an object; see ModelName.
   std::string name;
-  /// What the artifact calls itself: --name, or the input's name.
+  /// The artifact's name: --name, or the input's name.
   std::string title;
   std::string report;      ///< the page of pictures; empty for none
   std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;
-  /// No -march was given, so a target whose tools are missing is left out.
+  /// No -march was given: targets whose tools are missing are left out.
   bool defaultArchs = false;
   unsigned level = 2;
   std::string precision;
-  /// Globs of nodes that stay f32, and the file that has them.
+  /// Globs of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   /// NAME:TYPE of inputs and outputs, the types as modules spell them.
   llvm::SmallVector<std::string> types;
   ImportOptions import;
   std::vector<SymbolSizes> openSymbols;
-  /// The file that says how the model trains; empty where it is only run.
+  /// The training file; empty for inference.
   std::string trainingFile;
   std::vector<std::string> customOpFiles; ///< of --custom-op
   bool dataParallel = false;              ///< only with a training file
@@ -67,18 +67,18 @@ struct DriverOptions {
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false;
   WarningOptions warnings;
-  /// Files of timed schedules: to add to, and to take from. Empty for none.
+  /// Files of timed schedules: one to add to, one to use. Empty for none.
   std::string tuneGenerate, tuneUse;
   double tuneBudget = 60; ///< seconds
-  bool tuned = true;      ///< whether to take what frit comes with
+  bool tuned = true;      ///< whether to use the schedules that come with frit
   /// Regular expressions over categories; empty for none.
   std::string remarksPassed, remarksMissed;
 };
 
-/// Parses the command line. Returns nothing where the program should end with
-/// `status`: usage was wrong, an output cannot be written, or --help or the
-/// like was printed. `deviceArch` tells the GPU present ("sm_90a"), or nothing;
-/// it is asked only where no -march is given, as waking the driver takes time.
+/// Parses the command line. None if the program should exit with `status`: the
+/// usage is wrong, an output cannot be written, or --help was printed.
+/// `deviceArch` returns the GPU present ("sm_90a") or none; called only without
+/// -march, since initialising the driver takes time.
 std::optional<DriverOptions>
 parseCommandLine(int argc, char **argv,
                  llvm::function_ref<std::string()> deviceArch, int &status);

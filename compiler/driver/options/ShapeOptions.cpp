@@ -35,7 +35,7 @@ static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
     parts = {first, last};
   for (StringRef part : parts) {
     int64_t size;
-    // Larger ones are no sizes, and their powers of two would not fit.
+    // Larger numbers are not sizes, and their powers of two would overflow.
     if (part.getAsInteger(10, size) || size < 1 || size > INT32_MAX)
       return false;
     symbol.sizes.push_back(size);
@@ -49,7 +49,7 @@ static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
   llvm::sort(symbol.sizes);
   symbol.sizes.erase(llvm::unique(symbol.sizes), symbol.sizes.end());
   symbol.most = symbol.sizes.back();
-  // The last of several says it, as with other flags.
+  // The last of several flags counts.
   llvm::erase_if(openSymbols,
                  [&](const SymbolSizes &known) { return known.name == name; });
   import.symbols.erase(name);
@@ -60,7 +60,7 @@ static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
   return true;
 }
 
-/// Reads `input:1x3` or `1x3`, of which each size may be several.
+/// Reads `input:1x3` or `1x3`, where each size may be a list or range.
 static bool parseInput(StringRef spec, ImportOptions &import,
                        std::vector<SymbolSizes> &openSymbols) {
   size_t colon = spec.rfind(':');
@@ -76,7 +76,7 @@ static bool parseInput(StringRef spec, ImportOptions &import,
       std::string symbol = importer::openDimName(name, sizes.size());
       if (!parseSymbol(symbol, part, import, openSymbols))
         return false;
-      // One size after all is that of the symbol.
+      // A single size fixes the symbol.
       size = mlir::ShapedType::kDynamic;
     } else if (part.getAsInteger(10, size) || size < 0) {
       return false;

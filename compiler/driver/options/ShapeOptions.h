@@ -8,13 +8,13 @@
 
 namespace frit {
 
-/// Reads the sizes of a symbol, `batch=8`, `batch=1..64` or `batch=1,8,64`, or
-/// an input's shape, `input:1x3` or `1x3` of the only input, in which a size
-/// may be several too. False where it is none of these.
+/// Reads the sizes of a symbol (`batch=8`, `batch=1..64`, `batch=1,8,64`), or
+/// the shape of an input (`input:1x3`) or of the only input (`1x3`), in which
+/// each size may be a list or range too. False if it is none of these.
 bool parseShape(llvm::StringRef spec, ImportOptions &import,
                 std::vector<SymbolSizes> &openSymbols);
 
-/// How many variants the sizes of the symbols ask for.
+/// Returns the number of variants for the symbols' sizes.
 int64_t countVariants(llvm::ArrayRef<SymbolSizes> openSymbols);
 
 } // namespace frit

@@ -27,26 +27,25 @@ using namespace mlir;
 using namespace frit;
 using Clock = std::chrono::steady_clock;
 
-/// Tiles per contraction; those behind are ones that the model thinks little
-/// of.
+/// Tiles timed per contraction; the cost model ranks the others lower.
 static constexpr unsigned kMostTiles = 14;
-/// A library's call is to take less time than our kernel by so much: it also
-/// holds a workspace in the arena, and the library takes a second to load.
+/// Factor by which a library's call must beat our kernel: it also needs a
+/// workspace in the arena, and the library takes a second to load.
 static constexpr double kLibraryGain = 0.95;
 
-/// Calls that take longer, microseconds, keep a device so busy that its power
-/// limits them. Then those that are slower than the best in bursts by so much
-/// at most, and so many, are timed on end.
+/// Calls longer than this, in microseconds, are limited by the device's power.
+/// Schedules whose bursts come within this factor of the best, at most so many,
+/// are then timed continuously.
 static constexpr double kBusyMicroseconds = 20, kFinalistsWithin = 1.15;
 static constexpr size_t kMostFinalists = 6;
 
 namespace {
 using Pace = TuneDevice::Pace;
 
-/// Schedules that take turns.
+/// Schedules that are timed in turns.
 using Turns = SmallVector<nn::Schedule, 2>;
 
-/// What came of timing a round of turns.
+/// The result of timing a round of turns.
 struct Timing {
   Turns turns;
   double microseconds = 0;
@@ -90,7 +89,8 @@ private:
   TuneDevice &device;
   cuda::Tuning &tuning;
   std::string environment;
-  std::string broke; ///< the schedules after which the device ran nothing more
+  std::string
+      broke; ///< the schedules after which the device no longer ran anything
   llvm::MapVector<StringAttr, Problem> problems;
   Clock::time_point start = Clock::now();
 };
@@ -199,9 +199,9 @@ SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
   return others;
 }
 
-/// Where nothing but the library's calls is timed, they miss what they cost the
-/// kernels around them: those could not start ahead of their end. So the
-/// library takes turns with the best of frit's own kernels.
+/// Timed alone, a library's calls do not show what they cost the kernels around
+/// them, which cannot start before they end (PDL). So the library takes turns
+/// with the best of frit's own kernels.
 double Tuner::timeAmongOwn(nn::FusionOp fusion, const Timing &library,
                            const Timing &own, Pace pace) {
   Turns both = {own.turns.front(), library.turns.front()};
@@ -210,8 +210,8 @@ double Tuner::timeAmongOwn(nn::FusionOp fusion, const Timing &library,
                                 : library.microseconds;
 }
 
-/// The fastest in bursts, fastest first, timed on end: forwards and backwards,
-/// as a device gets warmer.
+/// Times the fastest in bursts continuously, fastest first: forwards and
+/// backwards, because the device gets warmer.
 std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
                                          std::vector<Timing> timings) {
   llvm::erase_if(timings, [](const Timing &t) { return !t.failure.empty(); });

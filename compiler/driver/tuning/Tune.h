@@ -11,40 +11,39 @@
 
 namespace frit {
 
-/// A device that runs what is compiled, to time it.
+/// A device that times compiled images.
 class TuneDevice {
 public:
   virtual ~TuneDevice() = default;
 
-  /// The device and the libraries that it has, which times depend on:
-  /// "NVIDIA H200, cuBLASLt 13.1". An error where there is no device.
+  /// Opens the device. Returns its name and the libraries' versions, on which
+  /// times depend: "NVIDIA H200, cuBLASLt 13.1". An error if there is none.
   virtual llvm::Expected<std::string> open() = 0;
 
-  /// The algorithms that the library has for the image's first call of it, by
-  /// the numbers that schedules know them by, the library's favourite first.
+  /// Returns the library's algorithms for the image's first library call, by
+  /// their numbers in schedules, the library's favourite first.
   virtual std::vector<uint32_t> algorithms(const frit_image &image) = 0;
 
-  /// In bursts a device is as fast as its clocks allow; on end its power limits
-  /// it, as in a model that keeps it busy.
+  /// In bursts a device runs at its highest clocks; continuously, its power
+  /// limits it, as in a model that keeps it busy.
   enum class Pace { bursts, onEnd };
-  /// Microseconds of a call, with inputs made up.
+  /// Returns the microseconds of a call with generated inputs.
   virtual llvm::Expected<double> time(const frit_image &image, Pace pace) = 0;
 
-  /// Whether the device still runs anything: after some failures of a kernel it
-  /// does not.
+  /// Whether the device still works; after some kernel failures it does not.
   virtual bool works() = 0;
 };
 
 struct TuneOptions {
-  std::string path;   ///< of the file that lines are added to
+  std::string path;   ///< of the file to add lines to
   double budget = 60; ///< seconds
   bool verbose = false;
 };
 
-/// Times the schedules of the contractions in `module`, which are fused for the
-/// target that `options` describe, and adds the best of each to `tuning` and to
-/// the file. Contractions that the file has for this device are not timed
-/// again. Says on standard error what it did, and what it did not and why.
+/// Times the schedules of the contractions in `module`, which is fused for the
+/// target of `options`, and adds the best of each to `tuning` and the file.
+/// Skips contractions that the file has for this device. Reports on standard
+/// error what was timed, and what was not and why.
 llvm::Error tuneContractions(mlir::ModuleOp module,
                              const cuda::CudaOptions &options,
                              const TuneOptions &tune, TuneDevice &device,

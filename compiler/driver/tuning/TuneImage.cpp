@@ -16,16 +16,16 @@
 using namespace mlir;
 using namespace frit;
 
-/// What a call should take, more or less, and the rates that it is guessed by.
+/// Aimed time of a call, and the rates by which it is estimated.
 static constexpr double kCallMicroseconds = 400;
 static constexpr double kFlopsPerMicrosecond = 500e6;
 static constexpr double kBytesPerMicrosecond = 3e6;
 static constexpr double kLeastMicroseconds = 3;
 static constexpr unsigned kFewest = 4, kMost = 64;
-/// Weights that no cache holds.
+/// Bytes of weights that exceed every cache.
 static constexpr double kColdBytes = 96e6;
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
-/// No multiple of a line of any tile.
+/// Not a multiple of any tile's line.
 static constexpr size_t kPeriodBytes = 8 * 131071;
 
 static double bytesOf(Type type) {
@@ -34,7 +34,7 @@ static double bytesOf(Type type) {
          std::max(1u, tensor.getElementTypeBitWidth() / 8);
 }
 
-/// Whether the model's own inputs play no part in `input`.
+/// Whether `input` does not depend on the model's inputs.
 static bool isWeight(Value input) {
   if (input.getDefiningOp<nn::ConstantOp>())
     return true;
@@ -46,8 +46,8 @@ static bool isWeight(Value input) {
          function.getArgAttr(argument.getArgNumber(), "nn.prepared");
 }
 
-/// A constant of numbers around one: sums of their products stay in range, and
-/// no multiplier gets away with zeros.
+/// Makes a constant of numbers around one: sums of products stay in range, and
+/// no zeros save power.
 static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
                                  RankedTensorType type) {
   size_t bytes = size_t(bytesOf(type));
@@ -57,7 +57,7 @@ static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
   std::minstd_rand random(1);
   Type element = type.getElementType();
   unsigned width = element.getIntOrFloatBitWidth();
-  // Making numbers takes longer than timing what uses them, so they recur.
+  // Generating numbers takes longer than timing, so they repeat.
   size_t period = std::min(bytes, kPeriodBytes);
   for (size_t i = 0; i + width / 8 <= period; i += std::max(1u, width / 8)) {
     uint32_t bits = uint32_t(random());
@@ -131,7 +131,7 @@ void TuneImage::build() {
 llvm::Error TuneImage::emit() {
   build();
   std::string message;
-  // A schedule that cannot be emitted is no candidate; that is all.
+  // A schedule that cannot be emitted is not a candidate.
   ScopedDiagnosticHandler quiet(
       module->getContext(),
       [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
@@ -150,7 +150,7 @@ llvm::Error TuneImage::emit() {
 }
 
 llvm::Error TuneImage::compile() {
-  // A library's call alone has no kernels.
+  // A plan of library calls alone has no kernels.
   for (const cuda::ModuleText &text : texts) {
     auto compiled = cuda::compileCuda(text.text, options.arch);
     if (!compiled)

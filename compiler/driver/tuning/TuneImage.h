@@ -21,11 +21,11 @@ public:
   TuneImage(nn::FusionOp fusion, llvm::ArrayRef<nn::Schedule> schedules,
             const cuda::CudaOptions &options);
 
-  /// The plan and its CUDA text. In one thread at a time.
+  /// Makes the plan and its CUDA text. For one thread at a time.
   llvm::Error emit();
-  /// The machine code. In any thread.
+  /// Makes the machine code. For any thread.
   llvm::Error compile();
-  /// The whole image, of this object's memory.
+  /// Returns the whole image, in this object's memory.
   llvm::Expected<frit_image> finish();
 
   /// Rounds of a call.

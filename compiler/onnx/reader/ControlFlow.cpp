@@ -290,7 +290,7 @@ static Results loop(Node &node) {
 
 namespace {
 
-/// What Scan does with a tensor that it takes apart or puts together.
+/// How Scan slices or joins a tensor.
 struct ScanRule {
   int64_t axis = 0;
   bool isBackward = false;

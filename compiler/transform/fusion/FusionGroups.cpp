@@ -264,7 +264,7 @@ SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {
   };
   for (const Refusal &refusal : refused)
     add(refusal.producer->getResult(0), refusal.consumer, refusal.why);
-  // What is opaque has not tried to join its producers.
+  // Opaque groups have not tried to join their producers.
   for (const Group &group : groups) {
     if (group.kind != Kind::opaque)
       continue;

@@ -86,11 +86,12 @@ private:
   TensorExpr rate, step, scale;
   /// Gradients of the buckets, times the scale.
   SmallVector<Value> gradients;
-  /// What gradients are multiplied by for the update.
+  /// Factor of the gradients in the update.
   TensorExpr factor;
-  /// Whether gradients of enough calls were added; none where one is enough.
+  /// Whether gradients of enough calls have been added; none if one call is
+  /// enough.
   std::optional<TensorExpr> complete;
-  /// Whether the update is made; none where it always is.
+  /// Whether the update is made; none if it always is.
   std::optional<TensorExpr> applies;
 };
 } // namespace
@@ -260,8 +261,8 @@ void StepBuilder::update() {
   }
 }
 
-/// Makes arguments with `nn.number` state: the seed of random numbers, and the
-/// number of calls, by which each draws others.
+/// Turns arguments with `nn.number` into state: the seed of random numbers, and
+/// the number of calls, so that each call draws different ones.
 void StepBuilder::addNumbers() {
   llvm::BitVector gone(main.getNumArguments());
   for (unsigned i = 0; i < gone.size(); ++i) {

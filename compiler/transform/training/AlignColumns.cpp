@@ -41,7 +41,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// With fewer columns, those that are added are no longer next to nothing.
+/// With fewer columns, the additional ones would cost too much.
 static constexpr int64_t kFewColumns = 1000;
 
 namespace {
@@ -253,7 +253,8 @@ void Columns::alignMember(Operation *op) {
     counter.setShape(shape);
   else if (auto expand = dyn_cast<ExpandOp>(clone))
     expand.setShape(shape);
-  // Products read zeros, and nobody else anything that has to be stored too.
+  // Products read zeros; other readers must not make the masked value be stored
+  // as well.
   if (llvm::any_of(op->getUsers(), [&](Operation *user) {
         return isa<MatmulOp>(user) && ends.contains(user);
       }))
@@ -302,7 +303,7 @@ void Columns::endProduct(MatmulOp op) {
   Value a = map.lookup(op.getA());
   Value other = op.getB();
   if (contractsColumns(op)) {
-    // The weight again, or another operand that gets zeros.
+    // The aligned weight, or another operand, which gets zeros.
     if (other == weight && !op.getTransposeB()) {
       other = map.lookup(weight);
     } else {

@@ -9,10 +9,10 @@
 
 namespace frit {
 
-/// What the pass `align-columns` asks (a target rewrite).
+/// A target's answers to the pass `align-columns` (a target rewrite).
 struct AlignColumnsRewrite {
-  /// Returns a number of which the columns of a product's result should be a
-  /// multiple, so that products can read it fast; 1 if any do.
+  /// Returns the number that a product result's columns should be a multiple
+  /// of, so that products can read it fast; 1 if any number of columns will do.
   std::function<int64_t(nn::MatmulOp)> multiple;
 };
 

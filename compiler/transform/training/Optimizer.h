@@ -17,8 +17,8 @@ public:
   const Bucket &bucket;
   nn::TensorExpr rate; ///< learning rate, f32
   nn::TensorExpr step; ///< number of this step, from 1 on, i64
-  /// Whether the step is taken; if it is not, everything stays as it is. Always
-  /// where there is none.
+  /// Whether the step is taken; otherwise nothing changes. Null if it always
+  /// is.
   std::optional<nn::TensorExpr> applies;
 
   /// Returns the parameters after the step.

@@ -116,7 +116,8 @@ FusedStep::FusedStep(func::FuncOp main) : block(main.getBody().front()) {
     if (Operation *op = work.pop_back_val().getDefiningOp())
       if (lossNeeds.insert(op).second)
         llvm::append_range(work, op->getOperands());
-  // What adds up the loss stands behind the backward pass: single numbers.
+  // The operators that add up the loss come after the backward pass; they
+  // compute single numbers.
   Operation *last = nullptr;
   for (Operation &op : block)
     if (isa<FusionOp>(op)) {

@@ -215,7 +215,8 @@ void RecomputeWide::run(Block &block) {
   for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>()))
     reshapeNarrow(reshape);
   storeSelections(block);
-  // Last ones first: a chain that is repeated takes what it reads with it.
+  // Backwards, because a chain that is repeated repeats the values that it
+  // reads too.
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     if (isa<ElementwiseOp>(op))

@@ -70,7 +70,7 @@ private:
 };
 } // namespace
 
-/// The most elements of a vector that is looked at.
+/// Maximum elements of a vector that is examined.
 static constexpr int64_t kLongestVector = 1 << 20;
 
 /// Gives every reader of a uniform vector its own where an exporter merged
