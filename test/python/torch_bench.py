@@ -4,14 +4,13 @@
                   [--precision fp16] [--seconds S] [--jobs N] [--limit S]
 
 needs PYTHONPATH and FRIT_RUNTIME, or the installed package. Models are those of
-test/bench and ten of test/models/survey.py. Each has a process, which compiles
-it; N at a time do, and the others stand still while one is timed. Prints as soon
-as a model is ready, for each backend: ms of a call, error against eager float32,
-seconds of the first call, the host's microseconds of a call; and for frit those
-of the runtime's part (`frit_run_async`), of PyTorch's before it calls frit, and
-of looking whether parameters have changed.
-Eager PyTorch and inductor have images in channels_last. What is not ready after
-S seconds says so.
+test/bench, ten of test/models/survey.py, and a linear layer. Each has a process,
+which compiles it; N at a time do, and the others stand still while one is timed.
+Prints as soon as a model is ready, for each backend: ms of a call, error against
+eager float32, seconds of the first call, the host's microseconds of a call; and
+for frit those of the runtime's part (`frit_run_async`), of PyTorch's before it
+calls frit, and of looking whether parameters have changed. Eager PyTorch and
+inductor have images in channels_last. What is not ready after S seconds says so.
 """
 import argparse
 import copy
@@ -39,8 +38,9 @@ BENCH = [("resnet50", 1), ("resnet50", 32), ("vit-b16", 1), ("vit-b16", 32),
 SURVEY = ["resnet18", "efficientnet_b0", "densenet121", "swin_t",
           "convnext_tiny", "mobilenet_v3_large", "mixer_b16_224", "deberta_v2",
           "gpt2", "whisper"]
+# A layer, whose call is all overhead.
 ROWS = [f"{name}/b{batch}" for name, batch in BENCH] + \
-    [f"{name}/b1" for name in SURVEY]
+    [f"{name}/b1" for name in SURVEY] + ["linear/b8"]
 MODES = {"eager": None, "compile": dict(), "graph": dict(mode="reduce-overhead"),
          "frit": dict(backend="frit")}
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -103,6 +103,8 @@ def only_guards(graph):
 def build(row: str):
     """Returns a model in float32 on the GPU, and its inputs."""
     name, batch = row.split("/b")
+    if name == "linear":
+        return torch.nn.Linear(64, 64).cuda(), (torch.randn(int(batch), 64).cuda(),)
     if (name, int(batch)) in BENCH:
         import nets
         import zoo
