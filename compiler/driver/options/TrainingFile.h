@@ -10,8 +10,8 @@
 namespace frit {
 
 /// Reads the options of a training step from a JSON file. All keys are optional
-/// but `loss.kind` and `optimizer.kind`; README.md of this folder lists them.
-/// An unknown key or a value out of range is an error that names it.
+/// but `loss.kind` and `optimizer.kind`; compiler/driver/training-file.md lists
+/// them. An unknown key or a value out of range is an error that names it.
 llvm::Expected<TrainingOptions> readTrainingFile(llvm::StringRef path);
 
 } // namespace frit
