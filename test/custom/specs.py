@@ -51,6 +51,66 @@ MOMENTS = {
     "host": {"file": "moments.c", "function": "moments"},
 }
 
+# A kernel with two outputs and dynamic shared memory, also in 16 bits.
+NORM_CU = """
+#include <cuda_fp16.h>
+
+// sum = x + r, y = sum / sqrt(mean(sum^2) + epsilon) * w; a block for each row
+extern "C" __global__ void norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *w, FRIT_T *y,
+                                FRIT_T *sum, long long rows, int columns, float epsilon) {
+  extern __shared__ float squares[];
+  const long long first = (long long)blockIdx.x * columns;
+  float square = 0;
+  for (int i = threadIdx.x; i < columns; i += blockDim.x) {
+    float value = float(x[first + i]) + float(r[first + i]);
+    sum[first + i] = FRIT_T(value);
+    square += value * value;
+  }
+  squares[threadIdx.x] = square;
+  __syncthreads();
+  for (int half = blockDim.x / 2; half; half /= 2) {
+    if (threadIdx.x < half)
+      squares[threadIdx.x] += squares[threadIdx.x + half];
+    __syncthreads();
+  }
+  float scale = rsqrtf(squares[0] / columns + epsilon);
+  for (int i = threadIdx.x; i < columns; i += blockDim.x)
+    y[first + i] = FRIT_T((float(x[first + i]) + float(r[first + i])) * scale * float(w[i]));
+}
+"""
+NORM_C = """
+#include <math.h>
+
+static void norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *w, FRIT_T *y, FRIT_T *sum,
+                 long long rows, int columns, float epsilon) {
+  for (long long row = 0; row < rows; ++row, x += columns, r += columns, y += columns, sum += columns) {
+    float square = 0;
+    for (int i = 0; i < columns; ++i) {
+      float value = (float)x[i] + (float)r[i];
+      sum[i] = value;
+      square += value * value;
+    }
+    float scale = 1 / sqrtf(square / columns + epsilon);
+    for (int i = 0; i < columns; ++i)
+      y[i] = ((float)x[i] + (float)r[i]) * scale * (float)w[i];
+  }
+}
+"""
+NORM = {
+    "domain": DOMAIN, "name": "AddNorm", "batched": True,
+    "types": {"T": ["f16", "f32"]},
+    "attributes": {"epsilon": 1e-6},
+    "inputs": [{"name": "x", "type": "T", "shape": [None, None, None]},
+               {"name": "r", "type": "T", "shape": "x"},
+               {"name": "w", "type": "T", "shape": ["x.2"]}],
+    "outputs": [{"name": "y", "type": "T", "shape": "x"},
+                {"name": "sum", "type": "T", "shape": "x"}],
+    "arguments": ["x.0 * x.1", {"value": "x.2", "type": "i32"}, "epsilon"],
+    "cuda": {"file": "norm.cu", "function": "norm", "grid": ["x.0 * x.1"], "block": 64,
+             "shared_bytes": "4 * 64"},
+    "host": {"file": "norm.c", "function": "norm"},
+}
+
 
 def changed(spec: dict, changes: dict) -> dict:
     """A copy with members replaced, by paths such as "cuda.grid"; None removes one."""
@@ -91,6 +151,8 @@ def main(folder: Path) -> None:
         for macro, value in count.items():
             text = text.replace(macro, value)
         (folder / name).write_text(text.replace("ROWS", "3"))
+    (folder / "norm.cu").write_text(NORM_CU)
+    (folder / "norm.c").write_text(NORM_C)
     (folder / "broken.cu").write_text(
         "__device__ float softcap(float x, float limit) {\n  return limits;\n}\n")
     (folder / "broken.c").write_text(
@@ -105,6 +167,7 @@ def main(folder: Path) -> None:
 
     specs = {
         "moments": (MOMENTS, {}),
+        "norm": (NORM, {}),
         "softcap": (softcap, {}),
         "scan": (scan, {}),
         "domain": (scan, {"domain": "ai.onnx"}),
@@ -160,6 +223,15 @@ def main(folder: Path) -> None:
     model(folder / "axis.onnx", "Softcap", [("x", f32, cube)], [("y", f32, cube)], axis=1)
     model(folder / "moments.onnx", "Moments", [("x", f32, ["rows", 5])],
           [("mean", f32, ["rows"]), ("count", i32, ["rows"])], scale=2.0)
+    model(folder / "norm.onnx", "AddNorm", [("x", f32, ["batch", 3, 40]), ("r", f32, ["batch", 3, 40]),
+                                            ("w", f32, [40])],
+          [("y", f32, ["batch", 3, 40]), ("sum", f32, ["batch", 3, 40])], epsilon=1e-5)
+    rng = np.random.default_rng(0)
+    x, r = rng.standard_normal((2, 3, 3, 40), dtype=np.float32)
+    w = rng.uniform(0.5, 1.5, 40).astype(np.float32)
+    total = abs(x) + r
+    np.savez(folder / "norm.npz", x=x, r=r, w=w, sum=total,
+             y=total / np.sqrt((total**2).mean(-1, keepdims=True) + 1e-5) * w)
     x = np.arange(15, dtype=np.float32).reshape(3, 5)
     np.save(folder / "rows.npy", x)
     np.savez(folder / "moments.npz", mean=2 * x.mean(axis=1), count=np.full(3, 5, np.int32))

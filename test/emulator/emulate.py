@@ -37,6 +37,8 @@ HEADERS = sorted((ROOT / "codegen" / "cuda").glob("*/*.cuh"))
 KERNEL = re.compile(r'extern\s+"C"\s+(__global__\s+void\s+'
                     r"((?:__\w+__\s*\([^)]*\)\s*)*)(\w+)\s*\()")
 CLUSTER = re.compile(r"__cluster_dims__\((\d+), 1, 1\)")
+# Dynamic shared memory of a user's kernel.
+DYNAMIC = re.compile(r"extern\s+__shared__\s+(\w+)\s+(\w+)\s*\[\s*\]")
 INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 EMBEDDED = re.compile(rb"// emulated text (\w+)\n(.*?)// end of emulated text\n",
                       re.DOTALL)
@@ -79,6 +81,8 @@ def translation_unit(texts):
         clusters = {name: CLUSTER.search(attributes)
                     for _, attributes, name in KERNEL.findall(text)}
         text = KERNEL.sub(r"\1", INCLUDE.sub("", text))
+        text = DYNAMIC.sub(r"auto *\2 = static_cast<\1 *>(emu::sharedMemory())",
+                           text)
         parts.append(f"namespace unit{unit} {{\n{text}}}\n")
         parts += [ENTRY % {"unit": unit, "name": name,
                            "cluster": found.group(1) if found else 1}
