@@ -56,8 +56,8 @@ NORM_CU = """
 #include <cuda_fp16.h>
 
 // sum = x + r, y = sum / sqrt(mean(sum^2) + epsilon) * w; a block for each row
-extern "C" __global__ void norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *w, FRIT_T *y,
-                                FRIT_T *sum, long long rows, int columns, float epsilon) {
+extern "C" __global__ void add_norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *w, FRIT_T *y,
+                                    FRIT_T *sum, long long rows, int columns, float epsilon) {
   extern __shared__ float squares[];
   const long long first = (long long)blockIdx.x * columns;
   float square = 0;
@@ -81,18 +81,18 @@ extern "C" __global__ void norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *
 NORM_C = """
 #include <math.h>
 
-static void norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *w, FRIT_T *y, FRIT_T *sum,
-                 long long rows, int columns, float epsilon) {
-  for (long long row = 0; row < rows; ++row, x += columns, r += columns, y += columns, sum += columns) {
+static void add_norm(const FRIT_T *x, const FRIT_T *r, const FRIT_T *w, FRIT_T *y, FRIT_T *sum,
+                     long long rows, int columns, float epsilon) {
+  for (long long row = 0; row < rows; ++row, x += columns, r += columns) {
     float square = 0;
     for (int i = 0; i < columns; ++i) {
       float value = (float)x[i] + (float)r[i];
-      sum[i] = value;
+      *sum++ = value;
       square += value * value;
     }
     float scale = 1 / sqrtf(square / columns + epsilon);
     for (int i = 0; i < columns; ++i)
-      y[i] = ((float)x[i] + (float)r[i]) * scale * (float)w[i];
+      *y++ = ((float)x[i] + (float)r[i]) * scale * (float)w[i];
   }
 }
 """
@@ -106,9 +106,9 @@ NORM = {
     "outputs": [{"name": "y", "type": "T", "shape": "x"},
                 {"name": "sum", "type": "T", "shape": "x"}],
     "arguments": ["x.0 * x.1", {"value": "x.2", "type": "i32"}, "epsilon"],
-    "cuda": {"file": "norm.cu", "function": "norm", "grid": ["x.0 * x.1"], "block": 64,
+    "cuda": {"file": "norm.cu", "function": "add_norm", "grid": ["x.0 * x.1"], "block": 64,
              "shared_bytes": "4 * 64"},
-    "host": {"file": "norm.c", "function": "norm"},
+    "host": {"file": "norm.c", "function": "add_norm"},
 }
 
 
