@@ -137,7 +137,8 @@ frit::exportJson(ModuleOp model, StringRef weightsName,
       tensors.push_back({called[constant], constant.getValue()});
       continue;
     }
-    // Of a user's operator, what the file of --custom-op does not know.
+    // A user's operator has the node's attributes; the file of --custom-op has
+    // the rest.
     nn::CustomAttr custom = nn::customOf(&op);
     DictionaryAttr given = custom ? op.getAttrOfType<DictionaryAttr>("node")
                                   : op.getAttrDictionary();

@@ -55,8 +55,8 @@ using namespace frit::nn;
 /// and functions that grow like them, steep functions, positions, and operators
 /// on bits. Composites compute in f32 inside.
 static bool staysWide(Operation *op) {
-  // Where a random number is rounded first, it may fall on the other side of
-  // what it is compared with.
+  // A random number that is rounded first may fall on the other side of the
+  // number it is compared with.
   if (llvm::any_of(op->getOperands(), [](Value operand) {
         return operand.getDefiningOp<RandomUniformOp>();
       }))

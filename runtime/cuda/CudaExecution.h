@@ -15,7 +15,7 @@ namespace frit::cuda {
 struct ContextLayout {
   explicit ContextLayout(const Model &model);
 
-  /// Where each begins, behind the first of its kind.
+  /// Offset of each from the first of its kind.
   std::vector<uint64_t> inputs, outputs;
   uint64_t arenaBytes = 0, inputBytes = 0, outputBytes = 0;
 };

@@ -204,8 +204,8 @@ AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 
-/// What both skeletons do alike. What attention costs beside other kernels is
-/// not known.
+/// The common part of both skeletons. The cost of attention beside other
+/// kernels is unknown.
 template <class Attr> class AttentionSkeleton : public TunedSkeletonOf<Attr> {
   std::optional<nn::StepCost> costOf(Problem &, Attr,
                                      const Machine &) const override {

@@ -42,8 +42,8 @@ static void addJobs(StringRef arch, ArrayRef<ModuleText> modules,
   code.modules.resize(modules.size());
   for (auto [module, to] : llvm::zip(modules, code.modules)) {
     int64_t cost = module.milliseconds;
-    // What uses nothing of one architecture alone is the same code for the
-    // generic one, whose PTX other devices translate.
+    // Code without architecture-specific features is compiled for the generic
+    // architecture, whose PTX other devices can translate.
     if (!module.hasFloor || arch == generic) {
       jobs.push_back({&module, generic, cost, &to.cubin, &to.ptx});
       continue;

@@ -12,8 +12,8 @@ using namespace llvm;
 using namespace frit;
 using namespace frit::cuda;
 
-/// What a module is to take at least: parsing headers and starting NVRTC's
-/// optimizer take 60 ms of it, whatever is in it.
+/// Least time that a module should take to compile: parsing headers and
+/// starting NVRTC's optimizer take 60 ms of it in any case.
 static constexpr double kLeastMilliseconds = 200;
 /// Modules that are worth that price where they are short: a machine compiles
 /// them side by side. Of longer ones there are more.

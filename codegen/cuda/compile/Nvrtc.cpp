@@ -124,8 +124,8 @@ static std::string keepText(const std::string &text) {
   return path.str().str();
 }
 
-/// What one of NVRTC's pairs of functions, a size and then the bytes, gives;
-/// nothing where it fails.
+/// Calls a pair of NVRTC's functions that return a size and then the bytes.
+/// Returns the bytes; empty on failure.
 static std::string read(Program program, Result (*size)(Program, size_t *),
                         Result (*bytes)(Program, char *)) {
   size_t count = 0;

@@ -12,11 +12,11 @@ using namespace frit::cuda;
 // Constants fitted to 3840 timed kernels of 204 problems on an H200 (notes/);
 // microseconds.
 
-/// How much slower products and shared memory, which feeds them 128 bytes a
-/// cycle, are than an SM's peak, and what else a step of k takes.
+/// Factors by which products, and shared memory at 128 bytes a cycle, are
+/// slower than an SM's peak, and the overhead of a step of k.
 static constexpr double kMultiplyTime = 1.2, kSharedTime = 0.58;
 static constexpr double kStepTime = 0.003;
-/// How much longer a block takes where two share an SM.
+/// Factor by which a block takes longer if two share an SM.
 static constexpr double kSharedSmTime = 1.26;
 /// Bytes per microsecond from L2 to an SM, and to all of them.
 static constexpr double kL2Rate = 169e3, kAllL2Rate = 10.8e6;
@@ -30,7 +30,7 @@ static constexpr double kFill = 1.21, kNextTile = 0.3, kClusterTime = 2.9;
 /// longer results take while products go on.
 static constexpr double kStoreBytes = 35.6e3, kSumBytes = 15.6e3;
 static constexpr double kStoreTime = 0.225, kHiddenStore = 1.33;
-/// How much longer results take with one box in shared memory at a time.
+/// Factor by which results take longer with one box in shared memory at a time.
 static constexpr double kOneSlot = 1.4;
 /// Bytes per microsecond of inputs and results that L2 holds, which it does up
 /// to so many bytes.

@@ -251,7 +251,7 @@ WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 
-/// What both skeletons do alike.
+/// The common part of both skeletons.
 template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
 protected:
   static WgmmaTile tileOf(Attr schedule) {

@@ -76,7 +76,7 @@ bool CudaTarget::guards(const nn::Work &work) const {
 // Schedules
 //===----------------------------------------------------------------------===//
 
-/// What branches cost on an H200: test/bench/graph_edges.cu measures it.
+/// Cost of branches on an H200, measured by test/bench/graph_edges.cu.
 static constexpr nn::BranchCosts kBranchCosts = {/*fork=*/0.5, /*join=*/0.45};
 
 std::optional<nn::BranchCosts> CudaTarget::branchCosts() const {

@@ -8,7 +8,8 @@ using namespace llvm;
 using namespace frit::cuda;
 
 namespace {
-/// What differs between devices. Shared memory is in KiB, rates in GB/s.
+/// The sizes and rates in which devices differ. Shared memory is in KiB, rates
+/// in GB/s.
 struct Device {
   const char *name;
   int capability;
@@ -37,7 +38,8 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   StringRef digits = name.drop_until([](char c) { return isDigit(c); });
   int number = 0;
   digits.consumeInteger(10, number);
-  // Of an architecture that is not listed, the last before it.
+  // An architecture that is not listed gets the device of the last one before
+  // it.
   const Device *device = kDevices;
   for (const Device &known : kDevices)
     if (known.capability <= number)

@@ -80,7 +80,8 @@ static std::string gemmProblem(nn::GemmInfo info, Type result) {
   return line.take();
 }
 
-/// What is convolved, and how; its addend makes the same pixels and filters.
+/// Adds a convolution's sizes. An addend has the same pixels and filters as the
+/// convolution, so these are left out.
 static void addWindows(ProblemLine &line, const nn::ConvInfo &info,
                        bool isAddend = false) {
   line.add("n", info.n, isAddend ? info.n : -1);
@@ -114,7 +115,7 @@ static std::string convProblem(nn::ConvInfo info, Type result) {
   return line.take();
 }
 
-/// Where its operands lie says nothing: rows are in pieces anyway.
+/// The strides of operands are left out: rows are read in pieces anyway.
 static std::string attentionProblem(nn::AttentionInfo info) {
   ProblemLine line("attention", elementOf(info.op.getQ()));
   line.add("b", info.batch, 1);
@@ -169,7 +170,7 @@ llvm::Error Tuning::addLine(StringRef line, MLIRContext *context) {
   tuned.arch = fields[1];
   tuned.environment = fields[2];
   {
-    // What is wrong with the file is said once, by the caller.
+    // The caller reports errors of the file, once.
     ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
     tuned.schedule =
         dyn_cast_or_null<nn::Schedule>(parseAttribute(fields[3], context));

@@ -102,7 +102,7 @@ bool frit::importer::isImported(StringRef operation, int64_t opset,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What an operator does with the numbers of strings.
+/// How an operator treats the numbers that stand for strings.
 struct StringUse {
   StringLiteral operation;
   size_t first, last; ///< inputs that are all strings, or none of them

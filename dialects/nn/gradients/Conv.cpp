@@ -170,7 +170,7 @@ SmallVector<Value> ConvGradInputOp::decompose(NNBuilder &b) {
     int64_t before = reach - getPads()[d];
     int64_t after = getShape()[d] - length + getPads()[d];
     steps[first + d] = getStrides()[d];
-    // What windows read outside of x is cropped.
+    // Crop what windows read outside of x.
     bool crops = before < 0 || after < 0;
     (crops ? low[first + d] : pads[d]) = before;
     (crops ? high[first + d] : pads[rank + d]) = after;

@@ -78,7 +78,7 @@ static SmallVector<Value> multiplyVjp(ScatterGradient &scatter, TensorExpr dy,
               others(updates, scatter.gather(product), scatter.gather(zeros))};
 }
 
-/// All that equal the largest or smallest share its gradient.
+/// All elements equal to the largest or smallest share its gradient.
 static SmallVector<Value> extremeVjp(ScatterGradient &scatter, TensorExpr dy,
                                      TensorExpr x, TensorExpr updates,
                                      TensorExpr y) {

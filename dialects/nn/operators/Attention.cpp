@@ -68,8 +68,8 @@ static Value isPast(NNBuilder &b, int64_t queries, int64_t keys) {
 }
 
 namespace {
-/// What the operator, its statistics and its gradient are made of. The heads of
-/// a group become additional rows of queries.
+/// Builds the parts of the operator, its statistics and its gradient. The heads
+/// of a group become additional rows of queries.
 template <typename Op> class AttentionParts {
 public:
   AttentionParts(Op op, NNBuilder &b);

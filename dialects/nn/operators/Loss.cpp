@@ -53,7 +53,7 @@ CrossEntropyGradOp::infer(Adaptor op, std::optional<Location> loc) {
 }
 
 namespace {
-/// What a cross-entropy and its gradient are made of, for rows×classes.
+/// Builds the parts of a cross-entropy and its gradient, for rows×classes.
 struct CrossEntropyParts {
   template <typename Op> CrossEntropyParts(Op op, NNBuilder &b);
 
