@@ -12,6 +12,14 @@
 //   }
 //   %m, %v = nn.fusion(%p#0, %p#1) { … }
 //
+// The kernel of a convolution that has made %x takes the moments of parts as it
+// stores them:
+//
+//   %x, %p = nn.fusion { nn.conv …, nn.column_moments … {height = 64} }
+//
+// and where these are many, a kernel merges those of neighbouring parts before
+// the last one merges them all.
+//
 // Each part is read once. Shifting by one of its own elements keeps what the
 // difference loses small, and the parts are merged by their means, so that the
 // result is as precise as that of two passes: Chan, Golub and LeVeque,
@@ -22,6 +30,8 @@
 
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/SplitReductions.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit;
@@ -52,55 +62,119 @@ static int64_t countParts(NNBuilder &b, Value x, PartsOf partsOf) {
   return parts;
 }
 
-static void split(Value x, const Statistics &wanted, PartsOf partsOf) {
-  NNBuilder b(wanted.first->getLoc(), wanted.first);
-  int64_t channels = shapeOf(x).back(), parts = countParts(b, x, partsOf);
-  int64_t rows = tensorType(x).getNumElements() / channels / parts;
-  Type work = workType(tensorType(x).getElementType());
-  Value grouped = b.reshape(x, {parts, rows, channels});
+namespace {
+/// Moments of parts of columns, each of `rows` rows.
+struct PartMoments {
+  Value means, squares; ///< tensor<parts x channels>; of deviations
+  int64_t rows;
 
+  int64_t parts() const { return shapeOf(means)[0]; }
+  int64_t channels() const { return shapeOf(means)[1]; }
+};
+
+/// The operators of a kernel.
+struct KernelOps {
+  NNBuilder &b;
   SmallVector<Operation *> ops;
-  auto own = [&](Value value) {
+
+  Value own(Value value) {
     ops.push_back(value.getDefiningOp());
     return value;
-  };
-  auto times = [&](Value value, double number) {
+  }
+  Value times(Value value, double number) {
     return b.mul(value, b.scalarLike(value, number));
-  };
-  auto widen = [&](Value value) {
-    return tensorType(value).getElementType() == work
-               ? value
-               : own(b.cast(value, work));
-  };
+  }
+  Value widen(Value value) {
+    Type element = tensorType(value).getElementType(), work = workType(element);
+    return element == work ? value : own(b.cast(value, work));
+  }
+  void close() { createFusionOp(ops, ops.back()->getNextNode()); }
+};
+} // namespace
+
+/// Takes moments from `x` in a kernel of their own.
+static PartMoments takeMoments(NNBuilder &b, Value x, int64_t parts) {
+  KernelOps kernel = {b, {}};
+  int64_t channels = shapeOf(x).back();
+  int64_t rows = tensorType(x).getNumElements() / channels / parts;
+  Value grouped = b.reshape(x, {parts, rows, channels});
+  auto own = [&](Value value) { return kernel.own(value); };
   int64_t starts[] = {0, 0, 0}, sizes[] = {parts, 1, channels};
   int64_t steps[] = {1, 1, 1};
-  Value shift = widen(own(SliceOp::create(b, grouped, starts, sizes, steps)));
-  Value shifted = own(b.sub(widen(grouped), shift));
+  Value shift =
+      kernel.widen(own(SliceOp::create(b, grouped, starts, sizes, steps)));
+  Value shifted = own(b.sub(kernel.widen(grouped), shift));
   Value sum = own(b.reduce(shifted, Combiner::sum, 1));
   Value squares = own(b.reduce(own(b.mul(shifted, shifted)), Combiner::sum, 1));
-  Value meanShifted = own(times(sum, 1. / rows));
+  Value meanShifted = own(kernel.times(sum, 1. / rows));
   Value partMean = own(b.add(shift, meanShifted));
   Value partSquares = own(b.sub(squares, own(b.mul(sum, meanShifted))));
   int64_t flat[] = {parts, channels};
-  Value means = b.reshape(partMean, flat);
-  Value deviations = b.reshape(partSquares, flat);
+  PartMoments moments = {b.reshape(partMean, flat),
+                         b.reshape(partSquares, flat), rows};
+  kernel.close();
+  return moments;
+}
 
-  ColumnSums columns(b);
+/// Has the kernel of `conv` take them.
+static PartMoments takeMoments(ConvOp conv, int64_t height) {
+  NNBuilder b(conv.getLoc(), conv->getNextNode());
+  auto moments = ColumnMomentsOp::create(b, conv.getY(), height);
+  ArrayRef<int64_t> shape = shapeOf(moments.getY());
+  auto half = [&](int64_t i) {
+    int64_t starts[] = {i, 0, 0}, sizes[] = {1, shape[1], shape[2]};
+    int64_t steps[] = {1, 1, 1};
+    return b.reshape(SliceOp::create(b, moments.getY(), starts, sizes, steps),
+                     shape.drop_front());
+  };
+  PartMoments halves = {half(0), half(1), height};
+  createFusionOp({conv, moments}, moments->getNextNode());
+  return halves;
+}
+
+/// Merges `count` neighbouring parts each, in a kernel.
+static PartMoments mergeNeighbours(NNBuilder &b, const PartMoments &moments,
+                                   int64_t count) {
+  int64_t groups = moments.parts() / count;
+  int64_t grouped[] = {groups, count, moments.channels()};
+  int64_t flat[] = {groups, moments.channels()};
+  KernelOps kernel = {b, {}};
+  auto own = [&](Value value) { return kernel.own(value); };
+  Value means = b.reshape(moments.means, grouped);
+  Value squares = b.reshape(moments.squares, grouped);
   Value mean =
-      columns.own(times(columns.reduce(means, Combiner::sum), 1. / parts));
-  Value between = b.sub(means, mean);
+      own(kernel.times(own(b.reduce(means, Combiner::sum, 1)), 1. / count));
+  Value between = own(b.sub(means, mean));
+  Value total = own(kernel.times(own(b.mul(between, between)), moments.rows));
+  total = own(b.reduce(own(b.add(squares, total)), Combiner::sum, 1));
+  PartMoments merged = {b.reshape(mean, flat), b.reshape(total, flat),
+                        moments.rows * count};
+  kernel.close();
+  return merged;
+}
+
+/// Has one kernel merge them all, and compute what follows.
+static void mergeAll(NNBuilder &b, const PartMoments &moments,
+                     const Statistics &wanted) {
+  auto times = [&](Value value, double number) {
+    return b.mul(value, b.scalarLike(value, number));
+  };
+  ColumnSums columns(b);
+  Value mean = columns.own(times(columns.reduce(moments.means, Combiner::sum),
+                                 1. / moments.parts()));
+  Value between = b.sub(moments.means, mean);
   Value total;
   for (Value value : {between, b.mul(between, between)})
     total = columns.ownWide(value);
-  total = columns.ownWide(times(total, rows));
-  total = columns.ownWide(b.add(deviations, total));
-  Value variance = columns.own(
-      times(columns.reduce(total, Combiner::sum), 1. / (double(parts) * rows)));
+  total = columns.ownWide(times(total, moments.rows));
+  total = columns.ownWide(b.add(moments.squares, total));
+  Value variance =
+      columns.own(times(columns.reduce(total, Combiner::sum),
+                        1. / (double(moments.parts()) * moments.rows)));
   for (Operation *op : wanted.variances)
     columns.replace(op, variance);
   for (Operation *op : wanted.means)
     columns.replace(op, mean);
-  createFusionOp(ops, ops.back()->getNextNode());
   columns.fuse();
   for (Operation *op : wanted.variances)
     op->erase();
@@ -108,11 +182,25 @@ static void split(Value x, const Statistics &wanted, PartsOf partsOf) {
     op->erase();
 }
 
-void frit::splitBatchStatistics(Block &block, PartsOf partsOf) {
+static void split(Value x, const Statistics &wanted, PartsOf partsOf,
+                  const ColumnMomentsRewrite *rewrite) {
+  NNBuilder b(wanted.first->getLoc(), wanted.first);
+  auto conv = x.getDefiningOp<ConvOp>();
+  int64_t height = rewrite && conv ? rewrite->height(conv) : 0;
+  PartMoments moments = height ? takeMoments(conv, height)
+                               : takeMoments(b, x, countParts(b, x, partsOf));
+  if (int64_t parts = height ? countParts(b, moments.means, partsOf) : 1;
+      parts > 1)
+    moments = mergeNeighbours(b, moments, moments.parts() / parts);
+  mergeAll(b, moments, wanted);
+}
+
+void frit::splitBatchStatistics(Block &block, PartsOf partsOf,
+                                const ColumnMomentsRewrite *moments) {
   llvm::MapVector<Value, Statistics> wanted;
   for (Operation &op : block)
     if (isa<BatchMeanOp, BatchVarianceOp>(op))
       wanted[op.getOperand(0)].add(&op, isa<BatchMeanOp>(op));
   for (auto &[x, statistics] : wanted)
-    split(x, statistics, partsOf);
+    split(x, statistics, partsOf, moments);
 }

@@ -18,6 +18,8 @@
 
 namespace frit {
 
+struct ColumnMomentsRewrite;
+
 /// Operators of one kernel over the columns of tensors of the same shape. The
 /// builder's insertion point stays before whatever reads their results.
 class ColumnSums {
@@ -55,9 +57,10 @@ private:
 };
 
 /// Computes the means and variances of channels (nn.batch_mean and
-/// nn.batch_variance) that the target splits.
+/// nn.batch_variance) that the target splits. `moments` may be null.
 void splitBatchStatistics(mlir::Block &block,
-                          llvm::function_ref<int64_t(nn::ReduceOp)> partsOf);
+                          llvm::function_ref<int64_t(nn::ReduceOp)> partsOf,
+                          const ColumnMomentsRewrite *moments);
 
 } // namespace frit
 

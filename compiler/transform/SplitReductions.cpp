@@ -104,7 +104,8 @@ public:
       return;
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function) {
-        splitBatchStatistics(block, rewrite->parts);
+        splitBatchStatistics(block, rewrite->parts,
+                             rewrites.find<ColumnMomentsRewrite>());
         run(block);
       }
   }

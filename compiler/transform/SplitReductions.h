@@ -19,6 +19,14 @@ struct SplitReductionsRewrite {
   std::function<bool(int64_t bytes)> fitsCache;
 };
 
+/// What the pass `split-reductions` asks of convolutions whose batch statistics
+/// are wanted (a target rewrite).
+struct ColumnMomentsRewrite {
+  /// Returns in parts of how many rows the convolution's kernel also takes the
+  /// moments of its result's columns (nn.column_moments); 0 if it does not.
+  std::function<int64_t(nn::ConvOp)> height;
+};
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_SPLITREDUCTIONS_H

@@ -2,6 +2,8 @@
 
 #include "dialects/nn/ContractionInfo.h"
 
+#include "dialects/nn/operators/Statistics.h"
+
 using namespace mlir;
 using namespace frit::nn;
 using frit::Activation;
@@ -241,6 +243,13 @@ frit::nn::describeEpilogue(Operation *contraction,
     StringRef name = op->getName().getStringRef();
     if (info.resultMoments)
       return Mismatch(name + " follows the moments");
+    if (auto moments = dyn_cast<ColumnMomentsOp>(op)) {
+      if (moments.getX() != value)
+        return Mismatch("the moments are not those of the result");
+      info.resultMoments = moments.getY();
+      info.resultWidth = moments.getHeight();
+      continue;
+    }
     if (isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op)) {
       if (!isa<MatmulOp>(contraction))
         return Mismatch(name + " does not follow a product");

@@ -6,9 +6,10 @@
 //   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
 //
 // In addition, a product may normalize A's rows or the residual by moments, and
-// compute the moments of D's rows (nn.moments). A convolution may have a second
-// convolution, of another input with other filters, in R's place. A convolution
-// and a pointwise one of its result may form one fusion (back-to-back).
+// compute moments of D (nn.moments, nn.column_moments). A convolution may have
+// a second convolution, of another input with other filters, in R's place. A
+// convolution and a pointwise one of its result may form one fusion
+// (back-to-back).
 //
 // Planning reads the problem's sizes and operands. Targets ask whether a
 // fusion, also with one more operator, has this form.
@@ -48,7 +49,7 @@ struct EpilogueInfo {
   mlir::Value moments, column;
   int64_t width = 0;
   double epsilon = 0;
-  /// Moments of the result's rows, if the fusion computes them.
+  /// Moments of the result's rows or columns, if the fusion computes them.
   mlir::Value resultMoments;
   int64_t resultWidth = 0;
   /// A second convolution of the fusion, added in place of a residual; one of

@@ -4,6 +4,7 @@
 #include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Random.h"
+#include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/operators/Suppression.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -87,6 +88,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
   family.template operator()<
 #define GET_OP_LIST
 #include "dialects/nn/Custom.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Statistics.cpp.inc"
       >();
 }
 

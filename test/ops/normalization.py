@@ -82,6 +82,11 @@ attributes = "width = 4 : si64, epsilon = 0.1 : f32"
 case("moments", [rows], moments(rows, 4), "width = 4 : si64")
 case("moments", [rows.astype(f16)], moments(rows.astype(f16), 3),
      "width = 3 : si64")
+parts = rows.astype(np.float64).reshape(5, 3, 12)
+means = parts.mean(1)
+case("column_moments", [rows],
+     np.stack([means, ((parts - means[:, None]) ** 2).sum(1)]).astype(np.float32),
+     "height = 3 : si64", 1e-4)
 case("merge_moments", [moments(rows, 3)], moments(rows, 12),
      "width = 3 : si64", 1e-4)
 case("normalize", [rows, moments(rows, 4), column, offset],

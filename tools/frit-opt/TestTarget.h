@@ -7,7 +7,8 @@
 //   whose last stride is 1.
 // - A contraction fuses up to three elementwise operators, but no exp. A second
 //   convolution fuses only with 96 filters. A product of at least 64 columns
-//   emits row moments of 4 elements each.
+//   emits row moments of 4 elements each, and a convolution with 128 filters
+//   column moments of 64.
 // - A fusion with a contraction is worth a guard, takes 5 us and fills the GPU.
 //   Any other takes 3 us and a quarter of it. Attention has no known cost.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
@@ -58,6 +59,9 @@ public:
           return elements > 1 << 16 ? 64 : 1;
         },
         /*fitsCache=*/[](int64_t bytes) { return bytes <= 8 << 20; }});
+    rewrites.add(ColumnMomentsRewrite{[](nn::ConvOp conv) {
+      return nn::shapeOf(conv.getW()).front() == 128 ? 64 : 0;
+    }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(FoldNormsRewrite{
         [](nn::MatmulOp product) {

@@ -2,6 +2,8 @@
 
 #include "codegen/cuda/contraction/ProblemText.h"
 
+#include "codegen/cuda/contraction/Wgmma.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -127,7 +129,9 @@ void ProblemText::addNorm(const nn::EpilogueInfo &info) {
     addConstants("int", {{"parts", info.parts()}, {"partWidth", info.width}});
   }
   if (info.resultMoments)
-    addConstants("bool", {{"resultMoments", true}});
+    addConstants(
+        "bool",
+        {{takesColumns(info) ? "columnMoments" : "resultMoments", true}});
 }
 
 std::string ProblemText::normParameters(const nn::EpilogueInfo &info) const {

@@ -132,6 +132,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
     picks.push_back({tile, time});
   };
   auto consider = [&](WgmmaTile tile) {
+    tile.columnMoments = takesColumns(product);
     int64_t most = tile.m * tile.n <= 128 * 128 ? kMostOccupancy : 1;
     for (tile.occupancy = most; tile.occupancy > 0; --tile.occupancy) {
       tile.stages = kMostStages;
@@ -173,6 +174,9 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       // Two blocks load half of B each; several share the sums of few tiles.
       if (n >= 128 && (all ? product.m > m : tiles >= arch.sms))
         consider({m, n, 0, 2, 1});
+      // Blocks that share the sums of a tile take no moments of its columns.
+      if (takesColumns(product))
+        continue;
       for (int64_t split : {2, 4, 8})
         if (all ? split <= steps
                 : 3 * split <= steps && tiles * split <= arch.sms * 6 / 5)

@@ -3,6 +3,7 @@
 #include "codegen/cuda/contraction/Wgmma.h"
 
 #include "codegen/cuda/scalar/LinalgFusion.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit;
@@ -90,13 +91,20 @@ static Type elementOf(Value v) { return nn::tensorType(v).getElementType(); }
 
 bool frit::cuda::isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
-/// Whether moments of rows are made, and norms by moments applied, as norm.cuh
-/// does it.
+bool frit::cuda::takesColumns(const nn::EpilogueInfo &info) {
+  return info.resultMoments &&
+         info.resultMoments.getDefiningOp<nn::ColumnMomentsOp>();
+}
+
+/// Whether moments of rows or columns are made, and norms by moments applied,
+/// as norm.cuh does it.
 static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.batch != 1 || info.ldd != info.n)
     return false;
-  if (info.resultMoments && (info.resultWidth != kMomentWidth ||
-                             info.n % kMomentWidth != 0 || !isHalf(result)))
+  int64_t parted = takesColumns(info) ? info.m : info.n;
+  int64_t width = takesColumns(info) ? kMomentHeight : kMomentWidth;
+  if (info.resultMoments && (info.resultWidth != width || parted % width != 0 ||
+                             !isHalf(result) || info.addend))
     return false;
   return info.norm == nn::NormKind::none ||
          (elementOf(info.column).isF32() && elementOf(info.moments).isF32() &&

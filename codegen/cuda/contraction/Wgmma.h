@@ -16,11 +16,15 @@
 
 namespace frit::cuda {
 
-/// Elements of a row that moments are of; kMomentWidth of norm.cuh.
-inline constexpr int64_t kMomentWidth = 64;
+/// Elements of a row, and of a column, that moments are of; constants of
+/// norm.cuh.
+inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
 
 /// Whether it is a type of warpgroup products.
 bool isHalf(mlir::Type type);
+
+/// Whether a contraction's moments are those of columns (nn.column_moments).
+bool takesColumns(const nn::EpilogueInfo &info);
 
 /// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {
@@ -31,10 +35,13 @@ struct WgmmaTile {
   bool pingPong = false;
   /// Rows of tiles that are visited together.
   int64_t raster = 1;
+  /// Whether the moments of the product's columns are taken; no part of the
+  /// schedule.
+  bool columnMoments = false;
 
   /// How a block of it divides its shared memory.
   WgmmaLayout layout() const {
-    return {m, n, stages, cluster, split, occupancy};
+    return {m, n, stages, cluster, split, occupancy, columnMoments};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
   /// to an SM where they fit, ping-pong where it pays, and the raster.

@@ -11,6 +11,7 @@
 #include "codegen/cuda/contraction/ProblemText.h"
 #include "codegen/cuda/contraction/Wgmma.h"
 #include "compiler/transform/FoldNorms.h"
+#include "compiler/transform/SplitReductions.h"
 #include "compiler/transform/training/AlignColumns.h"
 
 using namespace mlir;
@@ -254,17 +255,18 @@ namespace {
 /// The common part of both skeletons.
 template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
 protected:
-  static WgmmaTile tileOf(Attr schedule) {
-    return {schedule.getTileM(),    schedule.getTileN(),
-            schedule.getStages(),   schedule.getCluster(),
-            schedule.getSplit(),    schedule.getOccupancy(),
-            schedule.getPingpong(), schedule.getRaster()};
+  static WgmmaTile tileOf(Attr schedule, const nn::GemmInfo &product) {
+    return {
+        schedule.getTileM(),    schedule.getTileN(),  schedule.getStages(),
+        schedule.getCluster(),  schedule.getSplit(),  schedule.getOccupancy(),
+        schedule.getPingpong(), schedule.getRaster(), takesColumns(product)};
   }
 
   /// The tile, where an SM has room for it.
   static nn::Match<WgmmaTile> fittingTile(Attr schedule,
+                                          const nn::GemmInfo &product,
                                           const Machine &machine) {
-    WgmmaTile tile = tileOf(schedule);
+    WgmmaTile tile = tileOf(schedule, product);
     if (!machine.arch.hasWgmma)
       return nn::Mismatch("the target has no warpgroup products");
     if (!tile.fits(machine.arch))
@@ -296,7 +298,7 @@ private:
     auto product = productOf(problem);
     if (!product)
       return std::nullopt;
-    WgmmaTile tile = tileOf(schedule);
+    WgmmaTile tile = tileOf(schedule, *product);
     double time =
         wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
     double blocks = double(tile.blocks(*product, machine.arch));
@@ -363,15 +365,29 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
                                  const Machine &machine) const override {
     if (!usesWgmmaGemm(problem, machine))
       return nn::Mismatch("it is no product that WGMMA computes");
-    auto tile = fittingTile(schedule, machine);
     auto product = productOf(problem);
+    auto tile = fittingTile(schedule, *product, machine);
     if (!tile)
       return tile.mismatch();
     return emitGemm(*product, problem.lowered(), name, *tile, machine.arch);
   }
 };
 
+/// In how many rows each a convolution's kernel takes the moments of columns.
+static int64_t momentHeight(nn::ConvOp conv, const GpuArch &arch) {
+  auto info = nn::describeConv(conv);
+  bool takes = arch.hasWgmma && info && takesWgmma(*info) &&
+               info->n * info->p * info->q % kMomentHeight == 0;
+  return takes ? kMomentHeight : 0;
+}
+
 class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(ColumnMomentsRewrite{[&machine](nn::ConvOp conv) {
+      return momentHeight(conv, machine.arch);
+    }});
+  }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (problem.kind() == Problem::Kind::contraction &&
@@ -395,7 +411,7 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
                                  const Machine &machine) const override {
     if (!usesWgmmaConv(problem, machine))
       return nn::Mismatch("it is no convolution that WGMMA computes");
-    auto tile = fittingTile(schedule, machine);
+    auto tile = fittingTile(schedule, *productOf(problem), machine);
     if (!tile)
       return tile.mismatch();
     return emitConv(*problem.conv(), problem.lowered(), name, *tile,

@@ -28,7 +28,7 @@
 #define FRIT_DEVICE_CONV_CUH
 
 #include "frit/mma.cuh"
-#include "frit/tile.cuh"
+#include "frit/norm.cuh"
 
 namespace frit {
 
@@ -214,7 +214,8 @@ __device__ inline void conv(const typename P::T *x, const typename P::T *w,
 template <class P>
 __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
                                  const typename P::T *bias,
-                                 const typename P::T *r, typename P::T *y) {
+                                 const typename P::T *r, typename P::T *y,
+                                 NormOperands norm = {}) {
   using Q = FloorTiles<P>;
   using Index = ConvIndex<P>;
   constexpr int64_t cols = (Index::kFilters + Q::tileN - 1) / Q::tileN;
@@ -223,9 +224,14 @@ __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
   static_assert(kConvUsesMma<Q>);
   if (threadIdx.x >= Q::threads)
     return;
-  for (int64_t i = blockIdx.x; i < rows * cols * P::groups; i += gridDim.x)
-    convTileOf<Q>(x, w, bias, r, y, int(i / (rows * cols)),
-                  i / cols % rows * Q::tileM, int(i % cols) * Q::tileN);
+  for (int64_t i = blockIdx.x; i < rows * cols * P::groups; i += gridDim.x) {
+    const int64_t row = i / cols % rows * Q::tileM;
+    const int col = int(i % cols) * Q::tileN;
+    convTileOf<Q>(x, w, bias, r, y, int(i / (rows * cols)), row, col);
+    if constexpr (takesColumnMoments<P>())
+      takeColumnMoments<Index::kPixels, P::k, Q::threads>(norm.resultMoments, y,
+                                                          row, col, Q::tileN);
+  }
 }
 
 /// Computes the sum of two convolutions; Q derives from P. The first result is

@@ -247,6 +247,9 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
     }
     if constexpr (takesMoments<P>())
       takeMoments<Q>(norm.resultMoments, d, row, col);
+    if constexpr (takesColumnMoments<P>())
+      takeColumnMoments<P::m, P::n, Q::threads>(norm.resultMoments, d, row, col,
+                                                Q::tileN);
   }
 }
 

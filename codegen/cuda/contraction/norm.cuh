@@ -9,6 +9,7 @@
 //   static constexpr int partWidth;       // elements that each is of
 //   static constexpr float epsilon;       // added to the variance
 //   static constexpr bool resultMoments;  // takes those of D; n % 64 == 0
+//   static constexpr bool columnMoments;  // of 64 rows each; m % 64 == 0
 //
 // with which an element of D is the epilogue of
 //
@@ -24,6 +25,9 @@
 
 namespace frit {
 
+/// Rows of a column per pair of moments.
+inline constexpr int kMomentHeight = 64;
+
 enum class Norm { none, product, residual };
 
 /// Elements of a row per pair of moments.
@@ -33,7 +37,8 @@ inline constexpr int kMomentWidth = 64;
 struct NormOperands {
   const float *moments = nullptr; ///< [m][parts][2]
   const float *column = nullptr;  ///< [n]
-  float *resultMoments = nullptr; ///< [m][n / 64][2]
+  /// [m][n / 64][2], those of columns [2][m / 64][n]
+  float *resultMoments = nullptr;
 };
 
 template <class P> __device__ constexpr Norm normOf() {
@@ -48,6 +53,14 @@ inline constexpr bool kNormalises = normOf<P>() != Norm::none;
 template <class P> __device__ constexpr bool takesMoments() {
   if constexpr (requires { P::resultMoments; })
     return P::resultMoments;
+  else
+    return false;
+}
+
+/// Whether P takes the moments of columns.
+template <class P> __device__ constexpr bool takesColumnMoments() {
+  if constexpr (requires { P::columnMoments; })
+    return P::columnMoments;
   else
     return false;
 }
@@ -147,6 +160,12 @@ struct RowSums {
     sum += x;
     squares = fma(x, x, squares);
   }
+
+  /// Returns the moments of the `count` elements that were added.
+  __device__ RowMoments moments(int count) const {
+    float mean = sum * (1.0f / count);
+    return {first + mean, fma(-sum, mean, squares)};
+  }
 };
 
 /// Stores the moments of 64 elements. Each of four neighbouring lanes has
@@ -168,6 +187,32 @@ __device__ inline void storeMoments(float *to, const RowSums &row,
   if (stores && threadIdx.x % 4 == 0) {
     float pair[2] = {mean, squares};
     storeVector(to, pair);
+  }
+}
+
+/// Stores moments of column `col` of an m × n matrix, in part `part`.
+template <int64_t M, int64_t N>
+__device__ inline void storeColumn(float *moments, int64_t part, int64_t col,
+                                   RowMoments column) {
+  moments[part * N + col] = column.mean;
+  moments[(M / kMomentHeight + part) * N + col] = column.squares;
+}
+
+/// Computes the moments of kMomentHeight rows by `cols` columns of D at (row,
+/// col), which the block's first `Threads` threads have stored.
+template <int64_t M, int64_t N, int Threads, class D>
+__device__ inline void takeColumnMoments(float *moments, const D *d,
+                                         int64_t row, int64_t col, int cols) {
+  static_assert(M % kMomentHeight == 0);
+  __syncthreads();
+  for (int i = threadIdx.x; i < cols; i += Threads) {
+    if (row >= M || col + i >= N)
+      return;
+    RowSums sums;
+    for (int j = 0; j < kMomentHeight; ++j)
+      sums.add(load(d[(row + j) * N + col + i]), j == 0);
+    storeColumn<M, N>(moments, row / kMomentHeight, col + i,
+                      sums.moments(kMomentHeight));
   }
 }
 

@@ -49,6 +49,8 @@
 // Corners are in [-128, 127]. A 1 × 1 convolution with stride 1 and no padding
 // is a plain product.
 //
+// It can take the moments of y's columns (norm.cuh).
+//
 // The sum of two convolutions with the same output pixels and filters, conv(x,
 // w) + conv(x2, w2), is computed like one convolution with the taps of both. A
 // struct that derives from P describes the second, with its own c, h, w, r, s,
@@ -81,6 +83,7 @@ template <class P> struct WgmmaConvProduct {
   static constexpr int blocks = P::blocks, raster = P::raster;
   static constexpr bool pingPong = P::pingPong;
   static constexpr bool constantB = P::constantB;
+  static constexpr bool columnMoments = takesColumnMoments<P>();
 };
 
 /// Whether a step is a row of taps that TMA reads as one pixel.
@@ -163,16 +166,16 @@ template <class P, class Q> struct WgmmaTapsOfBoth {
 /// Computes the whole convolution; pass null for an absent bias, residual or
 /// map.
 template <class P>
-__device__ inline void wgmmaConv(const TensorMap *mapX, const TensorMap *mapW,
-                                 const TensorMap *mapY, const TensorMap *mapR,
-                                 const typename P::Bias *bias,
-                                 const typename P::D *r, typename P::D *y) {
+__device__ inline void
+wgmmaConv(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapY,
+          const TensorMap *mapR, const typename P::Bias *bias,
+          const typename P::D *r, typename P::D *y, NormOperands norm = {}) {
   WgmmaTaps<P> operands = {mapX, mapW};
   if (threadIdx.x == 0)
     prefetchMap(mapW);
   if (threadIdx.x == 32)
     prefetchMap(mapX);
-  wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y);
+  wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y, norm);
 }
 
 /// Computes the sum of two convolutions and an optional bias.

@@ -43,6 +43,8 @@ template <class P> struct WgmmaStore {
   unsigned char *slots;
   Barrier *filled;
   NormOperands norm;
+  /// Moments of columns that warps tell each other.
+  float *told = nullptr;
   /// Boxes that have used the slots so far.
   int boxes = 0;
 
@@ -194,7 +196,57 @@ template <class P> struct WgmmaStore {
         storeMoments(norm.resultMoments + part * 2, given[b / 2][b % 2],
                      line < P::m);
       }
+    if constexpr (takesColumnMoments<P>()) {
+      __syncwarp();
+#pragma unroll
+      for (int b = 0; b < kTogether; ++b)
+        takeColumns(in[b], box + b);
+    }
     send(in, box);
+  }
+
+  /// Takes the moments of a box's columns and merges them with those of the
+  /// warpgroup's other warps. Two boxes' moments are in shared memory, so that
+  /// one barrier per box keeps their readers and writers apart.
+  __device__ void takeColumns(const WgmmaBox &box, int index) {
+    static_assert(Plan::kBoxN == 64 && P::m % kMomentHeight == 0);
+    constexpr int perWarp = Plan::kBoxN * 2;
+    const int lane = threadIdx.x % 32, thread = threadIdx.x % 128;
+    const int warpgroup = threadIdx.x / 128;
+    RowSums sums[2];
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      Two<D> two;
+      two.both = *reinterpret_cast<const uint32_t *>(box.pieceOf(i, lane / 4) +
+                                                     lane % 4 * 4);
+      float pair[2];
+      two.open(pair);
+      for (int c = 0; c < 2; ++c)
+        sums[c].add(pair[c], i == 0);
+    }
+    float *group =
+        told + ((boxes + index) % 2 * Plan::kWarps + warpgroup * 4) * perWarp;
+    RowMoments left = sums[0].moments(16), right = sums[1].moments(16);
+    float four[4] = {left.mean, left.squares, right.mean, right.squares};
+    storeVector(group + thread / 32 * perWarp + lane * 4, four);
+    syncTurn<128>(1 + warpgroup);
+    if (thread >= Plan::kBoxN)
+      return;
+    float parts[4][2], mean = 0, squares = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      loadVector(parts[i], group + i * perWarp + thread * 2);
+      mean += 0.25f * parts[i][0];
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float delta = parts[i][0] - mean;
+      squares += fma(16 * delta, delta, parts[i][1]);
+    }
+    const WgmmaTile from = placeOf(index);
+    const int part = from.m / kMomentHeight, col = from.n + thread;
+    if (part < P::m / kMomentHeight && col < P::n)
+      storeColumn<P::m, P::n>(norm.resultMoments, part, col, {mean, squares});
   }
 
   /// Computes the stored values of two neighbours.

@@ -8,6 +8,7 @@
 #ifndef FRIT_DEVICE_WGMMA_PLAN_CUH
 #define FRIT_DEVICE_WGMMA_PLAN_CUH
 
+#include "frit/norm.cuh"
 #include "frit/wgmma.cuh"
 #include "frit/wgmma_layout.cuh"
 
@@ -25,8 +26,13 @@ struct WgmmaTile {
 };
 
 template <class P> struct WgmmaPlan {
-  static constexpr WgmmaLayout kLayout = {P::tileM,   P::tileN, P::stages,
-                                          P::cluster, P::split, P::blocks};
+  static constexpr WgmmaLayout kLayout = {P::tileM,
+                                          P::tileN,
+                                          P::stages,
+                                          P::cluster,
+                                          P::split,
+                                          P::blocks,
+                                          takesColumnMoments<P>()};
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kCluster = kLayout.blocksPerCluster();
 

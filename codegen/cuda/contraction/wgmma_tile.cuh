@@ -49,6 +49,7 @@ template <class P, class Operands> struct WgmmaBlock {
 
   unsigned char *shared, *received, *boxes;
   Barrier *full, *empty, *filled, *arrived, *turns;
+  float *told;
   int rank, firstTile, tileStep, firstStep, lastStep;
 
   __device__ WgmmaBlock() {
@@ -58,6 +59,8 @@ template <class P, class Operands> struct WgmmaBlock {
                    ? shared
                    : boxes + Plan::kSlots * Plan::kOwned * kBoxBytes;
     full = reinterpret_cast<Barrier *>(shared + Plan::kShared - kBarrierBytes);
+    told = reinterpret_cast<float *>(shared + Plan::kShared - kBarrierBytes -
+                                     Plan::kLayout.momentBytes());
     empty = full + P::stages;
     filled = empty + P::stages;
     arrived = filled + Plan::kSlots * Plan::kOwned;
@@ -236,7 +239,8 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
                            d,
                            block.boxes + own * Plan::kSlots * kBoxBytes,
                            block.filled + own * Plan::kSlots,
-                           norm};
+                           norm,
+                           block.told};
     for (int index = block.firstTile + turn * block.tileStep;
          index < Plan::kTiles; index += Plan::kTakers * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);

@@ -29,11 +29,13 @@ constexpr long maxSharedBytes(long blocks) { return 233472 / blocks - 1024; }
 /// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, one
 /// after the other: the stages, each with lines of A and then of B; the boxes
 /// of the result; the sums that other blocks send, unless they overlay the
-/// stages; the barriers.
+/// stages; moments of columns, if they are taken; the barriers.
 struct WgmmaLayout {
   long tileM = 128, tileN = 128, stages = 4;
   /// Blocks that share B, and that share k; blocks on an SM at a time.
   long cluster = 1, split = 1, blocks = 1;
+  /// Whether the moments of the result's columns are taken.
+  bool columnMoments = false;
 
   /// Warps that multiply.
   constexpr long warps() const { return tileM / 16; }
@@ -60,16 +62,21 @@ struct WgmmaLayout {
     return (split - 1) * owned() * unitBytes();
   }
 
+  /// The moments that each warp tells its warpgroup of two boxes' columns.
+  constexpr long momentBytes() const {
+    return columnMoments ? warps() * 2 * kLineBytes / 2 * 8 : 0;
+  }
+
   /// Whether the sums that other blocks send overlay the stages, once the
   /// cluster has multiplied: where shared memory has no room for both.
   constexpr bool overlaysStages() const {
-    return split > 1 && stages * stageBytes() + receiveBytes() + kBarrierBytes +
-                                owned() * kBoxBytes >
+    return split > 1 && stages * stageBytes() + receiveBytes() + momentBytes() +
+                                kBarrierBytes + owned() * kBoxBytes >
                             maxSharedBytes(blocks);
   }
   constexpr long fixedBytes() const {
     return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
-           kBarrierBytes;
+           momentBytes() + kBarrierBytes;
   }
   /// Boxes of a unit that are in shared memory at a time: a power of two.
   constexpr long slots() const {
@@ -115,6 +122,7 @@ struct WgmmaLayout {
   /// Whether units are whole and shared memory has room for them.
   constexpr bool fits() const {
     return warps() * parts() % split == 0 && unitN() % 64 == 0 &&
+           !(columnMoments && split > 1) &&
            (!overlaysStages() || receiveBytes() <= stages * stageBytes()) &&
            sharedBytes() <= maxSharedBytes(blocks);
   }

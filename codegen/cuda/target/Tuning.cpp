@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
+#include "codegen/cuda/contraction/Wgmma.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/Problem.h"
 
@@ -45,7 +46,8 @@ public:
     add(activation, !activation.empty());
     add("norm", info.norm == nn::NormKind::product);
     add("norm-residual", info.norm == nn::NormKind::residual);
-    add("moments", bool(info.resultMoments));
+    add(takesColumns(info) ? "column-moments" : "moments",
+        bool(info.resultMoments));
     if (result != operand)
       os << " to " << result;
   }

@@ -37,12 +37,22 @@ template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
   static constexpr bool resultMoments = Gives;
 };
 
+/// Takes the moments of the result's columns.
+template <class Of> struct Columns : Of {
+  static constexpr bool columnMoments = true;
+};
+
 /// The problem with its tiling.
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
 struct Problem : Of {
-  static constexpr frit::WgmmaLayout layout = {TileM,   TileN, Stages,
-                                               Cluster, Split, Blocks};
+  static constexpr frit::WgmmaLayout layout = {TileM,
+                                               TileN,
+                                               Stages,
+                                               Cluster,
+                                               Split,
+                                               Blocks,
+                                               frit::takesColumnMoments<Of>()};
   static constexpr int threads = layout.threads();
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
@@ -95,9 +105,7 @@ static double activate(frit::GeluTo16Bits, double x) {
   return activate(frit::Gelu(), x);
 }
 
-template <class P>
-static constexpr Cut kCut = {P::tileM,   P::tileN, P::stages,
-                             P::cluster, P::split, P::blocks};
+template <class P> static constexpr Cut kCut = P::layout;
 
 /// The kernel with its arguments.
 template <class P, bool Full> struct Launch {
@@ -154,7 +162,9 @@ template <class P> struct Norms {
   }
   static constexpr int64_t width = frit::kMomentWidth;
   Buffer<float> moments{P::m * count() * 2}, column{P::n};
-  Buffer<float> given{P::m * ((P::n + width - 1) / width) * 2};
+  Buffer<float> given{frit::takesColumnMoments<P>()
+                          ? P::m / frit::kMomentHeight * P::n * 2
+                          : P::m * ((P::n + width - 1) / width) * 2};
 
   Norms() {
     moments.randomize(6);
@@ -198,6 +208,24 @@ static std::vector<double> momentsOf(const std::vector<double> &d) {
     result.push_back(mean);
     result.push_back(squares);
   }
+  return result;
+}
+
+/// Of columns of an m × n matrix, 64 rows each.
+static std::vector<double> columnMomentsOf(const std::vector<double> &d,
+                                           int64_t m, int64_t n) {
+  constexpr int height = frit::kMomentHeight;
+  std::vector<double> result(2 * m / height * n);
+  for (int64_t part = 0; part < m / height; ++part)
+    for (int64_t j = 0; j < n; ++j) {
+      double mean = 0, squares = 0;
+      for (int i = 0; i < height; ++i)
+        mean += d[(part * height + i) * n + j] / height;
+      for (int i = 0; i < height; ++i)
+        squares += std::pow(d[(part * height + i) * n + j] - mean, 2);
+      result[part * n + j] = mean;
+      result[(m / height + part) * n + j] = squares;
+    }
   return result;
 }
 
@@ -251,6 +279,13 @@ template <class P, bool Full = true> static void check() {
   expect(name, d, want, epsilonOf<typename P::D>());
   if (frit::takesMoments<P>())
     expect(strcat(name, ", moments"), norms.given, momentsOf<P>(want), 2e-3);
+  if (frit::takesColumnMoments<P>()) {
+    std::vector<double> stored;
+    for (size_t i = 0; i < d.size(); ++i)
+      stored.push_back(toDouble(d[i]));
+    expect(strcat(name, ", moments of columns"), norms.given,
+           columnMomentsOf(stored, P::m, P::n), 1e-5);
+  }
 }
 
 #ifdef FRIT_FEW_CHECKS
@@ -302,6 +337,18 @@ static void checks() {
   check<Problem<Normed<Rows, Norm::product, 16, true>, 128, 192, 4>, false>();
   check<Problem<Normed<Rows, Norm::residual, 32, true>, 128, 256, 3, 2>>();
   check<Problem<Normed<Rows, Norm::residual, 8, true>, 64, 128, 4, 1, 4>>();
+  // Moments of columns: warpgroups of one tile and of their own, a last tile
+  // that is half empty, a residual, few columns and odd ones.
+  using High = Columns<Matrices<320, 264, 200, 1, false, true, bf16>>;
+  check<Problem<High, 64, 64, 3>, false>();
+  check<Problem<High, 128, 128, 4, 2>>();
+  check<Problem<High, 192, 192, 3>, false>();
+  check<Problem<High, 128, 128, 2, 1, 1, 2>>();
+  check<Problem<
+      Columns<Matrices<1216, 899, 136, 1, false, true, f16, f16, f16, Relu>>,
+      128, 64, 3>>();
+  check<Problem<Columns<Matrices<1216, 904, 72, 1, false, true, bf16>>, 128,
+                192, 3>>();
   // Types, padded lines, and lines that are not a multiple of 16 bytes.
   check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
                 128, 3>>();

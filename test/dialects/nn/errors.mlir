@@ -769,3 +769,11 @@ func.func @attention_stats(%q: tensor<2x4x5x8xf16>, %k: tensor<2x3x6x8xf16>) {
   %0 = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x3x6x8xf16>) -> tensor<2x4x5xf32>
   return
 }
+
+// -----
+
+func.func @column_moments(%x: tensor<3x5x8xf16>) {
+  // expected-error@+1 {{columns of 3x5x8 have no parts of 4}}
+  %0 = nn.column_moments %x {height = 4 : si64} : (tensor<3x5x8xf16>) -> tensor<2x3x8xf32>
+  return
+}
