@@ -260,13 +260,16 @@ static bool represents(Type wide, Type narrow) {
 
 /// Drops a cast before another cast if it is exact, or if the compiler inserted
 /// it and it has no other reader. The rounding of the model's own casts is
-/// kept.
+/// kept. A reshape may lie between.
 struct DropCast : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(CastOp op,
                                 PatternRewriter &rewriter) const override {
-    auto inner = op.getX().getDefiningOp<CastOp>();
+    auto reshape = op.getX().getDefiningOp<ReshapeOp>();
+    if (reshape && !reshape->hasOneUse())
+      return failure();
+    auto inner = (reshape ? reshape.getX() : op.getX()).getDefiningOp<CastOp>();
     if (!inner)
       return failure();
     Type from = tensorType(inner.getX()).getElementType();
@@ -277,8 +280,10 @@ struct DropCast : OpRewritePattern<CastOp> {
                  (isa<FloatType>(from) || isa<FloatType>(op.getTo()));
     if (!exact && !(floats && inner->hasOneUse()))
       return rewriter.notifyMatchFailure(op, "the first cast rounds");
-    rewriter.modifyOpInPlace(op,
-                             [&] { op.getXMutable().assign(inner.getX()); });
+    Value x = inner.getX();
+    if (reshape)
+      x = ReshapeOp::create(rewriter, op.getLoc(), x, reshape.getShape());
+    rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(x); });
     return success();
   }
 };
