@@ -2,27 +2,42 @@
 
 #include "compiler/json/Parse.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace frit;
 using llvm::StringRef;
 using Json = nlohmann::ordered_json;
 
 static constexpr int kMostNested = 64;
 
+/// The keys so far of each object that is open.
+using OpenObjects = std::vector<llvm::StringSet<>>;
+
 Json importer::parseJson(StringRef text) {
-  bool isDeep = false;
-  auto watch = [&](int depth, Json::parse_event_t, Json &) {
-    isDeep |= depth > kMostNested;
+  bool isWrong = false;
+  OpenObjects objects;
+  auto watch = [&](int depth, Json::parse_event_t event, Json &parsed) {
+    if (event == Json::parse_event_t::object_start)
+      objects.emplace_back();
+    else if (event == Json::parse_event_t::object_end)
+      objects.pop_back();
+    else if (event == Json::parse_event_t::key)
+      isWrong |= !objects.back().insert(parsed.get_ref<std::string &>()).second;
+    isWrong |= depth > kMostNested;
     return depth <= kMostNested;
   };
   Json value = Json::parse(text.begin(), text.end(), watch,
                            /*allow_exceptions=*/false);
-  return isDeep ? Json(Json::value_t::discarded) : value;
+  return isWrong ? Json(Json::value_t::discarded) : value;
 }
 
 namespace {
-/// SAX handler that finds where a file stops being JSON.
+/// SAX handler that finds where a file stops being JSON, or a key that is twice
+/// in an object.
 struct FindError : nlohmann::json_sax<Json> {
   size_t position = 0;
+  std::string twice;
+  OpenObjects objects;
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t) override { return true; }
@@ -30,9 +45,19 @@ struct FindError : nlohmann::json_sax<Json> {
   bool number_float(number_float_t, const string_t &) override { return true; }
   bool string(string_t &) override { return true; }
   bool binary(binary_t &) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(string_t &) override { return true; }
-  bool end_object() override { return true; }
+  bool start_object(size_t) override {
+    objects.emplace_back();
+    return true;
+  }
+  bool key(string_t &key) override {
+    if (twice.empty() && !objects.back().insert(key).second)
+      twice = key;
+    return true;
+  }
+  bool end_object() override {
+    objects.pop_back();
+    return true;
+  }
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
   bool parse_error(size_t at, const std::string &,
@@ -53,7 +78,10 @@ static std::string lineAndColumn(StringRef text, size_t position) {
 
 std::string importer::whyDiscarded(StringRef text) {
   FindError finder;
-  if (Json::sax_parse(text.begin(), text.end(), &finder))
+  if (Json::sax_parse(text.begin(), text.end(), &finder) &&
+      !finder.twice.empty())
+    return "has '" + finder.twice + "' twice in one object";
+  if (!finder.position)
     return "has values in values more than " + std::to_string(kMostNested) +
            " deep";
   return "is not JSON from " + lineAndColumn(text, finder.position) + " on";

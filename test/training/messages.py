@@ -53,6 +53,12 @@ for name, config in {
         "overflow": {"loss": loss, "optimizer": {"kind": "adamw"}, "clip_norm": 1,
                      "loss_scale": {"interval": 3}},
         "unknown": {"loss": loss, "optimizer": {"kind": "sgd", "beta3": 1}},
+        "misspelt": {"loss": loss, "optimizer": {"kind": "sgd", "lerning_rate": 1}},
+        "beta": {"loss": loss, "optimizer": {"kind": "adam", "beta2": 1}},
+        "backoff": {"loss": loss, "optimizer": sgd, "loss_scale": {"backoff": 0}},
+        "huge": {"loss": {**loss, "ignore_index": 2**64 - 1}, "optimizer": sgd},
+        "nameless": {"loss": {**loss, "target": ""}, "optimizer": sgd},
+        "typo": {"loss": loss, "optimizer": sgd, "freeze": ["w", "wieght"]},
         "kind": {"loss": loss, "optimizer": {"kind": "adan"}},
         "range": {"loss": {**loss, "label_smoothing": 2}, "optimizer": sgd},
         "pattern": {"loss": loss, "optimizer": sgd, "train": "*"},
@@ -69,6 +75,8 @@ for name, config in {
         "unmatched": {"loss": loss, "optimizer": sgd, "train": ["v"]},
 }.items():
     (folder / f"{name}.json").write_text(json.dumps(config))
+(folder / "twice.json").write_text(
+    '{"loss": {"kind": "mse"}, "optimizer": {"kind": "sgd"}, "loss": {"kind": "mse"}}')
 (folder / "broken.json").write_text('{"loss": ')
 # Products of `big` are beyond what fits into 16 bits.
 np.save(folder / "big.npy", np.full((2, 4), 4e4, np.float32))

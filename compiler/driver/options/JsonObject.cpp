@@ -2,6 +2,7 @@
 
 #include "compiler/driver/options/JsonObject.h"
 
+#include "compiler/driver/Help.h"
 #include "compiler/driver/ModelInput.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -23,8 +24,13 @@ JsonObject::~JsonObject() {
   if (!object.is_object())
     return;
   for (const auto &item : object.items())
-    if (!llvm::is_contained(known, item.key()))
-      fail(item.key(), "is unknown; known here: " + llvm::join(known, ", "));
+    if (!llvm::is_contained(known, item.key())) {
+      std::string nearest = nearestTo(item.key(), known);
+      fail(item.key(), (nearest.empty() ? "is unknown; known here: "
+                                        : "is unknown; did you mean '" +
+                                              nearest + "'? Known here: ") +
+                           llvm::join(known, ", "));
+    }
 }
 
 const Json *JsonObject::find(const char *key) {
@@ -62,12 +68,24 @@ void JsonObject::number(const char *key, double &value, double least,
   value = given;
 }
 
+void JsonObject::fraction(const char *key, double &value) {
+  number(key, value, 0, 1);
+  if (value == 1)
+    fail(key, "must be less than 1");
+}
+
 void JsonObject::integer(const char *key, int64_t &value, int64_t least) {
   const Json *found = find(key);
   if (!found)
     return;
-  if (!found->is_number_integer() || found->get<int64_t>() < least)
-    return fail(key, "must be an integer of at least " + llvm::Twine(least));
+  // Files may have unsigned numbers, which do not all fit.
+  bool fits = found->is_number_unsigned()
+                  ? found->get<uint64_t>() <= uint64_t(INT64_MAX)
+                  : found->is_number_integer();
+  if (!fits || found->get<int64_t>() < least)
+    return fail(key, least == INT64_MIN ? "must be an integer of 64 bits"
+                                        : "must be an integer of at least " +
+                                              std::to_string(least));
   value = found->get<int64_t>();
 }
 

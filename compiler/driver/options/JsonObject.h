@@ -32,6 +32,8 @@ public:
 
   // Each leaves `value` unchanged if there is no such key.
   void number(const char *key, double &value, double least, double most = 1e30);
+  /// A number from 0 on that is less than 1.
+  void fraction(const char *key, double &value);
   void integer(const char *key, int64_t &value, int64_t least);
   void boolean(const char *key, bool &value);
   void text(const char *key, std::string &value);

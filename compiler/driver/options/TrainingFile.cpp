@@ -15,7 +15,7 @@ static void readLoss(const Json &json, LossOptions &loss, std::string &error) {
                        {"bce_with_logits", LossKind::bceWithLogits}});
   in.text("output", loss.output);
   loss.target = loss.kind == LossKind::crossEntropy ? "labels" : "target";
-  in.text("target", loss.target);
+  in.neededText("target", loss.target);
   if (loss.kind != LossKind::crossEntropy)
     return;
   in.integer("axis", loss.axis, INT64_MIN);
@@ -42,8 +42,8 @@ static void readOptimizer(const Json &json, OptimizerOptions &optimizer,
   if (optimizer.kind == OptimizerKind::lamb)
     optimizer.epsilon = 1e-6;
   in.number("epsilon", optimizer.epsilon, 0);
-  in.number("beta1", optimizer.beta1, 0, 1);
-  in.number("beta2", optimizer.beta2, 0, 1);
+  in.fraction("beta1", optimizer.beta1);
+  in.fraction("beta2", optimizer.beta2);
 }
 
 static void readLossScale(const Json &json, LossScaleOptions &scale,
@@ -51,7 +51,9 @@ static void readLossScale(const Json &json, LossScaleOptions &scale,
   JsonObject in(json, "loss_scale", error);
   in.number("initial", scale.initial, 1);
   in.number("growth", scale.growth, 1);
-  in.number("backoff", scale.backoff, 0, 1);
+  in.fraction("backoff", scale.backoff);
+  if (scale.backoff == 0)
+    in.fail("backoff", "must be more than 0");
   in.integer("interval", scale.growthInterval, 1);
 }
 
@@ -61,9 +63,7 @@ static void readDropout(const Json &json, llvm::StringRef place,
   in.patterns("after", dropout.after);
   if (dropout.after.empty())
     in.fail("after", "must name a value or node");
-  in.number("rate", dropout.rate, 0, 1);
-  if (dropout.rate == 1)
-    in.fail("rate", "must be less than 1");
+  in.fraction("rate", dropout.rate);
 }
 
 static void readAll(const Json &json, TrainingOptions &options,

@@ -51,6 +51,7 @@ public:
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
   bool isParameter(ConstantOp constant) const;
+  LogicalResult checkPatterns(StringRef key, ArrayRef<std::string> patterns);
   LogicalResult addParameters();
   LogicalResult addLoss();
   FailureOr<Value> findPrediction();
@@ -77,7 +78,30 @@ bool AddLoss::isParameter(ConstantOp constant) const {
   return tensorType(constant).getRank() > 0;
 }
 
+/// Checks that every pattern of `key` matches some weight: a misspelt one would
+/// freeze nothing.
+LogicalResult AddLoss::checkPatterns(StringRef key,
+                                     ArrayRef<std::string> patterns) {
+  SmallVector<StringRef> names;
+  for (auto constant : main.getBody().front().getOps<ConstantOp>())
+    if (constant.getName())
+      names.push_back(*constant.getName());
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto statistic = main.getArgAttrOfType<StringAttr>(i, "nn.statistic"))
+      names.push_back(statistic);
+  for (const std::string &pattern : patterns)
+    if (llvm::none_of(
+            names, [&](StringRef name) { return matchesAny(pattern, name); }))
+      return emitError(main.getLoc())
+             << "'" << key << "': no weight has a name that matches '"
+             << pattern << "'";
+  return success();
+}
+
 LogicalResult AddLoss::addParameters() {
+  if (failed(checkPatterns("train", options.train)) ||
+      failed(checkPatterns("freeze", options.freeze)))
+    return failure();
   Block &block = main.getBody().front();
   bool any = false;
   for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
