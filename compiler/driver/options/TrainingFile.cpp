@@ -12,8 +12,11 @@ static void readLoss(const Json &json, LossOptions &loss, std::string &error) {
   in.choice<LossKind>("kind", loss.kind,
                       {{"cross_entropy", LossKind::crossEntropy},
                        {"mse", LossKind::mse},
-                       {"bce_with_logits", LossKind::bceWithLogits}});
+                       {"bce_with_logits", LossKind::bceWithLogits},
+                       {"output", LossKind::output}});
   in.text("output", loss.output);
+  if (loss.kind == LossKind::output)
+    return;
   loss.target = loss.kind == LossKind::crossEntropy ? "labels" : "target";
   in.neededText("target", loss.target);
   if (loss.kind != LossKind::crossEntropy)

@@ -202,6 +202,10 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   if (options.loss.kind == LossKind::bceWithLogits)
     if (auto sigmoid = prediction.getDefiningOp<SigmoidOp>())
       prediction = sigmoid.getX();
+  if (options.loss.kind == LossKind::output) {
+    TensorExpr each(b, b.cast(prediction, b.getF32Type()));
+    return Value(sumAll(b, each) * (1. / type.getNumElements()));
+  }
   if (options.loss.kind != LossKind::crossEntropy) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
@@ -268,11 +272,22 @@ LogicalResult AddLoss::addLoss() {
   SmallVector<Value> results = {*loss};
   SmallVector<DictionaryAttr> attributes = {
       b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr("loss")))};
-  for (unsigned i = 0; i < main.getNumResults(); ++i)
-    if (!trains() || !main.getResultAttr(i, "nn.name")) {
-      results.push_back(terminator->getOperand(i));
-      attributes.push_back(main.getResultAttrDict(i));
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
+    if (name && trains())
+      continue;
+    if (name && name == "loss") {
+      // It is that loss, or its elements are what the loss is the mean of.
+      if (terminator->getOperand(i) == *prediction &&
+          options.loss.kind == LossKind::output)
+        continue;
+      return emitError(main.getLoc(),
+                       "the model has an output 'loss', as the training "
+                       "step's loss is called; give it another name");
     }
+    results.push_back(terminator->getOperand(i));
+    attributes.push_back(main.getResultAttrDict(i));
+  }
   terminator->setOperands(results);
   main.setType(b.getFunctionType(main.getArgumentTypes(),
                                  TypeRange(ValueRange(results))));

@@ -9,13 +9,14 @@
 
 namespace frit {
 
-enum class LossKind { crossEntropy, mse, bceWithLogits };
+enum class LossKind { crossEntropy, mse, bceWithLogits, output };
 
-/// Mean over all elements (mse, bce) or all rows that count (cross-entropy).
+/// Mean over all elements (mse, bce; output: the model computes the loss
+/// itself) or all rows that count (cross-entropy).
 struct LossOptions {
   LossKind kind = LossKind::crossEntropy;
   std::string output;            ///< of the model; empty: its only one
-  std::string target = "labels"; ///< name of the input that is added
+  std::string target = "labels"; ///< name of the input that is added, if any
   int64_t axis = -1;             ///< of the classes
   int64_t ignoreIndex = -100;
   double labelSmoothing = 0;
