@@ -334,12 +334,16 @@ DenseElementsAttr frit::nn::constantValue(Value value, int64_t most) {
 }
 
 /// Returns whether a constant is a weight. Single numbers such as an epsilon
-/// have names too if the exporter stores them with the weights.
+/// have names too if the exporter stores them with the weights; those that
+/// train are marked.
 static bool isWeight(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   RankedTensorType type = tensorType(value);
-  return constant && constant.getNameAttr() && type.getNumElements() > 1 &&
-         isa<FloatType>(type.getElementType());
+  if (!constant || !constant.getNameAttr() ||
+      !isa<FloatType>(type.getElementType()))
+    return false;
+  auto trains = constant->getAttrOfType<BoolAttr>("nn.trains");
+  return type.getNumElements() > 1 || (trains && trains.getValue());
 }
 
 DenseElementsAttr frit::nn::evaluate(Operation *op) {

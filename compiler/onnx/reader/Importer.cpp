@@ -172,8 +172,7 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
   ElementsAttr value = tensors.read(weight, loc);
   if (!value)
     return {};
-  return createWeight(builder, main.getBody().front(), lastWeight, loc, value,
-                      builder.getStringAttr(weight.name()));
+  return addWeight(loc, value, weight.name());
 }
 
 /// The most elements of a weight that are compared with each other.
@@ -189,9 +188,7 @@ Value Importer::separateWeight(const NodeProto &proto, Value value) {
   DenseElementsAttr elements = nn::constantValue(weight, kMostEqual);
   if (!elements || !elements.isSplat())
     return value;
-  return createWeight(builder, main.getBody().front(), lastWeight,
-                      weight.getLoc(), weight.getValue(),
-                      builder.getStringAttr(proto.output(0)));
+  return addWeight(weight.getLoc(), weight.getValue(), proto.output(0));
 }
 
 std::optional<Value> Importer::lookUp(const std::string &name, Scope &scope) {
@@ -324,6 +321,7 @@ OwningOpRef<ModuleOp> Importer::run() {
   if (!good)
     return {};
   good &= checkTensorNames();
+  findParameters();
   good &= addInputs();
   good &= checkNodes(model->graph().node(), graph, 0);
   auto order = sortNodes(

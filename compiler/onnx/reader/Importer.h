@@ -78,6 +78,8 @@ private:
   bool checkResult();
   /// Warns of a model that is to train and has lost its batch norms.
   void warnOfFoldedNorms();
+  /// Finds out what the file says of its weights.
+  void findParameters();
 
   void importNodes(const Order &order, Scope &scope, unsigned depth);
   void importNode(const ::onnx::NodeProto &proto, Scope &scope, unsigned depth);
@@ -88,6 +90,10 @@ private:
   /// Returns the value of a name in a scope or an enclosing one; reads weights
   /// at first use. Null for an omitted input; none if it failed.
   std::optional<mlir::Value> lookUp(const std::string &name, Scope &scope);
+  /// Creates a weight. In a model that is to train, marks it by `nn.trains`,
+  /// true or false, and by `nn.unmerged` if no others were merged into it.
+  mlir::Value addWeight(mlir::Location loc, mlir::ElementsAttr value,
+                        llvm::StringRef name);
   mlir::Value readWeight(const ::onnx::TensorProto &weight);
   mlir::Value separateWeight(const ::onnx::NodeProto &proto, mlir::Value value);
 
@@ -101,6 +107,10 @@ private:
   mlir::func::FuncOp main;
   mlir::Operation *lastWeight = nullptr;
   Scope graph;
+  /// What a module has a weight as. Others may be merged into a parameter that
+  /// several of its parts read.
+  enum class WeightKind { parameter, merged, buffer };
+  llvm::StringMap<WeightKind> weightKinds;
   llvm::StringMap<Function> functions;
   /// Names and symbols (or null) of @main's arguments.
   llvm::SmallVector<mlir::StringAttr> inputNames;

@@ -75,6 +75,8 @@ bool AddLoss::isParameter(ConstantOp constant) const {
     return false;
   if (!options.train.empty())
     return matchesAny(options.train, name);
+  if (auto trains = constant->getAttrOfType<BoolAttr>("nn.trains"))
+    return trains.getValue();
   return tensorType(constant).getRank() > 0;
 }
 

@@ -74,9 +74,10 @@ private:
 static constexpr int64_t kLongestVector = 1 << 20;
 
 /// Gives every reader of a uniform vector its own where an exporter merged
-/// equal weights: before training, the scales of all norms are ones. A file in
-/// which two equal vectors stand was not merged; there a weight with several
-/// readers is one that the model shares.
+/// equal weights: before training, the scales of all norms are ones. A weight
+/// with several readers is one that the model shares if the file says so
+/// (`nn.unmerged`), or if two equal vectors stand in it: such a file was not
+/// merged.
 void TrainingMode::separateMerged() {
   SmallVector<ConstantOp> merged;
   DenseSet<Attribute> seen;
@@ -89,14 +90,14 @@ void TrainingMode::separateMerged() {
       continue;
     if (!seen.insert(value).second)
       return;
-    if (!constant->hasOneUse())
+    if (!constant->hasOneUse() && !constant->hasAttr("nn.unmerged"))
       merged.push_back(constant);
   }
   for (ConstantOp constant : merged) {
     if (trains())
-      constant.emitWarning("weight '")
-          << *constant.getName() << "' has several readers; each trains a copy "
-          << "of its own. Exporters merge equal weights: export the model with "
+      constant.emitWarning(
+          "has several readers; each trains a copy of its own. ")
+          << "Exporters merge equal weights: export the model with "
              "optimize=False or in training mode to keep their names "
              "[-Wshared]";
     SmallVector<OpOperand *> uses(

@@ -1,0 +1,72 @@
+//===- Parameters.cpp - Which weights are the module's parameters ---------===//
+//
+// PyTorch's newer exporter says of a weight what it is in the module, and of a
+// node which parts of the module it comes from:
+//
+//   value_info { name: "rope.cos"
+//     metadata_props { key: "pkg.torch.export.graph_signature.InputSpec.kind"
+//                      value: "BUFFER" } }
+//   node { input: "x" input: "norm.weight"  metadata_props {
+//     key: "pkg.torch.onnx.name_scopes"  value: "['', 'norm', 'mul_1']" } }
+//
+// Buffers do not train, and parameters do, scalars too. A parameter that only
+// nodes of its own part read is not one that the exporter merged others into.
+// Of other exporters' files, floats of rank 1 and more train.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/CreateOp.h"
+#include "compiler/onnx/reader/Importer.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Returns the value of a key in the metadata, or "".
+static StringRef
+valueOf(const google::protobuf::RepeatedPtrField<::onnx::StringStringEntryProto>
+            &metadata,
+        StringRef key) {
+  for (const auto &entry : metadata)
+    if (entry.key() == key)
+      return entry.value();
+  return "";
+}
+
+void Importer::findParameters() {
+  for (const ::onnx::ValueInfoProto &value : model->graph().value_info()) {
+    StringRef kind = valueOf(value.metadata_props(),
+                             "pkg.torch.export.graph_signature.InputSpec.kind");
+    if (!kind.empty())
+      weightKinds[value.name()] =
+          kind == "PARAMETER" ? WeightKind::parameter : WeightKind::buffer;
+  }
+  for (const ::onnx::NodeProto &node : model->graph().node()) {
+    StringRef scopes =
+        valueOf(node.metadata_props(), "pkg.torch.onnx.name_scopes");
+    for (const std::string &name : node.input()) {
+      auto found = weightKinds.find(name);
+      if (found == weightKinds.end() || found->second != WeightKind::parameter)
+        continue;
+      auto [part, last] = StringRef(name).rsplit('.');
+      if (!scopes.contains(("'" + (last.empty() ? "" : part) + "'").str()))
+        found->second = WeightKind::merged;
+    }
+  }
+}
+
+Value Importer::addWeight(Location loc, ElementsAttr value, StringRef name) {
+  Value weight = createWeight(builder, main.getBody().front(), lastWeight, loc,
+                              value, builder.getStringAttr(name));
+  auto found = weightKinds.find(name);
+  bool isKnown = found != weightKinds.end();
+  if (!options.trains || !isa<FloatType>(value.getElementType()) ||
+      (!isKnown && value.getShapedType().getRank() == 0))
+    return weight;
+  WeightKind kind = isKnown ? found->second : WeightKind::merged;
+  Operation *op = weight.getDefiningOp();
+  op->setAttr("nn.trains", builder.getBoolAttr(kind != WeightKind::buffer));
+  if (kind == WeightKind::parameter)
+    op->setAttr("nn.unmerged", builder.getUnitAttr());
+  return weight;
+}

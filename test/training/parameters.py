@@ -1,0 +1,105 @@
+"""Which weights train: what PyTorch's newer exporter says of them counts.
+
+    parameters.py FOLDER
+"""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from runtime import Step
+
+FOLDER = Path(sys.argv[1])
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
+SCOPES = "pkg.torch.onnx.name_scopes"
+X = np.random.default_rng(0).standard_normal((8, 6)).astype(np.float32)
+WEIGHTS = {"table": np.linspace(1, 2, 6, dtype=np.float32),
+           "norm.weight": np.ones(6, np.float32),
+           "scale": np.float32(0.5),
+           "fc.weight": np.eye(6, 3, dtype=np.float32)}
+
+
+def note(proto, **entries):
+    for key, value in entries.items():
+        proto.metadata_props.add(key={"kind": KIND, "scopes": SCOPES}[key],
+                                 value=value)
+
+
+def compile(name, kinds, second="norm"):
+    """x · table · norm.weight² · exp(scale) · fc.weight; a node of the part `second`
+    reads norm.weight too."""
+    def node(operator, inputs, output, part):
+        proto = helper.make_node(operator, inputs, [output], output)
+        note(proto, scopes=f"['', '{part}', 'mul']" if part else "['', 'mul']")
+        return proto
+
+    info = helper.make_tensor_value_info
+    described = []
+    for weight, kind in kinds.items():
+        described.append(info(weight, TensorProto.FLOAT, WEIGHTS[weight].shape))
+        note(described[-1], kind=kind)
+    graph = helper.make_graph(
+        [node("Mul", ["x", "table"], "rotated", ""),
+         node("Mul", ["rotated", "norm.weight"], "once", "norm"),
+         node("Mul", ["once", "norm.weight"], "twice", second),
+         node("Exp", ["scale"], "factor", ""),
+         node("Mul", ["twice", "factor"], "scaled", ""),
+         node("MatMul", ["scaled", "fc.weight"], "y", "fc")],
+        name, [info("x", TensorProto.FLOAT, X.shape)],
+        [info("y", TensorProto.FLOAT, (8, 3))],
+        [numpy_helper.from_array(np.asarray(w), n) for n, w in WEIGHTS.items()],
+        value_info=described)
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10),
+        FOLDER / f"{name}.onnx")
+    (FOLDER / "train.json").write_text(json.dumps(
+        {"loss": {"kind": "mse"},
+         "optimizer": {"kind": "sgd", "learning_rate": 0.1}}))
+    done = subprocess.run(
+        ["fritc", f"--train={FOLDER}/train.json", "-march=x86-64",
+         FOLDER / f"{name}.onnx", "-o", FOLDER / f"{name}.so"],
+        capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return Step(FOLDER / f"{name}.so"), done.stderr
+
+
+def trained(step):
+    return set(step.read()) - {"learning_rate", "step"}
+
+
+# As the file says: a scalar trains, a buffer does not, and a parameter that its
+# own part reads twice is one.
+kinds = {"table": "BUFFER", "norm.weight": "PARAMETER", "scale": "PARAMETER",
+         "fc.weight": "PARAMETER"}
+step, said = compile("marked", kinds)
+assert said == "" and trained(step) == {*kinds} - {"table"}, (said, trained(step))
+target = np.zeros((8, 3), np.float32)
+w = {n: v.astype(np.float64) for n, v in WEIGHTS.items()}
+for _ in range(3):
+    loss = step.train(x=X, target=target)["loss"]
+    h = X * w["table"]
+    s = h * w["norm.weight"] ** 2
+    factor = np.exp(w["scale"])
+    y = s * factor @ w["fc.weight"]
+    assert abs(loss / (y ** 2).mean() - 1) < 1e-5
+    dy = 2 * y / y.size
+    ds = dy @ w["fc.weight"].T
+    w["fc.weight"] = w["fc.weight"] - 0.1 * (s * factor).T @ dy
+    w["scale"] = w["scale"] - 0.1 * factor * (ds * s).sum()
+    w["norm.weight"] = w["norm.weight"] - 0.1 * (
+        ds * factor * h * 2 * w["norm.weight"]).sum(0)
+for name, value in step.read("norm.weight", "scale", "fc.weight").items():
+    np.testing.assert_allclose(value, w[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+# Another part reads it: an exporter has merged equal weights.
+step, said = compile("merged", kinds, second="other")
+assert "has several readers; each trains a copy of its own" in said, said
+assert trained(step) == {*kinds, "norm.weight.1"} - {"table"}, trained(step)
+
+# Without metadata, all floats train but scalars.
+step, said = compile("unmarked", {})
+assert trained(step) == {"table", "norm.weight", "norm.weight.1", "fc.weight"}
+print("right")
