@@ -22,9 +22,8 @@
 //   %p:2 = nn.fusion(%dy, %x) { … nn.reduce … nn.reduce … }
 //   %s:2 = nn.fusion(%p#0, %p#1) { nn.reduce … nn.reduce … }
 //
-// Reductions of leading and trailing dimensions, which the statistics of
-// channels-first batch norms are, reduce the trailing ones first: a row of each
-// channel and sample has a block.
+// Reductions of leading and trailing dimensions reduce the trailing ones first
+// (RowSums.cpp).
 //
 // The first fusion also stores an elementwise value that it is the first to
 // read; the second one computes what follows for each column (ColumnSums.h).
@@ -42,9 +41,8 @@
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/SumGroup.h"
 #include "dialects/nn/operators/Gradient.h"
-
-#include "llvm/ADT/SetVector.h"
 
 namespace frit {
 #define GEN_PASS_DEF_SPLITREDUCTIONS
@@ -56,16 +54,6 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// Reductions of the same leading dimensions that share a kernel, and the
-/// elementwise operators that only they read.
-struct SumGroup {
-  SmallVector<ReduceOp> sums;
-  /// Operators of the chain that others read later.
-  llvm::SetVector<Operation *> stored;
-  llvm::SetVector<Operation *> chain;
-  llvm::SetVector<Value> roots; ///< what the chain reads
-};
-
 /// Moves the values that a group reads to another shape of the same elements:
 /// `from` has `leading` dimensions that become parts × rows, the others stay.
 class Regrouping {
@@ -120,84 +108,8 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What shares a kernel
+// What the first kernel stores
 //===----------------------------------------------------------------------===//
-
-/// Returns whether an operand that broadcasts to `from` also does to a shape
-/// whose `leading` dimensions are parts × rows.
-static bool canRegroup(Value value, ArrayRef<int64_t> from, size_t leading) {
-  ArrayRef<int64_t> shape = shapeOf(value);
-  size_t kept = from.size() - leading;
-  while (!shape.empty() && shape.front() == 1 && shape.size() > kept)
-    shape = shape.drop_front();
-  return shape.size() <= kept ||
-         (shape.size() == from.size() &&
-          shape.take_front(leading) == from.take_front(leading));
-}
-
-/// Finds the group's chain: elementwise operators of the reduced shape that are
-/// stored or all of whose readers belong to the group.
-static void findChain(SumGroup &group) {
-  ArrayRef<int64_t> from = shapeOf(group.sums.front().getX());
-  size_t leading = group.sums.front().getAxes().size();
-  SmallVector<Operation *> work(group.sums.begin(), group.sums.end());
-  llvm::SetVector<Operation *> reached;
-  while (!work.empty())
-    for (Value operand : work.pop_back_val()->getOperands())
-      if (Operation *op = operand.getDefiningOp();
-          isa_and_nonnull<ElementwiseOp>(op) && shapeOf(operand) == from &&
-          op->getBlock() == group.sums.front()->getBlock() &&
-          llvm::all_of(op->getOperands(),
-                       [&](Value v) { return canRegroup(v, from, leading); }) &&
-          reached.insert(op))
-        work.push_back(op);
-  // A reader comes after what it reads, and is decided on before it.
-  SmallVector<Operation *> order = reached.takeVector();
-  llvm::sort(order,
-             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
-  group.chain.clear();
-  for (Operation *op : order)
-    if (group.stored.contains(op) ||
-        llvm::all_of(op->getUsers(), [&](Operation *user) {
-          return group.chain.contains(user) ||
-                 llvm::is_contained(group.sums, user);
-        }))
-      group.chain.insert(op);
-  group.roots.clear();
-  auto addRoots = [&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!group.chain.contains(operand.getDefiningOp()))
-        group.roots.insert(operand);
-  };
-  llvm::for_each(group.sums, addRoots);
-  llvm::for_each(group.chain, addRoots);
-}
-
-/// Adds `sum` to the group if it reads one of its tensors and can be computed
-/// where the group's first reduction is.
-static void tryAdd(SumGroup &group, ReduceOp sum) {
-  ReduceOp first = group.sums.front();
-  ArrayRef<int64_t> from = shapeOf(first.getX());
-  if (sum->getBlock() != first->getBlock() || shapeOf(sum.getX()) != from ||
-      sum.getAxes() != first.getAxes())
-    return;
-  SumGroup both = group;
-  both.sums.push_back(sum);
-  findChain(both);
-  auto isEarly = [&](Value root) {
-    Operation *def = root.getDefiningOp();
-    return !def || def->getBlock() != first->getBlock() ||
-           def->isBeforeInBlock(first);
-  };
-  SumGroup alone;
-  alone.sums.push_back(sum);
-  findChain(alone);
-  bool shares = llvm::any_of(alone.roots, [&](Value root) {
-    return shapeOf(root) == from && group.roots.contains(root);
-  });
-  if (shares && llvm::all_of(both.roots, isEarly))
-    group = std::move(both);
-}
 
 /// Has the group's kernel compute and store what it reads first of all
 /// operators, rather than a kernel before it.
@@ -220,7 +132,7 @@ static void storeRoots(SumGroup &group) {
         }))
       group.stored.insert(op);
   }
-  findChain(group);
+  group.findChain();
 }
 
 /// Returns the values that the same operators as those of `copy` compute from
@@ -418,34 +330,8 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
     op->erase();
 }
 
-/// Returns how many trailing dimensions a reduction of leading and trailing
-/// ones reduces, or 0 if it is none.
-static int64_t trailingAxes(ReduceOp op) {
-  ArrayRef<int64_t> axes = op.getAxes();
-  int64_t next = shapeOf(op.getX()).size(), count = 0;
-  while (count < int64_t(axes.size()) && axes.end()[-1 - count] == next - 1)
-    ++count, --next;
-  int64_t leading = axes.size() - count;
-  if (!leading || axes[leading - 1] != leading - 1 || next == leading)
-    return 0;
-  return count;
-}
-
-/// Reduces the trailing dimensions first.
-static void reduceRowsFirst(ReduceOp op, int64_t trailing) {
-  NNBuilder b(op.getLoc(), op);
-  Type element = tensorType(op.getX()).getElementType();
-  Value y = b.cast(op.getX(), workType(element));
-  y = b.reduce(y, op.getKind(), op.getAxes().take_back(trailing));
-  y = b.reduce(y, op.getKind(), op.getAxes().drop_back(trailing));
-  op.getY().replaceAllUsesWith(b.cast(y, element));
-  op.erase();
-}
-
 void SplitReductions::run(Block &block) {
-  for (auto op : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
-    if (int64_t trailing = trailingAxes(op); trailing && rewrite->parts(op) > 1)
-      reduceRowsFirst(op, trailing);
+  sumRowsFirst(block, *rewrite);
   SmallVector<std::pair<ReduceOp, int64_t>> sums;
   for (auto op : block.getOps<ReduceOp>()) {
     bool leads = true;
@@ -460,11 +346,12 @@ void SplitReductions::run(Block &block) {
     if (done.contains(sum))
       continue;
     SumGroup group;
+    group.leading = sum.getAxes().size();
     group.sums.push_back(sum);
-    findChain(group);
+    group.findChain();
     for (auto [other, otherParts] : ArrayRef(sums).drop_front(i + 1))
       if (!done.contains(other) && otherParts == parts)
-        tryAdd(group, other);
+        group.tryAdd(other);
     done.insert_range(group.sums);
     if (group.sums.size() > 1) {
       storeRoots(group);

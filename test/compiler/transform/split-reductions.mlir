@@ -40,6 +40,24 @@ func.func @channels_first(%x: tensor<16x64x112x112xbf16>) -> tensor<1x64x1x1xbf1
   return %0 : tensor<1x64x1x1xbf16>
 }
 
+// Two that read the same tensor share kernels.
+// CHECK-LABEL: func.func @channels_first_pair
+// CHECK-NEXT:    %[[R:.*]]:2 = nn.fusion(%arg0, %arg1)
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 2, 3>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 2, 3>
+// CHECK:           nn.yield {{.*}} : tensor<16x64x1x1xf32>, tensor<16x64x1x1xf32>
+// CHECK:         nn.fusion(%[[R]]#{{[01]}}, %[[R]]#{{[01]}}) : (tensor<16x64x1x1xf32>, tensor<16x64x1x1xf32>) -> (tensor<1x64x1x1xf32>, tensor<1x64x1x1xf32>)
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
+// CHECK-NOT:     nn.reduce
+// CHECK:         return
+func.func @channels_first_pair(%dy: tensor<16x64x112x112xf32>, %x: tensor<16x64x112x112xf32>) -> (tensor<1x64x1x1xf32>, tensor<1x64x1x1xf32>) {
+  %0 = nn.reduce %dy {axes = array<i64: 0, 2, 3>, kind = #nn<combiner sum>} : (tensor<16x64x112x112xf32>) -> tensor<1x64x1x1xf32>
+  %1 = nn.mul %dy, %x : (tensor<16x64x112x112xf32>, tensor<16x64x112x112xf32>) -> tensor<16x64x112x112xf32>
+  %2 = nn.reduce %1 {axes = array<i64: 0, 2, 3>, kind = #nn<combiner sum>} : (tensor<16x64x112x112xf32>) -> tensor<1x64x1x1xf32>
+  return %0, %2 : tensor<1x64x1x1xf32>, tensor<1x64x1x1xf32>
+}
+
 // Sums that read the same tensor share a kernel in both steps, and the second
 // one also computes what follows for each column. What else reads a column's
 // sum stays where it is.

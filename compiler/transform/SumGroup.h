@@ -1,0 +1,51 @@
+//===- SumGroup.h - Reductions that share a kernel ------------------------===//
+//
+// Reductions of one tensor, or of elementwise functions of it, read it once if
+// they share a kernel:
+//
+//   %a = nn.reduce %dy, %b = nn.reduce (nn.mul %dy, %x)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_SUMGROUP_H
+#define FRIT_COMPILER_TRANSFORM_SUMGROUP_H
+
+#include "dialects/nn/NN.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace frit {
+
+struct SplitReductionsRewrite;
+
+/// Reductions of the same dimensions that share a kernel, and the elementwise
+/// operators that only they read.
+struct SumGroup {
+  llvm::SmallVector<nn::ReduceOp> sums;
+  /// So many first dimensions become parts × rows in the kernel.
+  size_t leading = 0;
+  /// Operators of the chain that others read later.
+  llvm::SetVector<mlir::Operation *> stored;
+  llvm::SetVector<mlir::Operation *> chain; ///< readers first
+  llvm::SetVector<mlir::Value> roots;       ///< what the chain reads
+
+  /// Finds the chain: elementwise operators of the reduced shape that are
+  /// stored or all of whose readers belong to the group.
+  void findChain();
+  /// Adds `sum` if it reads one of the group's tensors and can be computed
+  /// where the group's first reduction is.
+  void tryAdd(nn::ReduceOp sum);
+};
+
+/// Returns whether an operand that broadcasts to `from` also does to a shape
+/// whose `leading` dimensions are parts × rows.
+bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from,
+                size_t leading);
+
+/// Reduces the trailing dimensions first of reductions of leading and trailing
+/// ones, where the target wants parts (RowSums.cpp).
+void sumRowsFirst(mlir::Block &block, const SplitReductionsRewrite &rewrite);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_SUMGROUP_H
