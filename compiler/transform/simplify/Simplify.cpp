@@ -260,9 +260,20 @@ static bool represents(Type wide, Type narrow) {
 
 /// Drops a cast before another cast if it is exact, or if the compiler inserted
 /// it and it has no other reader. The rounding of the model's own casts is
-/// kept. A reshape may lie between.
+/// kept.
+///
+/// A reshape may lie between the casts of a sum. Between those of an
+/// elementwise value it separates kernels, which then pass it on in its narrow
+/// type.
 struct DropCast : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
+
+  static bool isSum(Value value) {
+    Operation *op = value.getDefiningOp();
+    while (isa_and_nonnull<ReshapeOp>(op))
+      op = op->getOperand(0).getDefiningOp();
+    return isa_and_nonnull<ReduceOp>(op);
+  }
 
   LogicalResult matchAndRewrite(CastOp op,
                                 PatternRewriter &rewriter) const override {
@@ -270,7 +281,7 @@ struct DropCast : OpRewritePattern<CastOp> {
     if (reshape && !reshape->hasOneUse())
       return failure();
     auto inner = (reshape ? reshape.getX() : op.getX()).getDefiningOp<CastOp>();
-    if (!inner)
+    if (!inner || (reshape && !isSum(inner.getX())))
       return failure();
     Type from = tensorType(inner.getX()).getElementType();
     bool floats = isa<FloatType>(from) && isa<FloatType>(inner.getTo()) &&
