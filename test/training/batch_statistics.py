@@ -1,7 +1,7 @@
 """Writes a convolution with a batch norm, whose statistics the kernel of the
 convolution takes in parts, and its train.json.
 
-    statistics.py FOLDER
+    batch_statistics.py FOLDER
 """
 import json
 import sys
