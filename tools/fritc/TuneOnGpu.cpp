@@ -38,8 +38,9 @@ llvm::Expected<std::string> TuneOnGpu::open() {
   return text;
 }
 
-/// Returns the algorithms of the first library step.
-static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
+/// Returns the algorithms of the first library step. `context` is current.
+static std::vector<uint32_t> algorithmsOf(const PlanView &plan,
+                                          cuda::Context context) {
   using artifact::StepKind;
   const artifact::Program &program = plan.programs(plan.targets()[0])[0];
   for (const artifact::Step &step : plan.steps(program.steps)) {
@@ -56,7 +57,10 @@ static std::vector<uint32_t> algorithmsOf(const PlanView &plan) {
       // Nothing is enqueued.
       const cuda::Api driver = {};
       cuda::CudnnHandle handle(cudnn, driver);
-      if (!cudnn.load() || !handle.open())
+      if (!cudnn.load())
+        return {};
+      cudnn.open(context);
+      if (!handle.open())
         return {};
       auto call = step.kind == StepKind::conv
                       ? handle.prepare(plan.conv(step), /*zeros=*/0,
@@ -74,7 +78,7 @@ std::vector<uint32_t> TuneOnGpu::algorithms(const frit_image &image) {
   if (PlanView::open(image, plan).failed())
     return {};
   cuda::ContextScope scope(gpu);
-  return algorithmsOf(plan);
+  return algorithmsOf(plan, gpu.context);
 }
 
 static llvm::Error failed(const Error &error) {
