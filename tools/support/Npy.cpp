@@ -71,8 +71,12 @@ bool frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
     return false;
 
   std::string_view descr = valueOf(header, "descr");
-  if (descr.size() < 5 || descr[0] != '\'') {
+  if (descr.starts_with('[')) {
     error = "its elements are structures; frit reads plain arrays";
+    return false;
+  }
+  if (descr.size() < 5 || descr[0] != '\'') {
+    error = "its header is damaged";
     return false;
   }
   std::string_view type = descr.substr(2, 2);

@@ -46,6 +46,7 @@ ex, elabels = samples(61)
 np.savez(folder / "test.npz", x=ex, labels=elabels)
 np.savez(folder / "few.npz", x=x[:7], labels=labels[:7])
 np.savez(folder / "less.npz", x=x[:200], labels=labels[:200])
+(folder / "damaged.npy").write_bytes(b"\x93NUMPY\x01\x00\x04\x00{{{{")
 np.savez(folder / "bytes.npz", x=x.astype(np.uint8), labels=labels)
 wrong = labels.copy()
 wrong[150] = 3
