@@ -312,6 +312,21 @@ bool Ranks::share(std::span<uint8_t> bytes, std::string &error) {
   return true;
 }
 
+void Ranks::askToStop(int signal) {
+  // Whether rank 0 is there, the next step finds out.
+  std::string error;
+  uint8_t byte = uint8_t(signal);
+  send(0, {&byte, 1}, error);
+}
+
+int Ranks::askedToStop() {
+  uint8_t signal = 0;
+  for (size_t rank = 1; rank < sockets.size(); ++rank)
+    if (recv(sockets[rank], &signal, 1, MSG_DONTWAIT) == 1)
+      return signal;
+  return 0;
+}
+
 bool Ranks::gather(uint64_t number, std::vector<uint64_t> &all,
                    std::string &error) {
   all = {number};

@@ -50,6 +50,11 @@ public:
   /// Copies a number of each rank to rank 0, which gets them in their order.
   bool gather(uint64_t number, std::vector<uint64_t> &all, std::string &error);
 
+  /// Tells rank 0 of a signal to stop at, after the last `gather`.
+  void askToStop(int signal);
+  /// Returns the signal that another rank has told rank 0 of; 0 if none has.
+  int askedToStop();
+
   /// Whether rank 0 has ended or closed its connection, after a failure.
   bool isAbandoned() const { return abandoned; }
 

@@ -387,8 +387,7 @@ bool Trainer::trainSteps(Report &report) {
   bool good = true;
   while (good && position.steps < total) {
     good = goesOn() && trainStep(loader, report) && afterStep(report);
-    // Rank 0 decides for all.
-    int signal = options.place.rank ? 0 : StopSignals::received();
+    int signal = stopSignal();
     if (good && signal && position.steps < total)
       good = stop(report, signal);
   }

@@ -30,6 +30,7 @@ private:
   bool shareState(bool isResumed);
   bool checkEqual();
   bool goesOn();
+  int stopSignal();
   bool lost(const std::string &error);
   bool openData();
   bool openCheckpoints();
@@ -62,6 +63,7 @@ private:
   Model model;
   Dataset data, evaluation;
   bool evaluates = false;
+  bool hasAsked = false; ///< whether rank 0 was told of a signal
   CheckpointFolder checkpoints;
   Position position;
   uint64_t total = 0;         ///< steps

@@ -1,6 +1,9 @@
 //===- TrainerRanks.cpp - How the ranks of a run begin and go on ----------===//
 
+#include "tools/frit-train/Stop.h"
 #include "tools/frit-train/Trainer.h"
+
+#include <utility>
 
 using namespace frit::train;
 
@@ -145,4 +148,17 @@ std::string Trainer::ranksText() const {
     return "";
   return " (" + std::to_string(options.place.size) + " ranks of " +
          std::to_string(model.train.batch()) + " samples)";
+}
+
+/// Returns the signal that the run is to stop at, or 0. Rank 0 decides for all,
+/// and the others tell it of theirs.
+int Trainer::stopSignal() {
+  int signal = StopSignals::received();
+  if (options.place.size == 1)
+    return signal;
+  if (!options.place.rank)
+    return signal ? signal : ranks.askedToStop();
+  if (signal && !std::exchange(hasAsked, true))
+    ranks.askToStop(signal);
+  return 0;
 }

@@ -3,7 +3,7 @@
 make writes net.onnx, of any batch, and train.json, wide wide.npz with more
 samples. compare A B checks that two runs have the same losses and weights, but
 for rounding, and equal A B that they have the same weights. launch VARIABLES STEPS
-starts the ranks as a launcher does. killed ends a rank with kill -9.
+starts the ranks as a launcher does. killed SIGNAL [rank] ends a run or a rank.
 """
 import json
 import os
@@ -132,8 +132,8 @@ def launch(kind, steps, *arguments):
         print(f"rank {rank}: {process.returncode}\n{out}", end="")
 
 
-def killed(number):
-    """Ends rank 1 of a run, or asks all to stop as a terminal does."""
+def killed(number, whom="all"):
+    """Ends rank 1 of a run, or asks it to stop, or all as a terminal does."""
     # A shell's background jobs ignore SIGINT, and their children would too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     run = subprocess.Popen(
@@ -147,8 +147,8 @@ def killed(number):
         time.sleep(0.02)
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
     assert len(children) == 2, children
-    if number == "9":
-        os.kill(int(children[1]), signal.SIGKILL)
+    if number == "9" or whom == "rank":
+        os.kill(int(children[1]), int(number))
     else:
         run.send_signal(int(number))
     error = run.communicate(timeout=60)[1]
