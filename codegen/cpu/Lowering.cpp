@@ -31,7 +31,10 @@
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 
@@ -53,9 +56,10 @@ void frit::cpu::registerDialects(DialectRegistry &registry) {
 }
 
 void frit::cpu::addLoopFusionPasses(OpPassManager &passes) {
-  passes.addPass(createLinalgElementwiseOpFusionPass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  OpPassManager &kernels = passes.nest<func::FuncOp>();
+  kernels.addPass(createLinalgElementwiseOpFusionPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
 }
 
 namespace {
@@ -91,10 +95,25 @@ struct DropRoundingModes
   }
 };
 
+/// Splits a fused multiply-add.
+struct SplitFma : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FmaOp fma,
+                                PatternRewriter &rewriter) const override {
+    Value product =
+        arith::MulFOp::create(rewriter, fma.getLoc(), fma.getA(), fma.getB());
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(fma, product, fma.getC());
+    return success();
+  }
+};
+
 /// Expands exp, log, tanh and erf of f32 to polynomials, which vectorize; libm
-/// calls do not.
-struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
+/// calls do not. Only the polynomials have fused multiply-adds: a processor
+/// without them would call a function for each.
+struct ApproximateMath
+    : PassWrapper<ApproximateMath, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  explicit ApproximateMath(bool hasFma) : hasFma(hasFma) {}
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect>();
   }
@@ -104,9 +123,13 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
       return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
              name == "math.erf";
     });
+    if (!hasFma)
+      patterns.add<SplitFma>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
+
+  bool hasFma;
 };
 
 } // namespace
@@ -114,35 +137,39 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
 void frit::cpu::addBufferizationPasses(OpPassManager &passes) {
   passes.addPass(std::make_unique<ReassociateReductions>());
   passes.addPass(std::make_unique<DropRoundingModes>());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  passes.addNestedPass<func::FuncOp>(createCSEPass());
 
   passes.addPass(bufferization::createEmptyTensorEliminationPass());
   passes.addPass(bufferization::createOneShotBufferizePass());
-  passes.addPass(createCanonicalizerPass());
+  passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   passes.addPass(createConvertBufferizationToMemRefPass());
 }
 
-void frit::cpu::addLLVMPasses(OpPassManager &passes, StringRef arch) {
-  passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
-  passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
-  passes.addPass(memref::createFoldMemRefAliasOpsPass());
-  passes.addPass(memref::createExpandStridedMetadataPass());
-  passes.addPass(createLowerAffinePass());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-  passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(std::make_unique<ApproximateMath>());
+void frit::cpu::addLLVMPasses(OpPassManager &passes,
+                              const llvm::TargetMachine &machine) {
+  // Passes of a function run on several functions at once.
+  OpPassManager &kernels = passes.nest<func::FuncOp>();
+  kernels.addPass(createConvertLinalgToLoopsPass());
+  kernels.addPass(createLoopInvariantCodeMotionPass());
+  kernels.addPass(memref::createFoldMemRefAliasOpsPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(std::make_unique<ApproximateMath>(
+      machine.getMCSubtargetInfo()->checkFeatures("+fma")));
   // On x86 the conversion of f32 to bf16 would call a function that older
   // libgcc lack.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
-  passes.addPass(arith::createArithExpandOpsPass(expand));
-  passes.addPass(createCallUserFunctionsPass(arch));
-  passes.addPass(createConvertMathToLLVMPass());
+  kernels.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addPass(createCallUserFunctionsPass(machine.getTargetCPU()));
+  passes.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createArithToLLVMConversionPass());
+  passes.addNestedPass<func::FuncOp>(createArithToLLVMConversionPass());
   passes.addPass(createFinalizeMemRefToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions functions;
   functions.useBarePtrCallConv = true;

@@ -10,6 +10,10 @@
 
 #include "mlir/Pass/PassManager.h"
 
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+
 namespace frit::cpu {
 
 /// Attributes of the functions: the number of work items, the byte offsets of
@@ -62,8 +66,9 @@ std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
 void registerPlaceAllocationsPass();
 
 /// Adds passes that lower bufferized functions without allocations to the LLVM
-/// dialect, for the target `arch`. They take bare pointers.
-void addLLVMPasses(mlir::OpPassManager &passes, llvm::StringRef arch);
+/// dialect, for the processor of `machine`. They take bare pointers.
+void addLLVMPasses(mlir::OpPassManager &passes,
+                   const llvm::TargetMachine &machine);
 
 } // namespace frit::cpu
 

@@ -58,7 +58,7 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
         }))
       userSources.push_back(std::move(source));
   PassManager passes(&context);
-  cpu::addLLVMPasses(passes, arch);
+  cpu::addLLVMPasses(passes, *machine);
   passes.enableTiming(timing);
   if (failed(passes.run(*lowered.module)))
     return failure();
