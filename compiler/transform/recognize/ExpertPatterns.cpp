@@ -264,7 +264,10 @@ public:
                                        count({r.experts, 1}, 0)),
                        b.getI64Type());
     Value ranks = cumulate(hot, r.experts, pairs); // from 1 on
-    Value sizes = b.reshape(b.reduce(hot, Combiner::sum, {1}), {r.experts});
+    // The last rank of an expert is how many pairs it has.
+    Value last = SliceOp::create(b, ranks, /*starts=*/{0, pairs - 1},
+                                 /*sizes=*/{r.experts, 1}, /*steps=*/{1, 1});
+    Value sizes = b.reshape(last, {r.experts});
     Value tilesOf = b.div(b.add(sizes, number(tile - 1)), number(tile));
     Value ends = CumSumOp::create(b, tilesOf, /*axis=*/0, /*exclusive=*/false,
                                   /*reverse=*/false);
