@@ -32,12 +32,14 @@ struct Hook {
 llvm::ArrayRef<Hook> elementwiseHooks();
 llvm::ArrayRef<Hook> shapeHooks();
 llvm::ArrayRef<Hook> movementHooks();
+llvm::ArrayRef<Hook> slicingHooks();
 llvm::ArrayRef<Hook> windowHooks();
 llvm::ArrayRef<Hook> contractionHooks();
 llvm::ArrayRef<Hook> attentionHooks();
 llvm::ArrayRef<Hook> reductionHooks();
 llvm::ArrayRef<Hook> normalizationHooks();
 llvm::ArrayRef<Hook> indexingHooks();
+llvm::ArrayRef<Hook> rankingHooks();
 llvm::ArrayRef<Hook> lossHooks();
 llvm::ArrayRef<Hook> quantizationHooks();
 llvm::ArrayRef<Hook> resizeHooks();

@@ -15,15 +15,15 @@ static const Hook *findHook(StringRef operation, int64_t opset,
   static const llvm::StringMap<SmallVector<Hook>> table = [] {
     llvm::StringMap<SmallVector<Hook>> hooks;
     for (ArrayRef<Hook> family :
-         {elementwiseHooks(), shapeHooks(),         movementHooks(),
-          windowHooks(),      contractionHooks(),   attentionHooks(),
-          reductionHooks(),   normalizationHooks(), indexingHooks(),
-          lossHooks(),        quantizationHooks(),  controlFlowHooks(),
-          knownHooks(),       randomHooks(),        resizeHooks(),
-          samplingHooks(),    recurrentHooks(),     transposedHooks(),
-          spectralHooks(),    einsumHooks(),        sequenceHooks(),
-          listHooks(),        stringHooks(),        treeHooks(),
-          trainingHooks()})
+         {elementwiseHooks(),  shapeHooks(),       movementHooks(),
+          slicingHooks(),      windowHooks(),      contractionHooks(),
+          attentionHooks(),    reductionHooks(),   normalizationHooks(),
+          indexingHooks(),     rankingHooks(),     lossHooks(),
+          quantizationHooks(), controlFlowHooks(), knownHooks(),
+          randomHooks(),       resizeHooks(),      samplingHooks(),
+          recurrentHooks(),    transposedHooks(),  spectralHooks(),
+          einsumHooks(),       sequenceHooks(),    listHooks(),
+          stringHooks(),       treeHooks(),        trainingHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
