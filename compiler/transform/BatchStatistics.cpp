@@ -17,8 +17,8 @@
 //
 //   %x, %p = nn.fusion { nn.conv …, nn.column_moments … {height = 64} }
 //
-// and where these are many, a kernel merges those of neighbouring parts before
-// the last one merges them all.
+// and where these are many, another kernel merges those of neighbouring parts
+// before the last one merges them all.
 //
 // Each part is read once. Shifting by one of its own elements keeps what the
 // difference loses small, and the parts are merged by their means, so that the
@@ -50,6 +50,9 @@ struct Statistics {
   }
 };
 } // namespace
+
+/// Most parts that the last kernel merges as fast as it starts.
+static constexpr int64_t kMostParts = 2048;
 
 using PartsOf = llvm::function_ref<int64_t(ReduceOp)>;
 
@@ -189,9 +192,9 @@ static void split(Value x, const Statistics &wanted, PartsOf partsOf,
   int64_t height = rewrite && conv ? rewrite->height(conv) : 0;
   PartMoments moments = height ? takeMoments(conv, height)
                                : takeMoments(b, x, countParts(b, x, partsOf));
-  if (int64_t parts = height ? countParts(b, moments.means, partsOf) : 1;
-      parts > 1)
-    moments = mergeNeighbours(b, moments, moments.parts() / parts);
+  if (moments.parts() > kMostParts)
+    if (int64_t parts = countParts(b, moments.means, partsOf); parts > 1)
+      moments = mergeNeighbours(b, moments, moments.parts() / parts);
   mergeAll(b, moments, wanted);
 }
 

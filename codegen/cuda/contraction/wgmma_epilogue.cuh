@@ -197,12 +197,22 @@ template <class P> struct WgmmaStore {
                      line < P::m);
       }
     if constexpr (takesColumnMoments<P>()) {
-      __syncwarp();
+      auto takeAll = [&] {
 #pragma unroll
-      for (int b = 0; b < kTogether; ++b)
-        takeColumns(in[b], box + b);
+        for (int b = 0; b < kTogether; ++b)
+          takeColumns(in[b], box + b);
+      };
+      // TMA stores the boxes meanwhile, unless it loads residuals into them.
+      if (r) {
+        __syncwarp();
+        takeAll();
+      }
+      send(in, box);
+      if (!r)
+        takeAll();
+    } else {
+      send(in, box);
     }
-    send(in, box);
   }
 
   /// Takes the moments of a box's columns and merges them with those of the

@@ -137,21 +137,21 @@ func.func @statistics(%x: tensor<64x28x28x64xbf16>) -> (tensor<64xf32>, tensor<6
 // CHECK-LABEL: func.func @convolution
 // CHECK:         %[[F:.*]]:2 = nn.fusion(%arg0, %arg1)
 // CHECK:           %[[Y:.*]] = nn.conv
-// CHECK-NEXT:      %[[P:.*]] = nn.column_moments %[[Y]] {height = 64 : si64} : (tensor<64x32x32x128xbf16>) -> tensor<2x1024x128xf32>
+// CHECK-NEXT:      %[[P:.*]] = nn.column_moments %[[Y]] {height = 64 : si64} : (tensor<64x64x64x128xbf16>) -> tensor<2x4096x128xf32>
 // CHECK-NEXT:      nn.yield %[[Y]], %[[P]]
-// CHECK:         nn.slice %[[F]]#1 {sizes = array<i64: 1, 1024, 128>, starts = array<i64: 0, 0, 0>
-// CHECK:         nn.slice %[[F]]#1 {sizes = array<i64: 1, 1024, 128>, starts = array<i64: 1, 0, 0>
-// CHECK:         %[[G:.*]]:2 = nn.fusion({{.*}}) : (tensor<64x16x128xf32>, tensor<64x16x128xf32>) -> (tensor<64x1x128xf32>, tensor<64x1x128xf32>)
+// CHECK:         nn.slice %[[F]]#1 {sizes = array<i64: 1, 4096, 128>, starts = array<i64: 0, 0, 0>
+// CHECK:         nn.slice %[[F]]#1 {sizes = array<i64: 1, 4096, 128>, starts = array<i64: 1, 0, 0>
+// CHECK:         %[[G:.*]]:2 = nn.fusion({{.*}}) : (tensor<64x64x128xf32>, tensor<64x64x128xf32>) -> (tensor<64x1x128xf32>, tensor<64x1x128xf32>)
 // CHECK:         nn.fusion({{.*}}) : (tensor<64x128xf32>, tensor<64x128xf32>) -> (tensor<1x128xf32>, tensor<1x128xf32>)
 // CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
 // CHECK:           nn.reduce {{.*}} {axes = array<i64: 0>
 // CHECK-NOT:     nn.batch_
 // CHECK:         return %[[F]]#0
-func.func @convolution(%x: tensor<64x32x32x64xbf16>, %w: tensor<128x1x1x64xbf16>) -> (tensor<64x32x32x128xbf16>, tensor<128xf32>, tensor<128xf32>) {
-  %y = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<64x32x32x64xbf16>, tensor<128x1x1x64xbf16>) -> tensor<64x32x32x128xbf16>
-  %0 = nn.batch_mean %y {channels_last} : (tensor<64x32x32x128xbf16>) -> tensor<128xf32>
-  %1 = nn.batch_variance %y, %0 {channels_last} : (tensor<64x32x32x128xbf16>, tensor<128xf32>) -> tensor<128xf32>
-  return %y, %0, %1 : tensor<64x32x32x128xbf16>, tensor<128xf32>, tensor<128xf32>
+func.func @convolution(%x: tensor<64x64x64x64xbf16>, %w: tensor<128x1x1x64xbf16>) -> (tensor<64x64x64x128xbf16>, tensor<128xf32>, tensor<128xf32>) {
+  %y = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<64x64x64x64xbf16>, tensor<128x1x1x64xbf16>) -> tensor<64x64x64x128xbf16>
+  %0 = nn.batch_mean %y {channels_last} : (tensor<64x64x64x128xbf16>) -> tensor<128xf32>
+  %1 = nn.batch_variance %y, %0 {channels_last} : (tensor<64x64x64x128xbf16>, tensor<128xf32>) -> tensor<128xf32>
+  return %y, %0, %1 : tensor<64x64x64x128xbf16>, tensor<128xf32>, tensor<128xf32>
 }
 
 // What the sums read first, and others later, is computed and stored by their
