@@ -38,7 +38,7 @@ public:
         allShapes(shapes) {}
 
   FailureOr<Image> run(StringRef model) {
-    if (failed(addConstants()))
+    if (failed(addConstants()) || failed(checkShards()))
       return failure();
     Header header;
     if (failed(addStates(header.stateBytes)))
@@ -56,6 +56,45 @@ public:
   }
 
 private:
+  static_assert(kShardRow == nn::kShardRow);
+
+  /// Checks that only launches of shards use what ranks divide, and that their
+  /// kernels take the number of elements. On a CPU a rank has all of it.
+  LogicalResult checkShards() {
+    auto isDivided = [&](Value value) {
+      plan::BufferOp root = plan::rootOf(value);
+      return root && root.getSpace() == plan::Space::state &&
+             module.lookupSymbol<plan::StateOp>(root.getSymbolAttr())
+                 .getSharded();
+    };
+    WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (auto program = dyn_cast<plan::ProgramOp>(op);
+          program && isHostArch(program.getArch()))
+        return WalkResult::skip();
+      if (!plan::isStep(op))
+        return WalkResult::advance();
+      auto launch = dyn_cast<plan::LaunchOp>(op);
+      if (launch && launch.getShardRows())
+        return WalkResult(checkShard(launch));
+      if (llvm::none_of(op->getOperands(), isDivided))
+        return WalkResult::advance();
+      op->emitError("uses what other ranks have of a state");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  LogicalResult checkShard(plan::LaunchOp launch) {
+    auto program = launch->getParentOfType<plan::ProgramOp>();
+    auto kernel = cast<plan::KernelOp>(
+        SymbolTable::lookupSymbolIn(program, launch.getKernelAttr()));
+    int64_t count = *launch.getShardRows() * nn::kShardRow;
+    if (kernel.getScalars() && *kernel.getScalars() == ArrayRef(count))
+      return success();
+    return launch.emitError("its kernel '")
+           << kernel.getSymName() << "' cannot run on a part of its elements";
+  }
+
   LogicalResult addConstants() {
     SmallVector<NamedTensor> named;
     for (auto constant : module.getOps<plan::ConstantOp>()) {
@@ -121,6 +160,9 @@ private:
     llvm::StringMap<plan::StateOp> owners;
     for (auto state : module.getOps<plan::StateOp>()) {
       uint64_t begin = *state.getOffset();
+      if (state.getSharded())
+        tables.shards.push_back(
+            {begin, state.getType().getNumElements() / kShardRow});
       stateOffsets[state.getSymNameAttr()] = begin;
       bytes = std::max(bytes, begin + plan::byteSize(state.getType()));
       for (auto member : state.getMembers().getAsRange<plan::MemberAttr>()) {
@@ -295,6 +337,7 @@ private:
           step.kind = StepKind::launch;
           setKernel(step, launch.getKernelAttr());
           addFollows(step, launch);
+          step.shardRows = launch.getShardRows().value_or(0);
         })
         .Case([&](plan::GemmOp gemm) {
           step.kind = StepKind::gemm;
@@ -315,7 +358,16 @@ private:
           setKernel(step, attention.getFallbackAttr());
         })
         .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
-        .Case([&](plan::AllReduceOp) { step.kind = StepKind::allReduce; })
+        .Case([&](plan::AllReduceOp reduce) {
+          setCollective(step,
+                        reduce.getSum() ? Collective::sum : Collective::mean);
+        })
+        .Case([&](plan::ReduceScatterOp) {
+          setCollective(step, Collective::reduceScatter);
+        })
+        .Case([&](plan::AllGatherOp) {
+          setCollective(step, Collective::allGather);
+        })
         .Case([&](plan::AwaitOp) { step.kind = StepKind::await; })
         .Case([&](plan::GuardOp guard) {
           step.kind = StepKind::guard;
@@ -324,6 +376,11 @@ private:
               {uint32_t(plan::stepsOf(guard).size()), guard.getWhen()});
         });
     tables.steps.push_back(step);
+  }
+
+  void setCollective(Step &step, Collective collective) {
+    step.kind = StepKind::collective;
+    step.problem = uint32_t(collective);
   }
 
   void addFollows(Step &step, plan::LaunchOp launch) {

@@ -19,6 +19,7 @@ std::string Tables::write(Header header) {
   header.dims = table(dims);
   header.functions = table(functions);
   header.states = table(states);
+  header.shards = table(shards);
   header.symbols = table(symbols);
   header.extents = table(extents);
   header.variants = table(variants);

@@ -21,6 +21,7 @@ public:
   std::vector<int64_t> dims;
   std::vector<Function> functions;
   std::vector<State> states;
+  std::vector<ShardedState> shards;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;
   std::vector<Variant> variants;

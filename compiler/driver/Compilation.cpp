@@ -194,7 +194,12 @@ private:
     if (!training)
       return fail(training.takeError());
     training->dataParallel = options.dataParallel;
-    training->syncBatchNorm = options.syncBatchNorm;
+    if (options.dataParallel.shardOptimizer &&
+        training->optimizer.kind == OptimizerKind::lamb)
+      return fail(llvm::createStringError(
+          options.trainingFile +
+          ": 'optimizer.kind' is \"lamb\", which needs the norm of each "
+          "weight: with -fshard-optimizer no GPU has all of it"));
     training->lossScale.enabled = options.precision == "amp-fp16";
     pipelineOptions.training = std::move(*training);
     return success();

@@ -120,6 +120,9 @@ def fdata_parallel : Flag<one, "fdata-parallel">, Group<model_Group>,
 def fsync_batch_norm : Flag<one, "fsync-batch-norm">, Group<model_Group>,
         HelpText<"With -fdata-parallel: batch norm's statistics are those of "
                  "the whole batch, not of each GPU's part">;
+def fshard_optimizer : Flag<one, "fshard-optimizer">, Group<model_Group>,
+        HelpText<"With -fdata-parallel: each GPU has a part of the optimizer's "
+                 "state and updates that part of the weights (ZeRO-1)">;
 defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
   "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
   "a training step computes values again where that saves memory">;

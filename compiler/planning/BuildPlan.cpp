@@ -25,7 +25,8 @@
 //
 // An nn.all_reduce becomes a plan.all_reduce of its operand's buffer where the
 // operand is ready, and a plan.await before the first step that uses the
-// result.
+// result. So do nn.reduce_scatter and nn.all_gather. Between the two a launch
+// handles the rank's shard.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,10 +120,11 @@ private:
     std::string name = state.getSymName().str();
     Location loc = state.getLoc();
     auto type = cast<RankedTensorType>(state.getType());
+    bool sharded = state.getSharded();
     b.setInsertionPointAfter(state);
     state.erase();
     plan::StateOp::create(b, loc, name, IntegerAttr(), type,
-                          b.getArrayAttr(members));
+                          b.getArrayAttr(members), sharded);
   }
 
   /// Records the names of the model's inputs and outputs.

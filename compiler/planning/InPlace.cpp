@@ -24,7 +24,7 @@ bool planning::hasOneReader(Value value) {
 bool planning::isReduced(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     auto reshape = dyn_cast<nn::ReshapeOp>(user);
-    return isa<nn::AllReduceOp>(user) || (reshape && isReduced(reshape.getY()));
+    return nn::isCollective(user) || (reshape && isReduced(reshape.getY()));
   });
 }
 

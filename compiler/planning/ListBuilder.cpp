@@ -18,8 +18,17 @@ static MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Moves each nn.all_reduce, and the nn.pack that it reduces, to where the
-/// last operand is ready.
+/// Returns the collectives of a function, in order.
+static SmallVector<Operation *> collectivesOf(func::FuncOp function) {
+  SmallVector<Operation *> found;
+  for (Operation &op : function.getBody().front())
+    if (nn::isCollective(&op))
+      found.push_back(&op);
+  return found;
+}
+
+/// Moves each collective, and the nn.pack that it reduces, to where the last
+/// operand is ready.
 static void raiseReductions(func::FuncOp function) {
   auto raise = [](Operation *op) {
     Operation *last = nullptr;
@@ -30,8 +39,7 @@ static void raiseReductions(func::FuncOp function) {
     if (last)
       op->moveAfter(last);
   };
-  for (auto reduce : llvm::make_early_inc_range(
-           function.getBody().front().getOps<nn::AllReduceOp>())) {
+  for (Operation *reduce : collectivesOf(function)) {
     SmallVector<Operation *> chain = {reduce};
     while (isa_and_nonnull<nn::ReshapeOp, nn::PackOp>(
         chain.back()->getOperand(0).getDefiningOp())) {
@@ -55,26 +63,43 @@ static void raiseReductions(func::FuncOp function) {
 }
 
 /// Moves what only makes results of a reduction to the end, in the order of the
-/// reductions: each waits for its own, and runs beside the later ones.
+/// reductions: each waits for its own, and runs beside the later ones. So does
+/// the exchange of what it makes.
 static void orderUpdates(func::FuncOp function) {
   Operation *end = function.getBody().front().getTerminator();
   auto isResult = [&](Value value) {
-    return llvm::all_of(value.getUsers(),
-                        [&](Operation *user) { return user == end; });
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      return user == end || (isa<nn::AllGatherOp>(user) &&
+                             llvm::all_of(user->getUsers(), [&](Operation *u) {
+                               return u == end;
+                             }));
+    });
   };
-  SmallVector<nn::FusionOp> updates;
-  for (auto reduce : function.getBody().front().getOps<nn::AllReduceOp>()) {
-    SmallVector<Value> views = {reduce.getY()};
+  llvm::SetVector<Operation *> updates;
+  for (Operation *reduce : collectivesOf(function)) {
+    SmallVector<Value> views = {reduce->getResult(0)};
     while (!views.empty())
       for (Operation *user : views.pop_back_val().getUsers())
         if (auto reshape = dyn_cast<nn::ReshapeOp>(user))
           views.push_back(reshape.getY());
         else if (auto fusion = dyn_cast<nn::FusionOp>(user);
                  fusion && llvm::all_of(fusion.getResults(), isResult))
-          updates.push_back(fusion);
+          updates.insert(fusion);
   }
-  for (nn::FusionOp update : updates)
+  for (Operation *update : updates) {
     update->moveBefore(end);
+    for (Operation *user : update->getUsers())
+      if (isa<nn::AllGatherOp>(user))
+        user->moveBefore(end);
+  }
+}
+
+/// Returns what is computed: a value, or the one of which ranks exchange their
+/// shards.
+static Value throughGather(Value value) {
+  auto gather =
+      planning::throughReshapes(value).getDefiningOp<nn::AllGatherOp>();
+  return gather ? gather.getX() : value;
 }
 
 namespace {
@@ -191,8 +216,9 @@ private:
       if (StringAttr state = stateOf(i)) {
         BlockArgument before = states.lookup(state);
         results.push_back(map.lookup(before));
-        if (options.overwritesState && mayOverwrite(before, value))
-          destination.try_emplace(throughReshapes(value), results.back());
+        Value made = throughGather(value);
+        if (options.overwritesState && mayOverwrite(before, made))
+          destination.try_emplace(throughReshapes(made), results.back());
         continue;
       }
       bool output = space == plan::Space::output;
@@ -264,43 +290,57 @@ private:
   }
 
   /// Reduces the operand in place, or a copy of it if something else reads it.
-  void translateAllReduce(nn::AllReduceOp op) {
-    Value source = throughReshapes(op.getX());
-    Value place = map.lookup(op.getX());
+  void translateReduction(Operation *op) {
+    Value x = op->getOperand(0), source = throughReshapes(x);
+    Value place = map.lookup(x);
     if (!hasOneReader(source) ||
         !isa_and_nonnull<nn::FusionOp, nn::PackOp>(source.getDefiningOp()) ||
         plan::rootOf(place).getSpace() != plan::Space::arena) {
-      Value copy = buffer(op.getY().getType(), plan::Space::arena, {});
+      Value copy = buffer(x.getType(), plan::Space::arena, {});
       plan::CopyOp::create(b, place, copy);
       place = copy;
     }
-    map.map(op.getY(), place);
-    plan::AllReduceOp::create(b, place);
-    reducing.push_back(place);
+    map.map(op->getResult(0), place);
+    if (auto reduce = dyn_cast<nn::AllReduceOp>(op))
+      plan::AllReduceOp::create(b, place, reduce.getSum());
+    else
+      plan::ReduceScatterOp::create(b, place);
+    exchanged.push_back(place);
   }
 
-  /// Waits for the reductions whose results a step reads, before that step.
-  void awaitReductions(Operation *op) {
+  /// Exchanges shards where they lie.
+  void translateAllGather(nn::AllGatherOp op) {
+    Value place = map.lookup(op.getX());
+    map.map(op.getY(), place);
+    plan::AllGatherOp::create(b, place);
+    exchanged.push_back(place);
+  }
+
+  /// Waits for the exchanges whose results a step reads, before that step.
+  void awaitExchanges(Operation *op) {
     auto isRead = [&](Value place) {
       return llvm::any_of(op->getOperands(), [&](Value operand) {
         Value known = map.lookupOrNull(operand);
         return known && plan::rootOf(known) == plan::rootOf(place);
       });
     };
-    auto rest = std::stable_partition(reducing.begin(), reducing.end(), isRead);
-    if (rest == reducing.begin())
+    auto rest =
+        std::stable_partition(exchanged.begin(), exchanged.end(), isRead);
+    if (rest == exchanged.begin())
       return;
-    plan::AwaitOp::create(b, ArrayRef(reducing.begin(), rest));
-    reducing.erase(reducing.begin(), rest);
+    plan::AwaitOp::create(b, ArrayRef(exchanged.begin(), rest));
+    exchanged.erase(exchanged.begin(), rest);
   }
 
   LogicalResult translate(Operation *op) {
     // A slice is a kernel unless it is contiguous.
     auto slice = dyn_cast<nn::SliceOp>(op);
     if (!isa<nn::ReshapeOp>(op) && !(slice && nn::contiguousOffset(slice)))
-      awaitReductions(op);
-    if (auto reduce = dyn_cast<nn::AllReduceOp>(op))
-      return translateAllReduce(reduce), success();
+      awaitExchanges(op);
+    if (auto gather = dyn_cast<nn::AllGatherOp>(op))
+      return translateAllGather(gather), success();
+    if (nn::isCollective(op))
+      return translateReduction(op), success();
     if (auto constant = dyn_cast<nn::ConstantOp>(op)) {
       map.map(constant.getY(),
               buffer(constant.getY().getType(), plan::Space::constant, {},
@@ -364,8 +404,32 @@ private:
     }
     FlatSymbolRefAttr kernel = kernels.get(fusion);
     plan::LaunchOp::create(b, kernel, inputs, outputs, /*workspace=*/nullptr,
-                           /*follows=*/nullptr);
+                           /*follows=*/nullptr, shardRows(fusion));
     return success();
+  }
+
+  /// Returns the rows of what a fusion computes if a rank computes its shard
+  /// only, or null. That is so if it uses a state of which a rank has no more,
+  /// or if the shards are exchanged.
+  IntegerAttr shardRows(nn::FusionOp fusion) {
+    auto module = program->getParentOfType<ModuleOp>();
+    auto isSharded = [&](Value value) {
+      plan::BufferOp root = plan::rootOf(map.lookup(value));
+      return root.getSpace() == plan::Space::state &&
+             module.lookupSymbol<plan::StateOp>(root.getSymbolAttr())
+                 .getSharded();
+    };
+    auto isGathered = [](Value value) {
+      return llvm::any_of(value.getUsers(), [](Operation *user) {
+        return isa<nn::AllGatherOp>(user);
+      });
+    };
+    if (!llvm::any_of(fusion.getInputs(), isSharded) &&
+        !llvm::any_of(fusion.getResults(), isSharded) &&
+        !llvm::any_of(fusion.getResults(), isGathered))
+      return nullptr;
+    int64_t count = nn::tensorType(fusion.getResult(0)).getNumElements();
+    return b.getI64IntegerAttr(count / nn::kShardRow);
   }
 
   /// Creates buffers in the list, not in the guard, because steps after the
@@ -413,7 +477,7 @@ private:
   /// Copies results that no fusion of this list has written in place.
   void storeResults() {
     Operation *terminator = function.getBody().front().getTerminator();
-    awaitReductions(terminator);
+    awaitExchanges(terminator);
     for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
       Value source = map.lookup(value);
       if (plan::rootOf(source) != plan::rootOf(result))
@@ -430,7 +494,7 @@ private:
   plan::CommandListOp list;
   IRMapping map;
   SmallVector<Value> results;
-  SmallVector<Value> reducing; ///< buffers of reductions not waited for yet
+  SmallVector<Value> exchanged; ///< buffers that are not waited for yet
   DenseMap<Value, Value> destination;
   DenseMap<StringAttr, BlockArgument> states; ///< values before the call
 };

@@ -111,6 +111,7 @@ LogicalResult StatePool::take(ModuleOp from) {
       symbols.insert(state);
       known = state;
     } else if (known.getType() != state.getType() ||
+               known.getSharded() != state.getSharded() ||
                known.getMembers() != state.getMembers()) {
       InFlightDiagnostic error = state.emitError("state '")
                                  << name.getValue()

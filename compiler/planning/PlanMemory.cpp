@@ -48,14 +48,18 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   }
 
 private:
+  /// Those that ranks share come last.
   void placeStates() {
     Builder b(&getContext());
     uint64_t end = 0;
-    for (auto state : getOperation().getOps<plan::StateOp>()) {
-      state.setOffsetAttr(b.getI64IntegerAttr(end));
-      end +=
-          llvm::alignTo(plan::byteSize(state.getType()), artifact::kAlignment);
-    }
+    for (bool sharded : {false, true})
+      for (auto state : getOperation().getOps<plan::StateOp>()) {
+        if (state.getSharded() != sharded)
+          continue;
+        state.setOffsetAttr(b.getI64IntegerAttr(end));
+        end += llvm::alignTo(plan::byteSize(state.getType()),
+                             artifact::kAlignment);
+      }
   }
 
   void addWorkspaces(plan::ProgramOp program) {

@@ -200,8 +200,8 @@ private:
       auto counts = [&](OpOperand &use) {
         return members.contains(use.getOwner()) || isFor(use, choice);
       };
-      if (op == decider || !isPure(op) || isa<ConstantOp, AllReduceOp>(op) ||
-          !llvm::all_of(op->getUses(), counts))
+      if (op == decider || !isPure(op) || isa<ConstantOp>(op) ||
+          isCollective(op) || !llvm::all_of(op->getUses(), counts))
         continue;
       members.insert(op);
       llvm::for_each(op->getOperands(), look);

@@ -91,7 +91,7 @@ void HoistPrepare::findConstantOps(Block &block) {
       Operation *def = operand.getDefiningOp();
       return def && constantOps.contains(def);
     };
-    if (isPure(&op) && !isa<AllReduceOp>(op) &&
+    if (isPure(&op) && !isCollective(&op) &&
         llvm::all_of(op.getOperands(), isConstant))
       constantOps.insert(&op);
   }

@@ -59,6 +59,15 @@ public:
   mlir::Value zeros(mlir::RankedTensorType type);
 };
 
+/// Elements of a row. Ranks divide tensors into shards of whole rows.
+inline constexpr int64_t kShardRow = 4096;
+
+/// Returns whether all ranks compute the operator together.
+bool isCollective(mlir::Operation *op);
+
+/// Returns whether ranks can reduce a tensor of this element type.
+bool isReducible(mlir::ShapedType type);
+
 } // namespace frit::nn
 
 #include "dialects/nn/Interfaces.h.inc"

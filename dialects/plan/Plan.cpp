@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace frit;
 using namespace frit::plan;
 
 #include "dialects/plan/Dialect.cpp.inc"
@@ -67,7 +68,7 @@ BufferOp frit::plan::rootOf(Value buffer, uint64_t *offset) {
 
 bool frit::plan::isStep(Operation *op) {
   return isa<LaunchOp, GemmOp, ConvOp, AttentionOp, CopyOp, AllReduceOp,
-             AwaitOp, GuardOp>(op);
+             ReduceScatterOp, AllGatherOp, AwaitOp, GuardOp>(op);
 }
 
 SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
@@ -97,7 +98,8 @@ SmallVector<Value> frit::plan::writesOf(Operation *step) {
         return values;
       })
       .Case([](CopyOp op) { return SmallVector<Value>{op.getTarget()}; })
-      .Case([](AllReduceOp op) { return SmallVector<Value>{op.getBuffer()}; })
+      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp>(
+          [](auto op) { return SmallVector<Value>{op.getBuffer()}; })
       .Case([](AwaitOp op) { return SmallVector<Value>(op.getBuffers()); })
       .Default({});
 }
@@ -327,6 +329,22 @@ static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
   return success();
 }
 
+/// Checks that a launch's arguments are single numbers or have its rows.
+static LogicalResult verifyShard(LaunchOp launch) {
+  std::optional<int64_t> rows = launch.getShardRows();
+  if (!rows)
+    return success();
+  auto hasRows = [&](Value value) {
+    int64_t count = cast<MemRefType>(value.getType()).getNumElements();
+    return count == 1 || count == *rows * nn::kShardRow;
+  };
+  if (*rows > 0 && llvm::all_of(launch.getInputs(), hasRows) &&
+      llvm::all_of(launch.getOutputs(), hasRows))
+    return success();
+  return launch.emitOpError("has arguments without ")
+         << *rows << " rows of " << nn::kShardRow << " elements";
+}
+
 LogicalResult LaunchOp::verify() {
   if (failed(verifyKernel(*this, getKernelAttr(), getInputs().size(),
                           getOutputs().size())))
@@ -337,7 +355,7 @@ LogicalResult LaunchOp::verify() {
   if (getWorkspace() && byteSize(getWorkspace().getType()) < needed)
     return emitOpError() << "has a workspace that is smaller than the "
                          << needed << " bytes " << getKernelAttr() << " needs";
-  return success();
+  return verifyShard(*this);
 }
 
 template <typename Op> static LogicalResult verifyContraction(Op op) {
@@ -403,11 +421,31 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult AllReduceOp::verify() {
-  auto type = cast<MemRefType>(getBuffer().getType());
   BufferOp root = rootOf(getBuffer());
-  if (!type.getElementType().isF32() ||
+  if (!nn::isReducible(cast<MemRefType>(getBuffer().getType())) ||
       (root && root.getSpace() != Space::arena))
-    return emitOpError("takes a buffer of f32 in the arena");
+    return emitOpError("takes a buffer of f32 or bf16 in the arena");
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  BufferOp root = rootOf(getBuffer());
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!nn::isReducible(type) || type.getNumElements() % nn::kShardRow ||
+      (root && root.getSpace() != Space::arena))
+    return emitOpError("takes rows of ")
+           << nn::kShardRow << " elements of f32 or bf16 in the arena";
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  BufferOp root = rootOf(getBuffer());
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!type.getElementType().isF32() || type.getNumElements() % nn::kShardRow ||
+      (root && root.getSpace() != Space::arena &&
+       root.getSpace() != Space::state))
+    return emitOpError("takes rows of ")
+           << nn::kShardRow << " elements of f32 in the arena or a state";
   return success();
 }
 

@@ -245,7 +245,8 @@ def Plan_StateOp : Plan_Op<"state", [
     read or written by name.
 
     All programs of a module share its states, each context has them once.
-    `plan-memory` sets `offset`, in bytes within the state memory.
+    `plan-memory` sets `offset`, in bytes within the state memory. Ranks divide
+    one that is `sharded`; only launches with `shard_rows` use it.
 
     ```mlir
     plan.state @params.0 : tensor<4096xf32> [
@@ -256,7 +257,8 @@ def Plan_StateOp : Plan_Op<"state", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$offset,
       TypeAttrOf<AnyStaticShapeTensor>:$type,
-      TypedArrayAttrBase<Plan_MemberAttr, "member array">:$members);
+      TypedArrayAttrBase<Plan_MemberAttr, "member array">:$members,
+      UnitAttr:$sharded);
   let assemblyFormat = [{
     $sym_name (`at` $offset^)? attr-dict `:` $type $members
   }];
@@ -309,12 +311,15 @@ def Plan_LaunchOp : Plan_Step<"launch"> {
   let summary = "Runs a kernel.";
   let description = [{
     `workspace` is the scratch memory of the kernel, which `plan-memory`
-    allocates.
+    allocates. With `shard_rows` a rank runs the kernel on its shard: arguments
+    are single numbers or have that many rows of 4096 elements, and an element of
+    a result depends on the elements at its place only.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
       Optional<Plan_Buffer>:$workspace,
-      OptionalAttr<DenseI64ArrayAttr>:$follows);
+      OptionalAttr<DenseI64ArrayAttr>:$follows,
+      OptionalAttr<I64Attr>:$shard_rows);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)`
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:`
@@ -404,9 +409,31 @@ def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
 def Plan_AllReduceOp : Plan_Op<"all_reduce", [HasParent<"CommandListOp">]> {
   let summary = "Begins to replace a buffer by its mean over the ranks.";
   let description = [{
-    Runs beside the steps after it, up to the `plan.await` of the buffer, and
-    after the `plan.all_reduce` before it. No step between the two touches the
-    buffer. A context that has joined no group leaves it as it is.
+    With `sum`, by their sum. Runs beside the steps after it, up to the
+    `plan.await` of the buffer, and after the collective before it. No step
+    between the two touches the buffer. A context that has joined no group leaves
+    it as it is.
+  }];
+  let arguments = (ins Plan_Buffer:$buffer, UnitAttr:$sum);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_ReduceScatterOp : Plan_Op<"reduce_scatter", [
+    HasParent<"CommandListOp">]> {
+  let summary = "Begins to replace a rank's shard by its mean over the ranks.";
+  let description = [{
+    All else of the buffer becomes 0. Runs as `plan.all_reduce` does.
+  }];
+  let arguments = (ins Plan_Buffer:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_AllGatherOp : Plan_Op<"all_gather", [HasParent<"CommandListOp">]> {
+  let summary = "Begins to replace a buffer by the shards of all ranks.";
+  let description = [{
+    The buffer lies in the arena or is a state. Runs as `plan.all_reduce` does.
   }];
   let arguments = (ins Plan_Buffer:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
@@ -414,7 +441,7 @@ def Plan_AllReduceOp : Plan_Op<"all_reduce", [HasParent<"CommandListOp">]> {
 }
 
 def Plan_AwaitOp : Plan_Op<"await", [HasParent<"CommandListOp">]> {
-  let summary = "Waits for all `plan.all_reduce` before it, of `buffers`.";
+  let summary = "Waits for all collectives before it, of `buffers`.";
   let arguments = (ins Variadic<Plan_Buffer>:$buffers);
   let assemblyFormat = "$buffers attr-dict `:` type($buffers)";
 }

@@ -4,6 +4,7 @@
 #include "runtime/cpu/HostMemory.h"
 #include "runtime/exec/Targets.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -66,6 +67,17 @@ struct Workspace {
   ThreadPool pool;
 };
 
+/// The state of a context and its peers.
+struct HostState {
+  explicit HostState(std::shared_ptr<MemorySource> source)
+      : memory(std::move(source)) {}
+
+  HostMemory memory;
+  /// The group that divides parts of it; null: none. Each rank has memory for
+  /// all of it, and updates its shards.
+  std::shared_ptr<HostGroup> group;
+};
+
 class CpuExecution final : public Execution {
 public:
   explicit CpuExecution(CpuExecutor &executor) : executor(executor) {}
@@ -95,11 +107,12 @@ private:
   Status bind(size_t variant, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
   Status copyOut(size_t variant, std::span<const Binding> outputs);
+  Status gatherState(std::span<const StateBinding> tensors);
   Status makeState();
   Status makeWorkspace();
 
   CpuExecutor &executor;
-  std::shared_ptr<HostMemory> state;    ///< shared with peers
+  std::shared_ptr<HostState> state;     ///< shared with peers
   std::shared_ptr<Workspace> workspace; ///< may be shared with peers
   std::vector<HostMemory> ownInputs, ownOutputs;
   std::vector<void *> inputPointers, outputPointers;
@@ -270,13 +283,13 @@ Status CpuExecution::open(const CpuExecution *peer) {
 
 Status CpuExecution::makeState() {
   const Model &model = executor.model;
-  auto made = std::make_shared<HostMemory>(model.memory);
-  FRIT_TRY(
-      made->allocateZeros(model.plan.header().stateBytes, "the model's state"));
+  auto made = std::make_shared<HostState>(model.memory);
+  FRIT_TRY(made->memory.allocateZeros(model.plan.header().stateBytes,
+                                      "the model's state"));
   for (const artifact::State &tensor : model.plan.states())
     if (tensor.constant != artifact::kNone && tensor.bytes)
-      memcpy(made->data() + tensor.offset, model.weights->data(tensor.constant),
-             tensor.bytes);
+      memcpy(made->memory.data() + tensor.offset,
+             model.weights->data(tensor.constant), tensor.bytes);
   state = std::move(made);
   return Status();
 }
@@ -304,7 +317,7 @@ Status CpuExecution::open(size_t variant) {
     steps[variant] = std::make_unique<CpuSteps>(
         model, model.steps(variant),
         Spaces{executor.constants, workspace->arena.data(),
-               executor.prepared.data(), state->data()});
+               executor.prepared.data(), state->memory.data()});
     steps[variant]->join(group);
   }
   return Status();
@@ -312,17 +325,39 @@ Status CpuExecution::open(size_t variant) {
 
 Status CpuExecution::join(const frit_group &joined) {
   FRIT_TRY(HostGroup::open(joined, group));
+  state->group = group;
   for (const std::unique_ptr<CpuSteps> &list : steps)
     if (list)
       list->join(group);
   return Status();
 }
 
+/// Gathers the divided parts that the tensors lie in, in place.
+Status CpuExecution::gatherState(std::span<const StateBinding> tensors) {
+  HostGroup *group = state->group.get();
+  if (!group)
+    return Status();
+  const PlanView &plan = executor.model.plan;
+  for (const artifact::ShardedState &shard : plan.shards()) {
+    if (std::ranges::none_of(tensors, [&](const StateBinding &binding) {
+          return plan.shardAt(plan.states()[binding.index].offset) == &shard;
+        }))
+      continue;
+    artifact::Shard own = group->shardOf(shard.rows);
+    FRIT_TRY(group->gather(
+        reinterpret_cast<float *>(state->memory.data() + shard.offset),
+        shard.rows * artifact::kShardRow,
+        {own.begin * artifact::kShardRow, own.end * artifact::kShardRow}));
+  }
+  return Status();
+}
+
 Status CpuExecution::readState(std::span<const StateBinding> tensors) {
+  FRIT_TRY(gatherState(tensors));
   for (const StateBinding &binding : tensors) {
     const artifact::State &tensor = executor.model.plan.states()[binding.index];
-    if (tensor.bytes)
-      memcpy(binding.data, state->data() + tensor.offset, tensor.bytes);
+    if (binding.data && tensor.bytes)
+      memcpy(binding.data, state->memory.data() + tensor.offset, tensor.bytes);
   }
   return Status();
 }
@@ -331,7 +366,7 @@ Status CpuExecution::writeState(std::span<const StateBinding> tensors) {
   for (const StateBinding &binding : tensors) {
     const artifact::State &tensor = executor.model.plan.states()[binding.index];
     if (tensor.bytes)
-      memcpy(state->data() + tensor.offset, binding.data, tensor.bytes);
+      memcpy(state->memory.data() + tensor.offset, binding.data, tensor.bytes);
   }
   return Status();
 }

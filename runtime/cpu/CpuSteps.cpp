@@ -2,10 +2,13 @@
 
 #include "runtime/cpu/CpuSteps.h"
 
+#include "runtime/exec/Types.h"
+
 #include <cstring>
 
 using namespace frit;
 using namespace frit::cpu;
+using artifact::Collective;
 using artifact::Space;
 using artifact::StepKind;
 
@@ -64,6 +67,19 @@ void CpuSteps::bind(std::span<void *const> tensors, bool output) {
           static_cast<uint8_t *>(tensors[patch.index]) + patch.offset;
 }
 
+/// Returns the work items [first, last) of a launch: those that this rank's
+/// shard lies in. What they compute outside of it is not used.
+std::pair<int64_t, int64_t>
+CpuSteps::itemsOf(const artifact::Step &step) const {
+  uint64_t items = step.grid[0], rows = step.shardRows;
+  if (!rows || !group)
+    return {0, items};
+  artifact::Shard shard = group->shardOf(rows);
+  if (!shard.rows())
+    return {0, 0};
+  return {items * shard.begin / rows, (items * shard.end + rows - 1) / rows};
+}
+
 Status CpuSteps::launch(size_t index, ThreadPool &pool) {
   const artifact::Step &step = steps[index];
   if (step.kernel == artifact::kNone)
@@ -71,22 +87,52 @@ Status CpuSteps::launch(size_t index, ThreadPool &pool) {
   const artifact::Kernel &entry = model.plan.kernels()[step.kernel];
   frit_host_kernel kernel = model.image->kernels[entry.host];
   void *const *pointers = arguments.data() + firstArgument[index];
-  int64_t items = step.grid[0];
+  auto [first, last] = itemsOf(step);
+  int64_t items = last - first;
   if (uint64_t bytes = entry.workspaceBytes) {
     const artifact::Buffer &workspace = model.plan.arguments(step).back();
-    auto *first =
+    auto *scratch =
         static_cast<uint8_t *>(pointers[model.plan.arguments(step).size() - 1]);
     pool.parallelSlots(items, workspace.bytes / bytes,
                        [&](int64_t begin, int64_t end, int64_t slot) {
-                         kernel(pointers, first + slot * bytes, begin, end);
+                         kernel(pointers, scratch + slot * bytes, first + begin,
+                                first + end);
                        });
   } else if (items == 1) {
-    kernel(pointers, nullptr, 0, 1);
+    kernel(pointers, nullptr, first, last);
   } else {
     pool.parallelFor(items, [&](int64_t begin, int64_t end) {
-      kernel(pointers, nullptr, begin, end);
+      kernel(pointers, nullptr, first + begin, first + end);
     });
   }
+  return Status();
+}
+
+/// Does what a step says together with the other ranks.
+Status CpuSteps::runCollective(const artifact::Step &step, void *data) {
+  if (!group)
+    return Status();
+  const artifact::Buffer &buffer = model.plan.arguments(step)[0];
+  auto type = artifact::DType(buffer.type);
+  uint64_t width = elementBytes(type), count = buffer.bytes / width;
+  artifact::Shard shard = group->shardOf(count / artifact::kShardRow);
+  HostGroup::Part own = {shard.begin * artifact::kShardRow,
+                         shard.end * artifact::kShardRow};
+  switch (Collective(step.problem)) {
+  case Collective::mean:
+  case Collective::sum:
+    return group->reduce(data, count, type,
+                         Collective(step.problem) == Collective::mean,
+                         {0, count});
+  case Collective::allGather:
+    return group->gather(static_cast<float *>(data), count, own);
+  case Collective::reduceScatter:
+    break;
+  }
+  FRIT_TRY(group->reduce(data, count, type, /*isMean=*/true, own));
+  auto *bytes = static_cast<uint8_t *>(data);
+  memset(bytes, 0, own.begin * width);
+  memset(bytes + own.end * width, 0, (count - own.end) * width);
   return Status();
 }
 
@@ -109,12 +155,8 @@ Status CpuSteps::run(size_t index, ThreadPool &pool) {
   case StepKind::guard:
   case StepKind::await:
     return Status();
-  case StepKind::allReduce:
-    return group ? stepFailed(model.plan, step,
-                              group->mean(static_cast<float *>(pointers[0]),
-                                          model.plan.arguments(step)[0].bytes /
-                                              sizeof(float)))
-                 : Status();
+  case StepKind::collective:
+    return stepFailed(model.plan, step, runCollective(step, pointers[0]));
   case StepKind::copy:
     if (uint64_t bytes = model.plan.arguments(step)[0].bytes)
       memmove(pointers[1], pointers[0], bytes);
@@ -140,7 +182,7 @@ std::string CpuSteps::pick(size_t index) const {
     return model.plan.textOf(model.plan.guard(step), ", by a branch");
   if (step.kind == StepKind::copy)
     return "memmove";
-  if (step.kind == StepKind::allReduce)
+  if (step.kind == StepKind::collective)
     return group ? "shared memory" : "one rank";
   if (step.kind == StepKind::await)
     return "join";

@@ -33,7 +33,7 @@ public:
   void bindInputs(std::span<void *const> inputs) { bind(inputs, false); }
   void bindOutputs(std::span<void *const> outputs) { bind(outputs, true); }
 
-  /// Makes the steps reduce over the ranks of a group.
+  /// Makes the collectives those of a group.
   void join(std::shared_ptr<HostGroup> joined) { group = std::move(joined); }
 
   Status run(size_t index, ThreadPool &pool);
@@ -61,6 +61,8 @@ private:
 
   void bind(std::span<void *const> tensors, bool output);
   Status launch(size_t index, ThreadPool &pool);
+  std::pair<int64_t, int64_t> itemsOf(const artifact::Step &step) const;
+  Status runCollective(const artifact::Step &step, void *data);
 
   const Model &model;
   std::span<const artifact::Step> steps;

@@ -1,11 +1,13 @@
-//===- HostGroup.cpp - Means over processes of one host -------------------===//
+//===- HostGroup.cpp - Collectives of processes of one host ---------------===//
 
 #include "runtime/cpu/HostGroup.h"
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace frit;
 using namespace frit::cpu;
@@ -126,22 +129,78 @@ Status HostGroup::meet(const char *action, double seconds) {
   return Status();
 }
 
-Status HostGroup::mean(float *data, uint64_t count) {
-  double forever = std::numeric_limits<double>::infinity();
+/// Ranks may wait for each other as long as all are there.
+static constexpr double kForever = std::numeric_limits<double>::infinity();
+
+/// Returns which of `count` elements from `first` on are in a part, counted
+/// from `first`.
+static HostGroup::Part within(HostGroup::Part part, uint64_t first,
+                              uint64_t count) {
+  auto clamp = [&](uint64_t at) {
+    return std::clamp(at, first, first + count) - first;
+  };
+  return {clamp(part.begin), clamp(part.end)};
+}
+
+namespace {
+/// The upper half of a float.
+struct BFloat16 {
+  BFloat16() = default;
+  /// Rounds to nearest, ties to even.
+  explicit BFloat16(float value) {
+    uint32_t wide = std::bit_cast<uint32_t>(value);
+    bits = std::isnan(value)
+               ? uint16_t(wide >> 16 | 0x40)
+               : uint16_t((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+  }
+  explicit operator float() const {
+    return std::bit_cast<float>(uint32_t(bits) << 16);
+  }
+
+  uint16_t bits;
+};
+} // namespace
+
+template <typename Element>
+Status HostGroup::reduceAs(Element *data, uint64_t count, bool isMean,
+                           Part own) {
+  std::vector<float> sums(std::min(count, kSlot));
   for (uint64_t done = 0; done < count; done += kSlot) {
     uint64_t some = std::min(count - done, kSlot);
-    memcpy(slot(rank), data + done, some * sizeof(float));
-    FRIT_TRY(meet("average over the ranks", forever));
-    float *out = data + done;
-    memcpy(out, slot(0), some * sizeof(float));
+    Element *elements = data + done;
+    std::transform(elements, elements + some, slot(rank),
+                   [](Element element) { return float(element); });
+    FRIT_TRY(meet("average over the ranks", kForever));
+    auto [begin, end] = within(own, done, some);
+    std::copy(slot(0) + begin, slot(0) + end, sums.data() + begin);
     for (uint32_t other = 1; other < size; ++other) {
       const float *in = slot(other);
-      for (uint64_t i = 0; i < some; ++i)
-        out[i] += in[i];
+      for (uint64_t i = begin; i < end; ++i)
+        sums[i] += in[i];
     }
-    for (uint64_t i = 0; i < some; ++i)
-      out[i] /= float(size);
-    FRIT_TRY(meet("average over the ranks", forever));
+    float divisor = isMean ? float(size) : 1;
+    for (uint64_t i = begin; i < end; ++i)
+      elements[i] = Element(sums[i] / divisor);
+    FRIT_TRY(meet("average over the ranks", kForever));
+  }
+  return Status();
+}
+
+Status HostGroup::reduce(void *data, uint64_t count, artifact::DType type,
+                         bool isMean, Part own) {
+  return type == artifact::DType::bf16
+             ? reduceAs(static_cast<BFloat16 *>(data), count, isMean, own)
+             : reduceAs(static_cast<float *>(data), count, isMean, own);
+}
+
+Status HostGroup::gather(float *data, uint64_t count, Part own) {
+  for (uint64_t done = 0; done < count; done += kSlot) {
+    uint64_t some = std::min(count - done, kSlot);
+    auto [begin, end] = within(own, done, some);
+    memcpy(slot(0) + begin, data + done + begin, (end - begin) * sizeof(float));
+    FRIT_TRY(meet("gather from the ranks", kForever));
+    memcpy(data + done, slot(0), some * sizeof(float));
+    FRIT_TRY(meet("gather from the ranks", kForever));
   }
   return Status();
 }

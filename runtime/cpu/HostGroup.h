@@ -1,8 +1,9 @@
-//===- HostGroup.h - Means over processes of one host ---------------------===//
+//===- HostGroup.h - Collectives of processes of one host -----------------===//
 
 #ifndef FRIT_CPU_HOSTGROUP_H
 #define FRIT_CPU_HOSTGROUP_H
 
+#include "frit/artifact.h"
 #include "runtime/exec/Status.h"
 
 #include <memory>
@@ -25,18 +26,34 @@ public:
   HostGroup(const HostGroup &) = delete;
   ~HostGroup();
 
-  /// Replaces `count` floats by their mean over all ranks, summed in the order
-  /// of the ranks.
-  Status mean(float *data, uint64_t count);
+  /// Elements [begin, end) of a tensor.
+  struct Part {
+    uint64_t begin = 0, end = 0;
+  };
+
+  /// Replaces this rank's part of `count` elements, f32 or bf16, by their sum
+  /// over all ranks or by their mean. Adds in f32, in the order of the ranks.
+  Status reduce(void *data, uint64_t count, artifact::DType type, bool isMean,
+                Part own);
+
+  /// Replaces `count` floats by the parts that all ranks have of them.
+  Status gather(float *data, uint64_t count, Part own);
+
+  artifact::Shard shardOf(uint64_t rows) const {
+    return artifact::shardOf(rows, rank, size);
+  }
+
+  const uint32_t rank, size;
 
 private:
   struct Shared;
 
   HostGroup(uint32_t rank, uint32_t size) : rank(rank), size(size) {}
   Status meet(const char *action, double seconds);
+  template <typename Element>
+  Status reduceAs(Element *data, uint64_t count, bool isMean, Part own);
   float *slot(uint32_t of) const;
 
-  uint32_t rank, size;
   Shared *shared = nullptr;
 };
 

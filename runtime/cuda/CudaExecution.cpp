@@ -24,6 +24,7 @@ CudaExecution::~CudaExecution() {
     driver.streamSynchronize(queue());
   programs.clear();
   group.reset();
+  state.reset();
   if (staging)
     driver.memFreeHost(staging);
 }
@@ -50,17 +51,21 @@ Status CudaExecution::open(const CudaExecution *peer) {
     FRIT_TRY(makeState());
   programs.resize(loaded.model.plan.variants().size());
   version = loaded.version;
-  FRIT_TRY(open(programs.size() - 1));
+  stateVersion = state->version;
+  // How many ranks divide the state is known at the first call.
+  if (!loaded.model.plan.usesShards(loaded.model.steps(programs.size() - 1)))
+    FRIT_TRY(open(programs.size() - 1));
   phases.end();
   return Status();
 }
 
 /// Prepares a variant on its first use.
 Status CudaExecution::open(size_t variant) {
-  if (version != loaded.version) {
+  if (version != loaded.version || stateVersion != state->version) {
     FRIT_TRY(synchronize());
     programs = std::vector<Program>(programs.size());
     version = loaded.version;
+    stateVersion = state->version;
   }
   Program &program = programs[variant];
   if (program.steps)
@@ -69,9 +74,11 @@ Status CudaExecution::open(size_t variant) {
   program.useGraph = !loaded.model.has(FRIT_NO_CUDA_GRAPH);
   program.inputs = ownInputs;
   program.outputs = ownOutputs;
-  auto steps = std::make_unique<CudaSteps>(loaded, loaded.model.steps(variant),
-                                           arena->memory.address(),
-                                           state->memory.address());
+  if (loaded.model.plan.usesShards(loaded.model.steps(variant)))
+    FRIT_TRY(makeShards());
+  auto steps =
+      std::make_unique<CudaSteps>(loaded, loaded.model.steps(variant),
+                                  arena->memory.address(), state.get());
   FRIT_TRY(steps->bind(program.inputs, program.outputs));
   program.bound = true;
   phases.begin("try the libraries");
@@ -287,8 +294,10 @@ Status CudaExecution::join(const frit_group &joined) {
   FRIT_TRY(nccl->load());
   FRIT_TRY(driver.check(driver.streamSynchronize(queue()), "run the model"));
   FRIT_TRY(Communicator::open(std::move(nccl), joined, group));
+  FRIT_TRY(divideState());
   for (Program &program : programs) {
-    if (!program.steps)
+    // If the state has moved, the next call opens it again.
+    if (!program.steps || stateVersion != state->version)
       continue;
     program.graphs.clear();
     program.current = nullptr;

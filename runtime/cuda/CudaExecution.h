@@ -101,9 +101,11 @@ private:
                      std::vector<bool> &ran);
 
   // CudaState.cpp
-  DevicePointer stateAddress(const artifact::State &tensor) const {
-    return state->memory.address() + tensor.offset;
-  }
+  struct StatePart;
+  StatePart partOf(const artifact::State &tensor) const;
+  Status makeShards();
+  Status divideState();
+  Status gather(const artifact::ShardedState &divided, DeviceMemory &to);
   Status writeSmall(DevicePointer to, const void *from, uint64_t bytes);
 
   // CudaCopies.cpp
@@ -129,7 +131,7 @@ private:
   const Gpu &gpu;
   const Driver &driver;
   std::shared_ptr<SharedStream> sharedQueue;
-  std::shared_ptr<SharedMemory> state;
+  std::shared_ptr<DeviceState> state;
   /// Own outputs, after the arena and own inputs if those are in here too.
   std::shared_ptr<SharedMemory> memory;
   /// Where the arena and own inputs are: `memory`, or that of a peer.
@@ -140,7 +142,8 @@ private:
   /// The inputs and outputs that a call's tensors ask for.
   std::vector<DevicePointer> wantedInputs, wantedOutputs;
   std::vector<Program> programs; ///< by variant
-  uint64_t version = 0; ///< of the loaded constants that `programs` read
+  /// Of the loaded constants and of the state that `programs` read.
+  uint64_t version = 0, stateVersion = 0;
   uint64_t calls = 0;
   std::shared_ptr<Communicator> group; ///< null: one rank
 

@@ -3,10 +3,10 @@
 // Our own kernels become kernel nodes, connected by programmatic dependent
 // launch (PDL) edges: each may start while its predecessors still run. Library
 // calls are captured, because only the library knows what it launches: into the
-// same graph if the driver supports that, otherwise into a child graph. If
-// ranks reduce, one capture makes all of the graph.
+// same graph if the driver supports that, otherwise into a child graph. With
+// collectives of several ranks, one capture makes all of the graph.
 //
-// All-reduces are captured too, beside the steps that do not wait for them.
+// Collectives are captured too, beside the steps that do not wait for them.
 //
 // A kernel with PDL edges waits for all its predecessors before it ends, so
 // ordinary graph order holds: a node runs after everything it can be reached
@@ -85,14 +85,14 @@ bool CudaSteps::canUpdate(const StepGraph &graph) const {
   });
 }
 
-/// Makes an empty graph. Where ranks reduce, it is that of a capture which goes
-/// on until endGraph: NCCL 2.28 fails in captures into a graph that is there
+/// Makes an empty graph. With collectives it is that of a capture which goes on
+/// until endGraph: NCCL 2.28 fails in captures into a graph that is there
 /// already ("dependency created on uncaptured work in another stream").
 Status CudaSteps::beginGraph(StepGraph &made) {
-  bool hasReductions = false;
+  bool hasCollectives = false;
   for (size_t index = 0; index < steps.size(); ++index)
-    hasReductions |= reduces(index);
-  if (!hasReductions || !driver.streamUpdateCaptureDependencies)
+    hasCollectives |= isCollective(index);
+  if (!hasCollectives || !driver.streamUpdateCaptureDependencies)
     return driver.check(driver.graphCreate(&made.graph, 0), "make a graph");
   FRIT_TRY(driver.check(driver.streamCreate(&made.capture, kStreamNonBlocking),
                         "make a stream"));
@@ -138,7 +138,7 @@ bool CudaSteps::update(StepGraph &graph) {
 
 bool CudaSteps::isKernel(size_t index) const {
   return !calls[index] && steps[index].kind != StepKind::copy &&
-         steps[index].kind != StepKind::allReduce;
+         steps[index].kind != StepKind::collective;
 }
 
 void CudaSteps::Tail::add(const Tail &other) {
@@ -157,9 +157,8 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
   std::vector<Tail> ends(last); // last nodes of each step so far
   std::vector<size_t> open;     // steps that no later step follows yet
   Tail tail;                    // what the next node waits for
-  // All-reduces, of which each waits for the one before it.
-  Tail reducing;
-  std::vector<std::pair<DevicePointer, Tail>> reduced; // by buffer
+  Tail collective;              // the last one, for which the next one waits
+  std::vector<std::pair<DevicePointer, Tail>> pending; // by buffer
   auto mark = [&](size_t index) {
     GraphNode node;
     tail.join();
@@ -176,26 +175,26 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
       tail = tailOf(steps[index], ends, open);
     else
       FRIT_TRY(mark(index));
-    if (reduces(index) && marks.empty()) {
-      // Only the next all-reduce, and steps that await this one, wait for it.
-      tail.add(reducing);
+    if (isCollective(index) && marks.empty()) {
+      // Only the next collective, and steps that await this one, wait for it.
+      tail.add(collective);
       FRIT_TRY(to.capture ? addWithin(to, index, tail)
                           : addCaptured(to, graph, index, stream, tail));
-      reducing = ends[index] = tail;
-      reduced.emplace_back(argumentsOf(index)[0], tail);
+      collective = ends[index] = tail;
+      pending.emplace_back(argumentsOf(index)[0], tail);
       open = std::move(before);
       continue;
     }
     size_t held = 0;
     if (steps[index].kind == StepKind::await) {
       for (DevicePointer buffer : argumentsOf(index))
-        std::erase_if(reduced, [&](const auto &entry) {
+        std::erase_if(pending, [&](const auto &entry) {
           bool isAwaited = entry.first == buffer;
           if (isAwaited)
             tail.add(entry.second);
           return isAwaited;
         });
-    } else if (steps[index].kind == StepKind::allReduce && !group) {
+    } else if (steps[index].kind == StepKind::collective && !group) {
       // One rank.
     } else if (steps[index].kind == StepKind::guard) {
       if (conditional) {
@@ -216,7 +215,7 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
   if (!marks.empty())
     FRIT_TRY(mark(last));
   else
-    tail = reducing;
+    tail = collective;
   for (size_t index : open)
     if (marks.empty())
       tail.add(ends[index]);
@@ -255,8 +254,8 @@ Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
                   stream, {});
 }
 
-bool CudaSteps::reduces(size_t index) const {
-  return steps[index].kind == StepKind::allReduce && group;
+bool CudaSteps::isCollective(size_t index) const {
+  return steps[index].kind == StepKind::collective && group;
 }
 
 /// Returns the nodes that the next step waits for: the last nodes of all steps

@@ -1,12 +1,14 @@
 //===- CudaSteps.cpp - A list of steps bound to device memory -------------===//
 
 #include "runtime/cuda/CudaSteps.h"
+#include "runtime/exec/Types.h"
 
 #include <algorithm>
 
 using namespace frit;
 using namespace frit::cuda;
 using artifact::Buffer;
+using artifact::Collective;
 using artifact::Guard;
 using artifact::Space;
 using artifact::Step;
@@ -16,7 +18,7 @@ using artifact::StepKind;
 static constexpr uint32_t kBoundAlignment = 16;
 
 CudaSteps::CudaSteps(LoadedModel &loaded, std::span<const Step> steps,
-                     DevicePointer arena, DevicePointer state)
+                     DevicePointer arena, const DeviceState *state)
     : loaded(loaded), driver(loaded.gpu.driver), plan(loaded.model.plan),
       steps(steps), conditional(loaded.guardKernel != nullptr),
       calls(steps.size()) {
@@ -38,14 +40,23 @@ static bool isBound(const Buffer &buffer) {
 }
 
 void CudaSteps::resolveArguments(size_t index, DevicePointer arena,
-                                 DevicePointer state) {
-  for (const Buffer &buffer : plan.arguments(steps[index])) {
+                                 const DeviceState *state) {
+  // A launch of a shard gets the addresses where its rows begin.
+  const Step &step = steps[index];
+  artifact::Shard shard;
+  if (step.shardRows)
+    shard = state->shardOf(step.shardRows);
+  shardCounts.push_back(int64_t(shard.rows() * artifact::kShardRow));
+  for (const Buffer &buffer : plan.arguments(step)) {
+    uint64_t skipped = PlanView::isDivided(step, buffer)
+                           ? shard.begin * (buffer.bytes / step.shardRows)
+                           : 0;
     DevicePointer base = 0;
     switch (buffer.space) {
     case Space::input:
     case Space::output:
-      patches.push_back({arguments.size(), buffer.offset, buffer.index,
-                         buffer.space == Space::output, index});
+      patches.push_back({arguments.size(), buffer.offset + skipped,
+                         buffer.index, buffer.space == Space::output, index});
       break;
     case Space::constant:
       base = loaded.constants[buffer.index];
@@ -57,10 +68,14 @@ void CudaSteps::resolveArguments(size_t index, DevicePointer arena,
       base = loaded.prepared.address();
       break;
     case Space::state:
-      base = state;
+      if (buffer.offset >= plan.wholeBytes()) {
+        arguments.push_back(state->shardAddress(plan, buffer.offset));
+        continue;
+      }
+      base = state->whole.memory.address();
       break;
     }
-    arguments.push_back(base + buffer.offset);
+    arguments.push_back(base + buffer.offset + skipped);
   }
 }
 
@@ -173,7 +188,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
 Status CudaSteps::join(std::shared_ptr<Communicator> joined, Stream stream) {
   group = std::move(joined);
   for (size_t index = 0; index < steps.size(); ++index)
-    if (steps[index].kind == StepKind::allReduce)
+    if (steps[index].kind == StepKind::collective)
       FRIT_TRY(enqueue(index, stream));
   return driver.check(driver.streamSynchronize(stream), "try NCCL");
 }
@@ -192,7 +207,8 @@ void CudaSteps::collectParams(size_t index, std::vector<void *> &params) {
   // The driver reads as many bytes as the parameter has; little endian, so the
   // low ones.
   for (const int64_t &scalar : plan.scalars(plan.kernels()[step.kernel]))
-    params.push_back(const_cast<int64_t *>(&scalar));
+    params.push_back(step.shardRows ? &shardCounts[index]
+                                    : const_cast<int64_t *>(&scalar));
 }
 
 Status CudaSteps::launch(size_t index, Stream stream) {
@@ -209,18 +225,36 @@ Status CudaSteps::launch(size_t index, Stream stream) {
       "launch a kernel");
 }
 
+/// Enqueues what a step does together with the other ranks.
+Status CudaSteps::enqueueCollective(const Step &step, DevicePointer data,
+                                    Stream stream) const {
+  if (!group)
+    return Status();
+  const Buffer &buffer = plan.arguments(step)[0];
+  auto type = artifact::DType(buffer.type);
+  uint64_t rowBytes = artifact::kShardRow * elementBytes(type);
+  auto collective = Collective(step.problem);
+  FRIT_TRY(group->enqueue(collective, data, buffer.bytes / elementBytes(type),
+                          type, stream));
+  if (collective != Collective::reduceScatter)
+    return Status();
+  artifact::Shard own = group->shardOf(buffer.bytes / rowBytes);
+  uint64_t begin = own.begin * rowBytes, end = own.end * rowBytes;
+  Result result = kSuccess;
+  if (begin)
+    result = driver.memsetD8Async(data, 0, begin, stream);
+  if (result == kSuccess && end < buffer.bytes)
+    result = driver.memsetD8Async(data + end, 0, buffer.bytes - end, stream);
+  return driver.check(result, "clear memory");
+}
+
 Status CudaSteps::enqueue(size_t index, Stream stream) {
   const Step &step = steps[index];
   std::span<const DevicePointer> pointers = argumentsOf(index);
   if (step.kind == StepKind::guard || step.kind == StepKind::await)
     return Status();
-  if (step.kind == StepKind::allReduce)
-    return group ? stepFailed(plan, step,
-                              group->mean(pointers[0],
-                                          plan.arguments(step)[0].bytes /
-                                              sizeof(float),
-                                          stream))
-                 : Status();
+  if (step.kind == StepKind::collective)
+    return stepFailed(plan, step, enqueueCollective(step, pointers[0], stream));
   if (step.kind == StepKind::copy) {
     uint64_t bytes = plan.arguments(step)[0].bytes;
     Result result =
@@ -245,7 +279,7 @@ std::string CudaSteps::pick(size_t index) const {
                                                      : ", but always run");
   if (step.kind == StepKind::copy)
     return "memcpy";
-  if (step.kind == StepKind::allReduce)
+  if (step.kind == StepKind::collective)
     return group ? "NCCL" : "one rank";
   if (step.kind == StepKind::await)
     return "join";

@@ -3,6 +3,7 @@
 #ifndef FRIT_CUDA_CUDASTEPS_H
 #define FRIT_CUDA_CUDASTEPS_H
 
+#include "runtime/cuda/DeviceState.h"
 #include "runtime/cuda/LoadedModel.h"
 #include "runtime/cuda/TensorMaps.h"
 #include "runtime/cuda/library/Nccl.h"
@@ -47,10 +48,10 @@ private:
 /// addresses of inputs and outputs before any step runs.
 class CudaSteps {
 public:
-  /// `arena` and `state` are the addresses of the memories that the steps'
-  /// offsets refer to.
+  /// `arena` is the address of the memory that the steps' offsets refer to.
+  /// `state` is null for steps without state.
   CudaSteps(LoadedModel &loaded, std::span<const artifact::Step> steps,
-            DevicePointer arena, DevicePointer state);
+            DevicePointer arena, const DeviceState *state);
 
   Status bind(std::span<const DevicePointer> inputs,
               std::span<const DevicePointer> outputs);
@@ -61,9 +62,9 @@ public:
   /// graph is captured.
   Status openLibraries(Stream stream, bool tryOut);
 
-  /// Makes the steps reduce over the ranks of a group, from the next graph on.
-  /// Runs each reduction once, on whatever the arena holds: the library
-  /// connects the ranks and loads its kernels before a graph is captured.
+  /// Makes the collectives those of a group, from the next graph on. Runs each
+  /// once, on whatever the arena holds: the library connects the ranks and
+  /// loads its kernels before a graph is captured.
   Status join(std::shared_ptr<Communicator> group, Stream stream);
 
   /// Enqueues a step on a stream.
@@ -132,12 +133,15 @@ private:
     void join();
   };
 
-  void resolveArguments(size_t index, DevicePointer arena, DevicePointer state);
+  void resolveArguments(size_t index, DevicePointer arena,
+                        const DeviceState *state);
+  Status enqueueCollective(const artifact::Step &step, DevicePointer data,
+                           Stream stream) const;
   void listTensorMaps(size_t index);
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);
-  /// Returns whether the step reduces over ranks, of which there are others.
-  bool reduces(size_t index) const;
+  /// Returns whether the step is a collective and there are other ranks.
+  bool isCollective(size_t index) const;
   /// Returns whether the step becomes a kernel node of a graph.
   bool isKernel(size_t index) const;
   KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
@@ -169,6 +173,8 @@ private:
   std::vector<MapUse> mapUses; ///< of all steps, one after another
   std::vector<EncodedMap> maps;
   std::vector<size_t> firstMap;
+  /// By step: elements of its shard; 0 if it is no launch of a shard.
+  std::vector<int64_t> shardCounts;
   bool encoded = false;
   bool conditional; ///< whether graphs have conditional nodes
   /// Whether skipping some guarded step is not optional, because it writes

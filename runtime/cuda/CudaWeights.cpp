@@ -162,7 +162,7 @@ Status CudaExecutor::runWindow(const Window &window, DevicePointer arena,
   CudaSteps steps(*this,
                   model.plan.steps(model.target->prepare)
                       .subspan(window.first, window.count),
-                  arena, /*state=*/0);
+                  arena, /*state=*/nullptr);
   Status status = steps.bind({}, {});
   if (!status.failed())
     status = steps.openLibraries(stream, /*tryOut=*/false);

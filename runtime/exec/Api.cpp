@@ -173,22 +173,7 @@ frit_status frit_group_unique_id(const frit_module *module, frit_group_id *id) {
 frit_status frit_context_join(frit_context *context, const frit_group *group) {
   if (!context || !group)
     return nullArgument("frit_context_join");
-  const Model &model = context->module->model;
-  if (group->rank >= group->size)
-    return report(Status(FRIT_INVALID_ARGUMENT,
-                         format("rank %u is not one of %u, from 0 on",
-                                group->rank, group->size)));
-  bool reduces = false;
-  for (std::span<const artifact::Step> list : model.lists())
-    for (const artifact::Step &step : list)
-      reduces |= step.kind == artifact::StepKind::allReduce;
-  if (!reduces)
-    return report(Status(
-        FRIT_INVALID_ARGUMENT,
-        format("'%s' averages nothing over several ranks: fritc compiles it "
-               "for them with -fdata-parallel",
-               frit_module_function(context->module))));
-  return report(context->execution->join(*group));
+  return report(context->join(*group));
 }
 
 frit_status frit_context_synchronize(frit_context *context) {
@@ -201,7 +186,9 @@ frit_status frit_state_read(frit_context *context, const frit_tensor *tensors,
                             uint32_t count) {
   if (!context || (!tensors && count))
     return nullArgument("frit_state_read");
-  Status status = context->bindState({tensors, count});
+  // A rank without data gives its shards to the others.
+  bool divides = !context->module->model.plan.shards().empty();
+  Status status = context->bindState({tensors, count}, /*mayLackData=*/divides);
   if (!status.failed())
     status = context->execution->readState(context->state);
   return report(std::move(status));
@@ -211,7 +198,7 @@ frit_status frit_state_write(frit_context *context, const frit_tensor *tensors,
                              uint32_t count) {
   if (!context || (!tensors && count))
     return nullArgument("frit_state_write");
-  Status status = context->bindState({tensors, count});
+  Status status = context->bindState({tensors, count}, /*mayLackData=*/false);
   if (!status.failed())
     status = context->execution->writeState(context->state);
   return report(std::move(status));

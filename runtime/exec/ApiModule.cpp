@@ -309,6 +309,13 @@ uint64_t frit_module_state_bytes(const frit_module *module) {
   return module ? module->model.plan.header().stateBytes : 0;
 }
 
+uint64_t frit_module_sharded_state_bytes(const frit_module *module) {
+  if (!module)
+    return 0;
+  const PlanView &plan = module->model.plan;
+  return plan.header().stateBytes - plan.wholeBytes();
+}
+
 uint32_t frit_module_weight_count(const frit_module *module) {
   return module ? uint32_t(module->weightNames.size()) : 0;
 }

@@ -21,6 +21,9 @@ Status frit_context::open(frit_module &from, frit_context *peer) {
                  "model; frit_module_open_function opens the function of one "
                  "that is open");
   module = &from;
+  division = peer ? peer->division : std::make_shared<Division>();
+  for (size_t i = 0; i < from.model.plan.variants().size(); ++i)
+    usesShards |= from.model.plan.usesShards(from.model.steps(i));
   FRIT_TRY(from.executor->createExecution(
       peer ? peer->execution.get() : nullptr, execution));
   inputs.resize(from.model.plan.inputs(0).size());
@@ -36,16 +39,51 @@ Status frit_context::open(frit_module &from, frit_context *peer) {
   return Status();
 }
 
+Status frit_context::join(const frit_group &group) {
+  if (group.rank >= group.size)
+    return wrong(
+        format("rank %u is not one of %u, from 0 on", group.rank, group.size));
+  bool hasCollectives = false;
+  for (std::span<const artifact::Step> list : module->model.lists())
+    for (const artifact::Step &step : list)
+      hasCollectives |= step.kind == artifact::StepKind::collective;
+  if (!hasCollectives)
+    return wrong(
+        format("'%s' averages nothing over several ranks: fritc compiles it "
+               "for them with -fdata-parallel",
+               frit_module_function(module)));
+  bool divides = !module->model.plan.shards().empty();
+  if (divides && division->size &&
+      (division->rank != group.rank || division->size != group.size))
+    return wrong(format("the context is rank %u of the %u that divide its "
+                        "state, so it cannot be rank %u of %u",
+                        division->rank, division->size, group.rank,
+                        group.size));
+  FRIT_TRY(execution->join(group));
+  if (divides)
+    *division = {group.rank, group.size};
+  hasJoined = true;
+  return Status();
+}
+
+/// Returns the name of a step's kind in reports.
+static const char *kindOf(const artifact::Step &step) {
+  static const char *const kinds[] = {"launch",    "gemm",  "conv", "copy",
+                                      "attention", "guard", "",     "await"};
+  static const char *const collectives[] = {"all_reduce", "all_reduce",
+                                            "reduce_scatter", "all_gather"};
+  return step.kind == artifact::StepKind::collective
+             ? collectives[step.problem]
+             : kinds[uint32_t(step.kind)];
+}
+
 std::vector<frit_context::StepTexts> &frit_context::stepTexts() {
-  static const char *const kinds[] = {"launch",     "gemm",      "conv",
-                                      "copy",       "attention", "guard",
-                                      "all_reduce", "await"};
   const frit::Model &model = module->model;
   std::vector<StepTexts> &texts = steps[variant];
   if (texts.empty())
     for (const artifact::Step &step : model.steps(variant))
-      texts.push_back({kinds[uint32_t(step.kind)],
-                       std::string(model.plan.text(step.node)), ""});
+      texts.push_back(
+          {kindOf(step), std::string(model.plan.text(step.node)), ""});
   return texts;
 }
 
@@ -79,7 +117,8 @@ static Status checkType(const char *kind, const std::string &name,
   return Status();
 }
 
-Status frit_context::bindState(std::span<const frit_tensor> given) {
+Status frit_context::bindState(std::span<const frit_tensor> given,
+                               bool mayLackData) {
   const PlanView &plan = module->model.plan;
   const std::vector<std::string> &names = module->stateNames;
   state.clear();
@@ -94,7 +133,8 @@ Status frit_context::bindState(std::span<const frit_tensor> given) {
     const artifact::State &expected = plan.states()[index];
     FRIT_TRY(checkType("state", names[index], tensor, expected.type,
                        plan.dims(expected.dims)));
-    FRIT_TRY(checkMemory("state", names[index], tensor, expected.bytes));
+    FRIT_TRY(checkMemory("state", names[index], tensor,
+                         mayLackData ? 0 : expected.bytes));
     state.push_back({uint32_t(index), tensor.data, tensor.location});
   }
   return Status();
@@ -102,6 +142,10 @@ Status frit_context::bindState(std::span<const frit_tensor> given) {
 
 Status frit_context::bind(std::span<const frit_tensor> givenInputs,
                           std::span<const frit_tensor> givenOutputs) {
+  if (usesShards && division->size && !hasJoined)
+    return wrong(format("a peer divides the state among %u ranks: the context "
+                        "joins them first",
+                        division->size));
   const PlanView &plan = module->model.plan;
   FRIT_TRY(call.open(plan, module->inputNames, givenInputs));
   std::span<const artifact::Tensor> tensors = plan.inputs(call.variant());

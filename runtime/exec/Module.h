@@ -76,14 +76,17 @@ struct frit_context {
   frit::Status bind(std::span<const frit_tensor> givenInputs,
                     std::span<const frit_tensor> givenOutputs);
 
+  /// Matches the tensors of frit_state_read or frit_state_write with the
+  /// model's: fills `state`. Tensors may have no data if `mayLackData`.
+  frit::Status bindState(std::span<const frit_tensor> given, bool mayLackData);
+
+  /// Implements frit_context_join.
+  frit::Status join(const frit_group &group);
+
   struct StepTexts {
     const char *kind;
     std::string node, kernel;
   };
-
-  /// Matches the tensors of frit_state_read or frit_state_write with the
-  /// model's: fills `state`.
-  frit::Status bindState(std::span<const frit_tensor> given);
 
   /// Texts of the steps of the current `variant`.
   std::vector<StepTexts> &stepTexts();
@@ -99,6 +102,14 @@ struct frit_context {
   bool hasShapes = false; ///< whether a call set them
 
 private:
+  /// The ranks that divide the state of a context and its peers.
+  struct Division {
+    uint32_t rank = 0, size = 0; ///< size 0: none so far
+  };
+
+  std::shared_ptr<Division> division;
+  bool usesShards = false; ///< whether calls use state that ranks divide
+  bool hasJoined = false;
   frit::Call call;
   std::vector<bool> seen;                    ///< which outputs `bind` was given
   std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked

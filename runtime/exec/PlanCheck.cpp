@@ -4,6 +4,7 @@
 #include "runtime/exec/ProblemCheck.h"
 #include "runtime/exec/ShapeCheck.h"
 #include "runtime/exec/TensorMapCheck.h"
+#include "runtime/exec/Types.h"
 
 #include <cstring>
 #include <unordered_set>
@@ -50,6 +51,7 @@ private:
   Status checkFunctions();
   Status checkConstants();
   Status checkStates();
+  Status checkShards();
   Status checkFunction();
   Status checkTarget(const Target &target);
   Status checkModules(const Target &target);
@@ -58,6 +60,9 @@ private:
   Status checkStep(const Target &target, const Memory &memory,
                    const Step &step);
   Status checkArgument(const Memory &memory, const Buffer &buffer);
+  const char *checkShardUse(bool cuda, const Step &step);
+  static const char *checkCollective(Collective collective,
+                                     std::span<const Buffer> arguments);
 
   bool valid(Text text) const {
     return fits(text.offset, text.size, plan.head->strings.size);
@@ -135,6 +140,7 @@ Status PlanCheck::checkTables() {
       {"dims", head.dims, sizeof(int64_t)},
       {"functions", head.functions, sizeof(Function)},
       {"states", head.states, sizeof(State)},
+      {"shards", head.shards, sizeof(ShardedState)},
       {"symbols", head.symbols, sizeof(Symbol)},
       {"extents", head.extents, sizeof(Extent)},
       {"variants", head.variants, sizeof(Variant)},
@@ -236,6 +242,28 @@ Status PlanCheck::checkStates() {
       return damagedPlan(format("state '%s' starts as a weight of another size",
                                 name.c_str()));
   }
+  return checkShards();
+}
+
+/// Checks that a state lies in one part that ranks divide or before all of
+/// them.
+Status PlanCheck::checkShards() {
+  uint64_t end = 0;
+  for (const ShardedState &shard : plan.shards()) {
+    if (shard.offset < end || shard.offset % kAlignment ||
+        shard.rows > plan.head->stateBytes ||
+        !fits(shard.offset, shard.bytes(), plan.head->stateBytes))
+      return damagedPlan("a state that ranks divide is out of range");
+    end = shard.offset + shard.bytes();
+  }
+  for (const State &state : plan.states()) {
+    const ShardedState *shard = plan.shardAt(state.offset);
+    uint64_t limit = shard ? shard->offset + shard->bytes() : plan.wholeBytes();
+    if (state.offset + state.bytes > limit ||
+        (shard && state.constant != kNone))
+      return damagedPlan(format("state '%s' is divided by ranks in part",
+                                std::string(plan.text(state.name)).c_str()));
+  }
   return Status();
 }
 
@@ -328,7 +356,7 @@ Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
     }
     ++place;
     if (ends.size() > 1 &&
-        (step.kind == StepKind::allReduce || step.kind == StepKind::await))
+        (step.kind == StepKind::collective || step.kind == StepKind::await))
       return damagedPlan("a guard's steps reduce over ranks");
     if (step.kind == StepKind::guard)
       ends.push_back(uint64_t(place) + plan.guard(step).steps);
@@ -444,10 +472,10 @@ Status PlanCheck::checkStep(const Target &target, const Memory &memory,
     else if (!arguments[1].written)
       problem = "it does not write its second argument";
     break;
-  case StepKind::allReduce:
-    if (memory.preparing || arguments.size() != 1 || !arguments[0].written ||
-        arguments[0].space != Space::arena || arguments[0].bytes % 4)
-      problem = "it does not reduce a part of a call's arena";
+  case StepKind::collective:
+    if (memory.preparing)
+      return damagedPlan("a prepare step is a collective");
+    problem = checkCollective(Collective(step.problem), arguments);
     break;
   case StepKind::await:
     break;
@@ -458,9 +486,63 @@ Status PlanCheck::checkStep(const Target &target, const Memory &memory,
     for (const TensorMap &map : plan.tensorMaps(plan.kernels()[step.kernel]))
       if (!problem)
         problem = checkTensorMap(map, plan.kernelArguments(step));
+  if (!problem)
+    problem = checkShardUse(isCudaArch(plan.text(target.arch)), step);
   if (problem)
     return damagedPlan(format("%s: %s", plan.nodeOf(step).c_str(), problem));
   return Status();
+}
+
+const char *PlanCheck::checkCollective(Collective collective,
+                                       std::span<const Buffer> arguments) {
+  if (collective > Collective::allGather)
+    return "it is no known collective";
+  if (arguments.size() != 1 || !arguments[0].written)
+    return "it does not replace its argument";
+  const Buffer &buffer = arguments[0];
+  bool gathers = collective == Collective::allGather;
+  auto type = DType(buffer.type);
+  if (type != DType::f32 && (type != DType::bf16 || gathers))
+    return "its elements are of the wrong type";
+  if (buffer.space != Space::arena &&
+      (buffer.space != Space::state || !gathers))
+    return "its argument lies outside of a call's arena";
+  bool divides = gathers || collective == Collective::reduceScatter;
+  if (buffer.bytes % (elementBytes(type) * (divides ? kShardRow : 1)))
+    return "its argument is no whole number of rows";
+  return nullptr;
+}
+
+/// Checks that a launch of a shard can be made for fewer rows, and that on a
+/// GPU nothing else uses a state that ranks divide.
+const char *PlanCheck::checkShardUse(bool cuda, const Step &step) {
+  uint64_t rows = step.shardRows;
+  if (rows && step.kind != StepKind::launch)
+    return "it cannot be launched for a shard";
+  if (!cuda)
+    return nullptr;
+  if (rows) {
+    const Kernel &kernel = plan.kernels()[step.kernel];
+    if (kernel.tensorMaps.count || kernel.workspaceBytes)
+      return "it cannot be launched for a shard";
+    std::span<const int64_t> scalars = plan.scalars(kernel);
+    if (scalars.size() != 1 || uint64_t(scalars[0]) != rows * kShardRow)
+      return "its kernel has no number of elements";
+  }
+  for (const Buffer &buffer : plan.arguments(step)) {
+    bool isDivided = PlanView::isDivided(step, buffer);
+    if (rows && (isDivided ? buffer.bytes % (rows * kShardRow)
+                           : buffer.bytes > 8 || buffer.written))
+      return "an argument has another number of rows";
+    if (buffer.space != Space::state ||
+        buffer.offset + buffer.bytes <= plan.wholeBytes())
+      continue;
+    const ShardedState *shard = plan.shardAt(buffer.offset);
+    if (!isDivided || !shard || shard->offset != buffer.offset ||
+        shard->bytes() != buffer.bytes)
+      return "it uses what other ranks have of a state";
+  }
+  return nullptr;
 }
 
 Status PlanView::open(const frit_image &image, PlanView &plan) {

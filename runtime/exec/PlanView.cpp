@@ -43,6 +43,32 @@ uint64_t PlanView::arenaBytes(const Target &target) const {
   return most;
 }
 
+const ShardedState *PlanView::shardAt(uint64_t offset) const {
+  auto after =
+      std::ranges::upper_bound(shards(), offset, {}, &ShardedState::offset);
+  if (after == shards().begin())
+    return nullptr;
+  const ShardedState &last = *std::prev(after);
+  return offset - last.offset < last.bytes() ? &last : nullptr;
+}
+
+uint64_t PlanView::shardBytes(uint64_t offset, uint32_t rank,
+                              uint32_t ranks) const {
+  uint64_t bytes = 0;
+  for (const ShardedState &state : shards())
+    if (state.offset < offset)
+      bytes += shardOf(state.rows, rank, ranks).rows() * kShardRow * 4;
+  return bytes;
+}
+
+bool PlanView::usesShards(std::span<const Step> steps) const {
+  return std::ranges::any_of(steps, [&](const Step &step) {
+    return std::ranges::any_of(arguments(step), [&](const Buffer &buffer) {
+      return buffer.space == Space::state && buffer.offset >= wholeBytes();
+    });
+  });
+}
+
 bool PlanView::writesState(const Step &step) const {
   return std::ranges::any_of(arguments(step), [](const Buffer &buffer) {
     return buffer.space == Space::state && buffer.written;

@@ -59,6 +59,28 @@ public:
   std::span<const artifact::State> states() const {
     return table<artifact::State>(head->states);
   }
+  /// Parts of it that ranks divide.
+  std::span<const artifact::ShardedState> shards() const {
+    return table<artifact::ShardedState>(head->shards);
+  }
+  /// The part that byte `offset` of the state memory lies in; null if none.
+  const artifact::ShardedState *shardAt(uint64_t offset) const;
+  /// Bytes of the state memory that every rank has.
+  uint64_t wholeBytes() const {
+    return shards().empty() ? head->stateBytes : shards().front().offset;
+  }
+  /// Bytes of a rank's shards of the parts before byte `offset`, one after
+  /// another.
+  uint64_t shardBytes(uint64_t offset, uint32_t rank, uint32_t ranks) const;
+  /// Returns whether a step uses a part that ranks divide.
+  bool usesShards(std::span<const artifact::Step> steps) const;
+  /// Returns whether a launch gets its shard of an argument: it has as many
+  /// rows as the launch.
+  static bool isDivided(const artifact::Step &step,
+                        const artifact::Buffer &argument) {
+    return step.shardRows &&
+           argument.bytes >= step.shardRows * artifact::kShardRow;
+  }
   std::span<const artifact::Symbol> symbols() const {
     artifact::Range range = function().symbols;
     return table<artifact::Symbol>(head->symbols)

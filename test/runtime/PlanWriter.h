@@ -281,6 +281,7 @@ public:
     header.dims = table(dims);
     header.functions = table(functions);
     header.states = table(states);
+    header.shards = table(shards);
     header.symbols = table(symbols);
     header.extents = table(extents);
     header.variants = table(variants);
@@ -309,6 +310,7 @@ public:
   std::vector<int64_t> dims;
   std::vector<Function> functions; ///< if empty, one of all
   std::vector<State> states;
+  std::vector<ShardedState> shards;
   uint64_t stateBytes = 0;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;

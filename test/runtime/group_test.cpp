@@ -1,4 +1,4 @@
-//===- group_test.cpp - Means over the ranks of a group -------------------===//
+//===- group_test.cpp - Collectives of the ranks of a group ---------------===//
 //
 // On the cpu target, and on the fake driver of ../fuzz/Driver.cpp with the fake
 // NCCL of FakeNccl.cpp. Ranks are processes.
@@ -10,6 +10,8 @@
 #include "frit/runtime.hpp"
 #include "test/fuzz/Driver.h"
 
+#include <array>
+#include <bit>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -19,6 +21,8 @@
 #include <unistd.h>
 
 using namespace frit::test;
+using frit::artifact::Collective;
+using frit::artifact::kShardRow;
 using frit::cuda::FakeEdge;
 
 namespace {
@@ -33,13 +37,30 @@ std::string emptyElf() {
   return std::string(reinterpret_cast<const char *>(&header), sizeof header);
 }
 
+/// Elements of a row, signed as dims are.
+constexpr int64_t kRow = kShardRow;
+
+/// An argument of collectives: part of the arena from byte `offset` on.
+Buffer tensorAt(uint64_t offset, uint64_t bytes, DType type = DType::f32) {
+  Buffer buffer = PlanWriter::arena(offset, bytes, true);
+  buffer.type = uint32_t(type);
+  return buffer;
+}
+
+Step &addCollective(PlanWriter &plan, Collective collective,
+                    std::string_view node, const Buffer &buffer) {
+  Step &step = plan.step(StepKind::collective, node, {buffer});
+  step.problem = uint32_t(collective);
+  return step;
+}
+
 /// y is the mean of x.
 Model makeModel(bool isCuda) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f32, {kCount});
   Buffer y = plan.output("y", DType::f32, {kCount});
   plan.step(StepKind::copy, "x", {x, PlanWriter::arena(0, kBytes, true)});
-  plan.step(StepKind::allReduce, "mean", {PlanWriter::arena(0, kBytes, true)});
+  addCollective(plan, Collective::mean, "mean", tensorAt(0, kBytes));
   plan.step(StepKind::await, "mean", {PlanWriter::arena(0, kBytes, true)});
   plan.step(StepKind::copy, "y", {PlanWriter::arena(0, kBytes, false), y});
   plan.target(isCuda ? "sm_90" : "x86-64");
@@ -52,7 +73,8 @@ Model makeModel(bool isCuda) {
 }
 
 struct Opened {
-  explicit Opened(bool isCuda) : model(makeModel(isCuda)) {
+  explicit Opened(bool isCuda) : Opened(makeModel(isCuda), isCuda) {}
+  Opened(Model given, bool isCuda) : model(std::move(given)) {
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = isCuda ? "cuda" : "cpu";
     // The graphs of the fake driver run nothing.
@@ -151,15 +173,16 @@ void testRefused() {
   CHECK(!opened.join(0, 1, other) && lastErrorHas("not made on the cpu"));
   CHECK(opened.join(0, 1, id) && opened.call(1, 3) == 4);
 
-  auto refuses = [](const char *why, const std::function<void(Step &)> &change,
+  using Change = std::function<void(PlanWriter &, Step &)>;
+  auto refuses = [](const char *why, const Change &change,
                     bool guarded = false) {
     PlanWriter plan;
     Buffer go = plan.input("go", DType::boolean, {});
     Buffer y = plan.output("y", DType::f32, {4});
     if (guarded)
       plan.guard(go, true, 1, "if go");
-    change(plan.step(StepKind::allReduce, "mean",
-                     {PlanWriter::arena(0, guarded ? 16 : 15, true)}));
+    change(plan,
+           addCollective(plan, Collective::mean, "mean", tensorAt(0, 16)));
     plan.step(StepKind::copy, "y", {PlanWriter::arena(0, 16, false), y});
     plan.target("x86-64");
     plan.program().arenaBytes = 16;
@@ -168,10 +191,213 @@ void testRefused() {
     frit::Module module;
     return frit::Module::open(*model.get(), module) && lastErrorHas(why);
   };
-  CHECK(refuses("does not reduce a part of a call's arena", [](Step &) {}));
-  CHECK(refuses("does not reduce a part of a call's arena",
-                [](Step &step) { step.arguments.count = 0; }));
-  CHECK(refuses("a guard's steps reduce over ranks", [](Step &) {}, true));
+  CHECK(!refuses("", [](PlanWriter &, Step &) {}));
+  CHECK(refuses("no known collective",
+                [](PlanWriter &, Step &step) { step.problem = 4; }));
+  CHECK(refuses("does not replace its argument",
+                [](PlanWriter &, Step &step) { step.arguments.count = 0; }));
+  CHECK(refuses("no whole number of rows", [](PlanWriter &plan, Step &) {
+    plan.buffers.back().bytes = 15;
+  }));
+  CHECK(refuses("no whole number of rows", [](PlanWriter &, Step &step) {
+    step.problem = uint32_t(Collective::reduceScatter);
+  }));
+  CHECK(refuses("elements are of the wrong type", [](PlanWriter &plan, Step &) {
+    plan.buffers.back().type = uint32_t(DType::f16);
+  }));
+  CHECK(refuses("elements are of the wrong type",
+                [](PlanWriter &plan, Step &step) {
+                  step.problem = uint32_t(Collective::allGather);
+                  plan.buffers.back().type = uint32_t(DType::bf16);
+                }));
+  CHECK(refuses("outside of a call's arena", [](PlanWriter &plan, Step &) {
+    plan.buffers.back().space = Space::output;
+  }));
+  CHECK(refuses(
+      "a guard's steps reduce over ranks", [](PlanWriter &, Step &) {}, true));
+}
+
+/// Ranks average bf16 values in f32, and round once.
+void testHalf(bool isCuda) {
+  PlanWriter plan;
+  Buffer x = plan.input("x", DType::bf16, {4});
+  Buffer y = plan.output("y", DType::bf16, {4});
+  plan.step(StepKind::copy, "x", {x, PlanWriter::arena(0, 8, true)});
+  addCollective(plan, Collective::mean, "mean", tensorAt(0, 8, DType::bf16));
+  plan.step(StepKind::copy, "y", {PlanWriter::arena(0, 8, false), y});
+  plan.target(isCuda ? "sm_90" : "x86-64");
+  if (isCuda)
+    plan.module(emptyElf());
+  plan.program().arenaBytes = 8;
+  Model model;
+  model.plan = plan.finish("half");
+  frit_group_id id = newId(isCuda);
+  CHECK(runRanks(2, [&](uint32_t rank) {
+    Opened opened(model, isCuda);
+    CHECK(opened.join(rank, 2, id));
+    // 1 and 2; 1 and 1 + 2⁻⁷, whose mean is a tie; -3 and 3; infinity and 1.
+    std::array<uint16_t, 4> values = {0x3f80, 0x3f80, 0xc040, 0x7f80};
+    if (rank)
+      values = {0x4000, 0x3f81, 0x4040, 0x3f80};
+    std::array<uint16_t, 4> means = {};
+    CHECK(!opened.context.run({opened.module.bindInput(0, values.data())},
+                              {opened.module.bindOutput(0, means.data())}));
+    CHECK((means == std::array<uint16_t, 4>{0x3fc0, 0x3f80, 0, 0x7f80}));
+  }));
+}
+
+/// Reduces and gathers shards of a tensor of `rows` rows.
+void testShards(bool isCuda, uint32_t ranks, int64_t rows) {
+  PlanWriter plan;
+  Buffer x = plan.input("x", DType::f32, {rows * kRow});
+  Buffer mean = plan.output("mean", DType::f32, {rows * kRow});
+  Buffer all = plan.output("all", DType::f32, {rows * kRow});
+  uint64_t bytes = uint64_t(rows) * kRow * 4;
+  Buffer place = tensorAt(0, bytes);
+  for (auto [collective, to] : {std::pair(Collective::reduceScatter, mean),
+                                std::pair(Collective::allGather, all)}) {
+    plan.step(StepKind::copy, "x", {x, place});
+    addCollective(plan, collective, "shards", place);
+    plan.step(StepKind::await, "shards", {place});
+    plan.step(StepKind::copy, "result",
+              {PlanWriter::arena(0, bytes, false), to});
+  }
+  plan.target(isCuda ? "sm_90" : "x86-64");
+  if (isCuda)
+    plan.module(emptyElf());
+  plan.program().arenaBytes = bytes;
+  Model model;
+  model.plan = plan.finish("shards");
+  frit_group_id id = newId(isCuda);
+  CHECK(runRanks(ranks, [&](uint32_t rank) {
+    Opened opened(model, isCuda);
+    CHECK(opened.join(rank, ranks, id));
+    std::vector<float> given(size_t(rows * kRow)), means(given),
+        gathered(given);
+    for (size_t i = 0; i < given.size(); ++i)
+      given[i] = float(rank * 1000 + i / kRow * 10 + i % 2);
+    CHECK(!opened.context.run({opened.module.bindInput(0, given.data())},
+                              {opened.module.bindOutput(0, means.data()),
+                               opened.module.bindOutput(1, gathered.data())}));
+    int64_t each = rows / ranks;
+    for (size_t i = 0; i < given.size(); ++i) {
+      int64_t row = int64_t(i) / kRow;
+      uint32_t owner =
+          each ? std::min(uint32_t(row / each), ranks - 1) : ranks - 1;
+      float rest = float(row * 10 + int64_t(i % 2));
+      float expected = owner == rank ? float(ranks - 1) * 500 + rest : 0;
+      CHECK(means[i] == expected);
+      CHECK(gathered[i] == float(owner * 1000) + rest);
+    }
+  }));
+}
+
+/// A rank has memory for its shard of a state, and a kernel gets its shard of
+/// all arguments. Everyone who reads the state gets all of it.
+void testShardedState() {
+  PlanWriter plan;
+  constexpr int64_t count = 3 * kRow;
+  Buffer y = plan.output("y", DType::f32, {count});
+  Buffer number = plan.state("number", DType::f32, {});
+  Buffer m = plan.state("m", DType::f32, {count});
+  plan.shards.push_back({m.offset, 3});
+  uint32_t kernel = plan.kernel("frit_probe"); // fills its first argument
+  plan.kernels.back().scalars = plan.shape({count});
+  Step &launch =
+      plan.step(StepKind::launch, "fill", {PlanWriter::written(m), number, y});
+  launch.kernel = kernel;
+  launch.block[0] = 8;
+  launch.shardRows = 3;
+  addCollective(plan, Collective::mean, "mean", tensorAt(0, 4));
+  plan.target("sm_90");
+  plan.module(emptyElf());
+  plan.program().arenaBytes = 4;
+  Model model;
+  model.plan = plan.finish("state");
+  frit_group_id id = newId(true);
+  CHECK(runRanks(2, [&](uint32_t rank) {
+    Opened opened(model, true);
+    CHECK(opened.module.stateBytes() == 256 + count * 4 &&
+          opened.module.shardedStateBytes() == count * 4);
+    std::vector<float> values(count);
+    int64_t dims[] = {count};
+    frit_tensor tensor = {"m", values.data(), FRIT_F32, 1, dims, FRIT_HOST};
+    // Alone it has all.
+    values[0] = 1, values[kRow] = 2, values[2 * kRow + 9] = 3;
+    CHECK(!frit_state_write(opened.context.get(), &tensor, 1));
+    CHECK(opened.join(rank, 2, id));
+    if (rank)
+      tensor.data = nullptr; // gives its part
+    values.assign(count, 0);
+    CHECK(!frit_state_read(opened.context.get(), &tensor, 1));
+    CHECK(rank ||
+          (values[0] == 1 && values[kRow] == 2 && values[2 * kRow + 9] == 3));
+    CHECK(!opened.context.run({}, {}));
+    tensor.data = values.data();
+    CHECK(!frit_state_read(opened.context.get(), &tensor, 1));
+    auto bits = [&](int64_t i) {
+      return std::bit_cast<uint32_t>(values[size_t(i)]);
+    };
+    // Each rank's launch began where its shard does.
+    CHECK(bits(0) == 7 && bits(1) == 8 && bits(kRow) == 7 &&
+          bits(kRow + 2) == 11 && values[2 * kRow + 9] == 3 &&
+          values[2 * kRow] == 0);
+    // A peer's calls are those of the ranks too, and of no others.
+    frit::Context peer;
+    CHECK(!opened.context.createPeer(opened.module, peer));
+    CHECK(peer.run({}, {}) &&
+          lastErrorHas("a peer divides the state among 2 ranks"));
+    CHECK(!opened.join(0, 1, id) &&
+          lastErrorHas(" of the 2 that divide its state, so it cannot be rank "
+                       "0 of 1"));
+  }));
+}
+
+void testShardsRefused() {
+  auto refuses = [](const char *why,
+                    const std::function<void(PlanWriter &, Step &)> &change) {
+    PlanWriter plan;
+    Buffer m = plan.state("m", DType::f32, {2 * kRow});
+    plan.shards.push_back({m.offset, 2});
+    uint32_t kernel = plan.kernel("fill");
+    Step &launch =
+        plan.step(StepKind::launch, "fill", {PlanWriter::written(m)});
+    launch.kernel = kernel;
+    launch.shardRows = 2;
+    plan.kernels.back().scalars = plan.shape({2 * kRow});
+    change(plan, launch);
+    plan.target("sm_90");
+    plan.module(emptyElf());
+    Model model;
+    model.plan = plan.finish("wrong");
+    frit::Module module;
+    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
+    options.device = "none";
+    return frit::Module::open(*model.get(), module, &options) &&
+           lastErrorHas(why);
+  };
+  CHECK(!refuses("", [](PlanWriter &, Step &) {}));
+  CHECK(refuses("uses what other ranks have of a state",
+                [](PlanWriter &, Step &step) { step.shardRows = 0; }));
+  CHECK(refuses("an argument has another number of rows",
+                [](PlanWriter &plan, Step &step) {
+                  step.shardRows = 3;
+                  plan.kernels.back().scalars = plan.shape({3 * kRow});
+                }));
+  CHECK(refuses("cannot be launched for a shard",
+                [](PlanWriter &, Step &step) { step.kind = StepKind::await; }));
+  CHECK(refuses("its kernel has no number of elements",
+                [](PlanWriter &plan, Step &) {
+                  plan.kernels.back().scalars = plan.shape({kRow});
+                }));
+  CHECK(refuses("a state that ranks divide is out of range",
+                [](PlanWriter &plan, Step &) { plan.shards[0].offset += 4; }));
+  CHECK(refuses("a state that ranks divide is out of range",
+                [](PlanWriter &plan, Step &) { plan.shards[0].rows += 1; }));
+  CHECK(refuses("a state that ranks divide is out of range",
+                [](PlanWriter &plan, Step &) { plan.shards[0].rows = ~0ull; }));
+  CHECK(refuses("state 'm' is divided by ranks in part",
+                [](PlanWriter &plan, Step &) { plan.shards[0].rows -= 1; }));
 }
 
 /// Kernels run beside an all-reduce until it is awaited, each for itself; the
@@ -187,11 +413,11 @@ void testGraph() {
             {PlanWriter::arena(0, 16, false), PlanWriter::arena(16, 16, true)})
         .kernel = kernel;
   };
-  launch();                                                              // 1
-  plan.step(StepKind::allReduce, "a", {PlanWriter::arena(32, 4, true)}); // 2
-  launch();                                                              // 3
-  plan.step(StepKind::allReduce, "b", {PlanWriter::arena(64, 4, true)}); // 4
-  launch();                                                              // 5
+  launch();                                                    // 1
+  addCollective(plan, Collective::mean, "a", tensorAt(32, 4)); // 2
+  launch();                                                    // 3
+  addCollective(plan, Collective::mean, "b", tensorAt(64, 4)); // 4
+  launch();                                                    // 5
   plan.step(StepKind::await, "a", {PlanWriter::arena(32, 4, true)});
   launch(); // 6
   plan.step(StepKind::await, "b", {PlanWriter::arena(64, 4, true)});
@@ -251,6 +477,15 @@ void testNoNccl() {
 int main() {
   testMean(false);
   testMean(true);
+  for (bool isCuda : {false, true}) {
+    testHalf(isCuda);
+    testShards(isCuda, 2, 5);
+    testShards(isCuda, 3, 6);
+    testShards(isCuda, 4, 3);
+    testShards(isCuda, 1, 2);
+  }
+  testShardedState();
+  testShardsRefused();
   testRankEnds();
   testRefused();
   testGraph();

@@ -197,6 +197,8 @@ static void printJson(const Session &session) {
   if (session.module.stateCount()) {
     result["states"] = statesJson(session.module);
     result["state_bytes"] = session.module.stateBytes();
+    if (uint64_t divided = session.module.shardedStateBytes())
+      result["sharded_state_bytes"] = divided;
   }
   if (session.module.symbolCount())
     result["symbols"] = symbolsJson(session.module);
@@ -291,6 +293,10 @@ static void printFunctions(const Module &module) {
   if (uint32_t count = module.stateCount())
     printf("state: %u tensor%s, %s in each context\n", count,
            count == 1 ? "" : "s", formatBytes(module.stateBytes()).c_str());
+  if (uint64_t divided = module.shardedStateBytes())
+    printf("       ranks divide %s of it; each of 4 has %s in all\n",
+           formatBytes(divided).c_str(),
+           formatBytes(module.stateBytes() - divided + divided / 4).c_str());
   if (module.functionCount() > 1 || module.stateCount())
     puts("");
 }

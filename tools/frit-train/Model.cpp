@@ -229,17 +229,19 @@ bool Model::openFunctions(uint64_t batch) {
   return true;
 }
 
+bool Model::isOnCpu() const { return !strncmp(device().device, "cpu", 3); }
+
 /// Returns what a step and its feed take of a GPU. On the CPU nothing is asked:
 /// memory there is not taken before it is used.
 MemoryNeed Model::memoryNeed() const {
-  frit_device_info info = device();
-  if (!strncmp(info.device, "cpu", 3))
+  if (isOnCpu())
     return {};
-  uint64_t state = frit_module_state_bytes(train.module());
-  uint64_t samples = info.context_bytes - state;
+  frit_device_info info = device();
+  uint64_t samples =
+      info.context_bytes - frit_module_state_bytes(train.module());
   for (const Input &input : train.inputs())
     samples += *byteSize(input.dtype, input.dims);
-  return {state, samples, train.batch(), info.free_bytes};
+  return {stateBytes(), samples, train.batch(), info.free_bytes};
 }
 
 /// Only what does not suit the step is the input's fault.
@@ -291,19 +293,38 @@ static frit_tensor bind(const TensorView &view) {
           view.dims.data(),  FRIT_HOST};
 }
 
-bool Model::readState(std::vector<TensorView> &state) {
+uint64_t Model::stateBytes() const {
+  uint64_t all = frit_module_state_bytes(train.module());
+  uint64_t divided = frit_module_sharded_state_bytes(train.module());
+  return isOnCpu() ? all : all - divided + divided / options.place.size;
+}
+
+void Model::allocateState(std::vector<TensorView> &state) const {
   state = types;
-  std::vector<frit_tensor> bound;
   for (TensorView &view : state) {
     auto bytes = std::make_shared<Storage>(*byteSize(view.dtype, view.dims));
     view.data = *bytes;
     view.owner = bytes;
-    bound.push_back(bind(view));
   }
+}
+
+bool Model::readInto(const std::vector<TensorView> &state) {
+  std::vector<frit_tensor> bound;
+  for (const TensorView &view : state)
+    bound.push_back(bind(view));
   if (frit_status status =
           frit_state_read(context.get(), bound.data(), uint32_t(bound.size())))
     return failed(status);
   return true;
+}
+
+bool Model::readState(std::vector<TensorView> &state) {
+  allocateState(state);
+  return readInto(state);
+}
+
+bool Model::giveState() {
+  return !frit_module_sharded_state_bytes(train.module()) || readInto(types);
 }
 
 bool Model::writeState(const std::vector<TensorView> &state) {

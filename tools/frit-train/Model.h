@@ -72,7 +72,13 @@ public:
   /// Names, types and shapes of the state, without elements.
   const std::vector<TensorView> &stateTypes() const { return types; }
   bool hasState(const std::string &name) const;
+  /// Bytes of the state that this rank has, but for the last rank's remainder.
+  uint64_t stateBytes() const;
+  void allocateState(std::vector<TensorView> &state) const;
+  /// Reads all state. Ranks that divide it call this or giveState at a time.
   bool readState(std::vector<TensorView> &state);
+  /// Gives this rank's part of the state to those that read it.
+  bool giveState();
   bool writeState(const std::vector<TensorView> &state);
   /// Sets or reads a state of rank 0, which is converted to its type.
   bool writeNumber(const std::string &name, double value);
@@ -109,8 +115,10 @@ private:
   bool openFunctions(uint64_t batch);
   bool openStep(uint64_t batch, std::string &name);
   bool describeState();
-  MemoryNeed memoryNeed() const;
+  bool readInto(const std::vector<TensorView> &state);
+  bool isOnCpu() const;
   bool failedToJoin(frit_status status);
+  MemoryNeed memoryNeed() const;
   /// Opens a function of the artifact; null, without an error, if there is
   /// none.
   bool openFunction(const std::string &name, frit_module *&function);

@@ -115,7 +115,11 @@ bool Trainer::resume(const std::vector<std::string> &paths) {
       complain("note: " + error + "; taking an older one");
       continue;
     }
-    if (!checkPosition(checkpoint) || !model.writeState(checkpoint.state))
+    if (!checkPosition(checkpoint))
+      return false;
+    if (options.place.size > 1)
+      resumed = std::move(checkpoint.state);
+    else if (!model.writeState(checkpoint.state))
       return false;
     position = checkpoint.position;
     savedAt = position.steps;
@@ -331,7 +335,7 @@ void Trainer::saveNow(Report &report) {
   report.pause();
   std::vector<TensorView> state;
   saveFault.clear();
-  if (!model.readState(state))
+  if (!readState(state))
     saveFault = "the state cannot be read";
   else if (checkpoints.write(position, state, options.keep, saveFault))
     savedAt = position.steps;
@@ -407,7 +411,8 @@ bool Trainer::run() {
     printf("all %llu steps are done\n", (unsigned long long)total);
   bool good = first >= total || trainSteps(report);
   report.finish();
-  if (!good || !exportAll())
+  if (!good || !exportAll() ||
+      !(options.place.rank ? obey() : tell(Order::end)))
     return false;
   if (!options.place.rank)
     summarize(report);
@@ -427,7 +432,7 @@ bool Trainer::exportAll() {
   if (options.exports.empty())
     return true;
   std::vector<TensorView> state;
-  if (!model.readState(state))
+  if (!readState(state))
     return false;
   std::vector<TensorView> weights = weightsOf(state);
   for (const std::string &path : options.exports) {
@@ -443,7 +448,7 @@ bool Trainer::exportAll() {
 
 void Trainer::summarize(const Report &report) const {
   frit_device_info device = model.device();
-  uint64_t state = frit_module_state_bytes(model.train.module());
+  uint64_t state = model.stateBytes();
   if (options.json) {
     Json json = {{"model", position.model},
                  {"device", device.device},

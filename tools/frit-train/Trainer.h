@@ -27,10 +27,15 @@ private:
   bool shareBatch(uint64_t &batch);
   bool joinRanks();
   bool isSame(const char *of, uint64_t own, uint64_t first);
-  bool shareState(bool isResumed);
+  bool shareState();
   bool checkEqual();
+  /// What rank 0 tells the others.
+  enum class Order : uint8_t { end, step, read };
+  bool tell(Order order);
+  bool obey();
   bool goesOn();
   int stopSignal();
+  bool readState(std::vector<TensorView> &state);
   bool lost(const std::string &error);
   bool openData();
   bool openCheckpoints();
@@ -65,6 +70,9 @@ private:
   bool evaluates = false;
   bool hasAsked = false; ///< whether rank 0 was told of a signal
   CheckpointFolder checkpoints;
+  /// With several ranks, the state of the checkpoint that they go on from,
+  /// until all have it.
+  std::vector<TensorView> resumed;
   Position position;
   uint64_t total = 0;         ///< steps
   std::optional<double> rate; ///< that the state has now

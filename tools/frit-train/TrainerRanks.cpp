@@ -3,6 +3,7 @@
 #include "tools/frit-train/Stop.h"
 #include "tools/frit-train/Trainer.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace frit::train;
@@ -80,31 +81,32 @@ bool Trainer::joinRanks() {
   position.inEpoch = begin.inEpoch;
   position.seed = begin.seed;
   position.isShuffled = begin.isShuffled;
-  if (!shareState(begin.isResumed))
-    return false;
   // One that does not fit has ended instead.
   std::vector<uint64_t> ready;
   if (!ranks.gather(1, ready, error))
     return lost(error);
-  return model.join(begin.group) && checkEqual();
+  // Only now does a rank know its part of the state, and may fill it.
+  return model.join(begin.group) && (!begin.isResumed || shareState()) &&
+         checkEqual();
 }
 
-/// Gives the state of rank 0 to the others, if it comes from a checkpoint.
-bool Trainer::shareState(bool isResumed) {
-  if (!isResumed)
-    return true;
-  std::vector<TensorView> state;
-  if (!model.readState(state))
-    return false;
+/// Gives the state of rank 0's checkpoint to all.
+bool Trainer::shareState() {
+  if (options.place.rank)
+    model.allocateState(resumed);
+  // A file has an order of its own.
+  std::ranges::sort(resumed, {}, &TensorView::name);
   std::string error;
-  for (TensorView &tensor : state) {
+  for (TensorView &tensor : resumed) {
     std::span<uint8_t> bytes(const_cast<uint8_t *>(tensor.data.data()),
                              tensor.data.size());
     if (!ranks.share(bytes, error))
       return lost(error);
   }
+  bool isWritten = model.writeState(resumed);
+  resumed.clear();
   rate.reset();
-  return (!options.place.rank || model.writeState(state)) && setRate();
+  return isWritten && setRate();
 }
 
 /// Checks that all ranks begin with the same state. Then gives each random
@@ -134,12 +136,36 @@ bool Trainer::checkEqual() {
                            seed + double(options.place.rank) * 4294967296.);
 }
 
-/// Whether the ranks go on, which rank 0 says to the others.
-bool Trainer::goesOn() {
-  uint8_t step = 1;
+/// Tells the other ranks, on rank 0, what they do now.
+bool Trainer::tell(Order order) {
   std::string error;
-  return options.place.size == 1 || ranks.share({&step, 1}, error) ||
-         lost(error);
+  return options.place.size == 1 || options.place.rank ||
+         ranks.share(bytesOf(order), error) || lost(error);
+}
+
+/// Does on the other ranks what rank 0 tells, up to a step or the end of the
+/// run.
+bool Trainer::obey() {
+  for (;;) {
+    Order order = Order::end;
+    std::string error;
+    if (!ranks.share(bytesOf(order), error))
+      return lost(error);
+    if (order != Order::read)
+      return true;
+    if (!model.giveState())
+      return false;
+  }
+}
+
+/// Lets all ranks go on.
+bool Trainer::goesOn() {
+  return options.place.rank ? obey() : tell(Order::step);
+}
+
+/// Reads the state on rank 0, to which the others give their part of it.
+bool Trainer::readState(std::vector<TensorView> &state) {
+  return tell(Order::read) && model.readState(state);
 }
 
 /// Says how many ranks there are, if there are several.

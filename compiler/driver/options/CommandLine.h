@@ -57,6 +57,7 @@ private:
   bool readTargets();
   bool addNative();
   bool readKept(llvm::StringRef path);
+  bool readDataParallel();
   bool readModel();
   bool readWeights();
   bool readCode();

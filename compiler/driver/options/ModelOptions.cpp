@@ -129,6 +129,21 @@ static std::optional<int64_t> parseBytes(StringRef text) {
   return int64_t(std::ldexp(number, shift));
 }
 
+/// Reads the options of training on several GPUs.
+bool CommandLine::readDataParallel() {
+  DataParallelOptions &ranks = options.dataParallel;
+  ranks.enabled = args.hasArg(OPT_fdata_parallel);
+  ranks.syncBatchNorm = args.hasArg(OPT_fsync_batch_norm);
+  ranks.shardOptimizer = args.hasArg(OPT_fshard_optimizer);
+  if (ranks.enabled && options.trainingFile.empty())
+    return wrong("-fdata-parallel is used with --train=train.json");
+  if (const Arg *arg =
+          args.getLastArg(OPT_fsync_batch_norm, OPT_fshard_optimizer);
+      arg && !ranks.enabled)
+    return wrong(arg->getSpelling() + " is used with -fdata-parallel");
+  return true;
+}
+
 bool CommandLine::readModel() {
   auto precision = chosen(OPT_fprecision_EQ, "fp32");
   if (!precision)
@@ -142,12 +157,8 @@ bool CommandLine::readModel() {
     options.customOpFiles.push_back(path.str());
   }
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
-  options.dataParallel = args.hasArg(OPT_fdata_parallel);
-  if (options.dataParallel && options.trainingFile.empty())
-    return wrong("-fdata-parallel is used with --train=train.json");
-  options.syncBatchNorm = args.hasArg(OPT_fsync_batch_norm);
-  if (options.syncBatchNorm && !options.dataParallel)
-    return wrong("-fsync-batch-norm is used with -fdata-parallel");
+  if (!readDataParallel())
+    return false;
   if (!options.trainingFile.empty()) {
     protectInput(options.trainingFile);
     if (*precision == "fp16" || *precision == "bf16")

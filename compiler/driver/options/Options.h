@@ -7,6 +7,7 @@
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
+#include "compiler/transform/training/TrainingOptions.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -59,9 +60,8 @@ struct DriverOptions {
   /// The training file; empty for inference.
   std::string trainingFile;
   std::vector<std::string> customOpFiles; ///< of --custom-op
-  bool dataParallel = false;              ///< only with a training file
-  bool syncBatchNorm = false;
-  std::optional<int64_t> memoryLimit; ///< bytes
+  DataParallelOptions dataParallel;       ///< only with a training file
+  std::optional<int64_t> memoryLimit;     ///< bytes
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;
   bool deterministic = false;
   bool verbose = false, dryRun = false, saveTemps = false;

@@ -109,7 +109,8 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   } else if (isEpilogueOnly(op)) {
     group.kind = Kind::epilogue;
     group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
-  } else if (isa<CompositeOp, FusionOp, GuardOp, AllReduceOp, CustomOp>(op)) {
+  } else if (isa<CompositeOp, FusionOp, GuardOp, CustomOp>(op) ||
+             isCollective(op)) {
     group.kind = Kind::opaque;
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (auto rows = rowDimensions(reduce)) {

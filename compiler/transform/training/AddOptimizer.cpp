@@ -15,7 +15,10 @@
 // graph: whether gradients overflowed, how they are clipped, the loss scale.
 //
 // With several ranks, each has a part of the batch. Gradients and the loss are
-// means over them, so that all ranks take the same decisions and steps.
+// means over them, so that all ranks take the same decisions and steps. If the
+// optimizer's state is sharded, a rank has a part of each bucket's moments,
+// gets the gradients of that part and updates it; then ranks exchange their
+// parts of the parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,6 +77,8 @@ public:
 
 private:
   TensorExpr addScale();
+  bool scattersGradients() const;
+  TensorExpr sumSquares();
 
   const TrainingOptions &options;
   func::FuncOp main;
@@ -193,11 +198,20 @@ LogicalResult StepBuilder::buildGradients() {
   return success();
 }
 
+/// Whether a rank has the gradients of its shard only. Sums over several calls
+/// are whole, so that any number of ranks can go on with them.
+bool StepBuilder::scattersGradients() const {
+  return options.dataParallel.shardOptimizer && options.accumulate == 1;
+}
+
 /// Makes gradients and the loss means over the ranks.
 void StepBuilder::averageOverRanks() {
-  for (Value &gradient : gradients)
-    if (!gradient.getDefiningOp<ConstantOp>())
-      gradient = AllReduceOp::create(b, gradient);
+  for (Value &gradient : gradients) {
+    if (gradient.getDefiningOp<ConstantOp>())
+      continue;
+    gradient = scattersGradients() ? Value(ReduceScatterOp::create(b, gradient))
+                                   : AllReduceOp::create(b, gradient);
+  }
   terminator->setOperand(0, AllReduceOp::create(b, terminator->getOperand(0)));
 }
 
@@ -218,23 +232,38 @@ void StepBuilder::accumulate() {
 // The update
 //===----------------------------------------------------------------------===//
 
-/// Returns the sum of the squares of all elements.
-static TensorExpr sumSquares(NNBuilder &b, ArrayRef<Value> buckets) {
-  std::optional<TensorExpr> sum;
-  for (Value bucket : buckets) {
+/// Returns the sum of the squares of all elements. If gradients are scattered,
+/// rows of other ranks are zeros, so that sums over the ranks are exact.
+TensorExpr StepBuilder::sumSquares() {
+  SmallVector<Value> sums;
+  SmallVector<int64_t> offsets;
+  int64_t end = 0;
+  for (Value bucket : gradients) {
     int64_t rows = shapeOf(bucket)[0] / kBucketRow;
     TensorExpr x(b, b.reshape(bucket, {rows, kBucketRow}));
-    Value partial = b.reduce(x * x, Combiner::sum, 1);
-    TensorExpr part = sumAll(b, b.reshape(partial, {rows}));
-    sum = sum ? *sum + part : part;
+    sums.push_back(b.reshape(b.reduce(x * x, Combiner::sum, 1), {rows}));
+    offsets.push_back(end);
+    end += rows;
   }
-  return *sum;
+  if (scattersGradients()) {
+    Value all =
+        AllReduceOp::create(b, PackOp::create(b, sums, offsets, end), true);
+    for (auto [sum, offset] : llvm::zip_equal(sums, offsets))
+      sum = SliceOp::create(b, all, offset, shapeOf(sum)[0],
+                            ArrayRef<int64_t>{1});
+  }
+  std::optional<TensorExpr> total;
+  for (Value sum : sums) {
+    TensorExpr part = sumAll(b, sum);
+    total = total ? *total + part : part;
+  }
+  return *total;
 }
 
 /// Computes the norm of all gradients. By it they are clipped, and steps with
 /// gradients that overflowed are skipped.
 void StepBuilder::addMetrics() {
-  TensorExpr norm = sqrt(sumSquares(b, gradients)) * factor;
+  TensorExpr norm = sqrt(sumSquares()) * factor;
   addResult(main, norm,
             b.getNamedAttr("nn.name", b.getStringAttr("gradient_norm")));
   if (options.lossScale.enabled) {
@@ -252,12 +281,16 @@ void StepBuilder::addMetrics() {
 void StepBuilder::update() {
   TensorExpr now = step + 1;
   states.set(step, applies ? where(*applies, now, step) : now);
+  bool sharded = options.dataParallel.shardOptimizer;
   for (auto [bucket, before, gradient] :
        llvm::zip_equal(buckets, parameters, gradients)) {
-    OptimizerStep update{states, b,      options.optimizer, bucket, rate,
-                         now,    applies};
-    states.set(before, update.build(TensorExpr(b, before),
-                                    TensorExpr(b, gradient) * factor));
+    OptimizerStep update{states, b,   options.optimizer, bucket,
+                         rate,   now, applies,           sharded};
+    Value after =
+        update.build(TensorExpr(b, before), TensorExpr(b, gradient) * factor);
+    if (sharded)
+      after = AllGatherOp::create(b, after);
+    states.set(before, after);
   }
 }
 
@@ -281,10 +314,10 @@ void StepBuilder::addNumbers() {
 
 LogicalResult AddOptimizer::run(func::FuncOp main) {
   // A bucket that ranks reduce is one of several.
-  std::vector<Bucket> buckets =
-      makeBuckets(main, "nn.parameter", options.optimizer.noDecay,
-                  options.dataParallel ? kReducedElements
-                                       : std::numeric_limits<int64_t>::max());
+  std::vector<Bucket> buckets = makeBuckets(
+      main, "nn.parameter", options.optimizer.noDecay,
+      options.dataParallel.enabled ? kReducedElements
+                                   : std::numeric_limits<int64_t>::max());
   States states(main);
   NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
   SmallVector<Value> parameters =
@@ -297,7 +330,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
     step.emplace(options, main, states, b, buckets, parameters);
     if (failed(step->buildGradients()))
       return failure();
-    if (options.dataParallel)
+    if (options.dataParallel.enabled)
       step->averageOverRanks();
     if (options.accumulate > 1)
       step->accumulate();

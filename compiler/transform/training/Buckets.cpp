@@ -52,7 +52,7 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
 }
 
 Value frit::addBucket(States &states, const Bucket &bucket, StringRef prefix,
-                      StringRef suffix) {
+                      StringRef suffix, bool sharded) {
   SmallVector<MemberAttr> members;
   for (const BucketMember &member : bucket.members) {
     StringAttr name = member.name;
@@ -64,7 +64,8 @@ Value frit::addBucket(States &states, const Bucket &bucket, StringRef prefix,
   }
   Type element = bucket.members.front().type.getElementType();
   return states.add((prefix + "." + Twine(bucket.index)).str(),
-                    RankedTensorType::get({bucket.size}, element), members);
+                    RankedTensorType::get({bucket.size}, element), members,
+                    sharded);
 }
 
 Value frit::memberOf(NNBuilder &b, Value bucket, const BucketMember &member) {

@@ -32,8 +32,8 @@ struct Bucket {
 };
 
 /// Elements. Members start where wide accesses are aligned. Norms are summed
-/// over rows of a bucket.
-inline constexpr int64_t kMemberAlignment = 64, kBucketRow = 4096;
+/// over rows of a bucket, and ranks have shards of whole rows.
+inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
 /// Elements of a bucket whose gradients are reduced over ranks, or of its only
 /// member: large enough for the full bandwidth, small enough that most of the
@@ -50,9 +50,11 @@ makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
             int64_t most = std::numeric_limits<int64_t>::max());
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
-/// values, or, with a suffix, zeros that are called `MEMBER/SUFFIX`.
+/// values, or, with a suffix, zeros that are called `MEMBER/SUFFIX`, of which
+/// each rank may have a part.
 mlir::Value addBucket(States &states, const Bucket &bucket,
-                      llvm::StringRef prefix, llvm::StringRef suffix = "");
+                      llvm::StringRef prefix, llvm::StringRef suffix = "",
+                      bool sharded = false);
 
 /// Replaces the arguments of all buckets by parts of `values`, the states'
 /// values, and removes them from the function.

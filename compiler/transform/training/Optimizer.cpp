@@ -21,8 +21,8 @@ TensorExpr OptimizerStep::biasCorrection(double beta) {
 /// Returns the ratio of the bias-corrected moments (Kingma and Ba, "Adam",
 /// arXiv:1412.6980, algorithm 1).
 TensorExpr OptimizerStep::direction(TensorExpr g) {
-  TensorExpr m(b, addBucket(states, bucket, "m", "m"));
-  TensorExpr v(b, addBucket(states, bucket, "v", "v"));
+  TensorExpr m(b, addBucket(states, bucket, "m", "m", sharded));
+  TensorExpr v(b, addBucket(states, bucket, "v", "v", sharded));
   TensorExpr mean = m * options.beta1 + g * (1 - options.beta1);
   TensorExpr square = v * options.beta2 + g * g * (1 - options.beta2);
   states.set(m, keep(mean, m));
@@ -47,7 +47,8 @@ TensorExpr OptimizerStep::buildSgd(TensorExpr p, TensorExpr g) {
   if (decay())
     g = g + p * decay();
   if (options.momentum) {
-    TensorExpr before(b, addBucket(states, bucket, "momentum", "momentum"));
+    TensorExpr before(
+        b, addBucket(states, bucket, "momentum", "momentum", sharded));
     TensorExpr after = before * options.momentum + g;
     states.set(before, keep(after, before));
     g = options.nesterov ? g + after * options.momentum : after;

@@ -20,6 +20,7 @@ public:
   /// Whether the step is taken; otherwise nothing changes. Null if it always
   /// is.
   std::optional<nn::TensorExpr> applies;
+  bool sharded = false; ///< whether each rank has a part of the moments
 
   /// Returns the parameters after the step.
   mlir::Value build(nn::TensorExpr parameters, nn::TensorExpr gradient);

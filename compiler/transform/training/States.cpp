@@ -9,10 +9,10 @@ using namespace frit;
 using namespace frit::nn;
 
 Value States::add(StringRef name, RankedTensorType type,
-                  ArrayRef<MemberAttr> members) {
+                  ArrayRef<MemberAttr> members, bool sharded) {
   auto b = OpBuilder(main);
   SmallVector<Attribute> all(members.begin(), members.end());
-  StateOp::create(b, main.getLoc(), name, type, b.getArrayAttr(all));
+  StateOp::create(b, main.getLoc(), name, type, b.getArrayAttr(all), sharded);
   return addArgument(
       main, type,
       b.getNamedAttr("nn.state", FlatSymbolRefAttr::get(b.getContext(), name)),

@@ -15,9 +15,10 @@ class States {
 public:
   explicit States(mlir::func::FuncOp main) : main(main) {}
 
-  /// Adds a state and returns its value before the call.
+  /// Adds a state and returns its value before the call. Of one that is
+  /// `sharded` each rank has a part.
   mlir::Value add(llvm::StringRef name, mlir::RankedTensorType type,
-                  llvm::ArrayRef<nn::MemberAttr> members);
+                  llvm::ArrayRef<nn::MemberAttr> members, bool sharded = false);
   /// Adds a single number that begins as `initial`.
   nn::TensorExpr addNumber(nn::NNBuilder &b, llvm::StringRef name,
                            mlir::Type element, double initial);

@@ -254,7 +254,9 @@ void TrainingMode::useBatchStatistics() {
     Value x = norm.getX();
     ArrayRef<int64_t> shape = shapeOf(x);
     auto overRanks = [&](Value v) {
-      return options.syncBatchNorm ? Value(AllReduceOp::create(b, v)) : v;
+      return options.dataParallel.syncBatchNorm
+                 ? Value(AllReduceOp::create(b, v))
+                 : v;
     };
     TensorExpr batchMean(b, overRanks(BatchMeanOp::create(b, x)));
     TensorExpr batchVariance(

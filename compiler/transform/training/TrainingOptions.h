@@ -22,6 +22,18 @@ struct LossOptions {
   double labelSmoothing = 0;
 };
 
+/// Training by several ranks, each with a part of the batch.
+struct DataParallelOptions {
+  /// Whether gradients and the loss are means over the ranks. The others are
+  /// used with it.
+  bool enabled = false;
+  /// Whether batch norm's statistics are means over the ranks.
+  bool syncBatchNorm = false;
+  /// Whether ranks divide the optimizer's state, and each updates its part of
+  /// the parameters (ZeRO-1: Rajbhandari et al., arXiv:1910.02054).
+  bool shardOptimizer = false;
+};
+
 enum class OptimizerKind { sgd, adam, adamw, lamb };
 
 struct OptimizerOptions {
@@ -66,10 +78,7 @@ struct TrainingOptions {
   int64_t batch = 0;
   /// Weight of a batch's statistics in the running ones.
   double batchNormMomentum = 0.1;
-  /// Whether gradients and the loss are means over the ranks of a group.
-  bool dataParallel = false;
-  /// Whether batch norm's statistics are, too.
-  bool syncBatchNorm = false;
+  DataParallelOptions dataParallel;
 };
 
 } // namespace frit

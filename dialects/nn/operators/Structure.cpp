@@ -57,9 +57,41 @@ FailureOr<RankedTensorType> PackOp::infer(Adaptor op,
 FailureOr<RankedTensorType> AllReduceOp::infer(Adaptor op,
                                                std::optional<Location> loc) {
   auto type = tensorType(op.getX());
-  if (!type.getElementType().isF32() || !type.hasStaticShape())
-    return emitOptionalError(loc, "takes a tensor of f32 of one size");
+  if (!isReducible(type) || !type.hasStaticShape())
+    return emitOptionalError(loc, "takes a tensor of f32 or bf16 of one size");
   return type;
+}
+
+/// Returns whether a tensor is a whole number of rows that ranks divide.
+static bool hasRows(RankedTensorType type) {
+  return type.hasStaticShape() && type.getRank() == 1 &&
+         type.getDimSize(0) % kShardRow == 0;
+}
+
+FailureOr<RankedTensorType>
+ReduceScatterOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (!isReducible(type) || !hasRows(type))
+    return emitOptionalError(loc, "takes rows of ", kShardRow,
+                             " elements of f32 or bf16, of rank 1");
+  return type;
+}
+
+FailureOr<RankedTensorType> AllGatherOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  if (!type.getElementType().isF32() || !hasRows(type))
+    return emitOptionalError(loc, "takes rows of ", kShardRow,
+                             " elements of f32, of rank 1");
+  return type;
+}
+
+bool frit::nn::isReducible(ShapedType type) {
+  return type.getElementType().isF32() || type.getElementType().isBF16();
+}
+
+bool frit::nn::isCollective(Operation *op) {
+  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op);
 }
 
 /// Checks that the block's arguments and results match the operands and results

@@ -59,11 +59,32 @@ def NN_PackOp : NN_Inferred<"pack", "", []> {
 }
 
 def NN_AllReduceOp : NN_Inferred<"all_reduce", "", []> {
-  let summary = "The mean of a tensor over the ranks of a group.";
+  let summary = "The mean of a tensor over the ranks of a group, or its sum.";
   let description = [{
     Each rank runs the same program on other data. One that runs alone gets `x`.
     All ranks compute it, so it stands under no condition. No kernel computes
     it: planning makes it a step that runs beside the steps after it.
+  }];
+  let arguments = (ins NN_Tensor:$x, UnitAttr:$sum);
+  let results = (outs NN_Tensor:$y);
+}
+
+def NN_ReduceScatterOp : NN_Inferred<"reduce_scatter", "", []> {
+  let summary = "A rank's shard of the mean of a tensor over the ranks.";
+  let description = [{
+    Ranks divide a tensor in rows of 4096 elements: each has the same number, and
+    the last one the remainder too. Elements outside of the shard are 0. A rank
+    that runs alone gets `x`. See `nn.all_reduce`.
+  }];
+  let arguments = (ins NN_Tensor:$x);
+  let results = (outs NN_Tensor:$y);
+}
+
+def NN_AllGatherOp : NN_Inferred<"all_gather", "", []> {
+  let summary = "The tensor that the ranks' shards make up.";
+  let description = [{
+    Elements of `x` outside of the rank's shard have no effect. A rank that runs
+    alone gets `x`. See `nn.reduce_scatter`.
   }];
   let arguments = (ins NN_Tensor:$x);
   let results = (outs NN_Tensor:$y);
@@ -88,10 +109,12 @@ def NN_StateOp : Op<NN_Dialect, "state", [Symbol]> {
   let description = [{
     A function's argument with the attribute `nn.state = @name` is the value
     before a call, a result with it the value after. The functions of a model
-    that name the same state share it.
+    that name the same state share it. Ranks divide one that is `sharded`, as
+    `nn.reduce_scatter` does; only elementwise fusions use it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
-                   TypedArrayAttrBase<NN_MemberAttr, "member array">:$members);
+                   TypedArrayAttrBase<NN_MemberAttr, "member array">:$members,
+                   UnitAttr:$sharded);
   let assemblyFormat = "$sym_name `:` $type $members attr-dict";
 }
 

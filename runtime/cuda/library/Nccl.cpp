@@ -1,14 +1,18 @@
-//===- Nccl.cpp - Means over several GPUs by NCCL -------------------------===//
+//===- Nccl.cpp - Collectives of GPUs by NCCL -----------------------------===//
 
 #include "runtime/cuda/library/Nccl.h"
+#include "runtime/exec/Types.h"
 
 #include <algorithm>
 
 using namespace frit;
 using namespace frit::cuda;
+using artifact::Collective;
+using artifact::DType;
 
 /// Values of nccl.h.
-static constexpr int kNcclFloat32 = 7, kNcclAvg = 4;
+static constexpr int kNcclFloat32 = 7, kNcclBfloat16 = 9, kNcclSum = 0,
+                     kNcclAvg = 4;
 
 Status Nccl::load() {
   if (!library.open(kNccl))
@@ -20,6 +24,12 @@ Status Nccl::load() {
   if (library.find(getUniqueId, "ncclGetUniqueId") &
       library.find(initRank, "ncclCommInitRank") &
       library.find(allReduce, "ncclAllReduce") &
+      library.find(reduceScatter, "ncclReduceScatter") &
+      library.find(allGather, "ncclAllGather") &
+      library.find(reduce, "ncclReduce") &
+      library.find(broadcast, "ncclBroadcast") &
+      library.find(groupStart, "ncclGroupStart") &
+      library.find(groupEnd, "ncclGroupEnd") &
       library.find(destroy, "ncclCommDestroy") &
       library.find(getErrorString, "ncclGetErrorString"))
     return Status();
@@ -46,14 +56,55 @@ Status Communicator::open(std::shared_ptr<const Nccl> nccl,
   FRIT_TRY(
       nccl->check(nccl->initRank(&comm, int(group.size), id, int(group.rank)),
                   "connect the GPUs"));
-  result.reset(new Communicator(std::move(nccl), comm));
+  result.reset(new Communicator(std::move(nccl), comm, group));
   return Status();
 }
 
-Status Communicator::mean(DevicePointer data, uint64_t count,
-                          Stream stream) const {
-  void *place = reinterpret_cast<void *>(data);
-  return nccl->check(nccl->allReduce(place, place, count, kNcclFloat32,
-                                     kNcclAvg, comm, stream),
-                     "average over the GPUs", comm);
+static void *pointerTo(DevicePointer address) {
+  return reinterpret_cast<void *>(address);
+}
+
+static int ncclType(DType type) {
+  return type == DType::bf16 ? kNcclBfloat16 : kNcclFloat32;
+}
+
+/// Enqueues what divides or gathers shards. They are of one size but for the
+/// last one's remainder, which is a call of its own at the same time.
+int Communicator::enqueueShards(bool gathers, DevicePointer data,
+                                uint64_t count, DType type,
+                                Stream stream) const {
+  uint64_t each = artifact::shardOf(count / artifact::kShardRow, 0, size).end *
+                  artifact::kShardRow;
+  auto at = [&](uint64_t element) {
+    return pointerTo(data + element * elementBytes(type));
+  };
+  int kind = ncclType(type), last = int(size) - 1;
+  int result = nccl->groupStart();
+  if (!result && each)
+    result = gathers ? nccl->allGather(at(rank * each), at(0), each, kind, comm,
+                                       stream)
+                     : nccl->reduceScatter(at(0), at(rank * each), each, kind,
+                                           kNcclAvg, comm, stream);
+  void *rest = at(size * each);
+  if (uint64_t left = count - size * each; left && !result)
+    result = gathers
+                 ? nccl->broadcast(rest, rest, left, kind, last, comm, stream)
+                 : nccl->reduce(rest, rest, left, kind, kNcclAvg, last, comm,
+                                stream);
+  int ended = nccl->groupEnd();
+  return result ? result : ended;
+}
+
+Status Communicator::enqueue(Collective collective, DevicePointer data,
+                             uint64_t count, DType type, Stream stream) const {
+  bool gathers = collective == Collective::allGather;
+  int result =
+      gathers || collective == Collective::reduceScatter
+          ? enqueueShards(gathers, data, count, type, stream)
+          : nccl->allReduce(pointerTo(data), pointerTo(data), count,
+                            ncclType(type),
+                            collective == Collective::sum ? kNcclSum : kNcclAvg,
+                            comm, stream);
+  return nccl->check(
+      result, gathers ? "gather from the GPUs" : "average over the GPUs", comm);
 }

@@ -1,8 +1,9 @@
-//===- Nccl.h - Means over several GPUs by NCCL ---------------------------===//
+//===- Nccl.h - Collectives of GPUs by NCCL -------------------------------===//
 
 #ifndef FRIT_CUDA_NCCL_H
 #define FRIT_CUDA_NCCL_H
 
+#include "frit/artifact.h"
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/cuda/library/Library.h"
 #include "runtime/exec/Status.h"
@@ -31,6 +32,16 @@ public:
   int (*initRank)(NcclComm *comm, int size, NcclId id, int rank);
   int (*allReduce)(const void *from, void *to, size_t count, int type, int op,
                    NcclComm comm, Stream stream);
+  int (*reduceScatter)(const void *from, void *to, size_t countOfRank, int type,
+                       int op, NcclComm comm, Stream stream);
+  int (*allGather)(const void *from, void *to, size_t countOfRank, int type,
+                   NcclComm comm, Stream stream);
+  int (*reduce)(const void *from, void *to, size_t count, int type, int op,
+                int root, NcclComm comm, Stream stream);
+  int (*broadcast)(const void *from, void *to, size_t count, int type, int root,
+                   NcclComm comm, Stream stream);
+  int (*groupStart)();
+  int (*groupEnd)();
   int (*destroy)(NcclComm comm);
   int (*getVersion)(int *version) = nullptr; ///< null if the library has none
 
@@ -51,12 +62,23 @@ public:
   Communicator(const Communicator &) = delete;
   ~Communicator() { nccl->destroy(comm); }
 
-  /// Enqueues the mean over all ranks of `count` floats, in place.
-  Status mean(DevicePointer data, uint64_t count, Stream stream) const;
+  /// Enqueues a collective of `count` elements, f32 or bf16, in place. After a
+  /// reduceScatter, elements outside of the rank's shard are undefined.
+  Status enqueue(artifact::Collective collective, DevicePointer data,
+                 uint64_t count, artifact::DType type, Stream stream) const;
+
+  artifact::Shard shardOf(uint64_t rows) const {
+    return artifact::shardOf(rows, rank, size);
+  }
+
+  const uint32_t rank, size;
 
 private:
-  Communicator(std::shared_ptr<const Nccl> nccl, NcclComm comm)
-      : nccl(std::move(nccl)), comm(comm) {}
+  Communicator(std::shared_ptr<const Nccl> nccl, NcclComm comm,
+               const frit_group &group)
+      : rank(group.rank), size(group.size), nccl(std::move(nccl)), comm(comm) {}
+  int enqueueShards(bool gathers, DevicePointer data, uint64_t count,
+                    artifact::DType type, Stream stream) const;
 
   std::shared_ptr<const Nccl> nccl;
   NcclComm comm;

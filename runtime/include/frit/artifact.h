@@ -29,7 +29,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 13;
+inline constexpr uint32_t kVersion = 14;
 
 /// Alignment in bytes of every buffer in an arena, in prepared memory and in
 /// the weights.
@@ -164,6 +164,31 @@ struct State {
   uint64_t offset = 0, bytes = 0;
 };
 
+/// Elements of a row. Ranks divide tensors into shards of whole rows.
+inline constexpr uint64_t kShardRow = 4096;
+
+/// A part of the state memory that ranks divide: `rows` rows of f32 from byte
+/// `offset` on. Such parts come after all other state, and begin as zeros.
+struct ShardedState {
+  uint64_t offset = 0, rows = 0;
+
+  uint64_t bytes() const { return rows * kShardRow * 4; }
+};
+
+/// Rows [begin, end) of a tensor.
+struct Shard {
+  uint64_t begin = 0, end = 0;
+
+  uint64_t rows() const { return end - begin; }
+};
+
+/// Returns a rank's shard of a tensor. All ranks have as many rows, as NCCL
+/// wants, and the last one the remainder too.
+constexpr Shard shardOf(uint64_t rows, uint32_t rank, uint32_t ranks) {
+  uint64_t each = rows / ranks;
+  return {rank * each, rank + 1 == ranks ? rows : (rank + 1) * each};
+}
+
 enum class Space : uint32_t {
   input,    ///< `index` counts the variant's inputs
   output,   ///< `index` counts the variant's outputs
@@ -253,11 +278,19 @@ enum class StepKind : uint32_t {
   copy,      ///< copies argument 0 over argument 1, the same number of bytes
   attention, ///< `problem` is an entry of Header::attentions
   guard,     ///< `problem` is an entry of Header::guards
-  /// Begins to replace argument 0, f32 in the arena, by its mean over the ranks
-  /// that the context's group has, after the one before. Later steps do not
-  /// wait for it. In no guard, and not in a prepare list.
-  allReduce,
-  await, ///< waits for the allReduce steps of its arguments; in no guard
+  /// Begins what all ranks of the context's group do together with argument 0;
+  /// `problem` is a Collective. It runs after the collective before it, and
+  /// later steps do not wait for it. In no guard, and not in a prepare list.
+  collective,
+  await, ///< waits for the collectives of its arguments; in no guard
+};
+
+/// What ranks do with a tensor of each of them, f32 or bf16.
+enum class Collective : uint32_t {
+  mean,          ///< replaces it by its mean over the ranks
+  sum,           ///< replaces it by its sum
+  reduceScatter, ///< replaces the rank's shard by the mean; clears all else
+  allGather,     ///< replaces it by the shards of all ranks
 };
 
 /// One step of a list. It runs after all earlier steps unless `follows` names
@@ -275,6 +308,12 @@ struct Step {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t sharedBytes = 0;
+  /// launch: if not 0, each rank launches it for its shard of this number of
+  /// rows. Arguments have as many rows or are numbers. An element of a result
+  /// depends on the elements at its place and on the numbers only. CUDA: the
+  /// kernel takes any grid, and its only scalar is the number of elements. cpu:
+  /// work items are consecutive elements.
+  uint32_t shardRows = 0;
   Range arguments; ///< of Header::buffers
   Text node;       ///< the model's nodes this step computes, for reports
   /// Of Header::follows: earlier steps of the list that must have ended, with
@@ -448,6 +487,7 @@ struct Header {
   Table dims;              ///< of int64_t
   Table functions;         ///< of Function; at least one
   Table states;            ///< of State
+  Table shards;            ///< of ShardedState, by offset
   Table symbols;           ///< of Symbol
   Table extents;           ///< of Extent
   Table variants;          ///< of Variant

@@ -400,6 +400,11 @@ FRIT_API frit_status frit_module_state(const frit_module *module,
 /** Bytes of memory that the state takes, once for a context and its peers. */
 FRIT_API uint64_t frit_module_state_bytes(const frit_module *module);
 
+/** Returns how many of these bytes the ranks of a group divide among them: the
+ *  optimizer's state of a step compiled with -fshard-optimizer. On the cpu
+ *  target each rank has memory for all of it. */
+FRIT_API uint64_t frit_module_sharded_state_bytes(const frit_module *module);
+
 /** Number of weights: the constants of the model that are stored by name, in
  * the artifact or in a file. */
 FRIT_API uint32_t frit_module_weight_count(const frit_module *module);
@@ -512,7 +517,8 @@ FRIT_API frit_status frit_group_unique_id(const frit_module *module,
 /** Makes the calls of a context average gradients and losses over a group, in a
  *  function compiled with -fdata-parallel. From then on all ranks make the same
  *  calls of it. Without this, a context is a group of its own. Waits until all
- *  ranks have come. Peers are not affected.
+ *  ranks have come. Peers' calls are not affected. The state of all ranks must
+ * be the same; each keeps its part of what they divide.
  *
  *  On the cpu target the ranks are processes of one host. */
 FRIT_API frit_status frit_context_join(frit_context *context,
@@ -579,13 +585,19 @@ FRIT_API frit_status frit_context_output_dims(const frit_context *context,
  *
  *  The values are those after all earlier calls of the context and its peers.
  *  If a tensor is in host memory, the call waits for the context's stream and
- *  returns when all values are there; otherwise it only enqueues the copies. */
+ *  returns when all values are there; otherwise it only enqueues the copies.
+ *
+ *  A tensor without data (null) is not copied. If the context has joined a
+ * group whose ranks divide the state, all of them make the call at the same
+ * time with the same tensors, with or without data, so that each gets all it
+ * asks for. */
 FRIT_API frit_status frit_state_read(frit_context *context,
                                      const frit_tensor *tensors,
                                      uint32_t count);
 
 /** Copies the caller's tensors to the state, which later calls of the context
- *  and its peers read. Tensors are found and checked as in frit_state_read.
+ *  and its peers read. Tensors are found and checked as in frit_state_read, and
+ *  have data. A rank keeps its part of what ranks divide.
  *
  *  Tensors of at most 16 bytes in host memory, such as a learning rate, are
  *  only enqueued; their memory may change as soon as the call returns. If a
@@ -658,8 +670,8 @@ FRIT_API void *frit_context_output_buffer(frit_context *context,
  *  before the first call. Texts live as long as the context. */
 typedef struct frit_step_info {
   /** "launch", "gemm", "conv", "attention", "copy", "guard" (a condition for
-   * the steps after it), "all_reduce" (which later steps do not wait for) or
-   *  "await" (which waits for some of them) */
+   *  the steps after it), "all_reduce", "reduce_scatter", "all_gather" (which
+   *  later steps do not wait for) or "await" (which waits for some of them) */
   const char *kind;
   const char *node;   /**< the model's nodes that it computes */
   const char *kernel; /**< the kernel, or the library's algorithm */

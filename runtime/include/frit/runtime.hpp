@@ -162,6 +162,9 @@ public:
     return info;
   }
   uint64_t stateBytes() const { return frit_module_state_bytes(handle); }
+  uint64_t shardedStateBytes() const {
+    return frit_module_sharded_state_bytes(handle);
+  }
 
   uint32_t variantCount() const { return frit_module_variant_count(handle); }
   frit_variant_info variant(uint32_t target, uint32_t index) const {

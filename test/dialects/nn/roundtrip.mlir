@@ -58,7 +58,21 @@ nn.state @params : tensor<8xf32> [#nn.member<"w" at 0 : tensor<2x3xf32>>]
 func.func @all_reduce(%x: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: nn.all_reduce %{{.*}} : (tensor<8xf32>) -> tensor<8xf32>
   %0 = nn.all_reduce %x : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
+  // CHECK: nn.all_reduce %{{.*}} {sum} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = nn.all_reduce %0 {sum} : (tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// CHECK: nn.state @m : tensor<8192xf32> [#nn.member<"w" at 0 : tensor<8192xf32>>] {sharded}
+nn.state @m : tensor<8192xf32> [#nn.member<"w" at 0 : tensor<8192xf32>>] {sharded}
+
+// CHECK-LABEL: @shards
+func.func @shards(%g: tensor<8192xbf16>, %p: tensor<8192xf32>) -> (tensor<8192xbf16>, tensor<8192xf32>) {
+  // CHECK: nn.reduce_scatter %{{.*}} : (tensor<8192xbf16>) -> tensor<8192xbf16>
+  %0 = nn.reduce_scatter %g : (tensor<8192xbf16>) -> tensor<8192xbf16>
+  // CHECK: nn.all_gather %{{.*}} : (tensor<8192xf32>) -> tensor<8192xf32>
+  %1 = nn.all_gather %p : (tensor<8192xf32>) -> tensor<8192xf32>
+  return %0, %1 : tensor<8192xbf16>, tensor<8192xf32>
 }
 
 // CHECK-LABEL: @pack

@@ -373,3 +373,50 @@ plan.program @p "sm_90a" {
         : memref<2x6x5x5xf32>, memref<6x4x3x3xf32> -> memref<2x4x5x5xf32>
   }
 }
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    %x = plan.buffer output[0] : memref<8xf32>
+    // expected-error@+1 {{takes a buffer of f32 or bf16 in the arena}}
+    plan.all_reduce %x : memref<8xf32>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    %x = plan.buffer arena : memref<8xf32>
+    // expected-error@+1 {{takes rows of 4096 elements of f32 or bf16 in the arena}}
+    plan.reduce_scatter %x : memref<8xf32>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    %x = plan.buffer arena : memref<4096xbf16>
+    // expected-error@+1 {{takes rows of 4096 elements of f32 in the arena or a state}}
+    plan.all_gather %x : memref<4096xbf16>
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @k {
+  ^bb0(%x: tensor<8192xf32>):
+    %y = nn.fusion(%x) : (tensor<8192xf32>) -> tensor<8192xf32> {
+    ^bb0(%a: tensor<8192xf32>):
+      nn.yield %a : tensor<8192xf32>
+    }
+  }
+  plan.command_list @main {
+    %x = plan.buffer arena : memref<8192xf32>
+    // expected-error@+1 {{has arguments without 1 rows of 4096 elements}}
+    plan.launch @k(%x) -> (%x) {shard_rows = 1 : i64} : memref<8192xf32> -> memref<8192xf32>
+  }
+}

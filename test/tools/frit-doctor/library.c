@@ -82,6 +82,12 @@ int ncclGetVersion(int *version) {
 F(ncclGetUniqueId);
 F(ncclCommInitRank);
 F(ncclAllReduce);
+F(ncclReduceScatter);
+F(ncclAllGather);
+F(ncclReduce);
+F(ncclBroadcast);
+F(ncclGroupStart);
+F(ncclGroupEnd);
 F(ncclCommDestroy);
 F(ncclGetErrorString);
 F(ncclGetLastError);

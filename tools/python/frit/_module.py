@@ -258,7 +258,9 @@ class Module:
             _abi.check(function(context.handle, tensors.array, tensors.count))
 
     def read_state(self, *names: str) -> dict[str, Any]:
-        """Copies state tensors, all or those named, to NumPy arrays."""
+        """Copies state tensors, all or those named, to NumPy arrays. Ranks that
+        divide the state (`-fshard-optimizer`) call this at the same time, with
+        the same names."""
         state = self._states()
         for name in names:
             if name not in state:

@@ -1,0 +1,41 @@
+//===- DeviceState.h - The state of a context and its peers ---------------===//
+
+#ifndef FRIT_CUDA_DEVICESTATE_H
+#define FRIT_CUDA_DEVICESTATE_H
+
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/library/Nccl.h"
+#include "runtime/exec/PlanView.h"
+
+namespace frit::cuda {
+
+/// Memory of the state. A rank has its shards of the parts that ranks divide,
+/// one after another. They are allocated when a call needs them: by then the
+/// context has joined its group.
+struct DeviceState {
+  explicit DeviceState(std::shared_ptr<const Gpu> gpu)
+      : whole(std::move(gpu)) {}
+
+  uint32_t rank() const { return group ? group->rank : 0; }
+  uint32_t ranks() const { return group ? group->size : 1; }
+  artifact::Shard shardOf(uint64_t rows) const {
+    return artifact::shardOf(rows, rank(), ranks());
+  }
+  /// Bytes of this rank's shards of the parts before byte `offset`.
+  uint64_t shardBytes(const PlanView &plan, uint64_t offset) const {
+    return plan.shardBytes(offset, rank(), ranks());
+  }
+  /// Address of this rank's shard of the part from byte `offset` on.
+  DevicePointer shardAddress(const PlanView &plan, uint64_t offset) const {
+    return shards->memory.address() + shardBytes(plan, offset);
+  }
+
+  SharedMemory whole;
+  std::unique_ptr<SharedMemory> shards; ///< null: not needed so far
+  std::shared_ptr<Communicator> group;  ///< that divides it; null: none
+  uint64_t version = 0;                 ///< counts how often the shards moved
+};
+
+} // namespace frit::cuda
+
+#endif // FRIT_CUDA_DEVICESTATE_H
