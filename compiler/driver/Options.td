@@ -123,6 +123,9 @@ def fsync_batch_norm : Flag<one, "fsync-batch-norm">, Group<model_Group>,
 def fshard_optimizer : Flag<one, "fshard-optimizer">, Group<model_Group>,
         HelpText<"With -fdata-parallel: each GPU has a part of the optimizer's "
                  "state and updates that part of the weights (ZeRO-1)">;
+def fcompress_gradients : Flag<one, "fcompress-gradients">, Group<model_Group>,
+        HelpText<"With -fdata-parallel: average gradients as bf16, which halves "
+                 "what GPUs exchange and rounds gradients to 8 bits">;
 defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
   "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
   "a training step computes values again where that saves memory">;

@@ -135,10 +135,11 @@ bool CommandLine::readDataParallel() {
   ranks.enabled = args.hasArg(OPT_fdata_parallel);
   ranks.syncBatchNorm = args.hasArg(OPT_fsync_batch_norm);
   ranks.shardOptimizer = args.hasArg(OPT_fshard_optimizer);
+  ranks.compressGradients = args.hasArg(OPT_fcompress_gradients);
   if (ranks.enabled && options.trainingFile.empty())
     return wrong("-fdata-parallel is used with --train=train.json");
-  if (const Arg *arg =
-          args.getLastArg(OPT_fsync_batch_norm, OPT_fshard_optimizer);
+  if (const Arg *arg = args.getLastArg(
+          OPT_fsync_batch_norm, OPT_fshard_optimizer, OPT_fcompress_gradients);
       arg && !ranks.enabled)
     return wrong(arg->getSpelling() + " is used with -fdata-parallel");
   return true;

@@ -188,10 +188,19 @@ LogicalResult StepBuilder::buildGradients() {
   if (llvm::none_of(*found, [](Value v) { return bool(v); }))
     return loss.getDefiningOp()->emitError(
         "the loss does not depend on any weight that trains");
+  // Where it is computed, so that its average can begin there.
+  auto compress = [&](Value gradient) {
+    if (!gradient || !options.dataParallel.compressGradients)
+      return gradient;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(gradient);
+    return b.cast(gradient, b.getBF16Type());
+  };
   ArrayRef<Value> rest = *found;
   for (const Bucket &bucket : buckets) {
     size_t count = bucket.members.size();
-    gradients.push_back(packMembers(b, bucket, rest.take_front(count)));
+    gradients.push_back(packMembers(
+        b, bucket, llvm::map_to_vector(rest.take_front(count), compress)));
     rest = rest.drop_front(count);
   }
   sinkLoss(terminator);
@@ -211,6 +220,7 @@ void StepBuilder::averageOverRanks() {
       continue;
     gradient = scattersGradients() ? Value(ReduceScatterOp::create(b, gradient))
                                    : AllReduceOp::create(b, gradient);
+    gradient = b.cast(gradient, b.getF32Type());
   }
   terminator->setOperand(0, AllReduceOp::create(b, terminator->getOperand(0)));
 }

@@ -32,6 +32,8 @@ struct DataParallelOptions {
   /// Whether ranks divide the optimizer's state, and each updates its part of
   /// the parameters (ZeRO-1: Rajbhandari et al., arXiv:1910.02054).
   bool shardOptimizer = false;
+  /// Whether gradients are rounded to bf16 before ranks average them.
+  bool compressGradients = false;
 };
 
 enum class OptimizerKind { sgd, adam, adamw, lamb };
