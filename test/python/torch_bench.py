@@ -233,6 +233,18 @@ def work(row: str, args: argparse.Namespace) -> None:
 # All of them
 #===----------------------------------------------------------------------===#
 
+def descendants(process: int) -> "list[int]":
+    """A process and all that came from it."""
+    found = [process]
+    for parent in found:
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                found += map(int, children.read_text().split())
+            except OSError:  # has ended
+                pass
+    return found
+
+
 class Worker:
     def __init__(self, row: str, seconds: float):
         self.row = row
@@ -244,7 +256,12 @@ class Worker:
             start_new_session=True)
 
     def send(self, number: int) -> None:
-        os.killpg(self.process.pid, number)
+        """Signals its processes; inductor's have sessions of their own."""
+        for process in descendants(self.process.pid):
+            try:
+                os.kill(process, number)
+            except ProcessLookupError:  # has ended
+                pass
 
     def finish(self, others: "list[Worker]") -> str:
         """Lets it time while the others stand still; returns its line."""
