@@ -1,4 +1,5 @@
-// Messages of the verifiers of users' operators.
+// Messages of the verifiers of collectives.
+// RUN: frit-opt %s -split-input-file -verify-diagnostics
 
 func.func @all_reduce(%x: tensor<8xf16>) {
   // expected-error@+1 {{takes a tensor of f32 or bf16 of one size}}
