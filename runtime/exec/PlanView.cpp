@@ -118,6 +118,8 @@ std::string PlanView::textOf(const Guard &guard, const char *by) const {
 
 std::string PlanView::nodeOf(const Step &step) const {
   std::string name(text(step.node));
+  if (name.empty())
+    return "a step of no node";
   // The compiler already writes "node 'x' (Conv)" if it knows the kind.
   return name.starts_with("node '") ? name : "node '" + name + "'";
 }
