@@ -291,8 +291,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   FusionOptions fusion;
   fusion.fuse = options.fuse;
   passes.addPass(createFusion(target, fusion));
-  if (training)
+  if (training) {
     passes.addPass(createCSEPass());
+    // Kernels that reduce rows also sum the columns of what they read.
+    if (options.fuse)
+      passes.addPass(createJoinColumnSums(target));
+  }
   passes.addPass(createSchedule(target));
   // Nodes that train.json lists are recomputed for the backward pass.
   if (training && training->kind == TrainingFunction::trainStep &&

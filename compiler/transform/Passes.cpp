@@ -19,5 +19,6 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([&target] { return createAlignColumns(target); });
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });
+  registerPass([&target] { return createJoinColumnSums(target); });
   registerPass([&target] { return createSchedule(target); });
 }

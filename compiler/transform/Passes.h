@@ -27,6 +27,7 @@ std::unique_ptr<mlir::Pass> createAlignColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
+std::unique_ptr<mlir::Pass> createJoinColumnSums(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 
 /// Registers every pass for command lines. Those that need a target use

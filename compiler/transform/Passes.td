@@ -82,6 +82,10 @@ def Fusion : TargetPass<"fusion"> {
                         "Group at all; otherwise one operator per kernel">];
 }
 
+def JoinColumnSums : TargetPass<"join-column-sums"> {
+  let summary = "Sum columns in the kernels that reduce the rows";
+}
+
 def Schedule : TargetPass<"schedule"> {
   let summary = "Set the target's schedule on every fusion";
 }

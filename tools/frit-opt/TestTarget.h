@@ -11,6 +11,7 @@
 //   column moments of 64.
 // - A fusion with a contraction is worth a guard, takes 5 us and fills the GPU.
 //   Any other takes 3 us and a quarter of it. Attention has no known cost.
+// - A kernel sums columns beside rows if it has at most four results.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
@@ -21,6 +22,7 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
+#include "compiler/transform/fusion/JoinColumnSums.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "dialects/nn/Target.h"
@@ -62,6 +64,8 @@ public:
     rewrites.add(ColumnMomentsRewrite{[](nn::ConvOp conv) {
       return nn::shapeOf(conv.getW()).front() == 128 ? 64 : 0;
     }});
+    rewrites.add(JoinColumnSumsRewrite{
+        [](nn::FusionOp fusion) { return fusion.getNumResults() <= 4; }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(FoldNormsRewrite{
         [](nn::MatmulOp product) {

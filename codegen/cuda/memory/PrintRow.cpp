@@ -223,7 +223,7 @@ std::string RowKernel::printStore() {
   defineResults(p, resultNodes, isColumns(), graph.lanes.width > 1);
   for (auto [i, node] : llvm::enumerate(rowValues))
     p.define(node, "values.a" + std::to_string(i));
-  p.expect(storeRoots());
+  p.expect(storedValues());
   std::string offset =
       graph.space
           .print(place,
@@ -234,10 +234,9 @@ std::string RowKernel::printStore() {
           .text;
   StringRef head = isSkewed() ? "  template <class Own>\n" : "";
   StringRef own = isSkewed() ? ", const Own &own" : "";
-  StringRef values = rowValues.empty() ? "" : ", const RowValues &values";
   return (head + "  __device__ void store(const Element (&e)[" +
           Twine(graph.lanes.width) + "], " + results(true) + ", " + position() +
-          own + values + ") const {\n" +
+          own + rowValuesParameter() + ") const {\n" +
           storeOutputs(p, graph, lowered, perColumn, offset) + "  }\n")
       .str();
 }
@@ -261,6 +260,49 @@ std::string RowKernel::printFinish() {
   }
   return "  __device__ void finish(" + results(true) +
          ", unsigned row) const {\n" + body + "  }\n";
+}
+
+/// Prints the terms of sums down columns.
+std::string RowKernel::printAdd() {
+  Printer p = printer(terms.size(), lane());
+  defineResults(p, resultNodes, /*ofLanes=*/false, /*hasLanes=*/false);
+  for (auto [i, node] : llvm::enumerate(rowValues))
+    p.define(node, "values.a" + std::to_string(i));
+  p.expect(sumTerms);
+  p.openLanes();
+  for (auto [i, term] : llvm::enumerate(sumTerms)) {
+    std::string value = p.value(term);
+    p.line("sums[" + Twine(i) + "][v] += " + value + ";");
+  }
+  p.closeLanes();
+  std::string width = std::to_string(graph.lanes.width);
+  return "  static constexpr int kSums = " + std::to_string(sumTerms.size()) +
+         ";\n  __device__ void add(const Element (&e)[" + width + "], " +
+         results(false) + ", unsigned row, unsigned col" +
+         rowValuesParameter() + ", float (&sums)[kSums][" + width +
+         "]) const {\n" + p.str(4) + "  }\n";
+}
+
+std::string RowKernel::printStoreSum() const {
+  std::string text = "  template <int S>\n  __device__ void storeSum(float x, "
+                     "unsigned part, unsigned col) const {\n";
+  for (auto [i, sum] : llvm::enumerate(columnSums))
+    for (size_t output = 0; output < lowered.outputs().size(); ++output)
+      if (yielded(output).getDefiningOp() == sum)
+        text += ("    if constexpr (S == " + Twine(i) + ")\n      y" +
+                 Twine(output) + "[part * " + Twine(cols) + " + col] = x;\n")
+                    .str();
+  return text + "  }\n";
+}
+
+std::string RowKernel::printWithSums(StringRef name) {
+  findRowValues();
+  return ("struct " + name + "_body {\n").str() + parameterList(lowered, true) +
+         "\n  struct Element {\n" + printElement(/*stored=*/false) + "  };\n" +
+         printStagedInputs() + "  static constexpr int kReductions = " +
+         std::to_string(reductions.size()) + ";\n" + printPasses() + "\n" +
+         printLoad() + printTerm() + printCombine() + printRowValues() +
+         printAdd() + printStoreSum() + printStore() + printFinish() + "};\n";
 }
 
 std::string RowKernel::print(StringRef name, bool keeps, bool staged) {

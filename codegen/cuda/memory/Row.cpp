@@ -1,6 +1,7 @@
 //===- Row.cpp - Reductions along rows ------------------------------------===//
 
 #include "codegen/cuda/memory/RowKernel.h"
+#include "compiler/transform/fusion/JoinColumnSums.h"
 
 using namespace mlir;
 using namespace frit;
@@ -35,11 +36,13 @@ static KernelText finishRows(const RowKernel &kernel, std::string body,
   return text;
 }
 
-static nn::Match<std::unique_ptr<RowKernel>> buildRows(Problem &problem,
-                                                       const RowBuild &how) {
+static nn::Match<std::unique_ptr<RowKernel>>
+buildRows(Problem &problem, const RowBuild &how, bool sumsColumns = false) {
   auto kernel = buildRowKernel(problem, how);
   if (kernel && (*kernel)->isColumns())
     return nn::Mismatch("it reduces columns");
+  if (kernel && (*kernel)->parts && !sumsColumns)
+    return nn::Mismatch("it also sums columns: use #cuda.row_columns");
   return kernel;
 }
 
@@ -110,6 +113,55 @@ class RowStaged : public RowFamily<RowStagedAttr> {
         callText("rowStaged", name, arguments, lowered, {kernel.rows}), threads,
         held);
     text.sharedBytes = kernel.stagedBytes(held);
+    return text;
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// With sums down columns
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+RowColumnsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                       int64_t perThread, int64_t vector, int64_t threads) {
+  if (failed(require(emitError, vector > 1, "vector", "2, 4 or 8")))
+    return failure();
+  return verifyTeam(emitError, /*team=*/32, perThread, vector, threads);
+}
+
+namespace {
+class RowColumns : public RowFamily<RowColumnsAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(JoinColumnSumsRewrite{[&machine](nn::FusionOp fusion) {
+      Problem problem(fusion);
+      auto schedule = chooseRow(problem, machine);
+      return schedule && isa<RowColumnsAttr>(*schedule);
+    }});
+  }
+  nn::Match<KernelText> emitText(Problem &problem, RowColumnsAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    auto built = buildRows(problem, {.vector = schedule.getVector()},
+                           /*sumsColumns=*/true);
+    if (!built)
+      return built.mismatch();
+    RowKernel &kernel = **built;
+    int64_t perThread = schedule.getPerThread();
+    int64_t threads = schedule.getThreads();
+    int64_t shared = kernel.sharedForSums(threads);
+    if (!kernel.canSumColumns() || 32 * perThread < kernel.cols ||
+        shared > machine.arch.sharedPerBlock)
+      return nn::Mismatch("a block cannot sum its columns so");
+    const LinalgFusion &lowered = problem.lowered();
+    KernelText text = finishRows(
+        kernel, kernel.printWithSums(name), "row_columns", name, lowered,
+        callText("rowColumns", name,
+                 {perThread, schedule.getVector(), threads, kernel.cols},
+                 lowered, {kernel.rows / kernel.parts}),
+        threads, kernel.rows / kernel.parts);
+    text.sharedBytes = shared;
     return text;
   }
 };
@@ -223,6 +275,10 @@ class RowStreamed : public RowFamily<RowStreamedAttr> {
 };
 } // namespace
 
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<RowColumnsAttr>() {
+  return std::make_unique<RowColumns>();
+}
 template <>
 std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<RowStagedAttr>() {
   return std::make_unique<RowStaged>();

@@ -17,6 +17,14 @@ def Cuda_RowStagedAttr : Cuda_Schedule<"RowStaged", "row_staged"> {
     Number<"threads of a block">:$threads, PreloadsWeights:$preload);
 }
 
+def Cuda_RowColumnsAttr : Cuda_Schedule<"RowColumns", "row_columns"> {
+  let summary = "Rows of warps, which also sum columns.";
+  let parameters = (ins
+    Number<"elements of a row that a thread sums the columns of">:$per_thread,
+    Number<"elements of a vector">:$vector,
+    Number<"threads of a block, which has a part of the rows">:$threads);
+}
+
 def Cuda_RowAttr : Cuda_Schedule<"Row", "row"> {
   let summary = "Rows kept in registers.";
   let parameters = (ins

@@ -10,11 +10,21 @@ using namespace frit::cuda;
 /// a column with a label.
 static constexpr int kCheapOperations = 4;
 
+/// Whether a reduction is of rows.
+static bool reducesRows(nn::ReduceOp op) {
+  return llvm::is_contained(op.getAxes(),
+                            int64_t(nn::shapeOf(op.getX()).size()) - 1);
+}
+
 nn::Legality RowKernel::match() {
-  for (Operation &op : fusion.getBody().front().without_terminator()) {
-    auto reduce = dyn_cast<nn::ReduceOp>(op);
-    if (!reduce)
+  auto reduces =
+      llvm::to_vector(fusion.getBody().front().getOps<nn::ReduceOp>());
+  bool hasRows = llvm::any_of(reduces, reducesRows);
+  for (nn::ReduceOp reduce : reduces) {
+    if (hasRows && !reducesRows(reduce)) {
+      columnSums.push_back(reduce);
       continue;
+    }
     ArrayRef<int64_t> shape = nn::shapeOf(reduce.getX());
     // Elements before, in and after the reduced dimensions.
     int64_t sizes[3] = {1, 1, 1};
@@ -47,6 +57,22 @@ nn::Legality RowKernel::match() {
     return nn::Mismatch("there is no reduction");
   if (rows * cols == 0 || rows > INT32_MAX || cols > INT32_MAX)
     return nn::Mismatch("it has no rows, or too many");
+  return matchColumnSums();
+}
+
+/// Takes sums of parts × rows × columns over the rows, each a result.
+nn::Legality RowKernel::matchColumnSums() {
+  for (nn::ReduceOp sum : columnSums) {
+    ArrayRef<int64_t> shape = nn::shapeOf(sum.getX());
+    if (shape.size() != 3 || sum.getAxes() != ArrayRef<int64_t>{1} ||
+        sum.getKind() != nn::Combiner::sum || shape[2] != cols ||
+        shape[0] * shape[1] != rows || (parts && parts != shape[0]))
+      return nn::Mismatch("reductions differ in shape");
+    parts = shape[0];
+    if (!nn::tensorType(sum.getX()).getElementType().isF32() ||
+        !llvm::all_of(sum->getUsers(), llvm::IsaPred<nn::YieldOp>))
+      return nn::Mismatch("a sum down columns is no result in f32");
+  }
   return std::nullopt;
 }
 
@@ -78,7 +104,11 @@ nn::Legality RowKernel::build(const RowBuild &how) {
                  return result;
                });
   }
+  for (nn::ReduceOp sum : columnSums)
+    sumTerms.push_back(graph.elementAt(lowered[sum.getX()], place));
   for (auto [i, output] : llvm::enumerate(lowered.outputs())) {
+    if (llvm::is_contained(columnSums, yielded(i).getDefiningOp()))
+      continue;
     int64_t count = rankedType(output).getNumElements();
     if (count == rows * cols)
       perColumn.push_back({i, graph.elementAt(output, place)});
@@ -87,7 +117,7 @@ nn::Legality RowKernel::build(const RowBuild &how) {
     else
       graph.fail("an output has neither a column's nor a row's elements");
   }
-  for (Node *term : terms)
+  for (Node *term : llvm::concat<Node *>(terms, sumTerms))
     if (!term->type.isF32())
       graph.fail("a reduction is not in 32-bit floats");
   if (!graph.failure().empty())
@@ -217,10 +247,16 @@ void RowKernel::findFrontier(bool preload) {
   frontier.assign(kept.begin(), kept.end());
 }
 
-SmallVector<Node *> RowKernel::storeRoots() const {
-  SmallVector<Node *> roots;
+SmallVector<Node *> RowKernel::storedValues() const {
+  SmallVector<Node *> values;
   for (auto [output, node] : perColumn)
-    roots.push_back(node);
+    values.push_back(node);
+  return values;
+}
+
+SmallVector<Node *> RowKernel::storeRoots() const {
+  SmallVector<Node *> roots = storedValues();
+  llvm::append_range(roots, sumTerms);
   return roots;
 }
 
@@ -307,8 +343,12 @@ SmallVector<Node *> RowKernel::rowLoads(Node *term) const {
   SmallVector<Node *> loads;
   if (rowValues.empty())
     return loads;
+  // Not those that only what is kept needs.
+  llvm::DenseSet<Node *> kept(frontier.begin(), frontier.end());
+  llvm::DenseSet<Node *> needed = usesOf({term}, kept, graph);
   for (Node *node : Graph::reachable(term, graph))
-    if (node->kind == Node::Kind::load && isOfRow(node))
+    if (node->kind == Node::Kind::load && needed.contains(node) &&
+        isOfRow(node))
       loads.push_back(node);
   return loads;
 }

@@ -13,6 +13,11 @@
 //   store    outputs with one element per column, recomputed from these
 //   finish   outputs with one element per row
 //
+// Beside reductions of rows there may be sums over parts of all rows, one per
+// column, which a kernel of row_columns.cuh computes:
+//
+//   add      their terms, computed like what is stored
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_MEMORY_ROWKERNEL_H
@@ -50,6 +55,14 @@ public:
   /// their element. With `staged`, adds the functions that list the tensors
   /// staged in shared memory (row_staged.cuh).
   std::string print(llvm::StringRef name, bool keeps, bool staged = false);
+  /// Prints the body of a kernel that also sums columns.
+  std::string printWithSums(llvm::StringRef name);
+  /// Whether one can: it has sums, and rows are whole vectors of its inputs.
+  bool canSumColumns() const;
+  /// Bytes of shared memory of its blocks.
+  int64_t sharedForSums(int64_t threads) const {
+    return threads / 32 * 2 * stagedInputBytes() * cols;
+  }
   bool isColumns() const { return inner > 1; }
   bool isSkewed() const { return graph.lanes.skewed; }
   /// Maximum number of columns that a row's vectors cover.
@@ -88,6 +101,9 @@ public:
   /// in memory.
   int64_t rows = 0, cols = 0, inner = 1;
   llvm::SmallVector<nn::ReduceOp> reductions;
+  /// Sums down columns beside them, and in how many parts.
+  llvm::SmallVector<nn::ReduceOp> columnSums;
+  int64_t parts = 0;
 
 private:
   /// A value that a term caches in its element, and its slot there.
@@ -104,6 +120,12 @@ private:
     int64_t bytes = 0, weightBytes = 0;
   };
 
+  nn::Legality matchColumnSums();
+  /// The value of the body that is the fusion's result `i`.
+  mlir::Value yielded(size_t i) const {
+    nn::FusionOp op = fusion;
+    return op.getBody().front().getTerminator()->getOperand(i);
+  }
   void findFrontier(bool preload);
   bool needsNoResult() const;
   void findCachedValues();
@@ -112,6 +134,9 @@ private:
   void findRowValues();
   /// The loads of such values that a term needs, for rows not in registers.
   llvm::SmallVector<Node *> rowLoads(Node *term) const;
+  /// Stored values with an element per column.
+  llvm::SmallVector<Node *> storedValues() const;
+  /// These, and the terms of sums down columns.
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
   bool changes(const Node *node) const;
@@ -120,6 +145,14 @@ private:
   bool readsOnlyStaged() const;
   Staging staging() const;
   std::string printStaging() const;
+  std::string printStagedInputs() const;
+  /// Bytes per element of all inputs with an element at every place.
+  int64_t stagedInputBytes() const;
+  std::string printAdd();
+  std::string printStoreSum() const;
+  std::string rowValuesParameter() const {
+    return rowValues.empty() ? "" : ", const RowValues &values";
+  }
   /// Returns the position parameters: "unsigned row, unsigned col".
   std::string position() const;
   std::string printElement(bool stored) const;
@@ -144,7 +177,7 @@ private:
   const LinalgFusion &lowered;
   Graph graph;
   mlir::AffineExpr row, col, place;
-  llvm::SmallVector<Node *> resultNodes, terms, frontier;
+  llvm::SmallVector<Node *> resultNodes, terms, frontier, sumTerms;
   llvm::SmallVector<CachedValue> cached;
   /// What stores need of a row, for rows that are not in registers.
   llvm::SmallVector<Node *> rowValues;
@@ -155,8 +188,9 @@ private:
   llvm::SmallVector<std::pair<unsigned, Node *>> perColumn, perRow;
 };
 
-/// Chooses the schedule of a reduction: #cuda.row_staged, #cuda.row,
-/// #cuda.row_shared, #cuda.row_streamed, #cuda.column_shared or #cuda.column.
+/// Chooses the schedule of a reduction: #cuda.row_columns,
+/// #cuda.row_staged, #cuda.row, #cuda.row_shared, #cuda.row_streamed,
+/// #cuda.column_shared or #cuda.column.
 nn::Match<nn::Schedule> chooseRow(Problem &problem, const Machine &machine);
 template <class Attr>
 using RowFamily = MemorySkeleton<Attr, chooseRow, Problem::Kind::reduction>;

@@ -110,24 +110,48 @@ int64_t RowKernel::stagedBytes(int64_t held) const {
          staged.weightBytes;
 }
 
+/// Prints the function that visits tensors, each with the bytes before it.
+static std::string printVisit(StringRef name, StringRef prefix,
+                              ArrayRef<std::pair<unsigned, int64_t>> tensors) {
+  std::string text = ("  template <class Self, class Visit>\n  __device__ "
+                      "static void " +
+                      name + "(Self &self, const Visit &visit) {\n")
+                         .str();
+  for (auto [number, before] : tensors)
+    text += ("    visit(self." + prefix + Twine(number) + ", " + Twine(before) +
+             ");\n")
+                .str();
+  return text + "  }\n";
+}
+
+static std::string printStagedBytes(int64_t bytes) {
+  return "  static constexpr int kStagedBytes = " + std::to_string(bytes) +
+         ";\n";
+}
+
+int64_t RowKernel::stagedInputBytes() const {
+  int64_t bytes = 0;
+  for (unsigned input : stagedInputs)
+    bytes += storageBytes(lowered.inputElements()[input]);
+  return bytes;
+}
+
+bool RowKernel::canSumColumns() const {
+  return parts && graph.lanes.width > 1 && !isSkewed() && isVectorised() &&
+         !stagedInputs.empty() && cols * narrowestStaged() % kVector == 0;
+}
+
+std::string RowKernel::printStagedInputs() const {
+  return printVisit("forInputs", "x", staging().inputs) +
+         printStagedBytes(stagedInputBytes());
+}
+
 std::string RowKernel::printStaging() const {
   Staging staged = staging();
-  auto visit = [](StringRef name, StringRef prefix, const auto &tensors) {
-    std::string text = ("  template <class Self, class Visit>\n  __device__ "
-                        "static void " +
-                        name + "(Self &self, const Visit &visit) {\n")
-                           .str();
-    for (auto [number, before] : tensors)
-      text += ("    visit(self." + prefix + Twine(number) + ", " +
-               Twine(before) + ");\n")
-                  .str();
-    return text + "  }\n";
-  };
-  return visit("forInputs", "x", staged.inputs) +
-         visit("forOutputs", "y", staged.outputs) +
-         visit("forWeights", "x", staged.weights) +
-         "  static constexpr int kStagedBytes = " +
-         std::to_string(staged.bytes) + ";\n" +
+  return printVisit("forInputs", "x", staged.inputs) +
+         printVisit("forOutputs", "y", staged.outputs) +
+         printVisit("forWeights", "x", staged.weights) +
+         printStagedBytes(staged.bytes) +
          (isSkewed() ? "  static constexpr int kWeights = " +
                            std::to_string(staged.weights.size()) + ";\n"
                      : "");

@@ -22,6 +22,11 @@ static constexpr int64_t kSector = 32, kLine = 128;
 static constexpr int64_t kSkewed = 2;
 /// Threads per block if a block has several rows.
 static constexpr int64_t kTeamBlockThreads = 128;
+/// Sums down columns that a thread has registers for, with 384 threads per SM.
+static constexpr int64_t kMostSums = 96;
+/// Columns of a row below which a warp's shuffles would take longer than its
+/// elements.
+static constexpr int64_t kFewColumns = 256;
 /// Elements whose reduction takes about as long as a launch.
 static constexpr int64_t kLaunchElements = 1 << 20;
 
@@ -178,6 +183,39 @@ nn::Schedule RowScheduler::scheduleRows() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows with sums down columns
+//===----------------------------------------------------------------------===//
+
+/// Chooses the widest vectors of which a row fills three quarters of a warp's,
+/// and as many warps as have room for two rows in shared memory and a thread's
+/// sums in registers.
+static nn::Match<nn::Schedule> scheduleSums(Problem &problem,
+                                            const GpuArch &arch) {
+  for (int64_t vector : {8, 4, 2}) {
+    auto built = buildRowKernel(problem, {.vector = vector});
+    if (!built)
+      continue;
+    const RowKernel &kernel = **built;
+    int64_t perThread = ceilDiv(kernel.cols, 32 * vector) * vector;
+    if (!kernel.canSumColumns() || kernel.widestAccess() * vector > 16 ||
+        4 * kernel.cols < 3 * 32 * perThread)
+      continue;
+    if (kernel.cols < kFewColumns)
+      return nn::Mismatch("rows are too short for a warp each");
+    if (perThread * int64_t(kernel.columnSums.size()) > kMostSums)
+      return nn::Mismatch("a thread has too many sums");
+    if (4 * kernel.parts < 3 * arch.sms)
+      return nn::Mismatch("the parts are too few for all SMs");
+    for (int64_t threads = 384; threads >= 128; threads -= 128)
+      if (kernel.sharedForSums(threads) <= arch.sharedPerBlock)
+        return nn::Schedule(
+            RowColumnsAttr::get(problem.context(), perThread, vector, threads));
+    return nn::Mismatch("rows are too long for shared memory");
+  }
+  return nn::Mismatch("rows are no whole vectors of a warp");
+}
+
+//===----------------------------------------------------------------------===//
 // Columns
 //===----------------------------------------------------------------------===//
 
@@ -257,6 +295,8 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
     return scalar.mismatch();
   const RowKernel &matched = **scalar;
   const GpuArch &arch = machine.arch;
+  if (matched.parts)
+    return scheduleSums(problem, arch);
   bool columns = matched.isColumns();
   int64_t along = columns ? matched.inner : matched.cols;
   // Load weights with the row if waiting for them would be a large part of the
