@@ -31,6 +31,7 @@
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/TargetRewritePass.h"
 
 namespace frit {
 #define GEN_PASS_DEF_FOLDNORMS
@@ -95,23 +96,19 @@ struct Biased {
   Value vector;
 };
 
-class FoldNorms : public frit::impl::FoldNormsBase<FoldNorms> {
+class FoldNorms : public TargetRewritePass<frit::impl::FoldNormsBase<FoldNorms>,
+                                           FoldNormsRewrite> {
 public:
-  explicit FoldNorms(const Target &target) {
-    target.populateRewrites(rewrites);
-    rewrite = rewrites.find<FoldNormsRewrite>();
-  }
+  using TargetRewritePass::TargetRewritePass;
 
-  void runOnOperation() override {
-    if (!rewrite)
-      return;
+private:
+  void run(Block &block) override {
     SmallVector<LayerNormOp> norms;
-    getOperation().walk([&](LayerNormOp norm) { norms.push_back(norm); });
+    block.walk([&](LayerNormOp norm) { norms.push_back(norm); });
     for (LayerNormOp norm : norms)
       fold(norm);
   }
 
-private:
   bool takes(MatmulOp product) const {
     return product && rewrite->momentWidth(product) > 0;
   }
@@ -121,9 +118,7 @@ private:
   void foldProduct(LayerNormOp norm, Value moments, Reader reader) const;
   void foldResidual(LayerNormOp norm, Value moments, Reader reader) const;
 
-  TargetRewrites rewrites;
-  const FoldNormsRewrite *rewrite; ///< null if the target has none
-  int64_t width = 0;               ///< elements per partial moment
+  int64_t width = 0; ///< elements per partial moment
 };
 } // namespace
 

@@ -42,6 +42,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/SumGroup.h"
+#include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/operators/Gradient.h"
 
 namespace frit {
@@ -80,30 +81,14 @@ private:
 };
 
 class SplitReductions
-    : public frit::impl::SplitReductionsBase<SplitReductions> {
+    : public TargetRewritePass<frit::impl::SplitReductionsBase<SplitReductions>,
+                               SplitReductionsRewrite> {
 public:
-  explicit SplitReductions(const Target &target) {
-    target.populateRewrites(rewrites);
-    rewrite = rewrites.find<SplitReductionsRewrite>();
-  }
-
-  void runOnOperation() override {
-    if (!rewrite)
-      return;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function) {
-        splitBatchStatistics(block, rewrite->parts,
-                             rewrites.find<ColumnMomentsRewrite>());
-        run(block);
-      }
-  }
+  using TargetRewritePass::TargetRewritePass;
 
 private:
-  void run(Block &block);
+  void run(Block &block) override;
   void split(const SumGroup &group, int64_t parts);
-
-  TargetRewrites rewrites;
-  const SplitReductionsRewrite *rewrite; ///< null if the target has none
 };
 } // namespace
 
@@ -331,6 +316,8 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
 }
 
 void SplitReductions::run(Block &block) {
+  splitBatchStatistics(block, rewrite->parts,
+                       rewrites.find<ColumnMomentsRewrite>());
   sumRowsFirst(block, *rewrite);
   SmallVector<std::pair<ReduceOp, int64_t>> sums;
   for (auto op : block.getOps<ReduceOp>()) {

@@ -17,6 +17,7 @@
 #include "compiler/transform/fusion/JoinColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/TargetRewritePass.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -211,23 +212,14 @@ static void joinSumsOfParts(FusionOp source) {
 }
 
 namespace {
-class JoinColumnSums : public frit::impl::JoinColumnSumsBase<JoinColumnSums> {
+class JoinColumnSums
+    : public TargetRewritePass<frit::impl::JoinColumnSumsBase<JoinColumnSums>,
+                               JoinColumnSumsRewrite> {
 public:
-  explicit JoinColumnSums(const Target &target) {
-    target.populateRewrites(rewrites);
-    rewrite = rewrites.find<JoinColumnSumsRewrite>();
-  }
-
-  void runOnOperation() override {
-    if (!rewrite)
-      return;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function)
-        run(block);
-  }
+  using TargetRewritePass::TargetRewritePass;
 
 private:
-  void run(Block &block) {
+  void run(Block &block) override {
     SmallVector<FusionOp> fusions(block.getOps<FusionOp>()), joined;
     llvm::DenseSet<Operation *> erased;
     for (FusionOp rows : fusions) {
@@ -258,9 +250,6 @@ private:
   /// Joins `sums` to `rows` if the target has a kernel for both; returns the
   /// fusion that has replaced them.
   FusionOp join(FusionOp rows, FusionOp sums);
-
-  TargetRewrites rewrites;
-  const JoinColumnSumsRewrite *rewrite; ///< null if the target has none
 };
 } // namespace
 

@@ -27,6 +27,7 @@
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -345,23 +346,14 @@ void Columns::align() {
 }
 
 namespace {
-class AlignColumns : public frit::impl::AlignColumnsBase<AlignColumns> {
+class AlignColumns
+    : public TargetRewritePass<frit::impl::AlignColumnsBase<AlignColumns>,
+                               AlignColumnsRewrite> {
 public:
-  explicit AlignColumns(const Target &target) {
-    target.populateRewrites(rewrites);
-    rewrite = rewrites.find<AlignColumnsRewrite>();
-  }
-
-  void runOnOperation() override {
-    if (!rewrite)
-      return;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function)
-        run(block);
-  }
+  using TargetRewritePass::TargetRewritePass;
 
 private:
-  void run(Block &block) {
+  void run(Block &block) override {
     SmallVector<MatmulOp> products(block.getOps<MatmulOp>());
     for (MatmulOp product : products) {
       if (tensorType(product.getY()).getRank() == 0)
@@ -376,9 +368,6 @@ private:
     }
     eraseDead(block);
   }
-
-  TargetRewrites rewrites;
-  const AlignColumnsRewrite *rewrite; ///< null if the target has none
 };
 } // namespace
 
