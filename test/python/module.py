@@ -298,8 +298,11 @@ def test_closing_while_called():
         import frit, numpy, threading, time
         module, image = frit.load({str(artifact)!r}), numpy.load({str(MODELS / "digit_3.npy")!r})
         def repeat():
-            while True:
-                module(image)
+            try:
+                while True:
+                    module(image)
+            except frit.ArgumentError:  # printed at exit, it may abort CPython
+                pass
         for _ in range(4):
             threading.Thread(target=repeat, daemon=True).start()
         time.sleep(0.1)"""], check=True, stderr=subprocess.DEVNULL)
