@@ -17,7 +17,7 @@ namespace frit {
 
 struct HelpOption {
   std::string section;
-  /// What is typed before the value: "-v", "--emit=", "-o ", "-O".
+  /// Typed before the value: "-v", "--emit=", "-o ", "-O".
   std::string name;
   std::string metavar; ///< what the value is, "file"; empty for a flag
   std::string text;

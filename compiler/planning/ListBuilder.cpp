@@ -94,8 +94,7 @@ static void orderUpdates(func::FuncOp function) {
   }
 }
 
-/// Returns what is computed: a value, or the one of which ranks exchange their
-/// shards.
+/// Returns the value itself, or the shards that ranks gather to it.
 static Value throughGather(Value value) {
   auto gather =
       planning::throughReshapes(value).getDefiningOp<nn::AllGatherOp>();
@@ -408,9 +407,9 @@ private:
     return success();
   }
 
-  /// Returns the rows of what a fusion computes if a rank computes its shard
-  /// only, or null. That is so if it uses a state of which a rank has no more,
-  /// or if the shards are exchanged.
+  /// Returns the number of rows if a rank computes only its shard of the
+  /// fusion's results: the fusion uses a sharded state, or ranks exchange the
+  /// shards. Null otherwise.
   IntegerAttr shardRows(nn::FusionOp fusion) {
     auto module = program->getParentOfType<ModuleOp>();
     auto isSharded = [&](Value value) {

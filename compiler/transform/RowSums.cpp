@@ -58,7 +58,7 @@ static void fuse(SumGroup &rows, MutableArrayRef<ReduceOp> leading) {
   ReduceOp first = rows.sums.front();
   SmallVector<Operation *> members = llvm::to_vector(llvm::reverse(rows.chain));
   llvm::append_range(members, rows.sums);
-  // What they read is there before the first sum.
+  // Their operands are computed before the first sum.
   for (Operation *op : members)
     if (first->isBeforeInBlock(op))
       op->moveBefore(first);

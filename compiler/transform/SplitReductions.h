@@ -22,8 +22,8 @@ struct SplitReductionsRewrite {
 /// What the pass `split-reductions` asks of convolutions whose batch statistics
 /// are wanted (a target rewrite).
 struct ColumnMomentsRewrite {
-  /// Returns in parts of how many rows the convolution's kernel also takes the
-  /// moments of its result's columns (nn.column_moments); 0 if it does not.
+  /// Returns the rows of a part of which the convolution's kernel also takes
+  /// the moments of columns (nn.column_moments); 0 if it takes none.
   std::function<int64_t(nn::ConvOp)> height;
 };
 

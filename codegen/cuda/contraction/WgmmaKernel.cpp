@@ -373,7 +373,8 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
   }
 };
 
-/// In how many rows each a convolution's kernel takes the moments of columns.
+/// Returns the rows of a part of which a convolution's kernel takes the moments
+/// of columns; 0 if it takes none.
 static int64_t momentHeight(nn::ConvOp conv, const GpuArch &arch) {
   auto info = nn::describeConv(conv);
   bool takes = arch.hasWgmma && info && takesWgmma(*info) &&

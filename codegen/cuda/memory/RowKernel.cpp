@@ -343,7 +343,7 @@ SmallVector<Node *> RowKernel::rowLoads(Node *term) const {
   SmallVector<Node *> loads;
   if (rowValues.empty())
     return loads;
-  // Not those that only what is kept needs.
+  // Loads that only kept values use are done already.
   llvm::DenseSet<Node *> kept(frontier.begin(), frontier.end());
   llvm::DenseSet<Node *> needed = usesOf({term}, kept, graph);
   for (Node *node : Graph::reachable(term, graph))

@@ -179,7 +179,7 @@ private:
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier, sumTerms;
   llvm::SmallVector<CachedValue> cached;
-  /// What stores need of a row, for rows that are not in registers.
+  /// Values of a row that stores use, for rows that are not in registers.
   llvm::SmallVector<Node *> rowValues;
   llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;

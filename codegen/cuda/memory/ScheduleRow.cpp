@@ -186,9 +186,9 @@ nn::Schedule RowScheduler::scheduleRows() const {
 // Rows with sums down columns
 //===----------------------------------------------------------------------===//
 
-/// Chooses the widest vectors of which a row fills three quarters of a warp's,
-/// and as many warps as have room for two rows in shared memory and a thread's
-/// sums in registers.
+/// Chooses the widest vectors with which a row keeps at least three quarters of
+/// a warp's lanes busy, and as many warps as have room for two rows in shared
+/// memory and a thread's sums in registers.
 static nn::Match<nn::Schedule> scheduleSums(Problem &problem,
                                             const GpuArch &arch) {
   for (int64_t vector : {8, 4, 2}) {

@@ -107,8 +107,8 @@ private:
   mlir::func::FuncOp main;
   mlir::Operation *lastWeight = nullptr;
   Scope graph;
-  /// What a module has a weight as. Others may be merged into a parameter that
-  /// several of its parts read.
+  /// Kinds of weights in PyTorch's module. The exporter may have merged other
+  /// parameters into a `merged` one.
   enum class WeightKind { parameter, merged, buffer };
   llvm::StringMap<WeightKind> weightKinds;
   llvm::StringMap<Function> functions;

@@ -1,7 +1,7 @@
 //===- Parameters.cpp - Which weights are the module's parameters ---------===//
 //
-// PyTorch's newer exporter says of a weight what it is in the module, and of a
-// node which parts of the module it comes from:
+// PyTorch's newer exporter writes the kind of each weight, and the parts of the
+// module that each node comes from:
 //
 //   value_info { name: "rope.cos"
 //     metadata_props { key: "pkg.torch.export.graph_signature.InputSpec.kind"
