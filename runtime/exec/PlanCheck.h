@@ -1,0 +1,81 @@
+//===- PlanCheck.h - The checks of an artifact's plan ---------------------===//
+
+#ifndef FRIT_RUNTIME_EXEC_PLANCHECK_H
+#define FRIT_RUNTIME_EXEC_PLANCHECK_H
+
+#include "runtime/exec/PlanView.h"
+
+namespace frit {
+
+/// Returns whether [offset, offset + size) lies in [0, limit).
+inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
+  return offset <= limit && size <= limit - offset;
+}
+
+/// The checks. Each may rely on those before it.
+class PlanCheck {
+public:
+  PlanCheck(const frit_image &image, PlanView &plan)
+      : image(image), plan(plan) {}
+
+  Status run() {
+    FRIT_TRY(checkHeader());
+    FRIT_TRY(checkTables());
+    FRIT_TRY(checkFunctions());
+    FRIT_TRY(checkConstants());
+    FRIT_TRY(checkStates());
+    for (plan.chosen = 0; plan.chosen < plan.functions().size(); ++plan.chosen)
+      FRIT_TRY(checkFunction());
+    plan.chosen = 0;
+    return Status();
+  }
+
+private:
+  /// Limits of the memory that a step list may address.
+  struct Memory {
+    bool preparing;
+    uint64_t arena, prepared;
+    uint64_t state = 0;
+    std::span<const artifact::Tensor> inputs = {}, outputs = {};
+  };
+
+  Status checkHeader();
+  Status checkTables();
+  Status checkFunctions();
+  Status checkConstants();
+  Status checkStates();
+  Status checkShards();
+  Status checkFunction();
+  Status checkTarget(const artifact::Target &target);
+  Status checkModules(const artifact::Target &target);
+  Status checkKernel(const artifact::Target &target,
+                     const artifact::Kernel &kernel, bool cuda);
+  Status checkSteps(const artifact::Target &target, const Memory &memory,
+                    artifact::Range steps);
+  Status checkStep(const artifact::Target &target, const Memory &memory,
+                   const artifact::Step &step);
+  Status checkArgument(const Memory &memory, const artifact::Buffer &buffer);
+  const char *checkShardUse(bool cuda, const artifact::Step &step);
+  static const char *
+  checkCollective(artifact::Collective collective,
+                  std::span<const artifact::Buffer> arguments);
+
+  bool valid(artifact::Text text) const {
+    return fits(text.offset, text.size, plan.head->strings.size);
+  }
+  static bool valid(artifact::Range range, const artifact::Table &table) {
+    return fits(range.first, range.count, table.count);
+  }
+  bool valid(artifact::Blob blob) const {
+    return fits(blob.offset, blob.size, plan.head->bytes);
+  }
+  template <typename Entry>
+  bool haveNames(std::span<const Entry> entries) const;
+
+  const frit_image &image;
+  PlanView &plan;
+};
+
+} // namespace frit
+
+#endif // FRIT_RUNTIME_EXEC_PLANCHECK_H

@@ -1,0 +1,218 @@
+//===- StepCheck.cpp - Check the steps of an artifact's plan --------------===//
+
+#include "runtime/exec/PlanCheck.h"
+#include "runtime/exec/ProblemCheck.h"
+#include "runtime/exec/ShapeCheck.h"
+#include "runtime/exec/TensorMapCheck.h"
+#include "runtime/exec/Types.h"
+
+#include <vector>
+
+using namespace frit;
+using namespace frit::artifact;
+
+Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
+                             Range steps) {
+  uint32_t place = 0;
+  uint64_t done = 0; // steps share no `follows` entries, which bounds the work
+  std::vector<uint64_t> ends = {steps.count}; // where the enclosing guards end
+  for (const Step &step : plan.steps(steps)) {
+    FRIT_TRY(checkStep(target, memory, step));
+    if (!PlanView::followsAll(step)) {
+      if (!valid(step.follows, plan.head->follows) || step.follows.first < done)
+        return damagedPlan("the dependencies of a step are out of range");
+      done = uint64_t(step.follows.first) + step.follows.count;
+      for (uint32_t other : plan.follows(step))
+        if (other >= place)
+          return damagedPlan("a step depends on itself or a later step");
+    }
+    ++place;
+    if (ends.size() > 1 &&
+        (step.kind == StepKind::collective || step.kind == StepKind::await))
+      return damagedPlan("a guard's steps reduce over ranks");
+    if (step.kind == StepKind::guard)
+      ends.push_back(uint64_t(place) + plan.guard(step).steps);
+    if (ends.size() > 1 &&
+        (!PlanView::followsAll(step) || ends.back() > ends[ends.size() - 2]))
+      return damagedPlan("a guard's steps reach past the enclosing guard, or "
+                         "have dependencies");
+    while (ends.size() > 1 && ends.back() == place)
+      ends.pop_back();
+  }
+  return Status();
+}
+
+Status PlanCheck::checkArgument(const Memory &memory, const Buffer &buffer) {
+  const Header &head = *plan.head;
+  uint64_t limit = 0;
+  bool writable = true;
+  switch (buffer.space) {
+  case Space::input:
+  case Space::output: {
+    bool input = buffer.space == Space::input;
+    if (memory.preparing)
+      return damagedPlan("a prepare step uses an input or output");
+    std::span<const Tensor> tensors = input ? memory.inputs : memory.outputs;
+    if (buffer.index >= tensors.size())
+      return damagedPlan(
+          "an argument names an input or output that is not there");
+    limit = tensors[buffer.index].bytes;
+    writable = !input;
+    break;
+  }
+  case Space::constant:
+    if (buffer.index >= head.constants.count)
+      return damagedPlan("an argument names a weight that is not there");
+    if (!memory.preparing && !plan.constants()[buffer.index].resident)
+      return damagedPlan(
+          "a step reads a weight that is not kept on the device");
+    limit = plan.constants()[buffer.index].bytes;
+    writable = false;
+    break;
+  case Space::arena:
+    limit = memory.arena;
+    break;
+  case Space::prepared:
+    limit = memory.prepared;
+    writable = memory.preparing;
+    break;
+  case Space::state:
+    if (memory.preparing)
+      return damagedPlan("a prepare step uses state");
+    limit = memory.state;
+    break;
+  default:
+    return damagedPlan("an argument lies in no known memory");
+  }
+  if (!fits(buffer.offset, buffer.bytes, limit))
+    return damagedPlan("an argument reaches past its memory's end");
+  if (buffer.written && !writable)
+    return damagedPlan("a step writes constant memory");
+  return Status();
+}
+
+Status PlanCheck::checkStep(const Target &target, const Memory &memory,
+                            const Step &step) {
+  const Header &head = *plan.head;
+  if (!valid(step.node))
+    return damagedPlan("the node of a step is out of range");
+  if (!valid(step.arguments, head.buffers))
+    return damagedPlan("the arguments of a step are out of range");
+  std::span<const Buffer> arguments = plan.arguments(step);
+  for (const Buffer &buffer : arguments)
+    FRIT_TRY(checkArgument(memory, buffer));
+  bool kernel = step.kernel >= target.kernels.first &&
+                step.kernel - target.kernels.first < target.kernels.count;
+  if (!kernel && (step.kernel != kNone || step.kind == StepKind::launch))
+    return damagedPlan("a step launches a kernel that is not there");
+  for (int i = 0; i < 3; ++i)
+    if (step.grid[i] > INT32_MAX || step.block[i] > INT32_MAX)
+      return damagedPlan("a step has an impossible grid");
+
+  const char *problem = nullptr;
+  switch (step.kind) {
+  case StepKind::launch:
+    if (uint64_t bytes = plan.kernels()[step.kernel].workspaceBytes)
+      if (arguments.empty() || arguments.back().space != Space::arena ||
+          arguments.back().bytes < bytes)
+        problem = "its workspace is too small";
+    break;
+  case StepKind::gemm:
+    if (step.problem >= head.gemms.count)
+      return damagedPlan("a gemm is out of range");
+    problem = checkGemm(plan.gemm(step), arguments);
+    break;
+  case StepKind::conv:
+    if (step.problem >= head.convs.count)
+      return damagedPlan("a convolution is out of range");
+    problem = checkConv(plan.conv(step), arguments);
+    break;
+  case StepKind::attention:
+    if (step.problem >= head.attentions.count)
+      return damagedPlan("an attention is out of range");
+    problem = checkAttention(plan.attention(step), arguments);
+    break;
+  case StepKind::guard:
+    if (step.problem >= head.guards.count)
+      return damagedPlan("a guard is out of range");
+    if (arguments.size() != 1 || arguments[0].bytes != 1)
+      problem = "its condition is not a single byte";
+    break;
+  case StepKind::copy:
+    if (arguments.size() != 2 || arguments[0].bytes != arguments[1].bytes)
+      problem = "its two arguments differ in size";
+    else if (!arguments[1].written)
+      problem = "it does not write its second argument";
+    break;
+  case StepKind::collective:
+    if (memory.preparing)
+      return damagedPlan("a prepare step is a collective");
+    problem = checkCollective(Collective(step.problem), arguments);
+    break;
+  case StepKind::await:
+    break;
+  default:
+    return damagedPlan("a step is of no known kind");
+  }
+  if (kernel && !problem)
+    for (const TensorMap &map : plan.tensorMaps(plan.kernels()[step.kernel]))
+      if (!problem)
+        problem = checkTensorMap(map, plan.kernelArguments(step));
+  if (!problem)
+    problem = checkShardUse(isCudaArch(plan.text(target.arch)), step);
+  if (problem)
+    return damagedPlan(format("%s: %s", plan.nodeOf(step).c_str(), problem));
+  return Status();
+}
+
+const char *PlanCheck::checkCollective(Collective collective,
+                                       std::span<const Buffer> arguments) {
+  if (collective > Collective::allGather)
+    return "it is no known collective";
+  if (arguments.size() != 1 || !arguments[0].written)
+    return "it does not replace its argument";
+  const Buffer &buffer = arguments[0];
+  bool gathers = collective == Collective::allGather;
+  auto type = DType(buffer.type);
+  if (type != DType::f32 && (type != DType::bf16 || gathers))
+    return "its elements are of the wrong type";
+  if (buffer.space != Space::arena &&
+      (buffer.space != Space::state || !gathers))
+    return "its argument lies outside of a call's arena";
+  bool divides = gathers || collective == Collective::reduceScatter;
+  if (buffer.bytes % (elementBytes(type) * (divides ? kShardRow : 1)))
+    return "its argument is no whole number of rows";
+  return nullptr;
+}
+
+/// Checks that a launch of a shard can be made for fewer rows, and that on a
+/// GPU nothing else uses a state that ranks divide.
+const char *PlanCheck::checkShardUse(bool cuda, const Step &step) {
+  uint64_t rows = step.shardRows;
+  if (rows && step.kind != StepKind::launch)
+    return "it cannot be launched for a shard";
+  if (!cuda)
+    return nullptr;
+  if (rows) {
+    const Kernel &kernel = plan.kernels()[step.kernel];
+    if (kernel.tensorMaps.count || kernel.workspaceBytes)
+      return "it cannot be launched for a shard";
+    std::span<const int64_t> scalars = plan.scalars(kernel);
+    if (scalars.size() != 1 || uint64_t(scalars[0]) != rows * kShardRow)
+      return "its kernel has no number of elements";
+  }
+  for (const Buffer &buffer : plan.arguments(step)) {
+    bool isDivided = PlanView::isDivided(step, buffer);
+    if (rows && (isDivided ? buffer.bytes % (rows * kShardRow)
+                           : buffer.bytes > 8 || buffer.written))
+      return "an argument has another number of rows";
+    if (buffer.space != Space::state ||
+        buffer.offset + buffer.bytes <= plan.wholeBytes())
+      continue;
+    const ShardedState *shard = plan.shardAt(buffer.offset);
+    if (!isDivided || !shard || shard->offset != buffer.offset ||
+        shard->bytes() != buffer.bytes)
+      return "it uses what other ranks have of a state";
+  }
+  return nullptr;
+}
