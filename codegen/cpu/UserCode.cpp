@@ -39,7 +39,8 @@ static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
   std::string declared, passed;
   for (auto [i, type] : llvm::enumerate(parameters)) {
     std::string name = "p" + std::to_string(i);
-    declared += (i ? ", " : "") + type + " " + name;
+    declared += (i ? ", " : "") + type;
+    declared += " " + name;
     passed += (i ? ", " : "") + name;
   }
   auto textWith = [&](StringRef unique) {

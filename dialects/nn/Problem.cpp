@@ -27,7 +27,7 @@ static Problem::Kind kindOf(Operation &op) {
 
 Problem::Problem(FusionOp fusion) : op(fusion) {
   for (Operation &inner : op.getBody().front().without_terminator())
-    kind_ = std::min(kind_, kindOf(inner));
+    dominant = std::min(dominant, kindOf(inner));
 }
 
 template <class Info>

@@ -37,7 +37,7 @@ public:
     transpose,
     elementwise
   };
-  Kind kind() const { return kind_; }
+  Kind kind() const { return dominant; }
   FusionOp fusion() const { return op; }
   mlir::MLIRContext *context() { return op.getContext(); }
 
@@ -55,7 +55,7 @@ public:
 
 private:
   FusionOp op;
-  Kind kind_ = Kind::elementwise;
+  Kind dominant = Kind::elementwise;
   std::optional<Match<GemmInfo>> gemmInfo;
   std::optional<Match<ConvInfo>> convInfo;
   std::optional<Match<ConvB2bInfo>> convB2bInfo;

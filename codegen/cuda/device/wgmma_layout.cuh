@@ -122,7 +122,7 @@ struct WgmmaLayout {
   /// Whether units are whole and shared memory has room for them.
   constexpr bool fits() const {
     return warps() * parts() % split == 0 && unitN() % 64 == 0 &&
-           !(columnMoments && split > 1) &&
+           (!columnMoments || split <= 1) &&
            (!overlaysStages() || receiveBytes() <= stages * stageBytes()) &&
            sharedBytes() <= maxSharedBytes(blocks);
   }
