@@ -19,8 +19,8 @@ struct SplitReductionsRewrite {
   std::function<bool(int64_t bytes)> fitsCache;
 };
 
-/// What the pass `split-reductions` asks of convolutions whose batch statistics
-/// are wanted (a target rewrite).
+/// A target's answer to the pass `split-reductions`: which convolutions can
+/// take batch statistics in their own kernels.
 struct ColumnMomentsRewrite {
   /// Returns the rows of a part of which the convolution's kernel also takes
   /// the moments of columns (nn.column_moments); 0 if it takes none.

@@ -142,7 +142,8 @@ private:
   /// The inputs and outputs that a call's tensors ask for.
   std::vector<DevicePointer> wantedInputs, wantedOutputs;
   std::vector<Program> programs; ///< by variant
-  /// Of the loaded constants and of the state that `programs` read.
+  /// The versions of the constants and of the state that `programs` are bound
+  /// to.
   uint64_t version = 0, stateVersion = 0;
   uint64_t calls = 0;
   std::shared_ptr<Communicator> group; ///< null: one rank

@@ -29,7 +29,7 @@ private:
   bool isSame(const char *of, uint64_t own, uint64_t first);
   bool shareState();
   bool checkEqual();
-  /// What rank 0 tells the others.
+  /// Orders that rank 0 sends to the other ranks.
   enum class Order : uint8_t { end, step, read };
   bool tell(Order order);
   bool obey();

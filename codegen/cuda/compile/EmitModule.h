@@ -28,7 +28,7 @@ struct ModuleText {
   int64_t milliseconds = 0;
   /// Whether a kernel has another body for architectures without WGMMA.
   bool hasFloor = false;
-  /// Where the texts of users find headers.
+  /// Folders in which users' texts find their headers.
   std::vector<std::string> folders;
 
   /// The kernel whose text has line `line`, counted from 1, or null.
