@@ -8,10 +8,14 @@
 #include "frit/printable.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <set>
@@ -28,6 +32,27 @@ static void makeAllLocal(Module &module) {
     if (!variable.isDeclaration() && !variable.hasAppendingLinkage() &&
         !variable.hasLocalLinkage())
       variable.setLinkage(GlobalValue::InternalLinkage);
+}
+
+void artifact::copyInto(Module &module, const Module &from) {
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream os(bytes);
+  WriteBitcodeToFile(from, os);
+  auto copy = cantFail(parseBitcodeFile(
+      MemoryBufferRef(toStringRef(bytes), "kernels"), module.getContext()));
+  if (Linker::linkModules(module, std::move(copy)))
+    report_fatal_error("kernels of two modules have one name");
+}
+
+/// Returns a kernel, which may be in an object of its own.
+static Function *getKernel(Module &module, StringRef name) {
+  if (Function *known = module.getFunction(name))
+    return known;
+  auto *type = FunctionType::get(Type::getVoidTy(module.getContext()), false);
+  auto *kernel =
+      Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+  kernel->setVisibility(GlobalValue::HiddenVisibility);
+  return kernel;
 }
 
 void artifact::addImage(Module &module, const Image &image, StringRef symbol,
@@ -50,7 +75,7 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
 
   SmallVector<llvm::Constant *> kernels;
   for (const std::string &name : image.hostKernels)
-    kernels.push_back(module.getFunction(name));
+    kernels.push_back(getKernel(module, name));
   llvm::Constant *table = ConstantPointerNull::get(ptr);
   if (!kernels.empty())
     table =
@@ -84,14 +109,14 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
     GlobalAlias::create(GlobalValue::ExternalLinkage, kLibrarySymbol, entry);
 }
 
-Expected<SmallVector<char, 0>> artifact::compileObject(Module &module,
-                                                       TargetMachine &machine) {
+SmallVector<char, 0> artifact::compileObject(Module &module,
+                                             TargetMachine &machine) {
   SmallVector<char, 0> bytes;
   raw_svector_ostream os(bytes);
   legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr,
                                   CodeGenFileType::ObjectFile))
-    return createStringError("this target writes no object files");
+    report_fatal_error("this target writes no object files");
   passes.run(module);
   return bytes;
 }

@@ -14,17 +14,20 @@ namespace frit::artifact {
 /// The symbol by which frit_module_load finds the image in a shared library.
 inline constexpr llvm::StringLiteral kLibrarySymbol = "frit_model_image";
 
-/// Adds the image to `module`, which holds the host kernels: the plan, the
-/// table of kernels, the `frit_image` named `symbol` and the placeholder
-/// section of the weights. All other symbols become local, so that any number
-/// of models link into one program. A shared library also gets the alias
-/// kLibrarySymbol.
+/// Copies what `from`, which may be of another context, defines to `module`.
+void copyInto(llvm::Module &module, const llvm::Module &from);
+
+/// Adds the image to `module`: the plan, the table of kernels, the `frit_image`
+/// named `symbol` and the placeholder section of the weights. An object has its
+/// kernels in the module too; all other symbols of it become local, so that any
+/// number of models link into one program. A shared library is linked with the
+/// objects of its kernels, and gets the alias kLibrarySymbol.
 void addImage(llvm::Module &module, const Image &image, llvm::StringRef symbol,
               Form form);
 
 /// Compiles `module` to an object file in memory.
-llvm::Expected<llvm::SmallVector<char, 0>>
-compileObject(llvm::Module &module, llvm::TargetMachine &machine);
+llvm::SmallVector<char, 0> compileObject(llvm::Module &module,
+                                         llvm::TargetMachine &machine);
 
 /// Returns a C header for programs that link the object: the image's
 /// declaration, and a comment with the inputs, outputs and symbolic dimensions

@@ -3,13 +3,12 @@
 #include "codegen/artifact/Serialize.h"
 
 #include "codegen/artifact/Elements.h"
-#include "codegen/artifact/Problems.h"
 #include "codegen/artifact/Safetensors.h"
-#include "codegen/artifact/Tables.h"
+#include "codegen/artifact/Steps.h"
 #include "dialects/nn/NN.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace frit;
@@ -28,6 +27,45 @@ std::string frit::artifact::hostKernelName(plan::ProgramOp program,
   return name;
 }
 
+static_assert(kShardRow == nn::kShardRow);
+
+static LogicalResult checkShard(plan::LaunchOp launch) {
+  auto program = launch->getParentOfType<plan::ProgramOp>();
+  auto kernel = cast<plan::KernelOp>(
+      SymbolTable::lookupSymbolIn(program, launch.getKernelAttr()));
+  int64_t count = *launch.getShardRows() * nn::kShardRow;
+  if (kernel.getScalars() && *kernel.getScalars() == ArrayRef(count))
+    return success();
+  return launch.emitError("its kernel '")
+         << kernel.getSymName() << "' cannot run on a part of its elements";
+}
+
+/// Checks that only launches of shards use what ranks divide, and that their
+/// kernels take the number of elements. On a CPU a rank has all of it.
+static LogicalResult checkShards(ModuleOp module) {
+  auto isDivided = [&](Value value) {
+    plan::BufferOp root = plan::rootOf(value);
+    return root && root.getSpace() == plan::Space::state &&
+           module.lookupSymbol<plan::StateOp>(root.getSymbolAttr())
+               .getSharded();
+  };
+  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto program = dyn_cast<plan::ProgramOp>(op);
+        program && isHostArch(program.getArch()))
+      return WalkResult::skip();
+    if (!plan::isStep(op))
+      return WalkResult::advance();
+    auto launch = dyn_cast<plan::LaunchOp>(op);
+    if (launch && launch.getShardRows())
+      return WalkResult(checkShard(launch));
+    if (llvm::none_of(op->getOperands(), isDivided))
+      return WalkResult::advance();
+    op->emitError("uses what other ranks have of a state");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 
 class Serializer {
@@ -38,7 +76,7 @@ public:
         allShapes(shapes) {}
 
   FailureOr<Image> run(StringRef model) {
-    if (failed(addConstants()) || failed(checkShards()))
+    if (failed(addConstants()) || failed(checkShards(module)))
       return failure();
     Header header;
     if (failed(addStates(header.stateBytes)))
@@ -56,49 +94,15 @@ public:
   }
 
 private:
-  static_assert(kShardRow == nn::kShardRow);
-
-  /// Checks that only launches of shards use what ranks divide, and that their
-  /// kernels take the number of elements. On a CPU a rank has all of it.
-  LogicalResult checkShards() {
-    auto isDivided = [&](Value value) {
-      plan::BufferOp root = plan::rootOf(value);
-      return root && root.getSpace() == plan::Space::state &&
-             module.lookupSymbol<plan::StateOp>(root.getSymbolAttr())
-                 .getSharded();
-    };
-    WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (auto program = dyn_cast<plan::ProgramOp>(op);
-          program && isHostArch(program.getArch()))
-        return WalkResult::skip();
-      if (!plan::isStep(op))
-        return WalkResult::advance();
-      auto launch = dyn_cast<plan::LaunchOp>(op);
-      if (launch && launch.getShardRows())
-        return WalkResult(checkShard(launch));
-      if (llvm::none_of(op->getOperands(), isDivided))
-        return WalkResult::advance();
-      op->emitError("uses what other ranks have of a state");
-      return WalkResult::interrupt();
-    });
-    return failure(result.wasInterrupted());
-  }
-
-  LogicalResult checkShard(plan::LaunchOp launch) {
-    auto program = launch->getParentOfType<plan::ProgramOp>();
-    auto kernel = cast<plan::KernelOp>(
-        SymbolTable::lookupSymbolIn(program, launch.getKernelAttr()));
-    int64_t count = *launch.getShardRows() * nn::kShardRow;
-    if (kernel.getScalars() && *kernel.getScalars() == ArrayRef(count))
-      return success();
-    return launch.emitError("its kernel '")
-           << kernel.getSymName() << "' cannot run on a part of its elements";
-  }
-
   LogicalResult addConstants() {
     SmallVector<NamedTensor> named;
     for (auto constant : module.getOps<plan::ConstantOp>()) {
       auto type = cast<RankedTensorType>(constant.getValue().getType());
+      if (!weightsFile.empty() && !llvm::json::isUTF8(constant.getSymName()))
+        return constant.emitError("weight '")
+               << constant.getSymName()
+               << "': its name is not UTF-8, as names in a safetensors file "
+                  "are; without -fexternal-weights it may be anything";
       std::optional<ArrayRef<char>> bytes =
           bytesOf(cast<ElementsAttr>(constant.getValue()), image.spelledOut);
       if (!bytes)
@@ -109,7 +113,7 @@ private:
       entry.type = plan::dtypeOf(type.getElementType());
       entry.dims = tables.shape(type.getShape());
       entry.bytes = bytes->size();
-      indexOf[constant.getSymNameAttr()] = tables.constants.size();
+      steps.constants[constant.getSymNameAttr()] = tables.constants.size();
       tables.constants.push_back(entry);
       image.weights.push_back({0, *bytes});
       named.push_back({constant.getSymName().str(), entry.type,
@@ -163,7 +167,7 @@ private:
       if (state.getSharded())
         tables.shards.push_back(
             {begin, state.getType().getNumElements() / kShardRow});
-      stateOffsets[state.getSymNameAttr()] = begin;
+      steps.states[state.getSymNameAttr()] = begin;
       bytes = std::max(bytes, begin + plan::byteSize(state.getType()));
       for (auto member : state.getMembers().getAsRange<plan::MemberAttr>()) {
         auto [owner, isNew] = owners.try_emplace(member.getName(), state);
@@ -172,6 +176,11 @@ private:
                  << owner->second.getSymName() << "' and '"
                  << state.getSymName() << "' both have a member '"
                  << member.getName() << "'";
+        if (!llvm::json::isUTF8(member.getName()))
+          return state.emitError("weight '")
+                 << member.getName()
+                 << "' trains, and its name is not UTF-8, as names in a "
+                    "checkpoint are";
         ShapedType type = member.getType();
         State entry;
         entry.name = tables.text(member.getName());
@@ -181,7 +190,8 @@ private:
         auto element = RankedTensorType::get({}, type.getElementType());
         entry.offset = begin + member.getOffset() * plan::byteSize(element);
         if (member.getInitial())
-          entry.constant = indexOf.lookup(member.getInitial().getAttr());
+          entry.constant =
+              steps.constants.lookup(member.getInitial().getAttr());
         tables.states.push_back(entry);
       }
     }
@@ -273,16 +283,16 @@ private:
         tables.modules.push_back(
             {tables.blob(module.cubin), tables.blob(module.ptx)});
     target.modules.count = tables.modules.size() - target.modules.first;
-    kernels.clear();
+    steps.kernels.clear();
     target.kernels.first = tables.kernels.size();
     for (auto kernel : program.getBody().getOps<plan::KernelOp>())
       addKernel(kernel, program, target.modules);
     target.kernels.count = tables.kernels.size() - target.kernels.first;
-    target.prepare = addList(program.getPrepare(), false);
+    target.prepare = steps.addList(program.getPrepare(), /*isMain=*/false);
     target.programs.first = tables.programs.size();
     target.programs.count = mains.size();
     for (plan::CommandListOp main : mains)
-      tables.programs.push_back({addList(main, true),
+      tables.programs.push_back({steps.addList(main, /*isMain=*/true),
                                  uint64_t(main.getArenaBytes().value_or(0)),
                                  uint64_t(main.getLowerBound().value_or(0))});
     tables.targets.push_back(target);
@@ -290,7 +300,7 @@ private:
 
   void addKernel(plan::KernelOp kernel, plan::ProgramOp program,
                  artifact::Range modules) {
-    kernels[kernel.getSymNameAttr()] = {tables.kernels.size(), kernel};
+    steps.kernels[kernel.getSymNameAttr()] = {tables.kernels.size(), kernel};
     Kernel entry;
     entry.name = tables.text(kernel.getSymbol().value_or(kernel.getSymName()));
     if (kernel.getScalars())
@@ -313,147 +323,14 @@ private:
     tables.kernels.push_back(entry);
   }
 
-  artifact::Range addList(plan::CommandListOp list, bool isMain) {
-    artifact::Range range{uint32_t(tables.steps.size()), 0};
-    if (!list)
-      return range;
-    for (Operation *op : plan::stepsOf(list))
-      addStep(op, isMain);
-    range.count = tables.steps.size() - range.first;
-    return range;
-  }
-
-  void addStep(Operation *op, bool isMain) {
-    Step step;
-    step.node = tables.text(plan::nodeNames(op->getLoc()));
-    step.arguments.first = tables.buffers.size();
-    for (Value value : plan::readsOf(op))
-      addBuffer(value, false, isMain);
-    for (Value value : plan::writesOf(op))
-      addBuffer(value, true, isMain);
-    step.arguments.count = tables.buffers.size() - step.arguments.first;
-    TypeSwitch<Operation *>(op)
-        .Case([&](plan::LaunchOp launch) {
-          step.kind = StepKind::launch;
-          setKernel(step, launch.getKernelAttr());
-          addFollows(step, launch);
-          step.shardRows = launch.getShardRows().value_or(0);
-        })
-        .Case([&](plan::GemmOp gemm) {
-          step.kind = StepKind::gemm;
-          step.problem = tables.gemms.size();
-          tables.gemms.push_back(problemOf(gemm));
-          setKernel(step, gemm.getFallbackAttr());
-        })
-        .Case([&](plan::ConvOp conv) {
-          step.kind = StepKind::conv;
-          step.problem = tables.convs.size();
-          tables.convs.push_back(problemOf(conv));
-          setKernel(step, conv.getFallbackAttr());
-        })
-        .Case([&](plan::AttentionOp attention) {
-          step.kind = StepKind::attention;
-          step.problem = tables.attentions.size();
-          tables.attentions.push_back(problemOf(attention));
-          setKernel(step, attention.getFallbackAttr());
-        })
-        .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
-        .Case([&](plan::AllReduceOp reduce) {
-          setCollective(step,
-                        reduce.getSum() ? Collective::sum : Collective::mean);
-        })
-        .Case([&](plan::ReduceScatterOp) {
-          setCollective(step, Collective::reduceScatter);
-        })
-        .Case([&](plan::AllGatherOp) {
-          setCollective(step, Collective::allGather);
-        })
-        .Case([&](plan::AwaitOp) { step.kind = StepKind::await; })
-        .Case([&](plan::GuardOp guard) {
-          step.kind = StepKind::guard;
-          step.problem = tables.guards.size();
-          tables.guards.push_back(
-              {uint32_t(plan::stepsOf(guard).size()), guard.getWhen()});
-        });
-    tables.steps.push_back(step);
-  }
-
-  void setCollective(Step &step, Collective collective) {
-    step.kind = StepKind::collective;
-    step.problem = uint32_t(collective);
-  }
-
-  void addFollows(Step &step, plan::LaunchOp launch) {
-    if (!launch.getFollows())
-      return;
-    step.follows.first = tables.follows.size();
-    llvm::append_range(tables.follows, *launch.getFollows());
-    step.follows.count = tables.follows.size() - step.follows.first;
-  }
-
-  void setKernel(Step &step, FlatSymbolRefAttr name) {
-    if (!name)
-      return;
-    auto [number, kernel] = kernels.lookup(name.getAttr());
-    step.kernel = number;
-    auto fill = [](uint32_t (&to)[3], std::optional<ArrayRef<int64_t>> from) {
-      if (from)
-        for (auto [i, size] : llvm::enumerate(*from))
-          to[i] = uint32_t(size);
-    };
-    fill(step.grid, kernel.getGrid());
-    fill(step.block, kernel.getBlock());
-    step.sharedBytes = kernel.getSharedBytes().value_or(0);
-  }
-
-  void addBuffer(Value value, bool written, bool isMain) {
-    Buffer entry;
-    plan::BufferOp root = plan::rootOf(value, &entry.offset);
-    switch (root.getSpace()) {
-    case plan::Space::input:
-      entry.space = Space::input;
-      entry.index = *root.getIndex();
-      break;
-    case plan::Space::output:
-      entry.space = Space::output;
-      entry.index = *root.getIndex();
-      break;
-    case plan::Space::constant:
-      entry.space = Space::constant;
-      entry.index = indexOf.lookup(root.getSymbolAttr());
-      tables.constants[entry.index].resident |= isMain;
-      break;
-    case plan::Space::arena:
-      entry.space = Space::arena;
-      entry.offset += root.getOffset().value_or(0);
-      break;
-    case plan::Space::prepared:
-      entry.space = Space::prepared;
-      entry.offset += root.getOffset().value_or(0);
-      break;
-    case plan::Space::state:
-      entry.space = Space::state;
-      entry.offset += stateOffsets.lookup(root.getSymbolAttr());
-      break;
-    }
-    entry.bytes = plan::byteSize(value.getType());
-    entry.written = written;
-    entry.type = uint32_t(
-        plan::dtypeOf(cast<ShapedType>(value.getType()).getElementType()));
-    tables.buffers.push_back(entry);
-  }
-
   ModuleOp module;
   const llvm::StringMap<TargetCode> &code;
   StringRef weightsFile;
   const plan::FunctionShapes &allShapes;
   const plan::OpenShapes *shapes = nullptr; ///< of the current function
   Tables tables;
+  StepWriter steps{tables};
   Image image;
-  DenseMap<StringAttr, uint32_t> indexOf;      ///< of constants
-  DenseMap<StringAttr, uint64_t> stateOffsets; ///< in bytes
-  /// Kernels of the current program and their indices.
-  DenseMap<StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
 };
 
 } // namespace

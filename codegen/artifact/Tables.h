@@ -3,7 +3,7 @@
 #ifndef FRIT_CODEGEN_ARTIFACT_TABLES_H
 #define FRIT_CODEGEN_ARTIFACT_TABLES_H
 
-#include "frit/artifact.h"
+#include "codegen/artifact/Entries.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -11,35 +11,12 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <string>
-#include <vector>
 
 namespace frit::artifact {
 
 /// Collects table entries and lays them out after the header.
-class Tables {
+class Tables : public Entries {
 public:
-  std::vector<int64_t> dims;
-  std::vector<Function> functions;
-  std::vector<State> states;
-  std::vector<ShardedState> shards;
-  std::vector<Symbol> symbols;
-  std::vector<Extent> extents;
-  std::vector<Variant> variants;
-  std::vector<Tensor> inputs, outputs;
-  std::vector<Constant> constants;
-  std::vector<Buffer> buffers;
-  std::vector<DeviceModule> modules;
-  std::vector<Kernel> kernels;
-  std::vector<TensorMap> tensorMaps;
-  std::vector<Gemm> gemms;
-  std::vector<Conv> convs;
-  std::vector<Attention> attentions;
-  std::vector<Guard> guards;
-  std::vector<Step> steps;
-  std::vector<uint32_t> follows;
-  std::vector<Program> programs;
-  std::vector<Target> targets;
-
   /// Interns a string.
   Text text(llvm::StringRef s) {
     auto [it, isNew] = known.try_emplace(

@@ -19,20 +19,26 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include <mutex>
 
 using namespace mlir;
 using namespace frit;
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 cpu::createMachine(StringRef arch) {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeX86AsmParser();
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
   const llvm::Target *target =
@@ -43,6 +49,10 @@ cpu::createMachine(StringRef arch) {
       triple, arch, "", {}, llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Default));
 }
+
+/// Operations of the LLVM dialect that make a module. A processor takes about
+/// 0.2 s for them.
+static constexpr int64_t kModuleOperations = 2500;
 
 /// Before bufferization, rewrites a function on tensors to read memrefs and
 /// write its results to further memrefs:
@@ -203,9 +213,52 @@ void cpu::recordWork(LoweredKernels &lowered) {
   }
 }
 
-std::unique_ptr<llvm::Module>
-cpu::translateKernels(LoweredKernels lowered, llvm::TargetMachine &machine,
-                      llvm::LLVMContext &context) {
+/// Clones to the end of `part` what its operations use of `module`, other than
+/// kernels: declarations and constants.
+static void cloneUsed(const SymbolTable &module, ModuleOp part) {
+  SmallVector<Operation *> left =
+      llvm::map_to_vector(part.getOps(), [](Operation &op) { return &op; });
+  SymbolTable cloned(part);
+  while (!left.empty()) {
+    auto uses = SymbolTable::getSymbolUses(left.pop_back_val());
+    for (SymbolTable::SymbolUse use : *uses) {
+      StringAttr name = use.getSymbolRef().getRootReference();
+      if (cloned.lookup(name))
+        continue;
+      Operation *copy = module.lookup(name)->clone();
+      cloned.insert(copy);
+      left.push_back(copy);
+    }
+  }
+}
+
+/// Splits kernels into modules of about kModuleOperations operations.
+static std::vector<cpu::LoweredKernels> split(cpu::LoweredKernels lowered) {
+  SymbolTable symbols(*lowered.module);
+  std::vector<cpu::LoweredKernels> parts;
+  int64_t room = 0;
+  for (cpu::LoweredKernels::Kernel &kernel : lowered.kernels) {
+    if (room <= 0) {
+      parts.emplace_back().module = ModuleOp::create(lowered.module->getLoc());
+      parts.back().module->getOperation()->setAttrs(
+          lowered.module->getOperation()->getAttrs());
+      room = kModuleOperations;
+    }
+    Operation *function = symbols.lookup(kernel.function);
+    function->walk([&](Operation *) { --room; });
+    function->moveBefore(parts.back().module->getBody(),
+                         parts.back().module->getBody()->end());
+    parts.back().kernels.push_back(std::move(kernel));
+  }
+  for (cpu::LoweredKernels &part : parts)
+    cloneUsed(symbols, *part.module);
+  return parts;
+}
+
+/// Null after an error was reported.
+static std::unique_ptr<llvm::Module> translate(cpu::LoweredKernels &lowered,
+                                               llvm::TargetMachine &machine,
+                                               llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(*lowered.module, context, "frit");
   if (!result) {
@@ -214,12 +267,12 @@ cpu::translateKernels(LoweredKernels lowered, llvm::TargetMachine &machine,
   }
   result->setDataLayout(machine.createDataLayout());
   result->setTargetTriple(machine.getTargetTriple());
-  for (LoweredKernels::Kernel &kernel : lowered.kernels) {
+  for (cpu::LoweredKernels::Kernel &kernel : lowered.kernels) {
     auto program = kernel.op->getParentOfType<plan::ProgramOp>();
     addEntry(*result, artifact::hostKernelName(program, kernel.op.getSymName()),
              result->getFunction(kernel.function), kernel.workspace);
   }
-  // The functions of several CPU targets go into one module.
+  // The functions of several CPU targets may go into one module.
   for (llvm::Function &f : *result)
     if (!f.isDeclaration()) {
       f.addFnAttr("target-cpu", machine.getTargetCPU());
@@ -227,5 +280,24 @@ cpu::translateKernels(LoweredKernels lowered, llvm::TargetMachine &machine,
     }
   addBFloatRounding(*result);
   optimize(*result, machine);
+  return result;
+}
+
+FailureOr<std::vector<cpu::KernelModule>>
+cpu::translateKernels(LoweredKernels lowered, StringRef arch) {
+  std::vector<LoweredKernels> parts = split(std::move(lowered));
+  std::vector<KernelModule> result(parts.size());
+  llvm::DefaultThreadPool pool;
+  for (auto [part, kernels] : llvm::zip_equal(parts, result))
+    pool.async([&part, &kernels, arch] {
+      // A machine caches what it knows of a function, without a lock.
+      auto machine = llvm::cantFail(createMachine(arch));
+      kernels.context = std::make_unique<llvm::LLVMContext>();
+      kernels.module = translate(part, *machine, *kernels.context);
+    });
+  pool.wait();
+  if (llvm::any_of(result,
+                   [](KernelModule &kernels) { return !kernels.module; }))
+    return failure();
   return result;
 }

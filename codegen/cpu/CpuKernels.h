@@ -40,12 +40,18 @@ LoweredKernels lowerFusions(plan::ProgramOp program);
 /// found.
 void recordWork(LoweredKernels &lowered);
 
-/// Translates kernels in the LLVM dialect to functions `frit_<kernel>` of one
-/// optimized LLVM module, with the signature of frit/image.h. Null after an
-/// error was reported.
-std::unique_ptr<llvm::Module> translateKernels(LoweredKernels lowered,
-                                               llvm::TargetMachine &machine,
-                                               llvm::LLVMContext &context);
+/// Kernels in LLVM IR. A context of its own lets threads work on several such
+/// modules at once.
+struct KernelModule {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+/// Translates kernels in the LLVM dialect to functions `frit_<kernel>` of
+/// optimized LLVM modules, with the signature of frit/image.h. How many modules
+/// there are depends on the kernels alone, not on the number of cores.
+mlir::FailureOr<std::vector<KernelModule>>
+translateKernels(LoweredKernels lowered, llvm::StringRef arch);
 
 /// Registers the dialects and interfaces for bufferization and translation.
 void registerDialects(mlir::DialectRegistry &registry);

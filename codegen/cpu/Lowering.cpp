@@ -107,26 +107,72 @@ struct SplitFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
-/// Expands exp, log, tanh and erf of f32 to polynomials, which vectorize; libm
-/// calls do not. Only the polynomials have fused multiply-adds: a processor
-/// without them would call a function for each.
-struct ApproximateMath
-    : PassWrapper<ApproximateMath, OperationPass<func::FuncOp>> {
+/// Computes exp, log, tanh and erf of f32 by polynomials, which vectorize; libm
+/// calls do not. Each is a function that LLVM inlines, so that only one of them
+/// is expanded and converted. Only the polynomials have fused multiply-adds: a
+/// processor without them would call a function for each.
+///
+///   func @k(…) { … %y = math.exp %x : f32 … }
+/// ==>
+///   func private @frit_exp(%x: f32) -> f32 { … }
+///   func @k(…) { … %y = call @frit_exp(%x) : (f32) -> f32 … }
+struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
   explicit ApproximateMath(bool hasFma) : hasFma(hasFma) {}
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect>();
+    registry
+        .insert<arith::ArithDialect, func::FuncDialect, math::MathDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == "math.exp" || name == "math.log" || name == "math.tanh" ||
-             name == "math.erf";
-    });
+    populateMathPolynomialApproximationPatterns(patterns,
+                                                [](StringRef) { return true; });
     if (!hasFma)
       patterns.add<SplitFma>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    for (func::FuncOp function : shareFunctions())
+      if (failed(applyPatternsGreedily(function, frozen)))
+        return signalPassFailure();
+  }
+
+  /// Replaces operators by calls. Returns the functions that are called.
+  SmallVector<func::FuncOp> shareFunctions() {
+    OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
+    llvm::SmallMapVector<OperationName, func::FuncOp, 4> functions;
+    getOperation().walk([&](Operation *op) {
+      if (!isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op) ||
+          !op->getResult(0).getType().isF32())
+        return;
+      func::FuncOp &function = functions[op->getName()];
+      if (!function)
+        function = createFunction(b, op);
+      OpBuilder calls(op);
+      op->replaceAllUsesWith(func::CallOp::create(calls, op->getLoc(), function,
+                                                  op->getOperands()));
+      op->erase();
+    });
+    return llvm::map_to_vector(functions,
+                               [](auto &entry) { return entry.second; });
+  }
+
+  /// Creates the function that computes what `op` does.
+  static func::FuncOp createFunction(OpBuilder &b, Operation *op) {
+    OpBuilder::InsertionGuard guard(b);
+    auto function = func::FuncOp::create(
+        b, op->getLoc(), ("frit_" + op->getName().stripDialect()).str(),
+        b.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+    function.setPrivate();
+    function->setAttr("passthrough", b.getStrArrayAttr({"alwaysinline"}));
+    function->setAttr(
+        "llvm.linkage",
+        LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
+    Block *body = function.addEntryBlock();
+    b.setInsertionPointToStart(body);
+    IRMapping operands;
+    operands.map(op->getOperand(0), body->getArgument(0));
+    Operation *copy = b.clone(*op, operands);
+    func::ReturnOp::create(b, op->getLoc(), copy->getResults());
+    return function;
   }
 
   bool hasFma;
@@ -158,13 +204,13 @@ void frit::cpu::addLLVMPasses(OpPassManager &passes,
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
-  kernels.addPass(std::make_unique<ApproximateMath>(
+  passes.addPass(std::make_unique<ApproximateMath>(
       machine.getMCSubtargetInfo()->checkFeatures("+fma")));
   // On x86 the conversion of f32 to bf16 would call a function that older
   // libgcc lack.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
-  kernels.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
   passes.addPass(createCallUserFunctionsPass(machine.getTargetCPU()));
   passes.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());

@@ -11,6 +11,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/ThreadPool.h"
 
 using namespace llvm;
 using namespace frit;
@@ -37,6 +38,28 @@ std::string frit::weightsName(const ArtifactOptions &options) {
                                             : folder + "/" + name.str();
 }
 
+/// Protects the files that a Makefile's rule depends on: "x.o: x.c \\\n
+/// a\\ b.h".
+static void protectHeaders(StringRef rule) {
+  std::string name;
+  auto end = [&] {
+    if (!name.empty())
+      protectInput(name);
+    name.clear();
+  };
+  for (size_t i = 0; i < rule.size(); ++i) {
+    bool isEscape = rule[i] == '\\' && i + 1 < rule.size() &&
+                    StringRef(" \n#\\").contains(rule[i + 1]);
+    if (isEscape && rule[++i] == '\n')
+      end();
+    else if (!isEscape && isSpace(rule[i]))
+      end();
+    else
+      name += rule[i];
+  }
+  end();
+}
+
 /// Compiles users' C to objects in `folder`, and adds their names.
 static Error compileSources(const ArtifactOptions &options,
                             TemporaryFolder &folder,
@@ -46,28 +69,63 @@ static Error compileSources(const ArtifactOptions &options,
     objects.push_back(folder.file(source.symbol + ".o"));
     if (Error e = artifact::writeBytes(input, source.text))
       return outputError(input, std::move(e));
-    auto command =
-        compileCommand(input, objects.back(), source.folder, source.arch);
+    std::string headers = folder.file(source.symbol + ".d");
+    auto command = compileCommand(input, objects.back(), headers, source.folder,
+                                  source.arch);
     if (!command)
       return command.takeError();
     options.say(join(*command, " "));
     if (Error e = run(*command, kBadInput))
       return e;
+    if (auto rule = MemoryBuffer::getFile(headers))
+      protectHeaders((*rule)->getBuffer());
   }
   return Error::success();
 }
 
-/// Links `object` and the objects of users' C into the artifact. All are small,
-/// as none has the weights.
-static Expected<Bytes> link(ArrayRef<char> object,
+/// Compiles the image and the kernels: to one object, or to several that are
+/// linked to a shared library. The image's comes first.
+static std::vector<Bytes>
+compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
+               const artifact::Image &image, const ArtifactOptions &options) {
+  LLVMContext context;
+  Module main("frit", context);
+  auto machine = cantFail(cpu::createMachine("x86-64"));
+  main.setDataLayout(machine->createDataLayout());
+  main.setTargetTriple(machine->getTargetTriple());
+  SmallVector<Module *> modules = {&main};
+  for (cpu::KernelModule &kernel : kernels) {
+    if (options.form == Form::shared)
+      modules.push_back(kernel.module.get());
+    else
+      artifact::copyInto(main, *kernel.module);
+  }
+  artifact::addImage(main, image, imageSymbol(options), options.form);
+  std::vector<Bytes> objects(modules.size());
+  DefaultThreadPool pool;
+  for (auto [module, object] : zip_equal(modules, objects))
+    pool.async([&object, module] {
+      object = artifact::compileObject(*module,
+                                       *cantFail(cpu::createMachine("x86-64")));
+    });
+  pool.wait();
+  return objects;
+}
+
+/// Links `objects` and those of users' C into the artifact. All are small, as
+/// none has the weights.
+static Expected<Bytes> link(ArrayRef<Bytes> objects,
                             const ArtifactOptions &options) {
   TemporaryFolder folder;
   if (std::error_code error = TemporaryFolder::create(folder))
     return outputError(temporaryPlace(), error);
-  std::vector<std::string> inputs = {folder.file("model.o")};
+  std::vector<std::string> inputs;
   std::string output = folder.file("linked");
-  if (Error e = artifact::writeBytes(inputs[0], object))
-    return outputError(inputs[0], std::move(e));
+  for (auto [i, object] : enumerate(objects)) {
+    inputs.push_back(folder.file(("model" + Twine(i) + ".o").str()));
+    if (Error e = artifact::writeBytes(inputs.back(), object))
+      return outputError(inputs.back(), std::move(e));
+  }
   if (Error e = compileSources(options, folder, inputs))
     return e;
   auto command = options.form == Form::shared ? linkCommand(inputs, output)
@@ -102,25 +160,25 @@ static Error writeBoth(OutputFile &file, ArrayRef<char> elf,
   return outputError(options.output, file.commit());
 }
 
-Error frit::writeArtifact(Module &module, TargetMachine &machine,
+Error frit::writeArtifact(MutableArrayRef<cpu::KernelModule> kernels,
                           const artifact::Image &image,
                           const ArtifactOptions &options,
                           mlir::TimingScope &timing) {
-  std::string symbol = imageSymbol(options);
   auto file =
       createOutput(options.output, options.form == Form::shared ? 0777 : 0666);
   if (!file)
     return file.takeError();
   mlir::TimingScope scope = timing.nest("object");
-  artifact::addImage(module, image, symbol, options.form);
-  Expected<Bytes> elf = artifact::compileObject(module, machine);
-  if (elf && (options.form == Form::shared || !options.sources.empty())) {
-    if (options.form == Form::shared)
-      if (Error e = options.keepObject(toStringRef(*elf)))
+  std::vector<Bytes> objects = compileObjects(kernels, image, options);
+  if (options.form == Form::shared)
+    for (auto [i, object] : enumerate(objects))
+      if (Error e = options.keepObject(toStringRef(object), i))
         return e;
+  bool links = options.form == Form::shared || !options.sources.empty();
+  if (links)
     scope = timing.nest("link");
-    elf = link(*elf, options);
-  }
+  Expected<Bytes> elf =
+      links ? link(objects, options) : std::move(objects.front());
   if (!elf)
     return elf.takeError();
   scope = timing.nest("weights");
@@ -129,8 +187,8 @@ Error frit::writeArtifact(Module &module, TargetMachine &machine,
     return writeBoth(*file, *elf, image, options);
   uint64_t offset = elf->size();
   if (image.weightBytes) {
-    auto place =
-        artifact::reserveWeights(*elf, options.form, symbol, image.weightBytes);
+    auto place = artifact::reserveWeights(
+        *elf, options.form, imageSymbol(options), image.weightBytes);
     if (!place)
       return place.takeError();
     offset = *place;

@@ -4,7 +4,7 @@
 #define FRIT_COMPILER_DRIVER_ARTIFACT_H
 
 #include "codegen/artifact/ObjectFile.h"
-#include "codegen/cpu/UserCode.h"
+#include "codegen/cpu/CpuKernels.h"
 
 #include "mlir/Support/Timing.h"
 
@@ -22,9 +22,9 @@ struct ArtifactOptions {
   llvm::ArrayRef<artifact::MappedFile> mapped;
   /// Users' C that the host kernels call.
   llvm::ArrayRef<cpu::UserSource> sources;
-  /// Called with the object from which a shared library is linked, without
-  /// weights.
-  llvm::function_ref<llvm::Error(llvm::StringRef)> keepObject;
+  /// Called with each object from which a shared library is linked: first that
+  /// of the image, without weights.
+  llvm::function_ref<llvm::Error(llvm::StringRef, size_t index)> keepObject;
   /// Called with each command that compiles or links.
   llvm::function_ref<void(const llvm::Twine &)> say;
 };
@@ -37,8 +37,8 @@ std::string imageSymbol(const ArtifactOptions &options);
 /// to its own folder if the file lies there.
 std::string weightsName(const ArtifactOptions &options);
 
-/// Writes the image and the host kernels in `module`.
-llvm::Error writeArtifact(llvm::Module &module, llvm::TargetMachine &machine,
+/// Writes the image and the host kernels.
+llvm::Error writeArtifact(llvm::MutableArrayRef<cpu::KernelModule> kernels,
                           const artifact::Image &image,
                           const ArtifactOptions &options,
                           mlir::TimingScope &timing);

@@ -63,6 +63,8 @@ public:
         registry(makeRegistry()), context(registry), diagnostics(context),
         pipeline(context, pipelineOptions, *this, root) {
     context.loadAllAvailableDialects();
+    // Users know their model, and no IR.
+    context.printOpOnDiagnostic(false);
     diagnostics.options = options.warnings;
     installRemarks(context, options.remarksPassed, options.remarksMissed,
                    pipeline.currentTarget(),
@@ -162,6 +164,7 @@ private:
     pipelineOptions.openSymbols = options.openSymbols;
     pipelineOptions.precision = options.precision;
     pipelineOptions.keepWide = options.keepWide;
+    pipelineOptions.keepWideFile = options.keepWideFile;
     pipelineOptions.types = options.types;
     pipelineOptions.memoryLimit = options.memoryLimit;
     pipelineOptions.fuse = options.fuse;
@@ -221,6 +224,13 @@ private:
   }
 
   LogicalResult readTuning() {
+    bool isTuned = !options.tuneGenerate.empty() || !options.tuneUse.empty();
+    if (isTuned && llvm::none_of(options.archs, cuda::isCudaArch))
+      diagnostics.warning(
+          Twine(options.tuneGenerate.empty() ? "-ftune-use"
+                                             : "-ftune-generate") +
+          " has no effect: schedules are tuned for GPUs, and -march names none "
+          "[-Wtarget]");
     // Schedules that come with frit do not keep the user from timing others.
     if (options.tuned && options.tuneGenerate.empty())
       if (llvm::Error e = tuning.readShipped(&context))
@@ -362,24 +372,38 @@ private:
                                  : code.modules.front().cubin));
   }
 
-  LogicalResult keepHostCode(llvm::Module &kernels,
+  /// Keeps net.x86-64.ll and net.x86-64.s, with a number where there are
+  /// several.
+  LogicalResult keepHostCode(ArrayRef<cpu::KernelModule> kernels,
                              llvm::TargetMachine &machine,
                              StringRef name) override {
-    return check(files.save(kernels, machine, name));
+    for (auto [i, part] : llvm::enumerate(kernels)) {
+      std::string stem = name.str();
+      if (kernels.size() > 1)
+        stem += "." + std::to_string(i);
+      if (failed(check(files.save(*part.module, machine, stem))))
+        return failure();
+    }
+    return success();
   }
 
   LogicalResult keepArtifact(const CompiledModel &model,
                              TimingScope &timing) override {
+    // Sources of custom operators and files of weights have become known since
+    // the command line was checked.
+    for (const std::string &path : {options.header, options.report})
+      if (!path.empty())
+        if (failed(check(outputError(path, checkOutput(path)))))
+          return failure();
     ArtifactOptions output = artifactOptions();
-    auto keepObject = [this](StringRef object) {
-      return files.save(object, "o");
+    auto keepObject = [this](StringRef object, size_t index) {
+      return files.save(object, index ? std::to_string(index) + ".o" : "o");
     };
     output.keepObject = keepObject;
     output.sources = model.sources;
     auto sayIt = [this](const Twine &message) { say(message); };
     output.say = sayIt;
-    if (failed(check(writeArtifact(model.host, model.machine, model.image,
-                                   output, timing))))
+    if (failed(check(writeArtifact(model.host, model.image, output, timing))))
       return failure();
     if (!options.header.empty() &&
         failed(check(

@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace frit;
 
 std::vector<std::string> frit::warningNames() {
-  return {"folded", "opset",  "optional",  "random", "shape",
-          "shared", "target", "tune-miss", "type"};
+  return {"buffer", "folded", "opset",  "optional",  "pattern", "random",
+          "shape",  "shared", "target", "tune-miss", "type"};
 }
 
 /// Returns the name at the end of a warning, or "".

@@ -329,8 +329,9 @@ static size_t distance(std::string_view a, std::string_view b) {
 std::string frit::nearestTo(std::string_view text,
                             const std::vector<std::string> &known) {
   // Up to a third of the characters may be wrong; beyond that, any word is as
-  // near.
-  size_t least = std::max<size_t>(1, text.size() / 3) + 1;
+  // near. Flags of one letter, alone or with a value, resemble each other.
+  bool isShort = text.starts_with('-') && text.size() <= 3;
+  size_t least = isShort ? 1 : std::max<size_t>(1, text.size() / 3) + 1;
   std::string nearest;
   for (const std::string &word : known) {
     size_t wrong = distance(text, word);

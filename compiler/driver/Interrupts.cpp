@@ -146,6 +146,14 @@ void frit::addTemporary(const std::string &path) {
   temporaries().push_back(path);
 }
 
+std::string frit::makeTemporary(const std::function<std::string()> &make) {
+  Locked locked;
+  std::string path = make();
+  if (!path.empty())
+    temporaries().push_back(path);
+  return path;
+}
+
 void frit::keepTemporary(const std::string &path) {
   Locked locked;
   std::erase(temporaries(), path);

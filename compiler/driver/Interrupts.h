@@ -8,6 +8,7 @@
 #define FRIT_COMPILER_DRIVER_INTERRUPTS_H
 
 #include <csignal>
+#include <functional>
 #include <string>
 
 namespace frit {
@@ -39,6 +40,9 @@ private:
 /// A file or an empty folder that is removed when a signal ends the program.
 /// Later ones are removed first.
 void addTemporary(const std::string &path);
+/// The same for what `make` creates, with no signal between the two. `make`
+/// returns its path, or "" after a failure, as this does.
+std::string makeTemporary(const std::function<std::string()> &make);
 /// Makes the file permanent.
 void keepTemporary(const std::string &path);
 /// Removes all of them now, for a program that ends by a fault of its own. Safe

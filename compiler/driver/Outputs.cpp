@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -38,6 +39,21 @@ Error frit::writeText(StringRef path, StringRef text) {
   // Flush first, so that earlier output stays before it.
   outs().flush();
   return outputError(path, writeFile(path.str(), text));
+}
+
+int frit::finishOutput(StringRef tool, int status) {
+  // LLVM would end the program with another status for either stream. Messages
+  // that are lost change nothing.
+  errs().clear_error();
+  outs().flush();
+  std::error_code error = outs().error();
+  if (!error)
+    return status;
+  outs().clear_error();
+  WithColor::error(errs(), tool)
+      << "cannot write to the standard output: " << error.message() << "\n";
+  errs().clear_error();
+  return status ? status : int(kMachine);
 }
 
 /// Returns the path of the first of `names` that is installed, or "".
@@ -84,7 +100,8 @@ Expected<Command> frit::joinCommand(ArrayRef<std::string> objects,
 }
 
 Expected<Command> frit::compileCommand(StringRef source, StringRef object,
-                                       StringRef folder, StringRef arch) {
+                                       StringRef headers, StringRef folder,
+                                       StringRef arch) {
   std::string path = findProgram(kCompilers);
   if (path.empty())
     return make_error<StatusError>(
@@ -100,6 +117,9 @@ Expected<Command> frit::compileCommand(StringRef source, StringRef object,
                  "-Werror=implicit-function-declaration",
                  "-Werror=incompatible-pointer-types",
                  "-Werror=int-conversion",
+                 "-MMD",
+                 "-MF",
+                 headers.str(),
                  "-iquote",
                  folder.str(),
                  "-o",

@@ -27,6 +27,10 @@ llvm::Expected<OutputFile> createOutput(llvm::StringRef path,
 /// Writes text to `path`, or to standard output for "-".
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
+/// Writes out what is printed to standard output. Returns `status`, or kMachine
+/// after a message of `tool` if something was lost.
+int finishOutput(llvm::StringRef tool, int status);
+
 /// A program and its arguments.
 using Command = llvm::SmallVector<std::string>;
 
@@ -40,10 +44,11 @@ llvm::Expected<Command> joinCommand(llvm::ArrayRef<std::string> objects,
                                     llvm::StringRef output);
 
 /// Returns the command that compiles a user's C for `arch`, such as
-/// "x86-64-v3", with headers from `folder`. An error if no compiler is
-/// installed.
+/// "x86-64-v3", with headers from `folder`, and writes a Makefile's rule with
+/// the names of these to `headers`. An error if no compiler is installed.
 llvm::Expected<Command> compileCommand(llvm::StringRef source,
                                        llvm::StringRef object,
+                                       llvm::StringRef headers,
                                        llvm::StringRef folder,
                                        llvm::StringRef arch);
 

@@ -17,12 +17,16 @@ std::string frit::temporaryPlace() {
 }
 
 std::error_code TemporaryFolder::create(TemporaryFolder &folder) {
-  std::string path = temporaryPlace() + "/frit.XXXXXX";
-  if (!mkdtemp(path.data()))
-    return std::error_code(errno, std::generic_category());
-  addTemporary(path);
+  int error = 0;
   TemporaryFolder made;
-  made.path = path;
+  made.path = makeTemporary([&]() -> std::string {
+    std::string path = temporaryPlace() + "/frit.XXXXXX";
+    bool isMade = mkdtemp(path.data());
+    error = errno;
+    return isMade ? path : "";
+  });
+  if (made.path.empty())
+    return std::error_code(error, std::generic_category());
   folder = std::move(made);
   return {};
 }

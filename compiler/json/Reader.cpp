@@ -1,21 +1,16 @@
 //===- Reader.cpp - Read JSON graphs --------------------------------------===//
 
-#include "compiler/import/CreateCustom.h"
+#include "compiler/json/Reader.h"
+
 #include "compiler/import/CreateOp.h"
-#include "compiler/import/Import.h"
-#include "compiler/import/InputShapes.h"
 #include "compiler/json/Counts.h"
 #include "compiler/json/Parse.h"
 #include "compiler/json/Safetensors.h"
 #include "compiler/onnx/reader/Tensors.h"
 
-#include "dialects/nn/NN.h"
-
 #include "frit/dtype.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -25,82 +20,24 @@ using namespace frit;
 using namespace frit::importer;
 using Json = nlohmann::ordered_json;
 
-namespace {
-
-class Reader {
-public:
-  Reader(StringRef path, const ImportOptions &options, MLIRContext &context)
-      : path(path), options(options), context(context), builder(&context) {}
-
-  OwningOpRef<ModuleOp> run(StringRef file);
-
-private:
-  Location locate(const Twine &what) {
-    return NameLoc::get(builder.getStringAttr(what),
-                        FileLineColLoc::get(&context, path, 0, 0));
-  }
-  bool fail(Location loc, const Twine &what) {
-    emitError(loc) << what;
-    return false;
-  }
-
-  /// Returns a member that must be a list, or null if it is missing and not
-  /// `needed`.
-  const Json *list(const Json &object, const char *key, bool needed,
-                   Location loc, bool &good);
-  std::optional<SmallVector<std::string>> names(const Json &object,
-                                                const char *key, Location loc);
-
-  bool readInputs(const Json &graph);
-  std::optional<DeclaredInput> declare(const Json &input, size_t index);
-  bool openWeights(const Json &graph);
-  bool readNode(const Json &node, size_t index);
-  bool readCustom(const Json &node, const CustomSpec &spec,
-                  ArrayRef<std::string> outputs, ValueRange operands,
-                  Location loc);
-  bool bindOutputs(ArrayRef<std::string> outputs, ValueRange results,
-                   Location loc);
-  std::optional<SmallVector<NamedAttribute>>
-  readAttributes(const Json &node, RegisteredOperationName name, Location loc);
-  SmallVector<Attribute> forms(const Json &value);
-  bool readOutputs(const Json &graph);
-
-  /// Returns the value of `name`, reading weights at first use; null if
-  /// unknown.
-  Value lookup(StringRef name);
-
-  std::string path;
-  const ImportOptions &options;
-  MLIRContext &context;
-  OpBuilder builder;
-  func::FuncOp main;
-  Operation *lastWeight = nullptr;
-  llvm::StringMap<Value> values;
-  llvm::StringMap<ElementsAttr> weights;
-};
-
-} // namespace
-
-/// Formats a value for messages.
-static std::string text(const Json &value) {
+std::string importer::printed(const Json &value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Returns a member that is a string, or "".
-static std::string textAt(const Json &object, const char *key) {
+std::string importer::textAt(const Json &object, const char *key) {
   auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>()
                                                      : std::string();
 }
 
-static Type elementNamed(StringRef name, MLIRContext &context) {
+Type importer::elementNamed(StringRef name, MLIRContext &context) {
   bool known =
       artifact::dtypeWith(&artifact::DTypeRow::ir, name) != artifact::DType(0);
   return known ? parseType(name, &context) : Type();
 }
 
-const Json *Reader::list(const Json &object, const char *key, bool needed,
-                         Location loc, bool &good) {
+const Json *JsonReader::list(const Json &object, const char *key, bool needed,
+                             Location loc, bool &good) {
   auto found = object.find(key);
   if (found != object.end() && found->is_array())
     return &*found;
@@ -110,7 +47,7 @@ const Json *Reader::list(const Json &object, const char *key, bool needed,
 }
 
 std::optional<SmallVector<std::string>>
-Reader::names(const Json &object, const char *key, Location loc) {
+JsonReader::names(const Json &object, const char *key, Location loc) {
   bool good = true;
   SmallVector<std::string> result;
   if (const Json *all = list(object, key, /*needed=*/true, loc, good))
@@ -128,7 +65,8 @@ Reader::names(const Json &object, const char *key, Location loc) {
 // Inputs, weights and outputs
 //===----------------------------------------------------------------------===//
 
-std::optional<DeclaredInput> Reader::declare(const Json &input, size_t index) {
+std::optional<DeclaredInput> JsonReader::declare(const Json &input,
+                                                 size_t index) {
   std::string name = textAt(input, "name");
   Location loc = locate("input '" + name + "'");
   if (name.empty()) {
@@ -144,13 +82,13 @@ std::optional<DeclaredInput> Reader::declare(const Json &input, size_t index) {
       else if (dim.is_string())
         declared.dims.push_back({std::nullopt, dim.get<std::string>()});
       else
-        good = fail(loc, "its shape has " + text(dim) +
+        good = fail(loc, "its shape has " + printed(dim) +
                              ", which is neither a size nor a name");
     }
   return good ? std::optional(std::move(declared)) : std::nullopt;
 }
 
-bool Reader::readInputs(const Json &graph) {
+bool JsonReader::readInputs(const Json &graph) {
   bool good = true;
   const Json *inputs =
       list(graph, "inputs", /*needed=*/false, locate("graph"), good);
@@ -219,7 +157,7 @@ bool Reader::readInputs(const Json &graph) {
   return good;
 }
 
-bool Reader::openWeights(const Json &graph) {
+bool JsonReader::openWeights(const Json &graph) {
   if (!graph.contains("weights"))
     return true;
   std::string name = textAt(graph, "weights");
@@ -248,7 +186,7 @@ bool Reader::openWeights(const Json &graph) {
   return read.has_value();
 }
 
-Value Reader::lookup(StringRef name) {
+Value JsonReader::lookup(StringRef name) {
   if (Value value = values.lookup(name))
     return value;
   ElementsAttr weight = weights.lookup(name);
@@ -261,7 +199,7 @@ Value Reader::lookup(StringRef name) {
                                                 : builder.getStringAttr(name));
 }
 
-bool Reader::readOutputs(const Json &graph) {
+bool JsonReader::readOutputs(const Json &graph) {
   auto outputs = names(graph, "outputs", locate("graph"));
   if (!outputs)
     return false;
@@ -298,152 +236,10 @@ bool Reader::readOutputs(const Json &graph) {
 }
 
 //===----------------------------------------------------------------------===//
-// Nodes
+// Graphs
 //===----------------------------------------------------------------------===//
 
-/// Returns the possible attributes for a value; the operator's definition
-/// selects one.
-SmallVector<Attribute> Reader::forms(const Json &value) {
-  SmallVector<Attribute> result;
-  if (value.is_boolean()) {
-    if (value.get<bool>())
-      result.push_back(builder.getUnitAttr());
-    result.push_back(builder.getBoolAttr(value.get<bool>()));
-  }
-  if (value.is_number_integer()) {
-    result.push_back(builder.getI64IntegerAttr(value.get<int64_t>()));
-    result.push_back(IntegerAttr::get(
-        builder.getIntegerType(64, /*isSigned=*/true), value.get<int64_t>()));
-  }
-  if (value.is_number()) {
-    result.push_back(builder.getF32FloatAttr(value.get<float>()));
-    result.push_back(builder.getF64FloatAttr(value.get<double>()));
-  }
-  if (value.is_array() &&
-      llvm::all_of(value, [](const Json &v) { return v.is_number_integer(); }))
-    result.push_back(
-        builder.getDenseI64ArrayAttr(value.get<std::vector<int64_t>>()));
-  if (value.is_string()) {
-    auto text = value.get<std::string>();
-    if (Type type = elementNamed(text, context))
-      result.push_back(TypeAttr::get(type));
-    if (auto combiner = nn::symbolizeCombiner(text))
-      result.push_back(nn::CombinerAttr::get(&context, *combiner));
-    result.push_back(builder.getStringAttr(text));
-  }
-  return result;
-}
-
-std::optional<SmallVector<NamedAttribute>>
-Reader::readAttributes(const Json &node, RegisteredOperationName name,
-                       Location loc) {
-  SmallVector<NamedAttribute> result;
-  auto found = node.find("attributes");
-  if (found == node.end())
-    return result;
-  bool good = found->is_object() || fail(loc, "\"attributes\" is no object");
-  for (const auto &[key, value] : found->items()) {
-    if (!llvm::is_contained(name.getAttributeNames(), StringRef(key))) {
-      good = fail(loc, "has no attribute '" + key + "'");
-      continue;
-    }
-    // A unit attribute that is false is omitted.
-    if (value.is_boolean() && !value.get<bool>() &&
-        !chooseForm(name, key, builder.getBoolAttr(false)))
-      continue;
-    if (Attribute form = chooseForm(name, key, forms(value)))
-      result.push_back(builder.getNamedAttr(key, form));
-    else
-      good = fail(loc, "attribute '" + key + "' cannot be " + text(value));
-  }
-  return good ? std::optional(result) : std::nullopt;
-}
-
-bool Reader::readNode(const Json &node, size_t index) {
-  std::string type = textAt(node, "op"), called = textAt(node, "name");
-  if (type.empty())
-    return fail(locate("node " + Twine(index)), "needs an \"op\"");
-  Location loc = locate(
-      (called.empty() ? "node " + Twine(index) : "node '" + called + "'") +
-      " (" + type + ")");
-  const CustomSpec *custom = findCustom(options.customOps, type);
-  bool known = llvm::any_of(nn::operators(), [&](const auto &entry) {
-    return entry.operation == "nn." + type && type != "constant" &&
-           type != "counted";
-  });
-  auto name = RegisteredOperationName::lookup("nn." + type, &context);
-  if (!custom && (!known || !name))
-    return fail(loc, "is not an operator; `fritc --help-ops` lists them");
-
-  auto inputs = names(node, "inputs", loc),
-       outputs = names(node, "outputs", loc);
-  auto attributes =
-      custom ? SmallVector<NamedAttribute>() : readAttributes(node, *name, loc);
-  if (!inputs || !outputs || !attributes)
-    return false;
-  SmallVector<Value> operands;
-  for (const std::string &input : *inputs) {
-    operands.push_back(lookup(input));
-    if (!operands.back())
-      return fail(loc, "reads '" + input +
-                           "', which no input, weight or node before it is");
-  }
-  if (custom)
-    return readCustom(node, *custom, *outputs, operands, loc);
-  Operation *op = createInferred(loc, *name, operands, *attributes);
-  if (!op)
-    return false;
-  if (op->getNumResults() != outputs->size()) {
-    fail(loc, "has " + Twine(op->getNumResults()) + " outputs, not " +
-                  Twine(outputs->size()));
-    op->destroy();
-    return false;
-  }
-  builder.insert(op);
-  return bindOutputs(*outputs, op->getResults(), loc);
-}
-
-bool Reader::readCustom(const Json &node, const CustomSpec &spec,
-                        ArrayRef<std::string> outputs, ValueRange operands,
-                        Location loc) {
-  CustomAttributes attributes;
-  if (auto found = node.find("attributes"); found != node.end()) {
-    if (!found->is_object())
-      return fail(loc, "\"attributes\" is no object");
-    for (const auto &[key, value] : found->items()) {
-      if (value.is_number_integer())
-        attributes[key] = value.get<int64_t>();
-      else if (value.is_number())
-        attributes[key] = value.get<double>();
-      else
-        return fail(loc, "attribute '" + key + "' cannot be " + text(value));
-    }
-  }
-  if (outputs.size() > spec.outputs.size())
-    return fail(loc, "has " + Twine(spec.outputs.size()) + " outputs, not " +
-                         Twine(outputs.size()));
-  ArrayRef<CustomSpec> gradients;
-  if (options.trains)
-    gradients = options.customOps;
-  Operation *op =
-      createCustom(spec, loc, operands, attributes, gradients, builder);
-  return op &&
-         bindOutputs(outputs, op->getResults().take_front(outputs.size()), loc);
-}
-
-bool Reader::bindOutputs(ArrayRef<std::string> outputs, ValueRange results,
-                         Location loc) {
-  for (auto [output, result] : llvm::zip_equal(outputs, results)) {
-    if (lookup(output))
-      return fail(loc, "computes '" + output + "', which is there already");
-    values[output] = result;
-    if (options.onValue)
-      options.onValue(output, result);
-  }
-  return true;
-}
-
-OwningOpRef<ModuleOp> Reader::run(StringRef file) {
+OwningOpRef<ModuleOp> JsonReader::run(StringRef file) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
   Json graph = parseJson(file);
   if (graph.is_discarded()) {
@@ -456,7 +252,7 @@ OwningOpRef<ModuleOp> Reader::run(StringRef file) {
     return {};
   }
   if (graph["frit"] != 1) {
-    emitError(loc) << "has version " << text(graph["frit"])
+    emitError(loc) << "has version " << printed(graph["frit"])
                    << " of the format, but only 1 is known";
     return {};
   }
@@ -484,5 +280,5 @@ OwningOpRef<ModuleOp> frit::importJson(llvm::MemoryBufferRef file,
                                        StringRef path,
                                        const ImportOptions &options,
                                        MLIRContext &context) {
-  return Reader(path, options, context).run(file.getBuffer());
+  return JsonReader(path, options, context).run(file.getBuffer());
 }

@@ -26,8 +26,11 @@ static int64_t memoryOf(plan::ProgramOp program, ModuleOp plans) {
   return sum;
 }
 
-static std::string mebibytes(int64_t bytes) {
-  return llvm::formatv("{0:F1} MiB", double(bytes) / (1 << 20));
+/// Formats bytes in KiB, or in MiB from one on.
+static std::string memoryText(int64_t bytes) {
+  return bytes < 1 << 20
+             ? llvm::formatv("{0:F1} KiB", double(bytes) / (1 << 10)).str()
+             : llvm::formatv("{0:F1} MiB", double(bytes) / (1 << 20)).str();
 }
 
 /// Plans a copy of a fused function and returns the bytes that it takes.
@@ -79,16 +82,18 @@ LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
     recompute(main, choice.kernels);
     hooks.say(Twine(choice.kernels.size()) +
               " kernels of the forward pass may run again: " +
-              mebibytes(*bytes) + " instead of " + mebibytes(*first));
+              memoryText(*bytes) + " instead of " + memoryText(*first));
     return success();
   }
   return emitError(fused.getLoc())
-         << "training for " << target << " takes at least " << mebibytes(least)
+         << "training for " << target << " takes at least " << memoryText(least)
          << " of memory, even where values are computed again, and "
             "-fmemory-limit allows "
-         << mebibytes(limit)
-         << "; a smaller batch with 'accumulate', or -fprecision=amp-bf16, "
-            "takes less";
+         << memoryText(limit) << "; a smaller batch with 'accumulate'"
+         << (StringRef(options.precision).starts_with("amp-")
+                 ? ""
+                 : ", or -fprecision=amp-bf16,")
+         << " takes less";
 }
 
 /// Checks that every function fits into the limit.
@@ -104,9 +109,9 @@ LogicalResult Pipeline::checkMemory() {
       error << "'" << *function << "' ";
     else
       error << "the model ";
-    return error << "takes " << mebibytes(bytes) << " of memory for "
+    return error << "takes " << memoryText(bytes) << " of memory for "
                  << program.getArch() << ", and -fmemory-limit allows "
-                 << mebibytes(*options.memoryLimit);
+                 << memoryText(*options.memoryLimit);
   }
   return success();
 }

@@ -4,11 +4,9 @@
 #define FRIT_COMPILER_PIPELINE_HOOKS_H
 
 #include "codegen/artifact/Serialize.h"
-#include "codegen/cpu/UserCode.h"
+#include "codegen/cpu/CpuKernels.h"
 
 #include "mlir/Support/Timing.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Target/TargetMachine.h"
 
 namespace frit {
 
@@ -28,9 +26,8 @@ struct CompiledModel {
   mlir::ModuleOp plans;
   const plan::FunctionShapes &shapes;
   const artifact::Image &image;
-  llvm::Module &host; ///< with the kernels of all host targets
-  llvm::TargetMachine &machine;
-  llvm::ArrayRef<cpu::UserSource> sources; ///< users' C that `host` calls
+  llvm::MutableArrayRef<cpu::KernelModule> host; ///< of all host targets
+  llvm::ArrayRef<cpu::UserSource> sources;       ///< users' C that `host` calls
 };
 
 /// Callbacks of whoever runs a pipeline: progress of the work, and each stage's
@@ -86,9 +83,9 @@ public:
     return llvm::success();
   }
   /// Called with a host program's kernels.
-  virtual llvm::LogicalResult keepHostCode(llvm::Module &kernels,
-                                           llvm::TargetMachine &machine,
-                                           llvm::StringRef name) {
+  virtual llvm::LogicalResult
+  keepHostCode(llvm::ArrayRef<cpu::KernelModule> kernels,
+               llvm::TargetMachine &machine, llvm::StringRef name) {
     return llvm::success();
   }
   /// Called with the last stage.

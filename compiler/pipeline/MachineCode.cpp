@@ -11,7 +11,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/pipeline/Pipeline.h"
 
-#include "llvm/Linker/Linker.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -48,8 +48,9 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
                                            TimingScope &timing) {
   StringRef arch = program.getArch();
   PipelineHooks::Work work(hooks, "compile kernels for " + arch);
-  if (failed(findMachine(arch)))
-    return failure();
+  auto machine = cpu::createMachine(arch);
+  if (!machine)
+    return emitError(program.getLoc()) << llvm::toString(machine.takeError());
   cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
   // Functions of a target share users' sources.
   for (cpu::UserSource &source : lowered.sources)
@@ -58,28 +59,18 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
         }))
       userSources.push_back(std::move(source));
   PassManager passes(&context);
-  cpu::addLLVMPasses(passes, *machine);
+  cpu::addLLVMPasses(passes, **machine);
   passes.enableTiming(timing);
-  if (failed(passes.run(*lowered.module)))
+  // All of them but a few are upstream's: what they make is verified once.
+  passes.enableVerifier(false);
+  if (failed(passes.run(*lowered.module)) || failed(verify(*lowered.module)))
     return failure();
-  auto kernels =
-      cpu::translateKernels(std::move(lowered), *machine, llvmContext);
-  if (!kernels ||
-      failed(hooks.keepHostCode(*kernels, *machine, codeName(program))))
+  auto kernels = cpu::translateKernels(std::move(lowered), arch);
+  if (failed(kernels) ||
+      failed(hooks.keepHostCode(*kernels, **machine, codeName(program))))
     return failure();
   // The kernels of each processor have names and instructions of their own.
-  if (host)
-    return success(!llvm::Linker::linkModules(*host, std::move(kernels)));
-  host = std::move(kernels);
-  return success();
-}
-
-LogicalResult Pipeline::findMachine(StringRef arch) {
-  auto found = cpu::createMachine(arch);
-  if (!found)
-    return emitError(UnknownLoc::get(&context))
-           << llvm::toString(found.takeError());
-  machine = std::move(*found);
+  llvm::move(*kernels, std::back_inserter(host));
   return success();
 }
 

@@ -18,6 +18,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/planning/Passes.h"
+#include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Training.h"
 
@@ -35,6 +36,7 @@ LogicalResult Pipeline::run(ModelSource source) {
   // ONNX or JSON to nn, once for each combination of sizes.
   if (failed(import(std::move(source))))
     return failure();
+  warnOfKeptNames();
   if (options.last == Stage::imported)
     return success();
   // Smaller models in the chosen precision; those that train get a loss.
@@ -103,6 +105,20 @@ LogicalResult Pipeline::import(ModelSource source) {
                           nameOf(functions.back(), i, "nn"))))
       return failure();
   return success();
+}
+
+/// Warns of a pattern of nodes that stay f32 and that matches none.
+void Pipeline::warnOfKeptNames() {
+  SmallVector<StringRef> names;
+  for (Function &function : functions)
+    for (OwningOpRef<ModuleOp> &variant : function.model.modules)
+      variant->walk(
+          [&](Operation *op) { llvm::append_range(names, nodeNamesOf(op)); });
+  for (const std::string &pattern : options.keepWide)
+    checkPatterns(pattern, names, "node", " [-Wpattern]", [&] {
+      return emitWarning(FileLineColLoc::get(&context, options.keepWideFile,
+                                             /*line=*/0, /*column=*/0));
+    });
 }
 
 /// Returns the name under which a stage of a variant is kept. It begins with
@@ -255,8 +271,11 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
 void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options,
                            const TrainedFunction *training) {
-  // Convolutional networks run channels last from end to end.
-  passes.addPass(createLayout(target));
+  // Convolutional networks run channels last from end to end. A group norm that
+  // trains has a kernel for its moments and a gradient of its own there.
+  LayoutOptions layout;
+  layout.groupNorms = training != nullptr;
+  passes.addPass(createLayout(target, layout));
   // Gradients, in the layout of what they are gradients of, and what the
   // optimizer makes of them.
   if (training) {
@@ -293,9 +312,17 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   passes.addPass(createFusion(target, fusion));
   if (training) {
     passes.addPass(createCSEPass());
-    // Kernels that reduce rows also sum the columns of what they read.
-    if (options.fuse)
+    // Kernels that reduce rows also sum the columns of what they read, and
+    // those of products the columns of their results.
+    if (options.fuse) {
       passes.addPass(createJoinColumnSums(target));
+      passes.addPass(createSumProductColumns(target));
+    }
+    // Kernels of products also store activations whose operands the backward
+    // pass reads, unless these are recomputed to save memory.
+    if (options.fuse && !options.memoryLimit &&
+        training->options.recompute.empty())
+      passes.addPass(createJoinActivations(target));
   }
   passes.addPass(createSchedule(target));
   // Nodes that train.json lists are recomputed for the backward pass.
@@ -373,13 +400,6 @@ void frit::addMemoryPasses(OpPassManager &passes) {
 
 LogicalResult Pipeline::makeArtifact() {
   TimingScope scope = timing.nest("artifact");
-  if (!machine && failed(findMachine("x86-64")))
-    return failure();
-  if (!host) {
-    host = std::make_unique<llvm::Module>("frit", llvmContext);
-    host->setDataLayout(machine->createDataLayout());
-    host->setTargetTriple(machine->getTargetTriple());
-  }
   plan::FunctionShapes shapes;
   for (const Function &function : functions)
     shapes[function.name] = function.model.shapes;
@@ -388,7 +408,7 @@ LogicalResult Pipeline::makeArtifact() {
   if (failed(image))
     return failure();
   return hooks.keepArtifact(
-      {plans->module(), shapes, *image, *host, *machine, userSources}, scope);
+      {plans->module(), shapes, *image, host, userSources}, scope);
 }
 
 void frit::registerPipelineDialects(DialectRegistry &registry) {

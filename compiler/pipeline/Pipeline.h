@@ -24,8 +24,9 @@ struct PipelineOptions {
 
   /// fp32, tf32, fp16 or bf16.
   std::string precision = "fp32";
-  /// Globs of names of nodes that stay f32.
+  /// Globs of names of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
+  std::string keepWideFile;
   /// Types of inputs and outputs that differ from the model's: NAME:TYPE.
   llvm::SmallVector<std::string> types;
   /// Off with -O0: every operator is a kernel.
@@ -107,6 +108,7 @@ private:
   };
 
   llvm::LogicalResult import(ModelSource source);
+  void warnOfKeptNames();
   llvm::LogicalResult
   importForTraining(llvm::function_ref<
                     mlir::OwningOpRef<mlir::ModuleOp>(llvm::ArrayRef<int64_t>)>
@@ -138,7 +140,6 @@ private:
   llvm::LogicalResult generateCode();
   llvm::LogicalResult compileHostKernels(plan::ProgramOp program,
                                          mlir::TimingScope &timing);
-  llvm::LogicalResult findMachine(llvm::StringRef arch);
   llvm::LogicalResult
   compileCudaKernels(llvm::ArrayRef<plan::ProgramOp> programs);
   llvm::LogicalResult makeArtifact();
@@ -154,10 +155,8 @@ private:
 
   llvm::SmallVector<Function, 2> functions;
   std::optional<planning::Plans> plans;
-  llvm::LLVMContext llvmContext;
   llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by program
-  std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<llvm::Module> host;
+  std::vector<cpu::KernelModule> host;
   std::vector<cpu::UserSource> userSources;         ///< what it calls
   llvm::StringMap<artifact::TargetCode> deviceCode; ///< by program
 };

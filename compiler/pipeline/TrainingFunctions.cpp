@@ -1,6 +1,7 @@
 //===- TrainingFunctions.cpp - Functions of a model that trains -----------===//
 
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/transform/training/Training.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -50,7 +51,8 @@ LogicalResult Pipeline::addTrainingFunctions(ModelVariants model,
   if (failed(hooks.keep(Stage::imported, module, ("nn" + suffix).str())))
     return failure();
   if (model.shapes.counts)
-    return module.emitError(
+    return emitError(
+        module.getLoc(),
         "a model that trains has one size of every dimension, and data decide "
         "some of this one's");
   TrainingOptions training = *options.training;
@@ -60,7 +62,7 @@ LogicalResult Pipeline::addTrainingFunctions(ModelVariants model,
     if (main.getNumArguments())
       shape = nn::shapeOf(main.getArgument(0));
     if (shape.empty() || !shape[0] || training.batch % shape[0])
-      return main.emitError("'batch' of the training file is ")
+      return emitError(locationOf(training, main), "'batch': it is ")
              << training.batch << ", no multiple of the "
              << (shape.empty() ? 0 : shape[0]) << " samples of a call";
     training.accumulate = training.batch / shape[0];

@@ -158,8 +158,11 @@ frit::planning::createBuildPlanPass(const BuildPlanOptions &options) {
 }
 
 void frit::planning::registerPlanningPasses(const nn::Target &target) {
-  registerPass(
-      [] { return createBuildPlanPass(BuildPlanOptions{.arch = "sm_90a"}); });
+  registerPass([] {
+    BuildPlanOptions options;
+    options.arch = "sm_90a";
+    return createBuildPlanPass(options);
+  });
   registerPass([&target] { return createForkPass(target); });
   registerPass(createMergePlansPass);
   registerPass(createPlanMemoryPass);

@@ -1,6 +1,7 @@
 //===- ListBuilder.cpp - Command lists of a program -----------------------===//
 
 #include "compiler/planning/ListBuilder.h"
+#include "compiler/planning/CollectiveOrder.h"
 #include "compiler/planning/Contractions.h"
 #include "compiler/planning/InPlace.h"
 #include "dialects/nn/StridedView.h"
@@ -16,82 +17,6 @@ using namespace frit::planning;
 static MemRefType bufferType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return MemRefType::get(type.getShape(), type.getElementType());
-}
-
-/// Returns the collectives of a function, in order.
-static SmallVector<Operation *> collectivesOf(func::FuncOp function) {
-  SmallVector<Operation *> found;
-  for (Operation &op : function.getBody().front())
-    if (nn::isCollective(&op))
-      found.push_back(&op);
-  return found;
-}
-
-/// Moves each collective, and the nn.pack that it reduces, to where the last
-/// operand is ready.
-static void raiseReductions(func::FuncOp function) {
-  auto raise = [](Operation *op) {
-    Operation *last = nullptr;
-    for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        if (!last || last->isBeforeInBlock(def))
-          last = def;
-    if (last)
-      op->moveAfter(last);
-  };
-  for (Operation *reduce : collectivesOf(function)) {
-    SmallVector<Operation *> chain = {reduce};
-    while (isa_and_nonnull<nn::ReshapeOp, nn::PackOp>(
-        chain.back()->getOperand(0).getDefiningOp())) {
-      chain.push_back(chain.back()->getOperand(0).getDefiningOp());
-      if (isa<nn::PackOp>(chain.back()))
-        break;
-    }
-    if (auto pack = dyn_cast<nn::PackOp>(chain.back()))
-      for (Value x : pack.getXs()) {
-        SmallVector<Operation *> reshapes;
-        while (auto reshape = x.getDefiningOp<nn::ReshapeOp>()) {
-          reshapes.push_back(reshape);
-          x = reshape.getX();
-        }
-        for (Operation *reshape : llvm::reverse(reshapes))
-          raise(reshape);
-      }
-    for (Operation *op : llvm::reverse(chain))
-      raise(op);
-  }
-}
-
-/// Moves what only makes results of a reduction to the end, in the order of the
-/// reductions: each waits for its own, and runs beside the later ones. So does
-/// the exchange of what it makes.
-static void orderUpdates(func::FuncOp function) {
-  Operation *end = function.getBody().front().getTerminator();
-  auto isResult = [&](Value value) {
-    return llvm::all_of(value.getUsers(), [&](Operation *user) {
-      return user == end || (isa<nn::AllGatherOp>(user) &&
-                             llvm::all_of(user->getUsers(), [&](Operation *u) {
-                               return u == end;
-                             }));
-    });
-  };
-  llvm::SetVector<Operation *> updates;
-  for (Operation *reduce : collectivesOf(function)) {
-    SmallVector<Value> views = {reduce->getResult(0)};
-    while (!views.empty())
-      for (Operation *user : views.pop_back_val().getUsers())
-        if (auto reshape = dyn_cast<nn::ReshapeOp>(user))
-          views.push_back(reshape.getY());
-        else if (auto fusion = dyn_cast<nn::FusionOp>(user);
-                 fusion && llvm::all_of(fusion.getResults(), isResult))
-          updates.insert(fusion);
-  }
-  for (Operation *update : updates) {
-    update->moveBefore(end);
-    for (Operation *user : update->getUsers())
-      if (isa<nn::AllGatherOp>(user))
-        user->moveBefore(end);
-  }
 }
 
 /// Returns the value itself, or the shards that ranks gather to it.
@@ -121,8 +46,7 @@ public:
   LogicalResult run(plan::Space resultSpace, ArrayRef<int64_t> prepared) {
     if (failed(bindArguments(prepared)))
       return failure();
-    raiseReductions(function);
-    orderUpdates(function);
+    orderCollectives(function);
     bindResults(resultSpace, prepared);
     bindPacks();
     if (resultSpace == plan::Space::output)

@@ -26,6 +26,10 @@
 // "Algorithms for Computing the Sample Variance", The American Statistician 37
 // (1983), formulas 1.5 (shift) and 2.1 (merge).
 //
+// Those of a group norm (nn.group_mean and nn.group_variance) are made likewise
+// of parts of samples. A kernel merges the parts of each sample and channel,
+// and what follows merges the channels of each group: sums of short rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/ColumnSums.h"
@@ -119,10 +123,11 @@ static PartMoments takeMoments(NNBuilder &b, Value x, int64_t parts) {
   return moments;
 }
 
-/// Has the kernel of `conv` take them.
-static PartMoments takeMoments(ConvOp conv, int64_t height) {
-  NNBuilder b(conv.getLoc(), conv->getNextNode());
-  auto moments = ColumnMomentsOp::create(b, conv.getY(), height);
+/// Has the kernel of `conv` take them, those of the sum `add` if that follows.
+static PartMoments takeMoments(ConvOp conv, Operation *add, int64_t height) {
+  Operation *last = add ? add : conv;
+  NNBuilder b(conv.getLoc(), last->getNextNode());
+  auto moments = ColumnMomentsOp::create(b, last->getResult(0), height);
   ArrayRef<int64_t> shape = shapeOf(moments.getY());
   auto half = [&](int64_t i) {
     int64_t starts[] = {i, 0, 0}, sizes[] = {1, shape[1], shape[2]};
@@ -131,7 +136,11 @@ static PartMoments takeMoments(ConvOp conv, int64_t height) {
                      shape.drop_front());
   };
   PartMoments halves = {half(0), half(1), height};
-  createFusionOp({conv, moments}, moments->getNextNode());
+  SmallVector<Operation *> ops = {conv};
+  if (add)
+    ops.push_back(add);
+  ops.push_back(moments);
+  createFusionOp(ops, moments->getNextNode());
   return halves;
 }
 
@@ -189,14 +198,135 @@ static void split(Value x, const Statistics &wanted, PartsOf partsOf,
                   const ColumnMomentsRewrite *rewrite) {
   NNBuilder b(wanted.first->getLoc(), wanted.first);
   auto conv = x.getDefiningOp<ConvOp>();
-  int64_t height = rewrite && conv ? rewrite->height(conv) : 0;
-  PartMoments moments = height ? takeMoments(conv, height)
+  int64_t height = rewrite && conv ? rewrite->height(conv, {}) : 0;
+  PartMoments moments = height ? takeMoments(conv, nullptr, height)
                                : takeMoments(b, x, countParts(b, x, partsOf));
   if (moments.parts() > kMostParts)
     if (int64_t parts = countParts(b, moments.means, partsOf); parts > 1)
       moments = mergeNeighbours(b, moments, moments.parts() / parts);
   mergeAll(b, moments, wanted);
 }
+
+//===----------------------------------------------------------------------===//
+// Of groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A convolution whose kernel can take moments of a norm's operand.
+struct MomentSource {
+  ConvOp conv;
+  Operation *add = nullptr; ///< follows in its kernel
+  Value shift;              ///< is added behind it: a number per channel
+  int64_t height = 0;       ///< of parts; 0: there is none
+};
+} // namespace
+
+/// Finds the convolution that makes `x`, perhaps with a residual or a number
+/// per sample and channel added, if its kernel can take moments of parts of
+/// samples of `rows` rows.
+static MomentSource findSource(Value x, int64_t rows,
+                               const ColumnMomentsRewrite *rewrite) {
+  if (!rewrite)
+    return {};
+  auto take = [&](ConvOp conv, Operation *add, Value shift) -> MomentSource {
+    SmallVector<Operation *, 1> epilogue;
+    if (add)
+      epilogue.push_back(add);
+    int64_t height = rewrite->height(conv, epilogue);
+    if (!height || rows % height)
+      return {};
+    return {conv, add, shift, height};
+  };
+  if (auto conv = x.getDefiningOp<ConvOp>())
+    return take(conv, nullptr, {});
+  auto add = x.getDefiningOp<AddOp>();
+  if (!add)
+    return {};
+  ArrayRef<int64_t> shape = shapeOf(x);
+  SmallVector<int64_t> perSample(shape.size(), 1);
+  perSample.front() = shape.front();
+  perSample.back() = shape.back();
+  for (auto [value, other] :
+       {std::pair(add.getA(), add.getB()), std::pair(add.getB(), add.getA())}) {
+    auto conv = value.getDefiningOp<ConvOp>();
+    if (!conv)
+      continue;
+    if (shapeOf(other) == ArrayRef(perSample))
+      return take(conv, nullptr, other);
+    if (shapeOf(other) == shape && conv->hasOneUse())
+      return take(conv, add, {});
+  }
+  return {};
+}
+
+/// Returns the moments of every sample's channels, a row each.
+static PartMoments takeSampleMoments(NNBuilder &b, Value x, PartsOf partsOf,
+                                     const ColumnMomentsRewrite *rewrite) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t samples = shape.front(), channels = shape.back();
+  int64_t rows = tensorType(x).getNumElements() / samples / channels;
+  if (MomentSource source = findSource(x, rows, rewrite); source.height) {
+    PartMoments moments = takeMoments(source.conv, source.add, source.height);
+    int64_t parts = rows / source.height;
+    if (parts > 1)
+      moments = mergeNeighbours(b, moments, parts);
+    if (source.shift)
+      moments.means =
+          b.add(moments.means, b.reshape(b.cast(source.shift, b.getF32Type()),
+                                         {samples, channels}));
+    return moments;
+  }
+  Value flat = b.reshape(x, {samples, rows, channels});
+  auto whole = b.reduce(flat, Combiner::sum, 1).getDefiningOp<ReduceOp>();
+  int64_t parts = partsOf(whole);
+  whole.erase();
+  PartMoments moments = takeMoments(b, x, samples * parts);
+  return parts > 1 ? mergeNeighbours(b, moments, parts) : moments;
+}
+
+static void splitGroups(Value x, int64_t groups, const Statistics &wanted,
+                        PartsOf partsOf, const ColumnMomentsRewrite *rewrite) {
+  NNBuilder b(wanted.first->getLoc(), wanted.first);
+  PartMoments moments = takeSampleMoments(b, x, partsOf, rewrite);
+  int64_t size = moments.channels() / groups;
+  int64_t each[] = {moments.parts(), groups, size};
+  auto times = [&](Value value, double number) {
+    return b.mul(value, b.scalarLike(value, number));
+  };
+  Value means = b.reshape(moments.means, each);
+  Value squares = b.reshape(moments.squares, each);
+  Value mean = times(b.reduce(means, Combiner::sum, 2), 1. / size);
+  Value between = b.sub(means, mean);
+  Value total = b.add(squares, times(b.mul(between, between), moments.rows));
+  Value variance = times(b.reduce(total, Combiner::sum, 2),
+                         1. / (double(size) * moments.rows));
+  auto replace = [&](ArrayRef<Operation *> ops, Value value) {
+    for (Operation *op : ops) {
+      op->getResult(0).replaceAllUsesWith(
+          b.cast(value, resultType(op).getElementType()));
+      op->erase();
+    }
+  };
+  replace(wanted.variances, variance);
+  replace(wanted.means, mean);
+}
+
+void frit::splitGroupStatistics(Block &block, PartsOf partsOf,
+                                const ColumnMomentsRewrite *moments) {
+  llvm::MapVector<std::pair<Value, int64_t>, Statistics> wanted;
+  for (Operation &op : block) {
+    if (auto mean = dyn_cast<GroupMeanOp>(op))
+      wanted[{mean.getX(), mean.getGroups()}].add(&op, true);
+    else if (auto variance = dyn_cast<GroupVarianceOp>(op))
+      wanted[{variance.getX(), variance.getGroups()}].add(&op, false);
+  }
+  for (auto &[key, statistics] : wanted)
+    splitGroups(key.first, key.second, statistics, partsOf, moments);
+}
+
+//===----------------------------------------------------------------------===//
+// Of batches
+//===----------------------------------------------------------------------===//
 
 void frit::splitBatchStatistics(Block &block, PartsOf partsOf,
                                 const ColumnMomentsRewrite *moments) {

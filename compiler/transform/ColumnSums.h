@@ -26,9 +26,9 @@ class ColumnSums {
 public:
   explicit ColumnSums(nn::NNBuilder &b) : b(b) {}
 
-  /// Reduces dimension 0 of `x`, which becomes size 1.
-  mlir::Value reduce(mlir::Value x, nn::Combiner kind) {
-    return own(b.reduce(x, kind, 0));
+  /// Reduces dimension `axis` of `x`, which becomes size 1.
+  mlir::Value reduce(mlir::Value x, nn::Combiner kind, int64_t axis = 0) {
+    return own(b.reduce(x, kind, axis));
   }
   /// Makes the operator that defines `value`, a number per column, one of the
   /// kernel's.
@@ -59,6 +59,12 @@ private:
 /// Computes the means and variances of channels (nn.batch_mean and
 /// nn.batch_variance) that the target splits. `moments` may be null.
 void splitBatchStatistics(mlir::Block &block,
+                          llvm::function_ref<int64_t(nn::ReduceOp)> partsOf,
+                          const ColumnMomentsRewrite *moments);
+
+/// Computes the means and variances of groups of channels (nn.group_mean and
+/// nn.group_variance) that the target keeps. `moments` may be null.
+void splitGroupStatistics(mlir::Block &block,
                           llvm::function_ref<int64_t(nn::ReduceOp)> partsOf,
                           const ColumnMomentsRewrite *moments);
 

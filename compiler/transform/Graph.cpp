@@ -2,6 +2,8 @@
 
 #include "compiler/transform/Graph.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -101,6 +103,30 @@ Location frit::fuseLocations(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     locs.push_back(op->getLoc());
   return FusedLoc::get(ops.front()->getContext(), locs);
+}
+
+Value frit::throughReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
+std::optional<SmallVector<Operation *>>
+frit::dependentsBefore(Operation *op, Operation *end, size_t most) {
+  llvm::SetVector<Operation *> found;
+  found.insert(op);
+  for (size_t i = 0; i < found.size(); ++i)
+    for (Operation *user : found[i]->getUsers()) {
+      if (user == end || found.size() > most)
+        return std::nullopt;
+      if (user->isBeforeInBlock(end))
+        found.insert(user);
+    }
+  SmallVector<Operation *> order = found.takeVector();
+  llvm::sort(order,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  order.erase(order.begin()); // `op`
+  return order;
 }
 
 void frit::eraseDead(Block &block) {

@@ -37,6 +37,16 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 /// operators in a chain; it is then computed once, at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
+/// Returns the value that `value` is a reshape of, or a reshape of that; else
+/// `value`.
+mlir::Value throughReshapes(mlir::Value value);
+
+/// Returns the operators between `op` and `end`, later in its block, that
+/// depend on `op`, in order; none if `end` depends on it or if they are `most`
+/// or more.
+std::optional<llvm::SmallVector<mlir::Operation *>>
+dependentsBefore(mlir::Operation *op, mlir::Operation *end, size_t most);
+
 /// Erases the operators whose results are unused.
 void eraseDead(mlir::Block &block);
 

@@ -20,5 +20,7 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });
   registerPass([&target] { return createJoinColumnSums(target); });
+  registerPass([&target] { return createSumProductColumns(target); });
+  registerPass([&target] { return createJoinActivations(target); });
   registerPass([&target] { return createSchedule(target); });
 }

@@ -19,7 +19,8 @@ namespace frit {
 #include "compiler/transform/Passes.h.inc"
 
 // The passes that ask the target keep a reference to it.
-std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target,
+                                         LayoutOptions options = {});
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);
@@ -28,6 +29,8 @@ std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
 std::unique_ptr<mlir::Pass> createJoinColumnSums(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createJoinActivations(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createSumProductColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 
 /// Registers every pass for command lines. Those that need a target use

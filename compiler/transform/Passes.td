@@ -46,6 +46,8 @@ def InterfaceTypes : NNPass<"interface-types"> {
 
 def Layout : TargetPass<"layout"> {
   let summary = "Put channels last where the target's convolutions want it";
+  let options = [Option<"groupNorms", "group-norms", "bool", "false",
+                        "Normalise groups of channels where these are last">];
 }
 
 def FoldNorms : TargetPass<"fold-norms"> {
@@ -84,6 +86,14 @@ def Fusion : TargetPass<"fusion"> {
 
 def JoinColumnSums : TargetPass<"join-column-sums"> {
   let summary = "Sum columns in the kernels that reduce the rows";
+}
+
+def JoinActivations : TargetPass<"join-activations"> {
+  let summary = "Let kernels of products store activations and their operands";
+}
+
+def SumProductColumns : TargetPass<"sum-product-columns"> {
+  let summary = "Sum columns in the kernels of products that store them";
 }
 
 def Schedule : TargetPass<"schedule"> {

@@ -29,7 +29,12 @@
 // - values on the way from f32 to such an operator through elementwise
 //   operators, movement and products of coordinates. The angles of a rotary
 //   embedding are position × frequency, and half a unit in the last place of
-//   1,000 radians is 0.25 in f16, 2 in bf16.
+//   1,000 radians is 0.25 in f16, 2 in bf16;
+//
+// - products with a parameter that trains, what is elementwise on them, and
+//   norms of that. So a residual stream that layer scales lead into is f32, as
+//   PyTorch's autocast has it: a branch that is scaled by 1e-5 would be lost in
+//   sums of 16 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +46,7 @@
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Random.h"
+#include "dialects/nn/operators/Statistics.h"
 
 namespace frit {
 #define GEN_PASS_DEF_PRECISION
@@ -52,8 +58,8 @@ using namespace frit;
 using namespace frit::nn;
 
 /// Returns whether an operator would lose too much precision in 16 bits: sums
-/// and functions that grow like them, steep functions, positions, and operators
-/// on bits. Composites compute in f32 inside.
+/// and functions that grow like them, steep functions, positions, operators on
+/// bits, and statistics that ranks average. Composites compute in f32 inside.
 static bool staysWide(Operation *op) {
   // A random number that is rounded first may fall on the other side of the
   // number it is compared with.
@@ -63,24 +69,25 @@ static bool staysWide(Operation *op) {
     return true;
   return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
              ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
-             BitCastOp, BceWithLogitsOp, RandomUniformOp>(op);
+             BitCastOp, BceWithLogitsOp, RandomUniformOp, AllReduceOp>(op);
 }
 
 /// Returns whether an operator takes narrow operands and gives an f32 result.
 static bool givesWide(Operation *op) {
-  return isa<CrossEntropyOp, BatchMeanOp, BatchVarianceOp>(op);
+  return isa<CrossEntropyOp, BatchMeanOp, BatchVarianceOp, GroupMeanOp,
+             GroupVarianceOp>(op);
 }
 
 /// Returns whether a composite takes this operand in f32 while x has 16 bits:
-/// scales, biases and other small parameters, and a number per row. Of a user's
-/// operator, its file says so.
+/// scales, biases and other small parameters, and a number per row. For a
+/// user's operator its file decides.
 static bool isWideOperand(OpOperand &use, Type narrow) {
   if (CustomAttr custom = customOf(use.getOwner()))
     return !custom.takes(use.getOperandNumber(), narrow);
   if (isa<CrossEntropyGradOp>(use.getOwner()))
     return use.getOperandNumber() == 2;
-  return isa<LayerNormOp, RmsNormOp, BatchNormOp, BatchVarianceOp>(
-             use.getOwner()) &&
+  return isa<LayerNormOp, RmsNormOp, BatchNormOp, BatchVarianceOp, GroupNormOp,
+             GroupVarianceOp>(use.getOwner()) &&
          use.getOperandNumber() > 0;
 }
 
@@ -115,6 +122,24 @@ static bool movesElements(Operation *op) {
   if (auto scatter = dyn_cast<ScatterElementsOp>(op))
     return scatter.getReduction() == "none";
   return isa<ReshapeOp>(op) || isMovement(op);
+}
+
+/// Returns whether a value is an argument for a parameter that trains.
+static bool isParameter(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), "nn.parameter");
+}
+
+/// Returns whether a product reads the value, perhaps after its elements moved.
+static bool isFactor(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<MulOp>(user) ||
+           (movesElements(user) && isFactor(user->getResult(0)));
+  });
 }
 
 /// Returns whether the result of an operator is about as precise as its
@@ -158,8 +183,10 @@ private:
   /// The two forms of an original f32 value; one of them may be null.
   struct Forms {
     Value wide, narrow;
-    bool kept = false;  ///< its producer stays f32
-    bool named = false; ///< as `keep` names it
+    bool kept = false;      ///< its producer stays f32
+    bool named = false;     ///< as `keep` names it
+    bool parameter = false; ///< the elements of a parameter that trains
+    bool scaled = false;    ///< by one, and elementwise since
   };
 
   void rewrite(Operation *op);
@@ -168,10 +195,17 @@ private:
   Value narrowConstant(ConstantOp constant, OpBuilder &builder);
   bool followsWide(Operation *op);
   bool leadsToWide(Operation *op);
+  bool isScale(Operation *op);
+  bool isScaled(Operation *op);
 
   /// Returns whether the value is f32 in the model; its type may have changed
   /// since.
   bool wasF32(Value value) { return isF32(value) || forms.contains(value); }
+
+  /// Returns whether the value has the elements of a parameter that trains.
+  bool scales(Value value) {
+    return isParameter(value) || forms.lookup(value).parameter;
+  }
 
   FloatType to;
   ArrayRef<std::string> kept; ///< globs of nodes' names
@@ -300,6 +334,24 @@ bool Narrowing::leadsToWide(Operation *op) {
   return !constant || readers.all(op->getResult(0));
 }
 
+/// Returns whether an operator moves a parameter that trains to a product.
+bool Narrowing::isScale(Operation *op) {
+  return movesElements(op) && op->getNumOperands() == 1 &&
+         scales(op->getOperand(0)) && isFactor(op->getResult(0));
+}
+
+/// Returns whether an operator multiplies by a parameter that trains, or is
+/// elementwise on such products or moves their elements.
+bool Narrowing::isScaled(Operation *op) {
+  if (isa<MulOp>(op) &&
+      llvm::any_of(op->getOperands(), [&](Value x) { return scales(x); }))
+    return true;
+  return (isa<ElementwiseOp>(op) || movesElements(op)) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return forms.lookup(operand).scaled;
+         });
+}
+
 void Narrowing::rewrite(Operation *op) {
   if (isa<ConstantOp>(op))
     return;
@@ -310,8 +362,12 @@ void Narrowing::rewrite(Operation *op) {
   bool readsNamed = llvm::any_of(op->getOperands(), [&](Value operand) {
     return forms.lookup(operand).named;
   });
-  bool keep = isNamed || readsNamed || staysWide(op) || followsWide(op) ||
-              leadsToWide(op) || op->hasTrait<OpTrait::IsTerminator>();
+  bool scale = isScale(op), scaled = isScaled(op);
+  bool normOfScaled =
+      isa<LayerNormOp, RmsNormOp>(op) && forms.lookup(op->getOperand(0)).scaled;
+  bool keep = isNamed || readsNamed || scale || scaled || normOfScaled ||
+              staysWide(op) || followsWide(op) || leadsToWide(op) ||
+              op->hasTrait<OpTrait::IsTerminator>();
   // A cast connects f32 to other types: numbers cast from integers are counts
   // and positions.
   if (cast)
@@ -329,6 +385,8 @@ void Narrowing::rewrite(Operation *op) {
       form.wide = result;
       form.kept = true;
       form.named = isNamed;
+      form.parameter = scale;
+      form.scaled = scaled;
     } else {
       result.setType(tensorType(result).clone(to));
       form.narrow = result;

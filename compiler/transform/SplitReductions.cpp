@@ -33,7 +33,18 @@
 // cache, they store it for the weight gradient that reads it, and the forward
 // pass need not keep it.
 //
-// The batch statistics of a batch norm are such a pair (BatchStatistics.cpp).
+// Where other dimensions come first, as in the gradient of a group norm, each
+// of their elements has its own parts:
+//
+//   %s = nn.reduce %x {axes = [1, 2]}       %x: tensor<8x64x64x192xf32>
+// ==>
+//   %0 = nn.reshape %x : tensor<8x16x256x192xf32>
+//   %1 = nn.reduce %0 {axes = [2]}, %s = nn.reduce (nn.reshape %1) {axes = [1]}
+//
+// A sum over more dimensions of the same value, from 0 on, is one of those
+// sums.
+//
+// The statistics of a batch or group norm are such pairs (BatchStatistics.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +67,8 @@ using namespace frit::nn;
 
 namespace {
 /// Moves the values that a group reads to another shape of the same elements:
-/// `from` has `leading` dimensions that become parts × rows, the others stay.
+/// `from` has `leading` dimensions after the first `outer` ones that become
+/// parts × rows, the others stay.
 class Regrouping {
 public:
   Regrouping(NNBuilder &b, const SumGroup &group, int64_t parts);
@@ -77,7 +89,7 @@ private:
   const SumGroup &group;
   llvm::DenseMap<Value, Value> roots; ///< in the new shape
   SmallVector<int64_t> from, to;
-  size_t leading;
+  size_t leading, outer;
 };
 
 class SplitReductions
@@ -101,15 +113,15 @@ private:
 static void storeRoots(SumGroup &group) {
   ReduceOp first = group.sums.front();
   ArrayRef<int64_t> from = shapeOf(first.getX());
-  size_t leading = first.getAxes().size();
   for (Value root :
        SmallVector<Value>(group.roots.begin(), group.roots.end())) {
     Operation *op = root.getDefiningOp();
     if (!isa_and_nonnull<ElementwiseOp>(op) ||
         op->getBlock() != first->getBlock() || shapeOf(root) != from ||
         tensorType(root).getElementTypeBitWidth() < 16 ||
-        !llvm::all_of(op->getOperands(),
-                      [&](Value v) { return canRegroup(v, from, leading); }))
+        !llvm::all_of(op->getOperands(), [&](Value v) {
+          return canRegroup(v, from, group.leading, group.outer);
+        }))
       continue;
     if (llvm::all_of(op->getUsers(), [&](Operation *user) {
           return group.chain.contains(user) || user == first ||
@@ -157,25 +169,8 @@ static SmallVector<Value> equalValues(const SumGroup &group, Value copy) {
   return found;
 }
 
-/// Returns the operators before `first` that depend on `op`, itself among them,
-/// in order; none if `first` does or if they are many.
-static SmallVector<Operation *> dependentsBefore(Operation *op,
-                                                 Operation *first) {
-  constexpr size_t kMost = 8;
-  llvm::SetVector<Operation *> found;
-  found.insert(op);
-  for (size_t i = 0; i < found.size(); ++i)
-    for (Operation *user : found[i]->getUsers()) {
-      if (user == first || found.size() > kMost)
-        return {};
-      if (user->isBeforeInBlock(first))
-        found.insert(user);
-    }
-  SmallVector<Operation *> order = found.takeVector();
-  llvm::sort(order,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  return order;
-}
+/// Most operators that move behind the sums, for a value that the sums store.
+static constexpr size_t kMostLate = 8;
 
 /// Has the group's kernel store values of the forward pass that it computes
 /// again, for readers that may come after it.
@@ -194,12 +189,13 @@ static void storeCopies(SumGroup &group,
       for (Operation *reader : llvm::make_early_inc_range(value.getUsers())) {
         if (!isa<ConvGradWeightOp>(reader) || !reader->isBeforeInBlock(first))
           continue;
-        SmallVector<Operation *> late = dependentsBefore(reader, first);
-        if (late.empty())
+        auto late = dependentsBefore(reader, first, kMostLate);
+        if (!late)
           continue;
         reader->replaceUsesOfWith(value, copy->getResult(0));
-        for (Operation *op : llvm::reverse(late))
+        for (Operation *op : llvm::reverse(*late))
           op->moveAfter(first);
+        reader->moveAfter(first);
         group.stored.insert(copy);
       }
     }
@@ -215,25 +211,32 @@ Regrouping::Regrouping(NNBuilder &b, const SumGroup &group, int64_t parts)
   ReduceOp first = group.sums.front();
   from.assign(shapeOf(first.getX()).begin(), shapeOf(first.getX()).end());
   leading = first.getAxes().size();
+  outer = group.outer;
   int64_t rows = 1;
-  for (int64_t size : ArrayRef(from).take_front(leading))
+  for (int64_t size : ArrayRef(from).slice(outer, leading))
     rows *= size;
-  to = {parts, rows / parts};
-  llvm::append_range(to, ArrayRef(from).drop_front(leading));
+  to.assign(from.begin(), from.begin() + outer);
+  to.append({parts, rows / parts});
+  llvm::append_range(to, ArrayRef(from).drop_front(outer + leading));
 }
 
 /// Returns an operand, which broadcasts to the old shape, such that it
 /// broadcasts to the new one.
 Value Regrouping::regroupBroadcast(Value value) {
   ArrayRef<int64_t> shape = shapeOf(value);
-  size_t kept = from.size() - leading;
+  size_t kept = from.size() - leading - outer;
   while (!shape.empty() && shape.front() == 1 && shape.size() > kept)
     shape = shape.drop_front();
   // Without leading dimensions it aligns with those that stay.
   if (shape.size() <= kept)
     return b.reshape(value, shape);
-  SmallVector<int64_t> regrouped = {to[0], to[1]};
-  llvm::append_range(regrouped, shape.drop_front(leading));
+  size_t before = outer - (from.size() - shape.size());
+  SmallVector<int64_t> regrouped(shape.take_front(before));
+  if (shape.slice(before, leading) == ArrayRef(from).slice(outer, leading))
+    regrouped.append({to[outer], to[outer + 1]});
+  else
+    regrouped.append({1, 1});
+  llvm::append_range(regrouped, shape.drop_front(before + leading));
   return b.reshape(value, regrouped);
 }
 
@@ -274,9 +277,11 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
   ReduceOp first = group.sums.front();
   NNBuilder b(first.getLoc(), first);
   Regrouping regrouping(b, group, parts);
-  SmallVector<int64_t> kept = {parts};
-  llvm::append_range(kept,
-                     shapeOf(first.getX()).drop_front(first.getAxes().size()));
+  ArrayRef<int64_t> from = shapeOf(first.getX());
+  int64_t outer = group.outer;
+  SmallVector<int64_t> kept(from.take_front(outer));
+  kept.push_back(parts);
+  llvm::append_range(kept, from.drop_front(outer + first.getAxes().size()));
   SmallVector<Operation *> &ops = regrouping.built;
   SmallVector<Value> partial;
   for (ReduceOp sum : group.sums) {
@@ -284,7 +289,7 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
     Value wide = b.cast(x, workType(tensorType(x).getElementType()));
     if (wide != x)
       ops.push_back(wide.getDefiningOp());
-    Value part = b.reduce(wide, sum.getKind(), 1);
+    Value part = b.reduce(wide, sum.getKind(), outer + 1);
     ops.push_back(part.getDefiningOp());
     partial.push_back(part);
   }
@@ -300,7 +305,7 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
   ColumnSums columns(b);
   for (size_t i = 0; i < partial.size(); ++i) {
     ReduceOp sum = group.sums[i];
-    results.push_back(columns.reduce(partial[i], sum.getKind()));
+    results.push_back(columns.reduce(partial[i], sum.getKind(), outer));
   }
   for (auto [sum, result] : llvm::zip(group.sums, results))
     columns.replace(sum, result);
@@ -315,18 +320,65 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
     op->erase();
 }
 
+/// Returns the value that `value` widens, or itself.
+static Value narrowest(Value value) {
+  while (auto cast = value.getDefiningOp<CastOp>()) {
+    if (!isFloat(cast.getX()) ||
+        tensorType(cast.getX()).getElementTypeBitWidth() >
+            tensorType(value).getElementTypeBitWidth())
+      break;
+    value = cast.getX();
+  }
+  return value;
+}
+
+/// Computes a sum over leading dimensions from an earlier one of the same value
+/// that keeps the first of them: a bias's gradient from that of a number per
+/// sample and channel.
+static void sumSums(Block &block) {
+  llvm::DenseMap<Value, SmallVector<ReduceOp>> known;
+  for (auto op : llvm::make_early_inc_range(block.getOps<ReduceOp>())) {
+    auto type = tensorType(op.getX());
+    if (op.getKind() != Combiner::sum || !type.getElementType().isF32())
+      continue;
+    SmallVector<ReduceOp> &sums = known[narrowest(op.getX())];
+    ArrayRef<int64_t> axes = op.getAxes();
+    auto part = llvm::find_if(sums, [&](ReduceOp sum) {
+      return axes.size() > 1 && axes.front() == 0 &&
+             axes.drop_front() == ArrayRef<int64_t>(sum.getAxes()) &&
+             sum.getX().getType() == type;
+    });
+    if (part == sums.end()) {
+      sums.push_back(op);
+      continue;
+    }
+    NNBuilder b(op.getLoc(), op);
+    op.getY().replaceAllUsesWith(b.reduce(part->getY(), Combiner::sum, 0));
+    op.erase();
+  }
+}
+
+/// Whether a reduction is of successive dimensions before kept ones, its
+/// columns.
+static bool keepsColumns(ReduceOp op) {
+  ArrayRef<int64_t> axes = op.getAxes();
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis != axes.front() + int64_t(i))
+      return false;
+  // Those of leading dimensions may be of all.
+  return axes.front() == 0 || axes.back() + 1 < tensorType(op.getX()).getRank();
+}
+
 void SplitReductions::run(Block &block) {
-  splitBatchStatistics(block, rewrite->parts,
-                       rewrites.find<ColumnMomentsRewrite>());
+  sumSums(block);
+  auto *moments = rewrites.find<ColumnMomentsRewrite>();
+  splitGroupStatistics(block, rewrite->parts, moments);
+  splitBatchStatistics(block, rewrite->parts, moments);
   sumRowsFirst(block, *rewrite);
   SmallVector<std::pair<ReduceOp, int64_t>> sums;
-  for (auto op : block.getOps<ReduceOp>()) {
-    bool leads = true;
-    for (auto [i, axis] : llvm::enumerate(op.getAxes()))
-      leads &= axis == int64_t(i);
-    if (int64_t parts = leads ? rewrite->parts(op) : 1; parts > 1)
+  for (auto op : block.getOps<ReduceOp>())
+    if (int64_t parts = keepsColumns(op) ? rewrite->parts(op) : 1; parts > 1)
       sums.push_back({op, parts});
-  }
   llvm::DenseSet<Operation *> done;
   for (auto [i, entry] : llvm::enumerate(sums)) {
     auto [sum, parts] = entry;
@@ -334,6 +386,7 @@ void SplitReductions::run(Block &block) {
       continue;
     SumGroup group;
     group.leading = sum.getAxes().size();
+    group.outer = sum.getAxes().front();
     group.sums.push_back(sum);
     group.findChain();
     for (auto [other, otherParts] : ArrayRef(sums).drop_front(i + 1))

@@ -23,8 +23,9 @@ struct SplitReductionsRewrite {
 /// take batch statistics in their own kernels.
 struct ColumnMomentsRewrite {
   /// Returns the rows of a part of which the convolution's kernel also takes
-  /// the moments of columns (nn.column_moments); 0 if it takes none.
-  std::function<int64_t(nn::ConvOp)> height;
+  /// the moments of columns (nn.column_moments), after the operators that
+  /// follow in it; 0 if it takes none.
+  std::function<int64_t(nn::ConvOp, llvm::ArrayRef<mlir::Operation *>)> height;
 };
 
 } // namespace frit

@@ -8,14 +8,21 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-bool frit::canRegroup(Value value, ArrayRef<int64_t> from, size_t leading) {
+bool frit::canRegroup(Value value, ArrayRef<int64_t> from, size_t leading,
+                      size_t outer) {
   ArrayRef<int64_t> shape = shapeOf(value);
-  size_t kept = from.size() - leading;
+  size_t kept = from.size() - leading - outer;
   while (!shape.empty() && shape.front() == 1 && shape.size() > kept)
     shape = shape.drop_front();
-  return shape.size() <= kept ||
-         (shape.size() == from.size() &&
-          shape.take_front(leading) == from.take_front(leading));
+  if (shape.size() <= kept)
+    return true;
+  // Without its first ones it may lack outer dimensions.
+  size_t missing = from.size() - shape.size();
+  if (missing > outer)
+    return false;
+  ArrayRef<int64_t> grouped = shape.slice(outer - missing, leading);
+  return grouped == from.slice(outer, leading) ||
+         (outer && llvm::all_of(grouped, [](int64_t d) { return d == 1; }));
 }
 
 void SumGroup::findChain() {
@@ -27,8 +34,9 @@ void SumGroup::findChain() {
       if (Operation *op = operand.getDefiningOp();
           isa_and_nonnull<ElementwiseOp>(op) && shapeOf(operand) == from &&
           op->getBlock() == sums.front()->getBlock() &&
-          llvm::all_of(op->getOperands(),
-                       [&](Value v) { return canRegroup(v, from, leading); }) &&
+          llvm::all_of(
+              op->getOperands(),
+              [&](Value v) { return canRegroup(v, from, leading, outer); }) &&
           reached.insert(op))
         work.push_back(op);
   // A reader comes after what it reads, and is decided on before it.
@@ -67,6 +75,7 @@ void SumGroup::tryAdd(ReduceOp sum) {
   };
   SumGroup alone;
   alone.leading = leading;
+  alone.outer = outer;
   alone.sums.push_back(sum);
   alone.findChain();
   bool shares = llvm::any_of(alone.roots, [&](Value root) {

@@ -22,8 +22,9 @@ struct SplitReductionsRewrite;
 /// operators that only they read.
 struct SumGroup {
   llvm::SmallVector<nn::ReduceOp> sums;
-  /// So many first dimensions become parts × rows in the kernel.
-  size_t leading = 0;
+  /// So many dimensions become parts × rows in the kernel, after the first
+  /// `outer` ones.
+  size_t leading = 0, outer = 0;
   /// Operators of the chain that others read later.
   llvm::SetVector<mlir::Operation *> stored;
   llvm::SetVector<mlir::Operation *> chain; ///< readers first
@@ -38,9 +39,9 @@ struct SumGroup {
 };
 
 /// Returns whether an operand that broadcasts to `from` also does to a shape
-/// whose `leading` dimensions are parts × rows.
-bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from,
-                size_t leading);
+/// whose `leading` dimensions after the first `outer` ones are parts × rows.
+bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from, size_t leading,
+                size_t outer = 0);
 
 /// Reduces the trailing dimensions first of reductions of leading and trailing
 /// ones, where the target wants parts (RowSums.cpp).

@@ -59,6 +59,9 @@ static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
   SmallVector<Value> results = {info->result};
   if (info->resultMoments)
     results.push_back(info->resultMoments);
+  else if (fusion.getNumResults() == 2 && !info->mixed &&
+           info->sum != info->result)
+    results.push_back(info->storedSum = info->sum);
   SmallVector<Value> operands(operators.front()->getOperands());
   llvm::append_values(operands, info->bias, info->residual, info->moments,
                       info->column);

@@ -250,6 +250,13 @@ frit::nn::describeEpilogue(Operation *contraction,
       info.resultWidth = moments.getHeight();
       continue;
     }
+    if (auto sums = dyn_cast<ColumnSumsOp>(op)) {
+      if (sums.getX() != value)
+        return Mismatch("the sums are not those of the result");
+      info.resultMoments = sums.getY();
+      info.resultWidth = sums.getHeight();
+      continue;
+    }
     if (isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op)) {
       if (!isa<MatmulOp>(contraction))
         return Mismatch(name + " does not follow a product");

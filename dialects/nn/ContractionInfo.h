@@ -6,9 +6,10 @@
 //   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
 //
 // In addition, a product may normalize A's rows or the residual by moments, and
-// compute moments of D (nn.moments, nn.column_moments). A convolution may have
-// a second convolution, of another input with other filters, in R's place. A
-// convolution and a pointwise one of its result may form one fusion
+// compute moments of D (nn.moments, nn.column_moments) or sums of its columns
+// (nn.column_sums), or also give what its activation is of. A convolution may
+// have a second convolution, of another input with other filters, in R's place.
+// A convolution and a pointwise one of its result may form one fusion
 // (back-to-back).
 //
 // Planning reads the problem's sizes and operands. Targets ask whether a
@@ -49,7 +50,10 @@ struct EpilogueInfo {
   mlir::Value moments, column;
   int64_t width = 0;
   double epsilon = 0;
-  /// Moments of the result's rows or columns, if the fusion computes them.
+  /// `sum`, if the fusion gives it beside the result.
+  mlir::Value storedSum;
+  /// Moments of the result's rows or columns, or sums of its columns, if the
+  /// fusion computes them.
   mlir::Value resultMoments;
   int64_t resultWidth = 0;
   /// A second convolution of the fusion, added in place of a residual; one of
@@ -58,7 +62,11 @@ struct EpilogueInfo {
 
   /// For a norm: number of moments per row.
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
-  bool hasMoments() const { return norm != NormKind::none || resultMoments; }
+  /// Whether it has more than operands and a result: moments, sums of columns,
+  /// or the stored sum.
+  bool isExtended() const {
+    return norm != NormKind::none || resultMoments || storedSum;
+  }
 };
 
 /// D[b] = A[b]·B[b], row major; see artifact::Gemm for the fields.
@@ -113,8 +121,8 @@ Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
 int64_t countFlops(mlir::Operation *op);
 
 /// Describe a whole fusion. Its first result ends the chain, its second, if
-/// any, has the moments of the first, and its operands are all of its
-/// arguments.
+/// any, is moments or sums of the first or what its activation is of, and its
+/// operands are all of its arguments.
 Match<GemmInfo> describeGemm(FusionOp fusion);
 Match<ConvInfo> describeConvolution(FusionOp fusion);
 Match<ConvB2bInfo> describeConvB2b(FusionOp fusion);

@@ -146,8 +146,11 @@ public:
           y = x[0];
           return true;
         })
-        .Case<TransposeOp, ExpandOp, SliceOp, ConcatOp, GatherOp, TriluOp,
-              PadOp, IotaOp, ReduceOp>([&](auto o) { return evaluate(o); })
+        .Case<TransposeOp, ExpandOp, SliceOp, ConcatOp, GatherOp,
+              GatherElementsOp, ScatterElementsOp, TriluOp, PadOp, IotaOp,
+              ReduceOp>([&](auto o) { return evaluate(o); })
+        .Case<CumSumOp>([&](auto o) { return cumulate(o, Combiner::sum); })
+        .Case<CumProdOp>([&](auto o) { return cumulate(o, Combiner::prod); })
         .Default([](Operation *) { return false; });
   }
 
@@ -219,20 +222,95 @@ private:
   }
 
   bool evaluate(GatherOp o) {
-    int64_t axis = o.getAxis(), indexRank = shape(1).size();
-    if (axis < 0)
-      axis += shape(0).size();
+    int64_t axis = fromFront(o.getAxis()), indexRank = shape(1).size();
     int64_t size = shape(0)[axis];
     if (size == 0)
       return false;
     return move([&](ArrayRef<int64_t> index) {
-      Attribute picked = x[1][flatten(index.slice(axis, indexRank), shape(1))];
-      int64_t i = cast<IntegerAttr>(picked).getValue().getSExtValue();
+      int64_t i = picked(index.slice(axis, indexRank));
       Index place(index.take_front(axis));
       place.push_back(std::clamp<int64_t>(i < 0 ? i + size : i, 0, size - 1));
       llvm::append_range(place, index.drop_front(axis + indexRank));
       return place;
     });
+  }
+
+  bool evaluate(GatherElementsOp o) {
+    int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
+    if (size == 0)
+      return false;
+    return move([&](ArrayRef<int64_t> index) {
+      Index place(index);
+      int64_t i = picked(index);
+      place[axis] = std::clamp<int64_t>(i < 0 ? i + size : i, 0, size - 1);
+      return place;
+    });
+  }
+
+  bool evaluate(ScatterElementsOp o) {
+    if (o.getReduction() != "none")
+      return false;
+    int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
+    y = x[0];
+    return forEachPlace(shape(1), [&](ArrayRef<int64_t> index) {
+      Index place(index);
+      int64_t i = picked(index);
+      place[axis] = i < 0 ? i + size : i;
+      if (place[axis] >= 0 && place[axis] < size)
+        y[flatten(place, shape(0))] = x[2][flatten(index, shape(2))];
+      return true;
+    });
+  }
+
+  /// Returns a dimension of the first operand, counted from the front.
+  int64_t fromFront(int64_t axis) {
+    return axis < 0 ? axis + static_cast<int64_t>(shape(0).size()) : axis;
+  }
+
+  /// Returns the second operand's element at `index`, an integer.
+  int64_t picked(ArrayRef<int64_t> index) {
+    return cast<IntegerAttr>(x[1][flatten(index, shape(1))])
+        .getValue()
+        .getSExtValue();
+  }
+
+  /// Combines the elements up to each along an axis.
+  template <class Op> bool cumulate(Op o, Combiner kind) {
+    Type element = type.getElementType();
+    if (bodyType(element) != signlessType(element))
+      return false;
+    Body body(op->getLoc(), {element, element}, element,
+              [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                return combine(s, kind, v[0], v[1]);
+              });
+    int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
+    bool reverse = o.getReverse();
+    return forEachPlace(shape(0), [&](ArrayRef<int64_t> index) {
+      Index place(index);
+      auto at = [&](int64_t i) {
+        place[axis] = i;
+        return x[0][flatten(place, shape(0))];
+      };
+      Attribute sum = start(kind);
+      int64_t first = reverse ? index[axis] : 0;
+      int64_t last = reverse ? size - 1 : index[axis];
+      if (o.getExclusive())
+        reverse ? ++first : --last;
+      for (int64_t i = first; sum && i <= last; ++i)
+        sum = body.run({sum, at(i)});
+      y.push_back(sum);
+      return static_cast<bool>(sum);
+    });
+  }
+
+  /// Returns what a combination begins with.
+  Attribute start(Combiner kind) {
+    Type element = type.getElementType();
+    TypedAttr first =
+        identity(kind, signlessType(element), element.isUnsignedInteger());
+    if (auto integer = dyn_cast<IntegerAttr>(first))
+      return IntegerAttr::get(element, integer.getValue());
+    return first;
   }
 
   Attribute zero() {
@@ -288,12 +366,7 @@ private:
               [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
                 return combine(s, o.getKind(), v[0], v[1]);
               });
-    auto first = identity(o.getKind(), signlessType(element),
-                          element.isUnsignedInteger());
-    Attribute start = first;
-    if (auto integer = dyn_cast<IntegerAttr>(start))
-      start = IntegerAttr::get(element, integer.getValue());
-    y.assign(type.getNumElements(), start);
+    y.assign(type.getNumElements(), start(o.getKind()));
     return forEachPlace(shape(0), [&](ArrayRef<int64_t> index) {
       Attribute &sum = y[broadcast(index, type.getShape())];
       sum = body.run({sum, x[0][flatten(index, shape(0))]});

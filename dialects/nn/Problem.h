@@ -23,7 +23,8 @@ class Problem {
 public:
   explicit Problem(FusionOp fusion);
 
-  /// What dominates a fusion: the first of these that one of its operators is.
+  /// The kind of operator that dominates a fusion: the first of these that one
+  /// of its operators has.
   enum class Kind {
     custom, ///< nn.custom, a user's kernel
     attention,

@@ -141,7 +141,7 @@ private:
     return parser.parseCommaSeparatedList(
         AsmParser::Delimiter::Square, [&]() -> ParseResult {
           llvm::SMLoc loc = parser.getCurrentLocation();
-          T value;
+          T value = 0;
           if (parser.parseInteger(value))
             return failure();
           if (count == N)

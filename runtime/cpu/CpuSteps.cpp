@@ -68,7 +68,7 @@ void CpuSteps::bind(std::span<void *const> tensors, bool output) {
 }
 
 /// Returns the work items [first, last) of a launch: those that this rank's
-/// shard lies in. What they compute outside of it is not used.
+/// shard lies in. Elements that they compute outside of it are not used.
 std::pair<int64_t, int64_t>
 CpuSteps::itemsOf(const artifact::Step &step) const {
   uint64_t items = step.grid[0], rows = step.shardRows;

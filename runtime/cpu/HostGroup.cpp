@@ -54,13 +54,12 @@ static uint64_t sharedBytes(uint64_t head, uint32_t size) {
 Status HostGroup::open(const frit_group &group,
                        std::shared_ptr<HostGroup> &result) {
   if (group.size > kMostRanks)
-    return Status(
-        FRIT_INVALID_ARGUMENT,
+    return invalidArgument(
         format("a group on the cpu target has at most %u ranks", kMostRanks));
   std::string name(group.id.bytes, strnlen(group.id.bytes, 64));
   if (!name.starts_with("/frit-"))
-    return Status(FRIT_INVALID_ARGUMENT,
-                  "the id of the group was not made on the cpu target");
+    return invalidArgument(
+        "the id of the group was not made on the cpu target");
   std::shared_ptr<HostGroup> made(new HostGroup(group.rank, group.size));
   uint64_t bytes = sharedBytes(sizeof(Shared), group.size);
   int file = shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);

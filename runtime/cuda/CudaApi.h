@@ -27,6 +27,11 @@ using GraphNode = struct CUgraphNode_st *;
 using GraphExec = struct CUgraphExec_st *;
 using ConditionalHandle = unsigned long long;
 
+/// The address of memory that is known to be the device's.
+inline DevicePointer addressOf(const void *data) {
+  return DevicePointer(reinterpret_cast<uintptr_t>(data));
+}
+
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNoDevice = 100;

@@ -21,15 +21,6 @@ static constexpr uint64_t kLargestStaged = 16 << 20;
 static constexpr uint64_t kPiece = 1 << 20;
 static constexpr uint64_t kNotStaged = ~uint64_t(0);
 
-static uint64_t aligned(uint64_t bytes) {
-  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
-         artifact::kAlignment;
-}
-
-static DevicePointer addressOf(const void *data) {
-  return DevicePointer(reinterpret_cast<uintptr_t>(data));
-}
-
 void CudaExecution::makeStaging() {
   if (stagingTried)
     return;
@@ -39,7 +30,7 @@ void CudaExecution::makeStaging() {
   auto place = [&](uint64_t bytes) {
     bool staged = bytes && bytes <= kLargestStaged;
     uint64_t offset = staged ? total : kNotStaged;
-    total += staged ? aligned(bytes) : 0;
+    total += staged ? alignedBytes(bytes) : 0;
     return offset;
   };
   for (uint32_t i = 0; i < ownInputs.size(); ++i)

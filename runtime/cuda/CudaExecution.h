@@ -96,6 +96,8 @@ private:
   Status launch(Program &program);
   Status launchSteps(Program &program);
   GraphExec findGraph(Program &program);
+
+  // CudaProfile.cpp
   Status visitResults(const Program &program, size_t index, const Visit &visit);
   Status recordSteps(Program &program, std::span<const Event> events,
                      std::vector<bool> &ran);

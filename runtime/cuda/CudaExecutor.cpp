@@ -26,6 +26,7 @@ CudaExecutor::~CudaExecutor() {
   ContextScope scope(gpu);
   std::lock_guard lock(captureMutex());
   cublas.reset();
+  cudnnHandles.reset();
   cudnn.reset();
   guardKernel.reset();
   zeros.release();
@@ -203,7 +204,7 @@ Status CudaExecutor::openLibraries() {
   }
   if (!cudnn)
     return Status();
-  cudnn->open(gpu.context);
+  cudnnHandles = CudnnHandles::of(*cudnn, gpu.context);
   int64_t filters = 0;
   for (std::span<const Step> list : model.lists())
     for (const Step &step : list)

@@ -5,11 +5,6 @@
 using namespace frit;
 using namespace frit::cuda;
 
-static uint64_t aligned(uint64_t bytes) {
-  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
-         artifact::kAlignment;
-}
-
 CudaFeed::~CudaFeed() {
   ContextScope scope(*gpu);
   if (stream) {
@@ -29,7 +24,7 @@ Status CudaFeed::open(std::span<const uint64_t> sizes) {
   uint64_t bytes = 0;
   for (uint64_t size : sizes) {
     offsets.push_back(bytes);
-    bytes += aligned(size);
+    bytes += alignedBytes(size);
   }
   FRIT_TRY(sent.memory.allocate(bytes, "inputs that are sent ahead"));
   Result result = driver.streamCreate(&stream, kStreamNonBlocking);

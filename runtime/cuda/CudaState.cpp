@@ -14,11 +14,7 @@ using artifact::State;
 /// Most bytes of a tensor in host memory whose value travels with the command.
 static constexpr uint64_t kSmall = 16;
 
-static DevicePointer addressOf(const void *data) {
-  return DevicePointer(reinterpret_cast<uintptr_t>(data));
-}
-
-/// What this rank has of a state tensor: bytes [begin, begin + bytes).
+/// This rank's part of a state tensor: bytes [begin, begin + bytes).
 struct CudaExecution::StatePart {
   DevicePointer address;
   uint64_t begin, bytes;

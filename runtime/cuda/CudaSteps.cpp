@@ -138,12 +138,10 @@ std::unique_ptr<LibraryCall> CudaSteps::prepareCall(const Step &step) {
 Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
   std::lock_guard lock(captureMutex());
   if (loaded.cudnn && std::ranges::any_of(steps, isForCudnn)) {
-    cudnn = std::make_unique<CudnnHandle>(*loaded.cudnn, driver);
-    if (!cudnn->open()) {
-      cudnn.reset();
+    cudnn = CudnnHandle::open(*loaded.cudnn, *loaded.cudnnHandles, driver);
+    if (!cudnn)
       loaded.model.remark("cuDNN does not start; convolutions and attention "
                           "run on frit's own kernels");
-    }
   }
   auto isCall = [](const Step &step) {
     return step.kind == StepKind::gemm || isForCudnn(step);

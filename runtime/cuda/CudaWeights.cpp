@@ -14,10 +14,6 @@ using artifact::Step;
 /// little compared with their results, enough for a multi-threaded upload.
 static constexpr uint64_t kPreparedAtOnce = 32 << 20;
 
-static DevicePointer addressOf(const void *data) {
-  return DevicePointer(reinterpret_cast<uintptr_t>(data));
-}
-
 bool CudaExecutor::isInPlace(uint32_t index) const {
   return model.weights->isOnDevice(index) &&
          addressOf(model.weights->data(index)) % artifact::kAlignment == 0;
@@ -68,13 +64,13 @@ Status CudaExecutor::uploadResident(Uploader &uploader) {
       continue;
     }
     indices.push_back(index);
-    total += alignedBytes(all[index]);
+    total += alignedBytes(all[index].bytes);
   }
   FRIT_TRY(made->memory.allocate(total, "the model's weights"));
   DevicePointer next = made->memory.address();
   for (uint32_t index : indices) {
     made->addresses[index] = made->places[index] = next;
-    next += alignedBytes(all[index]);
+    next += alignedBytes(all[index].bytes);
   }
   FRIT_TRY(uploadConstants(uploader, indices, made->addresses));
   weights = std::move(made);
@@ -96,7 +92,8 @@ Status CudaExecutor::replaceResident(Uploader &uploader,
     DevicePointer &place = weights->places[index];
     if (!place) {
       auto other = std::make_unique<SharedMemory>(sharedGpu);
-      FRIT_TRY(other->memory.allocate(alignedBytes(constant), "a weight"));
+      FRIT_TRY(
+          other->memory.allocate(alignedBytes(constant.bytes), "a weight"));
       place = other->memory.address();
       weights->others.push_back(std::move(other));
     }
@@ -138,7 +135,7 @@ Status CudaExecutor::prepare(Uploader &uploader) {
       DevicePointer next = originals.address();
       for (uint32_t index : window.constants) {
         constants[index] = next;
-        next += alignedBytes(model.plan.constants()[index]);
+        next += alignedBytes(model.plan.constants()[index].bytes);
       }
       status = uploadConstants(uploader, window.constants, constants);
       if (!status.failed())

@@ -1,6 +1,7 @@
 //===- Driver.cpp - Find the NVIDIA driver and a device -------------------===//
 
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/library/Library.h"
 #include "runtime/exec/Targets.h"
 
 #include <cstring>
@@ -9,12 +10,6 @@
 
 using namespace frit;
 using namespace frit::cuda;
-
-template <typename Pointer>
-static bool find(void *library, Pointer &pointer, const char *name) {
-  pointer = reinterpret_cast<Pointer>(dlsym(library, name));
-  return pointer != nullptr;
-}
 
 Driver::~Driver() {
   if (library)
@@ -29,75 +24,77 @@ Status Driver::load() {
                                   "(libcuda.so.1 was not found)");
   // The suffixes are versions of the functions, which cuda.h hides behind
   // macros.
-  bool complete =
-      find(library, getErrorString, "cuGetErrorString") &
-      find(library, init, "cuInit") &
-      find(library, driverGetVersion, "cuDriverGetVersion") &
-      find(library, deviceGetCount, "cuDeviceGetCount") &
-      find(library, deviceGet, "cuDeviceGet") &
-      find(library, deviceGetName, "cuDeviceGetName") &
-      find(library, deviceGetUuid, "cuDeviceGetUuid_v2") &
-      find(library, deviceGetAttribute, "cuDeviceGetAttribute") &
-      find(library, deviceTotalMem, "cuDeviceTotalMem_v2") &
-      find(library, primaryCtxRetain, "cuDevicePrimaryCtxRetain") &
-      find(library, primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2") &
-      find(library, ctxPushCurrent, "cuCtxPushCurrent_v2") &
-      find(library, ctxPopCurrent, "cuCtxPopCurrent_v2") &
-      find(library, memGetInfo, "cuMemGetInfo_v2") &
-      find(library, memAlloc, "cuMemAlloc_v2") &
-      find(library, memFree, "cuMemFree_v2") &
-      find(library, memHostAlloc, "cuMemHostAlloc") &
-      find(library, memFreeHost, "cuMemFreeHost") &
-      find(library, memcpyHtoD, "cuMemcpyHtoD_v2") &
-      find(library, memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2") &
-      find(library, memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2") &
-      find(library, memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2") &
-      find(library, memsetD8Async, "cuMemsetD8Async") &
-      find(library, memsetD32Async, "cuMemsetD32Async") &
-      find(library, pointerGetAttributes, "cuPointerGetAttributes") &
-      find(library, moduleLoadDataEx, "cuModuleLoadDataEx") &
-      find(library, moduleUnload, "cuModuleUnload") &
-      find(library, moduleGetFunction, "cuModuleGetFunction") &
-      find(library, funcSetAttribute, "cuFuncSetAttribute") &
-      find(library, launchKernel, "cuLaunchKernel") &
-      find(library, streamCreate, "cuStreamCreate") &
-      find(library, streamDestroy, "cuStreamDestroy_v2") &
-      find(library, streamSynchronize, "cuStreamSynchronize") &
-      find(library, streamWaitEvent, "cuStreamWaitEvent") &
-      find(library, streamBeginCapture, "cuStreamBeginCapture_v2") &
-      find(library, streamEndCapture, "cuStreamEndCapture") &
-      find(library, eventCreate, "cuEventCreate") &
-      find(library, eventDestroy, "cuEventDestroy_v2") &
-      find(library, eventRecord, "cuEventRecord") &
-      find(library, eventSynchronize, "cuEventSynchronize") &
-      find(library, eventElapsedTime, "cuEventElapsedTime") &
-      find(library, graphCreate, "cuGraphCreate") &
-      find(library, graphDestroy, "cuGraphDestroy") &
-      find(library, graphAddKernelNode, "cuGraphAddKernelNode_v2") &
-      find(library, graphAddChildGraphNode, "cuGraphAddChildGraphNode") &
-      find(library, graphAddEventRecordNode, "cuGraphAddEventRecordNode") &
-      find(library, graphInstantiate, "cuGraphInstantiateWithFlags") &
-      find(library, graphExecDestroy, "cuGraphExecDestroy") &
-      find(library, graphExecKernelNodeSetParams,
-           "cuGraphExecKernelNodeSetParams_v2") &
-      find(library, graphUpload, "cuGraphUpload") &
-      find(library, graphLaunch, "cuGraphLaunch") &
-      find(library, tensorMapEncodeTiled, "cuTensorMapEncodeTiled") &
-      find(library, tensorMapEncodeIm2col, "cuTensorMapEncodeIm2col");
+  bool complete = findFunctions(
+      library,
+      {{getErrorString, "cuGetErrorString"},
+       {init, "cuInit"},
+       {driverGetVersion, "cuDriverGetVersion"},
+       {deviceGetCount, "cuDeviceGetCount"},
+       {deviceGet, "cuDeviceGet"},
+       {deviceGetName, "cuDeviceGetName"},
+       {deviceGetUuid, "cuDeviceGetUuid_v2"},
+       {deviceGetAttribute, "cuDeviceGetAttribute"},
+       {deviceTotalMem, "cuDeviceTotalMem_v2"},
+       {primaryCtxRetain, "cuDevicePrimaryCtxRetain"},
+       {primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"},
+       {ctxPushCurrent, "cuCtxPushCurrent_v2"},
+       {ctxPopCurrent, "cuCtxPopCurrent_v2"},
+       {memGetInfo, "cuMemGetInfo_v2"},
+       {memAlloc, "cuMemAlloc_v2"},
+       {memFree, "cuMemFree_v2"},
+       {memHostAlloc, "cuMemHostAlloc"},
+       {memFreeHost, "cuMemFreeHost"},
+       {memcpyHtoD, "cuMemcpyHtoD_v2"},
+       {memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"},
+       {memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"},
+       {memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"},
+       {memsetD8Async, "cuMemsetD8Async"},
+       {memsetD32Async, "cuMemsetD32Async"},
+       {pointerGetAttributes, "cuPointerGetAttributes"},
+       {moduleLoadDataEx, "cuModuleLoadDataEx"},
+       {moduleUnload, "cuModuleUnload"},
+       {moduleGetFunction, "cuModuleGetFunction"},
+       {funcSetAttribute, "cuFuncSetAttribute"},
+       {launchKernel, "cuLaunchKernel"},
+       {streamCreate, "cuStreamCreate"},
+       {streamDestroy, "cuStreamDestroy_v2"},
+       {streamSynchronize, "cuStreamSynchronize"},
+       {streamWaitEvent, "cuStreamWaitEvent"},
+       {streamBeginCapture, "cuStreamBeginCapture_v2"},
+       {streamEndCapture, "cuStreamEndCapture"},
+       {eventCreate, "cuEventCreate"},
+       {eventDestroy, "cuEventDestroy_v2"},
+       {eventRecord, "cuEventRecord"},
+       {eventSynchronize, "cuEventSynchronize"},
+       {eventElapsedTime, "cuEventElapsedTime"},
+       {graphCreate, "cuGraphCreate"},
+       {graphDestroy, "cuGraphDestroy"},
+       {graphAddKernelNode, "cuGraphAddKernelNode_v2"},
+       {graphAddChildGraphNode, "cuGraphAddChildGraphNode"},
+       {graphAddEventRecordNode, "cuGraphAddEventRecordNode"},
+       {graphInstantiate, "cuGraphInstantiateWithFlags"},
+       {graphExecDestroy, "cuGraphExecDestroy"},
+       {graphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2"},
+       {graphUpload, "cuGraphUpload"},
+       {graphLaunch, "cuGraphLaunch"},
+       {tensorMapEncodeTiled, "cuTensorMapEncodeTiled"},
+       {tensorMapEncodeIm2col, "cuTensorMapEncodeIm2col"}});
   if (!complete)
     return Status(FRIT_NO_DEVICE, "the NVIDIA driver is too old; frit needs "
                                   "one for CUDA 12.0 or newer (525)");
-  find(library, streamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph");
-  find(library, streamUpdateCaptureDependencies,
-       "cuStreamUpdateCaptureDependencies");
-  if (!find(library, streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3")) {
+  // Null in older drivers.
+  findFunctions(
+      library,
+      {{streamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph"},
+       {streamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies"},
+       {graphAddDependencies, "cuGraphAddDependencies_v2"},
+       {graphConditionalHandleCreate, "cuGraphConditionalHandleCreate"},
+       {graphAddNode, "cuGraphAddNode_v2"}});
+  if (!findFunctions(library,
+                     {{streamGetCaptureInfo, "cuStreamGetCaptureInfo_v3"}})) {
     streamBeginCaptureToGraph = nullptr;
     streamUpdateCaptureDependencies = nullptr;
   }
-  find(library, graphAddDependencies, "cuGraphAddDependencies_v2");
-  find(library, graphConditionalHandleCreate, "cuGraphConditionalHandleCreate");
-  find(library, graphAddNode, "cuGraphAddNode_v2");
-
   return Status();
 }
 
@@ -220,9 +217,8 @@ Status cuda::findDevice(std::string_view uuid, int &ordinal) {
   }
   std::string given(uuid);
   if (found > 1)
-    return Status(FRIT_INVALID_ARGUMENT,
-                  format("'%s' is the beginning of several UUIDs: %s",
-                         given.c_str(), all.c_str()));
+    return invalidArgument(format("'%s' is the beginning of several UUIDs: %s",
+                                  given.c_str(), all.c_str()));
   if (!found)
     return Status(FRIT_NO_DEVICE,
                   format("there is no device %s; the driver has: %s",

@@ -34,6 +34,8 @@ public:
   /// installed.
   std::unique_ptr<CublasLt> cublas;
   std::unique_ptr<Cudnn> cudnn;
+  /// Shared with the device's other models; null without cuDNN.
+  std::shared_ptr<CudnnHandles> cudnnHandles;
   /// Null if the plan has no guards or the driver has no conditional nodes.
   std::unique_ptr<GuardKernel> guardKernel;
   std::vector<DevicePointer> constants; ///< 0 if not on the device

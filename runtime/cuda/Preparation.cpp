@@ -11,11 +11,6 @@ using artifact::Constant;
 using artifact::Space;
 using artifact::Step;
 
-uint64_t cuda::alignedBytes(const Constant &constant) {
-  return (constant.bytes + artifact::kAlignment - 1) / artifact::kAlignment *
-         artifact::kAlignment;
-}
-
 std::vector<Window> cuda::windowsOf(const PlanView &plan,
                                     std::span<const Step> list, uint64_t most) {
   std::span<const Constant> all = plan.constants();
@@ -34,7 +29,7 @@ std::vector<Window> cuda::windowsOf(const PlanView &plan,
           continue;
         seenIn[buffer.index] = windows.size();
         added.push_back(buffer.index);
-        bytes += alignedBytes(all[buffer.index]);
+        bytes += alignedBytes(all[buffer.index].bytes);
       }
       return bytes;
     };

@@ -17,9 +17,6 @@ struct Window {
   uint64_t bytes = 0;              ///< of the constants, each aligned
 };
 
-/// Bytes of a constant, rounded up to its alignment.
-uint64_t alignedBytes(const artifact::Constant &constant);
-
 /// Divides a prepare list so that each window's constants take at most `most`
 /// bytes, or the window is a single step.
 std::vector<Window> windowsOf(const PlanView &plan,

@@ -9,7 +9,7 @@ using artifact::MapKind;
 
 /// Returns a CUtensorMapDataType. Copies only move bytes, so a type that the
 /// driver lacks is replaced by another of the same size.
-static int typeOf(DType type) {
+static int mapTypeOf(DType type) {
   switch (type) {
   case DType::f32:
     return kMapFloat32;
@@ -56,7 +56,7 @@ Status cuda::encodeTensorMap(const Driver &driver,
                              const artifact::TensorMap &map,
                              DevicePointer argument, EncodedMap &encoded) {
   void *address = reinterpret_cast<void *>(argument + map.offset);
-  const int type = typeOf(map.type), swizzle = swizzleOf(map.swizzle);
+  const int type = mapTypeOf(map.type), swizzle = swizzleOf(map.swizzle);
   Result result =
       map.kind == MapKind::tiled
           ? driver.tensorMapEncodeTiled(&encoded, type, map.rank, address,

@@ -27,13 +27,12 @@ frit_status frit::report(Status status) {
 }
 
 frit_status frit::nullArgument(const char *function) {
-  return report(
-      Status(FRIT_INVALID_ARGUMENT, format("%s: a pointer is null", function)));
+  return report(invalidArgument(format("%s: a pointer is null", function)));
 }
 
 frit_status frit::noSuchIndex(const char *function, uint32_t index) {
-  return report(Status(FRIT_INVALID_ARGUMENT,
-                       format("%s: there is no index %u", function, index)));
+  return report(
+      invalidArgument(format("%s: there is no index %u", function, index)));
 }
 
 const char *frit_last_error(void) { return lastError().c_str(); }
@@ -148,12 +147,12 @@ frit_status frit_run_async(frit_context *context, const frit_tensor *inputs,
     return nullArgument("frit_run_async");
   for (const frit_tensor &tensor : std::span(inputs, input_count))
     if (tensor.location != FRIT_DEVICE)
-      return report(Status(FRIT_INVALID_ARGUMENT,
-                           "frit_run_async takes device tensors only"));
+      return report(
+          invalidArgument("frit_run_async takes device tensors only"));
   for (const frit_tensor &tensor : std::span(outputs, output_count))
     if (tensor.location != FRIT_DEVICE)
-      return report(Status(FRIT_INVALID_ARGUMENT,
-                           "frit_run_async takes device tensors only"));
+      return report(
+          invalidArgument("frit_run_async takes device tensors only"));
   Status status = context->bind({inputs, input_count}, {outputs, output_count});
   if (!status.failed())
     status = context->execution->run(context->variant, context->inputs,
@@ -165,8 +164,8 @@ frit_status frit_group_unique_id(const frit_module *module, frit_group_id *id) {
   if (!module || !id)
     return nullArgument("frit_group_unique_id");
   if (!module->executor)
-    return report(Status(FRIT_INVALID_ARGUMENT,
-                         "frit_group_unique_id: the module runs nothing"));
+    return report(
+        invalidArgument("frit_group_unique_id: the module runs nothing"));
   return report(module->executor->makeGroupId(*id));
 }
 
@@ -233,8 +232,8 @@ frit_status frit_context_output_dims(const frit_context *context,
   if (index >= context->module->outputNames.size())
     return noSuchIndex("frit_context_output_dims", index);
   if (!context->hasShapes)
-    return report(Status(FRIT_INVALID_ARGUMENT,
-                         "frit_context_output_dims: there was no call yet"));
+    return report(
+        invalidArgument("frit_context_output_dims: there was no call yet"));
   const std::vector<int64_t> &shape = context->outputShapes[index];
   if (!dims && !shape.empty())
     return nullArgument("frit_context_output_dims");

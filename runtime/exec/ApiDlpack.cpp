@@ -9,10 +9,6 @@
 
 using namespace frit;
 
-static Status wrong(std::string message) {
-  return Status(FRIT_INVALID_ARGUMENT, std::move(message));
-}
-
 namespace {
 /// A type by DLPack's code and bits.
 struct TypeCode {
@@ -35,9 +31,10 @@ static Status findType(const dlpack::DataType &type, frit_dtype &dtype) {
     return known.code == type.code && known.bits == type.bits;
   });
   if (found == std::end(kTypes) || type.lanes != 1)
-    return wrong(format("the DLPack tensor has a type that frit lacks: code "
-                        "%u, %u bits, %u lanes",
-                        type.code, type.bits, type.lanes));
+    return invalidArgument(
+        format("the DLPack tensor has a type that frit lacks: code "
+               "%u, %u bits, %u lanes",
+               type.code, type.bits, type.lanes));
   dtype = found->dtype;
   return Status();
 }
@@ -57,9 +54,10 @@ static Status checkStrides(const dlpack::Tensor &tensor) {
     sizes += (dim ? ", " : "") + std::to_string(shape[dim]);
     strides += (dim ? ", " : "") + std::to_string(tensor.strides[dim]);
   }
-  return wrong(format("the DLPack tensor's elements are not contiguous (shape "
-                      "%s, strides %s): copy it",
-                      sizes.c_str(), strides.c_str()));
+  return invalidArgument(
+      format("the DLPack tensor's elements are not contiguous (shape "
+             "%s, strides %s): copy it",
+             sizes.c_str(), strides.c_str()));
 }
 
 static Status findLocation(const std::string &moduleDevice,
@@ -74,8 +72,9 @@ static Status findLocation(const std::string &moduleDevice,
                             : format("a device of DLPack type %d", device.type);
   if (name == moduleDevice)
     return Status();
-  return wrong(format("the DLPack tensor is on %s, and the module runs on %s",
-                      name.c_str(), moduleDevice.c_str()));
+  return invalidArgument(
+      format("the DLPack tensor is on %s, and the module runs on %s",
+             name.c_str(), moduleDevice.c_str()));
 }
 
 frit_status frit_tensor_from_dlpack(const frit_module *module,
@@ -86,7 +85,7 @@ frit_status frit_tensor_from_dlpack(const frit_module *module,
   auto &given = *static_cast<const dlpack::Tensor *>(dl_tensor);
   frit_tensor made = {};
   if (given.rank < 0 || (given.rank && !given.shape))
-    return report(wrong("the DLPack tensor has no shape"));
+    return report(invalidArgument("the DLPack tensor has no shape"));
   Status status = findLocation(module->device, given.device, made.location);
   if (!status.failed())
     status = findType(given.type, made.dtype);
@@ -114,16 +113,19 @@ struct Allocated {
 static Status allocate(const frit_module &module, frit_dtype dtype,
                        std::span<const int64_t> dims, Allocated &made) {
   if (!module.executor)
-    return wrong("the module was opened with device \"none\", which has no "
-                 "memory");
+    return invalidArgument(
+        "the module was opened with device \"none\", which has no "
+        "memory");
   auto type = std::ranges::find(kTypes, dtype, &TypeCode::dtype);
   if (type == std::end(kTypes))
-    return wrong(format("DLPack has no type %s", frit_dtype_name(dtype)));
+    return invalidArgument(
+        format("DLPack has no type %s", frit_dtype_name(dtype)));
   uint64_t bytes = type->bits / 8;
   for (int64_t dim : dims)
     if (dim < 0 || __builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
-      return wrong(format("a tensor cannot be %s",
-                          formatType(artifact::DType(dtype), dims).c_str()));
+      return invalidArgument(
+          format("a tensor cannot be %s",
+                 formatType(artifact::DType(dtype), dims).c_str()));
   made.shape.assign(dims.begin(), dims.end());
   dlpack::Tensor &tensor = made.managed.tensor;
   FRIT_TRY(module.executor->allocate(bytes, made.memory, tensor.data));

@@ -16,7 +16,8 @@ struct frit_feed {
   frit_context *context = nullptr;
   std::unique_ptr<InputFeed> feed;
   std::vector<FeedTensor> tensors; ///< sent and not taken yet
-  /// The same as arguments of a call, with the shapes that they point to.
+  /// These tensors as arguments of a call, and the shapes that the arguments
+  /// point to.
   std::vector<frit_tensor> described;
   std::vector<std::vector<int64_t>> shapes;
   std::vector<std::vector<int64_t>> takenShapes; ///< of those taken last
@@ -55,12 +56,10 @@ Status frit_feed::describe(std::span<const frit_tensor> inputs) {
     size_t size = frit_dtype_size(input.dtype);
     if ((input.rank && !input.dims) || !size ||
         !countElements({input.dims, input.rank}, count) || count > most / size)
-      return Status(FRIT_INVALID_ARGUMENT,
-                    format("input '%s' is larger than any variant's",
-                           names[index].c_str()));
+      return invalidArgument(format("input '%s' is larger than any variant's",
+                                    names[index].c_str()));
     if (input.location != FRIT_HOST || (!input.data && count))
-      return Status(
-          FRIT_INVALID_ARGUMENT,
+      return invalidArgument(
           format("input '%s' is not in host memory", names[index].c_str()));
     tensors.push_back({uint32_t(index), input.data, count * size});
     shapes.emplace_back(input.dims, input.dims + input.rank);
@@ -94,9 +93,8 @@ frit_status frit_feed_send(frit_feed *feed, const frit_tensor *inputs,
   if (!feed || (!inputs && count))
     return nullArgument("frit_feed_send");
   if (!feed->tensors.empty())
-    return report(
-        Status(FRIT_INVALID_ARGUMENT,
-               "frit_feed_send: what was sent before was not taken yet"));
+    return report(invalidArgument(
+        "frit_feed_send: what was sent before was not taken yet"));
   Status status = feed->describe({inputs, count});
   if (!status.failed())
     status = feed->feed->send(feed->tensors);
@@ -109,8 +107,7 @@ frit_status frit_feed_take(frit_feed *feed, frit_tensor *inputs) {
   if (!feed || !inputs)
     return nullArgument("frit_feed_take");
   if (feed->tensors.empty())
-    return report(
-        Status(FRIT_INVALID_ARGUMENT, "frit_feed_take: nothing was sent"));
+    return report(invalidArgument("frit_feed_take: nothing was sent"));
   feed->places.resize(feed->tensors.size());
   frit_location location = FRIT_HOST;
   Status status = feed->feed->take(feed->tensors, feed->places, location);

@@ -14,10 +14,6 @@ using artifact::Tensor;
 /// Size of a symbol that no input has determined yet.
 static constexpr int64_t kUnknown = -1;
 
-static Status wrong(std::string message) {
-  return Status(FRIT_INVALID_ARGUMENT, std::move(message));
-}
-
 std::string frit::joinNames(const std::vector<std::string> &names) {
   std::string text;
   for (const std::string &name : names)
@@ -30,16 +26,17 @@ Status frit::findTensor(const char *kind, const frit_tensor &tensor,
                         size_t &index) {
   if (!tensor.name) {
     if (position >= names.size())
-      return wrong(format("there are too many %ss: the model has %zu", kind,
-                          names.size()));
+      return invalidArgument(format("there are too many %ss: the model has %zu",
+                                    kind, names.size()));
     index = position;
     return Status();
   }
   index = size_t(std::find(names.begin(), names.end(), tensor.name) -
                  names.begin());
   if (index == names.size())
-    return wrong(format("there is no %s '%s'; the model's %ss are: %s", kind,
-                        tensor.name, kind, joinNames(names).c_str()));
+    return invalidArgument(
+        format("there is no %s '%s'; the model's %ss are: %s", kind,
+               tensor.name, kind, joinNames(names).c_str()));
   return Status();
 }
 
@@ -92,15 +89,15 @@ Status Call::open(const PlanView &plan,
     FRIT_TRY(
         findTensor("input", inputs[position], position, inputNames, index));
     if (given[index])
-      return wrong(
+      return invalidArgument(
           format("input '%s' is given twice", inputNames[index].c_str()));
     given[index] = &inputs[position];
   }
   for (size_t index = 0; index < given.size(); ++index)
     if (!given[index])
-      return wrong(format("input '%s' is missing; it must be %s",
-                          inputNames[index].c_str(),
-                          formatOpenType(plan, plan.inputs(0)[index]).c_str()));
+      return invalidArgument(format(
+          "input '%s' is missing; it must be %s", inputNames[index].c_str(),
+          formatOpenType(plan, plan.inputs(0)[index]).c_str()));
   FRIT_TRY(readSizes(plan, inputNames));
   return pick(plan);
 }
@@ -122,7 +119,7 @@ Status Call::readSizes(const PlanView &plan,
 Status Call::readInput(const PlanView &plan, const std::string &name,
                        const Tensor &expected, const frit_tensor &tensor) {
   if (tensor.rank && !tensor.dims)
-    return wrong(format("input '%s' has no dims", name.c_str()));
+    return invalidArgument(format("input '%s' has no dims", name.c_str()));
   std::span<const int64_t> dims(tensor.dims, tensor.rank);
   std::span<const int64_t> wanted = plan.dims(expected.dims);
   std::span<const Extent> extents = plan.extents(expected);
@@ -134,15 +131,16 @@ Status Call::readInput(const PlanView &plan, const std::string &name,
   for (size_t dim = 0; fits && dim < dims.size(); ++dim)
     fits = symbolOf(dim) != kNone || dims[dim] == wanted[dim];
   if (!fits)
-    return wrong(format("input '%s' must be %s and is %s", name.c_str(),
-                        formatOpenType(plan, expected).c_str(),
-                        formatType(type, dims).c_str()));
+    return invalidArgument(format("input '%s' must be %s and is %s",
+                                  name.c_str(),
+                                  formatOpenType(plan, expected).c_str(),
+                                  formatType(type, dims).c_str()));
   for (size_t dim = 0; dim < dims.size(); ++dim) {
     uint32_t symbol = symbolOf(dim);
     if (symbol == kNone || sizes[symbol] == dims[dim])
       continue;
     if (sizes[symbol] != kUnknown)
-      return wrong(format(
+      return invalidArgument(format(
           "input '%s' has %s %lld, and input '%s' has %lld", name.c_str(),
           std::string(plan.text(plan.symbols()[symbol].name)).c_str(),
           static_cast<long long>(dims[dim]), sources[symbol]->c_str(),
@@ -171,10 +169,10 @@ Status Call::checkSize(const PlanView &plan, size_t index) const {
   }
   if (holds)
     return Status();
-  return wrong(format("input '%s' has %s %lld, and the model holds %s",
-                      sources[index]->c_str(),
-                      std::string(plan.text(symbol.name)).c_str(),
-                      static_cast<long long>(size), held.c_str()));
+  return invalidArgument(format(
+      "input '%s' has %s %lld, and the model holds %s", sources[index]->c_str(),
+      std::string(plan.text(symbol.name)).c_str(), static_cast<long long>(size),
+      held.c_str()));
 }
 
 /// Chooses the smallest variant that fits; they are sorted by size, so it is
@@ -204,7 +202,7 @@ Status Call::pick(const PlanView &plan) {
                     std::string(plan.text(symbols[i].name)).c_str(),
                     static_cast<long long>(sizes[i]));
   chosen = 0;
-  return wrong("the model has no variant for " + asked);
+  return invalidArgument("the model has no variant for " + asked);
 }
 
 Status Call::outputDims(const PlanView &plan, size_t index,

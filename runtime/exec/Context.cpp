@@ -8,18 +8,16 @@
 
 using namespace frit;
 
-static Status wrong(std::string message) {
-  return Status(FRIT_INVALID_ARGUMENT, std::move(message));
-}
-
 Status frit_context::open(frit_module &from, frit_context *peer) {
   if (!from.executor)
-    return wrong("the module was opened with device \"none\", to be looked at "
-                 "only");
+    return invalidArgument(
+        "the module was opened with device \"none\", to be looked at "
+        "only");
   if (peer && peer->module->artifact != from.artifact)
-    return wrong("the function and the context are not of the same opened "
-                 "model; frit_module_open_function opens the function of one "
-                 "that is open");
+    return invalidArgument(
+        "the function and the context are not of the same opened "
+        "model; frit_module_open_function opens the function of one "
+        "that is open");
   module = &from;
   division = peer ? peer->division : std::make_shared<Division>();
   for (size_t i = 0; i < from.model.plan.variants().size(); ++i)
@@ -41,24 +39,24 @@ Status frit_context::open(frit_module &from, frit_context *peer) {
 
 Status frit_context::join(const frit_group &group) {
   if (group.rank >= group.size)
-    return wrong(
+    return invalidArgument(
         format("rank %u is not one of %u, from 0 on", group.rank, group.size));
   bool hasCollectives = false;
   for (std::span<const artifact::Step> list : module->model.lists())
     for (const artifact::Step &step : list)
       hasCollectives |= step.kind == artifact::StepKind::collective;
   if (!hasCollectives)
-    return wrong(
+    return invalidArgument(
         format("'%s' averages nothing over several ranks: fritc compiles it "
                "for them with -fdata-parallel",
                frit_module_function(module)));
   bool divides = !module->model.plan.shards().empty();
   if (divides && division->size &&
       (division->rank != group.rank || division->size != group.size))
-    return wrong(format("the context is rank %u of the %u that divide its "
-                        "state, so it cannot be rank %u of %u",
-                        division->rank, division->size, group.rank,
-                        group.size));
+    return invalidArgument(
+        format("the context is rank %u of the %u that divide its "
+               "state, so it cannot be rank %u of %u",
+               division->rank, division->size, group.rank, group.size));
   FRIT_TRY(execution->join(group));
   if (divides)
     *division = {group.rank, group.size};
@@ -92,14 +90,16 @@ std::vector<frit_context::StepTexts> &frit_context::stepTexts() {
 static Status checkMemory(const char *kind, const std::string &name,
                           const frit_tensor &given, uint64_t bytes) {
   if (!given.data && bytes)
-    return wrong(format("%s '%s' has no data", kind, name.c_str()));
+    return invalidArgument(format("%s '%s' has no data", kind, name.c_str()));
   if (given.location == FRIT_DEVICE &&
       reinterpret_cast<uintptr_t>(given.data) % 16)
-    return wrong(format("device memory of %s '%s' must start at a multiple of "
-                        "16 bytes",
-                        kind, name.c_str()));
+    return invalidArgument(
+        format("device memory of %s '%s' must start at a multiple of "
+               "16 bytes",
+               kind, name.c_str()));
   if (given.location != FRIT_DEVICE && given.location != FRIT_HOST)
-    return wrong(format("%s '%s' has no known location", kind, name.c_str()));
+    return invalidArgument(
+        format("%s '%s' has no known location", kind, name.c_str()));
   return Status();
 }
 
@@ -107,13 +107,13 @@ static Status checkType(const char *kind, const std::string &name,
                         const frit_tensor &given, artifact::DType type,
                         std::span<const int64_t> dims) {
   if (given.rank && !given.dims)
-    return wrong(format("%s '%s' has no dims", kind, name.c_str()));
+    return invalidArgument(format("%s '%s' has no dims", kind, name.c_str()));
   std::span<const int64_t> givenDims(given.dims, given.rank);
   artifact::DType givenType = artifact::DType(given.dtype);
   if (givenType != type || !std::ranges::equal(givenDims, dims))
-    return wrong(format("%s '%s' must be %s and is %s", kind, name.c_str(),
-                        formatType(type, dims).c_str(),
-                        formatType(givenType, givenDims).c_str()));
+    return invalidArgument(format("%s '%s' must be %s and is %s", kind,
+                                  name.c_str(), formatType(type, dims).c_str(),
+                                  formatType(givenType, givenDims).c_str()));
   return Status();
 }
 
@@ -128,7 +128,8 @@ Status frit_context::bindState(std::span<const frit_tensor> given,
     size_t index = 0;
     FRIT_TRY(findTensor("state", tensor, position, names, index));
     if (seen[index])
-      return wrong(format("state '%s' is given twice", names[index].c_str()));
+      return invalidArgument(
+          format("state '%s' is given twice", names[index].c_str()));
     seen[index] = true;
     const artifact::State &expected = plan.states()[index];
     FRIT_TRY(checkType("state", names[index], tensor, expected.type,
@@ -143,9 +144,10 @@ Status frit_context::bindState(std::span<const frit_tensor> given,
 Status frit_context::bind(std::span<const frit_tensor> givenInputs,
                           std::span<const frit_tensor> givenOutputs) {
   if (usesShards && division->size && !hasJoined)
-    return wrong(format("a peer divides the state among %u ranks: the context "
-                        "joins them first",
-                        division->size));
+    return invalidArgument(
+        format("a peer divides the state among %u ranks: the context "
+               "joins them first",
+               division->size));
   const PlanView &plan = module->model.plan;
   FRIT_TRY(call.open(plan, module->inputNames, givenInputs));
   std::span<const artifact::Tensor> tensors = plan.inputs(call.variant());
@@ -177,7 +179,8 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
     size_t index = 0;
     FRIT_TRY(findTensor("output", tensor, position, names, index));
     if (seen[index])
-      return wrong(format("output '%s' is given twice", names[index].c_str()));
+      return invalidArgument(
+          format("output '%s' is given twice", names[index].c_str()));
     seen[index] = true;
     const artifact::Tensor &expected = plan.outputs(call.variant())[index];
     FRIT_TRY(checkType("output", names[index], tensor, expected.type,

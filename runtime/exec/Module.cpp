@@ -87,9 +87,8 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
   // failed. Its name says what was checked.
   for (size_t i = 0; i < counts.size(); ++i)
     if (!isLength[i] && counts[i] < 0)
-      return Status(FRIT_INVALID_ARGUMENT,
-                    std::string(plan.text(
-                        plan.outputs(variant)[tensors.size() + i].name)));
+      return invalidArgument(std::string(
+          plan.text(plan.outputs(variant)[tensors.size() + i].name)));
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::span<const artifact::Extent> extents = plan.extents(tensors[i]);
     for (size_t dim = 0; outputs[i].counted && dim < extents.size(); ++dim) {
@@ -161,9 +160,9 @@ Status frit_module::open(const frit_image &image,
     size_t bytes = options->struct_bytes;
     if (bytes < offsetof(frit_module_options, memory_limit) ||
         bytes > sizeof used || bytes % sizeof(void *))
-      return Status(FRIT_INVALID_ARGUMENT,
-                    "frit_module_options::struct_bytes is wrong; start from "
-                    "FRIT_MODULE_OPTIONS_INIT");
+      return invalidArgument(
+          "frit_module_options::struct_bytes is wrong; start from "
+          "FRIT_MODULE_OPTIONS_INIT");
     memcpy(&used, options, bytes);
   }
   if (!artifact)
@@ -174,8 +173,8 @@ Status frit_module::open(const frit_image &image,
   model.threads = used.threads;
   model.remark = {used.remark, used.remark_user};
   if (!used.allocator.allocate != !used.allocator.release)
-    return Status(FRIT_INVALID_ARGUMENT,
-                  "frit_allocator has one of its functions; it needs both");
+    return invalidArgument(
+        "frit_allocator has one of its functions; it needs both");
   model.memory =
       std::make_shared<MemorySource>(used.memory_limit, used.allocator);
   FRIT_TRY(PlanView::open(image, model.plan));
@@ -194,14 +193,13 @@ Status frit_module::open(const frit_image &image,
 
 Status frit_module::setWeights(std::span<const frit_tensor> weights) {
   if (!executor)
-    return Status(FRIT_INVALID_ARGUMENT,
-                  "the module was opened with device \"none\", to be looked at "
-                  "only");
+    return invalidArgument(
+        "the module was opened with device \"none\", to be looked at "
+        "only");
   const PlanView &plan = model.plan;
   if (plan.functions().size() > 1 || !plan.states().empty())
-    return Status(FRIT_INVALID_ARGUMENT,
-                  "the weights of a model with state are set by "
-                  "frit_state_write");
+    return invalidArgument("the weights of a model with state are set by "
+                           "frit_state_write");
   std::vector<uint32_t> changed;
   FRIT_TRY(artifact->weights.give(plan, weights, changed));
   FRIT_TRY(artifact->weights.open(plan, *model.image, artifact->folder));
@@ -262,10 +260,10 @@ static int cudaOrdinal(const char *device) {
 Status frit_module::openFunction(const frit_module &from, const char *wanted) {
   auto found = std::ranges::find(from.functionNames, wanted);
   if (found == from.functionNames.end())
-    return Status(FRIT_INVALID_ARGUMENT,
-                  format("there is no function '%s'; the model's functions "
-                         "are: %s",
-                         wanted, joinNames(from.functionNames).c_str()));
+    return invalidArgument(
+        format("there is no function '%s'; the model's functions "
+               "are: %s",
+               wanted, joinNames(from.functionNames).c_str()));
   artifact = from.artifact;
   model.image = from.model.image;
   model.plan = from.model.plan.of(size_t(found - from.functionNames.begin()));
@@ -288,10 +286,10 @@ Status frit_module::chooseDevice(const char *wanted) {
   if (isUuid(wanted))
     FRIT_TRY(cuda::findDevice(wanted, ordinal));
   if (!any && !cpuOnly && ordinal < 0)
-    return Status(FRIT_INVALID_ARGUMENT,
-                  format("unknown device '%s'; write cuda, cuda:N, a GPU's "
-                         "UUID, cpu or none",
-                         wanted));
+    return invalidArgument(
+        format("unknown device '%s'; write cuda, cuda:N, a GPU's "
+               "UUID, cpu or none",
+               wanted));
 
   Status noGpu(FRIT_NO_DEVICE, "");
   if (!cpuOnly) {

@@ -215,6 +215,13 @@ private:
   size_t chosen = 0; ///< the function that it shows
 };
 
+/// Rounds up to artifact::kAlignment, where memory of the arena, weights and
+/// staging begins.
+inline uint64_t alignedBytes(uint64_t bytes) {
+  return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
+         artifact::kAlignment;
+}
+
 /// Returns whether `arch` names a GPU architecture.
 bool isCudaArch(std::string_view arch);
 

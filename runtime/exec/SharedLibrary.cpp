@@ -7,7 +7,9 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <sys/stat.h>
 #include <vector>
 
@@ -18,10 +20,10 @@ static Status refuse(const std::string &path, const char *why) {
 }
 
 /// Fails unless every segment that the loader would map lies inside the file.
-static Status checkElf(const std::string &path) {
+/// Sets `facts` to those of the file.
+static Status checkElf(const std::string &path, struct stat &facts) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rbe"),
                                               fclose);
-  struct stat facts;
   if (!file || fstat(fileno(file.get()), &facts) != 0)
     return Status(FRIT_IO_ERROR, format("cannot open '%s': %s", path.c_str(),
                                         strerror(errno)));
@@ -52,12 +54,34 @@ static Status checkElf(const std::string &path) {
   return Status();
 }
 
+/// Returns `dlopen` of the file that is at `path` now. The loader knows a
+/// library by its name, and would give one that the process still has open
+/// although another file has replaced it: that one is opened by another
+/// spelling.
+static void *openNewest(const std::string &path, const struct stat &facts) {
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<dev_t, ino_t>> files;
+  std::pair<dev_t, ino_t> file(facts.st_dev, facts.st_ino);
+  // dlopen searches the system's folders for a name without a slash.
+  std::string name = path.find('/') == std::string::npos ? "./" + path : path;
+  std::lock_guard lock(mutex);
+  for (;; name.insert(name.rfind('/'), "/.")) {
+    void *open = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (open)
+      dlclose(open);
+    auto known = files.find(name);
+    if (!open || known == files.end() || known->second == file)
+      break;
+  }
+  files[name] = file;
+  return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 Status frit::openModelLibrary(const std::string &path, void *&library,
                               const frit_image *&image) {
-  FRIT_TRY(checkElf(path));
-  // dlopen searches the system's folders for a name without a slash.
-  std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
-  void *handle = dlopen(exact.c_str(), RTLD_NOW | RTLD_LOCAL);
+  struct stat facts;
+  FRIT_TRY(checkElf(path, facts));
+  void *handle = openNewest(path, facts);
   if (!handle)
     return Status(FRIT_BAD_MODEL,
                   format("cannot load '%s': %s", path.c_str(), dlerror()));

@@ -37,6 +37,11 @@ private:
   std::string text;
 };
 
+/// The failure of a call whose caller gave something that cannot be taken.
+inline Status invalidArgument(std::string message) {
+  return Status(FRIT_INVALID_ARGUMENT, std::move(message));
+}
+
 /// sprintf that returns a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 

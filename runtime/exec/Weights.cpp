@@ -77,9 +77,6 @@ static Status find(const PlanView &plan, const artifact::Constant &constant,
 
 Status Weights::give(const PlanView &plan, std::span<const frit_tensor> tensors,
                      std::vector<uint32_t> &changed) {
-  auto wrong = [](std::string message) {
-    return Status(FRIT_INVALID_ARGUMENT, std::move(message));
-  };
   std::span<const artifact::Constant> all = plan.constants();
   std::map<std::string_view, uint32_t> numbers;
   for (uint32_t index = 0; index < all.size(); ++index)
@@ -90,27 +87,28 @@ Status Weights::give(const PlanView &plan, std::span<const frit_tensor> tensors,
   std::vector<bool> seen(all.size());
   for (const frit_tensor &tensor : tensors) {
     if (!tensor.name)
-      return wrong("a weight is given without a name");
+      return invalidArgument("a weight is given without a name");
     auto found = numbers.find(tensor.name);
     if (found == numbers.end())
-      return wrong(format("there is no weight '%s'", tensor.name));
+      return invalidArgument(format("there is no weight '%s'", tensor.name));
     const artifact::Constant &constant = all[found->second];
     if (seen[found->second])
-      return wrong(format("weight '%s' is given twice", tensor.name));
+      return invalidArgument(format("weight '%s' is given twice", tensor.name));
     seen[found->second] = true;
     if (tensor.rank && !tensor.dims)
-      return wrong(format("weight '%s' has no dims", tensor.name));
+      return invalidArgument(format("weight '%s' has no dims", tensor.name));
     std::span<const int64_t> dims(tensor.dims, tensor.rank);
     if (artifact::DType(tensor.dtype) != constant.type ||
         !std::ranges::equal(dims, plan.dims(constant.dims)))
-      return wrong(
+      return invalidArgument(
           format("weight '%s' must be %s and is %s", tensor.name,
                  formatType(constant.type, plan.dims(constant.dims)).c_str(),
                  formatType(artifact::DType(tensor.dtype), dims).c_str()));
     if (!tensor.data && constant.bytes)
-      return wrong(format("weight '%s' has no data", tensor.name));
+      return invalidArgument(format("weight '%s' has no data", tensor.name));
     if (tensor.location != FRIT_HOST && tensor.location != FRIT_DEVICE)
-      return wrong(format("weight '%s' has no known location", tensor.name));
+      return invalidArgument(
+          format("weight '%s' has no known location", tensor.name));
     made[found->second] = {tensor.data, tensor.location};
     changed.push_back(found->second);
   }

@@ -24,7 +24,7 @@ def data():
 def loss(x, target, w):
     u = x.astype(np.float64) @ w
     h = linear_scan(u, 1 / (1 + np.exp(-u)))
-    return ((softcap(h, 2) - target) ** 2).mean()
+    return ((-softcap(h, 2) - target) ** 2).mean()
 
 
 def write(folder):
@@ -35,7 +35,7 @@ def write(folder):
              helper.make_node("Sigmoid", ["u"], ["a"], "gate"),
              helper.make_node("LinearScan", ["u", "a"], ["h"], "scan", **custom),
              helper.make_node("Softcap", ["h"], ["c"], "cap", limit=2.0, **custom),
-             helper.make_node("Identity", ["c"], ["y"], "last")]
+             helper.make_node("Neg", ["c"], ["y"], "last")]
     graph = helper.make_graph(nodes, "trains", [info("x", TensorProto.FLOAT, SHAPE)],
                               [info("y", TensorProto.FLOAT, SHAPE)],
                               [numpy_helper.from_array(w, "w")])

@@ -30,7 +30,7 @@ WITHOUT_GRADIENT = {
 # Composites whose parts have gradients, and which only the passes after training create, or
 # gradients use.
 PARTS_ARE_TESTED = {"custom", "custom_elementwise",
-                    "moments", "column_moments", "normalize", "normalize_product", "conv_grad_input",
+                    "moments", "column_moments", "column_sums", "normalize", "normalize_product", "conv_grad_input",
                     "conv_grad_weight", "gather_grad", "segment_sum", "max_pool_grad", "avg_pool_grad",
                     "cross_entropy_grad", "attention_grad", "attention_stats"}
 

@@ -126,6 +126,14 @@ for dim, flag in ((1, ""), (-1, "channels_last")):
     channels = x.shape[dim]
     gradient("batch_mean", [x], (channels,), flag)
     gradient("batch_variance", [x, doubles(channels)], (channels,), flag)
+images = doubles(2, 3, 2, 6)
+for groups in (1, 3, 6):
+    attribute = f"groups = {groups} : si64"
+    gradient("group_norm", [images, doubles(6, seed=1), doubles(6, seed=2)],
+             images.shape, attribute + ", epsilon = 1.0e-3 : f32")
+    gradient("group_mean", [images], (2, groups, 1), attribute)
+    gradient("group_variance", [images, doubles(2, groups, 1, seed=1)],
+             (2, groups, 1), attribute)
 parts = doubles(3, 2, 2, low=0.5)
 gradient("merge_moments", [parts], (3, 1, 2), "width = 4 : si64")
 

@@ -87,6 +87,7 @@ means = parts.mean(1)
 case("column_moments", [rows],
      np.stack([means, ((parts - means[:, None]) ** 2).sum(1)]).astype(np.float32),
      "height = 3 : si64", 1e-4)
+case("column_sums", [rows], parts.sum(1).astype(np.float32), "height = 3 : si64", 1e-5)
 case("merge_moments", [moments(rows, 3)], moments(rows, 12),
      "width = 3 : si64", 1e-4)
 case("normalize", [rows, moments(rows, 4), column, offset],
@@ -122,4 +123,24 @@ for shape in ((2, 3, 4, 5), (2, 3), (2, 3, 6)):
         case("batch_mean", [last], means, "channels_last", tolerance=1e-5)
         case("batch_variance", [last, means], variances, "channels_last",
              tolerance=1e-5)
+
+# Groups of neighbouring channels, which come last; one group, and one channel a
+# group. What is far from zero keeps its precision.
+for shape, groups in (((2, 5, 7, 12), 3), ((3, 4, 6), 1), ((2, 3, 8), 8),
+                      ((5, 6), 2), ((4, 16, 16, 24), 4)):
+    scale, bias = random(shape[-1], seed=1), random(shape[-1], seed=2)
+    for v in (random(*shape) + np.float32(30), random(*shape).astype(f16)):
+        wide = v.astype(np.float64).reshape(shape[0], -1, groups,
+                                            shape[-1] // groups)
+        mean = wide.mean((1, 3), keepdims=True)
+        variance = ((wide - mean) ** 2).mean((1, 3), keepdims=True)
+        y = ((wide - mean) / np.sqrt(variance + 1e-3)).reshape(shape)
+        means, variances = (a.reshape(shape[0], groups, 1).astype(np.float32)
+                            for a in (mean, variance))
+        attribute = f"groups = {groups} : si64"
+        case("group_mean", [v], means, attribute, 1e-4)
+        case("group_variance", [v, means], variances, attribute, 1e-4)
+        case("group_norm", [v, scale, bias], (y * scale + bias).astype(v.dtype),
+             attribute + ", epsilon = 1.0e-3 : f32",
+             1e-4 if v.dtype == np.float32 else 1e-2)
 run()

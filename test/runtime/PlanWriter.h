@@ -8,7 +8,7 @@
 #ifndef FRIT_TEST_RUNTIME_PLANWRITER_H
 #define FRIT_TEST_RUNTIME_PLANWRITER_H
 
-#include "frit/artifact.h"
+#include "codegen/artifact/Entries.h"
 
 #include <cstdint>
 #include <cstring>
@@ -27,7 +27,7 @@ inline uint64_t elementBytes(DType type) {
   return bytes[uint32_t(type)];
 }
 
-class PlanWriter {
+class PlanWriter : public Entries {
 public:
   Text text(std::string_view value) {
     Text result{uint32_t(strings.size()), uint32_t(value.size())};
@@ -278,28 +278,7 @@ public:
                    entries.size()};
     };
     header.stateBytes = stateBytes;
-    header.dims = table(dims);
-    header.functions = table(functions);
-    header.states = table(states);
-    header.shards = table(shards);
-    header.symbols = table(symbols);
-    header.extents = table(extents);
-    header.variants = table(variants);
-    header.inputs = table(inputs);
-    header.outputs = table(outputs);
-    header.constants = table(constants);
-    header.buffers = table(buffers);
-    header.modules = table(modules);
-    header.kernels = table(kernels);
-    header.tensorMaps = table(tensorMaps);
-    header.gemms = table(gemms);
-    header.convs = table(convs);
-    header.attentions = table(attentions);
-    header.guards = table(guards);
-    header.steps = table(steps);
-    header.follows = table(follows);
-    header.programs = table(programs);
-    header.targets = table(targets);
+    place(header, table);
     header.strings = {append(strings.data(), strings.size()), strings.size()};
     header.bytes = bytes.size();
     memcpy(bytes.data(), &header, sizeof header);
@@ -307,30 +286,9 @@ public:
   }
 
   std::string strings;
-  std::vector<int64_t> dims;
-  std::vector<Function> functions; ///< if empty, one of all
-  std::vector<State> states;
-  std::vector<ShardedState> shards;
   uint64_t stateBytes = 0;
-  std::vector<Symbol> symbols;
-  std::vector<Extent> extents;
-  std::vector<Variant> variants; ///< if a function has none, one of all tensors
-  std::vector<Tensor> inputs, outputs;
   uint32_t counts = 0; ///< of the outputs, the last ones
   uint32_t sizes = 0;  ///< of the inputs, the last ones
-  std::vector<Constant> constants;
-  std::vector<Buffer> buffers;
-  std::vector<DeviceModule> modules;
-  std::vector<Kernel> kernels;
-  std::vector<TensorMap> tensorMaps;
-  std::vector<Gemm> gemms;
-  std::vector<Conv> convs;
-  std::vector<Attention> attentions;
-  std::vector<Guard> guards;
-  std::vector<Step> steps;
-  std::vector<uint32_t> follows;
-  std::vector<Program> programs;
-  std::vector<Target> targets;
   std::vector<uint8_t> weights;
 
 private:

@@ -371,7 +371,15 @@ int main() {
   driver.memsetD32Async = [](DevicePointer, unsigned, size_t, Stream) {
     return kSuccess;
   };
-  CudnnHandle handle(described, driver);
+  described.create = [](DnnHandle *handle) {
+    *handle = reinterpret_cast<DnnHandle>(&device);
+    return 0;
+  };
+  described.destroy = [](DnnHandle) { return 0; };
+  auto handles = CudnnHandles::of(described, /*context=*/nullptr);
+  auto opened = CudnnHandle::open(described, *handles, driver);
+  CHECK(opened);
+  CudnnHandle &handle = *opened;
   if (enginesFor(handle, attention(DType::f16, 384, 64)).empty() &&
       !dlopen("libcuda.so.1", RTLD_LAZY)) {
     printf("skipped: no driver, nor anything in its place\n");

@@ -54,6 +54,17 @@ Step &addCollective(PlanWriter &plan, Collective collective,
   return step;
 }
 
+/// Ends a plan of one target, whose calls need `arenaBytes`.
+Model finishPlan(PlanWriter &plan, bool isCuda, uint64_t arenaBytes) {
+  plan.target(isCuda ? "sm_90" : "x86-64");
+  if (isCuda)
+    plan.module(emptyElf());
+  plan.program().arenaBytes = arenaBytes;
+  Model model;
+  model.plan = plan.finish("group");
+  return model;
+}
+
 /// y is the mean of x.
 Model makeModel(bool isCuda) {
   PlanWriter plan;
@@ -63,13 +74,7 @@ Model makeModel(bool isCuda) {
   addCollective(plan, Collective::mean, "mean", tensorAt(0, kBytes));
   plan.step(StepKind::await, "mean", {PlanWriter::arena(0, kBytes, true)});
   plan.step(StepKind::copy, "y", {PlanWriter::arena(0, kBytes, false), y});
-  plan.target(isCuda ? "sm_90" : "x86-64");
-  if (isCuda)
-    plan.module(emptyElf());
-  plan.program().arenaBytes = kBytes;
-  Model model;
-  model.plan = plan.finish("mean");
-  return model;
+  return finishPlan(plan, isCuda, kBytes);
 }
 
 struct Opened {
@@ -184,10 +189,7 @@ void testRefused() {
     change(plan,
            addCollective(plan, Collective::mean, "mean", tensorAt(0, 16)));
     plan.step(StepKind::copy, "y", {PlanWriter::arena(0, 16, false), y});
-    plan.target("x86-64");
-    plan.program().arenaBytes = 16;
-    Model model;
-    model.plan = plan.finish("wrong");
+    Model model = finishPlan(plan, /*isCuda=*/false, 16);
     frit::Module module;
     return frit::Module::open(*model.get(), module) && lastErrorHas(why);
   };
@@ -225,12 +227,7 @@ void testHalf(bool isCuda) {
   plan.step(StepKind::copy, "x", {x, PlanWriter::arena(0, 8, true)});
   addCollective(plan, Collective::mean, "mean", tensorAt(0, 8, DType::bf16));
   plan.step(StepKind::copy, "y", {PlanWriter::arena(0, 8, false), y});
-  plan.target(isCuda ? "sm_90" : "x86-64");
-  if (isCuda)
-    plan.module(emptyElf());
-  plan.program().arenaBytes = 8;
-  Model model;
-  model.plan = plan.finish("half");
+  Model model = finishPlan(plan, isCuda, 8);
   frit_group_id id = newId(isCuda);
   CHECK(runRanks(2, [&](uint32_t rank) {
     Opened opened(model, isCuda);
@@ -262,12 +259,7 @@ void testShards(bool isCuda, uint32_t ranks, int64_t rows) {
     plan.step(StepKind::copy, "result",
               {PlanWriter::arena(0, bytes, false), to});
   }
-  plan.target(isCuda ? "sm_90" : "x86-64");
-  if (isCuda)
-    plan.module(emptyElf());
-  plan.program().arenaBytes = bytes;
-  Model model;
-  model.plan = plan.finish("shards");
+  Model model = finishPlan(plan, isCuda, bytes);
   frit_group_id id = newId(isCuda);
   CHECK(runRanks(ranks, [&](uint32_t rank) {
     Opened opened(model, isCuda);
@@ -309,11 +301,7 @@ void testShardedState() {
   launch.block[0] = 8;
   launch.shardRows = 3;
   addCollective(plan, Collective::mean, "mean", tensorAt(0, 4));
-  plan.target("sm_90");
-  plan.module(emptyElf());
-  plan.program().arenaBytes = 4;
-  Model model;
-  model.plan = plan.finish("state");
+  Model model = finishPlan(plan, /*isCuda=*/true, 4);
   frit_group_id id = newId(true);
   CHECK(runRanks(2, [&](uint32_t rank) {
     Opened opened(model, true);
@@ -366,10 +354,7 @@ void testShardsRefused() {
     launch.shardRows = 2;
     plan.kernels.back().scalars = plan.shape({2 * kRow});
     change(plan, launch);
-    plan.target("sm_90");
-    plan.module(emptyElf());
-    Model model;
-    model.plan = plan.finish("wrong");
+    Model model = finishPlan(plan, /*isCuda=*/true, 0);
     frit::Module module;
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = "none";
@@ -422,11 +407,7 @@ void testGraph() {
   launch(); // 6
   plan.step(StepKind::await, "b", {PlanWriter::arena(64, 4, true)});
   launch(); // 7
-  plan.target("sm_90");
-  plan.module(emptyElf());
-  plan.program().arenaBytes = 128;
-  Model model;
-  model.plan = plan.finish("graph");
+  Model model = finishPlan(plan, /*isCuda=*/true, 128);
   frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
   options.device = "cuda";
   frit::Module module;

@@ -66,7 +66,7 @@ std::vector<std::vector<uint32_t>> cut(Model &&model, uint64_t most) {
     next += window.count;
     uint64_t bytes = 0;
     for (uint32_t index : window.constants)
-      bytes += cuda::alignedBytes(plan.constants()[index]);
+      bytes += alignedBytes(plan.constants()[index].bytes);
     CHECK(window.bytes == bytes);
     constants.push_back(window.constants);
   }

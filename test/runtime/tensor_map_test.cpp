@@ -66,7 +66,7 @@ static std::string read(const TensorMap &map, bool ofGemm = false) {
   } else {
     plan.step(StepKind::launch, "n", {x, w, y}).kernel = kernel;
   }
-  Target &target = plan.target("sm_90a");
+  plan.target("sm_90a");
   plan.module("code");
   plan.program().arenaBytes = 1 << 20;
   Model model;

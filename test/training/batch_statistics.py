@@ -3,13 +3,12 @@ convolution takes in parts, and its train.json.
 
     batch_statistics.py FOLDER
 """
-import json
 import sys
 from pathlib import Path
 
+import classifier
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 folder = Path(sys.argv[1])
 rng = np.random.default_rng(1)
@@ -27,15 +26,4 @@ nodes = [node("Conv", ["x", "conv.weight"], ["a"], "conv"),
          node("GlobalAveragePool", ["c"], ["d"], "pool"),
          node("Flatten", ["d"], ["e"], "flat"),
          node("Gemm", ["e", "fc.weight", "fc.bias"], ["y"], "fc", transB=1)]
-info = helper.make_tensor_value_info
-graph = helper.make_graph(
-    nodes, "statistics", [info("x", TensorProto.FLOAT, (8, 8, 32, 32))],
-    [info("y", TensorProto.FLOAT, (8, 6))],
-    [numpy_helper.from_array(value.astype(np.float32), name)
-     for name, value in weights.items()])
-onnx.save(helper.make_model(
-    graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
-    folder / "statistics.onnx")
-(folder / "statistics.json").write_text(json.dumps(
-    {"loss": {"kind": "cross_entropy"},
-     "optimizer": {"kind": "sgd", "learning_rate": 0.1}}))
+classifier.write(folder, "statistics", nodes, [(8, 8, 32, 32), (8, 6)], weights, 0.1)

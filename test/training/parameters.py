@@ -15,11 +15,11 @@ from runtime import Step
 FOLDER = Path(sys.argv[1])
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 SCOPES = "pkg.torch.onnx.name_scopes"
-X = np.random.default_rng(0).standard_normal((8, 6)).astype(np.float32)
-WEIGHTS = {"table": np.linspace(1, 2, 6, dtype=np.float32),
-           "norm.weight": np.ones(6, np.float32),
+X = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+WEIGHTS = {"table": np.linspace(1, 2, 8, dtype=np.float32),
+           "norm.weight": np.ones(8, np.float32),
            "scale": np.float32(0.5),
-           "fc.weight": np.eye(6, 3, dtype=np.float32)}
+           "fc.weight": np.eye(8, 3, dtype=np.float32)}
 
 
 def note(proto, **entries):
@@ -99,7 +99,9 @@ step, said = compile("merged", kinds, second="other")
 assert "has several readers; each trains a copy of its own" in said, said
 assert trained(step) == {*kinds, "norm.weight.1"} - {"table"}, trained(step)
 
-# Without metadata, all floats train but scalars.
+# Without metadata, all floats train but scalars, and those that look like buffers
+# are named: "table" is an arithmetic progression.
 step, said = compile("unmarked", {})
+assert "weights train that look like buffers: 'table', 'fc.weight'. The" in said
 assert trained(step) == {"table", "norm.weight", "norm.weight.1", "fc.weight"}
 print("right")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from runtime import NO_CUDA_GRAPH, Step
+from runtime import DETERMINISTIC, NO_CUDA_GRAPH, Step
 
 folder = Path(sys.argv[1])
 device = sys.argv[2] if len(sys.argv) > 2 else "cpu"
@@ -46,7 +46,7 @@ def compare(name, optimizer, **options):
     subprocess.run(["fritc", model, "--train=" + str(folder / "train.json"), "-fprecision=amp-fp16",
                     "-march=" + march, "-o", artifact], check=True)
     accumulate = options.get("accumulate", 1)
-    replayed, launched = steps = [Step(artifact, device=device, flags=flags)
+    replayed, launched = steps = [Step(artifact, device=device, flags=DETERMINISTIC | flags)
                                   for flags in (0, NO_CUDA_GRAPH)]
     random = np.random.default_rng(5)
     overflows = 0

@@ -35,8 +35,9 @@ if(FRIT_SANITIZE)
   # Every finding is fatal, undefined behaviour included. Files that include
   # MLIR omit the checks of every pointer access, which double their code; the
   # address sanitizer catches most of those errors.
+  # The runtime has no type information, which checks of virtual tables need.
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
-                      -fno-sanitize-recover=undefined)
+                      -fno-sanitize-recover=undefined -fno-sanitize=vptr)
   add_link_options(-fsanitize=address,undefined)
   set(FRIT_MLIR_OPTIONS -fno-sanitize=null,alignment,object-size)
   add_library(frit_sanitize OBJECT ${CMAKE_SOURCE_DIR}/tools/dev/Sanitize.cpp)
@@ -53,6 +54,11 @@ endif()
 if(FRIT_SANITIZE_THREADS)
   add_compile_options(-fsanitize=thread)
   add_link_options(-fsanitize=thread)
+endif()
+if(FRIT_SANITIZE OR FRIT_SANITIZE_THREADS)
+  # A sanitizer's library makes the program's calls of dlopen, so the program's
+  # RUNPATH does not count for them; its RPATH does.
+  add_link_options(-Wl,--disable-new-dtags)
 endif()
 if(FRIT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
@@ -158,6 +164,15 @@ function(frit_tablegen input)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
+# What `cmake --install` copies, without the tests.
+add_custom_target(frit_tools)
+
+# frit_install_tool(TOOL): installs TOOL. Target frit_tools builds it.
+function(frit_install_tool tool)
+  add_dependencies(frit_tools ${tool})
+  install(TARGETS ${tool} RUNTIME DESTINATION bin)
+endfunction()
+
 # frit_manual(TOOL): installs what TOOL --help=man, bash and zsh print.
 function(frit_manual tool)
   set(pages)
@@ -168,10 +183,7 @@ function(frit_manual tool)
     list(APPEND pages ${page})
   endforeach()
   add_custom_target(${tool}_manual ALL DEPENDS ${pages})
-  if(NOT TARGET frit_manuals)
-    add_custom_target(frit_manuals)
-  endif()
-  add_dependencies(frit_manuals ${tool}_manual)
+  add_dependencies(frit_tools ${tool}_manual)
   set(place ${CMAKE_CURRENT_BINARY_DIR}/${tool})
   install(FILES ${place}.man DESTINATION share/man/man1 RENAME ${tool}.1)
   install(FILES ${place}.bash RENAME ${tool}

@@ -141,8 +141,8 @@ static std::vector<int> archsOf(const Library &nvrtc) {
   int (*count)(int *) = nullptr, (*list)(int *) = nullptr;
   int found = 0;
   std::vector<int> archs;
-  if (nvrtc.find(count, "nvrtcGetNumSupportedArchs") &
-          nvrtc.find(list, "nvrtcGetSupportedArchs") &&
+  if (nvrtc.find({{count, "nvrtcGetNumSupportedArchs"},
+                  {list, "nvrtcGetSupportedArchs"}}) &&
       count(&found) == 0 && found > 0) {
     archs.resize(size_t(found));
     if (list(archs.data()) != 0)
@@ -160,7 +160,7 @@ void Machine::examineNvrtc() {
   Finding finding{"nvrtc", kNvrtc.title, Verdict::good, "", nvrtc.path()};
   int (*version)(int *, int *) = nullptr;
   int major = 0, minor = 0;
-  if (!nvrtc.find(version, "nvrtcVersion") || version(&major, &minor)) {
+  if (!nvrtc.find({{version, "nvrtcVersion"}}) || version(&major, &minor)) {
     finding.verdict = Verdict::broken;
     finding.detail = std::string("this is no NVRTC; ") + without;
     finding.advice = "pip install " + packageFor(package, driverCuda);
@@ -237,8 +237,9 @@ void Machine::examineCudnn() {
     finding.version =
         versionText(dnn.version) + "." + std::to_string(dnn.version % 100);
   size_t (*getCuda)() = nullptr;
-  CudaVersion cuda =
-      dnn.library.find(getCuda, "cudnnGetCudartVersion") ? int(getCuda()) : 0;
+  CudaVersion cuda = dnn.library.find({{getCuda, "cudnnGetCudartVersion"}})
+                         ? int(getCuda())
+                         : 0;
   if (!usable) {
     markTooOld(finding, "it lacks functions that frit calls", without, package);
   } else {

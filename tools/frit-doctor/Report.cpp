@@ -4,6 +4,7 @@
 #include "frit/artifact.h"
 #include "frit/printable.h"
 #include "frit/runtime.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <cstdio>
@@ -73,6 +74,5 @@ void frit::doctor::printJson(const Machine &machine,
                  {"unmet", unmet},
                  {"parts", std::move(parts)},
                  {"gpus", std::move(gpus)}};
-  // Names of devices and files need not be UTF-8.
-  puts(report.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  puts(tools::jsonText(report, 2).c_str());
 }

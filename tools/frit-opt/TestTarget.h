@@ -11,7 +11,9 @@
 //   column moments of 64.
 // - A fusion with a contraction is worth a guard, takes 5 us and fills the GPU.
 //   Any other takes 3 us and a quarter of it. Attention has no known cost.
-// - A kernel sums columns beside rows if it has at most four results.
+// - A kernel sums columns beside rows if it has at most four results; that of a
+//   product of at least 64 columns sums those of 16 rows each, and stores the
+//   operand of its activation.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +24,9 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
+#include "compiler/transform/fusion/JoinActivations.h"
 #include "compiler/transform/fusion/JoinColumnSums.h"
+#include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "dialects/nn/Target.h"
@@ -61,11 +65,18 @@ public:
           return elements > 1 << 16 ? 64 : 1;
         },
         /*fitsCache=*/[](int64_t bytes) { return bytes <= 8 << 20; }});
-    rewrites.add(ColumnMomentsRewrite{[](nn::ConvOp conv) {
+    rewrites.add(ColumnMomentsRewrite{[](nn::ConvOp conv, auto) {
       return nn::shapeOf(conv.getW()).front() == 128 ? 64 : 0;
     }});
     rewrites.add(JoinColumnSumsRewrite{
         [](nn::FusionOp fusion) { return fusion.getNumResults() <= 4; }});
+    rewrites.add(SumProductColumnsRewrite{
+        /*height=*/16, [](nn::FusionOp fusion) {
+          return nn::shapeOf(fusion.getResult(1)).back() >= 64;
+        }});
+    rewrites.add(JoinActivationsRewrite{[](nn::FusionOp fusion) {
+      return nn::shapeOf(fusion.getResult(1)).back() >= 64;
+    }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(FoldNormsRewrite{
         [](nn::MatmulOp product) {

@@ -20,6 +20,10 @@ llvm::Expected<Test> Test::create(StringRef program,
   if (!found || !llvm::sys::fs::can_execute(*found))
     return llvm::createStringError("cannot run the test '" + program +
                                    "': there is no such program");
+  protectInput(*found);
+  // Files that the test reads are named by its arguments.
+  for (const std::string &argument : arguments)
+    protectInput(argument);
   test.program = *found;
   test.arguments = std::move(arguments);
   test.seconds = seconds;

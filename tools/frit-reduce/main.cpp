@@ -101,14 +101,14 @@ static llvm::Error run(const Options &options) {
   auto model = readModel(input);
   if (!model)
     return inFile(model.takeError());
-  // Check the output first, not after hours of tests.
-  if (llvm::Error error =
-          frit::outputError(options.output, frit::checkOutput(options.output)))
-    return error;
   auto test = Test::create(options.program, options.testArguments,
                            options.seconds, !options.verbose);
   if (!test)
     return test.takeError();
+  // Check the output first, not after hours of tests.
+  if (llvm::Error error =
+          frit::outputError(options.output, frit::checkOutput(options.output)))
+    return error;
   auto interesting = test->isInteresting(*model);
   if (!interesting)
     return interesting.takeError();
@@ -147,20 +147,16 @@ static llvm::Error run(const Options &options) {
   return failure;
 }
 
-int main(int argc, char **argv) {
-  frit::handleInterrupts();
-  llvm::InitLLVM init(argc, argv);
-  frit::handleInterrupts();
-  frit::setUpColors();
+static int runTool(int argc, char **argv) {
   Parser parser;
   std::optional<InputArgList> args = parser.parse(argc, argv);
   if (!args)
     return frit::kBadUsage;
   if (const Arg *arg = args->getLastArg(OPT_help, OPT_help_EQ)) {
-    auto form =
-        frit::parseHelpForm(arg->getNumValues() ? arg->getValue() : "text");
-    llvm::outs() << frit::printHelp(helpOf(parser),
-                                    form.value_or(frit::HelpForm::text));
+    auto form = parser.helpForm(*arg);
+    if (!form)
+      return frit::kBadUsage;
+    llvm::outs() << frit::printHelp(helpOf(parser), *form);
     return frit::kDone;
   }
   if (args->hasArg(OPT_version)) {
@@ -186,4 +182,12 @@ int main(int argc, char **argv) {
     return fail(status, llvm::toString(std::move(error)));
   }
   return frit::kDone;
+}
+
+int main(int argc, char **argv) {
+  frit::handleInterrupts();
+  llvm::InitLLVM init(argc, argv);
+  frit::handleInterrupts();
+  frit::setUpColors();
+  return frit::finishOutput("frit-reduce", runTool(argc, argv));
 }

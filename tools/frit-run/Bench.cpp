@@ -8,13 +8,13 @@
 
 #include "Session.h"
 #include "frit/printable.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 using namespace frit;
 using namespace frit::run;
@@ -153,7 +153,7 @@ int frit::run::bench(Session &session) {
                    {"device", device.device},
                    {"device_name", device.name},
                    {"target", target}};
-    puts(result.dump().c_str());
+    puts(jsonText(result).c_str());
     return 0;
   }
   printf("%s on %s (%s), %s\n", printable(session.module.name()).c_str(),

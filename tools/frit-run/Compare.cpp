@@ -3,12 +3,12 @@
 #include "Session.h"
 #include "frit/printable.h"
 #include "tools/support/Files.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 using namespace frit::run;
 using Json = nlohmann::ordered_json;
@@ -147,7 +147,7 @@ bool frit::run::compare(const Session &session) {
     differences.push_back(difference);
   }
   if (options.json) {
-    puts(Json({{"pass", pass}, {"outputs", std::move(rows)}}).dump().c_str());
+    puts(jsonText({{"pass", pass}, {"outputs", std::move(rows)}}).c_str());
     return pass;
   }
   table.print();

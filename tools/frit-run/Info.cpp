@@ -2,11 +2,11 @@
 
 #include "Session.h"
 #include "frit/printable.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 using namespace frit;
 using namespace frit::run;
@@ -171,7 +171,7 @@ static Json statesJson(const Module &module) {
   return list;
 }
 
-static void printJson(const Session &session) {
+static void printInfoJson(const Session &session) {
   frit_device_info device = session.module.device();
   Json result = {
       {"model", session.module.name()},
@@ -204,7 +204,7 @@ static void printJson(const Session &session) {
     result["symbols"] = symbolsJson(session.module);
   if (uint32_t counts = session.module.counts())
     result["counts"] = counts;
-  puts(result.dump(2).c_str());
+  puts(jsonText(result, 2).c_str());
 }
 
 static void printPicks(const Session &session) {
@@ -351,7 +351,7 @@ static void printTables(const Session &session) {
 
 int frit::run::info(Session &session) {
   if (session.options.json)
-    printJson(session);
+    printInfoJson(session);
   else
     printTables(session);
   return 0;

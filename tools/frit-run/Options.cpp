@@ -6,6 +6,8 @@
 #include "tools/support/Message.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 using namespace frit::run;
 
@@ -159,6 +161,28 @@ static bool apply(const Argument &argument, Options &options) {
   return parseCount(argument, 1u << 30, options.iterations);
 }
 
+/// Refuses options of which only one would have an effect.
+static bool checkModes(const Options &options) {
+  const std::pair<bool, const char *> asked[] = {
+      {options.bench, "--bench"},
+      {options.info, "--info"},
+      {options.profile, "--profile"},
+      {!options.shadow.empty(), "--precision-report"},
+      {!options.compare.empty(), "--compare"},
+      {!options.output.empty(), "--output"}};
+  // A run may both write its outputs and compare them.
+  const char *first = nullptr;
+  for (auto [given, name] : asked) {
+    bool joins = first && !strcmp(first, "--compare");
+    if (given && first && !joins)
+      return complain(std::string(first) + " and " + name +
+                      " are not used together");
+    if (given)
+      first = name;
+  }
+  return true;
+}
+
 static bool checkTogether(Options &options) {
   if (options.model.empty())
     return complain("no model was given; frit-run --help says how");
@@ -173,9 +197,10 @@ static bool checkTogether(Options &options) {
   }
   if (!options.keep.empty() && options.shadow.empty())
     return complain("--keep=file is used with --precision-report=shadow.so");
-  if (int(options.bench) + int(options.info) + int(options.profile) > 1)
-    return complain("--bench, --info and --profile are used one at a time");
-  return true;
+  // It is read after --output is written.
+  if (!options.compare.empty())
+    frit::protectInput(options.compare);
+  return checkModes(options);
 }
 
 Parsed frit::run::parseOptions(int count, char **arguments, Options &options) {

@@ -10,6 +10,8 @@
 
 #include "Session.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/Files.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
@@ -105,6 +107,35 @@ static std::set<std::string> namesIn(const std::string &nodes) {
   return names;
 }
 
+static void printTable(const std::vector<Row> &rows, uint64_t alone) {
+  Table table({"node", "type", "error", "rounding", "largest", "overflows",
+               "underflows"});
+  for (const Row &row : rows)
+    table.add({row.node, row.type, text("%.1e", row.error),
+               text("%.1e", row.rounding), text("%.3g", row.largest),
+               std::to_string(row.over), std::to_string(row.under)});
+  table.print();
+  if (alone)
+    printf("%llu results have no counterpart: compile both with -O0\n",
+           (unsigned long long)alone);
+}
+
+static void printJson(const std::vector<Row> &rows, uint64_t alone) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row &row : rows)
+    list.push_back({{"node", row.node},
+                    {"type", row.type},
+                    {"error", row.error},
+                    {"rounding", row.rounding},
+                    {"largest", row.largest},
+                    {"overflows", row.over},
+                    {"underflows", row.under},
+                    {"keep", row.isToBlame}});
+  puts(frit::tools::jsonText(
+           {{"results", std::move(list)}, {"without_counterpart", alone}})
+           .c_str());
+}
+
 int frit::run::precision(Session &session) {
   Options ofShadow = session.options;
   ofShadow.model = session.options.shadow;
@@ -132,28 +163,24 @@ int frit::run::precision(Session &session) {
     return std::pair(a.isToBlame ? a.rounding : 0, a.error) >
            std::pair(b.isToBlame ? b.rounding : 0, b.error);
   });
-  Table table({"node", "type", "error", "rounding", "largest", "overflows",
-               "underflows"});
+  if (rows.empty()) {
+    complain(alone ? "no result has a counterpart in '" + ofShadow.model +
+                         "': is it the same model? Compile both with -O0"
+                   : "'" + session.options.model +
+                         "' stores no result in 16 bits");
+    return kBadInput;
+  }
   std::string kept;
-  for (const Row &row : rows) {
-    table.add({row.node, row.type, text("%.1e", row.error),
-               text("%.1e", row.rounding), text("%.3g", row.largest),
-               std::to_string(row.over), std::to_string(row.under)});
+  for (const Row &row : rows)
     if (row.isToBlame)
       for (const std::string &name : namesIn(row.node))
         if (("\n" + kept).find("\n" + name + "\n") == std::string::npos)
           kept += name + "\n";
-  }
-  table.print();
-  if (alone)
-    printf("%llu results have no counterpart: compile both with -O0\n",
-           (unsigned long long)alone);
-  if (session.options.keep.empty())
-    return 0;
-  std::error_code error = frit::writeFile(session.options.keep, kept);
-  if (error) {
-    complain("cannot write '" + session.options.keep + "': " + error.message());
-    return isOutputFault(error) ? kBadUsage : kMachine;
-  }
-  return 0;
+  if (session.options.json)
+    printJson(rows, alone);
+  else
+    printTable(rows, alone);
+  const std::string &keep = session.options.keep;
+  return keep.empty() ? kDone
+                      : writtenStatus(keep, frit::writeFile(keep, kept));
 }

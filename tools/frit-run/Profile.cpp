@@ -2,6 +2,8 @@
 
 #include "Profile.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/Files.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 
 using namespace frit::run;
 using Json = nlohmann::ordered_json;
@@ -26,8 +27,8 @@ struct Group {
 } // namespace
 
 /// Writes a trace for chrome://tracing and Perfetto.
-static bool writeTrace(const std::string &path,
-                       const std::vector<Step> &steps) {
+static ExitStatus writeTrace(const std::string &path,
+                             const std::vector<Step> &steps) {
   Json events = Json::array();
   for (const Step &step : steps)
     events.push_back({{"name", step.node.empty() ? step.kernel : step.node},
@@ -42,11 +43,11 @@ static bool writeTrace(const std::string &path,
                         {"bytes", step.bytes},
                         {"flops", step.flops}}}});
   std::error_code error =
-      frit::writeFile(path, Json({{"traceEvents", std::move(events)}}).dump());
-  return !error || complain("cannot write '" + path + "': " + error.message());
+      frit::writeFile(path, jsonText({{"traceEvents", std::move(events)}}));
+  return writtenStatus(path, error);
 }
 
-static void printJson(const Profile &profile) {
+static void printProfileJson(const Profile &profile) {
   Json list = Json::array();
   for (const Step &step : profile.steps)
     list.push_back({{"kind", step.kind},
@@ -58,13 +59,12 @@ static void printJson(const Profile &profile) {
                     {"bytes", step.bytes},
                     {"flops", step.flops},
                     {"bound_us", profile.peaks.bound(step)}});
-  puts(Json({{"total_us", profile.total},
-             {"call_us", profile.call},
-             {"stamp_us", profile.stamp},
-             {"peak_gb_per_s", profile.peaks.bytes / 1e3},
-             {"peak_tflop_per_s", profile.peaks.flops / 1e6},
-             {"steps", std::move(list)}})
-           .dump()
+  puts(jsonText({{"total_us", profile.total},
+                 {"call_us", profile.call},
+                 {"stamp_us", profile.stamp},
+                 {"peak_gb_per_s", profile.peaks.bytes / 1e3},
+                 {"peak_tflop_per_s", profile.peaks.flops / 1e6},
+                 {"steps", std::move(list)}})
            .c_str());
 }
 
@@ -188,12 +188,13 @@ int frit::run::profile(Session &session) {
   profile.peaks = {device.bytes_per_second / 1e6,
                    device.flops_per_second / 1e6};
   const std::string &path = session.options.trace;
-  if (!path.empty() &&
-      !(path.ends_with(".html") ? writePage(path, profile, session)
-                                : writeTrace(path, profile.steps)))
-    return 1;
+  if (!path.empty())
+    if (ExitStatus status = path.ends_with(".html")
+                                ? writePage(path, profile, session)
+                                : writeTrace(path, profile.steps))
+      return status;
   if (session.options.json)
-    printJson(profile);
+    printProfileJson(profile);
   else
     printTables(profile);
   return 0;

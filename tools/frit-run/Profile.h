@@ -38,9 +38,10 @@ struct Profile {
 };
 
 /// Writes the page `path`: the one that --report names with the times added, or
-/// one of the times alone. After an error message returns false.
-bool writePage(const std::string &path, const Profile &profile,
-               const Session &session);
+/// one of the times alone. Returns a status other than kDone after an error
+/// message.
+ExitStatus writePage(const std::string &path, const Profile &profile,
+                     const Session &session);
 
 } // namespace frit::run
 

@@ -3,9 +3,10 @@
 #include "Profile.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/report/Page.h"
+#include "tools/support/Files.h"
+#include "tools/support/JsonText.h"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace frit::run;
@@ -96,8 +97,8 @@ static bool readReport(const std::string &path, Json &report) {
   return true;
 }
 
-bool frit::run::writePage(const std::string &path, const Profile &profile,
-                          const Session &session) {
+ExitStatus frit::run::writePage(const std::string &path, const Profile &profile,
+                                const Session &session) {
   Json times = describe(profile, session), report;
   const std::string &from = session.options.report;
   if (from.empty()) {
@@ -108,16 +109,15 @@ bool frit::run::writePage(const std::string &path, const Profile &profile,
               {"profile", times}};
   } else {
     if (!readReport(from, report))
-      return false;
-    if (!addTo(report, times, profile, session.module.function()))
-      return complain("'" + from +
-                      "' shows another model or other targets; write both at "
-                      "once: fritc model.onnx -o model.so --report=" +
-                      from);
+      return kBadInput;
+    if (!addTo(report, times, profile, session.module.function())) {
+      complain("'" + from +
+               "' shows another model or other targets; write both at once: "
+               "fritc model.onnx -o model.so --report=" +
+               from);
+      return kBadInput;
+    }
   }
-  // Names of a model need not be UTF-8.
-  std::error_code error = frit::writeFile(
-      path, frit::makePage(
-                report.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  return !error || complain("cannot write '" + path + "': " + error.message());
+  return writtenStatus(path,
+                       frit::writeFile(path, frit::makePage(jsonText(report))));
 }

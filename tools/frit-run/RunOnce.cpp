@@ -2,12 +2,12 @@
 
 #include "Session.h"
 #include "tools/support/Files.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 using namespace frit::run;
 using Json = nlohmann::ordered_json;
@@ -39,7 +39,7 @@ static void showOutputs(const Session &session) {
   table.print();
 }
 
-static void printJson(const Session &session) {
+static void printOutputsJson(const Session &session) {
   Json outputs = Json::array();
   for (const Tensor &tensor : session.outputs) {
     Json values = Json::array();
@@ -51,8 +51,7 @@ static void printJson(const Session &session) {
                        {"first_values", std::move(values)}});
   }
   frit_device_info device = session.module.device();
-  puts(Json({{"device", device.device}, {"outputs", std::move(outputs)}})
-           .dump()
+  puts(jsonText({{"device", device.device}, {"outputs", std::move(outputs)}})
            .c_str());
 }
 
@@ -73,7 +72,7 @@ int frit::run::runOnce(Session &session) {
   if (!options.compare.empty())
     return compare(session) ? 0 : 1;
   if (options.json)
-    printJson(session);
+    printOutputsJson(session);
   else if (options.output.empty())
     showOutputs(session);
   return 0;

@@ -4,6 +4,8 @@
 #include "tools/support/Files.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -262,6 +264,20 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
   return true;
 }
 
+/// Whether elements of `dtype` hold a number, floats rounded.
+static bool holds(frit_dtype dtype, double number) {
+  Tensor one;
+  one.dtype = dtype;
+  one.data.resize(frit_dtype_size(dtype));
+  bool isFloat =
+      dtype <= FRIT_BF16 || dtype == FRIT_F8E4M3 || dtype == FRIT_F8E5M2;
+  if (!isFloat && !(std::fabs(number) < 0x1p63))
+    return false;
+  one.set(0, number);
+  return isFloat ? !std::isfinite(number) || std::isfinite(one.at(0))
+                 : one.at(0) == number;
+}
+
 /// Parses [NAME=][TYPE=](random… | NUMBER).
 bool Session::applyGenerated(const std::string &argument) {
   size_t equals = argument.rfind('=');
@@ -270,8 +286,15 @@ bool Session::applyGenerated(const std::string &argument) {
   std::string rest = equals == argument.npos ? "" : argument.substr(0, equals);
   RandomSpec spec;
   char *end;
+  errno = 0;
   double number = strtod(value.c_str(), &end);
   bool isNumber = !value.empty() && !*end;
+  bool isBeyond = errno == ERANGE && std::isinf(number);
+  auto checkNumber = [&](frit_dtype dtype) {
+    return !isNumber || (!isBeyond && holds(dtype, number)) ||
+           complain("--input=" + argument + ": " + frit_dtype_name(dtype) +
+                    " does not hold " + value);
+  };
   if (!isNumber && !parseRandom(value, spec))
     return complain("--input=" + argument +
                     ": write NAME=@FILE, or TYPE=random as in "
@@ -299,11 +322,15 @@ bool Session::applyGenerated(const std::string &argument) {
       continue;
     if (given[i])
       return complain("input '" + name + "' is given twice");
+    if (!checkNumber(inputs[i].dtype))
+      return false;
     given[i] = true;
     generated.push_back({i, spec, isNumber, number});
     return true;
   }
   tensor.name = name;
+  if (!checkNumber(tensor.dtype))
+    return false;
   if (!allocate(tensor))
     return complain("--input=" + argument + " is larger than memory");
   if (isNumber)

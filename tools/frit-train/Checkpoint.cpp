@@ -1,6 +1,7 @@
 //===- Checkpoint.cpp - State that outlives the program -------------------===//
 
 #include "tools/frit-train/Checkpoint.h"
+#include "compiler/driver/Interrupts.h"
 #include "tools/support/Mapped.h"
 
 #include <algorithm>
@@ -60,13 +61,18 @@ static std::vector<std::string> filesIn(const std::string &folder) {
 // Metadata
 //===----------------------------------------------------------------------===//
 
-static constexpr const char *kFormat = "1";
+static constexpr const char *kFormat = "2";
 
-/// A checksum of the tensors' names, types and shapes.
-static std::string digest(const std::vector<TensorView> &state) {
+/// A checksum of the tensors' names, types and shapes and of all metadata but
+/// the checksum itself.
+static std::string digest(const Metadata &metadata,
+                          const std::vector<TensorView> &state) {
   std::string text;
   for (const TensorView &tensor : state)
     text += tensor.name + ":" + tensor.type() + "\n";
+  for (const auto &[key, value] : metadata)
+    if (key != "frit.header")
+      text += key + "=" + value + "\n";
   // FNV-1a
   uint64_t hash = 0xcbf29ce484222325ull;
   for (unsigned char byte : text)
@@ -87,17 +93,19 @@ static std::string checksum(const std::vector<TensorView> &state) {
 
 static Metadata makeMetadata(const Position &position,
                              const std::vector<TensorView> &state) {
-  return {{"frit.checkpoint", kFormat},
-          {"frit.model", position.model},
-          {"frit.state", digest(state)},
-          {"frit.crc32", checksum(state)},
-          {"frit.steps", std::to_string(position.steps)},
-          {"frit.epoch", std::to_string(position.epoch)},
-          {"frit.batches_in_epoch", std::to_string(position.inEpoch)},
-          {"frit.samples", std::to_string(position.samples)},
-          {"frit.batch", std::to_string(position.batch)},
-          {"frit.seed", std::to_string(position.seed)},
-          {"frit.shuffle", position.isShuffled ? "1" : "0"}};
+  Metadata metadata = {
+      {"frit.checkpoint", kFormat},
+      {"frit.model", position.model},
+      {"frit.crc32", checksum(state)},
+      {"frit.steps", std::to_string(position.steps)},
+      {"frit.epoch", std::to_string(position.epoch)},
+      {"frit.batches_in_epoch", std::to_string(position.inEpoch)},
+      {"frit.samples", std::to_string(position.samples)},
+      {"frit.batch", std::to_string(position.batch)},
+      {"frit.seed", std::to_string(position.seed)},
+      {"frit.shuffle", position.isShuffled ? "1" : "0"}};
+  metadata["frit.header"] = digest(metadata, state);
+  return metadata;
 }
 
 static bool parseMetadata(const Metadata &metadata, Position &position) {
@@ -168,13 +176,18 @@ std::vector<std::string> CheckpointFolder::list() const {
   return paths;
 }
 
+std::string CheckpointFolder::pathOf(uint64_t steps) const {
+  return folder + "/" + nameOf(steps);
+}
+
 bool CheckpointFolder::write(const Position &position,
                              const std::vector<TensorView> &state,
                              uint64_t keep, std::string &error) {
   std::vector<TensorView> sorted = state;
   std::ranges::sort(sorted, {}, &TensorView::name);
-  std::string path = folder + "/" + nameOf(position.steps);
+  std::string path = pathOf(position.steps);
   std::string partial = path + std::string(kPartial);
+  frit::addTemporary(partial);
   int file =
       ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   std::error_code failed(file < 0 ? errno : 0, std::generic_category());
@@ -184,15 +197,19 @@ bool CheckpointFolder::write(const Position &position,
     failed = std::error_code(errno, std::generic_category());
   if (!failed && rename(partial.c_str(), path.c_str()) != 0)
     failed = std::error_code(errno, std::generic_category());
-  if (failed) {
+  if (failed)
     unlink(partial.c_str());
+  frit::keepTemporary(partial);
+  if (failed) {
     error = "cannot write '" + path + "': " + failed.message();
     return false;
   }
   // The name is on the disk when the folder is.
   fsync(lock);
+  // Those of later steps were too damaged to go on from, and do not count.
   std::vector<std::string> all = list();
-  for (size_t i = keep; i < all.size(); ++i)
+  auto own = std::ranges::find(all, path);
+  for (size_t i = size_t(own - all.begin()) + keep; i < all.size(); ++i)
     unlink(all[i].c_str());
   return true;
 }
@@ -246,12 +263,14 @@ CheckpointFault frit::train::readCheckpoint(
             "', and this one is '" + model + "'";
     return CheckpointFault::foreign;
   }
-  if (std::string fault = compareState(expected, read.state); !fault.empty()) {
+  // Before the header's numbers and names are believed.
+  bool isWhole = metadata["frit.header"] == digest(metadata, read.state);
+  if (std::string fault = isWhole ? compareState(expected, read.state) : "";
+      !fault.empty()) {
     error = start + "does not fit the model: " + fault;
     return CheckpointFault::foreign;
   }
-  if (metadata["frit.state"] != digest(read.state) ||
-      metadata["frit.crc32"] != checksum(read.state)) {
+  if (!isWhole || metadata["frit.crc32"] != checksum(read.state)) {
     error = start + "is damaged: its checksum is another";
     return CheckpointFault::damaged;
   }

@@ -53,12 +53,14 @@ public:
   /// Paths of the checkpoints, the newest first.
   std::vector<std::string> list() const;
 
-  /// Writes a checkpoint and then removes all but the newest `keep`. On failure
-  /// sets `error` and leaves the others as they are.
+  /// Writes a checkpoint and then removes all earlier ones but the newest
+  /// `keep` - 1. On failure sets `error` and leaves the others as they are.
   bool write(const Position &position, const std::vector<TensorView> &state,
              uint64_t keep, std::string &error);
 
   const std::string &path() const { return folder; }
+  /// Returns the path of the checkpoint of a step.
+  std::string pathOf(uint64_t steps) const;
 
 private:
   std::string folder;

@@ -224,7 +224,12 @@ bool Dataset::openTokens(const std::string &source,
   if (!mapFile(path, view.data, view.owner, error))
     return false;
   uint64_t size = frit_dtype_size(dtype);
-  if (skip > view.data.size() || (view.data.size() - skip) % size) {
+  if (skip > view.data.size()) {
+    error = "'" + path + "' has " + std::to_string(view.data.size()) +
+            " bytes, and skip=" + std::to_string(skip) + " is past its end";
+    return false;
+  }
+  if ((view.data.size() - skip) % size) {
     error = "'" + path + "' has " + std::to_string(view.data.size()) +
             " bytes, which is no whole number of " + frit_dtype_name(dtype) +
             " after " + std::to_string(skip);

@@ -2,6 +2,7 @@
 
 #include "tools/frit-train/Log.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/JsonText.h"
 
 #include <cerrno>
 #include <cstring>
@@ -32,9 +33,7 @@ bool Log::open(const std::string &name, std::string &error) {
 bool Log::write(const Json &line, std::string &error) {
   if (file < 0)
     return true;
-  std::string text =
-      line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-      "\n";
+  std::string text = tools::jsonText(line) + "\n";
   size_t done = 0;
   while (done < text.size()) {
     ssize_t count = ::write(file, text.data() + done, text.size() - done);

@@ -108,7 +108,8 @@ static frit::HelpTable helpTable() {
                    {4,
                     "out of memory, results cannot be written, or ranks do not "
                     "find each other"},
-                   {130, "interrupted, after a last checkpoint"}};
+                   {130, "interrupted, after a last checkpoint; 128 + the "
+                         "signal's number for others"}};
   return help;
 }
 

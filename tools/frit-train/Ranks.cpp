@@ -1,6 +1,7 @@
 //===- Ranks.cpp - Processes that train one model together ----------------===//
 
 #include "tools/frit-train/Ranks.h"
+#include "tools/support/ExitStatus.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,10 +14,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace frit::train;
+namespace tools = frit::tools;
 
 //===----------------------------------------------------------------------===//
 // Launchers
@@ -83,6 +87,17 @@ bool frit::train::findPlace(Place &place, std::string &error) {
         return false;
       break;
     }
+  // A rank that does not know itself would train alone.
+  uint32_t size = 1;
+  if (place.size == 1 && getenv("WORLD_SIZE") && !getenv("RANK")) {
+    if (!readNumber("WORLD_SIZE", kMostRanks, size, error))
+      return false;
+    if (size > 1) {
+      error = "WORLD_SIZE=" + std::to_string(size) +
+              ", and RANK does not say which of them this is";
+      return false;
+    }
+  }
   if (place.size == 1)
     return true;
   const char *address = getenv("MASTER_ADDR");
@@ -108,9 +123,9 @@ bool frit::train::findPlace(Place &place, std::string &error) {
 namespace {
 using Clock = std::chrono::steady_clock;
 
-/// What a rank says first.
+/// What a rank says first, to which rank 0 answers with its own.
 struct Hello {
-  char program[16] = "frit-train 1";
+  char program[16] = "frit-train 2";
   uint32_t rank = 0, size = 0;
 };
 
@@ -156,22 +171,39 @@ Ranks::~Ranks() {
       close(socket);
 }
 
-/// Reads what a new connection says, for a second at most.
-static bool readHello(int connection, Hello &hello) {
-  timeval patience = {1, 0};
+static void setPatience(int connection, int milliseconds) {
+  timeval patience = {milliseconds / 1000, milliseconds % 1000 * 1000};
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  bool good = recv(connection, &hello, sizeof hello, MSG_WAITALL) ==
-                  ssize_t(sizeof hello) &&
-              !memcmp(hello.program, Hello().program, sizeof hello.program);
-  patience = {};
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  return good;
+}
+
+/// What comes first on a connection.
+enum class Heard { hello, nothing, end };
+
+/// Reads a hello, for at most about `milliseconds`. Other words are nothing.
+static Heard readHello(int connection, Hello &hello, int milliseconds) {
+  // A patience of 0 has no end.
+  setPatience(connection, std::max(milliseconds, 1));
+  ssize_t got = recv(connection, &hello, sizeof hello, MSG_WAITALL);
+  setPatience(connection, 0);
+  if (got == 0)
+    return Heard::end;
+  bool isHello = got == ssize_t(sizeof hello) &&
+                 !memcmp(hello.program, Hello().program, sizeof hello.program);
+  return isHello ? Heard::hello : Heard::nothing;
 }
 
 static void sendAtOnce(int connection) {
   int on = 1;
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
+bool Ranks::greet(size_t to, const Place &place, std::string &error) {
+  Hello hello;
+  hello.rank = place.rank;
+  hello.size = place.size;
+  return send(to, {reinterpret_cast<const uint8_t *>(&hello), sizeof hello},
+              error);
 }
 
 bool Ranks::accept(const Place &place, double seconds, std::string &error) {
@@ -210,7 +242,8 @@ bool Ranks::accept(const Place &place, double seconds, std::string &error) {
     if (connection < 0)
       continue;
     // Others may try the port too.
-    bool isRank = readHello(connection, hello);
+    int patience = std::min(deadline.milliseconds(), 1000);
+    bool isRank = readHello(connection, hello, patience) == Heard::hello;
     if (!isRank || hello.size != place.size || !hello.rank ||
         hello.rank >= place.size || sockets[hello.rank] >= 0) {
       if (isRank)
@@ -223,6 +256,8 @@ bool Ranks::accept(const Place &place, double seconds, std::string &error) {
     sendAtOnce(connection);
     sockets[hello.rank] = connection;
     --missing;
+    if (!greet(hello.rank, place, error))
+      break;
   }
   close(listening);
   return error.empty();
@@ -241,11 +276,14 @@ bool Ranks::reach(const Place &place, double seconds, std::string &error) {
         !::connect(connection, addresses->ai_addr, addresses->ai_addrlen)) {
       sendAtOnce(connection);
       sockets = {connection};
-      Hello hello;
-      hello.rank = place.rank;
-      hello.size = place.size;
-      return send(0, {reinterpret_cast<const uint8_t *>(&hello), sizeof hello},
-                  error);
+      if (!greet(0, place, error))
+        return false;
+      Hello answer;
+      Heard heard = readHello(connection, answer, deadline.milliseconds());
+      if (heard == Heard::nothing)
+        error = "no rank 0 answers at " + placeText(place) +
+                ": does another program listen there?";
+      return heard == Heard::hello || (heard == Heard::end && lost(0, error));
     }
     int fault = errno;
     if (connection >= 0)
@@ -310,6 +348,31 @@ bool Ranks::share(std::span<uint8_t> bytes, std::string &error) {
       return false;
   }
   return true;
+}
+
+bool Ranks::whileAllRun(const std::function<bool()> &wait,
+                        const std::function<void(uint32_t)> &ended) {
+  int done = eventfd(0, EFD_CLOEXEC);
+  std::vector<pollfd> all = {{done, POLLIN, 0}};
+  for (int socket : sockets)
+    all.push_back({socket, POLLRDHUP, 0});
+  std::thread watch([&] {
+    while (poll(all.data(), all.size(), -1) < 0 && errno == EINTR)
+      ;
+    auto gone = std::ranges::find_if(all, [](pollfd p) { return p.revents; });
+    // The runtime may notice it too, and say more.
+    constexpr int kPatience = 1000; // milliseconds
+    if (gone == all.begin() || poll(all.data(), 1, kPatience) > 0)
+      return;
+    ended(uint32_t(gone - all.begin() - 1));
+    _exit(isFirst ? tools::kMachine : tools::kDone);
+  });
+  bool good = wait();
+  uint64_t one = 1;
+  (void)!write(done, &one, sizeof one);
+  watch.join();
+  close(done);
+  return good;
 }
 
 void Ranks::askToStop(int signal) {

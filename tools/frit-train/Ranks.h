@@ -10,6 +10,7 @@
 #define FRIT_TRAIN_RANKS_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,6 +51,12 @@ public:
   /// Copies a number of each rank to rank 0, which gets them in their order.
   bool gather(uint64_t number, std::vector<uint64_t> &all, std::string &error);
 
+  /// Runs `wait`, in which the runtime waits for all ranks, and returns its
+  /// result. A rank that ends meanwhile would never come: then ends the program
+  /// after `ended`, with status 4, or 0 if that rank is rank 0.
+  bool whileAllRun(const std::function<bool()> &wait,
+                   const std::function<void(uint32_t rank)> &ended);
+
   /// Tells rank 0 of a signal to stop at, after the last `gather`.
   void askToStop(int signal);
   /// Returns the signal that another rank has told rank 0 of; 0 if none has.
@@ -61,6 +68,8 @@ public:
 private:
   bool accept(const Place &place, double seconds, std::string &error);
   bool reach(const Place &place, double seconds, std::string &error);
+  /// Says hello to a rank.
+  bool greet(size_t to, const Place &place, std::string &error);
   bool send(size_t to, std::span<const uint8_t> bytes, std::string &error);
   bool receive(size_t from, std::span<uint8_t> bytes, std::string &error);
   bool lost(size_t other, std::string &error);

@@ -24,16 +24,26 @@ bool Schedule::parseSpan(const std::string &text, Span &span) {
          (!*end || span.isEpochs) && span.count < uint64_t(1) << 40;
 }
 
-bool Schedule::takeOption(const std::string &name, const std::string &value) {
-  if (name == "warmup")
-    return parseSpan(value, warmup);
-  if (name == "min" && kind != Kind::constant)
-    return parseRate(value, least);
-  if (kind != Kind::step)
+bool Schedule::takeOption(const std::string &name, const std::string &value,
+                          std::string &error) {
+  bool isSpan = name == "warmup" || (name == "every" && kind == Kind::step);
+  bool isRate = (name == "min" && kind != Kind::constant) ||
+                (name == "gamma" && kind == Kind::step);
+  if (!isSpan && !isRate) {
+    error = "'" + name +
+            "' is no option of this schedule: all have warmup=100 or "
+            "warmup=5ep, all but constant min=1e-5, and step has every=30ep "
+            "and gamma=0.1";
     return false;
-  if (name == "gamma")
-    return parseRate(value, gamma);
-  return name == "every" && parseSpan(value, every) && every.count;
+  }
+  if (isRate) {
+    error = "'" + name + "=" + value + "' is not a number that is 0 or more";
+    return parseRate(value, name == "min" ? least : gamma);
+  }
+  error = "'" + name + "=" + value +
+          "' is not a number of steps, as 100, or of epochs, as 5ep";
+  return name == "warmup" ? parseSpan(value, warmup)
+                          : parseSpan(value, every) && every.count;
 }
 
 bool Schedule::parse(const std::string &text, Schedule &schedule,
@@ -59,15 +69,10 @@ bool Schedule::parse(const std::string &text, Schedule &schedule,
     comma = std::min(rest.find(',', start), rest.size());
     std::string option = rest.substr(start, comma - start);
     size_t equals = std::min(option.find('='), option.size());
-    if (equals == option.size() ||
-        !parsed.takeOption(option.substr(0, equals),
-                           option.substr(equals + 1))) {
-      error = "'" + option +
-              "' is no option of this schedule: all have "
-              "warmup=100 or warmup=5ep, all but constant min=1e-5, and step "
-              "has every=30ep and gamma=0.1";
+    size_t value = std::min(equals + 1, option.size());
+    if (!parsed.takeOption(option.substr(0, equals), option.substr(value),
+                           error))
       return false;
-    }
   }
   if (parsed.kind == Kind::step && !parsed.every.count) {
     error = "a step schedule takes every=, as in step:0.1,every=30ep,gamma=0.1";

@@ -32,6 +32,11 @@ public:
   /// which an epoch has `epochSteps`. Steps past the end have the last rate.
   double at(uint64_t step, uint64_t total, uint64_t epochSteps) const;
 
+  /// Returns the steps of the warm-up.
+  double warmupSteps(uint64_t epochSteps) const {
+    return warmup.steps(epochSteps);
+  }
+
 private:
   enum class Kind { constant, step, linear, cosine };
 
@@ -44,7 +49,9 @@ private:
     }
   };
 
-  bool takeOption(const std::string &name, const std::string &value);
+  /// Takes an option of this kind of schedule. On failure sets `error`.
+  bool takeOption(const std::string &name, const std::string &value,
+                  std::string &error);
   static bool parseSpan(const std::string &text, Span &span);
 
   Kind kind = Kind::constant;

@@ -8,7 +8,9 @@
 
 using namespace frit::train;
 
-static constexpr int kSignals[] = {SIGINT, SIGTERM};
+/// Of a user, of a scheduler, of a terminal that is closed, and of a reader of
+/// the output that has gone.
+static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 static struct sigaction previous[std::size(kSignals)];
 static std::atomic<int> asked = 0;
 
@@ -23,6 +25,9 @@ StopSignals::StopSignals() {
   action.sa_handler = [](int number) {
     asked = number;
     restore();
+    // What is written until the end must not end the program.
+    if (number == SIGPIPE)
+      signal(SIGPIPE, SIG_IGN);
   };
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], nullptr, &previous[i]);

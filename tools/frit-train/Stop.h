@@ -5,8 +5,8 @@
 
 namespace frit::train {
 
-/// While it lives, the first SIGINT or SIGTERM only asks to stop; the next one
-/// acts as before. A signal that is ignored stays so.
+/// While it lives, the first SIGINT, SIGTERM, SIGHUP or SIGPIPE only asks to
+/// stop; the next one acts as before. A signal that is ignored stays so.
 class StopSignals {
 public:
   StopSignals();

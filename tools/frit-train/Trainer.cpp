@@ -1,161 +1,17 @@
 //===- Trainer.cpp - A run of training ------------------------------------===//
 
 #include "tools/frit-train/Trainer.h"
-#include "compiler/driver/OutputFile.h"
 #include "tools/frit-train/Export.h"
 #include "tools/frit-train/Overflow.h"
 #include "tools/frit-train/Shuffle.h"
 #include "tools/frit-train/Stop.h"
+#include "tools/support/JsonText.h"
 #include "tools/support/Message.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace frit::train;
-
-//===----------------------------------------------------------------------===//
-// Opening
-//===----------------------------------------------------------------------===//
-
-bool Trainer::open() {
-  if (!connect())
-    return false;
-  auto openAll = [&](uint64_t batch) {
-    return model.open(batch) && openData() && openCheckpoints() &&
-           checkExports();
-  };
-  // Rank 0 is first, so that a fault is found and told once. The others take
-  // the batch that fits there.
-  uint64_t batch = 0;
-  if (options.place.rank)
-    return goesOn() && shareBatch(batch) && openAll(batch) && joinRanks();
-  if (!openAll(0) || !goesOn())
-    return false;
-  batch = model.train.batch();
-  return shareBatch(batch) && joinRanks();
-}
-
-static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
-                        const std::string &tokens, const Function &function,
-                        std::string &error) {
-  return tokens.empty() ? data.open(sources, function.inputs(), error)
-                        : data.openTokens(tokens, function.inputs(), error);
-}
-
-bool Trainer::openData() {
-  std::string error;
-  if (!openSamples(data, options.data, options.tokens, model.train, error))
-    return model.failed(error);
-  if (data.count() < batch())
-    return model.failed("the data have " + std::to_string(data.count()) +
-                        " samples, and a step takes " +
-                        std::to_string(batch()));
-  uint64_t epochs = std::max<uint64_t>(options.epochs, 1);
-  total = options.steps ? options.steps : epochs * epochSteps();
-  evaluates = !options.evaluation.empty() || !options.evaluationTokens.empty();
-  if (evaluates && !model.hasEvaluation())
-    return model.failed("'" + options.model +
-                        "' has no eval_step, so it evaluates nothing");
-  if (evaluates &&
-      !openSamples(evaluation, options.evaluation, options.evaluationTokens,
-                   model.evaluate, error))
-    return model.failed(error);
-  if (evaluates && !evaluation.count())
-    return model.failed("the data to evaluate on have no samples");
-  position = {model.name(),
-              0,
-              0,
-              0,
-              data.count(),
-              batch(),
-              options.seed.value_or(0),
-              options.isShuffled};
-  return true;
-}
-
-bool Trainer::checkExports() {
-  std::vector<TensorView> weights = weightsOf(model.stateTypes());
-  std::string error;
-  if (!options.original.empty() &&
-      exportOnnx("", options.original, weights, error) != kDone)
-    return model.failed(error);
-  for (const std::string &path : options.exports)
-    if (std::error_code fault = checkOutput(path))
-      return model.failed("cannot write '" + path + "': " + fault.message(),
-                          isOutputFault(fault) ? kBadUsage : kMachine);
-  return true;
-}
-
-bool Trainer::openCheckpoints() {
-  if (options.checkpoints.empty())
-    return setSeed() && setRate();
-  std::string error;
-  if (!checkpoints.open(options.checkpoints, error))
-    return model.failed(error, kMachine);
-  std::vector<std::string> paths = checkpoints.list();
-  if (!paths.empty() && !options.resume)
-    return model.failed("'" + options.checkpoints +
-                        "' has checkpoints of an earlier run: --resume goes "
-                        "on from them, another folder keeps them");
-  if (paths.empty() && options.resume && options.verbose)
-    complain("note: there is no checkpoint in '" + options.checkpoints +
-             "' yet");
-  return paths.empty() ? setSeed() && setRate() : resume(paths) && setRate();
-}
-
-bool Trainer::resume(const std::vector<std::string> &paths) {
-  for (const std::string &path : paths) {
-    Checkpoint checkpoint;
-    std::string error;
-    CheckpointFault fault = readCheckpoint(path, model.stateTypes(),
-                                           model.name(), checkpoint, error);
-    if (fault == CheckpointFault::foreign)
-      return model.failed(error);
-    if (fault == CheckpointFault::damaged) {
-      complain("note: " + error + "; taking an older one");
-      continue;
-    }
-    if (!checkPosition(checkpoint))
-      return false;
-    if (options.place.size > 1)
-      resumed = std::move(checkpoint.state);
-    else if (!model.writeState(checkpoint.state))
-      return false;
-    position = checkpoint.position;
-    savedAt = position.steps;
-    if (!options.json)
-      printf("resuming after step %llu from '%s'\n",
-             (unsigned long long)position.steps, path.c_str());
-    return true;
-  }
-  return model.failed("no checkpoint in '" + options.checkpoints +
-                      "' is whole; move them away to start anew");
-}
-
-/// Checks that the run goes on with the very next batch.
-bool Trainer::checkPosition(const Checkpoint &checkpoint) {
-  const Position &then = checkpoint.position;
-  std::string start = "the checkpoint '" + checkpoint.path + "' was written ";
-  if (then.samples != position.samples)
-    return model.failed(start + "with data of " + std::to_string(then.samples) +
-                        " samples, and these have " +
-                        std::to_string(position.samples));
-  if (then.batch != position.batch)
-    return model.failed(start + "with a batch of " +
-                        std::to_string(then.batch) + ", and this one has " +
-                        std::to_string(position.batch) + ranksText());
-  if (options.seed && then.seed != *options.seed)
-    return model.failed(start + "with --seed=" + std::to_string(then.seed));
-  if (then.isShuffled != options.isShuffled)
-    return model.failed(start + (then.isShuffled ? "without" : "with") +
-                        " --no-shuffle");
-  return true;
-}
-
-bool Trainer::setSeed() {
-  return !options.seed || !model.hasState("seed") ||
-         model.writeNumber("seed", double(*options.seed));
-}
 
 //===----------------------------------------------------------------------===//
 // Steps
@@ -249,6 +105,26 @@ bool Trainer::checkLoss(const Batch &batch) {
       "; --allow-nan goes on");
 }
 
+/// Notes that loss scaling has skipped so many steps in a row that it may skip
+/// all of them.
+void Trainer::noteOverflows() {
+  constexpr uint64_t kMany = 20;
+  bool isFinite =
+      std::ranges::all_of(model.train.metrics(), [](const Metric &m) {
+        return std::isfinite(m.value);
+      });
+  overflowed = isFinite ? 0 : overflowed + 1;
+  if (overflowed != kMany || options.place.rank ||
+      !model.hasState("loss_scale"))
+    return;
+  complain(
+      "note: step " + std::to_string(position.steps + 1) +
+      ": the gradients of the last " + std::to_string(kMany) +
+      " steps are not finite, so these changed no weight; a lower "
+      "'loss_scale.initial' in train.json helps if it began too high" +
+      (options.traceOverflow ? "" : "; --trace-overflow names the tensor"));
+}
+
 /// Begins to copy the next batch to the device.
 bool Trainer::send(Loader &loader) {
   const Batch &batch = loader.next();
@@ -306,6 +182,7 @@ bool Trainer::trainStep(Loader &loader, Report &report) {
     return false;
   if (!checkLoss(batch))
     return false;
+  noteOverflows();
   uint64_t epoch = position.epoch;
   ++position.steps;
   position.epoch = position.steps / epochSteps();
@@ -340,7 +217,7 @@ void Trainer::saveNow(Report &report) {
   else if (checkpoints.write(position, state, options.keep, saveFault))
     savedAt = position.steps;
   if (saveFault.empty())
-    report.saved(position.steps, checkpoints.list().front());
+    report.saved(position.steps, checkpoints.pathOf(position.steps));
   else
     complain(saveFault + (position.steps < total
                               ? "; training goes on and tries again later"
@@ -471,10 +348,9 @@ void Trainer::summarize(const Report &report) const {
     json["context_bytes"] = device.context_bytes;
     json["state_bytes"] = state;
     if (savedAt)
-      json["checkpoint"] = checkpoints.list().front();
+      json["checkpoint"] = checkpoints.pathOf(*savedAt);
     json["exports"] = options.exports;
-    puts(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-             .c_str());
+    puts(jsonText(json).c_str());
     return;
   }
   printf("%llu steps on %s%s in %.1f s (%.1f s of them waiting for data), %.0f "
@@ -483,7 +359,7 @@ void Trainer::summarize(const Report &report) const {
          report.seconds(), waited, report.speed(),
          formatBytes(device.context_bytes).c_str(), formatBytes(state).c_str());
   if (savedAt)
-    printf("checkpoint: %s\n", checkpoints.list().front().c_str());
+    printf("checkpoint: %s\n", checkpoints.pathOf(*savedAt).c_str());
   for (const std::string &path : options.exports)
     printf("weights: %s\n", path.c_str());
 }

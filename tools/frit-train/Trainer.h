@@ -49,6 +49,7 @@ private:
   bool trainStep(Loader &loader, Report &report);
   bool send(Loader &loader);
   bool checkLoss(const Batch &batch);
+  void noteOverflows();
   bool traceOverflow(const std::vector<TensorView> &before,
                      std::span<const frit_tensor> inputs);
   bool afterStep(Report &report);
@@ -81,6 +82,8 @@ private:
   std::string saveFault;           ///< why the last checkpoint was not written
   double waited = 0;               ///< seconds for data
   const Batch *sent = nullptr;     ///< that the next step takes
+  /// Steps in a row, up to the last one, whose gradients are not finite.
+  uint64_t overflowed = 0;
 };
 
 } // namespace frit::train

@@ -2,6 +2,7 @@
 
 #include "tools/frit-train/Stop.h"
 #include "tools/frit-train/Trainer.h"
+#include "tools/support/Message.h"
 
 #include <algorithm>
 #include <utility>
@@ -85,9 +86,14 @@ bool Trainer::joinRanks() {
   std::vector<uint64_t> ready;
   if (!ranks.gather(1, ready, error))
     return lost(error);
+  bool hasJoined = ranks.whileAllRun(
+      [&] { return model.join(begin.group); },
+      [&](uint32_t rank) {
+        if (isFirst)
+          complain("rank " + std::to_string(rank) + " has ended");
+      });
   // Only now does a rank know its part of the state, and may fill it.
-  return model.join(begin.group) && (!begin.isResumed || shareState()) &&
-         checkEqual();
+  return hasJoined && (!begin.isResumed || shareState()) && checkEqual();
 }
 
 /// Gives the state of rank 0's checkpoint to all.

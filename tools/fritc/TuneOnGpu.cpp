@@ -54,19 +54,19 @@ static std::vector<uint32_t> algorithmsOf(const PlanView &plan,
     }
     if (cuda::isForCudnn(step)) {
       cuda::Cudnn cudnn;
-      // Nothing is enqueued.
-      const cuda::Api driver = {};
-      cuda::CudnnHandle handle(cudnn, driver);
       if (!cudnn.load())
         return {};
-      cudnn.open(context);
-      if (!handle.open())
+      auto handles = cuda::CudnnHandles::of(cudnn, context);
+      // Nothing is enqueued.
+      const cuda::Api driver = {};
+      auto handle = cuda::CudnnHandle::open(cudnn, *handles, driver);
+      if (!handle)
         return {};
       auto call = step.kind == StepKind::conv
-                      ? handle.prepare(plan.conv(step), /*zeros=*/0,
-                                       cuda::alignmentsOf(plan, step))
-                      : handle.prepare(plan.attention(step),
-                                       cuda::alignmentsOf(plan, step));
+                      ? handle->prepare(plan.conv(step), /*zeros=*/0,
+                                        cuda::alignmentsOf(plan, step))
+                      : handle->prepare(plan.attention(step),
+                                        cuda::alignmentsOf(plan, step));
       return call ? call->algorithms() : std::vector<uint32_t>();
     }
   }

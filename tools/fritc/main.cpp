@@ -3,6 +3,7 @@
 #include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Interrupts.h"
+#include "compiler/driver/Outputs.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
@@ -68,5 +69,6 @@ int main(int argc, char **argv) {
   int status = frit::kDone;
   auto options = frit::parseCommandLine(argc, argv, deviceArch, status);
   frit::TuneOnGpu device;
-  return options ? frit::compile(*options, device) : status;
+  return frit::finishOutput("fritc",
+                            options ? frit::compile(*options, device) : status);
 }

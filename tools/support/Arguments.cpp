@@ -71,12 +71,18 @@ Parsed frit::tools::parseArguments(
       return option.name == name;
     });
   };
+  bool endsOptions = false;
   for (int index = 1; index < count; ++index) {
     std::string text = arguments[index];
-    if (Parsed shown = showHelp(text, help); shown != Parsed::run)
+    if (!endsOptions && text == "--") {
+      endsOptions = true;
+      continue;
+    }
+    if (Parsed shown = endsOptions ? Parsed::run : showHelp(text, help);
+        shown != Parsed::run)
       return shown;
     Argument argument{text, "", text};
-    if (!text.empty() && text[0] == '-') {
+    if (!endsOptions && text.starts_with('-')) {
       size_t equals = text.find('=');
       if (equals != text.npos && isListed(text.substr(0, equals + 1))) {
         argument.name = text.substr(0, equals + 1);
@@ -121,9 +127,11 @@ bool frit::tools::parseCount(const Argument &argument, uint64_t most,
   const char *value = argument.value.c_str();
   char *end;
   result = strtoull(value, &end, 10);
-  if (!*value || *value == '-' || *end || !result || result > most)
+  if (!*value || *value == '-' || *end || !result)
     return wrongArgument("not a count:", argument.text);
-  return true;
+  // A count beyond 64 bits is read as the largest.
+  return result <= most ||
+         complain(argument.text + ": " + std::to_string(most) + " at most");
 }
 
 bool frit::tools::parseBytes(const Argument &argument, uint64_t &bytes) {

@@ -28,7 +28,7 @@ struct Argument {
 
 /// Calls `apply` for each argument; it prints an error before it returns false.
 /// Prints help and version where they are asked for. An option that `help` does
-/// not list is an error that names the nearest one.
+/// not list is an error that names the nearest one. What follows "--" is none.
 Parsed parseArguments(int count, char **arguments, const HelpTable &help,
                       const std::function<bool(const Argument &)> &apply);
 

@@ -3,6 +3,7 @@
 #include "tools/support/Files.h"
 #include "compiler/driver/OutputFile.h"
 #include "tools/support/Bytes.h"
+#include "tools/support/Message.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -99,4 +100,12 @@ ExitStatus frit::tools::writeTensors(const std::string &path,
   if (code)
     error = "cannot write '" + path + "': " + code.message();
   return !code ? kDone : isOutputFault(code) ? kBadUsage : kMachine;
+}
+
+ExitStatus frit::tools::writtenStatus(const std::string &path,
+                                      std::error_code error) {
+  if (!error)
+    return kDone;
+  complain("cannot write '" + path + "': " + error.message());
+  return isOutputFault(error) ? kBadUsage : kMachine;
 }

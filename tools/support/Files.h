@@ -6,6 +6,8 @@
 #include "tools/support/ExitStatus.h"
 #include "tools/support/Tensor.h"
 
+#include <system_error>
+
 namespace frit::tools {
 
 /// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, which it
@@ -24,6 +26,10 @@ void protectModel(const std::string &model, const std::string &weights);
 /// (see OutputFile.h) and leaves no partial file; on failure sets `error`.
 ExitStatus writeTensors(const std::string &path,
                         const std::vector<Tensor> &tensors, std::string &error);
+
+/// Returns kDone if writing `path` ended without error. Otherwise prints why it
+/// was not written, and returns whose fault that is.
+ExitStatus writtenStatus(const std::string &path, std::error_code error);
 
 } // namespace frit::tools
 

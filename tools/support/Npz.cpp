@@ -233,6 +233,11 @@ bool frit::tools::makeNpz(const std::vector<Tensor> &tensors,
   for (const Tensor &tensor : tensors) {
     std::vector<uint8_t> file = makeNpy(tensor);
     std::string name = tensor.name + ".npy";
+    if (name.size() > UINT16_MAX) {
+      error = "an .npz holds no name of " + std::to_string(tensor.name.size()) +
+              " bytes, as that of output '" + tensor.name.substr(0, 40) + "…'";
+      return false;
+    }
     uint32_t crc = uint32_t(crc32_z(0, file.data(), file.size()));
     uint32_t offset = uint32_t(bytes.size()), size = uint32_t(file.size());
     append(bytes, kLocal, version, flags, stored, date, crc, size, size,

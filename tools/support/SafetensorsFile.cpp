@@ -3,9 +3,9 @@
 #include "tools/support/SafetensorsFile.h"
 
 #include "frit/dtype.h"
+#include "tools/support/JsonText.h"
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 using namespace frit::tools;
@@ -37,8 +37,7 @@ static std::string header(const std::vector<TensorView> &tensors,
     offset += tensor.data.size();
   }
   // Names may be any bytes; what is no UTF-8 is replaced.
-  std::string text =
-      json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = jsonText(json);
   // Elements start at a multiple of 8 bytes.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;

@@ -5,6 +5,7 @@
 #include "tools/support/Message.h"
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -359,10 +360,11 @@ bool frit::tools::parseRandom(const std::string &text, RandomSpec &spec) {
   const char *at = text.c_str() + 6;
   char *end;
   if (*at == ':') {
-    spec.seed = strtoull(++at, &end, 10);
-    if (end == at)
+    auto [after, fault] =
+        std::from_chars(at + 1, text.c_str() + text.size(), spec.seed);
+    if (fault != std::errc())
       return false;
-    at = end;
+    at = after;
   }
   if (*at == ':') {
     size_t dots = text.find("..", size_t(at - text.c_str()));

@@ -1,9 +1,7 @@
 //===- Attention.cpp - Attention in one pass over the keys ----------------===//
-//
-// The skeletons attention and wgmma_attention (attention.cuh,
-// wgmma_attention.cuh). What moves Q, K, V, the mask and the result becomes
-// strides.
-//
+//  The skeletons attention and wgmma_attention (attention.cuh,
+// wgmma_attention.cuh). Operators that only move Q, K, V, the mask or the
+// result become strides.
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/attention/AttentionTile.h"

@@ -6,16 +6,16 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Rows are copied in pieces of 16 bytes.
+/// Bytes of the pieces in which rows are copied.
 static constexpr int64_t kPieceBytes = 16;
-/// Elements of a head at most, of 16 bits, of f32 and by WGMMA.
+/// Maximum sizes of a head: of 16-bit elements, of f32, and for WGMMA.
 static constexpr int64_t kMaxSize = 256, kMaxSingleSize = 128,
                          kMaxWgmmaSize = 128;
-/// More blocks than these that share an SM gain nothing.
+/// Maximum blocks per SM: more of them gain nothing.
 static constexpr int64_t kMostOccupancy = 3;
 
 //===----------------------------------------------------------------------===//
-// What the kernels take
+// Supported problems
 //===----------------------------------------------------------------------===//
 
 static bool isTwoBytes(Type element) {
@@ -77,7 +77,7 @@ int64_t AttentionTile::threads() const {
 int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
   if (usesWgmma())
     return layout(info).sharedBytes();
-  // As AttentionShape has it.
+  // As in AttentionShape of attention.cuh.
   int64_t bytes = bytesOf(elementOf(info)), step = 2 * kPieceBytes / bytes;
   auto pitch = [&](int64_t size) { return size * bytes + kPieceBytes; };
   int64_t size = roundUp(info.size, step);
@@ -96,12 +96,12 @@ int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
 
 bool AttentionTile::hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
                                  const GpuArch &arch) const {
-  // A thread has the products with a tile's keys, as many weights of half the
-  // size, its accumulators, what a mask adds to all rows, and some more.
+  // Scores of a tile's keys in f32, their weights in 16 bits, the accumulators,
+  // the mask's addends, and some registers more.
   int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 + 32;
   if (info.mask)
     needed += info.mask->strides[2] ? 12 : n / 4;
-  // In wgmma_attention.cuh the producer warpgroup keeps 24.
+  // The producer warpgroup of wgmma_attention.cuh keeps 24 registers.
   int64_t groups = threads() / 128;
   int64_t equal = arch.registersFor(threads() * blocks);
   return (equal * groups - 24) / (groups - 1) / 8 * 8 >= needed;
@@ -130,7 +130,7 @@ int64_t AttentionTile::blocks(const nn::AttentionInfo &info,
 // Problems
 //===----------------------------------------------------------------------===//
 
-/// Whether TMA can read an operand whose dimensions are these.
+/// Returns whether TMA can read an operand with these dimensions.
 static bool hasMap(const nn::AttentionOperand &operand, int64_t batch,
                    int64_t heads, int64_t rows) {
   const int64_t sizes[] = {batch, heads, rows};
@@ -154,7 +154,7 @@ bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
          size <= kMaxWgmmaSize && haveMaps(info);
 }
 
-/// Whether rows of an operand can be copied in pieces of 16 bytes.
+/// Returns whether rows of an operand can be copied in pieces of 16 bytes.
 static bool isAligned(const nn::AttentionOperand &operand, Type element) {
   int64_t piece = kPieceBytes / bytesOf(element);
   return operand.strides[3] <= 1 && operand.offset % piece == 0 &&

@@ -14,10 +14,10 @@ inline int64_t roundUp(int64_t x, int64_t to) { return ceilDiv(x, to) * to; }
 /// Bytes of an element of Q: 2 or 4.
 int64_t elementBytes(const nn::AttentionInfo &info);
 
-/// A tile of attention.cuh, or with stages of wgmma_attention.cuh.
+/// A tile of attention.cuh or, if it has stages, of wgmma_attention.cuh.
 struct AttentionTile {
   int64_t m = 64, rowsPerWarp = 16, n = 64, splits = 1, stages = 0;
-  /// Blocks that share an SM; of wgmma_attention.cuh.
+  /// Blocks per SM (wgmma_attention.cuh only).
   int64_t occupancy = 1;
 
   bool usesWgmma() const { return stages != 0; }
@@ -25,38 +25,40 @@ struct AttentionTile {
   int64_t sharedBytes(const nn::AttentionInfo &info) const;
   int64_t tiles(const nn::AttentionInfo &info) const;
   int64_t blocks(const nn::AttentionInfo &info, const GpuArch &arch) const;
-  /// The same tile with as many blocks to an SM as fit.
+  /// Returns the tile with as many blocks per SM as fit.
   AttentionTile withOccupancy(const nn::AttentionInfo &info,
                               const GpuArch &arch) const;
 
-  /// Whether a thread of wgmma_attention.cuh has registers for what it keeps
-  /// where so many blocks share an SM.
+  /// Returns whether the threads of wgmma_attention.cuh have enough registers
+  /// with `blocks` blocks per SM.
   bool hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
                     const GpuArch &arch) const;
 
 private:
-  /// How a block of wgmma_attention.cuh divides its shared memory.
+  /// Returns the layout of a block's shared memory in wgmma_attention.cuh.
   WgmmaAttentionLayout layout(const nn::AttentionInfo &info) const {
     return {info.size, info.valueSize, m, n, splits, stages, occupancy};
   }
 };
 
-/// Whether our kernels compute `op`, given operands that lie as they want them.
+/// Returns whether frit's kernels compute `op`, provided that
+/// takesAttentionView accepts its operands.
 bool takesAttention(nn::AttentionOp op, const GpuArch &arch);
 
-/// Whether they read an operand, or write a result, at these places.
+/// Returns whether these kernels read or write a tensor with this layout.
 bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
 
-/// What a fusion computes, or why no kernel of ours does.
+/// Returns the attention that a fusion computes, or why none of frit's kernels
+/// computes it.
 nn::Match<nn::AttentionInfo> describeKernelAttention(Problem &problem);
 
-/// Whether the WGMMA kernel computes it.
+/// Returns whether the WGMMA kernel computes it.
 bool usesWgmmaAttention(const nn::AttentionInfo &info, const GpuArch &arch);
 
-/// Whether TMA can read the operands and write the result.
+/// Returns whether TMA can read the operands and write the result.
 bool haveMaps(const nn::AttentionInfo &info);
 
-/// The tiles of each of the kernels, which should be fastest, and all that may
+/// Return the tile that should be the fastest for a kernel, and all that may
 /// be.
 AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info,
                               const GpuArch &arch);

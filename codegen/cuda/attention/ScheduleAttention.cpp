@@ -6,12 +6,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Tiles of a causal attention read keys up to those of their last query: only
-/// long sequences make up for what large tiles read in vain.
+/// Queries from which large tiles pay for causal attention: a tile reads all
+/// keys up to those of its last query, some of them in vain for the others.
 static constexpr int64_t kLongCausal = 2048;
 
-/// With many queries large tiles pay, which read the keys less often. Few are
-/// spread over the device, and the keys of a block over more warps.
+/// With many queries, large tiles read the keys less often. Few queries are
+/// spread over all SMs, and the keys of a block over more warps.
 AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
                                           const GpuArch &arch) {
   int64_t heads = info.batch * info.heads;
@@ -25,7 +25,7 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
   } else if (blocks >= 4 * arch.sms) {
     if (info.queries > 64)
       tile = {128, 32, 64, 1};
-    // The keys that fill up the last tile cost more than smaller tiles.
+    // Padding keys of the last tile cost more than smaller tiles do.
     if (isSingle && roundUp(info.keys, 32) < roundUp(info.keys, 64))
       tile.n = 32;
   } else {
@@ -43,8 +43,8 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
   return tile;
 }
 
-/// Keys that a warpgroup multiplies with: the last stage has a width of its
-/// own.
+/// Returns the number of keys that a warpgroup multiplies, padding included.
+/// The last stage may be narrower.
 static int64_t paddedKeys(const nn::AttentionInfo &info, int64_t n) {
   int64_t whole = info.keys / n * n;
   if (!info.causal && whole)
@@ -54,9 +54,9 @@ static int64_t paddedKeys(const nn::AttentionInfo &info, int64_t n) {
   return roundUp(info.keys, n);
 }
 
-/// As measured on an H200, three or four warpgroups overlap best: of one block,
-/// which reads keys once for all, or of three blocks where the queries do not
-/// fill such a block. Where there are few queries, warpgroups share them.
+/// On an H200 three or four warpgroups per SM overlap best: of one block, which
+/// reads the keys once for all of them, or of three blocks if the queries do
+/// not fill a large one. With few queries, warpgroups divide the keys instead.
 AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
                                           const GpuArch &arch) {
   AttentionTile tile;
@@ -83,7 +83,7 @@ AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
                roundUp(info.queries, 256) == roundUp(info.queries, 64))) &&
              four.hasRegisters(info, 1, arch))
       tile = four;
-    // The keys that fill up the last tile cost as much as any.
+    // Padding keys of the last tile cost as much as others.
     for (int64_t n : {80, 96}) {
       AttentionTile wider = tile;
       wider.n = n;
@@ -99,7 +99,7 @@ AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
   auto time = [&](int64_t n) { return roundUp(ceilDiv(info.keys, n), 2) * n; };
   tile.n = time(96) < time(128) ? 96 : 128;
   tile.splits = info.keys > tile.n ? 2 : 1;
-  // A stage is always the same warpgroup's.
+  // Each stage belongs to one warpgroup.
   tile.stages = roundUp(std::clamp<int64_t>(ceilDiv(info.keys, tile.n), 2, 4),
                         tile.splits);
   return tile;
@@ -120,7 +120,8 @@ frit::cuda::allWgmmaTiles(const nn::AttentionInfo &info, const GpuArch &arch) {
           bool shares =
               splits == 1 || (m == 64 && info.keys > n * (splits - 1) && few &&
                               stages % splits == 0);
-          // Stages behind the last keys can hold those of another tile.
+          // Stages that a tile's keys do not fill pay only if the block has
+          // another tile, whose keys they hold.
           bool filled = stages == 2 || (stages - 1) * n < info.keys ||
                         tile.tiles(info) > tile.blocks(info, arch);
           if (small && shares && filled &&

@@ -23,13 +23,13 @@ struct Job {
   const ModuleText *module;
   std::string arch;
   int64_t milliseconds;
-  std::string *cubin, *ptx; ///< null where it is not wanted
+  std::string *cubin, *ptx; ///< null if it is not wanted
   std::string failure = "";
   /// The user's kernel that `failure` is about, if NVRTC did not refuse it.
   plan::KernelOp wrong = {};
 };
 
-/// Returns the user's kernel that a kernel of the plan is, or null.
+/// Returns the user's kernel that a kernel of the plan runs, or null.
 nn::CustomOp userKernelOf(plan::KernelOp kernel) {
   auto fusion = cast<nn::FusionOp>(kernel.getFusion());
   return dyn_cast<nn::CustomOp>(fusion.getBody().front().front());
@@ -72,8 +72,8 @@ static void run(Job &job) {
     *job.ptx = std::move(compiled->ptx);
 }
 
-/// The user's operator whose file NVRTC's log names, or which has no such
-/// kernel; or null.
+/// Returns the user's operator whose file NVRTC's log names, or whose file
+/// lacks the kernel; or null.
 static Operation *blamedOperator(const Job &job) {
   if (job.wrong)
     return userKernelOf(job.wrong);
@@ -88,8 +88,8 @@ static Operation *blamedOperator(const Job &job) {
   return nullptr;
 }
 
-/// The kernel that NVRTC's log is about: the one whose line it names first, or
-/// whose name, as ptxas does; or null.
+/// Returns the kernel that NVRTC's log is about: the first of which it names a
+/// line or, as ptxas does, the name. Null if there is none.
 static plan::KernelOp blamedKernel(const Job &job) {
   StringRef log = job.failure;
   size_t line;
@@ -117,7 +117,8 @@ frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
       own.push_back(std::move(all));
     addJobs(program.getArch(), own, code[program.getSymName()], jobs);
   }
-  // The longest first, so that no thread is left with one at the end.
+  // Longest first, so that no thread still has a long one when the others are
+  // done.
   std::vector<Job *> order;
   size_t total = 0, done = 0;
   for (Job &job : jobs) {

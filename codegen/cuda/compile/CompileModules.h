@@ -13,8 +13,8 @@ namespace frit::cuda {
 /// side by side, or as one module.
 enum class CompileAs { modules, oneModule };
 
-/// Told how many of how many kernels have been compiled, and one of those that
-/// are next; by one thread at a time.
+/// Called, by one thread at a time, with the number of kernels that have been
+/// compiled, the number of all, and the name of one that is next.
 using KernelProgress =
     llvm::function_ref<void(size_t done, size_t total, llvm::StringRef next)>;
 

@@ -29,11 +29,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// A kernel's name while its text is compared with others'; no character of
-/// C++.
+/// Stands for a kernel's name while texts are compared. C++ does not have this
+/// character.
 static constexpr StringLiteral kAnyName = "@";
 
-/// The text of a kernel that was emitted as kAnyName.
+/// Returns the text of a kernel, emitted as kAnyName, under a name.
 static std::string named(StringRef text, StringRef name) {
   SmallVector<StringRef> parts;
   text.split(parts, kAnyName);
@@ -58,14 +58,14 @@ static void setLaunch(plan::KernelOp kernel, const KernelText &text,
     kernel.setScalars(text.scalars);
 }
 
-/// Says in comments what a kernel computes, for people who read the text: the
-/// model's nodes of the first of its `launches`, shapes, and its schedule. No
-/// part of what is compared, so that equal kernels stay one.
+/// Returns comments for people who read the text: the model's nodes of the
+/// first of the kernel's `launches`, the shapes, and the schedule. They are
+/// added after texts have been compared, so that equal kernels stay one.
 static std::string describe(plan::KernelOp kernel, size_t launches) {
   auto fusion = cast<nn::FusionOp>(kernel.getFusion());
   std::string text, names = plan::nodeNames(fusion.getLoc());
   llvm::raw_string_ostream os(text);
-  // The first nodes of many stand for all.
+  // Of many nodes only the first are named.
   constexpr size_t longest = 200;
   if (names.size() > longest)
     names = names.substr(0, std::min(names.rfind(", ", longest), longest)) +
@@ -105,8 +105,8 @@ public:
     options.arch = program.getArch();
     CudaTarget target(options);
     SmallVector<KernelText> texts;
-    SmallVector<plan::KernelOp> first; // with each of `texts`
-    llvm::StringMap<size_t> known;     // by text
+    SmallVector<plan::KernelOp> first; // the first one with each text
+    llvm::StringMap<size_t> known;     // index in `texts`, by text
     SmallVector<std::pair<plan::KernelOp, size_t>> uses;
     for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
       FailureOr<KernelText> text =
@@ -114,7 +114,7 @@ public:
       if (failed(text))
         return signalPassFailure();
       setLaunch(kernel, *text, target.machine().arch);
-      // A user's kernel has no text but what stands before it.
+      // A user's kernel has no text except its preludes.
       auto [it, isNew] = known.try_emplace(llvm::join(text->preludes, "\0") +
                                                text->symbol + text->source,
                                            texts.size());

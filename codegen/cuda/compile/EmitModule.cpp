@@ -15,10 +15,11 @@ using namespace frit::cuda;
 /// Least time that a module should take to compile: parsing headers and
 /// starting NVRTC's optimizer take 60 ms of it in any case.
 static constexpr double kLeastMilliseconds = 200;
-/// Modules that are worth that price where they are short: a machine compiles
-/// them side by side. Of longer ones there are more.
+/// Up to this many modules, which a machine compiles side by side, splitting
+/// pays even if they are short. Modules that would take longer than
+/// kLongMilliseconds are split further.
 static constexpr double kWorthModules = 16, kLongMilliseconds = 700;
-/// Modules of a target at most, or nearly: a runtime loads each by itself.
+/// About the most modules of a target: the runtime loads each by itself.
 static constexpr double kMostModules = 48;
 
 // Fitted to times of the kernels of the models in test/bench: mostly the
@@ -50,7 +51,7 @@ static std::string joinTexts(ArrayRef<std::pair<StringRef, StringRef>> kernels,
     text += ("#include \"frit/" + header + ".cuh\"\n").str();
   for (StringRef prelude : preludes)
     text += prelude;
-  // Lines are those of this text again.
+  // Line numbers count from the start of this text again.
   if (!preludes.empty())
     text += "#line " + std::to_string(StringRef(text).count('\n') + 2) +
             " \"frit.cu\"\n";
@@ -90,7 +91,7 @@ template <typename List> static void addNew(List &all, mlir::ArrayAttr more) {
         all.emplace_back(entry.getValue());
 }
 
-/// `kernels` have a text of their own.
+/// Makes a module of kernels that have a text of their own.
 static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
   ModuleText module;
   SmallVector<std::pair<StringRef, StringRef>> texts;
@@ -126,7 +127,7 @@ std::vector<ModuleText> frit::cuda::splitIntoModules(plan::ProgramOp program) {
   }
   std::vector<ModuleText> modules;
   for (SmallVector<plan::KernelOp> &kernels : groups) {
-    // Kernels of one skeleton stand together.
+    // Put kernels of one skeleton next to each other.
     stable_sort(kernels, [](plan::KernelOp a, plan::KernelOp b) {
       return a.getSourceAttr().getHeader() < b.getSourceAttr().getHeader();
     });
@@ -138,8 +139,8 @@ std::vector<ModuleText> frit::cuda::splitIntoModules(plan::ProgramOp program) {
 SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
   SmallVector<size_t> modules(kernels.size());
   size_t module = 0;
-  // Kernels with tensor maps have a floor. They are compiled twice, the others
-  // once.
+  // Kernels with tensor maps have a second body for other architectures and are
+  // compiled twice, the others once; so a module has one kind only.
   for (bool hasFloor : {false, true}) {
     SmallVector<size_t> numbers;
     double total = 0;
@@ -148,7 +149,7 @@ SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
         numbers.push_back(number);
         total += estimateMilliseconds(kernel);
       }
-    // Neighbours share headers.
+    // Kernels of one skeleton share a header.
     stable_sort(numbers, [&](size_t a, size_t b) {
       return kernels[a].header < kernels[b].header;
     });
@@ -158,7 +159,7 @@ SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
     double done = 0, shares = 0;
     for (auto [i, number] : enumerate(numbers)) {
       double cost = estimateMilliseconds(kernels[number]);
-      // It belongs to the share that has its middle.
+      // A kernel belongs to the share in which its middle lies.
       double place = std::floor((done + cost / 2) / share);
       module += i && place != shares;
       shares = place;

@@ -18,35 +18,35 @@
 
 namespace frit::cuda {
 
-/// Kernels under the headers they need.
+/// A translation unit: the headers that its kernels need, and the kernels.
 struct ModuleText {
   std::string text;
   /// The kernels, and where in `text` each begins.
   llvm::SmallVector<plan::KernelOp> kernels;
   llvm::SmallVector<size_t> starts;
-  /// About what NVRTC takes to compile it.
+  /// Estimated time that NVRTC takes to compile it.
   int64_t milliseconds = 0;
   /// Whether a kernel has another body for architectures without WGMMA.
   bool hasFloor = false;
   /// Folders in which users' texts find their headers.
   std::vector<std::string> folders;
 
-  /// The kernel whose text has line `line`, counted from 1, or null.
+  /// Returns the kernel whose text has line `line`, counted from 1, or null.
   plan::KernelOp kernelAt(size_t line) const;
 };
 
-/// All kernels of an emitted program that have a text of their own, in the
-/// program's order.
+/// Returns one module of all kernels of an emitted program that have a text of
+/// their own, in the program's order.
 ModuleText joinKernels(plan::ProgramOp program);
 
-/// The modules that an emitted program is compiled in, by the numbers that its
-/// kernels have as `module`.
+/// Returns the modules of an emitted program, by the attribute `module` of its
+/// kernels.
 std::vector<ModuleText> splitIntoModules(plan::ProgramOp program);
 
-/// `kernels` as one text, in order.
+/// Returns one text with these kernels, in order.
 std::string joinKernels(llvm::ArrayRef<KernelText> kernels);
 
-/// About what NVRTC takes to compile a kernel.
+/// Estimates the time that NVRTC takes to compile a kernel.
 double estimateMilliseconds(const KernelText &kernel);
 
 /// Groups kernels into modules; returns the number of each one's module.

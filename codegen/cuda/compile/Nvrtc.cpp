@@ -68,20 +68,22 @@ static Error openLibrary(Nvrtc &lib) {
                 "loader's path, /usr/local/cuda*/lib64 or a Python "
                 "environment" +
                     lib.library.refused() +
-                    "; install the CUDA toolkit, set FRIT_NVRTC to "
-                    "libnvrtc.so, or pass -march=x86-64");
-  if (!(lib.library.find(lib.version, "nvrtcVersion") &&
-        lib.library.find(lib.errorString, "nvrtcGetErrorString") &&
-        lib.library.find(lib.createProgram, "nvrtcCreateProgram") &&
-        lib.library.find(lib.destroyProgram, "nvrtcDestroyProgram") &&
-        lib.library.find(lib.compileProgram, "nvrtcCompileProgram") &&
-        lib.library.find(lib.logSize, "nvrtcGetProgramLogSize") &&
-        lib.library.find(lib.log, "nvrtcGetProgramLog") &&
-        lib.library.find(lib.cubinSize, "nvrtcGetCUBINSize") &&
-        lib.library.find(lib.cubin, "nvrtcGetCUBIN") &&
-        lib.library.find(lib.ptxSize, "nvrtcGetPTXSize") &&
-        lib.library.find(lib.ptx, "nvrtcGetPTX") &&
-        lib.version(&lib.major, &lib.minor) == kSuccess))
+                    "; install the CUDA toolkit or 'pip install "
+                    "nvidia-cuda-nvrtc', activate the environment that has "
+                    "it, set FRIT_NVRTC to libnvrtc.so, or pass "
+                    "-march=x86-64");
+  if (!lib.library.find({{lib.version, "nvrtcVersion"},
+                         {lib.errorString, "nvrtcGetErrorString"},
+                         {lib.createProgram, "nvrtcCreateProgram"},
+                         {lib.destroyProgram, "nvrtcDestroyProgram"},
+                         {lib.compileProgram, "nvrtcCompileProgram"},
+                         {lib.logSize, "nvrtcGetProgramLogSize"},
+                         {lib.log, "nvrtcGetProgramLog"},
+                         {lib.cubinSize, "nvrtcGetCUBINSize"},
+                         {lib.cubin, "nvrtcGetCUBIN"},
+                         {lib.ptxSize, "nvrtcGetPTXSize"},
+                         {lib.ptx, "nvrtcGetPTX"}}) ||
+      lib.version(&lib.major, &lib.minor) != kSuccess)
     return createStringError(
         lib.library.path() +
         " is not a usable NVRTC; FRIT_NVRTC names another");
@@ -114,7 +116,8 @@ Expected<std::string> frit::cuda::describeNvrtc() {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Keeps the text for whoever looks into an error; its name, or empty.
+/// Writes the text to a file for people who look into an error. Returns its
+/// name; empty on failure.
 static std::string keepText(const std::string &text) {
   SmallString<128> path;
   int fd;
@@ -205,7 +208,8 @@ Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
   std::string message = "NVRTC " + std::to_string(lib->major) + "." +
                         std::to_string(lib->minor) + " does not compile for " +
                         arch.str() + ": " + lib->errorString(result);
-  // An architecture that this NVRTC does not know has no text to look into.
+  // If NVRTC does not know the architecture, the text is not at fault, so none
+  // is kept.
   if (StringRef(log).contains("--gpu-architecture"))
     return createStringError(message + "\n" + log);
   std::string kept = keepText(text);

@@ -15,10 +15,11 @@
 
 namespace frit::cuda {
 
-/// Where NVRTC was found and its version, for people; or why there is none.
+/// Returns where NVRTC was found and its version, for people; or why there is
+/// none.
 llvm::Expected<std::string> describeNvrtc();
 
-/// What a translation unit becomes.
+/// A compiled translation unit.
 struct DeviceCode {
   std::string cubin; ///< machine code; empty for a virtual architecture
   std::string ptx;   ///< what that was made from, with its terminating null

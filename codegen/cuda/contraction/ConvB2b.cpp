@@ -53,7 +53,7 @@ bool takesEnd(const nn::ConvInfo &conv) {
     Type type = nn::tensorType(bias).getElementType();
     return isHalf(type) || type.isF32();
   };
-  return !conv.mixed && !conv.addend && !conv.hasMoments() &&
+  return !conv.mixed && !conv.addend && !conv.isExtended() &&
          conv.activation != Activation::other &&
          (!conv.bias || takesBias(conv.bias));
 }

@@ -129,16 +129,22 @@ void ProblemText::addNorm(const nn::EpilogueInfo &info) {
     addConstants("int", {{"parts", info.parts()}, {"partWidth", info.width}});
   }
   if (info.resultMoments)
-    addConstants(
-        "bool",
-        {{takesColumns(info) ? "columnMoments" : "resultMoments", true}});
+    addConstants("bool", {{sumsColumns(info)    ? "columnSums"
+                           : takesColumns(info) ? "columnMoments"
+                                                : "resultMoments",
+                           true}});
+  if (info.storedSum)
+    addConstants("bool", {{"storesSum", true}});
 }
 
 std::string ProblemText::normParameters(const nn::EpilogueInfo &info) const {
-  if (!info.hasMoments())
+  if (!info.isExtended())
     return "";
+  std::string last = info.storedSum       ? "nullptr, y1}"
+                     : info.resultMoments ? "y1}"
+                                          : "nullptr}";
   return ", {" + parameter(info.moments) + ", " + parameter(info.column) +
-         ", " + (info.resultMoments ? "y1}" : "nullptr}");
+         ", " + last;
 }
 
 void ProblemText::addGemm(const nn::GemmInfo &info) {

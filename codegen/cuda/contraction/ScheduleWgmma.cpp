@@ -75,7 +75,8 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double compute = steps * step * (sharing > 1 ? kSharedSmTime : 1);
 
   double sums = double(tile.m * tile.n) / tile.split;
-  double stored = sums * resultBytes * (product.residual ? 2 : 1);
+  double stored =
+      sums * resultBytes * (product.residual || product.storedSum ? 2 : 1);
   double writers =
       pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =

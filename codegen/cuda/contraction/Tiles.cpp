@@ -184,7 +184,7 @@ static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
 /// Whether what follows a contraction joins a kernel that has no library to
 /// compete with.
 static bool joinsTiles(const Chain &chain) {
-  return chain.epilogue && !chain.epilogue->hasMoments() &&
+  return chain.epilogue && !chain.epilogue->isExtended() &&
          !chain.epilogue->addend;
 }
 

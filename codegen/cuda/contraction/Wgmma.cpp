@@ -87,8 +87,6 @@ frit::cuda::im2colCorners(const nn::ConvInfo &conv) {
 // What the skeletons take
 //===----------------------------------------------------------------------===//
 
-static Type elementOf(Value v) { return nn::tensorType(v).getElementType(); }
-
 bool frit::cuda::isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
 bool frit::cuda::takesColumns(const nn::EpilogueInfo &info) {
@@ -96,38 +94,56 @@ bool frit::cuda::takesColumns(const nn::EpilogueInfo &info) {
          info.resultMoments.getDefiningOp<nn::ColumnMomentsOp>();
 }
 
-/// Whether moments of rows or columns are made, and norms by moments applied,
-/// as norm.cuh does it.
+bool frit::cuda::sumsColumns(const nn::EpilogueInfo &info) {
+  return info.resultMoments &&
+         info.resultMoments.getDefiningOp<nn::ColumnSumsOp>();
+}
+
+/// Whether moments of rows or columns and sums of columns are made, norms by
+/// moments applied and sums stored as norm.cuh does it.
 static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.batch != 1 || info.ldd != info.n)
     return false;
-  int64_t parted = takesColumns(info) ? info.m : info.n;
-  int64_t width = takesColumns(info) ? kMomentHeight : kMomentWidth;
+  bool sums = sumsColumns(info);
+  int64_t parted = sums || takesColumns(info) ? info.m : info.n;
+  int64_t width = sums                 ? kSumHeight
+                  : takesColumns(info) ? kMomentHeight
+                                       : kMomentWidth;
   if (info.resultMoments && (info.resultWidth != width || parted % width != 0 ||
                              !isHalf(result) || info.addend))
     return false;
+  // TMA stores it, by the map that residuals have otherwise.
+  if (info.storedSum &&
+      (info.residual || info.addend || info.n % 8 != 0 ||
+       elementType(info.storedSum) != result || !isHalf(result)))
+    return false;
+  // Sums of two columns are stored at once.
+  if (sums && info.n % 2 != 0)
+    return false;
   return info.norm == nn::NormKind::none ||
-         (elementOf(info.column).isF32() && elementOf(info.moments).isF32() &&
+         (elementType(info.column).isF32() &&
+          elementType(info.moments).isF32() &&
           (info.parts() == 1 || info.parts() % kMomentLanes == 0));
 }
 
 bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
-  Type type = elementOf(info.a);
+  Type type = elementType(info.a);
   auto aligned = [](int64_t elements) { return elements % 8 == 0; };
   constexpr int64_t limit = int64_t(1) << 31;
-  if (info.hasMoments() && !takesNorm(info, result))
+  if (info.isExtended() && !takesNorm(info, result))
     return false;
-  return isHalf(type) && elementOf(info.b) == type &&
+  return isHalf(type) && elementType(info.b) == type &&
          (result == type || result.isF32()) &&
-         (!info.bias || isHalf(elementOf(info.bias)) ||
-          elementOf(info.bias).isF32()) &&
+         (!info.bias || isHalf(elementType(info.bias)) ||
+          elementType(info.bias).isF32()) &&
          aligned(info.lda) && aligned(info.ldb) && aligned(info.strideA) &&
          aligned(info.strideB) && info.m < limit && info.n < limit &&
          info.k < limit && info.batch < limit;
 }
 
 bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
-  if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0)
+  if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0 ||
+      sumsColumns(info) || info.storedSum)
     return false;
   if (info.addend) {
     nn::ConvInfo addend = nn::describeAddend(info);
@@ -139,5 +155,5 @@ bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
   auto [lower, upper] = im2colCorners(info);
   return llvm::all_of(lower, isByte) && llvm::all_of(upper, isByte) &&
          info.strideH <= 8 && info.strideW <= 8 &&
-         takesWgmma(impliedGemm(info), elementOf(info.x));
+         takesWgmma(impliedGemm(info), elementType(info.x));
 }

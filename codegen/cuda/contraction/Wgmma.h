@@ -19,12 +19,16 @@ namespace frit::cuda {
 /// Elements of a row, and of a column, that moments are of; constants of
 /// norm.cuh.
 inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
+/// Rows of a part whose columns are summed; kSumHeight of norm.cuh.
+inline constexpr int64_t kSumHeight = 16;
 
 /// Whether it is a type of warpgroup products.
 bool isHalf(mlir::Type type);
 
 /// Whether a contraction's moments are those of columns (nn.column_moments).
 bool takesColumns(const nn::EpilogueInfo &info);
+/// Whether a contraction sums columns of its result (nn.column_sums).
+bool sumsColumns(const nn::EpilogueInfo &info);
 
 /// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {

@@ -221,6 +221,28 @@ __device__ inline void takeMoments(float *moments, const typename P::D *d,
   }
 }
 
+/// The problem without its epilogue.
+template <class P> struct Unended : P {
+  using Epilogue = Identity;
+};
+
+/// Computes the tile of D at (row, col) from the sums that the block has
+/// stored.
+template <class P>
+__device__ inline void endTile(const typename P::D *sum, typename P::D *d,
+                               int64_t matrix, int row, int col) {
+  __syncthreads();
+  for (int i = threadIdx.x; i < P::tileM * P::tileN; i += P::threads) {
+    const int64_t line = row + i / P::tileN, at = col + i % P::tileN;
+    if (line >= P::m || at >= P::n)
+      continue;
+    const int64_t place = matrix * P::strideD + line * P::ldd + at;
+    const float x = load(sum[place]);
+    store(d[place],
+          finish<typename P::Epilogue>(x, kNothing<float>, kNothing<float>));
+  }
+}
+
 /// Fallback of wgmma_gemm.cuh's kernels for architectures without WGMMA.
 template <class P>
 __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
@@ -242,6 +264,10 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
       __shared__ RowNorm norms[Q::tileM];
       mergeTile<Q>(norms, norm.moments, row);
       gemmTileMma<Q>(a, b, bias, r, d, row, col, norms, norm.column);
+    } else if constexpr (storesSum<P>()) {
+      auto *sum = static_cast<typename P::D *>(norm.sum);
+      gemmTileOf<FloorTiles<Unended<P>>>(a, b, bias, r, sum, matrix, row, col);
+      endTile<Q>(sum, d, matrix, row, col);
     } else {
       gemmTileOf<Q>(a, b, bias, r, d, matrix, row, col);
     }
@@ -250,6 +276,9 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
     if constexpr (takesColumnMoments<P>())
       takeColumnMoments<P::m, P::n, Q::threads>(norm.resultMoments, d, row, col,
                                                 Q::tileN);
+    if constexpr (sumsColumns<P>())
+      sumColumns<P::m, P::n, Q::threads>(norm.resultMoments, d, row, Q::tileM,
+                                         col, Q::tileN);
   }
 }
 

@@ -10,6 +10,8 @@
 //   static constexpr float epsilon;       // added to the variance
 //   static constexpr bool resultMoments;  // takes those of D; n % 64 == 0
 //   static constexpr bool columnMoments;  // of 64 rows each; m % 64 == 0
+//   static constexpr bool columnSums;     // of 16 rows; m % 16, n % 2 == 0
+//   static constexpr bool storesSum;      // the epilogue's argument, too
 //
 // with which an element of D is the epilogue of
 //
@@ -27,6 +29,8 @@ namespace frit {
 
 /// Rows of a column per pair of moments.
 inline constexpr int kMomentHeight = 64;
+/// Rows of a column per sum.
+inline constexpr int kSumHeight = 16;
 
 enum class Norm { none, product, residual };
 
@@ -37,8 +41,10 @@ inline constexpr int kMomentWidth = 64;
 struct NormOperands {
   const float *moments = nullptr; ///< [m][parts][2]
   const float *column = nullptr;  ///< [n]
-  /// [m][n / 64][2], those of columns [2][m / 64][n]
+  /// [m][n / 64][2], those of columns [2][m / 64][n]; sums [m / 16][n]
   float *resultMoments = nullptr;
+  /// As D; the sum, where P stores it.
+  void *sum = nullptr;
 };
 
 template <class P> __device__ constexpr Norm normOf() {
@@ -61,6 +67,22 @@ template <class P> __device__ constexpr bool takesMoments() {
 template <class P> __device__ constexpr bool takesColumnMoments() {
   if constexpr (requires { P::columnMoments; })
     return P::columnMoments;
+  else
+    return false;
+}
+
+/// Whether P sums the columns of D.
+template <class P> __device__ constexpr bool sumsColumns() {
+  if constexpr (requires { P::columnSums; })
+    return P::columnSums;
+  else
+    return false;
+}
+
+/// Whether P stores the epilogue's argument beside D.
+template <class P> __device__ constexpr bool storesSum() {
+  if constexpr (requires { P::storesSum; })
+    return P::storesSum;
   else
     return false;
 }
@@ -213,6 +235,24 @@ __device__ inline void takeColumnMoments(float *moments, const D *d,
       sums.add(load(d[(row + j) * N + col + i]), j == 0);
     storeColumn<M, N>(moments, row / kMomentHeight, col + i,
                       sums.moments(kMomentHeight));
+  }
+}
+
+/// Sums the columns of `rows` rows by `cols` columns of D at (row, col), which
+/// the block's first `Threads` threads have stored.
+template <int64_t M, int64_t N, int Threads, class D>
+__device__ inline void sumColumns(float *sums, const D *d, int64_t row,
+                                  int rows, int64_t col, int cols) {
+  static_assert(M % kSumHeight == 0);
+  __syncthreads();
+  for (int i = threadIdx.x; i < rows / kSumHeight * cols; i += Threads) {
+    const int64_t from = row + i / cols * kSumHeight, at = col + i % cols;
+    if (from >= M || at >= N)
+      continue;
+    float sum = 0;
+    for (int j = 0; j < kSumHeight; ++j)
+      sum += load(d[(from + j) * N + at]);
+    sums[from / kSumHeight * N + at] = sum;
   }
 }
 

@@ -22,6 +22,38 @@ namespace frit {
 // Box by box
 //===----------------------------------------------------------------------===//
 
+/// Adds the rows of a box by shuffles, while it is computed. Tensor cores would
+/// do it in fewer instructions, but are busy with the other warpgroup's tile.
+struct BoxSums {
+  /// The sums of a box's columns 2 l and 2 l + 1 for lane l, at the end.
+  float sums[2];
+  float waiting[3][2];
+
+  /// Adds two columns of the `group`-th 8. Eight lanes have different rows of
+  /// the same columns; of two groups each lane keeps one and gives the other
+  /// away, then of two pairs of groups, then of two fours.
+  __device__ void add(const float (&columns)[2], int group) {
+    sums[0] = columns[0];
+    sums[1] = columns[1];
+#pragma unroll
+    for (int level = 0; level < 3; ++level) {
+      if (!(group >> level & 1)) {
+        waiting[level][0] = sums[0];
+        waiting[level][1] = sums[1];
+        return;
+      }
+      const int distance = 4 << level;
+      const bool later = threadIdx.x & distance;
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        float kept = later ? sums[c] : waiting[level][c];
+        float given = later ? waiting[level][c] : sums[c];
+        sums[c] = kept + __shfl_xor_sync(0xffffffff, given, distance);
+      }
+    }
+  }
+};
+
 /// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
 /// warpgroup multiplies, in boxes.
 template <class P> struct WgmmaStore {
@@ -35,7 +67,10 @@ template <class P> struct WgmmaStore {
   /// enough slots. They share column operands, and their latencies overlap.
   static constexpr int kTogether =
       Plan::kSlots >= 2 * Plan::kRowBlocks ? Plan::kRowBlocks : 1;
+  /// Boxes that are stored for each of the tile: one more with the sum.
+  static constexpr int kResults = storesSum<P>() ? 2 : 1;
 
+  /// mapR is that of the sum where P stores it.
   const TensorMap *mapD, *mapR;
   const Bias *bias;
   const D *r;
@@ -125,30 +160,46 @@ template <class P> struct WgmmaStore {
       for (int i = 0; i < kBoxes; ++i)
         if (i < live)
           endBoxes(sums, norms, row, i, part * Plan::kUnitN / 8);
-    boxes += count();
+    boxes += count() * kResults;
   }
 
   /// Finishes the i-th boxes of kTogether row blocks from the `row`-th on.
+  /// `sums` has the tile's columns from those of group `firstGroup` on.
   __device__ void endBoxes(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
+    static_assert(Plan::kBoxes || !storesSum<P>());
     const int box = kTogether > 1 ? i * kTogether : row * live + i;
+    const int slot = boxes + box * kResults;
+    if constexpr (storesSum<P>())
+      endResult<Identity>(sums, norms, row, i, firstGroup, box, slot, mapR);
+    endResult<typename P::Epilogue>(sums, norms, row, i, firstGroup, box,
+                                    slot + (kResults - 1) * kTogether, mapD);
+  }
+
+  /// Finishes one result of these boxes, which are the tile's `box`-th and next
+  /// and use the slots from `slot` on.
+  template <class Epilogue>
+  __device__ void endResult(const Sums &sums,
+                            const RowNorm (&norms)[Plan::kRowBlocks][2],
+                            int row, int i, int firstGroup, int box, int slot,
+                            const TensorMap *to) {
     const int lane = threadIdx.x % 32;
     WgmmaBox in[kTogether];
 #pragma unroll
     for (int b = 0; b < kTogether; ++b)
-      in[b] = boxIn((boxes + box + b) % Plan::kSlots);
+      in[b] = boxIn((slot + b) % Plan::kSlots);
     if (Plan::kBoxes && r) {
 #pragma unroll
       for (int b = 0; b < kTogether; ++b)
-        filled[(boxes + box + b) % Plan::kSlots].wait((boxes + box + b) /
-                                                      Plan::kSlots % 2);
+        filled[(slot + b) % Plan::kSlots].wait((slot + b) / Plan::kSlots % 2);
     } else {
       if (Plan::kBoxes && lane == 0)
         waitStores<Plan::kSlots / kTogether - 1>();
       __syncwarp();
     }
     RowSums given[kTogether][2];
+    BoxSums added[kTogether];
     // Read residuals in batches, since reads wait for earlier writes.
     constexpr int ahead = 4;
     TwoGroups<D> pairs[kTogether][ahead / 2];
@@ -179,8 +230,19 @@ template <class P> struct WgmmaStore {
             readResidual(residual, (row + b) * 64 + h * 8 + lane / 4,
                          group * 8 + lane % 4 * 2);
           const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
-          endTwo(two, sum, offsets, residual, column, norms[row + b][h],
-                 given[b][h], j == 0);
+          endTwo<Epilogue>(two, sum, offsets, residual, column,
+                           norms[row + b][h], given[b][h], j == 0);
+        }
+      if constexpr (sumsColumns<P>())
+#pragma unroll
+        for (int b = 0; b < kTogether; ++b) {
+          const Two<D>(&rows)[2] = pairs[b][j % ahead / 2][j % 2];
+          float sums[2], lower[2];
+          rows[0].open(sums);
+          rows[1].open(lower);
+          sums[0] += lower[0];
+          sums[1] += lower[1];
+          added[b].add(sums, j);
         }
       if (j % 2)
 #pragma unroll
@@ -207,11 +269,15 @@ template <class P> struct WgmmaStore {
         __syncwarp();
         takeAll();
       }
-      send(in, box);
+      send(in, box, to);
       if (!r)
         takeAll();
     } else {
-      send(in, box);
+      if constexpr (sumsColumns<P>())
+#pragma unroll
+        for (int b = 0; b < kTogether; ++b)
+          storeSums(added[b].sums, box + b);
+      send(in, box, to);
     }
   }
 
@@ -259,13 +325,23 @@ template <class P> struct WgmmaStore {
       storeColumn<P::m, P::n>(norm.resultMoments, part, col, {mean, squares});
   }
 
+  /// Stores the sums of a box's columns, of which lane l has columns 2 l and
+  /// 2 l + 1.
+  __device__ void storeSums(const float (&sums)[2], int index) {
+    static_assert(Plan::kBoxN == 64 && kSumHeight == kBoxLines);
+    const WgmmaTile from = placeOf(index);
+    const int col = from.n + threadIdx.x % 32 * 2;
+    if (from.m < P::m && col < P::n)
+      storeVector(
+          norm.resultMoments + int64_t(from.m / kSumHeight) * P::n + col, sums);
+  }
+
   /// Computes the stored values of two neighbours.
-  __device__ static void endTwo(Two<D> &two, const float *sums,
-                                const float (&offsets)[2],
-                                const float (&residual)[2],
-                                const float (&column)[2], const RowNorm &norm,
-                                RowSums &given, bool first) {
-    using Epilogue = typename P::Epilogue;
+  template <class Epilogue>
+  __device__ static void
+  endTwo(Two<D> &two, const float *sums, const float (&offsets)[2],
+         const float (&residual)[2], const float (&column)[2],
+         const RowNorm &norm, RowSums &given, bool first) {
     constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
     float pair[2];
 #pragma unroll
@@ -288,7 +364,8 @@ template <class P> struct WgmmaStore {
   }
 
   /// Starts storing complete boxes, and loading the residuals of later ones.
-  __device__ void send(const WgmmaBox (&in)[kTogether], int box) {
+  __device__ void send(const WgmmaBox (&in)[kTogether], int box,
+                       const TensorMap *map) {
     if constexpr (Plan::kBoxes) {
       fenceAsync();
       __syncwarp();
@@ -297,7 +374,7 @@ template <class P> struct WgmmaStore {
 #pragma unroll
       for (int b = 0; b < kTogether; ++b) {
         const WgmmaTile to = placeOf(box + b);
-        storeBox(mapD, in[b].at, to.n, to.m, to.batch);
+        storeBox(map, in[b].at, to.n, to.m, to.batch);
       }
       commitStores();
       if (r)

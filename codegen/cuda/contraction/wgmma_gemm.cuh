@@ -64,7 +64,7 @@
 //   B, transposeB  dims k, n, batch   box 64, tileN / cluster, 1
 //      else        dims n, k, batch   box 64, 64, 1
 //   D              dims n, m, batch   box 128 / sizeof(D), 16, 1
-//   R              as D
+//   R              as D; or that of the sum, where P stores it and not R
 //
 // so addresses, leading dimensions and strides of A and B must be multiples of
 // 16 bytes. D and R have maps only if ldd and strideD are multiples of 16 bytes

@@ -1,9 +1,7 @@
 //===- ContractionCall.h - Contractions that a library computes -----------===//
-//
-// Products by cuBLASLt and convolutions by cuDNN. Where our tiled kernel may
-// run, the library's call comes first and the kernel is its fallback; where our
-// WGMMA kernels run, the call is an alternative for tuning to time.
-//
+//  Products by cuBLASLt and convolutions by cuDNN. Where frit's tiled kernel
+// may run, the library's call comes first and the kernel is its fallback. Where
+// frit's WGMMA kernels may run, the call is an alternative that tuning times.
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_LIBRARY_CONTRACTIONCALL_H

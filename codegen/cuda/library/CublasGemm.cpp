@@ -32,7 +32,7 @@ class CublasGemm
                      info.activation == Activation::relu ||
                      (info.activation == Activation::geluTanh && !type.isF64());
     return machine.cublas && isa<FloatType>(type) && !info.mixed &&
-           !info.hasMoments() && activates;
+           !info.isExtended() && activates;
   }
   bool prefersKernel(Problem &problem, const nn::GemmInfo &,
                      const Machine &machine) const override {

@@ -30,7 +30,7 @@ class CudnnConv
     bool activates = info.activation == Activation::none ||
                      info.activation == Activation::relu;
     return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
-           !info.mixed && !info.addend && !info.hasMoments() && activates;
+           !info.mixed && !info.addend && !info.isExtended() && activates;
   }
   /// cuDNN is slow at groups that our kernel is fast at (notes/).
   bool prefersKernel(Problem &problem, const nn::ConvInfo &conv,

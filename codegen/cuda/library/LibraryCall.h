@@ -25,7 +25,7 @@ nn::Match<KernelText> emitFallback(Problem &problem, mlir::Attribute fallback,
                                    llvm::StringRef name,
                                    const Machine &machine);
 
-/// A library's call. Its cost beside other kernels is not known.
+/// A library's call. Its cost among other kernels is unknown.
 template <class Attr> class LibraryCallOf : public TunedSkeletonOf<Attr> {
   std::optional<nn::StepCost> costOf(Problem &, Attr,
                                      const Machine &) const override {

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/memory/RowKernel.h"
 #include "compiler/transform/SplitReductions.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit;
@@ -10,14 +11,21 @@ using namespace frit::cuda;
 /// Bytes of neighbouring columns that a block of column_shared covers.
 static constexpr int64_t kLine = 128;
 
-/// In how many parts a reduction of leading dimensions is fastest; 1: as it is.
-/// A kernel that reduces columns has threads for 8 neighbouring results, a team
-/// of up to 1,024 each. With parts for half of what an SM holds, teams need not
-/// be large, and each still has many rows.
+/// Whether a reduction of so many elements is worth several kernels.
+static bool isLarge(int64_t elements) {
+  constexpr int64_t kFewElements = 1 << 18;
+  return elements >= kFewElements;
+}
+
+/// Returns the number of parts in which a reduction of leading dimensions is
+/// fastest; 1 if it stays whole. A kernel that reduces columns has a team of up
+/// to 1,024 threads for 8 neighbouring results. With parts for half of the
+/// threads that an SM holds, teams need not be large, and each still has many
+/// rows.
 static int64_t columnParts(int64_t elements, int64_t results,
                            const GpuArch &arch) {
-  constexpr int64_t kFewElements = 1 << 18, kLeastRows = 32;
-  if (elements < kFewElements)
+  constexpr int64_t kLeastRows = 32;
+  if (!isLarge(elements))
     return 1;
   int64_t rows = elements / results;
   int64_t wanted = arch.threadsOf(1024) / results;
@@ -130,7 +138,7 @@ class Column : public RowFamily<ColumnAttr> {
                              nn::tensorType(reduce.getY()).getNumElements(),
                              machine.arch);
         },
-        // Beside another tensor of this size.
+        // With another tensor of this size beside it.
         /*fitsCache=*/
         [&machine](int64_t bytes) {
           return 2 * bytes <= machine.arch.l2Bytes;
@@ -138,6 +146,8 @@ class Column : public RowFamily<ColumnAttr> {
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
+    if (isa<nn::GroupMeanOp, nn::GroupVarianceOp>(*composite))
+      return isLarge(nn::tensorType(composite->getOperand(0)).getNumElements());
     return splitsStatistic<nn::BatchMeanOp>(composite, machine.arch) ||
            splitsStatistic<nn::BatchVarianceOp>(composite, machine.arch);
   }

@@ -1,4 +1,4 @@
-//===- EmitRow.cpp - Reductions along rows --------------------------------===//
+//===- PrintRow.cpp - Reductions along rows -------------------------------===//
 
 #include "codegen/cuda/memory/RowKernel.h"
 

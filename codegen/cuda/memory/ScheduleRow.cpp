@@ -139,10 +139,9 @@ Sharing RowScheduler::shareRows() const {
   // lines.
   if (vector == 1)
     most = std::min<int64_t>(most, 16);
-  auto teamFor = [&](int64_t count) {
+  auto teamFor = [&](int64_t count) -> int64_t {
     int64_t team = ceilDiv(vectors, count);
-    return team <= 32 ? int64_t(llvm::PowerOf2Ceil(team))
-                      : llvm::alignTo(team, 32);
+    return team <= 32 ? llvm::PowerOf2Ceil(team) : llvm::alignTo(team, 32);
   };
   int64_t count = most;
   while (count > 1 &&

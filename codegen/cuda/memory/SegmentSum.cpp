@@ -11,14 +11,14 @@ using namespace frit::cuda;
 
 /// kBlockSegments of segment_sum.cuh.
 static constexpr int64_t kBlockSegments = 32;
-/// A block has so many threads, or fewer where that leaves some idle.
+/// Threads per block, or fewer if some would be idle.
 static constexpr int64_t kMostThreads = 512;
 
 static int64_t columnsOf(nn::SegmentSumOp op) {
   return nn::shapeOf(op.getX())[1];
 }
 
-/// Whether segment_sum.cuh computes it.
+/// Returns whether segment_sum.cuh computes it.
 static bool isTaken(nn::SegmentSumOp op) {
   Type element = nn::tensorType(op.getX()).getElementType();
   return (element.isF16() || element.isBF16() || element.isF32()) &&

@@ -174,5 +174,5 @@ frit::cuda::buildTranspose(Problem &problem, int64_t loads, int64_t stores) {
     return *why;
   if (nn::Legality why = kernel->build(loads, stores))
     return *why;
-  return std::move(kernel);
+  return kernel;
 }

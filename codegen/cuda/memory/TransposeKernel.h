@@ -32,7 +32,7 @@ public:
   static constexpr int64_t kFlatRows = 304;
 
   explicit TransposeKernel(const LinalgFusion &lowered)
-      : lowered(lowered), load(lowered.context()), store(lowered.context()) {}
+      : load(lowered.context()), store(lowered.context()), lowered(lowered) {}
 
   /// Finds the transpose and its matrix. Returns the mismatch if the fusion has
   /// another form.
@@ -66,6 +66,8 @@ public:
   /// Prints the body for the other skeletons, which only move units of `unit`
   /// bytes.
   std::string printMoved(llvm::StringRef name, int64_t unit);
+  /// Returns the type of a unit of so many bytes: "uint32_t".
+  static std::string unitName(int64_t bytes);
 
   /// A dimension of the moved tensor, with its strides in source and
   /// destination.

@@ -51,7 +51,7 @@ struct KernelText {
 /// the skeleton after work that needs no input.
 enum class PdlWait { atEntry, inSkeleton };
 
-/// What a kernel's declaration states besides its parameters.
+/// The parts of a kernel's declaration besides its parameters.
 struct KernelFrame {
   int64_t threads;       ///< threads per block
   size_t tensorMaps = 0; ///< parameters m0, m1, ... after the pointers
@@ -60,7 +60,7 @@ struct KernelFrame {
   /// Minimum blocks per SM, which bounds the registers of a thread; 0 leaves
   /// the bound to the compiler.
   int64_t occupancy = 0;
-  std::string scalars; ///< the last parameters, "unsigned n0"
+  std::string scalars = ""; ///< the last parameters, "unsigned n0"
 };
 
 /// `extern "C" __global__ ... name(...) { call }`.

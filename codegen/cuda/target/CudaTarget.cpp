@@ -64,8 +64,8 @@ nn::KernelSize CudaTarget::largestKernel() const {
 
 /// A conditional node costs 8 us where it holds and 4.5 where it does not, so
 /// one that holds every other time pays from 12 (test/runtime/cuda_test times
-/// them). A kernel's own time, a fast memory's and fast tensor cores', so that
-/// what is guarded takes longer for sure.
+/// them). Estimates the kernels' time low, with fast memory and tensor cores,
+/// so that guarded work surely takes longer.
 bool CudaTarget::guards(const nn::Work &work) const {
   double microseconds = 1.5 * double(work.kernels) + double(work.flops) / 5e8 +
                         double(work.bytes) / 4e6;

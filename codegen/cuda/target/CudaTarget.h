@@ -14,8 +14,8 @@ class Tuning;
 
 struct CudaOptions {
   std::string arch = "sm_90a";
-  /// Whether matrix products may be planned as cuBLASLt's, convolutions and
-  /// attention as cuDNN's; our own kernels are their fallback.
+  /// Whether matrix products may be planned for cuBLASLt, convolutions and
+  /// attention for cuDNN. Frit's own kernels are their fallback.
   bool cublas = true;
   bool cudnn = true;
   /// Whether libraries' algorithms whose results differ from call to call are
@@ -43,8 +43,9 @@ public:
   void getDialects(mlir::DialectRegistry &registry) const override;
   nn::Schedule schedule(nn::FusionOp fusion) const override;
 
-  /// Every schedule that may be the fastest for a contraction or attention, the
-  /// default first: of ranked tiles the `most` best. Empty for other fusions.
+  /// Returns the schedules that may be the fastest for a contraction or
+  /// attention, the default first, and at most the `most` best tiles of a
+  /// skeleton. Empty for other fusions.
   llvm::SmallVector<nn::Schedule> candidates(nn::FusionOp fusion,
                                              unsigned most) const;
 

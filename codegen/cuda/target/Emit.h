@@ -8,8 +8,8 @@
 
 namespace frit::cuda {
 
-/// The kernel `name` of a scheduled fusion. Reports at the fusion a schedule
-/// that does not fit it.
+/// Emits the kernel `name` of a scheduled fusion. Reports an error at the
+/// fusion if its schedule does not fit it.
 llvm::FailureOr<KernelText>
 emitKernel(nn::FusionOp fusion, llvm::StringRef name, const CudaTarget &target);
 

@@ -21,13 +21,13 @@ struct GpuArch {
   std::string device; ///< "H200", whose sizes these are
   int capability;     ///< 90
   int64_t sms;
-  /// SMs that clusters of up to four blocks and of more reach: a GPC of a
-  /// number of SMs that the cluster does not divide leaves some without.
+  /// SMs that clusters of up to four blocks, and larger ones, can use: if a
+  /// cluster's size does not divide the number of SMs of a GPC, some stay idle.
   int64_t smsOfSmallClusters, smsOfLargeClusters;
   int64_t threadsPerSm;
   int64_t registersPerSm; ///< of 32 bits
-  /// Bytes of shared memory of an SM, the most that a block may have of them,
-  /// and what the driver takes of each block's share.
+  /// Bytes of shared memory: of an SM, of a block at most, and those that the
+  /// driver reserves for each block.
   int64_t sharedPerSm, sharedPerBlock, sharedReserved;
   /// Bytes of shared memory that a kernel's own variables may take.
   static constexpr int64_t staticShared = 48 << 10;
@@ -41,28 +41,29 @@ struct GpuArch {
   bool hasWgmma;       ///< warpgroup products, with TMA
   bool hasPdl;         ///< programmatic dependent launch
 
-  /// Shared memory that each of `blocks` blocks has on an SM, bytes.
+  /// Returns the bytes of shared memory per block if `blocks` blocks share an
+  /// SM.
   int64_t sharedFor(int64_t blocks) const {
     return sharedPerSm / blocks - sharedReserved;
   }
-  /// Registers of a thread where `threads` of them share an SM; they are handed
-  /// out by eight.
+  /// Returns the registers per thread if `threads` threads share an SM; they
+  /// are allocated in units of eight.
   int64_t registersFor(int64_t threads) const {
     return registersPerSm / threads / 8 * 8;
   }
-  /// SMs that get a block where blocks come in clusters of such a size.
+  /// Returns the SMs that get a block if blocks come in clusters of this size.
   int64_t clusteredSms(int64_t cluster) const {
     return cluster <= 2   ? sms
            : cluster <= 4 ? smsOfSmallClusters
                           : smsOfLargeClusters;
   }
-  /// Threads of which each SM has `perSm`.
+  /// Returns the threads of all SMs if each has `perSm`.
   int64_t threadsOf(int64_t perSm) const { return sms * perSm; }
 };
 
-/// The device that `-march=NAME` is compiled for: of the GPUs of that
-/// architecture the one that data centers have most of. Sizes that differ
-/// between them decide speed only; what is compiled runs on all.
+/// Returns the device that `-march=NAME` optimizes for: the most common data
+/// center GPU of that architecture. Where others differ, only speed does; the
+/// code runs on all.
 GpuArch describeArch(llvm::StringRef name);
 
 /// A GPU and the libraries that may be planned for it: cuBLASLt for products,

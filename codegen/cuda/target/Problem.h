@@ -11,15 +11,17 @@
 
 namespace frit::cuda {
 
-/// What a fusion computes, with what several skeletons work out of it.
+/// A fusion's problem with results that several skeletons need, each computed
+/// once.
 class Problem : public nn::Problem {
 public:
   using nn::Problem::Problem;
 
   const LinalgFusion &lowered();
 
-  /// What `decide` chooses for the fusion; asked once. Skeletons of one family
-  /// share a decision, each offers its part of it.
+  /// Returns the schedule that `decide` chooses for the fusion; calls it once.
+  /// The skeletons of a family share this decision, and each offers the
+  /// schedule if it is its own.
   using Decide = nn::Match<nn::Schedule>(Problem &, const Machine &);
   const nn::Match<nn::Schedule> &decideOnce(Decide *decide,
                                             const Machine &machine);

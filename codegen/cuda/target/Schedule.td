@@ -27,13 +27,15 @@ class Cuda_Schedule<string name, string mnemonic_, list<Trait> traits = []>
   let genVerifyDecl = 1;
 }
 
-/// That of a contraction's kernel, whose parameters are its operands by role.
+/// The schedule of a contraction's kernel, whose parameters are its operands by
+/// role.
 class Cuda_ContractionSchedule<string name, string mnemonic>
     : Cuda_Schedule<name, mnemonic> {
   let extraClassDeclaration = "bool ordersOperands() const { return true; }";
 }
 
-/// One that prefetches weights before the kernels before it have ended.
+/// The schedule of a contraction's kernel that prefetches weights before its
+/// predecessors have ended.
 class Cuda_WgmmaContractionSchedule<string name, string mnemonic>
     : Cuda_Schedule<name, mnemonic> {
   let extraClassDeclaration = [{

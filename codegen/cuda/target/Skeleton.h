@@ -28,10 +28,11 @@
 
 namespace frit::cuda {
 
-/// What skeletons collect of schedules for a problem.
+/// The schedules that skeletons offer for a problem.
 class Offers {
 public:
-  /// Of ranked tiles the `most` best are wanted; with one, only the default.
+  /// A skeleton that ranks tiles offers its `most` best; with one, only the
+  /// default.
   explicit Offers(unsigned most) : most(most) {}
 
   bool wantsSeveral() const { return most > 1; }
@@ -64,19 +65,19 @@ class Skeleton {
 public:
   virtual ~Skeleton() = default;
 
-  /// Its attribute's name: "row_staged".
+  /// The name of its attribute: "row_staged".
   virtual llvm::StringRef name() const = 0;
   /// Whether `schedule` is an attribute of this skeleton.
   virtual bool owns(nn::Schedule schedule) const = 0;
 
-  /// Whether it runs what no faster skeleton takes, which is remarked upon.
+  /// Whether it takes what no faster skeleton does; a remark says so.
   virtual bool isGeneric() const { return false; }
 
   /// Whether tuning times its schedules.
   virtual bool isTuned() const { return false; }
 
-  /// Adds the schedules that may run `problem`, or says why there are none.
-  /// Nothing is said of fusions of another kind.
+  /// Adds the schedules that may run `problem`, or returns why there are none;
+  /// no reason for fusions of another kind.
   virtual nn::Legality offer(Problem &problem, const Machine &machine,
                              Offers &offers) const = 0;
 
@@ -101,12 +102,13 @@ public:
     return false;
   }
 
-  /// What the kernel takes, beside others; nothing where that is not known.
+  /// Returns the kernel's cost while others run before and after it; none if it
+  /// is unknown.
   virtual std::optional<nn::StepCost> cost(Problem &problem,
                                            nn::Schedule schedule,
                                            const Machine &machine) const = 0;
 
-  /// The kernel `name`. Fails where the schedule, which somebody may have
+  /// Returns the kernel `name`. Fails if the schedule, which a user may have
   /// written, does not fit the fusion.
   virtual nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
                                      llvm::StringRef name,
@@ -138,25 +140,25 @@ protected:
                                          const Machine &machine) const = 0;
 };
 
-/// One whose schedules tuning times.
+/// A skeleton whose schedules tuning times.
 template <class Attr> class TunedSkeletonOf : public SkeletonOf<Attr> {
 public:
   bool isTuned() const final { return true; }
 };
 
-/// What a kernel takes that memory bounds, whose threads have `perThread`
-/// elements each of the largest tensor.
+/// Returns the cost of a kernel that memory bounds and whose threads have
+/// `perThread` elements each of the largest tensor.
 nn::StepCost costOfMemory(nn::FusionOp fusion, int64_t perThread,
                           const GpuArch &arch);
 
-/// The skeleton of an attribute; the file of each defines its own.
+/// Makes the skeleton of an attribute. The skeleton's own file specializes it.
 template <class Attr> std::unique_ptr<Skeleton> makeSkeleton();
 
-/// Every skeleton, those before others that come first where both may run a
-/// fusion. Lives as long as the program.
+/// Returns all skeletons in order of preference. They live as long as the
+/// program.
 llvm::ArrayRef<std::unique_ptr<Skeleton>> skeletons();
 
-/// The skeleton of a schedule; null for another target's.
+/// Returns the skeleton of a schedule; null for a schedule of another target.
 const Skeleton *skeletonOf(nn::Schedule schedule);
 
 } // namespace frit::cuda

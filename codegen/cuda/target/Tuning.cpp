@@ -5,6 +5,7 @@
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
 #include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/scalar/LinalgFusion.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/Problem.h"
 
@@ -46,8 +47,11 @@ public:
     add(activation, !activation.empty());
     add("norm", info.norm == nn::NormKind::product);
     add("norm-residual", info.norm == nn::NormKind::residual);
-    add(takesColumns(info) ? "column-moments" : "moments",
+    add(sumsColumns(info)    ? "column-sums"
+        : takesColumns(info) ? "column-moments"
+                             : "moments",
         bool(info.resultMoments));
+    add("stored-sum", bool(info.storedSum));
     if (result != operand)
       os << " to " << result;
   }
@@ -59,10 +63,8 @@ private:
 };
 } // namespace
 
-static Type elementOf(Value v) { return nn::tensorType(v).getElementType(); }
-
 static std::string gemmProblem(nn::GemmInfo info, Type result) {
-  ProblemLine line("gemm", elementOf(info.a));
+  ProblemLine line("gemm", elementType(info.a));
   line.add("m", info.m);
   line.add("n", info.n);
   line.add("k", info.k);
@@ -78,7 +80,7 @@ static std::string gemmProblem(nn::GemmInfo info, Type result) {
     line.add("sd", info.strideD, info.m * info.n);
   }
   line.add("tf32", info.tf32);
-  line.addEpilogue(info, elementOf(info.a), result);
+  line.addEpilogue(info, elementType(info.a), result);
   return line.take();
 }
 
@@ -104,7 +106,7 @@ static void addWindows(ProblemLine &line, const nn::ConvInfo &info,
 }
 
 static std::string convProblem(nn::ConvInfo info, Type result) {
-  ProblemLine line("conv", elementOf(info.x));
+  ProblemLine line("conv", elementType(info.x));
   addWindows(line, info);
   if (info.addend) {
     line.add("plus", true);
@@ -113,13 +115,13 @@ static std::string convProblem(nn::ConvInfo info, Type result) {
   line.add("groups", info.groups, 1);
   line.add("nhwc", info.channelsLast);
   line.add("tf32", info.tf32);
-  line.addEpilogue(info, elementOf(info.x), result);
+  line.addEpilogue(info, elementType(info.x), result);
   return line.take();
 }
 
 /// The strides of operands are left out: rows are read in pieces anyway.
 static std::string attentionProblem(nn::AttentionInfo info) {
-  ProblemLine line("attention", elementOf(info.op.getQ()));
+  ProblemLine line("attention", elementType(info.op.getQ()));
   line.add("b", info.batch, 1);
   line.add("heads", info.heads);
   line.add("groups", info.groups, info.heads);
@@ -139,7 +141,7 @@ std::string frit::cuda::tuningProblem(Problem &problem) {
     return "";
   if (auto attention = describeKernelAttention(problem))
     return attentionProblem(*attention);
-  Type result = elementOf(fusion.getResult(0));
+  Type result = elementType(fusion.getResult(0));
   if (problem.conv())
     return convProblem(*problem.conv(), result);
   if (problem.gemm())

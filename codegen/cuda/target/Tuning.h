@@ -24,8 +24,8 @@
 namespace frit::cuda {
 class Problem;
 
-/// What a fusion of one contraction or attention computes, as a text that equal
-/// problems share; empty for other fusions.
+/// Returns a text for the problem of a fusion of one contraction or attention,
+/// the same for equal problems; empty for other fusions.
 std::string tuningProblem(Problem &problem);
 
 struct TunedSchedule {
@@ -38,7 +38,7 @@ struct TunedSchedule {
 
 class Tuning {
 public:
-  /// Adds what the file at `path` says, or the one that frit comes with.
+  /// Add the schedules of the file `path`, or of the file that comes with frit.
   llvm::Error read(llvm::StringRef path, mlir::MLIRContext *context);
   llvm::Error readShipped(mlir::MLIRContext *context);
 
@@ -49,14 +49,14 @@ public:
     schedules[problem].push_back(std::move(schedule));
   }
 
-  /// The last of a problem's schedules for `arch` and, where it is given, for
-  /// `environment`; null where there is none.
+  /// Returns a problem's last schedule for `arch` and, if it is given, for
+  /// `environment`; null if there is none.
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
-  /// Returns the schedule for a fusion on `arch`, which must be one of the
-  /// candidates, by whichever of the library's algorithms; null where there is
-  /// none. What was timed in f16 holds for bf16 too.
+  /// Returns the schedule for a fusion on `arch`; null if there is none. It
+  /// must be one of the candidates, but may name any of the library's
+  /// algorithms. Times in f16 hold for bf16 too.
   nn::Schedule
   pick(Problem &fusion, llvm::StringRef arch,
        llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;

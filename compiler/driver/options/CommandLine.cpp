@@ -252,9 +252,9 @@ bool CommandLine::readRemarks(OptionId option, std::string &expression) {
 // All of it
 //===----------------------------------------------------------------------===//
 
-/// Answers options such as --help. False if there is none.
+/// Answers options such as --help. False if there is none. Sets `status`.
 static bool answer(const FritcOptions &parser,
-                   const llvm::opt::InputArgList &args) {
+                   const llvm::opt::InputArgList &args, int &status) {
   const Arg *arg = args.getLastArg(OPT_help, OPT_help_EQ, OPT_version,
                                    OPT_help_ops, OPT_help_targets);
   if (!arg) {
@@ -273,11 +273,10 @@ static bool answer(const FritcOptions &parser,
     printOperators(llvm::outs());
   else if (arg->getOption().matches(OPT_help_targets))
     printTargets(llvm::outs(), parser.valuesOf(OPT_march_EQ));
+  else if (auto form = parser.helpForm(*arg))
+    llvm::outs() << printHelp(fritcHelp(parser), *form);
   else
-    llvm::outs() << printHelp(
-        fritcHelp(parser),
-        parseHelpForm(arg->getNumValues() ? arg->getValue() : "text")
-            .value_or(HelpForm::text));
+    status = kBadUsage;
   return true;
 }
 
@@ -289,7 +288,7 @@ frit::parseCommandLine(int argc, char **argv,
   FritcOptions parser;
   std::optional<llvm::opt::InputArgList> args = parser.parse(argc, argv);
   status = args ? kDone : kBadUsage;
-  if (!args || answer(parser, *args))
+  if (!args || answer(parser, *args, status))
     return std::nullopt;
   CommandLine line(parser, *args, deviceArch);
   if (line.read())

@@ -7,7 +7,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace frit;
@@ -47,8 +47,9 @@ std::string JsonObject::placeOf(llvm::StringRef key) const {
 }
 
 void JsonObject::fail(llvm::StringRef key, const llvm::Twine &why) {
+  std::string at = placeOf(key);
   if (error.empty())
-    error = ("'" + placeOf(key) + "' " + why).str();
+    error = (at.empty() ? "it " + why : "'" + at + "' " + why).str();
 }
 
 void JsonObject::number(const char *key, double &value, double least,
@@ -57,14 +58,15 @@ void JsonObject::number(const char *key, double &value, double least,
   if (!found)
     return;
   double given = found->is_number() ? found->get<double>() : least - 1;
+  // Any number of a float's range is taken where there is no other limit.
+  std::string why;
+  llvm::raw_string_ostream out(why);
+  if (most < 1e30 || given > most)
+    out << llvm::format("must be a number from %g to %g", least, most);
+  else
+    out << llvm::format("must be a number of at least %g", least);
   if (given < least || given > most)
-    return fail(
-        key, most < 1e30
-                 ? llvm::formatv("must be a number from {0:f0} to {1:f0}",
-                                 least, most)
-                       .str()
-                 : llvm::formatv("must be a number of at least {0:f0}", least)
-                       .str());
+    return fail(key, why);
   value = given;
 }
 
@@ -107,7 +109,7 @@ void JsonObject::text(const char *key, std::string &value) {
 
 void JsonObject::neededText(const char *key, std::string &value) {
   text(key, value);
-  if (value.empty())
+  if (value.empty() || value.find('\0') != std::string::npos)
     fail(key, "must be a name");
 }
 

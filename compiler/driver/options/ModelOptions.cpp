@@ -102,6 +102,7 @@ bool CommandLine::readKept(StringRef path) {
                      "': " + file.getError().message(),
                  kBadInput);
   protectInput(path.str());
+  options.keepWideFile = path.str();
   for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#');
        !line.is_at_end(); ++line) {
     StringRef pattern = line->trim();
@@ -115,16 +116,20 @@ bool CommandLine::readKept(StringRef path) {
   return true;
 }
 
-/// Reads a size such as 8GiB, 8G or 500M; units are powers of 1024.
+/// Reads a size such as 8GiB, 8G or 500M, at least a byte; units are powers of
+/// 1024.
 static std::optional<int64_t> parseBytes(StringRef text) {
   (void)(text.consume_back("iB") || text.consume_back("B"));
   int shift = text.consume_back("K")   ? 10
               : text.consume_back("M") ? 20
               : text.consume_back("G") ? 30
+              : text.consume_back("T") ? 40
                                        : 0;
   double number;
   if (text.empty() || !llvm::isDigit(text.front()) ||
-      text.getAsDouble(number) || std::ldexp(number, shift) >= 0x1p62)
+      text.find_first_not_of("0123456789.") != text.npos ||
+      text.getAsDouble(number) || std::ldexp(number, shift) >= 0x1p62 ||
+      std::ldexp(number, shift) < 1)
     return std::nullopt;
   return int64_t(std::ldexp(number, shift));
 }

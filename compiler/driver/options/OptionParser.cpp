@@ -104,6 +104,16 @@ std::string OptionParser::nearestOption(StringRef argument) const {
 // Help
 //===----------------------------------------------------------------------===//
 
+std::optional<HelpForm> OptionParser::helpForm(const Arg &arg) const {
+  if (!arg.getNumValues())
+    return HelpForm::text;
+  std::optional<HelpForm> form = parseHelpForm(arg.getValue());
+  if (!form)
+    wrong("unknown form of help '" + Twine(arg.getValue()) +
+          "': it is text, man, markdown, bash or zsh");
+  return form;
+}
+
 std::vector<std::string> OptionParser::valuesOf(unsigned option) const {
   return suggestValueCompletions(getOptionPrefixedName(option), "");
 }

@@ -32,6 +32,10 @@ public:
   /// Returns the possible values of an option; empty if the table has no list.
   std::vector<std::string> valuesOf(unsigned option) const;
 
+  /// Returns the form that --help or --help=FORM asks for; none after reporting
+  /// that there is no such.
+  std::optional<HelpForm> helpForm(const llvm::opt::Arg &arg) const;
+
   /// Adds the tool's sections of options to the table of --help.
   void addOptions(HelpTable &help, llvm::ArrayRef<unsigned> sections) const;
 
@@ -40,7 +44,10 @@ protected:
   OptionParser(llvm::StringRef tool, const llvm::StringTable &names,
                llvm::ArrayRef<llvm::StringTable::Offset> prefixes,
                llvm::ArrayRef<Info> infos, unsigned unknown)
-      : GenericOptTable(names, prefixes, infos), tool(tool), unknown(unknown) {}
+      : GenericOptTable(names, prefixes, infos), tool(tool), unknown(unknown) {
+    // What follows "--" is no option.
+    setDashDashParsing(true);
+  }
 
 private:
   /// Whether --help shows an option.

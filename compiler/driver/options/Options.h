@@ -53,6 +53,7 @@ struct DriverOptions {
   std::string precision;
   /// Globs of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
+  std::string keepWideFile;
   /// NAME:TYPE of inputs and outputs, the types as modules spell them.
   llvm::SmallVector<std::string> types;
   ImportOptions import;

@@ -101,11 +101,13 @@ static void readAll(const Json &json, TrainingOptions &options,
   in.integer("batch", options.batch, 1);
   if (options.batch && json.contains("accumulate"))
     in.fail("accumulate", "follows from 'batch', which is there too");
-  in.number("batch_norm_momentum", options.batchNormMomentum, 0, 1);
+  if (in.find("batch_norm_momentum"))
+    in.number("batch_norm_momentum", options.batchNormMomentum.emplace(), 0, 1);
 }
 
 llvm::Expected<TrainingOptions> frit::readTrainingFile(llvm::StringRef path) {
   TrainingOptions options;
+  options.file = path;
   if (llvm::Error e =
           readJsonFile(path, [&](const Json &json, std::string &error) {
             readAll(json, options, error);

@@ -90,8 +90,8 @@ static Results gemm(Node &node) {
 
 ArrayRef<Hook> frit::importer::contractionHooks() {
   static constexpr Hook hooks[] = {
-      {"Conv", 1, 2, 3, conv, false, true},
-      {"Gemm", 1, 2, 3, gemm, false, true},
+      {"Conv", 1, 2, 3, conv, takesCounts},
+      {"Gemm", 1, 2, 3, gemm, takesCounts},
   };
   return hooks;
 }

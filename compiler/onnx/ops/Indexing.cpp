@@ -359,14 +359,14 @@ static Results arrayFeatures(Node &node) {
 
 ArrayRef<Hook> frit::importer::indexingHooks() {
   static constexpr Hook hooks[] = {
-      {"Scatter", 9, 3, 3, scatterElements, false, true},
-      {"ScatterElements", 11, 3, 3, scatterElements, false, true},
-      {"ScatterND", 11, 3, 3, scatterND, false, true},
-      {"GatherElements", 11, 2, 2, gatherElements, false, true},
-      {"GatherND", 11, 2, 2, gatherND, false, true},
+      {"Scatter", 9, 3, 3, scatterElements, takesCounts},
+      {"ScatterElements", 11, 3, 3, scatterElements, takesCounts},
+      {"ScatterND", 11, 3, 3, scatterND, takesCounts},
+      {"GatherElements", 11, 2, 2, gatherElements, takesCounts},
+      {"GatherND", 11, 2, 2, gatherND, takesCounts},
       {"TensorScatter", 24, 2, 3, tensorScatter},
-      {"OneHot", 9, 3, 3, oneHot, false, true},
-      {"Compress", 9, 2, 2, compress, false, true},
+      {"OneHot", 9, 3, 3, oneHot, takesCounts},
+      {"Compress", 9, 2, 2, compress, takesCounts},
       {"ReverseSequence", 10, 2, 2, reverseSequence},
       {"EyeLike", 9, 1, 1, eyeLike},
       {"ai.onnx.ml::ArrayFeatureExtractor", 1, 2, 2, arrayFeatures},

@@ -267,15 +267,15 @@ static Results spaceToDepth(Node &node) {
 
 ArrayRef<Hook> frit::importer::movementHooks() {
   static constexpr Hook hooks[] = {
-      {"Transpose", 1, 1, 1, transpose, false, true},
-      {"Concat", 4, 1, -1, concat, false, true},
-      {"Gather", 1, 2, 2, gather, false, true},
-      {"Tile", 6, 2, 2, tile, false, true},
-      {"Pad", 2, 1, 1, padByAttributes, false, true},
-      {"Pad", 11, 2, 4, pad, false, true},
-      {"Trilu", 14, 1, 2, trilu, false, true},
-      {"DepthToSpace", 1, 1, 1, depthToSpace, false, true},
-      {"SpaceToDepth", 1, 1, 1, spaceToDepth, false, true},
+      {"Transpose", 1, 1, 1, transpose, takesCounts},
+      {"Concat", 4, 1, -1, concat, takesCounts},
+      {"Gather", 1, 2, 2, gather, takesCounts},
+      {"Tile", 6, 2, 2, tile, takesCounts},
+      {"Pad", 2, 1, 1, padByAttributes, takesCounts},
+      {"Pad", 11, 2, 4, pad, takesCounts},
+      {"Trilu", 14, 1, 2, trilu, takesCounts},
+      {"DepthToSpace", 1, 1, 1, depthToSpace, takesCounts},
+      {"SpaceToDepth", 1, 1, 1, spaceToDepth, takesCounts},
   };
   return hooks;
 }

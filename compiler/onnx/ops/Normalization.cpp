@@ -3,6 +3,8 @@
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -68,6 +70,10 @@ static Results batchNorm(Node &node) {
   if (trains && !node.modelTrains())
     return trainBatchNorm(node, momentum);
   Value y = node.create<nn::BatchNormOp>(node.inputs(), epsilon(node));
+  // ONNX's momentum is the weight of the old statistics.
+  if (y && node.modelTrains() && std::abs(momentum - 0.9) > 1e-6)
+    y.getDefiningOp()->setAttr("nn.momentum",
+                               node.builder().getF64FloatAttr(1 - momentum));
   if (!trains)
     return {y};
   return {y, node.input(3), node.input(4)};

@@ -99,13 +99,14 @@ Expr frit::importer::lastInOrder(Expr x, bool isDescending) {
 
 namespace {
 /// Elements and their original indices.
-struct Elements {
+struct IndexedElements {
   Expr keys, places;
 };
 } // namespace
 
 /// Merges pairs of sorted blocks and keeps the first `k` elements.
-static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
+static IndexedElements merge(const IndexedElements &sorted, int64_t k,
+                             bool isDescending) {
   Node &node = *sorted.keys.node;
   int64_t rows = sorted.keys.size(0), pairs = sorted.keys.size(1) / 2;
   int64_t both = 2 * sorted.keys.size(2);
@@ -122,8 +123,8 @@ static Elements merge(const Elements &sorted, int64_t k, bool isDescending) {
 }
 
 /// Splits rows into equal blocks, padded at the end.
-static Elements inBlocks(const Elements &all, int64_t blocks,
-                         bool isDescending) {
+static IndexedElements inBlocks(const IndexedElements &all, int64_t blocks,
+                                bool isDescending) {
   int64_t rows = all.keys.size(0), length = all.keys.size(1);
   int64_t size = llvm::divideCeil(length, blocks);
   auto split = [&](Expr x, Value fill) {
@@ -143,8 +144,9 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
   constexpr int64_t block = 64, mostTaken = 64;
   Node &node = *x.node;
   int64_t rows = x.size(0), length = x.size(1);
-  Elements first = {x, iota(node, node.builder().getI64Type(), {1, length}, 1)
-                           .expand({rows, length})};
+  IndexedElements first = {
+      x, iota(node, node.builder().getI64Type(), {1, length}, 1)
+             .expand({rows, length})};
   auto sortBlocks = [&](int64_t blocks) {
     first = inBlocks(first, blocks, isDescending);
     int64_t count = std::min(k, first.keys.size(2));

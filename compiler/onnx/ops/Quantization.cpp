@@ -1,7 +1,7 @@
 //===- Quantization.cpp - Quantized tensors -------------------------------===//
 
+#include "compiler/onnx/ops/Quantization.h"
 #include "compiler/onnx/ops/Window.h"
-#include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include <cmath>
@@ -54,8 +54,8 @@ static std::pair<double, double> rangeOf(Type type) {
   return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
 }
 
-/// round(x / scale) + zero, clamped to the range of `to`.
-static Expr quantize(Expr x, Expr scale, Expr zero, Type to, bool wraps) {
+Expr frit::importer::quantize(Expr x, Expr scale, Expr zero, Type to,
+                              bool wraps) {
   Node &node = *x.node;
   Expr y = x.to(scale.element()) / scale;
   if (isa<FloatType>(to)) {
@@ -86,7 +86,7 @@ static Type typeAttribute(Node &node, StringRef name, Type otherwise) {
 
 static Results quantizeLinear(Node &node) {
   Expr x = input(node, 0), scale = input(node, 1);
-  Expr zero = {node, node.has(2) ? node.input(2) : Value()};
+  Expr zero = optionalInput(node, 2);
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
   bool wraps = !node.integer("saturate", 1);
   Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
@@ -100,30 +100,32 @@ static Results quantizeLinear(Node &node) {
   return {quantize(x, scale, zero, to, wraps)};
 }
 
-/// (x - zero) · scale
-static Results dequantizeLinear(Node &node) {
-  Expr x = input(node, 0), scale = input(node, 1);
-  int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
-  Type to = typeAttribute(node, "output_dtype", scale.element());
+Expr frit::importer::dequantize(Expr x, Expr scale, Expr zero, int64_t axis,
+                                int64_t block) {
+  Node &node = *x.node;
   if (!x || !scale)
-    return {};
+    return {node, {}};
   // Wide enough for all differences of integers.
   Type work = node.builder().getI32Type();
   if (isa<FloatType>(x.element()))
     work = node.builder().getF32Type();
   Expr y = x.to(work);
-  if (node.has(2))
-    y = y - spread(input(node, 2), x, axis, block).to(work);
+  if (zero)
+    y = y - spread(zero, x, axis, block).to(work);
   scale = spread(scale, x, axis, block);
   Type wide = nn::workType(scale.element());
-  return {(y.to(wide) * scale.to(wide)).to(to)};
+  return y.to(wide) * scale.to(wide);
 }
 
-/// Scales the range of x, including 0, to that of u8.
-static Results dynamicQuantize(Node &node) {
-  Expr x = input(node, 0);
-  if (!x)
-    return {};
+static Results dequantizeLinear(Node &node) {
+  Expr x = input(node, 0), scale = input(node, 1);
+  int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
+  Type to = typeAttribute(node, "output_dtype", scale.element());
+  return {dequantize(x, scale, optionalInput(node, 2), axis, block).to(to)};
+}
+
+Quantized frit::importer::quantizeDynamically(Expr x) {
+  Node &node = *x.node;
   auto all = llvm::to_vector(llvm::seq<int64_t>(x.rank()));
   Expr high = x.reduce(nn::Combiner::max, all).reshape({}).max(x.number(0));
   Expr low = x.reduce(nn::Combiner::min, all).reshape({}).min(x.number(0));
@@ -133,21 +135,31 @@ static Results dynamicQuantize(Node &node) {
   return {quantize(x, scale, zero, u8, false), scale, zero};
 }
 
+static Results dynamicQuantize(Node &node) {
+  Expr x = input(node, 0);
+  if (!x)
+    return {};
+  auto [y, scale, zero] = quantizeDynamically(x);
+  return {y, scale, zero};
+}
+
 //===----------------------------------------------------------------------===//
 // Products of integers
 //===----------------------------------------------------------------------===//
 
-/// x minus its zero point, as i32. A vector of zero points has one per row of
-/// the last two dimensions, or per column.
-static Expr centred(Node &node, size_t i, size_t zeroInput, bool byRow) {
-  Type i32 = node.builder().getI32Type();
-  Expr x = input(node, i).to(i32);
-  if (!node.has(zeroInput))
+Expr frit::importer::subtractZero(Expr x, Expr zero, bool byRow) {
+  Type i32 = x.node->builder().getI32Type();
+  x = x.to(i32);
+  if (!zero)
     return x;
-  Expr zero = input(node, zeroInput).to(i32);
+  zero = zero.to(i32);
   if (byRow && zero.rank() == 1 && zero.size(0) > 1)
     zero = zero.reshape({zero.size(0), 1});
   return x - zero;
+}
+
+static Expr centred(Node &node, size_t i, size_t zeroInput, bool byRow) {
+  return subtractZero(input(node, i), optionalInput(node, zeroInput), byRow);
 }
 
 static Results matMulInteger(Node &node) {
@@ -233,6 +245,10 @@ ArrayRef<Hook> frit::importer::quantizationHooks() {
       {"QLinearMatMul", 10, 8, 8, qLinearMatMul},
       {"ConvInteger", 10, 2, 4, convInteger},
       {"QLinearConv", 10, 8, 9, qLinearConv},
+      // ONNX Runtime's quantizer writes these below opset 21 for types that
+      // ONNX has from there on.
+      {"com.microsoft::QuantizeLinear", 1, 2, 3, quantizeLinear},
+      {"com.microsoft::DequantizeLinear", 1, 2, 3, dequantizeLinear},
   };
   return hooks;
 }

@@ -115,10 +115,10 @@ static Results cumProd(Node &node) {
 
 ArrayRef<Hook> frit::importer::rankingHooks() {
   static constexpr Hook hooks[] = {
-      {"TopK", 1, 1, 2, topK, false, true},
+      {"TopK", 1, 1, 2, topK, takesCounts},
       {"Hardmax", 1, 1, 1, hardmax},
-      {"CumSum", 11, 2, 2, cumSum, false, true},
-      {"CumProd", 1, 2, 2, cumProd, false, true},
+      {"CumSum", 11, 2, 2, cumSum, takesCounts},
+      {"CumProd", 1, 2, 2, cumProd, takesCounts},
   };
   return hooks;
 }

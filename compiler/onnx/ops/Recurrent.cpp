@@ -301,11 +301,39 @@ static Results lstm(Node &node) {
       });
 }
 
+/// Makes an input of 8 bits, directions×inputs×(gates·hidden), that of an LSTM.
+/// Its scale and its zero point, one a direction or a column, are inputs from
+/// `scale` on.
+static void dequantizeWeights(Node &node, size_t i, size_t scale) {
+  Type f32 = node.builder().getF32Type();
+  Expr weights = input(node, i).to(f32);
+  auto perColumn = [&](size_t of) {
+    Expr x = input(node, of).to(f32);
+    if (x && weights && x.rank() <= 2 && weights.rank() == 3)
+      return x.reshape({weights.size(0), 1, x.rank() == 2 ? x.size(1) : 1});
+    if (!node.failed)
+      node.error() << "input " << of << " needs a number for each direction, "
+                   << "or for each column of the weights";
+    return Expr(node, {});
+  };
+  Expr zero = perColumn(scale + 1), factor = perColumn(scale);
+  node.setInput(i, ((weights - zero) * factor).transpose({0, 2, 1}));
+}
+
+/// An LSTM with weights of 8 bits. ONNX Runtime rounds what they are multiplied
+/// with to 8 bits, too.
+static Results dynamicQuantizeLstm(Node &node) {
+  dequantizeWeights(node, 1, 8);
+  dequantizeWeights(node, 2, 10);
+  return node.failed ? Results() : lstm(node);
+}
+
 ArrayRef<Hook> frit::importer::recurrentHooks() {
   static constexpr Hook hooks[] = {
       {"RNN", 7, 3, 6, rnn},
       {"GRU", 7, 3, 6, gru},
       {"LSTM", 7, 3, 8, lstm},
+      {"com.microsoft::DynamicQuantizeLSTM", 1, 12, 12, dynamicQuantizeLstm},
   };
   return hooks;
 }

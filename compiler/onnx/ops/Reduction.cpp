@@ -136,17 +136,17 @@ static Results meanVariance(Node &node) {
 
 ArrayRef<Hook> frit::importer::reductionHooks() {
   static constexpr Hook hooks[] = {
-      {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>, false, true},
-      {"ReduceProd", 1, 1, 2, reduce<nn::Combiner::prod>, false, true},
-      {"ReduceMax", 1, 1, 2, reduce<nn::Combiner::max>, false, true},
-      {"ReduceMin", 1, 1, 2, reduce<nn::Combiner::min>, false, true},
-      {"ReduceMean", 1, 1, 2, mean, false, true},
-      {"ReduceL1", 1, 1, 2, l1, false, true},
-      {"ReduceL2", 1, 1, 2, l2, false, true},
-      {"ReduceSumSquare", 1, 1, 2, sumSquare, false, true},
-      {"ReduceLogSum", 1, 1, 2, logSum, false, true},
-      {"ReduceLogSumExp", 1, 1, 2, logSumExp, false, true},
-      {"MeanVarianceNormalization", 9, 1, 1, meanVariance, false, true},
+      {"ReduceSum", 1, 1, 2, reduce<nn::Combiner::sum>, takesCounts},
+      {"ReduceProd", 1, 1, 2, reduce<nn::Combiner::prod>, takesCounts},
+      {"ReduceMax", 1, 1, 2, reduce<nn::Combiner::max>, takesCounts},
+      {"ReduceMin", 1, 1, 2, reduce<nn::Combiner::min>, takesCounts},
+      {"ReduceMean", 1, 1, 2, mean, takesCounts},
+      {"ReduceL1", 1, 1, 2, l1, takesCounts},
+      {"ReduceL2", 1, 1, 2, l2, takesCounts},
+      {"ReduceSumSquare", 1, 1, 2, sumSquare, takesCounts},
+      {"ReduceLogSum", 1, 1, 2, logSum, takesCounts},
+      {"ReduceLogSumExp", 1, 1, 2, logSumExp, takesCounts},
+      {"MeanVarianceNormalization", 9, 1, 1, meanVariance, takesCounts},
   };
   return hooks;
 }

@@ -410,7 +410,7 @@ ArrayRef<Hook> frit::importer::samplingHooks() {
   static constexpr Hook hooks[] = {
       {"GridSample", 16, 2, 2, gridSample},
       {"AffineGrid", 20, 2, 2, affineGrid},
-      {"RoiAlign", 10, 3, 3, roiAlign, false, true},
+      {"RoiAlign", 10, 3, 3, roiAlign, takesCounts},
       {"DeformConv", 19, 3, 5, deformConv},
   };
   return hooks;

@@ -312,16 +312,16 @@ static Results expand(Node &node) {
 
 ArrayRef<Hook> frit::importer::shapeHooks() {
   static constexpr Hook hooks[] = {
-      {"Constant", 1, 0, 0, constant, false, true},
-      {"ConstantOfShape", 9, 1, 1, constantOfShape, false, true},
-      {"Shape", 1, 1, 1, shape, false, true},
-      {"Size", 1, 1, 1, size, false, true},
-      {"Range", 11, 3, 3, range, false, true},
-      {"Reshape", 1, 1, 2, reshape, false, true},
-      {"Flatten", 1, 1, 1, flatten, false, true},
-      {"Squeeze", 1, 1, 2, squeeze, false, true},
-      {"Unsqueeze", 1, 1, 2, unsqueeze, false, true},
-      {"Expand", 8, 2, 2, expand, false, true},
+      {"Constant", 1, 0, 0, constant, takesCounts},
+      {"ConstantOfShape", 9, 1, 1, constantOfShape, takesCounts},
+      {"Shape", 1, 1, 1, shape, takesCounts},
+      {"Size", 1, 1, 1, size, takesCounts},
+      {"Range", 11, 3, 3, range, takesCounts},
+      {"Reshape", 1, 1, 2, reshape, takesCounts},
+      {"Flatten", 1, 1, 1, flatten, takesCounts},
+      {"Squeeze", 1, 1, 2, squeeze, takesCounts},
+      {"Unsqueeze", 1, 1, 2, unsqueeze, takesCounts},
+      {"Expand", 8, 2, 2, expand, takesCounts},
   };
   return hooks;
 }

@@ -201,9 +201,9 @@ static Results split(Node &node) {
 
 ArrayRef<Hook> frit::importer::slicingHooks() {
   static constexpr Hook hooks[] = {
-      {"Slice", 1, 1, 1, sliceByAttributes, false, true},
-      {"Slice", 10, 3, 5, slice, false, true},
-      {"Split", 2, 1, 2, split, false, true},
+      {"Slice", 1, 1, 1, sliceByAttributes, takesCounts},
+      {"Slice", 10, 3, 5, slice, takesCounts},
+      {"Split", 2, 1, 2, split, takesCounts},
   };
   return hooks;
 }

@@ -216,9 +216,9 @@ static Results maxUnpool(Node &node) {
 
 ArrayRef<Hook> frit::importer::transposedHooks() {
   static constexpr Hook hooks[] = {
-      {"ConvTranspose", 1, 2, 3, convTranspose, false, true},
-      {"Col2Im", 18, 3, 3, col2Im, false, true},
-      {"MaxUnpool", 9, 2, 3, maxUnpool, false, true},
+      {"ConvTranspose", 1, 2, 3, convTranspose, takesCounts},
+      {"Col2Im", 18, 3, 3, col2Im, takesCounts},
+      {"MaxUnpool", 9, 2, 3, maxUnpool, takesCounts},
   };
   return hooks;
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/ops/Trees.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
@@ -17,58 +17,6 @@
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
-
-namespace {
-/// How a node compares its feature with its split.
-enum Mode { lessEqual, less, greaterEqual, greater, equal, notEqual, member };
-
-/// The attributes of a TreeEnsemble. Leaf i is node `nodes` + i.
-class Trees {
-public:
-  explicit Trees(Node &node) : node(node) {}
-
-  /// Reads and checks the trees; reports what is wrong with them.
-  bool read(int64_t columns, int64_t targetCount);
-
-  /// Returns the leaf, counted from 0, that each row of `x` reaches in each
-  /// tree.
-  Expr leavesOf(Expr x) const;
-
-  SmallVector<int64_t> roots, targets;
-  SmallVector<double> weights;
-
-private:
-  SmallVector<int64_t> integers(StringRef name) {
-    return node.integers(name).value_or(SmallVector<int64_t>());
-  }
-  SmallVector<double> reals(StringRef name);
-  /// Returns whether all `ids` are below `limit`; reports an error otherwise
-  /// that begins with `what`.
-  bool check(ArrayRef<int64_t> ids, StringRef what, int64_t limit);
-  bool readMembers(ArrayRef<double> values);
-  bool findDepth();
-  /// Returns entries of a table, one per node, at the nodes `at`.
-  Expr pick(Expr at, ArrayRef<int64_t> entries) const {
-    return table(node, {static_cast<int64_t>(entries.size())}, entries)
-        .gather(at, 0);
-  }
-  Expr pick(Expr at, Type element, ArrayRef<double> entries) const {
-    return table(node, element, {static_cast<int64_t>(entries.size())}, entries)
-        .gather(at, 0);
-  }
-  Expr goesToTrue(Expr x, Expr at) const;
-
-  Node &node;
-  int64_t nodes = 0, depth = 0, longestSet = 0;
-  /// One per node, leaves included: feature, mode, number of its set, and
-  /// whether a NaN goes to the true branch.
-  SmallVector<int64_t> features, modes, setOf, tracks;
-  SmallVector<double> splits;
-  /// The nodes after each one, for true and for false.
-  SmallVector<int64_t> next;
-  std::vector<SmallVector<double>> sets;
-};
-} // namespace
 
 SmallVector<double> Trees::reals(StringRef name) {
   Value value = node.tensorValue(name);
@@ -119,7 +67,9 @@ bool Trees::findDepth() {
   SmallVector<int64_t> height(nodes, 0);
   auto heightOf = [&](int64_t n) { return n < nodes ? height[n] : 0; };
   for (int64_t root : roots) {
-    SmallVector<int64_t> stack = {root};
+    SmallVector<int64_t> stack;
+    if (root < nodes)
+      stack.push_back(root);
     while (!stack.empty()) {
       int64_t n = stack.back();
       if (height[n] > 0) {
@@ -146,7 +96,7 @@ bool Trees::findDepth() {
       height[n] = most + 1;
       stack.pop_back();
     }
-    depth = std::max(depth, height[root]);
+    depth = std::max(depth, heightOf(root));
   }
   return true;
 }
@@ -196,16 +146,20 @@ bool Trees::read(int64_t columns, int64_t targetCount) {
         return false;
       next.push_back(isLeaf ? nodes + id : id);
     }
-  if (!check(roots, "a tree begins at node", nodes) ||
-      !check(features, "a node reads feature", columns) ||
-      !check(modes, "a node has mode", member + 1) ||
-      !check(targets, "a leaf adds to target", targetCount) ||
-      !readMembers(members) || !findDepth())
+  return check(roots, "a tree begins at node", nodes) &&
+         check(modes, "a node has mode", member + 1) &&
+         check(targets, "a leaf adds to target", targetCount) &&
+         readMembers(members) && finish(columns, leaves);
+}
+
+/// Checks the nodes and adds the leaves to them.
+bool Trees::finish(int64_t columns, int64_t leaves) {
+  if (!check(features, "a node reads feature", columns) || !findDepth())
     return false;
   for (int64_t leaf = nodes; leaf < nodes + leaves; ++leaf)
     next.append(2, leaf);
   for (SmallVector<int64_t> *each : {&features, &modes, &tracks, &setOf})
-    each->resize(nodes + leaves, each->front());
+    each->resize(nodes + leaves, each->empty() ? 0 : each->front());
   splits.resize(nodes + leaves, 0);
   return true;
 }
@@ -239,9 +193,10 @@ Expr Trees::goesToTrue(Expr x, Expr at) const {
     }
     auto form = at.shape();
     form.push_back(1);
-    Expr all = table(node, x.element(),
-                     {static_cast<int64_t>(sets.size()), longestSet}, padded)
-                   .gather(pick(at, setOf), 0);
+    Expr all =
+        importer::table(node, x.element(),
+                        {static_cast<int64_t>(sets.size()), longestSet}, padded)
+            .gather(pick(at, setOf), 0);
     Type f32 = node.builder().getF32Type();
     return value.reshape(form).equals(all).to(f32).sum(2).reshape(at.shape()) >
            0.0;
@@ -263,7 +218,7 @@ Expr Trees::goesToTrue(Expr x, Expr at) const {
 Expr Trees::leavesOf(Expr x) const {
   auto trees = static_cast<int64_t>(roots.size());
   Type i64 = node.builder().getI64Type();
-  Expr at = table(node, {1, trees}, roots).expand({x.size(0), trees});
+  Expr at = importer::table(node, {1, trees}, roots).expand({x.size(0), trees});
   for (int64_t step = 0; step < depth && !node.failed; ++step)
     at = pick(at * 2.0 + goesToTrue(x, at).logicalNot().to(i64), next);
   return at - static_cast<double>(nodes);
@@ -322,6 +277,8 @@ static Results treeEnsemble(Node &node) {
 ArrayRef<Hook> frit::importer::treeHooks() {
   static constexpr Hook hooks[] = {
       {"ai.onnx.ml::TreeEnsemble", 5, 1, 1, treeEnsemble},
+      {"ai.onnx.ml::TreeEnsembleClassifier", 1, 1, 1, treeEnsembleClassifier},
+      {"ai.onnx.ml::TreeEnsembleRegressor", 1, 1, 1, treeEnsembleRegressor},
   };
   return hooks;
 }

@@ -175,7 +175,7 @@ static Results globalLpPool(Node &node) {
   return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
 }
 
-static Results averagePool(Node &node) {
+Results frit::importer::averagePool(Node &node) {
   Value x = image(node);
   auto window = x ? poolWindow(node, x) : std::nullopt;
   bool includePad = node.integer("count_include_pad", 0);
@@ -187,7 +187,7 @@ static Results averagePool(Node &node) {
   return {node.create<nn::AvgPoolOp>(x, list)};
 }
 
-static Results globalAveragePool(Node &node) {
+Results frit::importer::globalAveragePool(Node &node) {
   Value x = image(node);
   if (!x)
     return {};

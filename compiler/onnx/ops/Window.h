@@ -22,6 +22,10 @@ llvm::SmallVector<int64_t> windowEntries(Node &node, llvm::StringRef name,
 std::optional<Window> readWindow(Node &node, mlir::Value x,
                                  llvm::ArrayRef<int64_t> size);
 
+/// Import AveragePool and GlobalAveragePool of the node's first input.
+Results averagePool(Node &node);
+Results globalAveragePool(Node &node);
+
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_ONNX_OPS_WINDOW_H

@@ -1,4 +1,4 @@
-//===- ControlFlow.cpp - If, Loop and Scan --------------------------------===//
+//===- ControlFlow.cpp - If and Loop --------------------------------------===//
 //
 // Bodies have no side effects. So a loop with a known number of steps is
 // unrolled, and an If becomes one of its branches or, if the condition depends
@@ -8,7 +8,7 @@
 
 #include "compiler/onnx/ops/PasteMasks.h"
 #include "compiler/onnx/reader/Expr.h"
-#include "compiler/onnx/reader/Hooks.h"
+#include "compiler/onnx/reader/Unrolled.h"
 
 #include "dialects/nn/Fold.h"
 
@@ -25,19 +25,6 @@ static std::optional<bool> known(Value condition) {
       !value.getElementType().isInteger(1))
     return std::nullopt;
   return *value.value_begin<bool>();
-}
-
-/// Returns whether all values are tensors of numbers; reports an error
-/// otherwise. Only these can be selected by data, as by `condition` if it is
-/// not null, or joined.
-static bool areTensors(Node &node, ValueRange values, Value condition = {}) {
-  auto other = llvm::find_if_not(values, isTensor);
-  if (!node.failed && other != values.end())
-    node.error() << "its subgraph returns " << kindOf(*other)
-                 << ", which is not supported if the condition depends on the "
-                    "data or steps are joined"
-                 << (condition ? fixInputsHint(condition) : "");
-  return !node.failed;
 }
 
 /// As Node::choose, for sequences of equally many tensors too.
@@ -102,23 +89,7 @@ static Results ifElse(Node &node) {
   return results;
 }
 
-/// Joins the values of all steps along a new dimension.
-static Value stack(Node &node, ArrayRef<Value> steps, int64_t axis) {
-  SmallVector<Value> parts;
-  for (Value step : steps) {
-    if (!step)
-      return {};
-    auto shape = sizes(step);
-    axis = node.axis(axis, rankOf(step) + 1);
-    if (node.failed)
-      return {};
-    shape.insert(shape.begin() + axis, 1);
-    parts.push_back(node.reshape(step, shape));
-  }
-  return parts.size() == 1 ? parts[0] : node.concat(parts, axis);
-}
-
-/// As above for zero steps: importing the body once gives the shape.
+/// As stackSteps for zero steps: importing the body once gives the shape.
 static Value stackNone(Node &node, const GraphProto &body,
                        ArrayRef<Value> state, size_t which) {
   OpBuilder &b = node.builder();
@@ -179,267 +150,164 @@ static Value within(Expr limit, int64_t i, Value condition) {
   return below & Expr{*limit.node, limit.node->reshape(condition, {})};
 }
 
-/// Imports Loop. If the condition or the number of steps depends on the data,
-/// all steps up to a bound are computed: after the last one that runs, states
+namespace {
+/// Unrolls a Loop. If the condition or the number of steps depends on the data,
+/// it computes all steps up to a bound: after the last one that runs, states
 /// keep their values and collected values are invalid.
+class UnrolledLoop {
+public:
+  UnrolledLoop(Node &node, const GraphProto &body) : node(node), body(body) {}
+
+  Results run() {
+    if (!readBounds() || !readState())
+      return {};
+    taken = {node, node.scalar(node.builder().getI64Type(), 0)};
+    for (int64_t i = 0; (!count || i < *count) && !isOver(); ++i)
+      if (!runStep(i))
+        return {};
+    return results();
+  }
+
+private:
+  /// Whether it is known that no more steps run.
+  bool isOver() const { return condition && known(condition) == false; }
+
+  bool readBounds() {
+    if (node.has(0)) {
+      Value steps = node.input(0);
+      if (steps && !nn::constantValue(steps))
+        count = mostOf(node.dataSizes(), steps);
+      if (count && nn::tensorType(steps).getNumElements() == 1)
+        limit = Expr{node, node.reshape(steps, {})};
+      else
+        count = node.integer(0);
+    }
+    condition = node.has(1) ? node.input(1) : Value();
+    if (condition && known(condition) == true)
+      condition = {};
+    condition = within(limit, 0, condition);
+    return !node.failed;
+  }
+
+  bool readState() {
+    auto given = node.inputs();
+    state = Results(given.drop_front(std::min<size_t>(2, given.size())));
+    if (body.output_size() < 1 ||
+        state.size() > size_t(body.output_size()) - 1) {
+      node.error() << "its body has too few outputs";
+      return false;
+    }
+    collected.resize(body.output_size() - 1 - state.size());
+    return true;
+  }
+
+  bool runStep(int64_t i) {
+    isOpen = condition && !known(condition);
+    if (i == mostSteps || (isOpen && (!count || *count > mostSteps)))
+      node.error() << "its number of steps must be known when compiling and at "
+                      "most "
+                   << mostSteps;
+    if (node.failed)
+      return false;
+    OpBuilder &b = node.builder();
+    Type i64 = b.getI64Type();
+    taken = isOpen ? taken + scalarCondition().to(i64) : taken + 1.0;
+    Results inputs = {node.scalar(i64, static_cast<double>(i)),
+                      condition ? condition : node.scalar(b.getI1Type(), 1)};
+    inputs.append(state.begin(), state.end());
+    Results results =
+        node.inlineGraph(body, inputs, "step" + std::to_string(i));
+    if (node.failed || results.size() != 1 + state.size() + collected.size())
+      return false;
+    // A step that surely runs may return other states than tensors.
+    ArrayRef<Value> selected = results;
+    if (!isOpen)
+      selected = selected.drop_front(1 + state.size());
+    if (!areTensors(node, selected, isOpen ? condition : Value()))
+      return false;
+    for (auto [old, next] : llvm::zip(state, ArrayRef(results).drop_front()))
+      if (!update(old, next))
+        return false;
+    for (auto [all, value] :
+         llvm::zip(collected, ArrayRef(results).take_back(collected.size())))
+      collect(all, value);
+    advance(i, results[0]);
+    return true;
+  }
+
+  /// Replaces a state by its next value if the step runs.
+  bool update(Value &old, Value next) {
+    if (!isOpen || !next || !old) {
+      old = next;
+      return true;
+    }
+    Value chosen = node.choose(scalarCondition(), next, old);
+    if (!chosen && !node.failed)
+      node.error() << "its condition must be known when compiling, as a step "
+                      "makes a "
+                   << next.getType() << " of a " << old.getType()
+                   << fixInputsHint(condition);
+    old = chosen;
+    return bool(chosen);
+  }
+
+  /// Adds a step's value. Any will do for a step that does not run.
+  void collect(SmallVectorImpl<Value> &all, Value value) {
+    if (isOpen && value)
+      value = scalarCondition().select(value, node.scalar(elementOf(value), 0));
+    all.push_back(value);
+  }
+
+  /// Sets the condition of the step after `i`. `goesOn` is what the body says.
+  void advance(int64_t i, Value goesOn) {
+    if (known(goesOn) == true)
+      goesOn = {};
+    else if (isOpen)
+      goesOn = Expr{node, node.reshape(goesOn, {})} & scalarCondition();
+    condition = goesOn || !condition || known(condition) ? goesOn : condition;
+    condition = within(limit, i + 1, condition);
+  }
+
+  Expr scalarCondition() { return {node, node.reshape(condition, {})}; }
+
+  Results results() {
+    Results all = state;
+    for (auto [i, steps] : llvm::enumerate(collected))
+      all.push_back(steps.empty() ? stackNone(node, body, state, i)
+                                  : stackSteps(node, steps, 0));
+    if (nn::constantValue(taken) || collected.empty())
+      return all;
+    Size total = node.count(taken, static_cast<int64_t>(collected[0].size()));
+    for (Value &value : MutableArrayRef(all).take_back(collected.size()))
+      value = node.markedAlong(value, 0, total);
+    return all;
+  }
+
+  Node &node;
+  const GraphProto &body;
+  std::optional<int64_t> count; ///< most steps; none: until the condition fails
+  Expr limit = {node, {}};      ///< number of steps, if it depends on the data
+  Value condition;              ///< of the next step; null: it runs
+  bool isOpen = false; ///< whether the data decide if the current step runs
+  Results state;
+  SmallVector<SmallVector<Value>> collected; ///< by output, then by step
+  Expr taken = {node, {}};                   ///< number of steps that ran
+};
+} // namespace
+
 static Results loop(Node &node) {
   const GraphProto *body = node.graph("body");
   if (!body)
     return {};
   if (auto pasted = pasteMasks(node, *body); pasted || node.failed)
     return pasted.value_or(Results());
-  std::optional<int64_t> count;
-  Expr limit = {node, {}}; // number of steps, if it depends on the data
-  if (node.has(0)) {
-    Value steps = node.input(0);
-    if (steps && !nn::constantValue(steps))
-      count = mostOf(node.dataSizes(), steps);
-    if (count && nn::tensorType(steps).getNumElements() == 1)
-      limit = Expr{node, node.reshape(steps, {})};
-    else
-      count = node.integer(0);
-  }
-  Value condition = node.has(1) ? node.input(1) : Value();
-  if (condition && known(condition) == true)
-    condition = {};
-  condition = within(limit, 0, condition);
-  if (node.failed)
-    return {};
-  Results state(
-      node.inputs().drop_front(std::min<size_t>(2, node.inputs().size())));
-  size_t outputs = body->output_size() - 1;
-  if (body->output_size() < 1 || state.size() > outputs) {
-    node.error() << "its body has too few outputs";
-    return {};
-  }
-  bool collects = outputs > state.size();
-  SmallVector<SmallVector<Value>> collected(outputs - state.size());
-  OpBuilder &b = node.builder();
-  Type i64 = b.getI64Type();
-  // Number of steps that ran.
-  Expr taken = {node, node.scalar(i64, 0)};
-  for (int64_t i = 0; !count || i < *count; ++i) {
-    if (condition && known(condition) == false)
-      break;
-    bool isOpen = condition && !known(condition);
-    if (i == mostSteps || (isOpen && (!count || *count > mostSteps))) {
-      node.error() << "its number of steps must be known when compiling and at "
-                      "most "
-                   << mostSteps;
-      return {};
-    }
-    if (node.failed)
-      return {};
-    taken = isOpen ? taken + Expr{node, node.reshape(condition, {})}.to(i64)
-                   : taken + 1.0;
-    Results inputs = {node.scalar(i64, static_cast<double>(i)),
-                      condition ? condition : node.scalar(b.getI1Type(), 1)};
-    inputs.append(state.begin(), state.end());
-    Results results =
-        node.inlineGraph(*body, inputs, "step" + std::to_string(i));
-    if (node.failed || results.size() != outputs + 1)
-      return {};
-    Value goesOn = results[0];
-    if (!areTensors(node,
-                    ArrayRef(results).drop_front(isOpen ? 0 : state.size() + 1),
-                    isOpen ? condition : Value()))
-      return {};
-    for (size_t s = 0; s < state.size(); ++s) {
-      Expr next = {node, results[s + 1]};
-      if (isOpen && next && state[s]) {
-        next = {node, node.choose(node.reshape(condition, {}), next, state[s])};
-        if (!next && !node.failed)
-          node.error() << "its condition must be known when compiling, as a "
-                          "step makes a "
-                       << results[s + 1].getType() << " of a "
-                       << state[s].getType() << fixInputsHint(condition);
-        if (!next)
-          return {};
-      }
-      state[s] = next;
-    }
-    for (size_t s = state.size(); s < outputs; ++s) {
-      Expr value = {node, results[s + 1]};
-      // Any value will do for a step that does not run.
-      if (isOpen && value)
-        value = Expr{node, node.reshape(condition, {})}.select(
-            value, node.scalar(elementOf(value), 0));
-      collected[s - state.size()].push_back(value);
-    }
-    if (known(goesOn) == true)
-      goesOn = {};
-    else if (isOpen)
-      goesOn = Expr{node, node.reshape(goesOn, {})} &
-               Expr{node, node.reshape(condition, {})};
-    condition = goesOn || !condition || known(condition) ? goesOn : condition;
-    condition = within(limit, i + 1, condition);
-  }
-  size_t states = state.size();
-  for (auto [s, steps] : llvm::enumerate(collected))
-    state.push_back(
-        steps.empty()
-            ? stackNone(node, *body, ArrayRef(state).take_front(states), s)
-            : stack(node, steps, 0));
-  if (nn::constantValue(taken) || !collects)
-    return state;
-  Size total = node.count(taken, static_cast<int64_t>(collected[0].size()));
-  for (Value &all : MutableArrayRef(state).take_back(collected.size()))
-    all = node.markedAlong(all, 0, total);
-  return state;
-}
-
-namespace {
-
-/// How Scan slices or joins a tensor.
-struct ScanRule {
-  int64_t axis = 0;
-  bool isBackward = false;
-};
-
-} // namespace
-
-/// Runs `body` on the elements of `inputs` along their axes. `state` becomes
-/// the last state; results are joined along the axes of `outputs`. `name`
-/// distinguishes several runs.
-static Results scanElements(Node &node, const GraphProto &body, Results state,
-                            ArrayRef<Value> inputs, ArrayRef<ScanRule> inRules,
-                            ArrayRef<ScanRule> outRules, StringRef name) {
-  int64_t count = -1;
-  SmallVector<int64_t> axes;
-  for (auto [x, rule] : llvm::zip_equal(inputs, inRules)) {
-    if (!x)
-      return {};
-    axes.push_back(node.axis(rule.axis, rankOf(x)));
-    if (node.failed)
-      return {};
-    int64_t size = sizes(x)[axes.back()];
-    if (size < 1 || size > mostSteps || (count >= 0 && size != count)) {
-      node.error() << "cannot scan " << size << " elements, but from 1 to "
-                   << mostSteps << ", as many of every input";
-      return {};
-    }
-    count = size;
-  }
-  size_t states = state.size();
-  SmallVector<SmallVector<Value>> steps(outRules.size());
-  for (int64_t step = 0; step < count && !node.failed; ++step) {
-    Results given = state;
-    for (auto [i, value] : llvm::enumerate(inputs)) {
-      Expr x = {node, value};
-      auto shape = x.shape();
-      shape.erase(shape.begin() + axes[i]);
-      int64_t at = inRules[i].isBackward ? count - 1 - step : step;
-      given.push_back(x.slice(axes[i], at, 1).reshape(shape));
-    }
-    Results results =
-        node.inlineGraph(body, given, (name + "step" + Twine(step)).str());
-    if (node.failed || !areTensors(node, results))
-      return {};
-    for (size_t s = 0; s < states; ++s)
-      state[s] = results[s];
-    for (auto [i, rule] : llvm::enumerate(outRules))
-      steps[i].insert(rule.isBackward ? steps[i].begin() : steps[i].end(),
-                      results[states + i]);
-  }
-  for (auto [i, rule] : llvm::enumerate(outRules))
-    state.push_back(stack(node, steps[i], rule.axis));
-  return state;
-}
-
-/// Returns the number of states among `total` inputs, which precede those that
-/// are scanned; none, after an error, if it is impossible.
-static std::optional<int64_t> countStates(Node &node, const GraphProto *body,
-                                          int64_t total) {
-  int64_t scanned = node.integer("num_scan_inputs", 0);
-  int64_t states = total - scanned;
-  if (body && scanned >= 1 && states >= 0 && body->output_size() >= states)
-    return states;
-  if (!node.failed)
-    node.error() << "has no body for its " << total << " inputs";
-  return std::nullopt;
-}
-
-/// Returns the entries of an attribute with one for each of `size` tensors.
-static SmallVector<int64_t> entries(Node &node, StringRef name, int64_t size) {
-  auto values = node.integers(name).value_or(SmallVector<int64_t>(size, 0));
-  if (static_cast<int64_t>(values.size()) != size)
-    node.error() << "attribute '" << name << "' has " << values.size()
-                 << " entries instead of " << size;
-  values.resize(size, 0);
-  return values;
-}
-
-static Results scan(Node &node) {
-  const GraphProto *body = node.graph("body");
-  auto states = countStates(node, body, node.inputs().size());
-  if (!states)
-    return {};
-  auto rules = [&](StringRef direction, int64_t size) {
-    std::string prefix = ("scan_" + direction).str();
-    SmallVector<ScanRule> all;
-    for (auto [axis, isBackward] :
-         llvm::zip_equal(entries(node, prefix + "_axes", size),
-                         entries(node, prefix + "_directions", size)))
-      all.push_back({axis, isBackward != 0});
-    return all;
-  };
-  auto inputs = node.inputs().drop_front(*states);
-  return scanElements(node, *body, Results(node.inputs().take_front(*states)),
-                      inputs, rules("input", inputs.size()),
-                      rules("output", body->output_size() - *states), "");
-}
-
-/// Before opset 9, the first dimension is the batch, whose entries are scanned
-/// one after another along the second.
-static Results scanBatch(Node &node) {
-  const GraphProto *body = node.graph("body");
-  auto inputs = node.inputs().drop_front();
-  auto states = countStates(node, body, inputs.size());
-  if (!states)
-    return {};
-  if (node.has(0))
-    node.error() << "sequences of different lengths are not supported";
-  SmallVector<ScanRule> inRules(inputs.size() - *states),
-      outRules(body->output_size() - *states);
-  for (auto [rule, isBackward] :
-       llvm::zip_equal(inRules, entries(node, "directions", inRules.size())))
-    rule.isBackward = isBackward;
-  int64_t batch = -1;
-  for (Value x : inputs) {
-    int64_t own = x && rankOf(x) ? sizes(x)[0] : 0;
-    if (own < 1 || own > mostSteps || (batch >= 0 && own != batch))
-      node.error() << "cannot scan a batch of " << own;
-    batch = own;
-    if (node.failed)
-      return {};
-  }
-  SmallVector<SmallVector<Value>> results(body->output_size());
-  for (int64_t entry = 0; entry < batch && !node.failed; ++entry) {
-    Results own;
-    for (Value value : inputs) {
-      Expr x = {node, value};
-      own.push_back(
-          x.slice(0, entry, 1).reshape(ArrayRef(x.shape()).drop_front()));
-    }
-    Results state(own.begin(), own.begin() + *states);
-    Results scanned =
-        scanElements(node, *body, state, ArrayRef(own).drop_front(*states),
-                     inRules, outRules, ("batch" + Twine(entry) + "/").str());
-    for (auto [all, value] : llvm::zip(results, scanned))
-      all.push_back(value);
-  }
-  Results joined;
-  for (ArrayRef<Value> all : results)
-    joined.push_back(node.failed ? Value() : stack(node, all, 0));
-  return joined;
+  return UnrolledLoop(node, *body).run();
 }
 
 ArrayRef<Hook> frit::importer::controlFlowHooks() {
   static constexpr Hook hooks[] = {
-      {"If", 1, 1, 1, ifElse, false, true},
-      {"Loop", 1, 1, -1, loop, true, true},
-      {"Scan", 8, 2, -1, scanBatch},
-      {"Scan", 9, 1, -1, scan},
+      {"If", 1, 1, 1, ifElse, takesCounts},
+      {"Loop", 1, 1, -1, loop, takesLists | takesCounts},
   };
   return hooks;
 }

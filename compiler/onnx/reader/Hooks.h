@@ -14,6 +14,17 @@ class Node;
 /// Results of a node. An omitted input or output is a null value.
 using Results = llvm::SmallVector<mlir::Value>;
 
+/// Inputs that a hook takes besides tensors of numbers of static shape.
+enum Takes : unsigned {
+  takesNoOthers = 0,
+  takesCounts = 1, ///< tensors of data-dependent shape
+  takesLists = 2,  ///< sequences
+  takesStrings = 4 ///< tensors of strings
+};
+constexpr Takes operator|(Takes a, Takes b) {
+  return Takes(unsigned(a) | unsigned(b));
+}
+
 /// Imports an ONNX operator that has no equal in nn. `operation` is its name,
 /// prefixed by "domain::" if not of ONNX's own domain. `since` is the first
 /// opset with this meaning. `maxInputs` of -1 means any number. The function
@@ -23,9 +34,8 @@ struct Hook {
   int since;
   int minInputs, maxInputs;
   Results (*build)(Node &node);
-  /// Whether inputs may be sequences, whether they may have data-dependent
-  /// shapes, or be strings. Otherwise the importer rejects them before.
-  bool takesLists = false, takesCounts = false, takesStrings = false;
+  /// The importer rejects other inputs before it calls `build`.
+  Takes takes = takesNoOthers;
 };
 
 /// The hooks of each family of operators.
@@ -42,6 +52,7 @@ llvm::ArrayRef<Hook> indexingHooks();
 llvm::ArrayRef<Hook> rankingHooks();
 llvm::ArrayRef<Hook> lossHooks();
 llvm::ArrayRef<Hook> quantizationHooks();
+llvm::ArrayRef<Hook> quantizedOpHooks();
 llvm::ArrayRef<Hook> resizeHooks();
 llvm::ArrayRef<Hook> samplingHooks();
 llvm::ArrayRef<Hook> recurrentHooks();
@@ -51,9 +62,11 @@ llvm::ArrayRef<Hook> einsumHooks();
 llvm::ArrayRef<Hook> sequenceHooks();
 llvm::ArrayRef<Hook> listHooks();
 llvm::ArrayRef<Hook> stringHooks();
+llvm::ArrayRef<Hook> linearHooks();
 llvm::ArrayRef<Hook> treeHooks();
 llvm::ArrayRef<Hook> trainingHooks();
 llvm::ArrayRef<Hook> controlFlowHooks();
+llvm::ArrayRef<Hook> scanHooks();
 llvm::ArrayRef<Hook> knownHooks();
 llvm::ArrayRef<Hook> randomHooks();
 

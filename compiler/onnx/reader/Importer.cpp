@@ -179,11 +179,12 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
 static constexpr int64_t kMostEqual = 1 << 20;
 
 /// Returns what the node's output stands for: `value`, or a weight of its own
-/// if the node copies one (see ImportOptions::trains).
+/// if the node copies one (see ImportOptions::trains). In a file that has all
+/// weights, copies are nodes of the model.
 Value Importer::separateWeight(const NodeProto &proto, Value value) {
   auto weight = value ? value.getDefiningOp<nn::ConstantOp>() : nullptr;
   if (!options.trains || !weight || !weight.getName() ||
-      proto.op_type() != "Identity")
+      proto.op_type() != "Identity" || hasAllWeights)
     return value;
   DenseElementsAttr elements = nn::constantValue(weight, kMostEqual);
   if (!elements || !elements.isSplat())
@@ -265,6 +266,8 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
       continue;
     }
     Value value = separateWeight(proto, (*outputs)[i]);
+    if (options.trains && isDetached(proto))
+      value = detach(value, locate(proto, scope));
     scope.values[name] = value;
     if (options.onValue && &scope == &graph)
       options.onValue(name, value);

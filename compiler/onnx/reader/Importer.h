@@ -96,6 +96,10 @@ private:
                         llvm::StringRef name);
   mlir::Value readWeight(const ::onnx::TensorProto &weight);
   mlir::Value separateWeight(const ::onnx::NodeProto &proto, mlir::Value value);
+  /// Returns whether a node stands for a call of PyTorch's `detach`.
+  static bool isDetached(const ::onnx::NodeProto &proto);
+  /// Returns `value` as one whose gradient is 0.
+  mlir::Value detach(mlir::Value value, mlir::Location loc);
 
   std::shared_ptr<const ::onnx::ModelProto> model;
   std::string path;
@@ -111,6 +115,8 @@ private:
   /// parameters into a `merged` one.
   enum class WeightKind { parameter, merged, buffer };
   llvm::StringMap<WeightKind> weightKinds;
+  /// Whether the file has every weight of the module, although some are equal.
+  bool hasAllWeights = false;
   llvm::StringMap<Function> functions;
   /// Names and symbols (or null) of @main's arguments.
   llvm::SmallVector<mlir::StringAttr> inputNames;

@@ -46,8 +46,35 @@ static const TypeProto &withoutOptional(const TypeProto &type) {
   return type.has_optional_type() ? type.optional_type().elem_type() : type;
 }
 
+/// Adds the `count` tensors of an input to `all`.
+static void addTensors(const ValueInfoProto &input, int64_t count,
+                       std::vector<Taken> &all) {
+  const TypeProto *type = &withoutOptional(input.type());
+  bool isSequence = type->has_sequence_type();
+  if (isSequence)
+    type = &type->sequence_type().elem_type();
+  for (int64_t i = 0; i < count; ++i)
+    all.push_back(
+        {&input,
+         isSequence ? input.name() + "." + std::to_string(i) : input.name(),
+         type->has_tensor_type() ? &type->tensor_type() : nullptr});
+}
+
+/// Returns the shape that the model declares for a tensor.
+static DeclaredInput declared(const Taken &taken, Location loc) {
+  DeclaredInput input{
+      taken.name, loc, taken.type && taken.type->has_shape(), {}};
+  if (taken.type)
+    input.dims = declaredDims(taken.type->shape());
+  // Elements of a sequence may differ in a size that has a name.
+  if (taken.name != taken.input->name())
+    for (DeclaredDim &dim : input.dims)
+      dim.symbol.clear();
+  return input;
+}
+
 /// Most tensors of a sequence.
-static constexpr int64_t mostElements = 4096;
+static constexpr int64_t kMostTensors = 4096;
 
 /// Returns how many tensors an input has: one, or what -felements says about
 /// sequences and optional inputs. None after an error.
@@ -68,13 +95,13 @@ std::optional<int64_t> Importer::countTensors(const ValueInfoProto &input) {
                        << text(input.name()) << ":0 for others [-Woptional]";
     return 1;
   }
-  int64_t most = isSequence ? mostElements : isOptional ? 1 : 0;
+  int64_t most = isSequence ? kMostTensors : isOptional ? 1 : 0;
   if (found->second <= most)
     return found->second;
   auto diagnostic = emitError(loc);
   diagnostic << "cannot have " << found->second << " tensors: it is ";
   if (isSequence)
-    diagnostic << "a sequence of at most " << mostElements;
+    diagnostic << "a sequence of at most " << kMostTensors;
   else
     diagnostic << (isOptional ? "optional" : "no sequence");
   return std::nullopt;
@@ -103,33 +130,16 @@ bool Importer::addInputs() {
       graph.failed.insert(input.name());
       continue;
     }
-    const TypeProto *type = &withoutOptional(input.type());
-    bool isSequence = type->has_sequence_type();
-    if (isSequence)
-      type = &type->sequence_type().elem_type();
-    for (int64_t i = 0; i < *count; ++i)
-      all.push_back(
-          {&input,
-           isSequence ? input.name() + "." + std::to_string(i) : input.name(),
-           type->has_tensor_type() ? &type->tensor_type() : nullptr});
+    addTensors(input, *count, all);
     counts[input.name()] = *count;
   }
-  std::vector<DeclaredInput> declared;
+  std::vector<DeclaredInput> inputs;
   for (const Taken &taken : all) {
     if (taken.name != taken.input->name())
       isNew(taken.name);
-    SmallVector<DeclaredDim> dims = taken.type
-                                        ? declaredDims(taken.type->shape())
-                                        : SmallVector<DeclaredDim>();
-    // Elements of a sequence may differ in a size that has a name.
-    if (taken.name != taken.input->name())
-      for (DeclaredDim &dim : dims)
-        dim.symbol.clear();
-    declared.push_back({taken.name, locate("input '" + taken.name + "'"),
-                        taken.type && taken.type->has_shape(),
-                        std::move(dims)});
+    inputs.push_back(declared(taken, locate("input '" + taken.name + "'")));
   }
-  InputShapes shapes(options, std::move(declared));
+  InputShapes shapes(options, std::move(inputs));
   good &= shapes.checkOptions(FileLineColLoc::get(&context, path, 0, 0));
 
   llvm::StringMap<Results> values;
@@ -293,20 +303,20 @@ bool Importer::addOutputs() {
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
   // Set all at once, because every change copies the list of attributes.
+  auto describe = [&](Attribute name, StringRef key, Attribute value) {
+    NamedAttrList attributes;
+    attributes.set("nn.name", name);
+    if (value)
+      attributes.set(key, value);
+    return attributes.getDictionary(&context);
+  };
   SmallVector<DictionaryAttr> ofInputs, ofOutputs;
-  for (auto [name, symbols] : llvm::zip_equal(inputNames, inputSymbols)) {
-    NamedAttrList attributes;
-    attributes.set("nn.name", name);
-    if (symbols)
-      attributes.set("nn.symbols", symbols);
-    ofInputs.push_back(attributes.getDictionary(&context));
-  }
+  for (auto [name, symbols] : llvm::zip_equal(inputNames, inputSymbols))
+    ofInputs.push_back(describe(name, "nn.symbols", symbols));
   for (auto [i, name] : llvm::enumerate(outputNames)) {
-    NamedAttrList attributes;
-    attributes.set("nn.name", name);
-    if (i >= outputNames.size() - checks.size())
-      attributes.set("nn.count", builder.getUnitAttr());
-    ofOutputs.push_back(attributes.getDictionary(&context));
+    bool isCount = i >= outputNames.size() - checks.size();
+    ofOutputs.push_back(
+        describe(name, "nn.count", isCount ? builder.getUnitAttr() : nullptr));
   }
   main.setAllArgAttrs(ofInputs);
   main.setAllResultAttrs(ofOutputs);

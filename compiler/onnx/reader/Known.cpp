@@ -228,12 +228,13 @@ static Results sameValue(Node &node) { return {node.input(0)}; }
 
 ArrayRef<Hook> frit::importer::knownHooks() {
   static constexpr Hook hooks[] = {
-      {"NonZero", 9, 1, 1, nonZero, false, true},
+      {"NonZero", 9, 1, 1, nonZero, takesCounts},
       {"Unique", 11, 1, 1, unique},
-      {"NonMaxSuppression", 10, 2, 5, nonMaxSuppression, false, true},
-      {"Optional", 15, 1, 1, sameValue, true, true},
-      {"OptionalHasElement", 15, 0, 1, optionalHasElement, true, true},
-      {"OptionalGetElement", 15, 1, 1, sameValue, true, true},
+      {"NonMaxSuppression", 10, 2, 5, nonMaxSuppression, takesCounts},
+      {"Optional", 15, 1, 1, sameValue, takesLists | takesCounts},
+      {"OptionalHasElement", 15, 0, 1, optionalHasElement,
+       takesLists | takesCounts},
+      {"OptionalGetElement", 15, 1, 1, sameValue, takesLists | takesCounts},
   };
   return hooks;
 }

@@ -206,15 +206,15 @@ static Results sequenceMap(Node &node) {
 
 ArrayRef<Hook> frit::importer::listHooks() {
   static constexpr Hook hooks[] = {
-      {"SequenceEmpty", 11, 0, 0, sequenceEmpty, true},
-      {"SequenceConstruct", 11, 1, -1, sequenceConstruct, true},
-      {"SequenceAt", 11, 2, 2, sequenceAt, true},
-      {"SequenceInsert", 11, 2, 3, sequenceInsert, true},
-      {"SequenceErase", 11, 1, 2, sequenceErase, true},
-      {"SequenceLength", 11, 1, 1, sequenceLength, true},
-      {"SplitToSequence", 11, 1, 2, splitToSequence, true},
-      {"ConcatFromSequence", 11, 1, 1, concatFromSequence, true},
-      {"SequenceMap", 17, 1, -1, sequenceMap, true},
+      {"SequenceEmpty", 11, 0, 0, sequenceEmpty, takesLists},
+      {"SequenceConstruct", 11, 1, -1, sequenceConstruct, takesLists},
+      {"SequenceAt", 11, 2, 2, sequenceAt, takesLists},
+      {"SequenceInsert", 11, 2, 3, sequenceInsert, takesLists},
+      {"SequenceErase", 11, 1, 2, sequenceErase, takesLists},
+      {"SequenceLength", 11, 1, 1, sequenceLength, takesLists},
+      {"SplitToSequence", 11, 1, 2, splitToSequence, takesLists},
+      {"ConcatFromSequence", 11, 1, 1, concatFromSequence, takesLists},
+      {"SequenceMap", 17, 1, -1, sequenceMap, takesLists},
   };
   return hooks;
 }

@@ -9,14 +9,20 @@
 //   node { input: "x" input: "norm.weight"  metadata_props {
 //     key: "pkg.torch.onnx.name_scopes"  value: "['', 'norm', 'mul_1']" } }
 //
+// A node of which `pkg.torch.onnx.class_hierarchy` ends with the function
+// `detach` computes nothing, but no gradient passes through it.
+//
 // Buffers do not train, and parameters do, scalars too. A parameter that only
 // nodes of its own part read is not one that the exporter merged others into.
-// Of other exporters' files, floats of rank 1 and more train.
+// The older exporter merges equal weights, but not in training mode, which
+// batch norms tell. Of other exporters' files, floats of rank 1 and more train
+// (`nn.presumed`).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/CreateOp.h"
 #include "compiler/onnx/reader/Importer.h"
+#include "dialects/nn/NN.h"
 
 using namespace mlir;
 using namespace frit;
@@ -41,7 +47,12 @@ void Importer::findParameters() {
       weightKinds[value.name()] =
           kind == "PARAMETER" ? WeightKind::parameter : WeightKind::buffer;
   }
+  hasAllWeights = !weightKinds.empty();
   for (const ::onnx::NodeProto &node : model->graph().node()) {
+    if (node.op_type() == "BatchNormalization")
+      for (const ::onnx::AttributeProto &attribute : node.attribute())
+        hasAllWeights |=
+            attribute.name() == "training_mode" && attribute.i() == 1;
     StringRef scopes =
         valueOf(node.metadata_props(), "pkg.torch.onnx.name_scopes");
     for (const std::string &name : node.input()) {
@@ -55,6 +66,24 @@ void Importer::findParameters() {
   }
 }
 
+bool Importer::isDetached(const ::onnx::NodeProto &node) {
+  return node.op_type() == "Identity" &&
+         valueOf(node.metadata_props(), "pkg.torch.onnx.class_hierarchy")
+             .ends_with("'aten.detach.default']");
+}
+
+/// Gradients end where a value becomes an integer, as which its bits survive.
+Value Importer::detach(Value value, Location loc) {
+  auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
+  if (!type || !isa<FloatType>(type.getElementType()))
+    return value;
+  Type element = type.getElementType();
+  Type bits = builder.getIntegerType(element.getIntOrFloatBitWidth());
+  for (Type to : {bits, element})
+    value = nn::BitCastOp::create(builder, loc, value, to);
+  return value;
+}
+
 Value Importer::addWeight(Location loc, ElementsAttr value, StringRef name) {
   Value weight = createWeight(builder, main.getBody().front(), lastWeight, loc,
                               value, builder.getStringAttr(name));
@@ -66,7 +95,9 @@ Value Importer::addWeight(Location loc, ElementsAttr value, StringRef name) {
   WeightKind kind = isKnown ? found->second : WeightKind::merged;
   Operation *op = weight.getDefiningOp();
   op->setAttr("nn.trains", builder.getBoolAttr(kind != WeightKind::buffer));
-  if (kind == WeightKind::parameter)
+  if (!isKnown)
+    op->setAttr("nn.presumed", builder.getUnitAttr());
+  if (kind == WeightKind::parameter || (!isKnown && hasAllWeights))
     op->setAttr("nn.unmerged", builder.getUnitAttr());
   return weight;
 }

@@ -19,11 +19,12 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           slicingHooks(),      windowHooks(),      contractionHooks(),
           attentionHooks(),    reductionHooks(),   normalizationHooks(),
           indexingHooks(),     rankingHooks(),     lossHooks(),
-          quantizationHooks(), controlFlowHooks(), knownHooks(),
-          randomHooks(),       resizeHooks(),      samplingHooks(),
-          recurrentHooks(),    transposedHooks(),  spectralHooks(),
-          einsumHooks(),       sequenceHooks(),    listHooks(),
-          stringHooks(),       treeHooks(),        trainingHooks()})
+          quantizationHooks(), controlFlowHooks(), scanHooks(),
+          knownHooks(),        randomHooks(),      resizeHooks(),
+          samplingHooks(),     recurrentHooks(),   transposedHooks(),
+          spectralHooks(),     einsumHooks(),      sequenceHooks(),
+          listHooks(),         stringHooks(),      treeHooks(),
+          trainingHooks(),     quantizedOpHooks(), linearHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
@@ -152,14 +153,15 @@ static Results importOnNumbers(Node &node, StringRef operation) {
   const nn::OnnxEntry *entry = findEntry(operation, node.opset);
   for (auto [i, value] : llvm::enumerate(node.inputs()))
     if (value && !isTensor(value) &&
-        !(hook && (isList(value) ? hook->takesLists : hook->takesStrings))) {
+        !(hook &&
+          (hook->takes & (isList(value) ? takesLists : takesStrings)))) {
       node.error() << "input " << i << " is " << kindOf(value)
                    << ", not a tensor" << (isList(value) ? "" : " of numbers");
       return {};
     }
   bool byHook = hook && !(entry && entry->since > hook->since);
   for (auto [i, value] : llvm::enumerate(node.inputs()))
-    if (byHook && !hook->takesCounts && value && isTensor(value) &&
+    if (byHook && !(hook->takes & takesCounts) && value && isTensor(value) &&
         isMarked(value)) {
       node.error() << "the size of input " << i
                    << " depends on the data (up to "

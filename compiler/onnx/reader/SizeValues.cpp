@@ -171,6 +171,85 @@ std::optional<Size> DataSizes::combine(Node &node, Operation *op, const Size &a,
   return std::nullopt;
 }
 
+/// Combines all elements of an operand to one.
+static std::optional<DataShape> reduced(DataSizes &sizes, Node &node,
+                                        nn::Combiner kind, ArrayRef<Size> x) {
+  if (x.empty())
+    return std::nullopt;
+  Size all = x[0];
+  for (const Size &size : x.drop_front())
+    switch (kind) {
+    case nn::Combiner::sum:
+      all = DataSizes::plus(all, size);
+      break;
+    case nn::Combiner::prod:
+      all = sizes.times(node, all, size);
+      break;
+    case nn::Combiner::max:
+      all = sizes.largest(node, all, size);
+      break;
+    case nn::Combiner::min:
+      all = sizes.least(node, all, size);
+      break;
+    }
+  return DataShape{all};
+}
+
+/// Returns the elements of a vector at constant indices.
+static std::optional<DataShape> gathered(ArrayRef<Size> x,
+                                         ArrayRef<Size> indices) {
+  DataShape result;
+  int64_t all = x.size();
+  for (const Size &index : indices) {
+    if (!index.isKnown())
+      return std::nullopt;
+    int64_t at = index.constant + (index.constant < 0 ? all : 0);
+    if (at < 0 || at >= all)
+      return std::nullopt;
+    result.push_back(x[at]);
+  }
+  return result;
+}
+
+/// Applies an elementwise operator or a broadcast to operands `x`, each a
+/// scalar or one number per element of the result, of which there are `count`.
+/// A part of a `where` that is not known is empty. `combine` is for two
+/// operands.
+static std::optional<DataShape>
+elementwise(Operation *op, ArrayRef<DataShape> x, int64_t count,
+            llvm::function_ref<std::optional<Size>(const Size &, const Size &)>
+                combine) {
+  auto element = [&](unsigned operand, int64_t i) -> const Size & {
+    return x[operand].size() == 1 ? x[operand][0] : x[operand][i];
+  };
+  for (const DataShape &all : x)
+    if (all.size() > 1 && static_cast<int64_t>(all.size()) != count)
+      return std::nullopt;
+  DataShape result;
+  for (int64_t i = 0; i < count; ++i) {
+    if (isa<nn::ExpandOp>(op)) {
+      result.push_back(element(0, i));
+    } else if (isa<nn::WhereOp>(op)) {
+      if (x[0].empty() || !element(0, i).isKnown())
+        return std::nullopt;
+      unsigned from = element(0, i).constant ? 1 : 2;
+      if (x[from].empty())
+        return std::nullopt;
+      result.push_back(element(from, i));
+    } else if (isa<nn::NegOp>(op)) {
+      result.push_back(DataSizes::times(element(0, i), -1));
+    } else {
+      auto combined = op->getNumOperands() == 2
+                          ? combine(element(0, i), element(1, i))
+                          : std::nullopt;
+      if (!combined)
+        return std::nullopt;
+      result.push_back(*combined);
+    }
+  }
+  return result;
+}
+
 std::optional<DataShape> DataSizes::evaluate(Node &node, Operation *op) {
   auto type = nn::tensorType(op->getResult(0));
   int64_t count = type.getNumElements();
@@ -194,84 +273,30 @@ std::optional<DataShape> DataSizes::evaluate(Node &node, Operation *op) {
                    type.getElementTypeBitWidth() >= 32
                ? std::optional(x[0])
                : std::nullopt;
+  if (auto reduce = dyn_cast<nn::ReduceOp>(op))
+    return count == 1 ? reduced(*this, node, reduce.getKind(), x[0])
+                      : std::nullopt;
+  if (isa<nn::GatherOp>(op))
+    return rankOf(op->getOperand(0)) == 1 || x[1].empty() ? gathered(x[0], x[1])
+                                                          : std::nullopt;
+  if (isa<nn::ElementwiseOp, nn::ExpandOp>(op))
+    return elementwise(op, x, count, [&](const Size &a, const Size &b) {
+      return combine(node, op, a, b);
+    });
+  // Concatenations and slices of vectors.
+  if (type.getRank() != 1)
+    return std::nullopt;
   DataShape result;
-  if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
-    if (count != 1 || x[0].empty())
-      return std::nullopt;
-    Size all = x[0][0];
-    for (const Size &size : ArrayRef(x[0]).drop_front())
-      switch (reduce.getKind()) {
-      case nn::Combiner::sum:
-        all = plus(all, size);
-        break;
-      case nn::Combiner::prod:
-        all = times(node, all, size);
-        break;
-      case nn::Combiner::max:
-        all = largest(node, all, size);
-        break;
-      case nn::Combiner::min:
-        all = least(node, all, size);
-        break;
-      }
-    return DataShape{all};
-  }
   if (isa<nn::ConcatOp>(op)) {
-    if (type.getRank() != 1)
-      return std::nullopt;
     for (const DataShape &part : x)
       result.append(part);
     return result;
   }
-  if (auto slice = dyn_cast<nn::SliceOp>(op)) {
-    if (type.getRank() != 1)
-      return std::nullopt;
-    for (int64_t i = 0; i < count; ++i)
-      result.push_back(x[0][slice.getStarts()[0] + i * slice.getSteps()[0]]);
-    return result;
-  }
-  if (isa<nn::GatherOp>(op)) {
-    int64_t all = x[0].size();
-    for (const Size &index : x[1]) {
-      if (!index.isKnown() || rankOf(op->getOperand(0)) != 1)
-        return std::nullopt;
-      int64_t at = index.constant + (index.constant < 0 ? all : 0);
-      if (at < 0 || at >= all)
-        return std::nullopt;
-      result.push_back(x[0][at]);
-    }
-    return result;
-  }
-  if (!isa<nn::ElementwiseOp>(op) && !isa<nn::ExpandOp>(op))
+  auto slice = dyn_cast<nn::SliceOp>(op);
+  if (!slice)
     return std::nullopt;
-  // A scalar, or one number per element.
-  auto element = [&](unsigned operand, int64_t i) -> const Size & {
-    return x[operand].size() == 1 ? x[operand][0] : x[operand][i];
-  };
-  for (const DataShape &all : x)
-    if (all.size() > 1 && static_cast<int64_t>(all.size()) != count)
-      return std::nullopt;
-  for (int64_t i = 0; i < count; ++i) {
-    if (isa<nn::ExpandOp>(op)) {
-      result.push_back(element(0, i));
-    } else if (isa<nn::WhereOp>(op)) {
-      if (x[0].empty() || !element(0, i).isKnown())
-        return std::nullopt;
-      unsigned from = element(0, i).constant ? 1 : 2;
-      if (x[from].empty())
-        return std::nullopt;
-      result.push_back(element(from, i));
-    } else if (isa<nn::NegOp>(op)) {
-      result.push_back(times(element(0, i), -1));
-    } else {
-      auto combined = op->getNumOperands() == 2
-                          ? combine(node, op, element(0, i), element(1, i))
-                          : std::nullopt;
-      if (!combined)
-        return std::nullopt;
-      result.push_back(*combined);
-    }
-  }
+  for (int64_t i = 0; i < count; ++i)
+    result.push_back(x[0][slice.getStarts()[0] + i * slice.getSteps()[0]]);
   return result;
 }
 

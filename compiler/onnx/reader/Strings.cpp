@@ -153,7 +153,8 @@ static Results labelEncoder(Node &node) {
   Expr same = wanted.equals(key);
   if (key.isFloat())
     same = same | (wanted.apply<nn::IsNaNOp>() & key.apply<nn::IsNaNOp>());
-  // Of equal keys the last one counts. The default is before the first value.
+  // If keys are equal, the last one counts. The default stands before the first
+  // value.
   Expr numbered = iota(node, b.getI64Type(), {1, count}, 1) + 1.0;
   Expr place = same.select(numbered, numbered.number(0))
                    .reduce(nn::Combiner::max, {1})
@@ -167,7 +168,7 @@ static Results labelEncoder(Node &node) {
 
 ArrayRef<Hook> frit::importer::stringHooks() {
   static constexpr Hook hooks[] = {
-      {"ai.onnx.ml::LabelEncoder", 2, 1, 1, labelEncoder, false, false, true},
+      {"ai.onnx.ml::LabelEncoder", 2, 1, 1, labelEncoder, takesStrings},
   };
   return hooks;
 }

@@ -47,6 +47,10 @@ private:
   Bytes random(const ::onnx::TensorProto &tensor, int64_t count,
                mlir::Type element);
 
+  /// Reports that a tensor has `bytes` bytes of data instead of `size`.
+  static void reportSize(uint64_t bytes, const ::onnx::TensorProto &tensor,
+                         mlir::Type element, int64_t size, mlir::Location loc);
+
   /// Maps a file of external data; null if it is missing.
   std::shared_ptr<llvm::MemoryBuffer> open(llvm::StringRef location,
                                            mlir::Location loc);

@@ -158,7 +158,8 @@ void FusionGroups::merge(unsigned from, unsigned to) {
   // space. Otherwise a reduction does, and then elementwise operators.
   bool takesProducers =
       (producer.kind == Kind::anchored && consumer.kind != Kind::anchored) ||
-      (producer.kind == Kind::row && consumer.kind == Kind::map);
+      (producer.kind == Kind::row &&
+       (consumer.kind == Kind::map || consumer.kind == Kind::movement));
   if (takesProducers) {
     consumer.kind = producer.kind;
     consumer.space = producer.space;

@@ -151,6 +151,15 @@ KernelSize FusionGroups::sizeOfBoth(const Group &from, const Group &to) const {
   return size;
 }
 
+bool FusionGroups::repeatsRows(const Group &from, const Group &to) const {
+  if (from.kind != Kind::row || to.kind != Kind::movement ||
+      to.members.size() != 1)
+    return false;
+  auto expand = dyn_cast<ExpandOp>(ops[to.members.front()]);
+  return expand && ArrayRef(from.reduced()) == shapeOf(expand.getX()) &&
+         ArrayRef(from.space) == shapeOf(expand.getY());
+}
+
 Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
   const Group &producer = groups[from], &consumer = groups[to];
   Legality why;
@@ -169,6 +178,8 @@ Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
     break;
   case Kind::map:
   case Kind::row:
+    if (repeatsRows(producer, consumer))
+      break;
     if (consumer.kind != Kind::map && consumer.kind != Kind::row)
       why = checkPrologue(producer, consumer);
     else if (!spacesFit(producer, consumer))

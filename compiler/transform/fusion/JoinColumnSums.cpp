@@ -31,12 +31,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-static Value throughReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getX();
-  return value;
-}
-
 static bool hasReductions(FusionOp fusion,
                           llvm::function_ref<bool(ReduceOp)> all) {
   auto reduces = fusion.getBody().front().getOps<ReduceOp>();
@@ -60,42 +54,62 @@ static bool sumsColumns(FusionOp fusion) {
   });
 }
 
+/// Most operators that move behind the joined fusion.
+static constexpr size_t kMostReaders = 16;
+
 /// Whether an operand exists before `op`.
 static bool isBefore(Value value, Operation *op) {
   Operation *def = value.getDefiningOp();
   return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
 }
 
-/// Returns the operators before `end` that depend on `op`, in order; nothing if
-/// `end` does, or if they are many.
-static std::optional<SmallVector<Operation *>>
-dependentsBefore(Operation *op, Operation *end) {
-  constexpr size_t kMost = 16;
-  llvm::SetVector<Operation *> found;
-  found.insert(op);
-  for (size_t i = 0; i < found.size(); ++i)
-    for (Operation *user : found[i]->getUsers()) {
-      if (user == end || found.size() > kMost)
-        return std::nullopt;
-      if (user->isBeforeInBlock(end))
-        found.insert(user);
+/// Elements of the largest input or result.
+static int64_t mostElements(FusionOp fusion) {
+  int64_t most = 0;
+  for (Value input : fusion.getInputs())
+    most = std::max(most, tensorType(input).getNumElements());
+  for (Value result : fusion.getResults())
+    most = std::max(most, tensorType(result).getNumElements());
+  return most;
+}
+
+/// Whether `value` has more than half of `most` elements.
+static bool isLarge(Value value, int64_t most) {
+  return 2 * tensorType(value).getNumElements() > most;
+}
+
+/// Returns the places from `first` on, in order, of fusions that read a large
+/// input or result of `rows`, reshaped or not.
+static SmallVector<size_t>
+findReaders(FusionOp rows, const llvm::DenseMap<Operation *, size_t> &places,
+            size_t first) {
+  int64_t most = mostElements(rows);
+  llvm::SetVector<Value> values;
+  for (Value input : rows.getInputs())
+    if (isLarge(input, most))
+      values.insert(throughReshapes(input));
+  for (Value result : rows.getResults())
+    if (isLarge(result, most))
+      values.insert(result);
+  SmallVector<size_t> found;
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (auto reshape = dyn_cast<ReshapeOp>(user))
+        values.insert(reshape.getY());
+      else if (auto place = places.find(user);
+               place != places.end() && place->second >= first)
+        found.push_back(place->second);
     }
-  SmallVector<Operation *> order = found.takeVector();
-  llvm::sort(order,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  order.erase(order.begin()); // `op`
-  return order;
+  llvm::sort(found);
+  found.erase(llvm::unique(found), found.end());
+  return found;
 }
 
 /// Where the joined fusion finds what `sums` reads: values of the body of
 /// `rows`, by operand; null for an operand of its own.
 static FailureOr<SmallVector<Value>> findOperands(FusionOp rows,
                                                   FusionOp sums) {
-  int64_t most = 0;
-  for (Value input : rows.getInputs())
-    most = std::max(most, tensorType(input).getNumElements());
-  for (Value result : rows.getResults())
-    most = std::max(most, tensorType(result).getNumElements());
+  int64_t most = mostElements(rows);
   Block &body = rows.getBody().front();
   SmallVector<Value> found;
   bool shares = false;
@@ -108,10 +122,10 @@ static FailureOr<SmallVector<Value>> findOperands(FusionOp rows,
          llvm::zip(rows.getInputs(), body.getArguments()))
       if (throughReshapes(input) == base)
         inside = argument;
-    bool isLarge = 2 * tensorType(operand).getNumElements() > most;
-    if (!inside && (isLarge || !isBefore(operand, rows)))
+    bool large = isLarge(operand, most);
+    if (!inside && (large || !isBefore(operand, rows)))
       return failure();
-    shares |= inside && isLarge;
+    shares |= inside && large;
     found.push_back(inside);
   }
   if (!shares)
@@ -222,22 +236,34 @@ private:
   void run(Block &block) override {
     SmallVector<FusionOp> fusions(block.getOps<FusionOp>()), joined;
     llvm::DenseSet<Operation *> erased;
+    // Fusions that sum columns and are not joined yet.
+    llvm::DenseMap<Operation *, size_t> places;
+    for (auto [place, fusion] : llvm::enumerate(fusions))
+      if (sumsColumns(fusion))
+        places[fusion] = place;
     for (FusionOp rows : fusions) {
       if (erased.contains(rows) || !reducesRows(rows))
         continue;
       bool joins = false;
-      for (FusionOp sums : fusions) {
-        if (sums == rows || erased.contains(sums) || !sumsColumns(sums))
+      SmallVector<size_t> left = findReaders(rows, places, 0);
+      for (size_t next = 0; next < left.size();) {
+        size_t place = left[next++];
+        FusionOp sums = fusions[place];
+        if (sums == rows)
           continue;
         FusionOp both = join(rows, sums);
         if (!both)
           continue;
         for (FusionOp part : {rows, sums}) {
           erased.insert(part);
+          places.erase(part);
           part.erase();
         }
         rows = both;
         joins = true;
+        // What reads the same as the sums may join, too.
+        left = findReaders(rows, places, place + 1);
+        next = 0;
       }
       if (joins)
         joined.push_back(rows);
@@ -257,10 +283,10 @@ FusionOp JoinColumnSums::join(FusionOp rows, FusionOp sums) {
   auto operands = findOperands(rows, sums);
   if (failed(operands))
     return {};
-  // What reads the sums moves behind the rows.
+  // Operators that read the sums move behind the fusion of the rows.
   SmallVector<Operation *> readers;
   if (sums->isBeforeInBlock(rows)) {
-    auto found = dependentsBefore(sums, rows);
+    auto found = dependentsBefore(sums, rows, kMostReaders);
     if (!found)
       return {};
     readers = std::move(*found);

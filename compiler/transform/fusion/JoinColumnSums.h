@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// What the pass `join-column-sums` asks (a target rewrite).
+/// The question that the pass `join-column-sums` asks the target.
 struct JoinColumnSumsRewrite {
   /// Returns whether one kernel computes the fusion and reads its inputs once.
   std::function<bool(nn::FusionOp)> takes;

@@ -18,8 +18,9 @@
 // channels (SpaceToDepth.cpp). The transposes after them sink through the
 // following operators (LayoutPatterns.cpp) until they cancel with the next
 // convolution's or reach an operator that depends on the order of dimensions.
-// Finally, depthwise convolutions become an operator of their own
-// (DepthwiseConv.cpp).
+// Group norms, which are imported as norms of channels-first rows, become
+// nn.group_norm if a model trains (GroupNorm.cpp). Finally, depthwise
+// convolutions become an operator of their own (DepthwiseConv.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,12 +78,16 @@ static void remarkTransposes(func::FuncOp function) {
 namespace {
 class Layout : public frit::impl::LayoutBase<Layout> {
 public:
-  explicit Layout(const Target &target) { target.populateRewrites(rewrites); }
+  Layout(const Target &target, LayoutOptions options) : LayoutBase(options) {
+    target.populateRewrites(rewrites);
+  }
   Layout(const Layout &) = default;
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateLayout(set);
+    if (groupNorms)
+      populateGroupNorms(set);
     patterns = std::move(set);
     return success();
   }
@@ -123,6 +128,7 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> frit::createLayout(const Target &target) {
-  return std::make_unique<Layout>(target);
+std::unique_ptr<Pass> frit::createLayout(const Target &target,
+                                         LayoutOptions options) {
+  return std::make_unique<Layout>(target, options);
 }

@@ -46,8 +46,7 @@ Value frit::transposeToFirst(NNBuilder &b, Value x) {
   return TransposeOp::create(b, x, toFirst(tensorType(x).getRank()));
 }
 
-/// Returns the channels-last value of which `value` is the transpose, or null.
-static Value channelsLast(Value value) {
+Value frit::channelsLast(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   int64_t rank = tensorType(value).getRank();
   if (!transpose || rank < 3 ||

@@ -18,9 +18,16 @@ llvm::SmallVector<int64_t> permuted(llvm::ArrayRef<int64_t> list,
 mlir::Value transposeToLast(nn::NNBuilder &builder, mlir::Value x);
 mlir::Value transposeToFirst(nn::NNBuilder &builder, mlir::Value x);
 
+/// Returns the channels-last value of which `value` is the transpose, or null.
+mlir::Value channelsLast(mlir::Value value);
+
 /// Adds the patterns that move a channels-first transpose from an operator's
 /// operands to its result.
 void populateLayout(mlir::RewritePatternSet &patterns);
+
+/// Adds the pattern that makes group norms of norms of rows where channels are
+/// last (GroupNorm.cpp).
+void populateGroupNorms(mlir::RewritePatternSet &patterns);
 
 } // namespace frit
 

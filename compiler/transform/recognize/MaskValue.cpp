@@ -43,20 +43,28 @@ static std::optional<Elements> elementsOf(ConstantOp constant) {
   auto type = constant.getY().getType();
   Type element = type.getElementType();
   if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
+    int64_t count = type.getNumElements();
     Elements result;
-    result.reserve(type.getNumElements());
+    result.reserve(count);
+    auto readAll = [&](auto values, auto toFloat) {
+      if (count && dense.isSplat())
+        result.assign(count, toFloat(*values.begin()));
+      else
+        for (const auto &x : values)
+          result.push_back(toFloat(x));
+    };
     if (isa<FloatType>(element)) {
-      for (APFloat x : dense.getValues<APFloat>()) {
+      readAll(dense.getValues<APFloat>(), [](APFloat x) {
         bool lossy;
         x.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lossy);
-        result.push_back(x.convertToFloat());
-      }
+        return x.convertToFloat();
+      });
       return result;
     }
     bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
-    for (const APInt &x : dense.getValues<APInt>())
-      result.push_back(isUnsigned ? float(x.getZExtValue())
-                                  : float(x.getSExtValue()));
+    readAll(dense.getValues<APInt>(), [&](const APInt &x) {
+      return isUnsigned ? float(x.getZExtValue()) : float(x.getSExtValue());
+    });
     return result;
   }
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
@@ -122,14 +130,18 @@ private:
 
   static Elements gather(const Elements &x, const StridedPlaces &places) {
     Elements result;
-    SmallVector<int64_t> index(places.shape.size(), 0);
     int64_t total = 1, at = places.offset;
     for (int64_t size : places.shape)
       total *= size;
     result.reserve(total);
-    for (int64_t i = 0; i < total; ++i) {
-      result.push_back(x[at]);
-      for (size_t d = index.size(); d-- > 0;) {
+    int64_t line = places.shape.empty() ? 1 : places.shape.back();
+    int64_t step = places.shape.empty() ? 0 : places.strides.back();
+    size_t outer = places.shape.empty() ? 0 : places.shape.size() - 1;
+    SmallVector<int64_t> index(outer, 0);
+    while (static_cast<int64_t>(result.size()) < total) {
+      for (int64_t i = 0; i < line; ++i)
+        result.push_back(x[at + i * step]);
+      for (size_t d = outer; d-- > 0;) {
         at += places.strides[d];
         if (++index[d] < places.shape[d])
           break;
@@ -160,11 +172,15 @@ private:
       return std::nullopt;
     Elements result(*x);
     int64_t k = op.getK();
-    ArrayRef<int64_t> shape = shapeOf(op.getX()).take_back(2);
-    for (size_t i = 0; i < result.size(); ++i) {
-      int64_t column = i % shape[1], row = i / shape[1] % shape[0];
-      if (op.getUpper() ? column - row < k : column - row > k)
-        result[i] = 0;
+    bool upper = op.getUpper();
+    int64_t rows = shapeOf(op.getX()).end()[-2],
+            columns = shapeOf(op.getX()).back();
+    for (size_t start = 0, line = 0; start < result.size();
+         start += columns, ++line) {
+      int64_t row = line % rows;
+      for (int64_t column = 0; column < columns; ++column)
+        if (upper ? column - row < k : column - row > k)
+          result[start + column] = 0;
     }
     return result;
   }
@@ -174,19 +190,29 @@ private:
     if (!function)
       return std::nullopt;
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    SmallVector<Elements> operands;
+    // An operand of one element is read again and again.
+    struct Operand {
+      const float *data;
+      size_t step;
+    };
+    SmallVector<Operand> operands;
+    std::vector<Elements> broadcast;
+    broadcast.reserve(op->getNumOperands());
     for (Value operand : op->getOperands()) {
       const Elements *x = evaluate(operand);
       if (!x)
         return std::nullopt;
-      operands.push_back(
-          gather(*x, StridedPlaces::whole(shapeOf(operand)).broadcast(shape)));
+      if (shapeOf(operand) != shape && x->size() != 1)
+        x = &broadcast.emplace_back(gather(
+            *x, StridedPlaces::whole(shapeOf(operand)).broadcast(shape)));
+      operands.push_back({x->data(), x->size() != 1});
     }
-    Elements result(operands[0].size());
+    Elements result(tensorType(op->getResult(0)).getNumElements());
     float x[3] = {0, 0, 0};
+    size_t count = operands.size();
     for (size_t i = 0; i < result.size(); ++i) {
-      for (auto [n, operand] : llvm::enumerate(operands))
-        x[n] = operand[i];
+      for (size_t n = 0; n < count; ++n)
+        x[n] = operands[n].data[i * operands[n].step];
       result[i] = function(x);
     }
     return result;

@@ -22,6 +22,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Names.h"
 #include "compiler/transform/training/Arguments.h"
+#include "compiler/transform/training/BufferValues.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/operators/Loss.h"
@@ -51,7 +52,8 @@ public:
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
   bool isParameter(ConstantOp constant) const;
-  LogicalResult checkPatterns(StringRef key, ArrayRef<std::string> patterns);
+  LogicalResult checkNames();
+  void warnOfBuffers(ArrayRef<ConstantOp> parameters);
   LogicalResult addParameters();
   LogicalResult addLoss();
   FailureOr<Value> findPrediction();
@@ -80,10 +82,16 @@ bool AddLoss::isParameter(ConstantOp constant) const {
   return tensorType(constant).getRank() > 0;
 }
 
-/// Checks that every pattern of `key` matches some weight: a misspelt one would
-/// freeze nothing.
-LogicalResult AddLoss::checkPatterns(StringRef key,
-                                     ArrayRef<std::string> patterns) {
+Location frit::locationOf(const TrainingOptions &options, Operation *main) {
+  return options.file.empty()
+             ? main->getLoc()
+             : Location(FileLineColLoc::get(main->getContext(), options.file,
+                                            /*line=*/0, /*column=*/0));
+}
+
+/// Checks that every pattern matches some weight: a misspelt one would freeze
+/// nothing. One of weights that do not decay may be written for many models.
+LogicalResult AddLoss::checkNames() {
   SmallVector<StringRef> names;
   for (auto constant : main.getBody().front().getOps<ConstantOp>())
     if (constant.getName())
@@ -91,34 +99,65 @@ LogicalResult AddLoss::checkPatterns(StringRef key,
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto statistic = main.getArgAttrOfType<StringAttr>(i, "nn.statistic"))
       names.push_back(statistic);
-  for (const std::string &pattern : patterns)
-    if (llvm::none_of(
-            names, [&](StringRef name) { return matchesAny(pattern, name); }))
-      return emitError(main.getLoc())
-             << "'" << key << "': no weight has a name that matches '"
-             << pattern << "'";
-  return success();
+  auto check = [&](StringRef key, ArrayRef<std::string> patterns) {
+    return checkPatterns(patterns, names, "weight", "", [&] {
+      return emitError(locationOf(options, main)) << "'" << key << "': ";
+    });
+  };
+  if (trains())
+    for (const std::string &pattern : options.optimizer.noDecay)
+      checkPatterns(pattern, names, "weight", " [-Wpattern]", [&] {
+        return emitWarning(locationOf(options, main))
+               << "'optimizer.no_decay': ";
+      });
+  return success(check("train", options.train) &&
+                 check("freeze", options.freeze));
+}
+
+/// Warns of weights that train for want of anything that says otherwise, and
+/// that look like buffers.
+void AddLoss::warnOfBuffers(ArrayRef<ConstantOp> parameters) {
+  if (!trains() || !options.train.empty())
+    return;
+  constexpr size_t kMostNames = 4;
+  SmallVector<StringRef> names;
+  for (ConstantOp parameter : parameters)
+    if ((!parameter->hasAttr("nn.trains") ||
+         parameter->hasAttr("nn.presumed")) &&
+        looksLikeBuffer(parameter))
+      names.push_back(*parameter.getName());
+  if (names.empty())
+    return;
+  InFlightDiagnostic message =
+      emitWarning(main.getLoc(), "weights train that look like buffers: ");
+  llvm::interleaveComma(ArrayRef(names).take_front(kMostNames), message,
+                        [&](StringRef name) { message << "'" << name << "'"; });
+  if (names.size() > kMostNames)
+    message << " and " << names.size() - kMostNames << " more";
+  message << ". The file does not say which weights are parameters: name those "
+             "that are none in 'freeze' [-Wbuffer]";
 }
 
 LogicalResult AddLoss::addParameters() {
-  if (failed(checkPatterns("train", options.train)) ||
-      failed(checkPatterns("freeze", options.freeze)))
+  if (failed(checkNames()))
     return failure();
   Block &block = main.getBody().front();
-  bool any = false;
-  for (auto constant : llvm::make_early_inc_range(block.getOps<ConstantOp>())) {
+  SmallVector<ConstantOp> parameters;
+  for (auto constant : block.getOps<ConstantOp>()) {
     if (!isParameter(constant))
       continue;
     if (!tensorType(constant).getElementType().isF32())
-      return constant.emitError("weight '")
+      return emitError(constant.getLoc(), "weight '")
              << *constant.getName() << "' has type "
              << tensorType(constant).getElementType()
              << "; weights that train must be f32: export the model in f32 and "
                 "choose 16 bits with -fprecision";
-    replaceByArgument(main, constant, "nn.parameter");
-    any = true;
+    parameters.push_back(constant);
   }
-  if (any)
+  warnOfBuffers(parameters);
+  for (ConstantOp parameter : parameters)
+    replaceByArgument(main, parameter, "nn.parameter");
+  if (!parameters.empty())
     return success();
   return emitError(main.getLoc(), "no weight trains: ")
          << (options.train.empty()

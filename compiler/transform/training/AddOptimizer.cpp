@@ -104,7 +104,8 @@ private:
 /// Makes the running statistics of batch norms state. They move towards the
 /// batch's own, the function's results with `nn.statistic`, all at once.
 void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
-  std::vector<Bucket> buckets = makeBuckets(main, "nn.statistic", {});
+  std::vector<Bucket> buckets = makeBuckets(
+      main, "nn.statistic", {}, std::numeric_limits<int64_t>::max());
   if (buckets.empty())
     return;
   Operation *terminator = main.getBody().front().getTerminator();
@@ -112,11 +113,29 @@ void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
   Bucket &bucket = buckets.front();
   Value before = addBucket(states, bucket, "statistics");
 
-  llvm::DenseMap<Attribute, Value> next;
+  double momentum = options.batchNormMomentum.value_or(0.1);
+  llvm::DenseMap<Attribute, Value> running, next;
+  for (BlockArgument argument : main.getArguments())
+    if (Attribute name =
+            main.getArgAttr(argument.getArgNumber(), "nn.statistic"))
+      running[name] = argument;
   llvm::BitVector gone(main.getNumResults());
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     if (Attribute name = main.getResultAttr(i, "nn.statistic")) {
-      next[name] = terminator->getOperand(i);
+      auto given = main.getResultAttrOfType<FloatAttr>(i, "nn.momentum");
+      double own = given && !options.batchNormMomentum
+                       ? given.getValueAsDouble()
+                       : momentum;
+      Value &target = next[name];
+      TensorExpr before(b, running.lookup(name));
+      TensorExpr now(b, terminator->getOperand(i));
+      // Below, all move by `momentum`. A norm with another one has its target
+      // nearer or farther, and one that is applied again goes on from there.
+      if (own != momentum)
+        now = before + (now - before) * (own / momentum);
+      if (target)
+        now = now + (TensorExpr(b, target) - before) * (1 - own);
+      target = now;
       gone.set(i);
     }
   terminator->eraseOperands(gone);
@@ -124,7 +143,6 @@ void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
   if (!next.empty()) {
     auto now = llvm::map_to_vector(
         bucket.members, [&](auto &member) { return next.lookup(member.name); });
-    double momentum = options.batchNormMomentum;
     states.set(before,
                TensorExpr(b, before) * (1 - momentum) +
                    TensorExpr(b, packMembers(b, bucket, now)) * momentum);
@@ -186,15 +204,19 @@ LogicalResult StepBuilder::buildGradients() {
   if (failed(found))
     return failure();
   if (llvm::none_of(*found, [](Value v) { return bool(v); }))
-    return loss.getDefiningOp()->emitError(
-        "the loss does not depend on any weight that trains");
-  // Where it is computed, so that its average can begin there.
-  auto compress = [&](Value gradient) {
+    return emitError(loss.getLoc(),
+                     "the loss does not depend on any weight that trains");
+  // Where it is computed, so that its average can begin there, and before it
+  // changes its shape, so that the kernel that computes it rounds it.
+  auto compress = [&](Value gradient) -> Value {
     if (!gradient || !options.dataParallel.compressGradients)
       return gradient;
+    Value computed = gradient;
+    while (auto reshape = computed.getDefiningOp<ReshapeOp>())
+      computed = reshape.getX();
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(gradient);
-    return b.cast(gradient, b.getBF16Type());
+    return b.reshape(b.cast(computed, b.getBF16Type()), shapeOf(gradient));
   };
   ArrayRef<Value> rest = *found;
   for (const Bucket &bucket : buckets) {
@@ -234,6 +256,10 @@ void StepBuilder::accumulate() {
   for (auto [bucket, gradient] : llvm::zip_equal(buckets, gradients)) {
     Value sum = addBucket(states, bucket, "gradients", "gradient");
     gradient = b.add(sum, gradient);
+    // A kernel that also updates a shard would compute the sum's shard only.
+    if (options.dataParallel.shardOptimizer)
+      gradient = PackOp::create(b, SmallVector<Value>{gradient},
+                                SmallVector<int64_t>{0}, shapeOf(gradient)[0]);
     states.set(sum, where(*complete, 0.0, TensorExpr(b, gradient)));
   }
 }
@@ -323,11 +349,9 @@ void StepBuilder::addNumbers() {
 }
 
 LogicalResult AddOptimizer::run(func::FuncOp main) {
-  // A bucket that ranks reduce is one of several.
   std::vector<Bucket> buckets = makeBuckets(
       main, "nn.parameter", options.optimizer.noDecay,
-      options.dataParallel.enabled ? kReducedElements
-                                   : std::numeric_limits<int64_t>::max());
+      options.dataParallel.enabled ? kReducedElements : kMostElements);
   States states(main);
   NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
   SmallVector<Value> parameters =

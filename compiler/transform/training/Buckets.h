@@ -11,8 +11,6 @@
 
 #include "compiler/transform/training/States.h"
 
-#include <limits>
-
 namespace frit {
 
 /// A parameter and its place in a bucket.
@@ -40,14 +38,19 @@ inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 /// backward pass is still to come when the first ones are ready.
 inline constexpr int64_t kReducedElements = 16 << 20;
 
+/// As kReducedElements, on a single rank. The gradients of a bucket take memory
+/// from when the first one is ready, while most values of the forward pass
+/// still wait for the backward pass; so those of large models do not begin all
+/// at once.
+inline constexpr int64_t kMostElements = 32 << 20;
+
 /// Lays out the function's arguments that have the attribute `kind`, in order:
 /// in one bucket those that weight decay holds for, and in another those whose
 /// name matches one of the glob patterns `noDecay`. A bucket that reaches
 /// `most` elements is followed by another.
-std::vector<Bucket>
-makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
-            llvm::ArrayRef<std::string> noDecay,
-            int64_t most = std::numeric_limits<int64_t>::max());
+std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
+                                llvm::ArrayRef<std::string> noDecay,
+                                int64_t most);
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
 /// values, or, with a suffix, zeros that are called `MEMBER/SUFFIX`, of which

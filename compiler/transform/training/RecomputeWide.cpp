@@ -53,11 +53,18 @@ using namespace frit::nn;
 
 /// Longest chain of operators that is computed again, and the fewest elements
 /// for which it pays.
-static constexpr size_t kLongestChain = 16;
+static constexpr size_t kLongestRecompute = 16;
 static constexpr int64_t kFewElements = 1 << 16;
 
 static bool is16Bits(Value value) {
   return tensorType(value).getElementTypeBitWidth() == 16;
+}
+
+/// Returns whether a value is in memory for sure: no elementwise operator has
+/// made it, or a composite that the target keeps whole reads it.
+static bool isStored(Value value) {
+  return !isa_and_nonnull<ElementwiseOp>(value.getDefiningOp()) ||
+         llvm::any_of(value.getUsers(), llvm::IsaPred<CompositeOp>);
 }
 
 namespace {
@@ -76,7 +83,7 @@ private:
 } // namespace
 
 bool Chain::addOperands(Operation *op, ArrayRef<int64_t> shape) {
-  if (ops.size() >= kLongestChain)
+  if (ops.size() >= kLongestRecompute)
     return false;
   ops.insert(op);
   return llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -98,8 +105,8 @@ bool Chain::add(Value value, ArrayRef<int64_t> shape) {
   // there for sure.
   Chain own;
   if (own.addOperands(op, shape) && own.roots.size() == 1 &&
-      !isa_and_nonnull<ElementwiseOp>(own.roots[0].getDefiningOp()) &&
-      ops.size() + own.ops.size() <= kLongestChain) {
+      isStored(own.roots[0]) &&
+      ops.size() + own.ops.size() <= kLongestRecompute) {
     ops.insert(own.ops.begin(), own.ops.end());
     roots.insert(own.roots[0]);
   } else {

@@ -15,8 +15,8 @@ class States {
 public:
   explicit States(mlir::func::FuncOp main) : main(main) {}
 
-  /// Adds a state and returns its value before the call. Of one that is
-  /// `sharded` each rank has a part.
+  /// Adds a state and returns its value before the call. Ranks divide a
+  /// `sharded` one among them.
   mlir::Value add(llvm::StringRef name, mlir::RankedTensorType type,
                   llvm::ArrayRef<nn::MemberAttr> members, bool sharded = false);
   /// Adds a single number that begins as `initial`.

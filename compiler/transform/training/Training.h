@@ -25,6 +25,10 @@ std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,
 /// Runs on a training step that is fused for a target.
 std::unique_ptr<mlir::Pass> createRecompute(const TrainingOptions &options);
 
+/// Returns where messages about options are: their file, or else the model.
+mlir::Location locationOf(const TrainingOptions &options,
+                          mlir::Operation *main);
+
 /// Lets TrainingMode find a value by the name that it has in the model.
 void recordValueName(mlir::Value value, llvm::StringRef name);
 

@@ -26,8 +26,6 @@
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Random.h"
 
-#include "llvm/ADT/StringSet.h"
-
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -62,7 +60,8 @@ private:
   void replaceDropout();
   BlockArgument addNumber(StringRef name, Location loc);
   void useBatchStatistics();
-  void addStatistic(StringAttr name, Value now);
+  StringAttr nameOfStatistic(Value statistic);
+  void addStatistic(StringAttr name, Value now, FloatAttr momentum);
 
   const TrainingOptions &options;
   TrainingFunction function;
@@ -120,18 +119,12 @@ void TrainingMode::separateMerged() {
 /// Checks that the patterns of nodes to compute again match some: kernels that
 /// come of them are only known later.
 LogicalResult TrainingMode::checkRecompute() {
-  llvm::StringSet<> names;
+  SmallVector<StringRef> names;
   for (Operation &op : main.getBody().front())
-    for (StringRef name : nodeNamesOf(&op))
-      names.insert(name);
-  for (const std::string &pattern : options.recompute)
-    if (llvm::none_of(names.keys(), [&](StringRef name) {
-          return matchesAny(pattern, name);
-        }))
-      return emitError(main.getLoc(),
-                       "'recompute': no node has a name that matches '")
-             << pattern << "'";
-  return success();
+    llvm::append_range(names, nodeNamesOf(&op));
+  return success(checkPatterns(options.recompute, names, "node", "", [&] {
+    return emitError(locationOf(options, main), "'recompute': ");
+  }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,19 +150,17 @@ void frit::recordValueName(Value value, StringRef name) {
 /// Puts dropout where the options ask for it.
 LogicalResult TrainingMode::addDropout() {
   Block &block = main.getBody().front();
-  llvm::StringSet<> found;
+  SmallVector<StringRef> known;
   auto dropBehind = [&](Value value, ArrayRef<StringRef> names) {
     if (!isFloat(value))
       return;
+    llvm::append_range(known, names);
     const DropoutOptions *first = nullptr;
     for (const DropoutOptions &dropout : options.dropout)
-      for (const std::string &pattern : dropout.after)
-        if (llvm::any_of(names, [&](StringRef name) {
-              return matchesAny(pattern, name);
-            })) {
-          found.insert(pattern);
-          first = first ? first : &dropout;
-        }
+      if (!first && llvm::any_of(names, [&](StringRef name) {
+            return matchesAny(dropout.after, name);
+          }))
+        first = &dropout;
     if (!first)
       return;
     NNBuilder b(value.getLoc(), block.getTerminator());
@@ -190,14 +181,11 @@ LogicalResult TrainingMode::addDropout() {
       names.push_back(name);
     dropBehind(op.getResult(0), names);
   }
-  for (const DropoutOptions &dropout : options.dropout)
-    for (const std::string &pattern : dropout.after)
-      if (!found.contains(pattern))
-        return emitError(main.getLoc(),
-                         "'dropout': no node, and no value of floats, has "
-                         "a name that matches '")
-               << pattern << "'";
-  return success();
+  return success(llvm::all_of(options.dropout, [&](const auto &dropout) {
+    return checkPatterns(
+        dropout.after, known, "node, and no value of floats,", "",
+        [&] { return emitError(locationOf(options, main), "'dropout': "); });
+  }));
 }
 
 /// Draws dropout's random numbers in training; for evaluation it is nothing.
@@ -235,18 +223,32 @@ BlockArgument TrainingMode::addNumber(StringRef name, Location loc) {
 // Batch norm
 //===----------------------------------------------------------------------===//
 
+/// Returns the name of a running statistic, a weight or already an argument;
+/// null if it is neither.
+StringAttr TrainingMode::nameOfStatistic(Value statistic) {
+  if (auto constant = statistic.getDefiningOp<ConstantOp>())
+    return constant.getNameAttr();
+  auto argument = dyn_cast<BlockArgument>(statistic);
+  return argument ? main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      "nn.statistic")
+                  : StringAttr();
+}
+
 /// Makes the running statistics arguments and, for training, normalizes by the
-/// batch's own and returns the next running ones.
+/// batch's own and returns them. A norm that is applied several times returns
+/// statistics of the same names several times.
 void TrainingMode::useBatchStatistics() {
   Block &block = main.getBody().front();
   for (auto norm : llvm::make_early_inc_range(block.getOps<BatchNormOp>())) {
-    auto mean = norm.getMean().getDefiningOp<ConstantOp>();
-    auto variance = norm.getVariance().getDefiningOp<ConstantOp>();
-    if (!mean || !variance || !mean.getName() || !variance.getName())
+    auto momentum =
+        dyn_cast_or_null<FloatAttr>(norm->removeAttr("nn.momentum"));
+    StringAttr names[] = {nameOfStatistic(norm.getMean()),
+                          nameOfStatistic(norm.getVariance())};
+    if (!names[0] || !names[1])
       continue;
-    StringAttr names[] = {mean.getNameAttr(), variance.getNameAttr()};
-    replaceByArgument(main, mean, "nn.statistic");
-    replaceByArgument(main, variance, "nn.statistic");
+    for (Value statistic : {norm.getMean(), norm.getVariance()})
+      if (auto constant = statistic.getDefiningOp<ConstantOp>())
+        replaceByArgument(main, constant, "nn.statistic");
     if (!trains())
       continue;
 
@@ -266,15 +268,22 @@ void TrainingMode::useBatchStatistics() {
     norm.setBatchStatistics(true);
     // The running variance is the unbiased one.
     double count = double(tensorType(x).getNumElements()) / shape[1];
-    addStatistic(names[0], batchMean);
-    addStatistic(names[1], batchVariance * (count / std::max(count - 1, 1.)));
+    addStatistic(names[0], batchMean, momentum);
+    addStatistic(names[1], batchVariance * (count / std::max(count - 1, 1.)),
+                 momentum);
   }
 }
 
-/// Returns the batch's statistic for the running one.
-void TrainingMode::addStatistic(StringAttr name, Value now) {
+/// Returns the batch's statistic for the running one, with its weight there if
+/// the norm has one.
+void TrainingMode::addStatistic(StringAttr name, Value now,
+                                FloatAttr momentum) {
   Builder b(&getContext());
-  addResult(main, now, b.getNamedAttr("nn.statistic", name));
+  SmallVector<NamedAttribute> attributes = {
+      b.getNamedAttr("nn.statistic", name)};
+  if (momentum)
+    attributes.push_back(b.getNamedAttr("nn.momentum", momentum));
+  addResult(main, now, attributes);
 }
 
 std::unique_ptr<Pass> frit::createTrainingMode(const TrainingOptions &options,

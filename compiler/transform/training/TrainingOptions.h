@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_TRANSFORM_TRAINING_TRAININGOPTIONS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ struct DropoutOptions {
 };
 
 struct TrainingOptions {
+  std::string file; ///< that they are from, for messages; or empty
   LossOptions loss;
   OptimizerOptions optimizer;
   LossScaleOptions lossScale;
@@ -78,8 +80,9 @@ struct TrainingOptions {
   /// Samples of a step, of one rank: functions of smaller batches accumulate
   /// the gradients of as many calls as it takes. 0: `accumulate` says how many.
   int64_t batch = 0;
-  /// Weight of a batch's statistics in the running ones.
-  double batchNormMomentum = 0.1;
+  /// Weight of a batch's statistics in the running ones, for all batch norms;
+  /// none: what the model says of each.
+  std::optional<double> batchNormMomentum;
   DataParallelOptions dataParallel;
 };
 

@@ -122,7 +122,10 @@ void Differentiation::reportMissing(Operation *op) {
     });
     if (next == on.getUsers().end())
       break;
-    error.attachNote(next->getLoc()) << "the loss reads it through here";
+    // The loss is no node of the model: it has a file but no line.
+    auto file = dyn_cast<FileLineColLoc>(next->getLoc());
+    if (!file || file.getLine())
+      error.attachNote(next->getLoc()) << "the loss reads it through here";
     on = next->getResult(0);
   }
 }

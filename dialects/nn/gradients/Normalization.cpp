@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -87,6 +87,40 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
       dScale * perChannel(getScale()) * inverse * inverse * -0.5;
   return {dy * factor, parameters[0], parameters[1], b.reshape(dMean, channels),
           b.reshape(dVariance, channels)};
+}
+
+/// With r the inverse of a group's standard deviation, z its normalized
+/// elements, n their number, and g = dy · scale:
+/// dx = r · (g - Σ g / n - z · Σ g · z / n) with sums over a group, and
+/// dscale = Σ dy · z and dbias = Σ dy over all but the channels. Both kinds of
+/// sums are those of two per sample and channel, Σ dy and Σ dy · (x - mean).
+SmallVector<Value> GroupNormOp::buildVjp(NNBuilder &b, Value gradient) {
+  TensorExpr x = widened(b, getX()), dy = widened(b, gradient);
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t groups = getGroups(), channels = shape.back();
+  int64_t each[] = {shape[0], groups, channels / groups};
+  double count = double(tensorType(x).getNumElements()) / shape[0] / groups;
+  auto perGroup = [&](Value v) { return TensorExpr(b, b.reshape(v, each)); };
+  auto perChannel = [&](Value v) {
+    return TensorExpr(b, channelsOfGroups(b, v, x));
+  };
+  TensorExpr mean(b, GroupMeanOp::create(b, getX(), groups));
+  TensorExpr variance(b, GroupVarianceOp::create(b, getX(), mean, groups));
+  TensorExpr inverse = rsqrt(variance + getEpsilon().convertToDouble());
+  TensorExpr scale(
+      b, b.reshape(widened(b, getScale()), {groups, channels / groups}));
+  TensorExpr centred = x - perChannel(mean);
+  SmallVector<int64_t> pixels =
+      llvm::to_vector(llvm::seq<int64_t>(1, shape.size() - 1));
+  TensorExpr sums = perGroup(sumAlong(dy, pixels));
+  TensorExpr products = perGroup(sumAlong(dy * centred, pixels)) * inverse;
+  TensorExpr offset = inverse * sumAlong(scale * sums, 2) * (1 / count);
+  TensorExpr slope =
+      inverse * inverse * sumAlong(scale * products, 2) * (1 / count);
+  TensorExpr dx = perChannel(scale * inverse) * dy -
+                  centred * perChannel(slope) - perChannel(offset);
+  return {dx, b.reshape(sumAlong(products, 0), channels),
+          b.reshape(sumAlong(sums, 0), channels)};
 }
 
 /// The dimensions of `x` from `axis` on.

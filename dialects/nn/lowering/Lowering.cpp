@@ -7,34 +7,77 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace frit::nn;
 
-static Value lowerElementwise(ElementwiseOp op, ImplicitLocOpBuilder &b,
-                              ValueRange x) {
-  auto type = loweredType(op->getResult(0));
-  SmallVector<Type> operandStorage = elementTypes(op->getOperands());
+/// Elementwise operators that become one loop nest, in order. All results have
+/// the shape of the last, which alone is read by others.
+using Nest = ArrayRef<ElementwiseOp>;
 
+/// Lowers a nest. `lowered` returns the lowered form of an operand that is
+/// computed outside of it.
+static Value lowerNest(Nest nest, ImplicitLocOpBuilder &b,
+                       function_ref<Value(OpOperand &)> lowered) {
+  auto type = loweredType(nest.back()->getResult(0));
+  SmallPtrSet<Operation *, 8> members(llvm::from_range, nest);
+  auto isMember = [&](Value value) {
+    return members.contains(value.getDefiningOp());
+  };
+  // The inputs of the loops; a constant of equal elements is a scalar.
+  llvm::SmallSetVector<Value, 4> inputs;
+  DenseMap<Value, TypedAttr> scalars;
+  for (ElementwiseOp op : nest)
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (isMember(operand.get()))
+        continue;
+      Value x = lowered(operand);
+      SplatElementsAttr splat;
+      if (matchPattern(x, m_Constant(&splat)))
+        scalars[x] = splat.getSplatValue<TypedAttr>();
+      else
+        inputs.insert(x);
+    }
   SmallVector<AffineMap> maps;
-  for (Value operand : x)
-    maps.push_back(
-        broadcastMap(shapeOf(operand), type.getShape(), b.getContext()));
-  return buildMap(
-      b, type, x, maps, [&](ImplicitLocOpBuilder &body, ValueRange elements) {
-        ScalarBuilder s(body);
-        SmallVector<Scalar> scalars;
-        for (auto [element, storage] : llvm::zip(elements, operandStorage))
-          scalars.push_back(s.wrap(s.load(element), storage));
-        Scalar y = op.buildScalar(s, scalars);
-        return s.store(y.value, type.getElementType());
-      });
+  for (Value x : inputs)
+    maps.push_back(broadcastMap(shapeOf(x), type.getShape(), b.getContext()));
+  auto build = [&](ImplicitLocOpBuilder &body, ValueRange elements) {
+    ScalarBuilder s(body);
+    DenseMap<Value, Value> stored; // by what it is an element of
+    // The last element is the result's of before.
+    for (auto [input, element] : llvm::zip(inputs, elements))
+      stored[input] = element;
+    for (ElementwiseOp op : nest) {
+      body.setLoc(op.getLoc());
+      SmallVector<Scalar> x;
+      for (OpOperand &operand : op->getOpOperands()) {
+        Value tensor =
+            isMember(operand.get()) ? operand.get() : lowered(operand);
+        Value element = stored.lookup(tensor);
+        if (!element)
+          element = arith::ConstantOp::create(body, scalars.at(tensor));
+        x.push_back(s.wrap(s.load(element),
+                           tensorType(operand.get()).getElementType()));
+      }
+      Value y = op->getResult(0);
+      stored[y] =
+          s.store(op.buildScalar(s, x).value, loweredType(y).getElementType());
+    }
+    return stored.at(nest.back()->getResult(0));
+  };
+  return buildMap(b, type, inputs.getArrayRef(), maps, build);
 }
 
 Value frit::nn::lowerToLinalg(Operation *op, ImplicitLocOpBuilder &b,
                               ValueRange x) {
   return TypeSwitch<Operation *, Value>(op)
-      .Case([&](ElementwiseOp e) { return lowerElementwise(e, b, x); })
+      .Case([&](ElementwiseOp e) {
+        return lowerNest(e, b, [&](OpOperand &operand) {
+          return x[operand.getOperandNumber()];
+        });
+      })
       .Case([&](StructuralOp s) { return s.buildLinalg(b, x); })
       .Case([&](ReshapeOp r) {
         return buildReshape(b, x[0], loweredType(r.getY()).getShape());
@@ -53,6 +96,30 @@ Value frit::nn::lowerToLinalg(Operation *op, ImplicitLocOpBuilder &b,
       .DefaultUnreachable("composites are decomposed before fusion");
 }
 
+/// Returns the nests of a fusion's body by their last operators.
+static DenseMap<Operation *, SmallVector<ElementwiseOp>>
+findNests(Block &body) {
+  DenseMap<Operation *, Operation *> last;
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (!isa<ElementwiseOp>(op))
+      continue;
+    // It joins its users if all are in one nest of its shape.
+    SmallPtrSet<Operation *, 2> users;
+    for (Operation *user : op.getUsers()) {
+      Operation *end = last.lookup(user);
+      bool fits = end && shapeOf(end->getResult(0)) == shapeOf(op.getResult(0));
+      users.insert(fits ? end : nullptr);
+    }
+    Operation *only = llvm::hasSingleElement(users) ? *users.begin() : nullptr;
+    last[&op] = only ? only : &op;
+  }
+  DenseMap<Operation *, SmallVector<ElementwiseOp>> nests;
+  for (Operation &op : body.without_terminator())
+    if (Operation *end = last.lookup(&op))
+      nests[end].push_back(cast<ElementwiseOp>(op));
+  return nests;
+}
+
 func::FuncOp frit::nn::lowerFusion(FusionOp fusion, StringRef name,
                                    OpBuilder &builder) {
   auto signless = [](TypeRange types) {
@@ -68,8 +135,16 @@ func::FuncOp frit::nn::lowerFusion(FusionOp fusion, StringRef name,
   IRMapping map;
   Block &body = fusion.getBody().front();
   map.map(body.getArguments(), entry->getArguments());
+  auto nests = findNests(body);
   for (Operation &op : body.without_terminator()) {
     b.setLoc(op.getLoc());
+    if (isa<ElementwiseOp>(op)) {
+      if (auto nest = nests.find(&op); nest != nests.end())
+        map.map(op.getResult(0), lowerNest(nest->second, b, [&](OpOperand &x) {
+                  return map.lookup(x.get());
+                }));
+      continue;
+    }
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(map.lookup(operand));

@@ -1,4 +1,4 @@
-//===- Statistics.cpp - Statistics of columns -----------------------------===//
+//===- Statistics.cpp - Statistics of columns and groups ------------------===//
 
 #include "dialects/nn/operators/Statistics.h"
 
@@ -10,19 +10,28 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Statistics.cpp.inc"
 
-FailureOr<RankedTensorType>
-ColumnMomentsOp::infer(Adaptor op, std::optional<Location> loc) {
-  auto type = tensorType(op.getX());
-  int64_t height = op.getHeight();
+/// Returns parts × columns, where a part is `height` rows of `x`.
+static FailureOr<SmallVector<int64_t>>
+partedShape(Value x, int64_t height, std::optional<Location> loc) {
+  auto type = tensorType(x);
   if (type.getRank() == 0 || !type.hasStaticShape() ||
       type.getShape().back() == 0 || height <= 0 ||
       type.getNumElements() / type.getShape().back() % height != 0)
     return emitOptionalError(loc, "columns of ", shapeText(type.getShape()),
                              " have no parts of ", height);
   int64_t columns = type.getShape().back();
-  return RankedTensorType::get(
-      {2, type.getNumElements() / columns / height, columns},
-      Float32Type::get(type.getContext()));
+  return SmallVector<int64_t>{type.getNumElements() / columns / height,
+                              columns};
+}
+
+FailureOr<RankedTensorType>
+ColumnMomentsOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto shape = partedShape(op.getX(), op.getHeight(), loc);
+  if (failed(shape))
+    return failure();
+  shape->insert(shape->begin(), 2);
+  return RankedTensorType::get(*shape,
+                               Float32Type::get(op.getX().getContext()));
 }
 
 SmallVector<Value> ColumnMomentsOp::decompose(NNBuilder &b) {
@@ -36,4 +45,128 @@ SmallVector<Value> ColumnMomentsOp::decompose(NNBuilder &b) {
   Value squares = b.reduce(b.mul(centred, centred), Combiner::sum, 1);
   return {ConcatOp::create(
       b, ValueRange{b.reshape(mean, flat), b.reshape(squares, flat)}, 0)};
+}
+
+FailureOr<RankedTensorType> ColumnSumsOp::infer(Adaptor op,
+                                                std::optional<Location> loc) {
+  auto shape = partedShape(op.getX(), op.getHeight(), loc);
+  if (failed(shape))
+    return failure();
+  return RankedTensorType::get(*shape,
+                               Float32Type::get(op.getX().getContext()));
+}
+
+SmallVector<Value> ColumnSumsOp::decompose(NNBuilder &b) {
+  ArrayRef<int64_t> shape = shapeOf(getY());
+  int64_t parts[] = {shape[0], getHeight(), shape[1]};
+  Value x = b.reshape(b.cast(getX(), b.getF32Type()), parts);
+  return {b.reshape(b.reduce(x, Combiner::sum, 1), shape)};
+}
+
+//===----------------------------------------------------------------------===//
+// Group norm
+//===----------------------------------------------------------------------===//
+
+/// Fails unless `x` has static shape and its last dimension is `groups` groups.
+static LogicalResult checkGroups(std::optional<Location> loc, Value x,
+                                 int64_t groups) {
+  auto type = tensorType(x);
+  if (type.getRank() >= 2 && type.hasStaticShape() &&
+      type.getNumElements() > 0 && groups > 0 &&
+      type.getShape().back() % groups == 0)
+    return success();
+  return emitOptionalError(loc, shapeText(type.getShape()),
+                           " has no channels for ", groups, " groups");
+}
+
+template <typename Adaptor>
+static FailureOr<RankedTensorType>
+inferGroupStatistic(Adaptor op, std::optional<Location> loc) {
+  if (failed(checkGroups(loc, op.getX(), op.getGroups())))
+    return failure();
+  auto type = tensorType(op.getX());
+  return RankedTensorType::get(
+      {type.getDimSize(0), static_cast<int64_t>(op.getGroups()), 1},
+      workType(type.getElementType()));
+}
+
+FailureOr<RankedTensorType> GroupMeanOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  return inferGroupStatistic(op, loc);
+}
+
+FailureOr<RankedTensorType>
+GroupVarianceOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto type = inferGroupStatistic(op, loc);
+  if (succeeded(type) && op.getMean().getType() != *type)
+    return emitOptionalError(loc, "mean has type ", op.getMean().getType(),
+                             ", not ", *type);
+  return type;
+}
+
+/// Returns the mean of each group of `x`: first along its channels, then over
+/// those of a group.
+static Value meanOfGroups(NNBuilder &b, Value x, int64_t groups) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t size = shape.back() / groups;
+  int64_t rows = tensorType(x).getNumElements() / shape[0] / shape.back();
+  x = b.reshape(x, {shape[0], rows, shape.back()});
+  Value channels =
+      b.reshape(b.reduce(x, Combiner::sum, 1), {shapeOf(x)[0], groups, size});
+  Value sum = b.reduce(channels, Combiner::sum, 2);
+  return b.div(sum, b.scalarLike(sum, double(rows) * size));
+}
+
+SmallVector<Value> GroupMeanOp::decompose(NNBuilder &b) {
+  Value x = b.cast(getX(), tensorType(getY()).getElementType());
+  return {meanOfGroups(b, x, getGroups())};
+}
+
+Value frit::nn::channelsOfGroups(NNBuilder &b, Value statistic, Value x) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  int64_t groups = shapeOf(statistic)[1];
+  int64_t each[] = {shape[0], groups, shape.back() / groups};
+  SmallVector<int64_t> channels(shape.size(), 1);
+  channels.front() = shape.front();
+  channels.back() = shape.back();
+  if (shapeOf(statistic) != ArrayRef(each))
+    statistic = ExpandOp::create(b, statistic, each);
+  return b.reshape(statistic, channels);
+}
+
+SmallVector<Value> GroupVarianceOp::decompose(NNBuilder &b) {
+  Value x = b.cast(getX(), tensorType(getY()).getElementType());
+  Value centred = b.sub(x, channelsOfGroups(b, getMean(), x));
+  return {meanOfGroups(b, b.mul(centred, centred), getGroups())};
+}
+
+FailureOr<RankedTensorType> GroupNormOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  if (failed(checkGroups(loc, op.getX(), op.getGroups())))
+    return failure();
+  std::pair<StringRef, Value> vectors[] = {{"scale", op.getScale()},
+                                           {"bias", op.getBias()}};
+  auto type = tensorType(op.getX());
+  for (auto [name, vector] : vectors)
+    if (shapeOf(vector) != type.getShape().take_back())
+      return emitOptionalError(loc, name, " has shape ",
+                               shapeText(shapeOf(vector)), " for ",
+                               type.getShape().back(), " channels");
+  return type;
+}
+
+SmallVector<Value> GroupNormOp::decompose(NNBuilder &b) {
+  Type element = tensorType(getX()).getElementType(), work = workType(element);
+  int64_t groups = getGroups(), channels = shapeOf(getX()).back();
+  auto mean = GroupMeanOp::create(b, getX(), groups);
+  auto variance = GroupVarianceOp::create(b, getX(), mean, groups);
+  Value epsilon = b.scalarLike(variance, getEpsilon().convertToDouble());
+  Value inverse = RsqrtOp::create(b, b.add(variance, epsilon));
+  Value scale =
+      b.reshape(b.cast(getScale(), work), {groups, channels / groups});
+  // A number per sample and channel each; they are computed once.
+  Value x = b.cast(getX(), work);
+  Value y = b.mul(b.sub(x, channelsOfGroups(b, mean, x)),
+                  channelsOfGroups(b, b.mul(scale, inverse), x));
+  return {b.cast(b.add(y, b.cast(getBias(), work)), element)};
 }

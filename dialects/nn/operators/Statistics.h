@@ -1,4 +1,4 @@
-//===- Statistics.h - Statistics of columns -------------------------------===//
+//===- Statistics.h - Statistics of columns and groups --------------------===//
 //
 // Apart from NN.h, because few files need it.
 //
@@ -11,5 +11,15 @@
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Statistics.h.inc"
+
+namespace frit::nn {
+
+/// Repeats a number per group of channels of `x`, or takes one per channel
+/// (n x groups x channels of a group), in a shape that broadcasts to `x`:
+/// n x 1 ... 1 x channels.
+mlir::Value channelsOfGroups(NNBuilder &b, mlir::Value statistic,
+                             mlir::Value x);
+
+} // namespace frit::nn
 
 #endif // FRIT_DIALECTS_NN_OPERATORS_STATISTICS_H

@@ -1,4 +1,4 @@
-//===- Statistics.td - Statistics of columns --------------------------------===//
+//===- Statistics.td - Statistics of columns and groups ---------------------===//
 
 include "dialects/nn/Base.td"
 
@@ -12,4 +12,47 @@ def NN_ColumnMomentsOp : NN_Composite<"column_moments", ""> {
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
   let results = (outs NN_FloatTensor:$y);
+}
+
+def NN_ColumnSumsOp : NN_Composite<"column_sums", ""> {
+  let summary = "Sums of parts of columns.";
+  let description = [{
+    One part is `height` successive rows, which all dimensions of x but the last
+    count: x [..., n] gives [rows / height, n] in f32. The epilogue of a product
+    can compute them for its result; gradients of biases add them.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
+  let results = (outs NN_FloatTensor:$y);
+}
+
+class NN_GroupStatistic<string mnemonic> : NN_Composite<mnemonic, ""> {
+  let description = [{
+    Over all dimensions of a sample and the channels of a group. Channels are
+    the last dimension, in `groups` of neighbours. x [n, ..., c] gives
+    [n, groups, 1], in f32 (f64 for f64).
+  }];
+  let results = (outs NN_FloatTensor:$y);
+}
+def NN_GroupMeanOp : NN_GroupStatistic<"group_mean"> {
+  let summary = "Mean of each sample's groups of channels.";
+  let arguments = (ins NN_FloatTensor:$x, SI64Attr:$groups);
+}
+def NN_GroupVarianceOp : NN_GroupStatistic<"group_variance"> {
+  let summary = "Mean square of the deviations from a group's mean.";
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$mean,
+                   SI64Attr:$groups);
+}
+
+def NN_GroupNormOp : NN_Composite<"group_norm", ""> {
+  let summary = "Normalizes each sample's groups of channels.";
+  let description = [{
+    Wu and He, "Group Normalization", arXiv:1803.08494. Channels are the last
+    dimension, in `groups` of neighbours; `scale` and `bias` have an element per
+    channel. With as many groups as channels this is an instance norm.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
+                   NN_FloatTensor:$bias, SI64Attr:$groups,
+                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+  let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }

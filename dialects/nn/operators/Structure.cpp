@@ -40,11 +40,11 @@ FailureOr<RankedTensorType> PackOp::infer(Adaptor op,
                              op.getOffsets().size(), " offsets");
   if (failed(checkElementTypes(loc, op.getXs())))
     return failure();
-  int64_t end = 0;
+  int64_t end = 0, size = op.getSize();
   for (auto [x, offset] : llvm::zip_equal(op.getXs(), op.getOffsets())) {
     auto type = tensorType(x);
     if (!type.hasStaticShape() || offset < end ||
-        type.getNumElements() > op.getSize() - offset)
+        type.getNumElements() > size - offset)
       return emitOptionalError(loc, "places ", shapeText(type.getShape()),
                                " at ", offset, ", after ", end, " of ",
                                op.getSize(), " elements");

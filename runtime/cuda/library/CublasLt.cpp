@@ -26,27 +26,25 @@ CublasLt::~CublasLt() {
 }
 
 bool CublasLt::load() {
-  if (!library.open(kCublasLt))
+  if (!library.open(kCublasLt) ||
+      !library.find({{create, "cublasLtCreate"},
+                     {destroy, "cublasLtDestroy"},
+                     {getVersion, "cublasLtGetVersion"},
+                     {descCreate, "cublasLtMatmulDescCreate"},
+                     {descDestroy, "cublasLtMatmulDescDestroy"},
+                     {descSet, "cublasLtMatmulDescSetAttribute"},
+                     {layoutCreate, "cublasLtMatrixLayoutCreate"},
+                     {layoutDestroy, "cublasLtMatrixLayoutDestroy"},
+                     {layoutSet, "cublasLtMatrixLayoutSetAttribute"},
+                     {preferenceCreate, "cublasLtMatmulPreferenceCreate"},
+                     {preferenceDestroy, "cublasLtMatmulPreferenceDestroy"},
+                     {preferenceSet, "cublasLtMatmulPreferenceSetAttribute"},
+                     {getHeuristic, "cublasLtMatmulAlgoGetHeuristic"},
+                     {algoGet, "cublasLtMatmulAlgoConfigGetAttribute"},
+                     {matmul, "cublasLtMatmul"}}))
     return false;
-  bool complete =
-      library.find(create, "cublasLtCreate") &
-      library.find(destroy, "cublasLtDestroy") &
-      library.find(getVersion, "cublasLtGetVersion") &
-      library.find(descCreate, "cublasLtMatmulDescCreate") &
-      library.find(descDestroy, "cublasLtMatmulDescDestroy") &
-      library.find(descSet, "cublasLtMatmulDescSetAttribute") &
-      library.find(layoutCreate, "cublasLtMatrixLayoutCreate") &
-      library.find(layoutDestroy, "cublasLtMatrixLayoutDestroy") &
-      library.find(layoutSet, "cublasLtMatrixLayoutSetAttribute") &
-      library.find(preferenceCreate, "cublasLtMatmulPreferenceCreate") &
-      library.find(preferenceDestroy, "cublasLtMatmulPreferenceDestroy") &
-      library.find(preferenceSet, "cublasLtMatmulPreferenceSetAttribute") &
-      library.find(getHeuristic, "cublasLtMatmulAlgoGetHeuristic") &
-      library.find(algoGet, "cublasLtMatmulAlgoConfigGetAttribute") &
-      library.find(matmul, "cublasLtMatmul");
-  if (complete)
-    version = getVersion();
-  return complete;
+  version = getVersion();
+  return true;
 }
 
 bool CublasLt::open() {
@@ -89,7 +87,7 @@ private:
 } // namespace
 
 /// Returns the cudaDataType of `type`; -1 if cuBLASLt does not multiply it.
-static int typeOf(DType type) {
+static int ltTypeOf(DType type) {
   switch (type) {
   case DType::f32:
     return kLtR32F;
@@ -125,7 +123,7 @@ GemmCall::~GemmCall() {
 }
 
 bool GemmCall::open(std::span<const uint32_t> alignments) {
-  if (typeOf(problem.typeA) < 0 || typeOf(problem.typeD) < 0 ||
+  if (ltTypeOf(problem.typeA) < 0 || ltTypeOf(problem.typeD) < 0 ||
       problem.typeA != problem.typeB || problem.batch > INT_MAX)
     return false;
   return describe() && findAlgorithms(alignments);
@@ -185,11 +183,11 @@ bool GemmCall::describe() {
 
   // Our B is the library's first operand, our A the second (see above).
   const Gemm &p = problem;
-  return makeLayout(layoutA, typeOf(p.typeB), p.transposeB ? p.k : p.n,
+  return makeLayout(layoutA, ltTypeOf(p.typeB), p.transposeB ? p.k : p.n,
                     p.transposeB ? p.n : p.k, p.ldb, p.strideB) &&
-         makeLayout(layoutB, typeOf(p.typeA), p.transposeA ? p.m : p.k,
+         makeLayout(layoutB, ltTypeOf(p.typeA), p.transposeA ? p.m : p.k,
                     p.transposeA ? p.k : p.m, p.lda, p.strideA) &&
-         makeLayout(layoutD, typeOf(p.typeD), p.n, p.m, p.ldd, p.strideD);
+         makeLayout(layoutD, ltTypeOf(p.typeD), p.n, p.m, p.ldd, p.strideD);
 }
 
 bool GemmCall::findAlgorithms(std::span<const uint32_t> alignments) {

@@ -7,39 +7,36 @@ using namespace frit::cuda;
 using artifact::DType;
 
 bool Cudnn::load() {
-  if (!library.open(kCudnn))
-    return false;
-  bool complete =
-      library.find(getVersion, "cudnnGetVersion") &
-      library.find(create, "cudnnCreate") &
-      library.find(destroy, "cudnnDestroy") &
-      library.find(setStream, "cudnnSetStream") &
-      library.find(tensorCreate, "cudnnCreateTensorDescriptor") &
-      library.find(tensorDestroy, "cudnnDestroyTensorDescriptor") &
-      library.find(tensorSet, "cudnnSetTensor4dDescriptor") &
-      library.find(filterCreate, "cudnnCreateFilterDescriptor") &
-      library.find(filterDestroy, "cudnnDestroyFilterDescriptor") &
-      library.find(filterSet, "cudnnSetFilter4dDescriptor") &
-      library.find(convolutionCreate, "cudnnCreateConvolutionDescriptor") &
-      library.find(convolutionDestroy, "cudnnDestroyConvolutionDescriptor") &
-      library.find(convolutionSet, "cudnnSetConvolution2dDescriptor") &
-      library.find(convolutionSetGroups, "cudnnSetConvolutionGroupCount") &
-      library.find(convolutionSetMath, "cudnnSetConvolutionMathType") &
-      library.find(activationCreate, "cudnnCreateActivationDescriptor") &
-      library.find(activationDestroy, "cudnnDestroyActivationDescriptor") &
-      library.find(activationSet, "cudnnSetActivationDescriptor") &
-      library.find(getAlgorithms, "cudnnGetConvolutionForwardAlgorithm_v7") &
-      library.find(getWorkspaceSize,
-                   "cudnnGetConvolutionForwardWorkspaceSize") &
-      library.find(convolve, "cudnnConvolutionForward") &
-      library.find(convolveFused, "cudnnConvolutionBiasActivationForward") &
-      library.find(descriptorCreate, "cudnnBackendCreateDescriptor") &
-      library.find(descriptorDestroy, "cudnnBackendDestroyDescriptor") &
-      library.find(descriptorSet, "cudnnBackendSetAttribute") &
-      library.find(descriptorGet, "cudnnBackendGetAttribute") &
-      library.find(descriptorFinalize, "cudnnBackendFinalize") &
-      library.find(execute, "cudnnBackendExecute");
-  if (!complete)
+  if (!library.open(kCudnn) ||
+      !library.find(
+          {{getVersion, "cudnnGetVersion"},
+           {create, "cudnnCreate"},
+           {destroy, "cudnnDestroy"},
+           {setStream, "cudnnSetStream"},
+           {tensorCreate, "cudnnCreateTensorDescriptor"},
+           {tensorDestroy, "cudnnDestroyTensorDescriptor"},
+           {tensorSet, "cudnnSetTensor4dDescriptor"},
+           {filterCreate, "cudnnCreateFilterDescriptor"},
+           {filterDestroy, "cudnnDestroyFilterDescriptor"},
+           {filterSet, "cudnnSetFilter4dDescriptor"},
+           {convolutionCreate, "cudnnCreateConvolutionDescriptor"},
+           {convolutionDestroy, "cudnnDestroyConvolutionDescriptor"},
+           {convolutionSet, "cudnnSetConvolution2dDescriptor"},
+           {convolutionSetGroups, "cudnnSetConvolutionGroupCount"},
+           {convolutionSetMath, "cudnnSetConvolutionMathType"},
+           {activationCreate, "cudnnCreateActivationDescriptor"},
+           {activationDestroy, "cudnnDestroyActivationDescriptor"},
+           {activationSet, "cudnnSetActivationDescriptor"},
+           {getAlgorithms, "cudnnGetConvolutionForwardAlgorithm_v7"},
+           {getWorkspaceSize, "cudnnGetConvolutionForwardWorkspaceSize"},
+           {convolve, "cudnnConvolutionForward"},
+           {convolveFused, "cudnnConvolutionBiasActivationForward"},
+           {descriptorCreate, "cudnnBackendCreateDescriptor"},
+           {descriptorDestroy, "cudnnBackendDestroyDescriptor"},
+           {descriptorSet, "cudnnBackendSetAttribute"},
+           {descriptorGet, "cudnnBackendGetAttribute"},
+           {descriptorFinalize, "cudnnBackendFinalize"},
+           {execute, "cudnnBackendExecute"}}))
     return false;
   version = getVersion();
   return version >= 90000;
@@ -55,9 +52,17 @@ int frit::cuda::dnnTypeOf(DType type) {
                               : kDnnBfloat16;
 }
 
+std::unique_ptr<CudnnHandle>
+CudnnHandle::open(const Cudnn &dnn, CudnnHandles &handles, const Api &driver) {
+  DnnHandle handle = handles.take();
+  if (!handle)
+    return nullptr;
+  return std::unique_ptr<CudnnHandle>(
+      new CudnnHandle(dnn, handles, driver, handle));
+}
+
 CudnnHandle::~CudnnHandle() {
   gradients.clear();
   attentions.clear();
-  if (handle)
-    dnn.handles->give(handle);
+  handles.give(handle);
 }

@@ -21,14 +21,10 @@ public:
   /// device.
   bool load();
 
-  /// Shares handles with the device's other models. `context` is current.
-  void open(Context context) { handles = CudnnHandles::of(*this, context); }
-
   size_t version = 0;
   /// Whether only algorithms are used whose results are the same in every call.
   bool deterministic = false;
   Library library;
-  std::shared_ptr<CudnnHandles> handles; ///< null until it is open
 };
 
 bool isHalf(artifact::DType type);
@@ -45,16 +41,16 @@ bool takesWindow(const artifact::Conv &problem);
 struct AttentionGraph;
 struct ConvGradientGraph;
 
-/// A handle for the current device. Only one thread at a time may use it and
-/// its calls, which must not outlive it.
+/// A handle for one device. Only one thread at a time may use it and its calls,
+/// which must not outlive it.
 class CudnnHandle {
 public:
-  CudnnHandle(const Cudnn &dnn, const Api &driver) : dnn(dnn), driver(driver) {}
+  /// Takes a handle from those of the current device, which gets it back. Null
+  /// if cuDNN does not start. The arguments must outlive the result.
+  static std::unique_ptr<CudnnHandle>
+  open(const Cudnn &dnn, CudnnHandles &handles, const Api &driver);
   CudnnHandle(const CudnnHandle &) = delete;
   ~CudnnHandle();
-
-  /// Fails if cuDNN does not start. The library must be open.
-  bool open() { return (handle = dnn.handles->take()); }
 
   /// Returns a call for `problem`, or null if the library does not support it.
   /// `zeros` is the bias for fused calls of a problem without one; gradients
@@ -69,9 +65,12 @@ public:
 
   const Cudnn &dnn;
   const Api &driver;
-  DnnHandle handle = nullptr;
+  const DnnHandle handle;
 
 private:
+  CudnnHandle(const Cudnn &dnn, CudnnHandles &handles, const Api &driver,
+              DnnHandle handle)
+      : dnn(dnn), driver(driver), handle(handle), handles(handles) {}
   std::unique_ptr<LibraryCall>
   prepareGradient(const artifact::Conv &problem,
                   std::span<const uint32_t> alignments);
@@ -79,6 +78,7 @@ private:
   prepareGradient(const artifact::Attention &problem);
   AttentionGraph &graphOf(const artifact::Attention &problem);
 
+  CudnnHandles &handles;
   /// One for each problem, shared by all calls of it.
   std::vector<std::shared_ptr<AttentionGraph>> attentions;
   std::vector<std::shared_ptr<ConvGradientGraph>> gradients;

@@ -258,9 +258,6 @@ bool CudnnGraph::close(DnnHandle with, uint32_t refused) {
         [&](const Engine &e) { return e.number == engines[i].number; });
     engineCount = end - engines;
   }
-  std::stable_partition(engines, engines + engineCount, [](const Engine &e) {
-    return !(e.notes >> kDnnNondeterministic & 1);
-  });
   return engineCount > 0;
 }
 

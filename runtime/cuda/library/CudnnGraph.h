@@ -66,8 +66,7 @@ public:
   /// Finalizes the graph and finds its engines; false if there are none.
   bool close(DnnHandle handle) { return open(handle) && find(kDnnHeuristicsA); }
   /// As above, with the library's slow engines last, and without engines that
-  /// have one of the notes in `refused`, a bit for each DnnNote. Engines whose
-  /// results differ from run to run come after all others.
+  /// have one of the notes in `refused`, a bit for each DnnNote.
   bool close(DnnHandle handle, uint32_t refused);
 
   struct Engine {
@@ -81,7 +80,7 @@ public:
     uint32_t notes; ///< a bit for each DnnNote
   };
   /// Engine configurations, the library's favourite first.
-  static constexpr int64_t kMostEngines = 32;
+  static constexpr int64_t kMostEngines = 96;
   Engine engines[kMostEngines] = {};
   int64_t engineCount = 0;
 
@@ -92,8 +91,9 @@ public:
   bool run(const Engine &engine, void *const *pointers, void *workspace);
 
 private:
-  /// Configurations of one query.
-  static constexpr int64_t kMostFound = 16;
+  /// Configurations of one query. The library's favourites for f32 begin with
+  /// those that round to TF32, which a call in strict f32 refuses.
+  static constexpr int64_t kMostFound = 64;
   static constexpr int64_t kMostKnobs = 16, kMostOperations = 32;
   static constexpr int64_t kMostTensors = 64;
   static constexpr int64_t kMostDescriptors =

@@ -55,6 +55,17 @@ static std::vector<std::string> packageFolders() {
   return folders;
 }
 
+bool frit::cuda::findFunctions(
+    void *library, std::initializer_list<LibraryFunction> functions) {
+  bool complete = true;
+  for (const LibraryFunction &function : functions) {
+    void *address = dlsym(library, function.name);
+    memcpy(function.pointer, &address, sizeof address);
+    complete &= address != nullptr;
+  }
+  return complete;
+}
+
 bool Library::tryOpen(const std::string &file) {
   // Like the driver, these libraries do not support unloading.
   handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -9,6 +9,7 @@
 #define FRIT_CUDA_LIBRARY_H
 
 #include <dlfcn.h>
+#include <initializer_list>
 #include <string>
 
 namespace frit::cuda {
@@ -34,6 +35,21 @@ inline std::string versionText(size_t version) {
          std::to_string(version / 100 % 100);
 }
 
+/// A function to find: its name, and the pointer that receives its address.
+struct LibraryFunction {
+  template <typename Result, typename... Parameters>
+  LibraryFunction(Result (*&pointer)(Parameters...), const char *name)
+      : pointer(&pointer), name(name) {}
+
+  void *pointer;
+  const char *name;
+};
+
+/// Finds functions of a library that dlopen opened. Pointers to those that it
+/// lacks become null. Returns whether it has all.
+bool findFunctions(void *library,
+                   std::initializer_list<LibraryFunction> functions);
+
 /// A shared library that is open while this lives.
 class Library {
 public:
@@ -58,10 +74,9 @@ public:
   /// "; FILE: REASON". Empty if there were none.
   const std::string &refused() const { return refusals; }
 
-  template <typename Pointer>
-  bool find(Pointer &pointer, const char *name) const {
-    pointer = reinterpret_cast<Pointer>(dlsym(handle, name));
-    return pointer != nullptr;
+  /// See findFunctions.
+  bool find(std::initializer_list<LibraryFunction> functions) const {
+    return findFunctions(handle, functions);
   }
 
 private:

@@ -19,19 +19,19 @@ Status Nccl::load() {
     return Status(FRIT_UNSUPPORTED,
                   "NCCL was not found: it is the package libnccl2, or "
                   "nvidia-nccl-cu13 of pip (FRIT_NCCL names it elsewhere)");
-  library.find(getLastError, "ncclGetLastError");
-  library.find(getVersion, "ncclGetVersion");
-  if (library.find(getUniqueId, "ncclGetUniqueId") &
-      library.find(initRank, "ncclCommInitRank") &
-      library.find(allReduce, "ncclAllReduce") &
-      library.find(reduceScatter, "ncclReduceScatter") &
-      library.find(allGather, "ncclAllGather") &
-      library.find(reduce, "ncclReduce") &
-      library.find(broadcast, "ncclBroadcast") &
-      library.find(groupStart, "ncclGroupStart") &
-      library.find(groupEnd, "ncclGroupEnd") &
-      library.find(destroy, "ncclCommDestroy") &
-      library.find(getErrorString, "ncclGetErrorString"))
+  library.find(
+      {{getLastError, "ncclGetLastError"}, {getVersion, "ncclGetVersion"}});
+  if (library.find({{getUniqueId, "ncclGetUniqueId"},
+                    {initRank, "ncclCommInitRank"},
+                    {allReduce, "ncclAllReduce"},
+                    {reduceScatter, "ncclReduceScatter"},
+                    {allGather, "ncclAllGather"},
+                    {reduce, "ncclReduce"},
+                    {broadcast, "ncclBroadcast"},
+                    {groupStart, "ncclGroupStart"},
+                    {groupEnd, "ncclGroupEnd"},
+                    {destroy, "ncclCommDestroy"},
+                    {getErrorString, "ncclGetErrorString"}}))
     return Status();
   return Status(FRIT_UNSUPPORTED, "libnccl.so.2 lacks functions of NCCL");
 }

@@ -54,9 +54,9 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_tile.cuh", "      full[place.stage].wait(place.parity);\n", "",
          EARLY),
     "no wait for the residual":
-        ("wgmma_epilogue.cuh", """        filled[(boxes + box + b) % Plan::kSlots].wait((boxes + box + b) /
-                                                      Plan::kSlots % 2);
-""", "        ;\n", WRONG + "nan"),
+        ("wgmma_epilogue.cuh",
+         "        filled[(slot + b) % Plan::kSlots].wait((slot + b) / "
+         "Plan::kSlots % 2);\n", "        ;\n", WRONG + "nan"),
     "no wait for a free stage":
         ("wgmma_tile.cuh",
          "          empty[place.stage].wait(place.parity ^ 1);\n", "",

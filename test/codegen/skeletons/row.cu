@@ -2,6 +2,38 @@
 
 #include "frit/row_staged.cuh"
 
+/// Loads neighbouring elements of a row.
+template <int V, class Element, class T>
+__device__ void loadElements(Element (&e)[V], const T *from) {
+  float a[V];
+  frit::loadVector(a, from);
+#pragma unroll
+  for (int v = 0; v < V; ++v)
+    e[v].x = a[v];
+}
+
+/// The terms of a row's sum, and of its variance once there is `sum`.
+template <int R>
+__device__ float momentTerm(float x, float sum, unsigned cols) {
+  float centred = x - sum / cols;
+  return R == 0 ? x : centred * centred;
+}
+
+/// Computes (x - mean) / sqrt(variance + 1e-5) * scale + shift from a row's
+/// sums `r`.
+template <int V, class Element, class T, class S>
+__device__ void normalize(float (&out)[V], const Element (&e)[V],
+                          const float (&r)[2], unsigned cols, const T *scale,
+                          const S *shift) {
+  float b[V];
+  frit::loadVector(out, scale);
+  frit::loadVector(b, shift);
+  float factor = frit::rsqrt(r[1] / cols + 1e-5f);
+#pragma unroll
+  for (int v = 0; v < V; ++v)
+    out[v] = (e[v].x - r[0] / cols) * factor * out[v] + b[v];
+}
+
 /// y = softmax(x + r) along columns.
 template <int V, class T> struct Softmax {
   const T *x, *r;
@@ -69,17 +101,12 @@ template <int V, class T> struct LayerNorm {
   }
 
   __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
-    float a[V];
-    frit::loadVector(a, x + size_t(row) * cols + col);
-#pragma unroll
-    for (int v = 0; v < V; ++v)
-      e[v].x = a[v];
+    loadElements(e, x + size_t(row) * cols + col);
   }
   template <int R>
   __device__ float term(Element &e, const float (&r)[2], unsigned,
                         unsigned) const {
-    float centred = e.x - r[0] / cols;
-    return R == 0 ? e.x : centred * centred;
+    return momentTerm<R>(e.x, r[0], cols);
   }
   template <int R> __device__ static float identity() { return 0; }
   template <int R> __device__ static float combine(float x, float y) {
@@ -87,14 +114,9 @@ template <int V, class T> struct LayerNorm {
   }
   __device__ void store(const Element (&e)[V], const float (&r)[2],
                         unsigned row, unsigned col) const {
-    float g[V], b[V];
-    frit::loadVector(g, scale + col);
-    frit::loadVector(b, shift + col);
-    float factor = frit::rsqrt(r[1] / cols + 1e-5f);
-#pragma unroll
-    for (int v = 0; v < V; ++v)
-      g[v] = (e[v].x - r[0] / cols) * factor * g[v] + b[v];
-    frit::storeVector(y + size_t(row) * cols + col, g);
+    float out[V];
+    normalize(out, e, r, cols, scale + col, shift + col);
+    frit::storeVector(y + size_t(row) * cols + col, out);
   }
   __device__ void finish(const float (&r)[2], unsigned row) const {
     means[row] = r[0] / cols;
@@ -124,11 +146,7 @@ template <int V, class T> struct Standardize {
     return reinterpret_cast<const Stored *>(x + size_t(row) * cols + col);
   }
   __device__ void load(Element (&e)[V], unsigned row, unsigned col) const {
-    float a[V];
-    frit::loadVector(a, x + size_t(row) * cols + col);
-#pragma unroll
-    for (int v = 0; v < V; ++v)
-      e[v].x = a[v];
+    loadElements(e, x + size_t(row) * cols + col);
   }
   template <int R>
   __device__ float term(Element &e, const float (&r)[3], unsigned,
@@ -189,16 +207,11 @@ template <int V, int Cols, class T> struct SkewedNorm {
   }
 
   __device__ void load(Element (&e)[V], unsigned row, int col) const {
-    float a[V];
-    frit::loadVector(a, x + size_t(row) * Cols + col);
-#pragma unroll
-    for (int v = 0; v < V; ++v)
-      e[v].x = a[v];
+    loadElements(e, x + size_t(row) * Cols + col);
   }
   template <int R>
   __device__ float term(Element &e, const float (&r)[2], unsigned, int) const {
-    float centred = e.x - r[0] / Cols;
-    return R == 0 ? e.x : centred * centred;
+    return momentTerm<R>(e.x, r[0], Cols);
   }
   template <int R> __device__ static float identity() { return 0; }
   template <int R> __device__ static float combine(float x, float y) {
@@ -207,14 +220,9 @@ template <int V, int Cols, class T> struct SkewedNorm {
   template <class Own>
   __device__ void store(const Element (&e)[V], const float (&r)[2],
                         unsigned row, int col, const Own &own) const {
-    float g[V], b[V];
-    frit::loadVector(g, scale + col);
-    frit::loadVector(b, shift + col);
-    float factor = frit::rsqrt(r[1] / Cols + 1e-5f);
-#pragma unroll
-    for (int v = 0; v < V; ++v)
-      g[v] = (e[v].x - r[0] / Cols) * factor * g[v] + b[v];
-    frit::storeOwn(y + size_t(row) * Cols + col, g, own);
+    float out[V];
+    normalize(out, e, r, Cols, scale + col, shift + col);
+    frit::storeOwn(y + size_t(row) * Cols + col, out, own);
   }
   __device__ void finish(const float (&r)[2], unsigned row) const {
     means[row] = r[0] / Cols;
@@ -289,6 +297,23 @@ extern "C" __global__ void __launch_bounds__(128)
 
 using namespace harness;
 
+/// Appends the layer norm of a row, and its mean.
+template <class T, class S>
+static void normalizeRow(const T *row, unsigned cols, const T *scale,
+                         const S *shift, std::vector<double> &norms,
+                         std::vector<double> &means) {
+  double mean = 0, variance = 0;
+  for (unsigned j = 0; j < cols; ++j)
+    mean += toDouble(row[j]) / cols;
+  for (unsigned j = 0; j < cols; ++j)
+    variance += std::pow(toDouble(row[j]) - mean, 2) / cols;
+  for (unsigned j = 0; j < cols; ++j)
+    norms.push_back((toDouble(row[j]) - mean) / std::sqrt(variance + 1e-5) *
+                        toDouble(scale[j]) +
+                    toDouble(shift[j]));
+  means.push_back(mean);
+}
+
 template <class T, int Threads, int PerThread, int V, int Block = Threads>
 static void check(unsigned rows, unsigned cols) {
   const unsigned grid = (rows * Threads + Block - 1) / Block;
@@ -308,20 +333,12 @@ static void check(unsigned rows, unsigned cols) {
   std::vector<double> wantY, wantZ, wantMeans;
   for (unsigned i = 0; i < rows; ++i) {
     T *xs = x.host() + i * cols, *rs = r.host() + i * cols;
-    double sum = 0, mean = 0, variance = 0;
-    for (unsigned j = 0; j < cols; ++j) {
-      sum += std::exp(toDouble(xs[j]) + toDouble(rs[j]));
-      mean += toDouble(xs[j]) / cols;
-    }
+    double sum = 0;
     for (unsigned j = 0; j < cols; ++j)
-      variance += std::pow(toDouble(xs[j]) - mean, 2) / cols;
-    for (unsigned j = 0; j < cols; ++j) {
+      sum += std::exp(toDouble(xs[j]) + toDouble(rs[j]));
+    for (unsigned j = 0; j < cols; ++j)
       wantY.push_back(std::exp(toDouble(xs[j]) + toDouble(rs[j])) / sum);
-      wantZ.push_back((toDouble(xs[j]) - mean) / std::sqrt(variance + 1e-5) *
-                          toDouble(scale[j]) +
-                      toDouble(shift[j]));
-    }
-    wantMeans.push_back(mean);
+    normalizeRow(xs, cols, scale.host(), shift.host(), wantZ, wantMeans);
   }
   expect("softmax " + shape, y, wantY, epsilonOf<T>());
   expect("layer norm " + shape, z, wantZ, epsilonOf<T>());
@@ -352,19 +369,9 @@ static void checkStaged(unsigned rows) {
                shift.get(), y.get(), means.get(), rows);
 
   std::vector<double> want, wantMeans;
-  for (unsigned i = 0; i < rows; ++i) {
-    T *xs = x.host() + i * Cols;
-    double mean = 0, variance = 0;
-    for (unsigned j = 0; j < Cols; ++j)
-      mean += toDouble(xs[j]) / Cols;
-    for (unsigned j = 0; j < Cols; ++j)
-      variance += std::pow(toDouble(xs[j]) - mean, 2) / Cols;
-    for (unsigned j = 0; j < Cols; ++j)
-      want.push_back((toDouble(xs[j]) - mean) / std::sqrt(variance + 1e-5) *
-                         toDouble(scale[j]) +
-                     shift[j]);
-    wantMeans.push_back(mean);
-  }
+  for (unsigned i = 0; i < rows; ++i)
+    normalizeRow(x.host() + i * Cols, Cols, scale.host(), shift.host(), want,
+                 wantMeans);
   std::string shape = std::to_string(rows) + "x" + std::to_string(Cols) +
                       " by " + std::to_string(V);
   expect("staged layer norm " + shape, y, want, epsilonOf<T>());

@@ -42,6 +42,16 @@ template <class Of> struct Columns : Of {
   static constexpr bool columnMoments = true;
 };
 
+/// Sums the result's columns.
+template <class Of> struct Summed : Of {
+  static constexpr bool columnSums = true;
+};
+
+/// Stores the argument of the epilogue.
+template <class Of> struct Both : Of {
+  static constexpr bool storesSum = true;
+};
+
 /// The problem with its tiling.
 template <class Of, int TileM, int TileN, int Stages, int Cluster = 1,
           int Split = 1, int Blocks = 1>
@@ -72,9 +82,11 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
             const __grid_constant__ frit::TensorMap mapR) {
 #ifdef FRIT_HAS_WGMMA
   constexpr bool boxes = frit::kWgmmaStoresBoxes<P>;
+  constexpr bool sum = frit::storesSum<P>();
   frit::wgmmaGemm<P>(&mapA, &mapB, boxes ? &mapD : nullptr,
-                     boxes && Full ? &mapR : nullptr, Full ? bias : nullptr,
-                     Full ? r : nullptr, d, norm);
+                     boxes && (Full || sum) ? &mapR : nullptr,
+                     Full ? bias : nullptr, Full && !sum ? r : nullptr, d,
+                     norm);
 #endif
 }
 
@@ -85,12 +97,21 @@ using Out = Problem<Normed<Matrices<12288, 1024, 1024, 1, false, false>,
 using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
                               frit::f16, frit::f16, frit::GeluTo16Bits>,
                      64, 128, 6, 1, 8>;
+using UpBoth =
+    Problem<Both<Matrices<16384, 4096, 1024, 1, false, true, frit::bf16,
+                          frit::bf16, frit::bf16, frit::GeluTo16Bits>>,
+            128, 192, 4>;
+using UpSummed =
+    Problem<Summed<Matrices<16384, 4096, 1024, 1, false, false, frit::bf16>>,
+            128, 192, 4>;
 
 #ifdef __CUDACC_RTC__
 template <class P, bool Full> __device__ auto compiled = &product<P, Full>;
 template __device__ auto compiled<Large, false>;
 template __device__ auto compiled<Out, true>;
 template __device__ auto compiled<Bert, true>;
+template __device__ auto compiled<UpBoth, true>;
+template __device__ auto compiled<UpSummed, true>;
 #else
 #include "hopper.h"
 
@@ -133,7 +154,10 @@ template <class P, bool Full> struct Launch {
     if (P::ldd * size % 16 || P::strideD * size % 16)
       return;
     mapD = map(d, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
-    if (Full)
+    if (frit::storesSum<P>())
+      mapR = map(static_cast<typename P::D *>(norm.sum), P::n, P::m, P::ldd,
+                 P::strideD, 128 / size, 16);
+    else if (Full)
       mapR = map(r, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
   }
 
@@ -162,7 +186,8 @@ template <class P> struct Norms {
   }
   static constexpr int64_t width = frit::kMomentWidth;
   Buffer<float> moments{P::m * count() * 2}, column{P::n};
-  Buffer<float> given{frit::takesColumnMoments<P>()
+  Buffer<float> given{frit::sumsColumns<P>() ? P::m / frit::kSumHeight * P::n
+                      : frit::takesColumnMoments<P>()
                           ? P::m / frit::kMomentHeight * P::n * 2
                           : P::m * ((P::n + width - 1) / width) * 2};
 
@@ -229,6 +254,16 @@ static std::vector<double> columnMomentsOf(const std::vector<double> &d,
   return result;
 }
 
+/// Of columns of an m × n matrix, 16 rows each.
+static std::vector<double> columnSumsOf(const std::vector<double> &d, int64_t m,
+                                        int64_t n) {
+  std::vector<double> result(m / frit::kSumHeight * n);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      result[i / frit::kSumHeight * n + j] += d[i * n + j];
+  return result;
+}
+
 template <class P, bool Full = true> static void check() {
   int64_t sizeB = P::ldb * (P::transposeB ? P::n : P::k);
   Buffer<typename P::A> a(P::strideA * P::batch);
@@ -241,8 +276,10 @@ template <class P, bool Full = true> static void check() {
   r.randomize(4);
   d.randomize(5);
   Norms<P> norms;
+  Buffer<typename P::D> sums(frit::storesSum<P>() ? d.size() : 1);
+  sums.randomize(9);
   std::vector<float> x = toFloats(a), y = toFloats(b);
-  std::vector<double> want;
+  std::vector<double> want, wantSums(d.size());
   for (size_t i = 0; i < d.size(); ++i)
     want.push_back(toDouble(d[i])); // padding between rows stays
   for (int64_t batch = 0; batch < P::batch; ++batch)
@@ -260,12 +297,16 @@ template <class P, bool Full = true> static void check() {
           value = norms.apply(i, j, sum, Full ? toDouble(bias[j]) : 0,
                               Full ? toDouble(r[at]) : 0);
         else if (Full)
-          value += toDouble(bias[j]) + toDouble(r[at]);
+          value +=
+              toDouble(bias[j]) + (frit::storesSum<P>() ? 0 : toDouble(r[at]));
+        wantSums[at] = value;
         want[at] = activate(typename P::Epilogue(), value);
       }
   // Run twice: the second run must not depend on state that the first left.
+  frit::NormOperands operands = norms.operands();
+  operands.sum = sums.get();
   Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get(),
-                         norms.operands());
+                         operands);
   launch();
   launch();
   waitForDevice();
@@ -277,15 +318,19 @@ template <class P, bool Full = true> static void check() {
            P::stages, P::cluster, P::split, P::transposeA ? "T" : "N",
            P::transposeB ? "T" : "N", frit::kNormalises<P> ? ", norm" : "");
   expect(name, d, want, epsilonOf<typename P::D>());
+  if (frit::storesSum<P>())
+    expect(strcat(name, ", sum"), sums, wantSums, epsilonOf<typename P::D>());
   if (frit::takesMoments<P>())
     expect(strcat(name, ", moments"), norms.given, momentsOf<P>(want), 2e-3);
-  if (frit::takesColumnMoments<P>()) {
-    std::vector<double> stored;
-    for (size_t i = 0; i < d.size(); ++i)
-      stored.push_back(toDouble(d[i]));
+  std::vector<double> stored;
+  for (size_t i = 0; i < d.size(); ++i)
+    stored.push_back(toDouble(d[i]));
+  if (frit::takesColumnMoments<P>())
     expect(strcat(name, ", moments of columns"), norms.given,
            columnMomentsOf(stored, P::m, P::n), 1e-5);
-  }
+  if (frit::sumsColumns<P>())
+    expect(strcat(name, ", sums of columns"), norms.given,
+           columnSumsOf(stored, P::m, P::n), 1e-5);
 }
 
 #ifdef FRIT_FEW_CHECKS
@@ -349,6 +394,28 @@ static void checks() {
       128, 64, 3>>();
   check<Problem<Columns<Matrices<1216, 904, 72, 1, false, true, bf16>>, 128,
                 192, 3>>();
+  // Sums of columns, also of blocks that share the sums of a tile, and of rows
+  // that TMA does not store.
+  using Low = Summed<Matrices<336, 264, 200, 1, false, true, bf16>>;
+  check<Problem<Low, 64, 64, 3>, false>();
+  check<Problem<Low, 128, 128, 4, 2>>();
+  check<Problem<Low, 192, 192, 3>>();
+  check<Problem<Low, 64, 128, 3, 1, 2>>();
+  check<Problem<
+      Summed<Matrices<1232, 902, 136, 1, false, true, f16, f16, f16, Relu>>,
+      128, 64, 3>>();
+  check<Problem<Summed<Matrices<1232, 904, 72, 1, false, true, bf16>>, 128, 192,
+                3>>();
+  // The result beside the sum that it is GELU of.
+  using Act =
+      Both<Matrices<331, 264, 200, 1, false, true, f16, f16, f16, Gelu>>;
+  check<Problem<Act, 64, 64, 3>>();
+  check<Problem<Act, 128, 128, 4, 2>>();
+  check<Problem<Act, 128, 256, 4>, false>();
+  check<Problem<Act, 64, 128, 3, 1, 2>>();
+  check<Problem<Both<Matrices<1231, 904, 136, 1, false, true, bf16, bf16, bf16,
+                              GeluTo16Bits>>,
+                128, 192, 4>>();
   // Types, padded lines, and lines that are not a multiple of 16 bytes.
   check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
                 128, 3>>();

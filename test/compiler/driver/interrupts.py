@@ -85,3 +85,14 @@ for command in [["fritc", MODEL, "-march=x86-64", "--emit=plan", "-o", "-"],
     os.close(writer)
     assert done.returncode == -signal.SIGPIPE, done
     assert not os.listdir("tmp"), os.listdir("tmp")
+
+# In a temporary folder's first moments.
+for wait in range(40):
+    process = subprocess.Popen(["frit-reduce", MODEL, "--test=true", "-o", "out/m.onnx"],
+                               env=dict(os.environ, TMPDIR=ENVIRONMENT["TMPDIR"]),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=heed)
+    time.sleep(0.03 + 0.002 * wait)
+    process.send_signal(signal.SIGTERM)
+    process.wait(timeout=60)
+    assert not os.listdir("tmp"), os.listdir("tmp")

@@ -96,6 +96,12 @@ refused("fritc", "g.json", CPU, "-o", "g.json")
 refused("fritc", "g.json", CPU, "-fexternal-weights", "-o", "g.so")
 refused("fritc", "g.json", "--emit=json", "-o", "g.json")
 
+# frit-reduce: its test, and the files that the test is given.
+pathlib.Path("fails").write_text("#!/bin/sh\nexit 0\n")
+os.chmod("fails", 0o755)
+refused("frit-reduce", "m.onnx", "--test=./fails", "-o", "fails")
+refused("frit-reduce", "m.onnx", "--test=true", "--test-arg=response", "-o", "response")
+
 # frit-run: the model, its weights and the inputs.
 assert run("fritc", "external.onnx", CPU, "-fexternal-weights", "-o", "e.so").returncode == 0
 refused("frit-run", "e.so", "--output=@e.so")

@@ -335,3 +335,19 @@ func.func @picked_one(%x: tensor<5x3x4xf32>) -> tensor<5x4xf32> {
   %2 = nn.exp %1 : (tensor<5x4xf32>) -> tensor<5x4xf32>
   return %2 : tensor<5x4xf32>
 }
+
+// The kernel that reduces rows repeats a row's number for its elements.
+// CHECK-LABEL: func.func @repeated
+// CHECK:         %[[F:.*]]:2 = nn.fusion(%arg0)
+// CHECK:           nn.reduce
+// CHECK:           nn.expand
+// CHECK:           nn.sub
+// CHECK-NOT:     nn.fusion
+// CHECK:         return
+func.func @repeated(%x: tensor<8x4x6xf32>) -> (tensor<8x1x24xf32>, tensor<8x4x6xf32>) {
+  %0 = nn.reduce %x {axes = array<i64: 2>, kind = #nn<combiner sum>} : (tensor<8x4x6xf32>) -> tensor<8x4x1xf32>
+  %1 = nn.expand %0 {shape = array<i64: 8, 4, 6>} : (tensor<8x4x1xf32>) -> tensor<8x4x6xf32>
+  %2 = nn.reshape %1 {shape = array<i64: 8, 1, 24>} : (tensor<8x4x6xf32>) -> tensor<8x1x24xf32>
+  %3 = nn.sub %x, %0 : (tensor<8x4x6xf32>, tensor<8x4x1xf32>) -> tensor<8x4x6xf32>
+  return %2, %3 : tensor<8x1x24xf32>, tensor<8x4x6xf32>
+}

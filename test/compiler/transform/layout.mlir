@@ -1,4 +1,5 @@
 // RUN: frit-opt %s --layout --simplify | FileCheck %s
+// RUN: frit-opt %s --layout=group-norms --simplify | FileCheck %s --check-prefix=GROUPS
 // RUN: frit-opt %s --layout --remark-format=emitRemark --remarks-filter-missed=layout -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // The transposes between the convolutions cancel, through a residual, a pool, a
@@ -119,4 +120,55 @@ func.func @depthwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>, %b: tenso
   %0 = nn.conv %x, %w, %b {dilations = array<i64: 1, 1>, group = 4 : i64, pads = array<i64: 1, 1, 0, 0>, strides = array<i64: 1, 2>} : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>, tensor<4xf32>) -> tensor<1x4x7x4xf32>
   %1 = nn.relu %0 : (tensor<1x4x7x4xf32>) -> tensor<1x4x7x4xf32>
   return %1 : tensor<1x4x7x4xf32>
+}
+
+// Where a model trains, a group norm takes channels-last operands; its scale and
+// bias are not rounded. Otherwise it is a norm of channels-first rows.
+// GROUPS-LABEL: func.func @group_norm
+// GROUPS:         %[[A:.*]] = nn.conv {{.*}} -> tensor<2x8x8x16xbf16>
+// GROUPS-NEXT:    %[[G:.*]] = nn.group_norm %[[A]], %arg1, %arg2 {epsilon = 1.000000e-03 : f32, groups = 4 : si64}
+// GROUPS-NEXT:    %[[S:.*]] = nn.silu %[[G]] : (tensor<2x8x8x16xbf16>)
+// GROUPS-NEXT:    nn.conv %[[S]]
+// CHECK-LABEL:  func.func @group_norm
+// CHECK:          nn.conv
+// CHECK:          nn.transpose
+// CHECK:          nn.layer_norm
+// CHECK:          nn.transpose
+// CHECK:          nn.conv
+func.func @group_norm(%x: tensor<2x16x8x8xbf16>, %s: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<2x16x8x8xbf16> {
+  %w = nn.constant "w" dense<1.0> : tensor<16x16x1x1xbf16>
+  %ones = nn.constant dense<1.0> : tensor<256xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x16x8x8xbf16>, tensor<16x16x1x1xbf16>) -> tensor<2x16x8x8xbf16>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 4, 256>} : (tensor<2x16x8x8xbf16>) -> tensor<2x4x256xbf16>
+  %2 = nn.layer_norm %1, %ones {epsilon = 1.0e-3 : f32} : (tensor<2x4x256xbf16>, tensor<256xf32>) -> tensor<2x4x256xbf16>
+  %3 = nn.reshape %2 {shape = array<i64: 2, 16, 8, 8>} : (tensor<2x4x256xbf16>) -> tensor<2x16x8x8xbf16>
+  %4 = nn.cast %s {to = bf16} : (tensor<16xf32>) -> tensor<16xbf16>
+  %5 = nn.reshape %4 {shape = array<i64: 16, 1, 1>} : (tensor<16xbf16>) -> tensor<16x1x1xbf16>
+  %6 = nn.mul %3, %5 : (tensor<2x16x8x8xbf16>, tensor<16x1x1xbf16>) -> tensor<2x16x8x8xbf16>
+  %7 = nn.cast %b {to = bf16} : (tensor<16xf32>) -> tensor<16xbf16>
+  %8 = nn.reshape %7 {shape = array<i64: 16, 1, 1>} : (tensor<16xbf16>) -> tensor<16x1x1xbf16>
+  %9 = nn.add %6, %8 : (tensor<2x16x8x8xbf16>, tensor<16x1x1xbf16>) -> tensor<2x16x8x8xbf16>
+  %10 = nn.silu %9 : (tensor<2x16x8x8xbf16>) -> tensor<2x16x8x8xbf16>
+  %11 = nn.conv %10, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x16x8x8xbf16>, tensor<16x16x1x1xbf16>) -> tensor<2x16x8x8xbf16>
+  return %11 : tensor<2x16x8x8xbf16>
+}
+
+// Instance norms are group norms of single channels. One whose scale has an
+// element per pixel is none.
+// GROUPS-LABEL: func.func @instance_norm
+// GROUPS:         nn.group_norm {{.*}} {groups = 16 : si64}
+// GROUPS:         nn.layer_norm
+func.func @instance_norm(%x: tensor<2x16x8x8xf32>, %s: tensor<16x1xf32>, %b: tensor<16x1xf32>, %p: tensor<64xf32>) -> (tensor<2x16x8x8xf32>, tensor<2x16x64xf32>) {
+  %w = nn.constant "w" dense<1.0> : tensor<16x16x1x1xf32>
+  %ones = nn.constant dense<1.0> : tensor<64xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x16x8x8xf32>, tensor<16x16x1x1xf32>) -> tensor<2x16x8x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 16, 64>} : (tensor<2x16x8x8xf32>) -> tensor<2x16x64xf32>
+  %2 = nn.layer_norm %1, %ones : (tensor<2x16x64xf32>, tensor<64xf32>) -> tensor<2x16x64xf32>
+  %3 = nn.mul %2, %s : (tensor<2x16x64xf32>, tensor<16x1xf32>) -> tensor<2x16x64xf32>
+  %4 = nn.add %3, %b : (tensor<2x16x64xf32>, tensor<16x1xf32>) -> tensor<2x16x64xf32>
+  %5 = nn.reshape %4 {shape = array<i64: 2, 16, 8, 8>} : (tensor<2x16x64xf32>) -> tensor<2x16x8x8xf32>
+  %6 = nn.layer_norm %1, %ones : (tensor<2x16x64xf32>, tensor<64xf32>) -> tensor<2x16x64xf32>
+  %7 = nn.mul %6, %p : (tensor<2x16x64xf32>, tensor<64xf32>) -> tensor<2x16x64xf32>
+  %8 = nn.add %7, %b : (tensor<2x16x64xf32>, tensor<16x1xf32>) -> tensor<2x16x64xf32>
+  return %5, %8 : tensor<2x16x8x8xf32>, tensor<2x16x64xf32>
 }

@@ -174,3 +174,37 @@ func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %p: tensor<f32>, %la
   %5 = nn.cross_entropy_grad %4, %labels, %dy : (tensor<4x3xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4x3xf32>
   return %5 : tensor<4x3xf32>
 }
+
+// What a parameter that trains scales, sums with it and their norms are f32, so
+// that a small branch is not lost. A product with a constant is not.
+// CHECK-LABEL: func.func @layer_scale
+// CHECK:         %[[S:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+// CHECK:         %[[A:.*]] = nn.add %{{.*}}, %[[S]] {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.layer_norm %[[A]], {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.matmul {{.*}} -> tensor<2x4xf16>
+// CHECK:         nn.mul {{.*}} -> tensor<2x4xf16>
+// CHECK:         nn.add {{.*}} -> tensor<2x4xf16>
+func.func @layer_scale(%x: tensor<2x4xf32>, %w: tensor<4x4xf32>, %g: tensor<1x4xf32> {nn.parameter = "gamma"}, %b: tensor<4xf32> {nn.parameter = "norm.weight"}) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %c = nn.constant "c" dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %r = nn.reshape %g {shape = array<i64: 4>} : (tensor<1x4xf32>) -> tensor<4xf32>
+  %0 = nn.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.mul %0, %r : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %2 = nn.add %x, %1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %3 = nn.layer_norm %2, %b : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %4 = nn.matmul %3, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %5 = nn.mul %4, %c : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %6 = nn.add %x, %5 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2, %6 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// The statistics that ranks average are f32.
+// CHECK-LABEL: func.func @sync_batch_norm
+// CHECK:         %[[M:.*]] = nn.batch_mean {{.*}} : (tensor<8x3x4xf16>) -> tensor<3xf32>
+// CHECK:         %[[R:.*]] = nn.all_reduce %[[M]] : (tensor<3xf32>) -> tensor<3xf32>
+// CHECK:         nn.batch_variance %{{.*}}, %[[R]] : (tensor<8x3x4xf16>, tensor<3xf32>) -> tensor<3xf32>
+func.func @sync_batch_norm(%x: tensor<8x3x4xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = nn.batch_mean %x : (tensor<8x3x4xf32>) -> tensor<3xf32>
+  %1 = nn.all_reduce %0 : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = nn.batch_variance %x, %1 : (tensor<8x3x4xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %1, %2 : tensor<3xf32>, tensor<3xf32>
+}

@@ -97,3 +97,28 @@ func.func @reshaped(%x: tensor<8x64x32xbf16>, %w: tensor<32x768xbf16>) -> tensor
   %3 = nn.reduce %2 {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
   return %3 : tensor<512x1xf32>
 }
+
+// A sum that a composite reads is in memory; the result of a silu behind it is
+// computed again.
+// CHECK-LABEL: func.func @stored_sum
+// CHECK:         %[[S:.*]] = nn.add %arg0, %arg1
+// CHECK:         nn.group_mean %[[S]]
+// CHECK:         nn.cast %[[S]] {nn.recomputed, to = f32}
+// CHECK:         nn.mul {{.*}} {nn.recomputed}
+// CHECK:         nn.sigmoid
+// CHECK:         nn.cast %[[S]] {nn.recomputed, to = f32}
+// CHECK:         nn.mul {{.*}} {nn.recomputed}
+// CHECK:         nn.neg
+// CHECK-NEXT:    return
+func.func @stored_sum(%x: tensor<512x768xbf16>, %r: tensor<512x768xbf16>, %s: tensor<768xf32>) -> (tensor<512x4x1xf32>, tensor<512x768xbf16>, tensor<512x768xf32>, tensor<512x768xf32>) {
+  %0 = nn.add %x, %r : (tensor<512x768xbf16>, tensor<512x768xbf16>) -> tensor<512x768xbf16>
+  %1 = nn.group_mean %0 {groups = 4 : si64} : (tensor<512x768xbf16>) -> tensor<512x4x1xf32>
+  %2 = nn.cast %0 {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %3 = nn.mul %2, %s : (tensor<512x768xf32>, tensor<768xf32>) -> tensor<512x768xf32>
+  %4 = nn.cast %3 {to = bf16} : (tensor<512x768xf32>) -> tensor<512x768xbf16>
+  %5 = nn.silu %4 : (tensor<512x768xbf16>) -> tensor<512x768xbf16>
+  %6 = nn.cast %4 {to = f32} : (tensor<512x768xbf16>) -> tensor<512x768xf32>
+  %7 = nn.sigmoid %6 : (tensor<512x768xf32>) -> tensor<512x768xf32>
+  %8 = nn.neg %6 : (tensor<512x768xf32>) -> tensor<512x768xf32>
+  return %1, %5, %7, %8 : tensor<512x4x1xf32>, tensor<512x768xbf16>, tensor<512x768xf32>, tensor<512x768xf32>
+}

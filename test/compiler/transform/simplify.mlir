@@ -14,6 +14,26 @@ func.func @shapes(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   return %3 : tensor<4x6xf32>
 }
 
+// So does a shape of which an element is replaced, as the exporter writes that
+// of index_copy, and sums up to each element.
+// CHECK-LABEL: func.func @changed_shapes
+// CHECK-DAG:     nn.constant dense<[2, 5, 6]> : tensor<3xi64>
+// CHECK-DAG:     nn.constant dense<[6, 2]> : tensor<2xi64>
+// CHECK-DAG:     nn.constant dense<[0, 2, 6]> : tensor<3xi64>
+// CHECK-DAG:     nn.constant dense<[48, 24, 6]> : tensor<3xi64>
+// CHECK-NEXT:    return
+func.func @changed_shapes() -> (tensor<3xi64>, tensor<2xi64>, tensor<3xi64>, tensor<3xi64>) {
+  %x = nn.constant dense<[2, 4, 6]> : tensor<3xi64>
+  %i = nn.constant dense<[-2, 3]> : tensor<2xi64>
+  %j = nn.constant dense<[-1, 0]> : tensor<2xi64>
+  %u = nn.constant dense<[5, 7]> : tensor<2xi64>
+  %0 = nn.scatter_elements %x, %i, %u {axis = 0 : si64} : (tensor<3xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3xi64>
+  %1 = nn.gather_elements %x, %j {axis = 0 : si64} : (tensor<3xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %2 = nn.cum_sum %x {axis = 0 : si64, exclusive} : (tensor<3xi64>) -> tensor<3xi64>
+  %3 = nn.cum_prod %x {axis = -1 : si64, reverse} : (tensor<3xi64>) -> tensor<3xi64>
+  return %0, %1, %2, %3 : tensor<3xi64>, tensor<2xi64>, tensor<3xi64>, tensor<3xi64>
+}
+
 // A number that is repeated has any shape.
 // CHECK-LABEL: func.func @repeated
 // CHECK-SAME:    %[[X:[^:]*]]:

@@ -201,3 +201,83 @@ func.func @again(%x: tensor<64x28x28x64xbf16>, %w: tensor<64x1x1x64xbf16>, %dz: 
   %s1 = nn.reduce %p {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<64x28x28x64xf32>) -> tensor<1x1x1x64xf32>
   return %z, %s0, %s1, %dw : tensor<64x28x28x64xbf16>, tensor<1x1x1x64xf32>, tensor<1x1x1x64xf32>, tensor<64x1x1x64xbf16>
 }
+
+// Sums over the pixels of each sample: parts of samples.
+// CHECK-LABEL: func.func @samples
+// CHECK:         %[[X:.*]] = nn.reshape %arg0 {shape = array<i64: 8, [[P:[0-9]+]], [[K:[0-9]+]], 192>}
+// CHECK:         %[[F:.*]]:2 = nn.fusion(%[[X]], %arg1) : {{.*}} -> (tensor<8x[[P]]x1x192xf32>, tensor<8x[[P]]x1x192xf32>)
+// CHECK:           nn.sub {{.*}} -> tensor<8x[[P]]x[[K]]x192xf32>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 2>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 2>
+// CHECK:         nn.fusion({{.*}}) : (tensor<8x[[P]]x192xf32>, tensor<8x[[P]]x192xf32>) -> (tensor<8x1x192xf32>, tensor<8x1x192xf32>)
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 1>
+// CHECK:           nn.reduce {{.*}} {axes = array<i64: 1>
+// CHECK-NOT:     nn.reduce
+// CHECK:         return
+func.func @samples(%x: tensor<8x32x128x192xbf16>, %m: tensor<8x1x1x192xf32>) -> (tensor<8x1x1x192xf32>, tensor<8x1x1x192xf32>) {
+  %0 = nn.cast %x {to = f32} : (tensor<8x32x128x192xbf16>) -> tensor<8x32x128x192xf32>
+  %1 = nn.sub %0, %m : (tensor<8x32x128x192xf32>, tensor<8x1x1x192xf32>) -> tensor<8x32x128x192xf32>
+  %2 = nn.mul %1, %0 : (tensor<8x32x128x192xf32>, tensor<8x32x128x192xf32>) -> tensor<8x32x128x192xf32>
+  %3 = nn.reduce %1 {axes = array<i64: 1, 2>, kind = #nn<combiner sum>} : (tensor<8x32x128x192xf32>) -> tensor<8x1x1x192xf32>
+  %4 = nn.reduce %2 {axes = array<i64: 1, 2>, kind = #nn<combiner sum>} : (tensor<8x32x128x192xf32>) -> tensor<8x1x1x192xf32>
+  return %3, %4 : tensor<8x1x1x192xf32>, tensor<8x1x1x192xf32>
+}
+
+// Statistics of groups: moments of parts of samples, merged per sample and
+// channel, then those of a group's channels.
+// CHECK-LABEL: func.func @groups
+// CHECK:         %[[R:.*]] = nn.reshape %arg0 {shape = array<i64: [[P:[0-9]+]], [[K:[0-9]+]], 192>}
+// CHECK:         nn.fusion(%[[R]]) : {{.*}} -> (tensor<[[P]]x1x192xf32>, tensor<[[P]]x1x192xf32>)
+// CHECK:         nn.fusion({{.*}}) : {{.*}} -> (tensor<8x1x192xf32>, tensor<8x1x192xf32>)
+// CHECK:         %[[C:.*]] = nn.reshape {{.*}} -> tensor<8x32x6xf32>
+// CHECK:         nn.reduce %[[C]] {axes = array<i64: 2>
+// CHECK:         nn.reduce {{.*}} {axes = array<i64: 2>{{.*}} -> tensor<8x32x1xf32>
+// CHECK-NOT:     nn.group_
+// CHECK:         return
+func.func @groups(%x: tensor<8x64x64x192xbf16>) -> (tensor<8x32x1xf32>, tensor<8x32x1xf32>) {
+  %0 = nn.group_mean %x {groups = 32 : si64} : (tensor<8x64x64x192xbf16>) -> tensor<8x32x1xf32>
+  %1 = nn.group_variance %x, %0 {groups = 32 : si64} : (tensor<8x64x64x192xbf16>, tensor<8x32x1xf32>) -> tensor<8x32x1xf32>
+  return %0, %1 : tensor<8x32x1xf32>, tensor<8x32x1xf32>
+}
+
+// The kernel of the convolution takes the moments, of what it adds too. A number
+// per sample and channel that is added shifts the means.
+// CHECK-LABEL: func.func @groups_of_convolutions
+// CHECK:         %[[F:.*]]:2 = nn.fusion(%arg0, %arg1)
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      %[[Y:.*]] = nn.conv
+// CHECK-NEXT:      nn.column_moments %[[Y]] {height = 64 : si64}
+// CHECK:         %[[M:.*]]:2 = nn.fusion({{.*}}) : (tensor<8x64x128xf32>, tensor<8x64x128xf32>)
+// CHECK:         %[[T:.*]] = nn.cast %arg2 {to = f32}
+// CHECK:         %[[R:.*]] = nn.reshape %[[T]] {shape = array<i64: 8, 128>}
+// CHECK:         nn.add %{{.*}}, %[[R]] : (tensor<8x128xf32>, tensor<8x128xf32>)
+// CHECK:         nn.fusion(
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      %[[Z:.*]] = nn.conv
+// CHECK-NEXT:      %[[S:.*]] = nn.add {{.*}}%[[Z]]
+// CHECK-NEXT:      nn.column_moments %[[S]]
+// CHECK-NOT:     nn.group_
+// CHECK:         return
+func.func @groups_of_convolutions(%x: tensor<8x64x64x64xbf16>, %w: tensor<128x1x1x64xbf16>, %t: tensor<8x1x1x128xbf16>) -> (tensor<8x32x1xf32>, tensor<8x32x1xf32>, tensor<8x64x64x128xbf16>) {
+  %0 = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<8x64x64x64xbf16>, tensor<128x1x1x64xbf16>) -> tensor<8x64x64x128xbf16>
+  %1 = nn.add %0, %t : (tensor<8x64x64x128xbf16>, tensor<8x1x1x128xbf16>) -> tensor<8x64x64x128xbf16>
+  %2 = nn.group_mean %1 {groups = 32 : si64} : (tensor<8x64x64x128xbf16>) -> tensor<8x32x1xf32>
+  %3 = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<8x64x64x64xbf16>, tensor<128x1x1x64xbf16>) -> tensor<8x64x64x128xbf16>
+  %4 = nn.add %0, %3 : (tensor<8x64x64x128xbf16>, tensor<8x64x64x128xbf16>) -> tensor<8x64x64x128xbf16>
+  %5 = nn.group_mean %4 {groups = 32 : si64} : (tensor<8x64x64x128xbf16>) -> tensor<8x32x1xf32>
+  return %2, %5, %4 : tensor<8x32x1xf32>, tensor<8x32x1xf32>, tensor<8x64x64x128xbf16>
+}
+
+// A sum over the samples too is one of the samples' sums.
+// CHECK-LABEL: func.func @sum_of_sums
+// CHECK:         %[[A:.*]] = nn.reduce {{.*}} {axes = array<i64: 1>{{.*}} -> tensor<8x1x128xf32>
+// CHECK:         %[[B:.*]] = nn.reshape %[[A]] {shape = array<i64: 8, 1, 1, 128>}
+// CHECK:         %[[C:.*]] = nn.reduce %[[B]] {axes = array<i64: 0>
+// CHECK-NOT:     nn.reduce
+// CHECK:         return %[[B]], %[[C]]
+func.func @sum_of_sums(%x: tensor<8x64x64x128xbf16>) -> (tensor<8x1x1x128xf32>, tensor<1x1x1x128xf32>) {
+  %0 = nn.cast %x {to = f32} : (tensor<8x64x64x128xbf16>) -> tensor<8x64x64x128xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 1, 2>, kind = #nn<combiner sum>} : (tensor<8x64x64x128xf32>) -> tensor<8x1x1x128xf32>
+  %2 = nn.reduce %0 {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<8x64x64x128xf32>) -> tensor<1x1x1x128xf32>
+  return %1, %2 : tensor<8x1x1x128xf32>, tensor<1x1x1x128xf32>
+}

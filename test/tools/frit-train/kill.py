@@ -24,9 +24,10 @@ for attempt in range(100):
         process.send_signal(number)
         out, error = process.communicate()
     print(out, end="")
-    print(process.returncode if number == 2 else "", error, flush=True)
+    print(process.returncode if number != 9 else "", error, flush=True)
     if process.returncode == 0:
         break
     # An interrupt before there is a handler ends it as any signal would.
-    assert process.returncode in ((130, -2) if number == 2 else (-number,)), error
+    stopped = (128 + number, -number) if number != 9 else (-9,)
+    assert process.returncode in stopped, error
 assert process.returncode == 0 and attempt > 1, attempt

@@ -1,4 +1,4 @@
-//===- Selection.cpp - Gradients of scatters ------------------------------===//
+//===- Scatter.cpp - Gradients of scatters --------------------------------===//
 
 #include "dialects/nn/NN.h"
 

@@ -1,0 +1,72 @@
+//===- Entries.h - Entries of the tables of a plan ------------------------===//
+//
+// The compiler and the tests that write plans by hand fill them. Includes
+// nothing of LLVM.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_ARTIFACT_ENTRIES_H
+#define FRIT_CODEGEN_ARTIFACT_ENTRIES_H
+
+#include "frit/artifact.h"
+
+#include <vector>
+
+namespace frit::artifact {
+
+/// Entries of every table of a plan.
+struct Entries {
+  std::vector<int64_t> dims;
+  std::vector<Function> functions;
+  std::vector<State> states;
+  std::vector<ShardedState> shards;
+  std::vector<Symbol> symbols;
+  std::vector<Extent> extents;
+  std::vector<Variant> variants;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Constant> constants;
+  std::vector<Buffer> buffers;
+  std::vector<DeviceModule> modules;
+  std::vector<Kernel> kernels;
+  std::vector<TensorMap> tensorMaps;
+  std::vector<Gemm> gemms;
+  std::vector<Conv> convs;
+  std::vector<Attention> attentions;
+  std::vector<Guard> guards;
+  std::vector<Step> steps;
+  std::vector<uint32_t> follows;
+  std::vector<Program> programs;
+  std::vector<Target> targets;
+
+  /// Sets every table of `header` to what `placeTable` returns for its entries,
+  /// in the order of a plan.
+  template <typename Place>
+  void place(Header &header, const Place &placeTable) const {
+    header.dims = placeTable(dims);
+    header.functions = placeTable(functions);
+    header.states = placeTable(states);
+    header.shards = placeTable(shards);
+    header.symbols = placeTable(symbols);
+    header.extents = placeTable(extents);
+    header.variants = placeTable(variants);
+    header.inputs = placeTable(inputs);
+    header.outputs = placeTable(outputs);
+    header.constants = placeTable(constants);
+    header.buffers = placeTable(buffers);
+    header.modules = placeTable(modules);
+    header.kernels = placeTable(kernels);
+    header.tensorMaps = placeTable(tensorMaps);
+    header.gemms = placeTable(gemms);
+    header.convs = placeTable(convs);
+    header.attentions = placeTable(attentions);
+    header.guards = placeTable(guards);
+    header.steps = placeTable(steps);
+    header.follows = placeTable(follows);
+    header.programs = placeTable(programs);
+    header.targets = placeTable(targets);
+  }
+};
+
+} // namespace frit::artifact
+
+#endif // FRIT_CODEGEN_ARTIFACT_ENTRIES_H

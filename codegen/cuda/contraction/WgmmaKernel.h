@@ -1,0 +1,27 @@
+//===- WgmmaKernel.h - Products and convolutions of sm_90a ----------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMAKERNEL_H
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMAKERNEL_H
+
+#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/scalar/KernelText.h"
+#include "codegen/cuda/scalar/LinalgFusion.h"
+
+namespace frit::cuda {
+
+/// The text of the kernel `name`, which computes a product by wgmma_gemm.cuh.
+nn::Match<KernelText> emitWgmmaGemm(const nn::GemmInfo &info,
+                                    const LinalgFusion &lowered,
+                                    llvm::StringRef name, const WgmmaTile &tile,
+                                    const GpuArch &arch);
+
+/// The text of the kernel `name`, which computes a convolution, and that of its
+/// addend, by wgmma_conv.cuh.
+nn::Match<KernelText> emitWgmmaConv(const nn::ConvInfo &info,
+                                    const LinalgFusion &lowered,
+                                    llvm::StringRef name, const WgmmaTile &tile,
+                                    const GpuArch &arch);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMAKERNEL_H

@@ -1,0 +1,271 @@
+//===- WgmmaSkeletons.cpp - wgmma_gemm and wgmma_conv ---------------------===//
+
+#include "codegen/cuda/contraction/Contraction.h"
+#include "codegen/cuda/contraction/WgmmaKernel.h"
+#include "compiler/transform/FoldNorms.h"
+#include "compiler/transform/SplitReductions.h"
+#include "compiler/transform/fusion/JoinActivations.h"
+#include "compiler/transform/fusion/SumProductColumns.h"
+#include "compiler/transform/training/AlignColumns.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+static LogicalResult
+verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
+                int64_t n, int64_t stages, int64_t cluster, int64_t split,
+                int64_t occupancy, bool pingpong, int64_t raster) {
+  WgmmaLayout layout = {m, n, stages, cluster, split, occupancy};
+  if (failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
+                     "64, 128 or 192")) ||
+      failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
+                     "a multiple of 64 of at most 256")) ||
+      failed(require(emitError, stages >= 2, "stages", "2 or more")) ||
+      failed(require(emitError, cluster == 1 || (cluster == 2 && split == 1),
+                     "cluster", "1, or 2 where `split` is 1")) ||
+      failed(require(emitError, isPowerOf2UpTo(split, 8), "split",
+                     "1, 2, 4 or 8")))
+    return failure();
+  if (failed(require(emitError, occupancy == 1 || occupancy == 2, "occupancy",
+                     "1 or 2")) ||
+      failed(require(emitError, !pingpong || layout.canPingPong(), "pingpong",
+                     "false, but for an SM's only block with tiles of 128 rows "
+                     "and up to 192 columns")))
+    return failure();
+  return require(emitError, raster > 0 && raster <= 1024, "raster",
+                 "from 1 to 1024");
+}
+
+LogicalResult
+WgmmaGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t tileM, int64_t tileN, int64_t stages,
+                      int64_t cluster, int64_t split, int64_t occupancy,
+                      bool pingpong, int64_t raster) {
+  return verifyWgmmaTile(emitError, tileM, tileN, stages, cluster, split,
+                         occupancy, pingpong, raster);
+}
+
+LogicalResult
+WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                      int64_t tileM, int64_t tileN, int64_t stages,
+                      int64_t cluster, int64_t split, int64_t occupancy,
+                      bool pingpong, int64_t raster) {
+  return verifyWgmmaTile(emitError, tileM, tileN, stages, cluster, split,
+                         occupancy, pingpong, raster);
+}
+
+namespace {
+
+/// The common part of both skeletons.
+template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
+protected:
+  static WgmmaTile tileOf(Attr schedule, const nn::GemmInfo &product) {
+    return {
+        schedule.getTileM(),    schedule.getTileN(),  schedule.getStages(),
+        schedule.getCluster(),  schedule.getSplit(),  schedule.getOccupancy(),
+        schedule.getPingpong(), schedule.getRaster(), takesColumns(product)};
+  }
+
+  /// The tile, where an SM has room for it.
+  static nn::Match<WgmmaTile> fittingTile(Attr schedule,
+                                          const nn::GemmInfo &product,
+                                          const Machine &machine) {
+    WgmmaTile tile = tileOf(schedule, product);
+    if (!machine.arch.hasWgmma)
+      return nn::Mismatch("the target has no warpgroup products");
+    if (!tile.fits(machine.arch))
+      return nn::Mismatch("the tile does not fit into an SM");
+    return tile;
+  }
+
+  static void offerTiles(Problem &problem, const Machine &machine,
+                         Offers &offers) {
+    auto product = productOf(problem);
+    for (const WgmmaPick &pick : rankWgmmaTiles(*product, resultBytes(problem),
+                                                machine.arch, offers.most)) {
+      WgmmaTile tile = pick.tile.forProduct(*product, machine.arch);
+      offers.add(Attr::get(problem.context(), tile.m, tile.n, tile.stages,
+                           tile.cluster, tile.split, tile.occupancy,
+                           tile.pingPong, tile.raster));
+    }
+  }
+
+  static int64_t resultBytes(Problem &problem) {
+    return nn::tensorType(problem.fusion().getResult(0))
+               .getElementTypeBitWidth() /
+           8;
+  }
+
+private:
+  std::optional<nn::StepCost> costOf(Problem &problem, Attr schedule,
+                                     const Machine &machine) const override {
+    auto product = productOf(problem);
+    if (!product)
+      return std::nullopt;
+    WgmmaTile tile = tileOf(schedule, *product);
+    double time =
+        wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
+    double blocks = double(tile.blocks(*product, machine.arch));
+    return nn::StepCost{time, std::min(1.0, blocks / double(machine.arch.sms *
+                                                            tile.occupancy))};
+  }
+};
+
+/// TMA reads rows of 16 bytes and a multiple.
+static int64_t columnMultiple(nn::MatmulOp product, const GpuArch &arch) {
+  Type element = nn::tensorType(product.getY()).getElementType();
+  return arch.hasWgmma && isHalf(element) ? 8 : 1;
+}
+
+static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
+  auto info = nn::describeMatmul(product);
+  if (!arch.hasWgmma || !info)
+    return 0;
+  info->resultMoments = product.getY();
+  info->resultWidth = kMomentWidth;
+  Type type = nn::tensorType(product.getY()).getElementType();
+  return takesWgmma(*info, type) ? kMomentWidth : 0;
+}
+
+class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
+      return columnMultiple(product, machine.arch);
+    }});
+    // With several tiles to a block, merging is in the way of the next one;
+    // with one, it hides behind the operands' first copies.
+    rewrites.add(FoldNormsRewrite{
+        [&machine](nn::MatmulOp product) {
+          return momentWidth(product, machine.arch);
+        },
+        /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
+    rewrites.add(JoinActivationsRewrite{[&machine](nn::FusionOp fusion) {
+      Problem problem(fusion);
+      return usesWgmmaGemm(problem, machine);
+    }});
+    rewrites.add(
+        SumProductColumnsRewrite{kSumHeight, [&machine](nn::FusionOp fusion) {
+                                   Problem problem(fusion);
+                                   return usesWgmmaGemm(problem, machine);
+                                 }});
+  }
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::contraction &&
+        usesWgmmaGemm(problem, machine))
+      offerTiles(problem, machine, offers);
+    return std::nullopt;
+  }
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    return machine.arch.hasWgmma &&
+           isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
+               *composite);
+  }
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto product = dyn_cast<nn::MatmulOp>(chain.contraction());
+    if (!product || !chain.epilogue || !machine.arch.hasWgmma)
+      return false;
+    auto info = nn::describeMatmul(product);
+    if (!info)
+      return false;
+    static_cast<nn::EpilogueInfo &>(*info) = *chain.epilogue;
+    return takesWgmma(*info, nn::tensorType(info->result).getElementType());
+  }
+  nn::Match<KernelText> emitText(Problem &problem, WgmmaGemmAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!usesWgmmaGemm(problem, machine))
+      return nn::Mismatch("it is no product that WGMMA computes");
+    auto product = productOf(problem);
+    auto tile = fittingTile(schedule, *product, machine);
+    if (!tile)
+      return tile.mismatch();
+    return emitWgmmaGemm(*product, problem.lowered(), name, *tile,
+                         machine.arch);
+  }
+};
+
+/// Whether one kernel computes a sum of two convolutions.
+static bool addsConvolutions(Operation *sum) {
+  nn::ConvOp convs[2];
+  for (auto [i, operand] : llvm::enumerate(sum->getOperands())) {
+    convs[i] = operand.getDefiningOp<nn::ConvOp>();
+    if (!convs[i] || !convs[i]->hasOneUse())
+      return false;
+  }
+  auto info = nn::describeConv(convs[0]);
+  auto epilogue = nn::describeEpilogue(convs[0], {convs[1], sum});
+  if (!info || !epilogue)
+    return false;
+  static_cast<nn::EpilogueInfo &>(*info) = *epilogue;
+  return takesWgmma(*info);
+}
+
+/// Returns the rows of a part of which a convolution's kernel takes the moments
+/// of columns after `epilogue`; 0 if it takes none.
+static int64_t momentHeight(nn::ConvOp conv, ArrayRef<Operation *> epilogue,
+                            const GpuArch &arch) {
+  if (!epilogue.empty() && addsConvolutions(epilogue.front()))
+    return 0;
+  auto info = nn::describeConv(conv);
+  auto follows = nn::describeEpilogue(conv, epilogue);
+  if (!info || !follows)
+    return 0;
+  static_cast<nn::EpilogueInfo &>(*info) = *follows;
+  bool takes = arch.hasWgmma && takesWgmma(*info) &&
+               info->n * info->p * info->q % kMomentHeight == 0;
+  return takes ? kMomentHeight : 0;
+}
+
+class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(ColumnMomentsRewrite{
+        [&machine](nn::ConvOp conv, ArrayRef<Operation *> epilogue) {
+          return momentHeight(conv, epilogue, machine.arch);
+        }});
+  }
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() == Problem::Kind::contraction &&
+        usesWgmmaConv(problem, machine))
+      offerTiles(problem, machine, offers);
+    return std::nullopt;
+  }
+  /// A pointwise convolution's kernel is that of a product.
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto conv = dyn_cast<nn::ConvOp>(chain.contraction());
+    if (!conv || !chain.epilogue || !machine.arch.hasWgmma)
+      return false;
+    auto info = nn::describeConv(conv);
+    if (!info)
+      return false;
+    static_cast<nn::EpilogueInfo &>(*info) = *chain.epilogue;
+    return takesWgmma(*info);
+  }
+  nn::Match<KernelText> emitText(Problem &problem, WgmmaConvAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!usesWgmmaConv(problem, machine))
+      return nn::Mismatch("it is no convolution that WGMMA computes");
+    auto tile = fittingTile(schedule, *productOf(problem), machine);
+    if (!tile)
+      return tile.mismatch();
+    return emitWgmmaConv(*problem.conv(), problem.lowered(), name, *tile,
+                         machine.arch);
+  }
+};
+
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WgmmaGemmAttr>() {
+  return std::make_unique<WgmmaGemm>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WgmmaConvAttr>() {
+  return std::make_unique<WgmmaConv>();
+}

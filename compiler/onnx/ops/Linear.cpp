@@ -1,0 +1,181 @@
+//===- Linear.cpp - Linear models of tables and what prepares them --------===//
+//
+// Operators of ONNX's domain for classical learning, as skl2onnx writes them.
+// Rows are samples and columns are features; results are f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/ops/Tables.h"
+#include "compiler/onnx/reader/Hooks.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+Expr frit::importer::rowsOf(Node &node) {
+  Expr x = input(node, 0).to(node.builder().getF32Type());
+  if (!x || (x.rank() == 1 || x.rank() == 2))
+    return x.rank() == 1 ? x.reshape({1, x.size(0)}) : x;
+  node.error() << "needs rows of features, but has "
+               << nn::shapeText(x.shape());
+  return {node, {}};
+}
+
+/// Returns a list attribute as a row of `count` numbers or of one; null, after
+/// an error, if it has another length.
+static Expr row(Expr x, StringRef name, int64_t count) {
+  Node &node = *x.node;
+  auto values = node.reals(name);
+  auto given = static_cast<int64_t>(values.size());
+  if (given == 1 || given == count)
+    return table(node, x.element(), {given}, values);
+  node.error() << "attribute '" << name << "' has " << given
+               << " entries instead of 1 or " << count;
+  return {node, {}};
+}
+
+static Results scaler(Node &node) {
+  Expr x = rowsOf(node);
+  if (!x)
+    return {};
+  if (node.attribute("offset"))
+    x = x - row(x, "offset", x.size(1));
+  if (node.attribute("scale"))
+    x = x * row(x, "scale", x.size(1));
+  return {x};
+}
+
+/// Divides rows by their norm. A row whose norm is 0 stays.
+static Results normalizer(Node &node) {
+  Expr x = rowsOf(node);
+  StringRef kind = node.string("norm", "MAX");
+  if (!x)
+    return {};
+  Expr norm = x;
+  if (kind == "MAX")
+    norm = x.reduce(nn::Combiner::max, {1});
+  else if (kind == "L1")
+    norm = x.apply<nn::AbsOp>().sum({1});
+  else if (kind == "L2")
+    norm = (x * x).sum({1}).apply<nn::SqrtOp>();
+  else
+    node.error() << "norm '" << kind << "' is not supported";
+  return {x / norm.equals(norm.number(0)).select(norm.number(1), norm)};
+}
+
+static Results imputer(Node &node) {
+  Expr x = rowsOf(node);
+  if (!x)
+    return {};
+  if (!node.attribute("imputed_value_floats")) {
+    node.error() << "without imputed_value_floats is not supported";
+    return {};
+  }
+  double missing = node.real("replaced_value_float", 0);
+  Expr isMissing = std::isnan(missing) ? x.apply<nn::IsNaNOp>()
+                                       : x.equals(x.number(missing));
+  Expr value = row(x, "imputed_value_floats", x.size(1));
+  return {isMissing.select(value, x)};
+}
+
+/// Compares each number with all categories.
+static Results oneHotEncoder(Node &node) {
+  Expr x = input(node, 0);
+  auto categories = node.integers("cats_int64s");
+  bool zeros = node.integer("zeros", 1);
+  if (!x)
+    return {};
+  if (!categories || node.attribute("cats_strings"))
+    node.error() << "needs categories that are integers";
+  else if (!zeros)
+    node.error() << "with zeros = 0, where unknown categories are errors, is "
+                    "not supported";
+  if (node.failed)
+    return {};
+  auto count = static_cast<int64_t>(categories->size());
+  auto shape = x.shape();
+  shape.push_back(1);
+  Expr known = table(node, {count}, *categories);
+  Type i64 = node.builder().getI64Type();
+  return {
+      x.to(i64).reshape(shape).equals(known).to(node.builder().getF32Type())};
+}
+
+/// Returns x · coefficientsᵀ + intercepts, with `count` columns.
+static Expr score(Expr x, int64_t count) {
+  Node &node = *x.node;
+  auto coefficients = node.reals("coefficients");
+  auto given = static_cast<int64_t>(coefficients.size());
+  if (count < 1 || given != count * x.size(1)) {
+    node.error() << "has " << given << " coefficients for " << count
+                 << " results of " << x.size(1) << " features";
+    return {node, {}};
+  }
+  Expr weights = table(node, x.element(), {count, x.size(1)}, coefficients);
+  Expr y = x.apply<nn::MatmulOp>(
+      {weights}, node.named("transpose_b", node.builder().getUnitAttr()));
+  if (node.attribute("intercepts"))
+    y = y + row(y, "intercepts", count);
+  return y;
+}
+
+Expr frit::importer::transformed(Expr y) {
+  Node &node = *y.node;
+  StringRef kind = node.string("post_transform", "NONE");
+  if (kind == "SOFTMAX")
+    return y.apply<nn::SoftmaxOp>({}, {node.namedSigned("axis", -1)});
+  if (kind == "LOGISTIC")
+    return y.apply<nn::SigmoidOp>();
+  if (kind != "NONE")
+    node.error() << "post_transform '" << kind << "' is not supported";
+  return y;
+}
+
+static Results linearRegressor(Node &node) {
+  Expr x = rowsOf(node);
+  int64_t targets = node.integer("targets", 1);
+  if (!x)
+    return {};
+  return {transformed(score(x, targets))};
+}
+
+/// Results: the label of each row's largest score, and the scores.
+static Results linearClassifier(Node &node) {
+  Expr x = rowsOf(node);
+  auto labels = node.integers("classlabels_ints");
+  node.ignore("multi_class");
+  if (!x)
+    return {};
+  if (!labels || labels->size() < 2 || node.attribute("classlabels_strings")) {
+    node.error() << "needs two or more labels that are integers";
+    return {};
+  }
+  auto count = static_cast<int64_t>(labels->size());
+  Expr y = score(x, count);
+  Expr best = y.apply<nn::ArgMaxOp>(
+      {}, {node.namedSigned("axis", 1), node.namedSigned("keepdims", 0)});
+  return {table(node, {count}, *labels).gather(best, 0), transformed(y)};
+}
+
+/// A list of maps has no tensor to be stored in.
+static Results zipMap(Node &node) {
+  node.error() << "makes a list of maps, which is no tensor; convert the model "
+                  "with the option zipmap=False";
+  return {};
+}
+
+ArrayRef<Hook> frit::importer::linearHooks() {
+  static constexpr Hook hooks[] = {
+      {"ai.onnx.ml::Scaler", 1, 1, 1, scaler},
+      {"ai.onnx.ml::Normalizer", 1, 1, 1, normalizer},
+      {"ai.onnx.ml::Imputer", 1, 1, 1, imputer},
+      {"ai.onnx.ml::OneHotEncoder", 1, 1, 1, oneHotEncoder},
+      {"ai.onnx.ml::SVMRegressor", 1, 1, 1, svmRegressor},
+      {"ai.onnx.ml::LinearRegressor", 1, 1, 1, linearRegressor},
+      {"ai.onnx.ml::LinearClassifier", 1, 1, 1, linearClassifier},
+      {"ai.onnx.ml::ZipMap", 1, 1, 1, zipMap},
+  };
+  return hooks;
+}

@@ -1,0 +1,272 @@
+//===- QuantizedOps.cpp - ONNX Runtime's operators on quantized tensors ---===//
+//
+// ONNX Runtime's quantizer writes these in its own domain, com.microsoft. Most
+// compute in f32 between a dequantization and a quantization:
+//
+//   QLinearSigmoid (x, x_scale, x_zero, y_scale, y_zero)
+//   = QuantizeLinear (Sigmoid (DequantizeLinear (x, x_scale, x_zero)),
+//                     y_scale, y_zero)
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/ops/Quantization.h"
+#include "compiler/onnx/ops/Window.h"
+#include "compiler/onnx/reader/Hooks.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Returns the numbers of input `i`, whose scale and zero point follow it.
+static Expr dequantized(Node &node, size_t i) {
+  return dequantize(input(node, i), input(node, i + 1),
+                    optionalInput(node, i + 2), /*axis=*/1, /*block=*/0);
+}
+
+/// Quantizes y with the scale and the zero point that begin at input `i`.
+static Results quantized(Expr y, size_t i) {
+  Node &node = *y.node;
+  Expr scale = input(node, i), zero = optionalInput(node, i + 1);
+  if (!y || !scale)
+    return {};
+  Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
+  Type to = zero ? zero.element() : u8;
+  if (zero)
+    zero = zero.reshape({});
+  return {quantize(y, scale.reshape({}), zero, to, /*wraps=*/false)};
+}
+
+template <typename Op> static Results binary(Node &node) {
+  Expr a = dequantized(node, 0), b = dequantized(node, 3);
+  return quantized(a.apply<Op>({b}), 6);
+}
+
+static Results qLinearSigmoid(Node &node) {
+  return quantized(dequantized(node, 0).apply<nn::SigmoidOp>(), 3);
+}
+
+static Results qLinearLeakyRelu(Node &node) {
+  auto alpha = static_cast<float>(node.real("alpha", 0.01));
+  return quantized(
+      dequantized(node, 0).apply<nn::LeakyReluOp>(
+          {}, {node.named("alpha", node.builder().getF32FloatAttr(alpha))}),
+      3);
+}
+
+/// Before opset 13, which the attribute `opset` says, rows were all dimensions
+/// from `axis` on.
+static Results qLinearSoftmax(Node &node) {
+  Expr x = dequantized(node, 0);
+  int64_t axis = node.integer("axis", -1);
+  bool ofRows = node.integer("opset", 13) < 13;
+  if (!x)
+    return {};
+  axis = node.axis(axis, x.rank());
+  auto shape = x.shape();
+  if (ofRows) {
+    x = x.reshape({product(ArrayRef(shape).take_front(axis)),
+                   product(ArrayRef(shape).drop_front(axis))});
+    axis = 1;
+  }
+  x = x.apply<nn::SoftmaxOp>({}, {node.namedSigned("axis", axis)});
+  return quantized(x.reshape(shape), 3);
+}
+
+/// Imports a pool of images, whose channels may be last.
+static Results qLinearPool(Node &node, Results (*build)(Node &)) {
+  Expr x = dequantized(node, 0);
+  bool channelsLast = node.integer("channels_last", 0);
+  if (!x)
+    return {};
+  auto order = llvm::to_vector(llvm::seq<int64_t>(x.rank()));
+  if (channelsLast && order.size() > 2)
+    std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  node.setInput(0, x.transpose(order));
+  Results results = build(node);
+  if (node.failed || results.empty())
+    return {};
+  if (channelsLast && order.size() > 2) {
+    llvm::sort(order);
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  }
+  return quantized(Expr(node, results[0]).transpose(order), 3);
+}
+
+static Results qLinearAveragePool(Node &node) {
+  return qLinearPool(node, averagePool);
+}
+
+static Results qLinearGlobalAveragePool(Node &node) {
+  return qLinearPool(node, globalAveragePool);
+}
+
+/// Inputs are the result's scale and zero point, then three for each tensor.
+static Results qLinearConcat(Node &node) {
+  size_t count = node.inputs().size();
+  if (count % 3 != 2) {
+    node.error() << "has " << count
+                 << " inputs, but needs a scale and a zero "
+                    "point, and three inputs for each tensor";
+    return {};
+  }
+  SmallVector<Value> parts;
+  for (size_t i = 2; i < count; i += 3)
+    parts.push_back(dequantized(node, i));
+  int64_t axis = node.integer("axis", 0);
+  if (node.failed)
+    return {};
+  return quantized(
+      {node, node.create<nn::ConcatOp>(parts, node.namedSigned("axis", axis))},
+      0);
+}
+
+static Results qLinearWhere(Node &node) {
+  Expr x = dequantized(node, 1), y = dequantized(node, 4);
+  return quantized(input(node, 0).select(x, y), 7);
+}
+
+/// alpha · a · b plus a bias, which is i32 in the product's scale. Without a
+/// scale of its own the result is not quantized.
+static Results qGemm(Node &node) {
+  bool transposeA = node.integer("transA", 0);
+  bool transposeB = node.integer("transB", 0);
+  double alpha = node.real("alpha", 1);
+  Expr a = subtractZero(input(node, 0), optionalInput(node, 2), !transposeA);
+  Expr b = subtractZero(input(node, 3), optionalInput(node, 5), transposeB);
+  SmallVector<NamedAttribute> transposed;
+  UnitAttr unit = node.builder().getUnitAttr();
+  if (transposeA)
+    transposed.push_back(node.named("transpose_a", unit));
+  if (transposeB)
+    transposed.push_back(node.named("transpose_b", unit));
+  Expr y = a.apply<nn::MatmulOp>({b}, transposed);
+  if (node.has(6))
+    y = y + input(node, 6).to(y.element());
+  Type f32 = node.builder().getF32Type();
+  y = y.to(f32) * (input(node, 1).to(f32) * input(node, 4).to(f32) * alpha);
+  if (!node.has(7))
+    return {y};
+  return quantized(y, 7);
+}
+
+//===----------------------------------------------------------------------===//
+// Products with results in f32
+//===----------------------------------------------------------------------===//
+
+static Results withBias(Node &node, Expr y, size_t bias) {
+  return {node.has(bias) ? y + input(node, bias).to(y.element()) : y};
+}
+
+/// Inputs: a, b, their scales, their zero points, and a bias.
+static Results matMulIntegerToFloat(Node &node) {
+  Expr a = subtractZero(input(node, 0), optionalInput(node, 4), true);
+  Expr b = subtractZero(input(node, 1), optionalInput(node, 5), false);
+  Expr scale = input(node, 2) * input(node, 3);
+  return withBias(node, a.matmul(b).to(scale.element()) * scale, 6);
+}
+
+/// Inputs: a, which is quantized to u8; b, its scale and zero point; a bias.
+static Results dynamicQuantizeMatMul(Node &node) {
+  Expr x = input(node, 0);
+  if (!x)
+    return {};
+  auto [a, scale, zero] = quantizeDynamically(x);
+  Expr b = subtractZero(input(node, 1), optionalInput(node, 3), false);
+  Expr y = subtractZero(a, zero, true).matmul(b).to(x.element());
+  return withBias(node, y * (scale * input(node, 2)), 4);
+}
+
+/// Splits bytes [rows, n] into numbers of `bits` bits, the lowest first:
+/// [rows, n · 8 / bits].
+static Expr unpack(Expr bytes, int64_t bits) {
+  Node &node = *bytes.node;
+  if (bits == 8)
+    return bytes;
+  int64_t rows = bytes.size(0), n = bytes.size(1), count = 8 / bits;
+  double base = 1 << bits;
+  Expr rest = bytes.reshape({rows, n, 1});
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    parts.push_back(rest.mod(rest.number(base)));
+    rest = rest / base;
+  }
+  Expr all = {node,
+              node.create<nn::ConcatOp>(parts, node.namedSigned("axis", 2))};
+  return all.reshape({rows, n * count});
+}
+
+/// x · bᵀ. Rows of b have K numbers in blocks, each block a scale and a zero
+/// point; several numbers share a byte.
+static Results matMulNBits(Node &node) {
+  Expr x = input(node, 0), bytes = input(node, 1), scale = input(node, 2);
+  int64_t inner = node.integer("K", 0), rows = node.integer("N", 0);
+  int64_t bits = node.integer("bits", 4);
+  int64_t block = node.integer("block_size", 0);
+  node.ignore("accuracy_level");
+  if (!x || !bytes || !scale)
+    return {};
+  if (!llvm::is_contained({2, 4, 8}, bits) || block < 16 || block > 4096 ||
+      !llvm::isPowerOf2_64(block) || inner < 1 || rows < 1) {
+    node.error() << "K = " << inner << ", N = " << rows << ", bits = " << bits
+                 << ", block_size = " << block << " is not supported";
+    return {};
+  }
+  if (node.has(4)) {
+    node.error() << "an order of the columns (g_idx) is not supported";
+    return {};
+  }
+  int64_t blocks = llvm::divideCeil(inner, block);
+  auto holds = [&](Expr of, int64_t count, StringRef what) {
+    if (product(of.shape()) == count)
+      return true;
+    node.error() << what << " have shape " << nn::shapeText(of.shape())
+                 << ", but there are " << rows << " rows of " << blocks
+                 << " blocks";
+    return false;
+  };
+  Type work = nn::workType(x.element());
+  int64_t zeroBytes = llvm::divideCeil(blocks * bits, 8);
+  if (!holds(bytes, rows * blocks * block * bits / 8, "bytes") ||
+      !holds(scale, rows * blocks, "scales"))
+    return {};
+  Expr b = unpack(bytes.reshape({rows, blocks * block * bits / 8}), bits)
+               .to(work)
+               .reshape({rows, blocks, block});
+  if (Expr zero = optionalInput(node, 3)) {
+    bool packed = !zero.isFloat();
+    if (!holds(zero, rows * (packed ? zeroBytes : blocks), "zero points"))
+      return {};
+    if (packed)
+      zero = unpack(zero.reshape({rows, zeroBytes}), bits).slice(1, 0, blocks);
+    b = b - zero.to(work).reshape({rows, blocks, 1});
+  } else {
+    b = b - static_cast<double>(1 << (bits - 1));
+  }
+  b = b * scale.to(work).reshape({rows, blocks, 1});
+  b = b.to(x.element()).reshape({rows, blocks * block}).slice(1, 0, inner);
+  return withBias(
+      node,
+      x.apply<nn::MatmulOp>(
+          {b}, node.named("transpose_b", node.builder().getUnitAttr())),
+      5);
+}
+
+ArrayRef<Hook> frit::importer::quantizedOpHooks() {
+  static constexpr Hook hooks[] = {
+      {"com.microsoft::QLinearAdd", 1, 7, 8, binary<nn::AddOp>},
+      {"com.microsoft::QLinearMul", 1, 7, 8, binary<nn::MulOp>},
+      {"com.microsoft::QLinearSigmoid", 1, 4, 5, qLinearSigmoid},
+      {"com.microsoft::QLinearLeakyRelu", 1, 4, 5, qLinearLeakyRelu},
+      {"com.microsoft::QLinearSoftmax", 1, 5, 5, qLinearSoftmax},
+      {"com.microsoft::QLinearAveragePool", 1, 4, 5, qLinearAveragePool},
+      {"com.microsoft::QLinearGlobalAveragePool", 1, 5, 5,
+       qLinearGlobalAveragePool},
+      {"com.microsoft::QLinearConcat", 1, 5, -1, qLinearConcat},
+      {"com.microsoft::QLinearWhere", 1, 9, 9, qLinearWhere},
+      {"com.microsoft::QGemm", 1, 6, 9, qGemm},
+      {"com.microsoft::MatMulIntegerToFloat", 1, 4, 7, matMulIntegerToFloat},
+      {"com.microsoft::DynamicQuantizeMatMul", 1, 3, 5, dynamicQuantizeMatMul},
+      {"com.microsoft::MatMulNBits", 1, 3, 6, matMulNBits},
+  };
+  return hooks;
+}

@@ -1,0 +1,79 @@
+//===- Trees.h - Ensembles of decision trees ------------------------------===//
+
+#ifndef FRIT_COMPILER_ONNX_OPS_TREES_H
+#define FRIT_COMPILER_ONNX_OPS_TREES_H
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include <vector>
+
+namespace frit::importer {
+
+/// The trees of a node. Leaf i is node `nodes` + i.
+class Trees {
+public:
+  explicit Trees(Node &node) : node(node) {}
+
+  /// Reads and checks the trees of a TreeEnsemble; reports what is wrong with
+  /// them.
+  bool read(int64_t columns, int64_t targetCount);
+
+  /// Those of a TreeEnsembleClassifier or TreeEnsembleRegressor. The leaves'
+  /// weights, in attributes that begin with `prefix`, become `table`,
+  /// leaves×targets; `given` counts those of each entry.
+  bool readLegacy(llvm::StringRef prefix, int64_t columns, int64_t targetCount);
+
+  /// Returns the leaf, counted from 0, that each row of `x` reaches in each
+  /// tree.
+  Expr leavesOf(Expr x) const;
+
+  llvm::SmallVector<int64_t> roots, targets;
+  llvm::SmallVector<double> weights;
+  llvm::SmallVector<double> table;
+  llvm::SmallVector<int64_t> given;
+
+private:
+  /// How a node compares its feature with its split.
+  enum Mode { lessEqual, less, greaterEqual, greater, equal, notEqual, member };
+
+  llvm::SmallVector<int64_t> integers(llvm::StringRef name) {
+    return node.integers(name).value_or(llvm::SmallVector<int64_t>());
+  }
+  llvm::SmallVector<double> reals(llvm::StringRef name);
+  /// Returns whether all `ids` are below `limit`; reports an error otherwise
+  /// that begins with `what`.
+  bool check(llvm::ArrayRef<int64_t> ids, llvm::StringRef what, int64_t limit);
+  bool readMembers(llvm::ArrayRef<double> values);
+  bool finish(int64_t columns, int64_t leaves);
+  bool findDepth();
+  /// Returns entries of a table, one per node, at the nodes `at`.
+  Expr pick(Expr at, llvm::ArrayRef<int64_t> entries) const {
+    return importer::table(node, {static_cast<int64_t>(entries.size())},
+                           entries)
+        .gather(at, 0);
+  }
+  Expr pick(Expr at, mlir::Type element, llvm::ArrayRef<double> entries) const {
+    return importer::table(node, element,
+                           {static_cast<int64_t>(entries.size())}, entries)
+        .gather(at, 0);
+  }
+  Expr goesToTrue(Expr x, Expr at) const;
+
+  Node &node;
+  int64_t nodes = 0, depth = 0, longestSet = 0;
+  /// One per node, leaves included: feature, mode, number of its set, and
+  /// whether a NaN goes to the true branch.
+  llvm::SmallVector<int64_t> features, modes, setOf, tracks;
+  llvm::SmallVector<double> splits;
+  /// The nodes after each one, for true and for false.
+  llvm::SmallVector<int64_t> next;
+  std::vector<llvm::SmallVector<double>> sets;
+};
+
+/// In OlderTrees.cpp.
+Results treeEnsembleClassifier(Node &node);
+Results treeEnsembleRegressor(Node &node);
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_ONNX_OPS_TREES_H

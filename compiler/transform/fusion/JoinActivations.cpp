@@ -1,0 +1,103 @@
+//===- JoinActivations.cpp - Products store activations, too --------------===//
+//
+//   %s = nn.fusion(%a, %b, %bias) { nn.matmul … nn.add … }
+//   %g = nn.fusion(%s) { nn.gelu … }
+//   … the backward pass reads %s
+// ==>
+//   %g, %s = nn.fusion(%a, %b, %bias) { nn.matmul … nn.add … nn.gelu … }
+//
+// The gradient of an activation reads what it is the activation of. So the
+// product's kernel has to store that, and another kernel would read all of it
+// again. Where nothing else reads it, the fusion pass has put the activation
+// into the product's kernel already.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/fusion/JoinActivations.h"
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/TargetRewritePass.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace frit {
+#define GEN_PASS_DEF_JOINACTIVATIONS
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Returns the fusion of a product to whose whole result `activation` applies
+/// one elementwise operator that keeps its type; else null.
+static FusionOp productOfActivation(FusionOp activation) {
+  Block &body = activation.getBody().front();
+  Operation *op = &body.front();
+  if (activation.getInputs().size() != 1 || activation.getNumResults() != 1 ||
+      !isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
+      op->getNextNode() != body.getTerminator())
+    return {};
+  Value sum = activation.getInputs().front();
+  auto product = sum.getDefiningOp<FusionOp>();
+  if (!product || product.getNumResults() != 1 ||
+      !isa<MatmulOp>(product.getAnchor()) ||
+      sum.getType() != activation.getResult(0).getType())
+    return {};
+  return product;
+}
+
+/// Builds the fusion of both, which also gives the activation's operand.
+static FusionOp buildBoth(FusionOp product, FusionOp activation) {
+  OpBuilder b(product);
+  Type type = product.getResult(0).getType();
+  auto both =
+      FusionOp::create(b, fuseLocations({product, activation}),
+                       TypeRange{type, type}, product.getInputs(), Schedule());
+  IRMapping map;
+  product.getBody().cloneInto(&both.getBody(), map);
+  Operation *yield = both.getBody().front().getTerminator();
+  Value sum = yield->getOperand(0);
+  Block &second = activation.getBody().front();
+  map.map(second.getArgument(0), sum);
+  b.setInsertionPoint(yield);
+  Value result = b.clone(second.front(), map)->getResult(0);
+  yield->setOperands({result, sum});
+  return both;
+}
+
+namespace {
+class JoinActivations
+    : public TargetRewritePass<frit::impl::JoinActivationsBase<JoinActivations>,
+                               JoinActivationsRewrite> {
+public:
+  using TargetRewritePass::TargetRewritePass;
+
+private:
+  void run(Block &block) override {
+    for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>()))
+      join(fusion);
+  }
+
+  void join(FusionOp activation);
+};
+} // namespace
+
+void JoinActivations::join(FusionOp activation) {
+  FusionOp product = productOfActivation(activation);
+  if (!product)
+    return;
+  FusionOp both = buildBoth(product, activation);
+  if (!rewrite->takes(both)) {
+    both.erase();
+    return;
+  }
+  activation.getResult(0).replaceAllUsesWith(both.getResult(0));
+  activation.erase();
+  product.getResult(0).replaceAllUsesWith(both.getResult(1));
+  product.erase();
+}
+
+std::unique_ptr<Pass> frit::createJoinActivations(const Target &target) {
+  return std::make_unique<JoinActivations>(target);
+}

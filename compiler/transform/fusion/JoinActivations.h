@@ -1,0 +1,21 @@
+//===- JoinActivations.h - Products store activations, too ----------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_FUSION_JOINACTIVATIONS_H
+#define FRIT_COMPILER_TRANSFORM_FUSION_JOINACTIVATIONS_H
+
+#include "dialects/nn/NN.h"
+
+#include <functional>
+
+namespace frit {
+
+/// What the pass `join-activations` asks (a target rewrite).
+struct JoinActivationsRewrite {
+  /// Returns whether one kernel computes the fusion of a product and an
+  /// activation of its result, and stores both.
+  std::function<bool(nn::FusionOp)> takes;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_FUSION_JOINACTIVATIONS_H

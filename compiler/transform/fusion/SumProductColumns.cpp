@@ -1,0 +1,154 @@
+//===- SumProductColumns.cpp - Products sum their columns -----------------===//
+//
+//   %y = nn.fusion(%a, %b) { nn.matmul … }            16384 × 3072
+//   %p = nn.fusion(nn.reshape %y) { nn.reduce {axes = [1]} }  parts of columns
+//   %s = nn.fusion(nn.reshape %p) { nn.reduce {axes = [0]} }
+// ==>
+//   %y, %p = nn.fusion(%a, %b) { nn.matmul …, nn.column_sums {height = 16} }
+//   %s = nn.fusion(%p) { nn.reduce {axes = [0]} }
+//
+// The gradient of a bias is the sum of the gradient of what it was added to.
+// The kernel of the product that computes this one sums its columns as it
+// stores it, in smaller parts than SplitReductions.cpp has chosen. Sums that a
+// kernel of rows takes (JoinColumnSums.cpp) stay there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/fusion/SumProductColumns.h"
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/TargetRewritePass.h"
+#include "dialects/nn/operators/Statistics.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace frit {
+#define GEN_PASS_DEF_SUMPRODUCTCOLUMNS
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+static bool isSumAlong(ReduceOp op, int64_t axis) {
+  return op.getKind() == Combiner::sum &&
+         op.getAxes() == ArrayRef<int64_t>{axis};
+}
+
+/// Returns the fusion of a product whose whole result `sums` sums in parts, if
+/// that is all that it does; else null.
+static FusionOp productOfSums(FusionOp sums) {
+  Block &body = sums.getBody().front();
+  auto reduce = body.getTerminator()->getOperand(0).getDefiningOp<ReduceOp>();
+  if (sums.getNumResults() != 1 || body.getNumArguments() != 1 || !reduce ||
+      !isSumAlong(reduce, 1) || shapeOf(reduce.getX()).size() != 3)
+    return {};
+  Value summed = reduce.getX();
+  if (auto cast = summed.getDefiningOp<CastOp>())
+    summed = cast.getX();
+  Value value = throughReshapes(sums.getInputs().front());
+  auto product = value.getDefiningOp<FusionOp>();
+  if (summed != body.getArgument(0) || !product ||
+      product.getNumResults() != 1 || !isa<MatmulOp>(product.getAnchor()) ||
+      shapeOf(value).back() != shapeOf(summed).back())
+    return {};
+  return product;
+}
+
+/// Returns the operands of other fusions that are the parts, as a matrix, if
+/// nothing else reads them and all of these fusions add them.
+static FailureOr<SmallVector<OpOperand *>> findReaders(Value parts) {
+  SmallVector<OpOperand *> readers;
+  for (Operation *user : parts.getUsers()) {
+    auto reshape = dyn_cast<ReshapeOp>(user);
+    if (!reshape || shapeOf(reshape.getY()).size() != 2 ||
+        shapeOf(reshape.getY()).back() != shapeOf(parts).back())
+      return failure();
+    for (OpOperand &use : reshape.getY().getUses()) {
+      auto fusion = dyn_cast<FusionOp>(use.getOwner());
+      if (!fusion)
+        return failure();
+      // Other tensors that it reduces have other numbers of rows.
+      Block &body = fusion.getBody().front();
+      Value own = body.getArgument(use.getOperandNumber());
+      auto isSum = [&](ReduceOp op) {
+        return op.getX() == own && isSumAlong(op, 0);
+      };
+      if (!llvm::all_of(body.getOps<ReduceOp>(), isSum) ||
+          !llvm::all_of(own.getUsers(), llvm::IsaPred<ReduceOp>))
+        return failure();
+      readers.push_back(&use);
+    }
+  }
+  return readers;
+}
+
+/// Builds the fusion of `product` that also sums the columns of its result, in
+/// parts of `height` rows.
+static FusionOp buildSumming(FusionOp product, FusionOp sums, int64_t height) {
+  OpBuilder b(product);
+  auto clone = cast<FusionOp>(b.clone(*product));
+  Operation *yield = clone.getBody().front().getTerminator();
+  b.setInsertionPoint(yield);
+  Value result = yield->getOperand(0);
+  Value parts = ColumnSumsOp::create(b, sums.getLoc(), result, height).getY();
+  yield->setOperands({result, parts});
+  b.setInsertionPoint(product);
+  auto summing = FusionOp::create(b, fuseLocations({product, sums}),
+                                  TypeRange{result.getType(), parts.getType()},
+                                  product.getInputs(), Schedule());
+  summing.getBody().takeBody(clone.getBody());
+  clone.erase();
+  return summing;
+}
+
+namespace {
+class SumProductColumns
+    : public TargetRewritePass<
+          frit::impl::SumProductColumnsBase<SumProductColumns>,
+          SumProductColumnsRewrite> {
+public:
+  using TargetRewritePass::TargetRewritePass;
+
+private:
+  void run(Block &block) override {
+    for (FusionOp sums : llvm::to_vector(block.getOps<FusionOp>()))
+      join(sums);
+    eraseDead(block);
+  }
+
+  void join(FusionOp sums);
+};
+} // namespace
+
+void SumProductColumns::join(FusionOp sums) {
+  FusionOp product = productOfSums(sums);
+  if (!product)
+    return;
+  auto readers = findReaders(sums.getResult(0));
+  int64_t columns = shapeOf(product.getResult(0)).back();
+  if (failed(readers) || tensorType(product.getResult(0)).getNumElements() /
+                                 columns % rewrite->height !=
+                             0)
+    return;
+  FusionOp summing = buildSumming(product, sums, rewrite->height);
+  if (!rewrite->takes(summing)) {
+    summing.erase();
+    return;
+  }
+  Value parts = summing.getResult(1);
+  for (OpOperand *use : *readers) {
+    auto fusion = cast<FusionOp>(use->getOwner());
+    fusion.getBody()
+        .getArgument(use->getOperandNumber())
+        .setType(parts.getType());
+    use->set(parts);
+  }
+  product.getResult(0).replaceAllUsesWith(summing.getResult(0));
+  product.erase();
+}
+
+std::unique_ptr<Pass> frit::createSumProductColumns(const Target &target) {
+  return std::make_unique<SumProductColumns>(target);
+}

@@ -1,0 +1,23 @@
+//===- SumProductColumns.h - Products sum their columns -------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_FUSION_SUMPRODUCTCOLUMNS_H
+#define FRIT_COMPILER_TRANSFORM_FUSION_SUMPRODUCTCOLUMNS_H
+
+#include "dialects/nn/NN.h"
+
+#include <functional>
+
+namespace frit {
+
+/// What the pass `sum-product-columns` asks (a target rewrite).
+struct SumProductColumnsRewrite {
+  /// Rows of a part whose columns kernels of products sum.
+  int64_t height;
+  /// Returns whether one kernel computes the fusion of a product and of such
+  /// sums of its result (nn.column_sums).
+  std::function<bool(nn::FusionOp)> takes;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_FUSION_SUMPRODUCTCOLUMNS_H

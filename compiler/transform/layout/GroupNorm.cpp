@@ -1,0 +1,116 @@
+//===- GroupNorm.cpp - Group norms with channels last ---------------------===//
+//
+//   %r = nn.reshape (first(%x)) : tensor<8x32x24576xbf16>
+//   %n = nn.layer_norm %r, 1                   a row is a sample's group
+//   %y = nn.reshape %n : tensor<8x192x64x64xbf16>
+//   nn.add (nn.mul %y, %scale), %bias          both tensor<192x1x1xbf16>
+// ==>
+//   first(nn.group_norm %x, %scale, %bias {groups = 32})
+//
+// where first(x) transposes n×spatial×c to n×c×spatial. Exporters write group
+// norms so, and instance norms, whose groups are single channels. Rows that are
+// contiguous only with channels first would cost a transpose of the tensor
+// before the norm, another one after it, and again for the gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/layout/LayoutPatterns.h"
+#include "dialects/nn/operators/Statistics.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Returns the operand of a reshape or of a cast between floats; else null.
+static Value movedBy(Operation *op) {
+  if (auto reshape = dyn_cast_or_null<ReshapeOp>(op))
+    return reshape.getX();
+  auto cast = dyn_cast_or_null<CastOp>(op);
+  return cast && isFloat(cast.getX()) && isFloat(cast.getY()) ? cast.getX()
+                                                              : Value();
+}
+
+/// Returns what `value` is of, through reshapes and casts.
+static Value sourceOf(Value value) {
+  while (Value moved = movedBy(value.getDefiningOp()))
+    value = moved;
+  return value;
+}
+
+/// Returns the only reader of `value`, through reshapes and casts; null if it
+/// has none or several.
+static Operation *soleReader(Value value) {
+  while (value.hasOneUse()) {
+    Operation *reader = *value.user_begin();
+    if (!movedBy(reader))
+      return reader;
+    value = reader->getResult(0);
+  }
+  return nullptr;
+}
+
+/// Returns the operand of `op`, an Op of `value` (n×c×…), that has an element
+/// per channel, not rounded; null if there is none.
+template <typename Op>
+static Value takeChannels(Operation *op, Value value, int64_t samples,
+                          int64_t channels) {
+  if (!isa_and_nonnull<Op>(op))
+    return {};
+  ArrayRef<int64_t> shape = resultType(op).getShape();
+  if (shape.size() < 2 || shape[0] != samples || shape[1] != channels)
+    return {};
+  for (Value operand : op->getOperands()) {
+    ArrayRef<int64_t> own = shapeOf(operand);
+    while (own.size() >= shape.size() && !own.empty() && own.front() == 1)
+      own = own.drop_front();
+    if (own.size() == shape.size() - 1 && own.front() == channels &&
+        tensorType(operand).getNumElements() == channels &&
+        sourceOf(operand) != value)
+      return sourceOf(operand);
+  }
+  return {};
+}
+
+namespace {
+struct FormGroupNorm : OpRewritePattern<LayerNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LayerNormOp op,
+                                PatternRewriter &rewriter) const override {
+    ArrayRef<int64_t> rows = shapeOf(op.getX());
+    Value first =
+        channelsLast(op.getX()) ? op.getX() : throughReshapes(op.getX());
+    Value x = channelsLast(first);
+    if (!x || rows.size() != 3 || axisOf(op.getX(), op.getAxis()) != 2 ||
+        !isSplat(op.getScale(), 1) ||
+        (op.getBias() && !isSplat(op.getBias(), 0)))
+      return failure();
+    auto type = tensorType(x);
+    int64_t channels = type.getShape().back();
+    if (!type.hasStaticShape() || rows[0] != type.getDimSize(0) ||
+        rows[1] == 0 || channels % rows[1])
+      return failure();
+    Operation *mul = soleReader(op.getY());
+    Value scale = takeChannels<MulOp>(mul, op.getY(), rows[0], channels);
+    if (!scale)
+      return failure();
+    Operation *add = soleReader(mul->getResult(0));
+    Value bias = takeChannels<AddOp>(add, mul->getResult(0), rows[0], channels);
+    if (!bias)
+      return failure();
+    rewriter.setInsertionPoint(add);
+    NNBuilder b(op.getLoc(), rewriter);
+    Value y = GroupNormOp::create(b, x, b.reshape(scale, {channels}),
+                                  b.reshape(bias, {channels}), rows[1],
+                                  op.getEpsilon());
+    y = b.reshape(transposeToFirst(b, y), resultType(add).getShape());
+    rewriter.replaceOp(add, b.cast(y, resultType(add).getElementType()));
+    return success();
+  }
+};
+} // namespace
+
+void frit::populateGroupNorms(RewritePatternSet &patterns) {
+  patterns.add<FormGroupNorm>(patterns.getContext(), /*benefit=*/2);
+}

@@ -1,0 +1,200 @@
+//===- Steps.cpp - The steps of a command list ----------------------------===//
+
+#include "dialects/plan/Plan.h"
+
+#include "dialects/nn/NN.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::plan;
+
+bool frit::plan::isStep(Operation *op) {
+  return isa<LaunchOp, GemmOp, ConvOp, AttentionOp, CopyOp, AllReduceOp,
+             ReduceScatterOp, AllGatherOp, AwaitOp, GuardOp>(op);
+}
+
+SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
+  SmallVector<Operation *> steps;
+  list->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != list && isStep(op))
+      steps.push_back(op);
+  });
+  return steps;
+}
+
+SmallVector<Value> frit::plan::readsOf(Operation *step) {
+  return TypeSwitch<Operation *, SmallVector<Value>>(step)
+      .Case<LaunchOp, GemmOp, ConvOp, AttentionOp>(
+          [](auto op) { return SmallVector<Value>(op.getInputs()); })
+      .Case([](CopyOp op) { return SmallVector<Value>{op.getSource()}; })
+      .Case([](GuardOp op) { return SmallVector<Value>{op.getCondition()}; })
+      .Default({});
+}
+
+SmallVector<Value> frit::plan::writesOf(Operation *step) {
+  return TypeSwitch<Operation *, SmallVector<Value>>(step)
+      .Case<LaunchOp, GemmOp, ConvOp, AttentionOp>([](auto op) {
+        SmallVector<Value> values(op.getOutputs());
+        if (op.getWorkspace())
+          values.push_back(op.getWorkspace());
+        return values;
+      })
+      .Case([](CopyOp op) { return SmallVector<Value>{op.getTarget()}; })
+      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp>(
+          [](auto op) { return SmallVector<Value>{op.getBuffer()}; })
+      .Case([](AwaitOp op) { return SmallVector<Value>(op.getBuffers()); })
+      .Default({});
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+/// Checks that a step's buffers match the kernel that it names.
+static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
+                                  size_t inputs, size_t outputs) {
+  auto program = step->getParentOfType<ProgramOp>();
+  auto kernel = dyn_cast_or_null<KernelOp>(
+      mlir::SymbolTable::lookupSymbolIn(program, name.getAttr()));
+  if (!kernel)
+    return step->emitOpError() << name << " is not a kernel of this program";
+  if (kernel.getFusion()->getNumOperands() != inputs ||
+      kernel.getFusion()->getNumResults() != outputs)
+    return step->emitOpError()
+           << name << " takes " << kernel.getFusion()->getNumOperands()
+           << " inputs and " << kernel.getFusion()->getNumResults()
+           << " outputs";
+  return success();
+}
+
+/// Checks that a launch's arguments are single numbers or have its rows.
+static LogicalResult verifyShard(LaunchOp launch) {
+  std::optional<int64_t> rows = launch.getShardRows();
+  if (!rows)
+    return success();
+  auto hasRows = [&](Value value) {
+    int64_t count = cast<MemRefType>(value.getType()).getNumElements();
+    return count == 1 || count == *rows * nn::kShardRow;
+  };
+  if (*rows > 0 && llvm::all_of(launch.getInputs(), hasRows) &&
+      llvm::all_of(launch.getOutputs(), hasRows))
+    return success();
+  return launch.emitOpError("has arguments without ")
+         << *rows << " rows of " << nn::kShardRow << " elements";
+}
+
+LogicalResult LaunchOp::verify() {
+  if (failed(verifyKernel(*this, getKernelAttr(), getInputs().size(),
+                          getOutputs().size())))
+    return failure();
+  auto kernel = cast<KernelOp>(mlir::SymbolTable::lookupSymbolIn(
+      getOperation()->getParentOfType<ProgramOp>(), getKernelAttr().getAttr()));
+  uint64_t needed = kernel.getLaunchWorkspaceBytes();
+  if (getWorkspace() && byteSize(getWorkspace().getType()) < needed)
+    return emitOpError() << "has a workspace that is smaller than the "
+                         << needed << " bytes " << getKernelAttr() << " needs";
+  return verifyShard(*this);
+}
+
+template <typename Op> static LogicalResult verifyContraction(Op op) {
+  size_t inputs = 2 + op.getBias() + op.getResidual();
+  if (op.getInputs().size() != inputs || op.getOutputs().size() != 1)
+    return op.emitOpError() << "takes " << inputs << " inputs and one output";
+  if (op.getFallbackAttr())
+    return verifyKernel(op, op.getFallbackAttr(), inputs, 1);
+  return success();
+}
+
+LogicalResult GemmOp::verify() {
+  if (getLd().size() != 3 || getBatchStrides().size() != 3)
+    return emitOpError("ld and batch_strides are those of A, B and D");
+  return verifyContraction(*this);
+}
+
+LogicalResult ConvOp::verify() {
+  if (getStrides().size() != 2 || getPads().size() != 4 ||
+      getDilations().size() != 2)
+    return emitOpError("has two spatial dimensions");
+  if (getPass() != ConvPass::forward &&
+      (getBias() || getResidual() || getActivation() != Activation::none))
+    return emitOpError("is a gradient, which has no bias, residual or "
+                       "activation");
+  return verifyContraction(*this);
+}
+
+LogicalResult AttentionOp::verify() {
+  size_t inputs = getInputs().size();
+  size_t most = isGradient() ? 7 : 4;
+  if (inputs < 1 || inputs > most || getOutputs().size() != 1)
+    return emitOpError("takes one to ") << most << " inputs and one output";
+  if (!isGradient() != !getStats() || !isGradient() != !getDq() ||
+      !isGradient() != !getDk() || !isGradient() != !getDv())
+    return emitOpError("has dy, stats, dq, dk and dv if it is a gradient");
+  SmallVector<OperandAttr> read = {getQ(), getK(), getV()}, written;
+  if (isGradient()) {
+    llvm::append_values(read, getY(), *getDy(), *getStats());
+    written = {*getDq(), *getDk(), *getDv()};
+  } else {
+    written = {getY()};
+  }
+  if (getMask())
+    read.push_back(*getMask());
+  for (OperandAttr operand : read)
+    if (operand.getArgument() >= inputs)
+      return emitOpError("reads argument ")
+             << operand.getArgument() << " and takes " << inputs << " inputs";
+  for (OperandAttr operand : written)
+    if (operand.getArgument() != inputs)
+      return emitOpError("writes argument ")
+             << operand.getArgument() << " and its output is " << inputs;
+  if (getFallbackAttr())
+    return verifyKernel(*this, getFallbackAttr(), inputs, 1);
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  if (byteSize(getSource().getType()) != byteSize(getTarget().getType()))
+    return emitOpError("copies buffers of one size");
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  BufferOp root = rootOf(getBuffer());
+  if (!nn::isReducible(cast<MemRefType>(getBuffer().getType())) ||
+      (root && root.getSpace() != Space::arena))
+    return emitOpError("takes a buffer of f32 or bf16 in the arena");
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  BufferOp root = rootOf(getBuffer());
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!nn::isReducible(type) || type.getNumElements() % nn::kShardRow ||
+      (root && root.getSpace() != Space::arena))
+    return emitOpError("takes rows of ")
+           << nn::kShardRow << " elements of f32 or bf16 in the arena";
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  BufferOp root = rootOf(getBuffer());
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!type.getElementType().isF32() || type.getNumElements() % nn::kShardRow ||
+      (root && root.getSpace() != Space::arena &&
+       root.getSpace() != Space::state))
+    return emitOpError("takes rows of ")
+           << nn::kShardRow << " elements of f32 in the arena or a state";
+  return success();
+}
+
+LogicalResult GuardOp::verify() {
+  auto type = cast<MemRefType>(getCondition().getType());
+  if (!type.getElementType().isInteger(1) || type.getNumElements() != 1)
+    return emitOpError("its condition is not a single i1 value");
+  for (Operation &op : getBody().front())
+    if (!isStep(&op))
+      return op.emitOpError("may not stand in a plan.guard");
+  return success();
+}

@@ -1,0 +1,166 @@
+//===- Steps.td - The steps of a command list -----------------------------===//
+//
+// Included by Plan.td.
+//
+//===----------------------------------------------------------------------===//
+
+class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
+    AttrSizedOperandSegments, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
+  let hasVerifier = 1;
+}
+
+def Plan_LaunchOp : Plan_Step<"launch"> {
+  let summary = "Runs a kernel.";
+  let description = [{
+    `workspace` is the scratch memory of the kernel, which `plan-memory`
+    allocates. With `shard_rows` a rank runs the kernel on its shard: arguments
+    are single numbers or have that many rows of 4096 elements, and an element of
+    a result depends on the elements at its place only.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+      Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
+      Optional<Plan_Buffer>:$workspace,
+      OptionalAttr<DenseI64ArrayAttr>:$follows,
+      OptionalAttr<I64Attr>:$shard_rows);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `->` `(` $outputs `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:`
+    type($inputs) `->` type($outputs)
+  }];
+}
+
+class Plan_Contraction<string mnemonic> : Plan_Step<mnemonic> {
+  let description = [{
+    The fields are those of the struct of the same name in frit/artifact.h.
+    `fallback` runs on the same buffers if the library declines. `algorithm` is
+    the one that tuning found fastest.
+  }];
+  let assemblyFormat = [{
+    (`fallback` $fallback^)? `(` $inputs `)` `->` `(` $outputs `)`
+    (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:`
+    type($inputs) `->` type($outputs)
+  }];
+  dag operands = (ins OptionalAttr<FlatSymbolRefAttr>:$fallback,
+      Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
+      Optional<Plan_Buffer>:$workspace);
+}
+
+def Plan_GemmOp : Plan_Contraction<"gemm"> {
+  let summary = "A batched matrix product by cuBLASLt or the host's kernel.";
+  let arguments = !con(operands, (ins
+      I64Attr:$m, I64Attr:$n, I64Attr:$k, I64Attr:$batch,
+      DenseI64ArrayAttr:$ld, DenseI64ArrayAttr:$batch_strides,
+      UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$tf32,
+      UnitAttr:$bias, UnitAttr:$residual,
+      DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
+          :$activation, OptionalAttr<I64Attr>:$algorithm));
+}
+
+def Plan_ConvOp : Plan_Contraction<"conv"> {
+  let summary = "A convolution or its gradient by cuDNN or the host's kernel.";
+  let description = [{
+    The fields are those of the struct of the same name in frit/artifact.h. The
+    inputs are x and w; with `pass`, dy and w for the gradient with respect to x,
+    x and dy for the one with respect to w. `fallback` runs on the same buffers
+    if the library declines; without one, opening the model fails then.
+    `algorithm` is the one that tuning found fastest.
+  }];
+  let arguments = !con(operands, (ins
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+      DenseI64ArrayAttr:$dilations, I64Attr:$group, UnitAttr:$channels_last,
+      UnitAttr:$tf32, UnitAttr:$bias, UnitAttr:$residual,
+      DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
+          :$activation,
+      DefaultValuedAttr<Plan_ConvPassAttr, "::frit::plan::ConvPass::forward">
+          :$pass, OptionalAttr<I64Attr>:$algorithm));
+}
+
+def Plan_AttentionOp : Plan_Contraction<"attention"> {
+  let summary = "Attention or its gradient by cuDNN.";
+  let description = [{
+    The fields are those of the struct of the same name in frit/artifact.h. With
+    `dy`, `stats`, `dq`, `dk` and `dv` it is the gradient; `y` is an input then.
+    `fallback` runs on the same buffers if the library declines; without one,
+    opening the model fails then. `algorithm` is the one that tuning found
+    fastest.
+  }];
+  let arguments = !con(operands, (ins
+      I64Attr:$batch, I64Attr:$heads, I64Attr:$groups, I64Attr:$queries,
+      I64Attr:$keys, I64Attr:$size, I64Attr:$value_size, F32Attr:$scale,
+      UnitAttr:$causal, Plan_OperandAttr:$q, Plan_OperandAttr:$k,
+      Plan_OperandAttr:$v, OptionalAttr<Plan_OperandAttr>:$mask,
+      Plan_OperandAttr:$y, OptionalAttr<Plan_OperandAttr>:$dy,
+      OptionalAttr<Plan_OperandAttr>:$stats,
+      OptionalAttr<Plan_OperandAttr>:$dq, OptionalAttr<Plan_OperandAttr>:$dk,
+      OptionalAttr<Plan_OperandAttr>:$dv, OptionalAttr<I64Attr>:$algorithm));
+  let extraClassDeclaration = [{
+    /// Whether it computes the gradient.
+    bool isGradient() { return bool(getDyAttr()); }
+  }];
+}
+
+def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
+  let summary = "Copies the bytes of a buffer to another.";
+  let arguments = (ins Plan_Buffer:$source, Plan_Buffer:$target);
+  let assemblyFormat = [{
+    $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Plan_AllReduceOp : Plan_Op<"all_reduce", [HasParent<"CommandListOp">]> {
+  let summary = "Begins to replace a buffer by its mean over the ranks.";
+  let description = [{
+    With `sum`, by their sum. Runs beside the steps after it, up to the
+    `plan.await` of the buffer, and after the collective before it. No step
+    between the two touches the buffer. A context that has joined no group leaves
+    it as it is.
+  }];
+  let arguments = (ins Plan_Buffer:$buffer, UnitAttr:$sum);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_ReduceScatterOp : Plan_Op<"reduce_scatter", [
+    HasParent<"CommandListOp">]> {
+  let summary = "Begins to replace a rank's shard by its mean over the ranks.";
+  let description = [{
+    All else of the buffer becomes 0. Runs as `plan.all_reduce` does.
+  }];
+  let arguments = (ins Plan_Buffer:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_AllGatherOp : Plan_Op<"all_gather", [HasParent<"CommandListOp">]> {
+  let summary = "Begins to replace a buffer by the shards of all ranks.";
+  let description = [{
+    The buffer lies in the arena or is a state. Runs as `plan.all_reduce` does.
+  }];
+  let arguments = (ins Plan_Buffer:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_AwaitOp : Plan_Op<"await", [HasParent<"CommandListOp">]> {
+  let summary = "Waits for all collectives before it, of `buffers`.";
+  let arguments = (ins Variadic<Plan_Buffer>:$buffers);
+  let assemblyFormat = "$buffers attr-dict `:` type($buffers)";
+}
+
+def Plan_GuardOp : Plan_Op<"guard", [
+    NoTerminator, SingleBlock, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
+  let summary = "Steps that are needed only if a condition equals `when`.";
+  let description = [{
+    `condition` is one byte, written by earlier steps or the caller. If it
+    differs from `when`, nothing reads what the steps write to other memory than
+    state, and state keeps its value: skipping the steps is optional, unless some
+    of them write state. Memory is planned as if they ran.
+  }];
+  let arguments = (ins Plan_Buffer:$condition, BoolAttr:$when);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $condition `is` $when attr-dict-with-keyword `:` type($condition) $body
+  }];
+  let hasVerifier = 1;
+}

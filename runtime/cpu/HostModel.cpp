@@ -1,0 +1,42 @@
+//===- HostModel.cpp - What steps use of a model on the host --------------===//
+
+#include "runtime/cpu/HostModel.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace frit;
+using namespace frit::cpu;
+
+/// Saturating addition.
+static uint64_t sum(uint64_t a, uint64_t b) {
+  return a > ~b ? ~uint64_t(0) : a + b;
+}
+
+unsigned HostModel::threadCount() const {
+  unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  return model.threads ? model.threads : cores;
+}
+
+ScratchSize HostModel::callScratch(Isa isa, unsigned threads) const {
+  ScratchSize size;
+  for (size_t variant = 0; variant < model.plan.variants().size(); ++variant)
+    size.include(scratchOf(model.plan, model.steps(variant), isa, threads));
+  return size;
+}
+
+uint64_t HostModel::contextBytes() const {
+  unsigned threads = threadCount();
+  return sum(sum(alignedBytes(model.plan.arenaBytes(*model.target)),
+                 callScratch(bestIsa(), threads).total(threads)),
+             model.plan.header().stateBytes);
+}
+
+Status cpu::allocateArena(uint64_t bytes, const ScratchSize &scratch,
+                          const char *purpose, HostMemory &arena,
+                          ThreadPool &pool) {
+  bytes = alignedBytes(bytes);
+  FRIT_TRY(arena.allocate(sum(bytes, scratch.total(pool.size())), purpose));
+  pool.setScratch(arena.data() + bytes, scratch);
+  return Status();
+}

@@ -1,0 +1,44 @@
+//===- HostModel.h - What steps use of a model on the host ----------------===//
+
+#ifndef FRIT_CPU_HOSTMODEL_H
+#define FRIT_CPU_HOSTMODEL_H
+
+#include "runtime/cpu/CpuSteps.h"
+#include "runtime/cpu/HostMemory.h"
+
+namespace frit::cpu {
+
+/// Generated code may use aligned vector accesses up to this many bytes.
+inline constexpr uintptr_t kVectorBytes = 64;
+
+/// A model's weights on the host. CpuExecutor loads them.
+class HostModel {
+public:
+  /// Threads of a context, the calling one included.
+  unsigned threadCount() const;
+
+  /// Returns the scratch memory that suffices for every variant's calls.
+  ScratchSize callScratch(Isa isa, unsigned threads) const;
+
+  /// Bytes that a context allocates for all its calls; UINT64_MAX on overflow.
+  uint64_t contextBytes() const;
+
+  Model &model;
+  std::vector<void *> constants; ///< by entry of Header::constants
+  /// Number of times that `constants` changed.
+  uint64_t version = 0;
+  HostMemory prepared;
+
+protected:
+  explicit HostModel(Model &model) : model(model), prepared(model.memory) {}
+  ~HostModel() = default;
+};
+
+/// Allocates an arena of `bytes`, followed by the scratch memory of `pool`'s
+/// threads. `purpose` is for messages.
+Status allocateArena(uint64_t bytes, const ScratchSize &scratch,
+                     const char *purpose, HostMemory &arena, ThreadPool &pool);
+
+} // namespace frit::cpu
+
+#endif // FRIT_CPU_HOSTMODEL_H

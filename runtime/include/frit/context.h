@@ -1,0 +1,119 @@
+/*===- context.h - Run models ---------------------------------------------===*\
+|* A part of frit/runtime.h, which shows how the parts are used together.     *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef FRIT_CONTEXT_H
+#define FRIT_CONTEXT_H
+
+#include "frit/module.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What one thread runs a module with: scratch memory, state, a stream, CUDA
+ *  graphs. */
+typedef struct frit_context frit_context;
+
+/** Makes a context. Its state starts with the values that the model gives it;
+ *  see frit_module_state. */
+FRIT_API frit_status frit_context_create(frit_module *module,
+                                         frit_context **context);
+
+/** Makes a context of another function that shares the state and the stream of
+ *  `context`: what a call of one writes to the state, the next call of the
+ *  other reads. They also share scratch memory, and the buffers of
+ *  frit_context_input_buffer, if the new context needs no more than `context`
+ *  has. `function` must be a module of the same artifact, opened by
+ *  frit_module_open_function from the module of `context` or the other way
+ *  round, directly or not; it may be that module itself.
+ *
+ *  One thread at a time may use a context or one of its peers. Each is
+ *  destroyed by itself, in any order: what they share is freed with the last.
+ */
+FRIT_API frit_status frit_context_create_peer(frit_module *function,
+                                              frit_context *context,
+                                              frit_context **peer);
+
+/** Calls `visit` with the name and time of each phase of creating the context.
+ */
+FRIT_API void frit_context_phases(const frit_context *context,
+                                  void (*visit)(void *user, const char *name,
+                                                double seconds),
+                                  void *user);
+
+/** Waits for work on the context's stream and frees the context. Null is
+ *  ignored. */
+FRIT_API void frit_context_destroy(frit_context *context);
+
+/** Runs the model and waits for the results.
+ *
+ *  Every input must be given, by name or by position; outputs only if wanted.
+ *  Types and static dimensions must be the module's. The inputs' shapes set the
+ *  symbolic dimensions, and outputs must have the shapes that
+ *  frit_module_output_dims computes. Host tensors are copied to and from a GPU.
+ *  Device tensors are used in place: they must start at multiples of 16 bytes
+ *  and not overlap. If a library uses them, the last few sets of device
+ *  pointers have a CUDA graph each; a call with others is copied to and from
+ *  the context's own buffers, and the second call with them makes a graph.
+ *
+ *  Give an output with data-dependent dimensions, and its memory, their upper
+ *  bounds. After the call its first bytes hold the valid elements, densely
+ *  packed in the shape that frit_context_output_dims returns; the bytes after
+ *  them are undefined.
+ *
+ *  On the CPU target an output may share memory with an input. When a call
+ *  fails, the contents of the outputs are undefined; those of the state are too
+ *  if the device reported the failure. */
+FRIT_API frit_status frit_run(frit_context *context, const frit_tensor *inputs,
+                              uint32_t input_count, const frit_tensor *outputs,
+                              uint32_t output_count);
+
+/** As frit_run, but all tensors are on the device and the call only enqueues
+ *  the work on the context's stream. On the CPU target it does the work at
+ *  once; if frit_module_counts is not 0, it waits for the counts. Steps that
+ *  write state under a condition make it wait for the condition, if the driver
+ *  has no conditional graph nodes or the call runs without a graph. */
+FRIT_API frit_status frit_run_async(frit_context *context,
+                                    const frit_tensor *inputs,
+                                    uint32_t input_count,
+                                    const frit_tensor *outputs,
+                                    uint32_t output_count);
+
+/** Waits for all work on the context's stream. */
+FRIT_API frit_status frit_context_synchronize(frit_context *context);
+
+/** Returns the shape that output `index` had in the context's last call,
+ *  whether the caller asked for that output or not. `dims` has room for its
+ *  rank. Data-dependent dimensions have their true length. */
+FRIT_API frit_status frit_context_output_dims(const frit_context *context,
+                                              uint32_t index, int64_t *dims);
+
+/** Makes the context and its peers enqueue their work on `stream`, a CUstream
+ *  of the module's device, until the next call of this. Null is the context's
+ *  own stream again, CU_STREAM_LEGACY (1) the default one. Work that is already
+ *  enqueued comes before what is enqueued from now on; the host does not wait.
+ *  The stream must live until the context has another or is destroyed. Has no
+ *  effect on the cpu target. */
+FRIT_API frit_status frit_context_set_stream(frit_context *context,
+                                             void *stream);
+
+/** The CUstream that calls of the context are enqueued on; null on the cpu
+ *  target. */
+FRIT_API void *frit_context_stream(const frit_context *context);
+
+/** The context's own device buffer for input or output `index`, of
+ *  frit_tensor_info's `bytes`; frit_run stages host tensors there. Binding it
+ *  costs no new graph. Null when there is no such index. Lives as long as the
+ *  context. Peers may have the same buffer for an input. An output that is
+ *  shorter in an inner data-dependent dimension is not packed here: its rows
+ *  keep the stride of the upper bound. */
+FRIT_API void *frit_context_input_buffer(frit_context *context, uint32_t index);
+FRIT_API void *frit_context_output_buffer(frit_context *context,
+                                          uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FRIT_CONTEXT_H */

@@ -1,0 +1,54 @@
+/*===- feed.h - Copy the next inputs during a call ------------------------===*\
+|* A part of frit/runtime.h, which shows how the parts are used together.     *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef FRIT_FEED_H
+#define FRIT_FEED_H
+
+#include "frit/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Copies the inputs of later calls to the device while calls run. A thread
+ *  that has the inputs of call n + 1 when it makes call n does this:
+ *
+ *    frit_feed_take(feed, inputs);                 // those of call n
+ *    frit_feed_send(feed, next, count);            // those of call n + 1
+ *    frit_run(context, inputs, count, ...);        // call n, meanwhile
+ *
+ *  The thread of the context uses it. */
+typedef struct frit_feed frit_feed;
+
+/** Makes a feed for calls of `context`, which must outlive it. On a GPU it
+ *  takes device memory for one more set of the largest inputs. */
+FRIT_API frit_status frit_feed_create(frit_context *context, frit_feed **feed);
+
+/** Waits for copies and calls, and frees the feed and the memory that it
+ *  allocated. Null is ignored. */
+FRIT_API void frit_feed_destroy(frit_feed *feed);
+
+/** Allocates host memory for inputs, which lives as long as the feed: on a GPU
+ *  page-locked, so that copies from it overlap calls. */
+FRIT_API frit_status frit_feed_allocate(frit_feed *feed, size_t bytes,
+                                        void **memory);
+
+/** Begins to copy the inputs of a later call, all of them in host memory. They
+ *  are found as in frit_run. Does not wait if the memory is the feed's own. The
+ *  memory must stay as it is until the call that takes the inputs returns. What
+ *  was sent before must have been taken. */
+FRIT_API frit_status frit_feed_send(frit_feed *feed, const frit_tensor *inputs,
+                                    uint32_t count);
+
+/** Fills `inputs`, as many as were sent and in their order, with what to give
+ *  to the next call of the context, and enqueues the work that puts them there.
+ *  The host does not wait for the copies. The tensors are valid until the next
+ *  time. */
+FRIT_API frit_status frit_feed_take(frit_feed *feed, frit_tensor *inputs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FRIT_FEED_H */

@@ -1,0 +1,33 @@
+// RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
+
+// Kernels of products with a second result: one sums the columns of what it
+// stores, the other also stores what its activation is of.
+
+func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: tensor<1024x3072xbf16>, %v: tensor<3072xbf16>) {
+  %0:2 = nn.fusion(%a, %b, %x) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<1024x3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<64x3072xf32>) {
+  ^bb0(%a0: tensor<1024x768xbf16>, %a1: tensor<768x3072xbf16>, %a2: tensor<1024x3072xbf16>):
+    %1 = nn.matmul %a0, %a1 : (tensor<1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<1024x3072xbf16>
+    %2 = nn.gelu_grad %a2, %1 : (tensor<1024x3072xbf16>, tensor<1024x3072xbf16>) -> tensor<1024x3072xbf16>
+    %3 = nn.column_sums %2 {height = 16 : si64} : (tensor<1024x3072xbf16>) -> tensor<64x3072xf32>
+    nn.yield %2, %3 : tensor<1024x3072xbf16>, tensor<64x3072xf32>
+  }
+  %4:2 = nn.fusion(%a, %b, %v) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<1024x3072xbf16>) {
+  ^bb0(%a0: tensor<1024x768xbf16>, %a1: tensor<768x3072xbf16>, %a2: tensor<3072xbf16>):
+    %1 = nn.matmul %a0, %a1 : (tensor<1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<1024x3072xbf16>
+    %2 = nn.add %1, %a2 : (tensor<1024x3072xbf16>, tensor<3072xbf16>) -> tensor<1024x3072xbf16>
+    %3 = nn.gelu %2 : (tensor<1024x3072xbf16>) -> tensor<1024x3072xbf16>
+    nn.yield %3, %2 : tensor<1024x3072xbf16>, tensor<1024x3072xbf16>
+  }
+  return
+}
+
+// CHECK:       // k0 #cuda.wgmma_gemm<
+// CHECK-LABEL: struct k0_problem {
+// CHECK:         bool columnSums = true;
+// CHECK:       frit::wgmmaGemm<k0_problem>(&m0, &m1, &m2, &m3, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
+// CHECK:       frit::gemmFloor<k0_problem>(x0, x1, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
+// CHECK-LABEL: struct k1_problem {
+// CHECK:         using Epilogue = frit::GeluTo16Bits;
+// CHECK:         bool storesSum = true;
+// CHECK:       frit::wgmmaGemm<k1_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
+// CHECK:       frit::gemmFloor<k1_problem>(x0, x1, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});

@@ -1,0 +1,170 @@
+//===- TrainerOpen.cpp - Open the model and the data of a run -------------===//
+
+#include "compiler/driver/OutputFile.h"
+#include "tools/frit-train/Export.h"
+#include "tools/frit-train/Trainer.h"
+#include "tools/support/Message.h"
+
+using namespace frit::train;
+
+bool Trainer::open() {
+  if (!connect())
+    return false;
+  auto openAll = [&](uint64_t batch) {
+    return model.open(batch) && openData() && openCheckpoints() &&
+           checkExports();
+  };
+  // Rank 0 is first, so that a fault is found and told once. The others take
+  // the batch that fits there.
+  uint64_t batch = 0;
+  if (options.place.rank)
+    return goesOn() && shareBatch(batch) && openAll(batch) && joinRanks();
+  if (!openAll(0) || !goesOn())
+    return false;
+  batch = model.train.batch();
+  return shareBatch(batch) && joinRanks();
+}
+
+static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
+                        const std::string &tokens, const Function &function,
+                        std::string &error) {
+  return tokens.empty() ? data.open(sources, function.inputs(), error)
+                        : data.openTokens(tokens, function.inputs(), error);
+}
+
+bool Trainer::openData() {
+  std::string error;
+  if (!openSamples(data, options.data, options.tokens, model.train, error))
+    return model.failed(error);
+  if (data.count() < batch())
+    return model.failed("the data have " + std::to_string(data.count()) +
+                        " samples, and a step takes " +
+                        std::to_string(batch()));
+  uint64_t epochs = std::max<uint64_t>(options.epochs, 1);
+  total = options.steps ? options.steps : epochs * epochSteps();
+  double rises =
+      options.schedule ? options.schedule->warmupSteps(epochSteps()) : 0;
+  if (rises > double(total) && !options.place.rank) {
+    char text[160];
+    snprintf(
+        text, sizeof text,
+        "note: the warm-up of --lr takes %.0f steps, and the run has %llu: "
+        "the rate rises to %.4g",
+        rises, (unsigned long long)total,
+        options.schedule->at(total - 1, total, epochSteps()));
+    complain(text);
+  }
+  evaluates = !options.evaluation.empty() || !options.evaluationTokens.empty();
+  if (evaluates && !model.hasEvaluation())
+    return model.failed("'" + options.model +
+                        "' has no eval_step, so it evaluates nothing");
+  if (evaluates &&
+      !openSamples(evaluation, options.evaluation, options.evaluationTokens,
+                   model.evaluate, error))
+    return model.failed(error);
+  if (evaluates && !evaluation.count())
+    return model.failed("the data to evaluate on have no samples");
+  position = {model.name(),
+              0,
+              0,
+              0,
+              data.count(),
+              batch(),
+              options.seed.value_or(0),
+              options.isShuffled};
+  return true;
+}
+
+bool Trainer::checkExports() {
+  std::vector<TensorView> weights = weightsOf(model.stateTypes());
+  std::string error;
+  if (!options.original.empty() &&
+      exportOnnx("", options.original, weights, error) != kDone)
+    return model.failed(error);
+  std::vector<std::pair<const char *, std::string>> written;
+  if (!options.log.empty())
+    written.emplace_back("--log", options.log);
+  for (const std::string &path : options.exports) {
+    if (std::error_code fault = checkOutput(path))
+      return model.failed("cannot write '" + path + "': " + fault.message(),
+                          isOutputFault(fault) ? kBadUsage : kMachine);
+    for (auto &[option, other] : written)
+      if (isSameOutput(path, other))
+        return model.failed(std::string(option) + " and --export write the " +
+                                "same file, '" + path + "'",
+                            kBadUsage);
+    written.emplace_back("--export", path);
+  }
+  return true;
+}
+
+bool Trainer::openCheckpoints() {
+  if (options.checkpoints.empty())
+    return setSeed() && setRate();
+  std::string error;
+  if (!checkpoints.open(options.checkpoints, error))
+    return model.failed(error, kMachine);
+  std::vector<std::string> paths = checkpoints.list();
+  if (!paths.empty() && !options.resume)
+    return model.failed("'" + options.checkpoints +
+                        "' has checkpoints of an earlier run: --resume goes "
+                        "on from them, another folder keeps them");
+  if (paths.empty() && options.resume && options.verbose)
+    complain("note: there is no checkpoint in '" + options.checkpoints +
+             "' yet");
+  return paths.empty() ? setSeed() && setRate() : resume(paths) && setRate();
+}
+
+bool Trainer::resume(const std::vector<std::string> &paths) {
+  for (const std::string &path : paths) {
+    Checkpoint checkpoint;
+    std::string error;
+    CheckpointFault fault = readCheckpoint(path, model.stateTypes(),
+                                           model.name(), checkpoint, error);
+    if (fault == CheckpointFault::foreign)
+      return model.failed(error);
+    if (fault == CheckpointFault::damaged) {
+      complain("note: " + error + "; taking an older one");
+      continue;
+    }
+    if (!checkPosition(checkpoint))
+      return false;
+    if (options.place.size > 1)
+      resumed = std::move(checkpoint.state);
+    else if (!model.writeState(checkpoint.state))
+      return false;
+    position = checkpoint.position;
+    savedAt = position.steps;
+    if (!options.json)
+      printf("resuming after step %llu from '%s'\n",
+             (unsigned long long)position.steps, path.c_str());
+    return true;
+  }
+  return model.failed("no checkpoint in '" + options.checkpoints +
+                      "' is whole; move them away to start anew");
+}
+
+/// Checks that the run goes on with the very next batch.
+bool Trainer::checkPosition(const Checkpoint &checkpoint) {
+  const Position &then = checkpoint.position;
+  std::string start = "the checkpoint '" + checkpoint.path + "' was written ";
+  if (then.samples != position.samples)
+    return model.failed(start + "with data of " + std::to_string(then.samples) +
+                        " samples, and these have " +
+                        std::to_string(position.samples));
+  if (then.batch != position.batch)
+    return model.failed(start + "with a batch of " +
+                        std::to_string(then.batch) + ", and this one has " +
+                        std::to_string(position.batch) + ranksText());
+  if (options.seed && then.seed != *options.seed)
+    return model.failed(start + "with --seed=" + std::to_string(then.seed));
+  if (then.isShuffled != options.isShuffled)
+    return model.failed(start + (then.isShuffled ? "without" : "with") +
+                        " --no-shuffle");
+  return true;
+}
+
+bool Trainer::setSeed() {
+  return !options.seed || !model.hasState("seed") ||
+         model.writeNumber("seed", double(*options.seed));
+}
