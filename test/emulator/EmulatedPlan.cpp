@@ -5,11 +5,15 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/SharedLibrary.h"
 #include "runtime/exec/Types.h"
+#include "test/emulator/FencedArguments.h"
 #include "test/emulator/tensor_map.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace frit;
 using namespace frit::emulation;
@@ -248,6 +252,16 @@ Status EmulatedPlan::launch(const artifact::Step &step,
       return Status(FRIT_BAD_MODEL,
                     format("argument %zu of '%s' is not 16-byte aligned", index,
                            name.c_str()));
+  FencedArguments fenced;
+  std::span<const artifact::Buffer> buffers = view.kernelArguments(step);
+  for (size_t index = 0; index < buffers.size(); ++index)
+    fenced.add(arguments[index], buffers[index].bytes, buffers[index].written);
+  if (!fenced.copyIn())
+    return Status(FRIT_OUT_OF_MEMORY, "no memory for a step's arguments");
+  std::vector<void *> copies;
+  for (size_t index = 0; index < buffers.size(); ++index)
+    copies.push_back(fenced.addressOf(arguments[index], buffers[index].bytes));
+  arguments = copies;
   std::vector<emu::TensorMap> maps;
   for (const artifact::TensorMap &map :
        view.tensorMaps(view.kernels()[step.kernel])) {
@@ -263,7 +277,11 @@ Status EmulatedPlan::launch(const artifact::Step &step,
   for (const int64_t &scalar : view.scalars(view.kernels()[step.kernel]))
     parameters.push_back(const_cast<int64_t *>(&scalar));
   int before = failures();
-  entry(parameters.data(), step.grid, step.block, step.sharedBytes);
+  {
+    KernelRun running(name);
+    entry(parameters.data(), step.grid, step.block, step.sharedBytes);
+  }
+  fenced.copyOut();
   if (failures() != before)
     return Status(FRIT_DEVICE_ERROR, format("'%s' failed", name.c_str()));
   return Status();

@@ -23,6 +23,7 @@ take less than half of the time.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -98,9 +99,16 @@ def precompile(folder, compiler):
     newest = max(source.stat().st_mtime for source in sources)
     if ready.exists() and ready.stat().st_mtime > newest:
         return header
-    header.write_text("".join(f'#include "{source}"\n' for source in HEADERS))
-    # Concurrent calls must not see a partial file.
+    text = "".join(f'#include "{source}"\n' for source in HEADERS)
+    if header.exists() and header.read_text() != text:
+        header.unlink()
+    # Concurrent calls must not see a partial file, nor find that the header is
+    # newer than what was made of it.
     with tempfile.TemporaryDirectory(dir=folder) as part:
+        written = pathlib.Path(part) / header.name
+        written.write_text(text)
+        with contextlib.suppress(FileExistsError):
+            os.link(written, header)
         made = pathlib.Path(part) / ready.name
         subprocess.run([*compiler, "-x", "c++-header", str(header), "-o",
                         str(made)], check=True)

@@ -6,7 +6,8 @@
 // emulated_wgmma.h), 80 has neither.
 //
 // Finds: wrong results; barriers and shuffles that not every thread reaches
-// (reported as a deadlock); accesses that a sanitizer sees; stack overflow.
+// (reported as a deadlock); accesses beyond the end of an argument
+// (FencedArguments.h); accesses that a sanitizer sees; stack overflow.
 // `setSeed` shuffles the order of threads, so a missing barrier shows as a
 // result that depends on the seed. Of asynchronous operations it finds missing
 // waits, wrong descriptors, swizzles and byte counts, and memory that is

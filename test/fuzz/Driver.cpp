@@ -9,6 +9,7 @@
 
 #include "test/fuzz/Driver.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -43,7 +44,9 @@ static std::vector<FakeEdge> edges;
 
 /// Streams of the last copy on the device, of the last event recorded, and of
 /// the last wait for one.
-static Stream copyStream, recordedStream, waitingStream, waitedStream;
+static Stream copyStream, waitingStream, waitedStream;
+/// Several threads record events while a module is opened.
+static std::atomic<Stream> recordedStream;
 
 /// Whether a graph is being made, and the nodes that its capture, if it is one,
 /// has come to; whether something has been captured after them.

@@ -93,11 +93,16 @@ def compile(case: Case, work: Path, args) -> None:
          env=env)
 
 
-def emulate(folders: list[Path], library: Path, args) -> None:
-    """Compiles the kernels of the artifacts in `folders` to one library."""
+def text_in(work: Path, args) -> Path:
+    """The file of a compiled graph that has its kernels' text."""
+    return work / "model.so"
+
+
+def emulate(texts: list[Path], library: Path, args) -> None:
+    """Compiles the kernels of artifacts, or CUDA texts, to one library."""
     call("emulate.py", sys.executable,
          HERE.parent / "emulator" / "emulate.py",
-         *(folder / "model.so" for folder in folders), "-o", library,
+         *texts, "-o", library,
          "--level=0", f"--headers={args.headers}",
          f"--cxx={shutil.which('clang++') or 'g++'}")
 
@@ -131,7 +136,7 @@ def run(case: Case, work: Path, args) -> None:
     """Raises a Failure unless the outputs are right."""
     compile(case, work, args)
     if args.target == "emulator":
-        emulate([work], work / "kernels.so", args)
+        emulate([text_in(work, args)], work / "kernels.so", args)
         run_emulated(case, work, work / "kernels.so", 0, args)
         return
     call("frit-run", args.bin / "frit-run", work / "model.so",

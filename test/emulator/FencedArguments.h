@@ -1,0 +1,52 @@
+//===- FencedArguments.h - Memory that ends where it may be accessed ------===//
+
+#ifndef FRIT_TEST_EMULATOR_FENCEDARGUMENTS_H
+#define FRIT_TEST_EMULATOR_FENCEDARGUMENTS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace frit::emulation {
+
+/// Copies of a step's arguments that end where a page without access begins, so
+/// that a kernel cannot read or write past their end unnoticed. Arguments that
+/// overlap share a copy.
+class FencedArguments {
+public:
+  FencedArguments() = default;
+  FencedArguments(const FencedArguments &) = delete;
+  ~FencedArguments();
+
+  /// Adds `bytes` bytes of an argument, before any is copied.
+  void add(void *original, uint64_t bytes, bool written);
+  /// Copies the arguments; returns false if there is no memory.
+  bool copyIn();
+  /// Returns the address of an argument in its copy.
+  void *addressOf(void *original, uint64_t bytes) const;
+  /// Copies what a kernel may have written to where it belongs.
+  void copyOut() const;
+
+private:
+  struct Part {
+    uint8_t *begin, *end; ///< of the original
+    bool written;
+    uint8_t *copy = nullptr;
+    uint8_t *mapping = nullptr;
+    uint64_t mapped = 0;
+  };
+  std::vector<Part> parts;
+};
+
+/// While it lives, an access to memory that is not mapped ends the program with
+/// a message that names the kernel.
+class KernelRun {
+public:
+  explicit KernelRun(const std::string &kernel);
+  KernelRun(const KernelRun &) = delete;
+  ~KernelRun();
+};
+
+} // namespace frit::emulation
+
+#endif // FRIT_TEST_EMULATOR_FENCEDARGUMENTS_H
