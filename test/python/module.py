@@ -5,8 +5,11 @@
 LIB has the test models state_model.so; artifacts are written to FOLDER. Tests of
 PyTorch's tensors run where PyTorch is.
 """
+import copy
 import gc
 import os
+import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -84,6 +87,18 @@ def test_wrong_calls():
     constant.flags.writeable = False
     fails(frit.ArgumentError, "can be written to",
           lambda: digits(IMAGE, out=constant))
+    fails(frit.ArgumentError, "model(**arrays)", lambda: digits({"image": IMAGE}))
+    fails(frit.ArgumentError, "inputs are given by name, as a dict, not as list",
+          lambda: digits.run([IMAGE]))
+    fails(frit.ArgumentError, "outputs are given by name",
+          lambda: digits.run({"image": IMAGE}, out=[IMAGE]))
+    for name in (0, "ima\0ge"):
+        fails(frit.ArgumentError, "a tensor's name is a text, not ",
+              lambda: digits.run({name: IMAGE}))
+    fails(frit.ArgumentError, "there is no input", lambda: digits.run(
+        {"\ud800": IMAGE}))
+    fails(frit.ArgumentError, "must be 1x1x8x8xf32 and is f32",
+          lambda: digits(np.float32(3)))
     # A call that failed leaves nothing behind.
     assert np.array_equal(digits(IMAGE), PROBABILITIES)
 
@@ -97,10 +112,24 @@ def test_files():
     error = fails(frit.CompileError, "-march",
                   lambda: frit.compile(MODELS / "digits.onnx", march="sm_1"))
     assert error.exit_status == 2
+    # A mistyped keyword is found before the model is compiled.
+    fails(TypeError, "compile() got an unexpected keyword argument 'devise'",
+          lambda: frit.compile("/no/such.onnx", devise="cpu"))
+    fails(FileNotFoundError, "install the wheel that tools/dev/wheel builds",
+          lambda: frit._compile.find_tool("no-such-tool"))
     artifact = FOLDER / "kept.so"
     frit.compile(MODELS / "digits.onnx", artifact, **CPU)
     assert np.array_equal(frit.load(artifact, device="cpu", threads=1)(IMAGE),
                           PROBABILITIES)
+    # A file that has replaced one that is open is what is loaded then.
+    first = frit.load(artifact, device="cpu")
+    for batch in 2, 3:
+        other = frit.compile(MODELS / "digits-dynamic.onnx", artifact,
+                             shape={"batch": batch}, **CPU)
+        assert other.info.inputs[0].shape == (batch, 1, 8, 8)
+    assert np.array_equal(first(IMAGE), PROBABILITIES)
+    first.close()
+    frit.compile(MODELS / "digits.onnx", artifact, **CPU)
     fails(frit.ArgumentError, "unknown device 'gpu'",
           lambda: frit.load(artifact, device="gpu"))
     fails(frit.ArgumentError, "cannot be disabled",
@@ -109,7 +138,14 @@ def test_files():
     assert seen.info.device.device == "none"
     fails(frit.ArgumentError, "looked at only", lambda: seen(IMAGE))
     model = (MODELS / "digits.onnx").read_bytes()
-    assert np.array_equal(frit.compile(model, **CPU)(IMAGE), PROBABILITIES)
+    for given in model, memoryview(model), onnx.load_from_string(model):
+        assert np.array_equal(frit.compile(given, **CPU)(IMAGE), PROBABILITIES)
+    fails(frit.CompileError, "the file is empty", lambda: frit.compile(b"", **CPU))
+    # A name is no option, and options ask for an artifact.
+    fails(frit.CompileError, "'./--help': No such file",
+          lambda: frit.compile("--help", **CPU))
+    fails(frit.ArgumentError, "fritc wrote no artifact", lambda: frit.compile(
+        MODELS / "digits.onnx", options="--help", **CPU))
     # What fritc says of a model that it compiles is a warning.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -117,6 +153,52 @@ def test_files():
     assert [w.category for w in caught] == [frit.CompileWarning], caught
     assert "no such warning" in str(caught[0].message) and \
         caught[0].filename == __file__, caught[0]
+
+
+def test_names():
+    """Names of files and models steer no terminal, and are no options."""
+    red = "\x1b[31m"
+    fails(frit.Error, r"cannot open '\x1b[31m.so'", lambda: frit.load(f"{red}.so"))
+    value = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2])
+             for n in (red, "y\n")]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", [red], ["y\n"])], "g", value[:1], value[1:])
+    module = frit.compile(onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", 18)]), **CPU)
+    assert r"\x1b[31m 2xf32 -> y\n 2xf32" in repr(module), repr(module)
+    fails(frit.ArgumentError, r"input '\x1b[31m' must be 2xf32",
+          lambda: module(IMAGE))
+    (FOLDER / "flags").write_text("--help")
+    fails(frit.CompileError, "'./@flags': No such file", lambda: frit.compile(
+        "@flags", **CPU))
+    fails(frit.ArgumentError, "not to the standard output",
+          lambda: frit.compile(MODELS / "digits.onnx", "-", **CPU))
+
+
+def test_interrupts():
+    """fritc ends with the call that it belongs to, and leaves nothing."""
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    folder = FOLDER / "interrupted"
+    folder.mkdir()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    hits = 0
+    for wait in range(20):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.02 + 0.02 * wait)
+            frit.compile(MODELS / "digits.onnx", folder / "m.so", **CPU)
+        except KeyboardInterrupt:
+            hits += 1
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        # One that was interrupted while it was being started ends by itself.
+        end = time.monotonic() + 30
+        while {path.name for path in folder.iterdir()} - {"m.so"}:
+            assert time.monotonic() < end, [*folder.iterdir()]
+            time.sleep(0.01)
+    signal.signal(signal.SIGALRM, before)
+    assert hits
 
 
 def test_shapes():
@@ -143,6 +225,24 @@ def test_shapes():
     fails(ValueError, "no range of sizes",
           lambda: frit.compile(MODELS / "digits-dynamic.onnx",
                                shape={"batch": range(1, 9, 2)}))
+
+
+def test_types():
+    """Types by frit's names, NumPy's, and as objects; bfloat16 of ml_dtypes."""
+    for kind in "u8", "uint8", np.uint8, np.dtype("u1"):
+        model = frit.compile(MODELS / "digits.onnx", type={"image": kind}, **CPU)
+        assert model.info.inputs[0].dtype == "u8"
+    fails(frit.CompileError, "image:f7", lambda: frit.compile(
+        MODELS / "digits.onnx", type={"image": "f7"}, **CPU))
+    model = frit.compile(MODELS / "digits.onnx", type={
+        "image": "bf16", "probabilities": "bf16"}, **CPU)
+    try:
+        from ml_dtypes import bfloat16
+    except ImportError:
+        return
+    made = model(IMAGE.astype(bfloat16))
+    assert made.dtype == bfloat16 and made.argmax() == 3
+    fails(frit.ArgumentError, "must be 1x1x8x8xbf16", lambda: model(IMAGE))
 
 
 def test_counts():
@@ -264,7 +364,24 @@ def test_closing():
         module(IMAGE)
     fails(frit.ArgumentError, "closed", lambda: module(IMAGE))
     assert "closed" in repr(module)
+    fails(frit.ArgumentError, "closed", module.__enter__)
     module.close()
+    # Results live on without their module.
+    made = frit.load(FOLDER / "kept.so", device="cpu")(IMAGE)
+    gc.collect()
+    assert np.array_equal(made, PROBABILITIES)
+
+
+def test_copying():
+    """Modules have memory that a copy would share; errors can be sent."""
+    for way in copy.copy, copy.deepcopy, pickle.dumps:
+        fails(TypeError, "cannot be copied or pickled", lambda: way(digits))
+    for error in (frit.CompileError("wrong", 2), frit.Error("none", "no device"),
+                  frit.ArgumentError("wrong")):
+        made = pickle.loads(pickle.dumps(error))
+        assert type(made) is type(error) and vars(made) == vars(error), made
+    info = digits.info
+    assert pickle.loads(pickle.dumps(info)) == info
 
 
 def test_closing_while_called():
@@ -311,11 +428,23 @@ def test_closing_while_called():
 def test_wrong_options():
     artifact = LIB / "state_model.so"
     for text, options in (
-            ("threads must be 0 or more, not -1", {"threads": -1}),
-            ("memory_limit must be 0 or more, not -5", {"memory_limit": -5}),
+            ("threads must be a whole number from 0 to 4294967295, not -1",
+             {"threads": -1}),
+            ("4294967295, not 1099511627776", {"threads": 1 << 40}),
+            ("4294967295, not '4'", {"threads": "4"}),
+            ("memory_limit must be a whole number", {"memory_limit": 1e9}),
+            ("18446744073709551615, not -5", {"memory_limit": -5}),
+            ("weights are given by name", {"weights": [IMAGE]}),
+            ("'cuda' cannot be disabled", {"disable": "cudnn,cuda"}),
             ("device must be a text such as 'cuda:1', not 0", {"device": 0}),
             ("an allocator is a pair of functions", {"allocator": len})):
         fails(frit.ArgumentError, text, lambda: frit.load(artifact, **options))
+    for text, options in (
+            ("march is a text such as 'sm_90a'", {"march": 90}),
+            ("shape is a dict such as", {"shape": [1, 2]}),
+            ("type is a dict such as", {"type": "u8"})):
+        fails(frit.ArgumentError, text,
+              lambda: frit.compile(MODELS / "digits.onnx", **options))
     module = frit.load(artifact, device="cpu")
     fails(frit.ArgumentError, "rank -1 is not one of 2",
           lambda: module.join(-1, 2, b"0" * 128))
@@ -503,6 +632,11 @@ def test_allocator():
         left[0] = 1 << 30
         assert np.array_equal(module(IMAGE), PROBABILITIES)
     assert not blocks
+    for wrong, kind in (("x", TypeError), (3, frit.ArgumentError)):
+        with frit.load(artifact, device="cpu", allocator=(
+                lambda size: wrong, lambda address, size: None)) as module:
+            error = fails(frit.Error, "not enough memory", lambda: module(IMAGE))
+        assert isinstance(error.__cause__, kind), error.__cause__
     # One that releases badly is told, and harms nothing else.
     caught = []
     hook = sys.unraisablehook

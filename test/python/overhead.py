@@ -12,8 +12,11 @@ least of many:
     runtime   of the C interface alone, called by ctypes
     ours      frit - PyTorch - runtime: what the package adds
 
-by default; without guards of parameters (`skip_guard_on_all_nn_modules_unsafe`);
-and with "freeze" besides, which does not look whether parameters change.
+    beyond   frit - runtime
+
+by default; "modules stay", without guards of modules and with "freeze", which does
+not look whether parameters change; and "inputs only", a function with guards of
+its inputs alone, whose parameters are in PyTorch's graph.
 """
 import argparse
 import gc
@@ -60,32 +63,40 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=200)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{'parameters':11} {'options':16} {'PyTorch':>8} {'frit':>8} "
-          f"{'runtime':>8} {'ours':>8}   us")
+    print(f"{'parameters':11} {'said':14} {'PyTorch':>8} {'frit':>8} "
+          f"{'runtime':>8} {'ours':>8} {'beyond':>8}   us")
     skip = torch.compiler.skip_guard_on_all_nn_modules_unsafe
     for layers in map(int, args.layers.split(",")):
         net = torch.nn.Sequential(*(torch.nn.Linear(16, 16)
                                     for _ in range(layers))).to(args.device)
         x = torch.randn(8, 16, device=args.device)
-        for name, guards, own in (
-                ("default", {}, {}), ("few guards", {"guard_filter_fn": skip}, {}),
-                ("and freeze", {"guard_filter_fn": skip}, {"freeze": True})):
-            with torch.no_grad():
-                torch._dynamo.reset()
-                nothing = torch.compile(net, options={**guards}, dynamic=False,
-                                        backend=lambda *_, **__: lambda *_: (x,))
-                fast = torch.compile(net, backend="frit", dynamic=False,
+        for name, subject, guards, own, inside in (
+                ("nothing", net, {}, {}, False),
+                ("modules stay", net, {"guard_filter_fn": skip},
+                 {"freeze": True}, False),
+                ("inputs only", lambda x: net(x),
+                 {"guard_filter_fn": frit.torch.inputs_only}, {"freeze": True},
+                 True)):
+            torch._dynamo.reset()
+            with torch.no_grad(), torch._dynamo.config.patch(
+                    install_free_tensors=inside):
+                nothing = torch.compile(subject, options={**guards},
+                                        dynamic=False, backend=lambda *_, **__:
+                                        lambda *_: (x,))
+                fast = torch.compile(subject, backend="frit", dynamic=False,
                                      options={**guards, **own})
                 for call in nothing, fast, fast:
                     call(x)
+            with torch.no_grad():
                 graph = [o for o in gc.get_objects()
                          if type(o) is frit.torch._Graph][-1]
                 floor, ours = microseconds(
                     [lambda: nothing(x), lambda: fast(x)], args.repeats)
                 kept = fast(x)  # where the runtime writes to now
                 runtime, = microseconds([runtime_call(graph)], args.repeats)
-            print(f"{2 * layers:<11} {name:16} {floor:8.1f} {ours:8.1f} "
-                  f"{runtime:8.1f} {ours - floor - runtime:8.1f}")
+            print(f"{2 * layers:<11} {name:14} {floor:8.1f} {ours:8.1f} "
+                  f"{runtime:8.1f} {ours - floor - runtime:8.1f} "
+                  f"{ours - runtime:8.1f}")
             del kept
 
 

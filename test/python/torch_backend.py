@@ -87,6 +87,16 @@ def told(call):
             if w.category is frit.torch.Fallback]
 
 
+def fails(kind, call, text=""):
+    """Checks that a call raises an exception of `kind` with `text`."""
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(f"no {kind.__name__} was raised")
+
+
 def test_compiles():
     net = Net().to(DEVICE).eval()
     fast = compiled(net)
@@ -147,9 +157,55 @@ def test_frozen():
         assert told(lambda: same(fast, net, images(batch, 3, 8, 8))) == []
     seen, frit.torch._states = frit.torch._states, None
     try:
-        same(fast, net, images(2, 3, 8, 8))
+        assert told(lambda: same(fast, net, images(5, 3, 8, 8))) == []
     finally:
         frit.torch._states = seen
+
+
+def test_few_guards():
+    """With guards of inputs alone, and parameters in PyTorch's graph."""
+    net = Net().to(DEVICE).eval()
+    for freeze in False, True:
+        for inside in False, True:
+            torch._dynamo.reset()
+            with torch._dynamo.config.patch(install_free_tensors=inside):
+                fast = torch.compile(
+                    lambda x: net(x), backend="frit", dynamic=False,
+                    options={**OPTIONS, "freeze": freeze,
+                             "guard_filter_fn": frit.torch.inputs_only})
+                for batch in (2, 3, 2):
+                    assert told(lambda: same(fast, net,
+                                             images(batch, 3, 8, 8))) == []
+                # Inputs are looked at.
+                with torch.no_grad():
+                    fails(RuntimeError, lambda: fast(images(2, 3, 8, 8).double()))
+                if not freeze:
+                    with torch.no_grad():
+                        net.fc.bias += 1
+                        same(fast, net, images(2, 3, 8, 8))
+                        net.scale *= 1.5  # a scalar, which is in the code
+                        same(fast, net, images(2, 3, 8, 8))
+                # Gradients are PyTorch's, wherever parameters are.
+                assert fast(images(2, 3, 8, 8))[0].requires_grad
+
+
+def test_wrong_options():
+    fails(torch._dynamo.exc.BackendCompilerFailed, lambda: compiled(
+        nn.ReLU(), frozen=True)(images(2)), "there is no option 'frozen'")
+    fails(frit.ArgumentError, lambda: frit.torch.export(
+        torch.relu, (images(2),)), "export takes a torch.nn.Module")
+    fails(TypeError, lambda: frit.torch.export(
+        nn.ReLU(), (images(2),), marsh="sm_90a"),
+        "export() got an unexpected keyword argument 'marsh'")
+
+
+def test_complex():
+    """ONNX has no complex numbers at a model's ends."""
+    x = images(4).to(torch.complex64)
+    reason, = told(lambda: compiled(lambda x: (x * 2).abs())(x))
+    assert "takes tensors of torch.complex64" in reason, reason
+    reason, = told(lambda: compiled(torch.complex)(images(4), images(4)))
+    assert "returns tensors of torch.complex64" in reason, reason
 
 
 def test_falls_back():
@@ -238,8 +294,11 @@ def test_types():
 def test_export():
     net = Net().to(DEVICE).eval()
     x = images(2, 3, 8, 8)
-    module = frit.torch.export(net, (x,), device=str(DEVICE), **OPTIONS)
-    same(module, net, x)
+    net.conv.train()
+    for given in (x,), [x], x:
+        module = frit.torch.export(net, given, device=DEVICE, **OPTIONS)
+        same(module, net, x)
+    assert net.conv.training and not net.norm.training and not net.training
     batch = torch.export.Dim("batch", min=1, max=8)
     module = frit.torch.export(net, (x,), dynamic_shapes=({0: batch},),
                                shape={"batch": range(1, 9)},

@@ -175,7 +175,7 @@ def compiled(row: str, args: argparse.Namespace) -> dict:
             if reasons := [str(w.message) for w in caught
                            if w.category is frit.torch.Fallback]:
                 found[backend]["said"] = "; ".join(reasons)[:200]
-            if backend == "frit":
+            elif backend == "frit":
                 found[backend] |= dict(module=last("_Compiled").module,
                                        graph=last("_Graph"))
         except Slow:

@@ -14,6 +14,7 @@ from pathlib import Path
 from ._errors import ArgumentError, Error
 
 HOST, DEVICE = 0, 1  # frit_location
+ALIGNMENT = 256  # of memory that a program's allocator gives
 
 #: frit_module_flags by the name of frit-run's option.
 FLAGS = {"cuda_graph": 1, "cublas": 2, "cudnn": 4, "programmatic_launch": 8}

@@ -7,6 +7,7 @@ copied.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32,
                     c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object,
                     pythonapi)
@@ -355,6 +356,9 @@ def describe(array, module: int | None, write: bool = False) -> Described:
             if not isinstance(array, np.ndarray) or not array.flags.writeable:
                 raise ArgumentError("an output must be an array that can be "
                                     f"written to, not {type(array).__name__}")
+        elif isinstance(array, Mapping):
+            raise ArgumentError("arrays by name are keywords, model(**arrays), "
+                                "or given to model.run(arrays)")
         elif type(array) is not np.ndarray:
             array = np.asarray(array, order="C")
         return NUMPY.describe(array)
@@ -371,6 +375,18 @@ def synchronize(described: list[Described]) -> None:
     for device in {d.device for d in described if d.device >= 0}:
         if torch := sys.modules.get("torch"):
             torch.cuda.synchronize(device)
+
+
+def type_name(value) -> str:
+    """The runtime's name of a type: of "u8", "uint8", np.uint8, torch.uint8."""
+    if isinstance(value, str):
+        name = value
+    elif type(value).__module__ == "torch":
+        name = str(value).rpartition(".")[2]
+    else:
+        name = np.dtype(value).name
+    code = CODES.get(name)
+    return _abi.lib.frit_dtype_name(code).decode() if code else name
 
 
 def as_type(value, dtype: str) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 from . import _abi, _arrays, _info
 from ._abi import lib
 from ._calls import (REMEMBERED, Call, Context, Handles, Repeated, Tensors,
-                     dims_of)
+                     dims_of, names_of)
 from ._errors import ArgumentError, Error
 
 
@@ -152,7 +152,7 @@ class Caller:
             return arrays, places, tensors
         if isinstance(out, Mapping):
             arrays = [*out.values()]
-            names = tuple(name.encode() for name in out)
+            names: Any = names_of(out)
         else:
             arrays = list(out) if isinstance(out, (tuple, list)) else [out]
             names = (None,) * len(arrays)

@@ -3,14 +3,34 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_int64, c_uint64, sizeof
+from operator import index
+from typing import Any
 
 from . import _abi
 from ._abi import lib
 from ._arrays import Described, describe
 from ._errors import ArgumentError, Error, RuntimeRemark
 from ._info import TensorInfo
+
+def names_of(names: Iterable[str]) -> tuple[bytes, ...]:
+    """The model's names of tensors, as the runtime takes them."""
+    made = []
+    for name in names:
+        if not isinstance(name, str) or "\0" in name:
+            raise ArgumentError(f"a tensor's name is a text, not {name!r:.80}")
+        made.append(name.encode(errors="surrogatepass"))
+    return tuple(made)
+
+
+def by_name(tensors: object, what: str) -> Mapping[str, Any]:
+    """Tensors by name. Raises ArgumentError if they are no dict."""
+    if not isinstance(tensors, Mapping):
+        raise ArgumentError(f"{what} are given by name, as a dict, not as "
+                            f"{type(tensors).__name__}")
+    return tensors
+
 
 #: Calls of different shapes that a context remembers.
 REMEMBERED = 256
@@ -145,8 +165,9 @@ class Context:
 def weight_tensors(weights: Mapping[str, object], module: int | None
                    ) -> tuple[Tensors, list[Described]]:
     """Describes weights for the runtime, and what their memory needs to stay."""
-    kept = [describe(array, module) for array in weights.values()]
-    tensors = Tensors([name.encode() for name in weights],
+    kept = [describe(array, module)
+            for array in by_name(weights, "weights").values()]
+    tensors = Tensors(names_of(weights),
                       [(k.dtype, k.shape, k.device) for k in kept])
     tensors.point([k.pointer for k in kept])
     return tensors, kept
@@ -185,7 +206,12 @@ class Allocator:
 
         def allocate(_, size):
             try:
-                return take(size) or None
+                address = index(take(size) or 0)
+                if address % _abi.ALIGNMENT:  # the runtime gives it back
+                    self.failure = ArgumentError(
+                        f"the allocator's address {address} is no multiple of "
+                        f"{_abi.ALIGNMENT}")
+                return address
             except BaseException as error:  # cannot pass through C
                 self.failure = error
                 return None

@@ -1,6 +1,7 @@
 """Runs fritc."""
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import subprocess
@@ -10,8 +11,10 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ._errors import CompileError, CompileWarning
+from ._arrays import type_name
+from ._errors import ArgumentError, CompileError, CompileWarning
 from ._module import Module, load
 
 
@@ -24,7 +27,8 @@ def find_tool(name: str) -> str:
     if not found:
         raise FileNotFoundError(
             f"{name} is neither beside this Python ({beside[0]}) nor in PATH; "
-            "pip install frit, or build it")
+            "install the wheel that tools/dev/wheel builds, or add the "
+            "build folder's bin to PATH")
     return found
 
 
@@ -46,19 +50,41 @@ def run_fritc(arguments: Sequence[str], model: bytes | None = None,
               level: int = 2) -> None:
     """Runs fritc, with `model` as its standard input. Raises CompileError with
     its message if it fails, and warns with what it says if it does not."""
-    done = subprocess.run([find_tool("fritc"), *arguments], input=model,
-                          stdin=None if model else subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=_environment())
-    text = done.stderr.decode(errors="replace")
-    if done.returncode:
-        raise CompileError(text.strip() or f"fritc: status {done.returncode}",
-                           done.returncode)
+    with subprocess.Popen(
+            [find_tool("fritc"), *arguments], env=_environment(),
+            stdin=subprocess.DEVNULL if model is None else subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            _, errors = process.communicate(model)
+        except BaseException:  # KeyboardInterrupt, say
+            # A kill would leave its temporary files.
+            process.terminate()
+            process.wait()
+            raise
+    text = errors.decode(errors="replace")
+    if process.returncode:
+        raise CompileError(
+            text.strip() or f"fritc: status {process.returncode}",
+            process.returncode)
     _report(text, level + 1)
 
 
 def _list(values: str | Iterable[str]) -> str:
-    return values if isinstance(values, str) else ",".join(values)
+    if isinstance(values, str):
+        return values
+    if not isinstance(values, Iterable):
+        raise ArgumentError("march is a text such as 'sm_90a', or a list of "
+                            f"such, not {values!r}")
+    return ",".join(map(str, values))
+
+
+def _items(values: object, keyword: str, example: str) -> Iterable[tuple]:
+    if values is None:
+        return ()
+    if not isinstance(values, Mapping):
+        raise ArgumentError(f"{keyword} is a dict such as {example}, not "
+                            f"{values!r}")
+    return values.items()
 
 
 def options_of(march, precision, shape, type, options) -> list[str]:
@@ -68,7 +94,7 @@ def options_of(march, precision, shape, type, options) -> list[str]:
         made.append(f"-march={_list(march)}")
     if precision is not None:
         made.append(f"-fprecision={precision}")
-    for name, value in (shape or {}).items():
+    for name, value in _items(shape, "shape", "{'batch': 8}"):
         if isinstance(value, range):
             if value.step != 1 or not len(value):
                 raise ValueError(f"shape of '{name}': {value} is no range of "
@@ -79,25 +105,47 @@ def options_of(march, precision, shape, type, options) -> list[str]:
             made.append(f"-fshape={name}:{'x'.join(map(str, value))}")
         else:
             made.append(f"-fshape={name}={value}")
-    for name, value in (type or {}).items():
-        made.append(f"-ftype={name}:{value}")
+    for name, value in _items(type, "type", "{'image': 'u8'}"):
+        made.append(f"-ftype={name}:{type_name(value)}")
     return made + [options] if isinstance(options, str) else made + [*options]
 
 
-def compile(model: str | os.PathLike | bytes, output: str | os.PathLike | None
-            = None, *, march: str | Iterable[str] | None = None,
+def reject_unknown_keywords(function: str, given: Iterable[str]) -> None:
+    """Raises a TypeError if `compile` and `load` lack a keyword of `given`.
+
+    They are called after minutes of exporting or compiling.
+    """
+    known = {*inspect.signature(compile).parameters,
+             *inspect.signature(load).parameters} - {"load_options", "path"}
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument "
+                            f"'{name}'")
+
+
+def _compiled(arguments: Sequence[str], model: bytes | None,
+              artifact: str) -> None:
+    """Runs fritc, which is to write `artifact`."""
+    run_fritc(arguments, model, level=3)
+    if not os.path.exists(artifact):
+        raise ArgumentError(f"fritc wrote no artifact to '{artifact}'; its "
+                            "options ask for something else")
+
+
+def compile(model: Any, output: str | os.PathLike | None = None, *,
+            march: str | Iterable[str] | None = None,
             precision: str | None = None,
             shape: Mapping[str, int | str | range | Sequence[int]] | None = None,
-            type: Mapping[str, str] | None = None,
-            options: str | Iterable[str] = (), device: str = "",
+            type: Mapping[str, Any] | None = None,
+            options: str | Iterable[str] = (), device: Any = "",
             **load_options) -> Module:
     """Compiles a model and opens it.
 
     Runs `fritc`, whose options these are; `fritc --help` describes them.
 
     Args:
-      model: a file, `.onnx` or `.json`, or an ONNX model in memory: its bytes
-        (`ModelProto.SerializeToString()`).
+      model: a file, `.onnx` or `.json`, or an ONNX model in memory: an
+        `onnx.ModelProto` or its bytes.
       output: where to keep the artifact, a shared library for `load` and for C
         programs. By default it is gone with this process.
       march: targets, "sm_90a,x86-64-v3" or a list of such; by default
@@ -106,7 +154,8 @@ def compile(model: str | os.PathLike | bytes, output: str | os.PathLike | None
       shape: sizes of what the model leaves open. `{"batch": 8}` fixes a
         dimension and `{"x": (1, 3, 224, 224)}` an input's shape;
         `{"batch": range(1, 65)}` and `{"batch": "1,8,64"}` compile variants.
-      type: types to take inputs or give outputs in, `{"image": "u8"}`.
+      type: types to take inputs or give outputs in, `{"image": "u8"}`, or
+        such as `np.uint8` and `torch.uint8`.
       options: further options of fritc, such as `["-O3"]`.
       device, load_options: as for `load`.
 
@@ -122,17 +171,26 @@ def compile(model: str | os.PathLike | bytes, output: str | os.PathLike | None
         ...
     frit.CompileError: fritc: error: -fprecision takes fp32, tf32, fp16, ..., not 'fp7'
     """
+    reject_unknown_keywords("compile", load_options)
     arguments = options_of(march, precision, shape, type, options)
     source = None
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
     if isinstance(model, (bytes, bytearray, memoryview)):
         source, path = bytes(model), "-"
     else:
-        path = os.fspath(model)
+        path = os.fsdecode(model)
+        if path.startswith(("-", "@")):  # neither option nor response file
+            path = os.path.join(os.curdir, path)
     if output is not None:
-        run_fritc([path, "-o", os.fspath(output), *arguments], source)
-        return load(output, device=device, **load_options)
+        made = os.fsdecode(output)
+        if made == "-":
+            raise ArgumentError("the artifact is written to a file, not to "
+                                "the standard output")
+        _compiled(["-o", made, *arguments, path], source, made)
+        return load(made, device=device, **load_options)
     with tempfile.TemporaryDirectory(prefix="frit-") as folder:
         stem = Path(path).stem if source is None else "model"
         made = os.path.join(folder, f"{stem}.so")
-        run_fritc([path, "-o", made, *arguments], source)
+        _compiled(["-o", made, *arguments, path], source, made)
         return load(made, device=device, **load_options)

@@ -2,6 +2,14 @@
 from __future__ import annotations
 
 
+def printable(text: str, kept: str = "") -> str:
+    """Escapes what steers a terminal in names of models and files, but for the
+    characters `kept`."""
+    return "".join(c if c.isprintable() or c in kept
+                   else c.encode("unicode_escape", "replace").decode()
+                   for c in text)
+
+
 class Error(RuntimeError):
     """The runtime or the compiler reported a failure, in its own words.
 
@@ -9,7 +17,7 @@ class Error(RuntimeError):
     """
 
     def __init__(self, message: str, status: str = ""):
-        super().__init__(message)
+        super().__init__(printable(message, kept="\n"))
         self.status = status
 
 
@@ -24,7 +32,8 @@ class CompileError(Error):
     are, 3 for a bug in frit.
     """
 
-    def __init__(self, message: str, exit_status: int):
+    # A default, because pickle calls it with the message alone.
+    def __init__(self, message: str, exit_status: int = 1):
         super().__init__(message, "compile error")
         self.exit_status = exit_status
 

@@ -10,8 +10,9 @@ from typing import Any
 from . import _abi, _arrays, _info
 from ._abi import lib
 from ._caller import Caller
-from ._calls import Allocator, Handles, Remarks, Tensors, weight_tensors
-from ._errors import ArgumentError, Error
+from ._calls import (Allocator, Handles, Remarks, Tensors, by_name, names_of,
+                     weight_tensors)
+from ._errors import ArgumentError, Error, printable
 from ._info import Info, Step, TensorInfo
 
 class Module:
@@ -63,10 +64,16 @@ class Module:
         self._finalizer()
 
     def __enter__(self) -> Module:
+        self._caller.open_handle()
         return self
 
     def __exit__(self, *error) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol):
+        # A copy would share memory that the first of them frees.
+        raise TypeError("a frit.Module cannot be copied or pickled: keep the "
+                        "path of its artifact, and frit.load it again")
 
     #===------------------------------------------------------------------===#
     # Calls
@@ -86,7 +93,7 @@ class Module:
         """
         names: Any = (None,) * len(inputs)
         if named:
-            names += tuple([name.encode() for name in named])
+            names += names_of(named)
             inputs += tuple(named.values())
         results, family = self._caller.call(names, inputs, out)
         if out is not None:
@@ -108,7 +115,9 @@ class Module:
         >>> model.run({"image": np.load("digit_3.npy")})["probabilities"].shape
         (1, 10)
         """
-        names = tuple([name.encode() for name in inputs])
+        names = names_of(by_name(inputs, "inputs"))
+        if out is not None:
+            by_name(out, "outputs")
         results, family = self._caller.call(names, tuple(inputs.values()), out)
         if out is not None:
             return dict(out)
@@ -126,7 +135,7 @@ class Module:
         ['conv', 'conv', 'gemm', 'launch']
         """
         names: Any = (None,) * len(inputs)
-        names += tuple([name.encode() for name in named])
+        names += names_of(named)
         found: list[Step] = []
 
         def visit(_, info):
@@ -214,8 +223,9 @@ class Module:
         function = _info.text(lib.frit_module_function(self._handle))
         if function != "main":
             name += f", {function}"
-        return (f"<frit.Module '{name}' on {self.device}: "
-                f"{show(self._caller.inputs)} -> {show(self._caller.outputs)}>")
+        return printable(
+            f"<frit.Module '{name}' on {self.device}: "
+            f"{show(self._caller.inputs)} -> {show(self._caller.outputs)}>")
 
     #===------------------------------------------------------------------===#
     # Functions and state
@@ -236,7 +246,7 @@ class Module:
             return self._parent.function(name)
         if name not in self._functions:
             handle = _abi.opened(lib.frit_module_open_function, self._handle,
-                                 name.encode())
+                                 *names_of([name]))
             self._functions[name] = Module(handle, self._handles.remarks,
                                            self._handles.allocator, self)
         return self._functions[name]
@@ -251,7 +261,7 @@ class Module:
             self._caller.open_handle()
             described = [_arrays.describe(array, self._handle, write)
                          for array in arrays]
-            tensors = Tensors([name.encode() for name in names],
+            tensors = Tensors(names_of(names),
                               [(d.dtype, d.shape, d.device) for d in described])
             tensors.point([d.pointer for d in described])
             context = self._caller.state_context()
@@ -313,9 +323,9 @@ class Module:
                                              byref(made)))
 
 
-def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
+def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
          weights_folder: str | os.PathLike | None = None,
-         disable: Sequence[str] = (), deterministic: bool = False,
+         disable: str | Sequence[str] = (), deterministic: bool = False,
          memory_limit: int = 0,
          allocator: tuple[Callable[[int], int],
                           Callable[[int, int], object]] | None = None,
@@ -323,13 +333,15 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
     """Opens a compiled model, the shared library that fritc wrote.
 
     Args:
-      device: "cuda", "cuda:1", "cpu", or "none" to look at `Module.info` only.
-        By default the GPU if there is one that the model has code for.
+      device: "cuda", "cuda:1", "cpu", or "none" to look at `Module.info` only;
+        or a `torch.device`. By default the GPU if there is one that the model
+        has code for.
       threads: threads of the cpu target; by default one per core.
       weights_folder: where external weights are; by default beside the model.
       weights: arrays to use instead of the artifact's weights, as for
         `Module.set_weights`; its files need not have these.
-      disable: of "cuda_graph", "cublas", "cudnn", "programmatic_launch".
+      disable: of "cuda_graph", "cublas", "cudnn", "programmatic_launch"; one,
+        or a list.
       deterministic: whether libraries give the same bits in every call.
       memory_limit: the most bytes of the device's memory that the module and
         its calls may have at a time; 0 for no limit.
@@ -350,14 +362,18 @@ def load(path: str | os.PathLike, *, device: str = "", threads: int = 0,
     frit.Error: cannot open 'nothing.so': No such file or directory
     """
     flags = _abi.DETERMINISTIC if deterministic else 0
-    for name in disable:
+    for name in disable.split(",") if isinstance(disable, str) else disable:
         if name not in _abi.FLAGS:
             raise ArgumentError(f"'{name}' cannot be disabled; these can: "
                                 f"{', '.join(_abi.FLAGS)}")
         flags |= _abi.FLAGS[name]
-    for argument, number in (("threads", threads), ("memory_limit", memory_limit)):
-        if number < 0:
-            raise ArgumentError(f"{argument} must be 0 or more, not {number}")
+    for argument, number, bits in (("threads", threads, 32),
+                                   ("memory_limit", memory_limit, 64)):
+        if not hasattr(number, "__index__") or not 0 <= number < 1 << bits:
+            raise ArgumentError(f"{argument} must be a whole number from 0 to "
+                                f"{(1 << bits) - 1}, not {number!r}")
+    if type(device).__module__ == "torch":  # a torch.device
+        device = str(device)
     if not isinstance(device, str):
         raise ArgumentError(f"device must be a text such as 'cuda:1', not {device!r}")
     remarks, taken = Remarks(), Allocator(allocator)

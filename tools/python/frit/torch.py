@@ -19,6 +19,7 @@ layouts. A parameter that changes is noticed at the next call, unless
 """
 from __future__ import annotations
 
+import inspect
 import operator
 import os
 import tempfile
@@ -31,14 +32,18 @@ import torch
 
 from ._arrays import PyTorch
 from ._compile import compile as compile_model
-from ._compile import options_of
-from ._errors import Error
+from ._compile import options_of, reject_unknown_keywords
+from ._errors import ArgumentError, Error
 from ._graphs import Unsupported, artifact_of, exported, model_of
 from ._module import Module, load
 
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
 #: PyTorch.
 _MOST_SHAPES = 16
+#: Options of the backend: "freeze", and keywords of `frit.compile` and `load`.
+_OPTIONS = {"freeze", "march", "precision", "shape", "type", "options"} | (
+    {*inspect.signature(load).parameters} - {
+        "path", "device", "weights", "weights_folder"})
 #: Times that a graph is compiled again because its constants change.
 _MOST_REPEATED = 4
 
@@ -67,7 +72,7 @@ def _march(device: torch.device) -> str:
 
 def _is_weight(node: torch.fx.Node, example: Any) -> bool:
     """Whether an input of a graph is a parameter or buffer of the model."""
-    return isinstance(example, torch.nn.Parameter) or (
+    return "lifted" in node.meta or isinstance(example, torch.nn.Parameter) or (
         isinstance(example, torch.Tensor) and bool(
             node.meta.get("tensor_dict", {}).get("_dynamo_static_input_type")
             or getattr(example, "_dynamo_static_input_type", None)))
@@ -89,11 +94,14 @@ class _Compiled:
             raise Unsupported(f"its tensors are on {self.device}")
         inputs = [i for i, a in enumerate(arguments)
                   if isinstance(a, torch.Tensor) and i not in weights]
+        for i in inputs:
+            if arguments[i].is_complex() or arguments[i].is_quantized:
+                raise Unsupported(f"it takes tensors of {arguments[i].dtype}")
         self.inputs_of = _picker(inputs)
         # PyTorch guards types, devices and lazy views of a graph's inputs.
         plain = PyTorch().is_plain
         self.is_guarded = all(plain(arguments[i]) for i in inputs)
-        given = dict(options)
+        given: dict[str, Any] = dict(options)
         is_frozen = given.pop("freeze", False)
         given.setdefault("march", _march(self.device))
         found = options_of(given.pop("march"), given.pop("precision", None),
@@ -142,8 +150,6 @@ class _Compiled:
 
     def changed(self, arguments: Sequence[Any]) -> bool:
         """Whether parameters are others than at the last call."""
-        if not self.watched:
-            return False
         now = self.watched_of(arguments)
         return not (all(map(operator.is_, now, self.held))
                     and _states(now) == self.seen)
@@ -200,14 +206,52 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.data_ptr() % 16 == 0 else tensor.clone()
 
 
+def _lift(graph: torch.fx.GraphModule
+          ) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
+    """Returns a graph that takes the tensors of `graph`'s own as its last
+    inputs, and these tensors."""
+    lifted: dict[str, torch.Tensor] = {}
+    for node in graph.graph.nodes:
+        if node.op == "get_attr":
+            value = operator.attrgetter(node.target)(graph)
+            if isinstance(value, torch.Tensor):
+                lifted[node.target] = value
+    if not lifted:
+        return graph, []
+    made = torch.fx.Graph()
+    # PyTorch goes on with its own, which must stay as it is.
+    returned = made.graph_copy(graph.graph, {})
+    made.output(returned)
+    last = [n for n in made.nodes if n.op == "placeholder"][-1:]
+    with made.inserting_after(*last):
+        inputs = {name: made.placeholder(f"lifted_{index}")
+                  for index, name in enumerate(reversed(lifted))}
+    for node in [n for n in made.nodes if n.op == "get_attr"]:
+        if node.target in lifted:
+            inputs[node.target].meta = {**node.meta, "lifted": True}
+            node.replace_all_uses_with(inputs[node.target])
+            made.erase_node(node)
+    return torch.fx.GraphModule(graph, made), [*lifted.values()]
+
+
+def inputs_only(guards: Sequence[Any]) -> list[bool]:
+    """A `guard_filter_fn` for models whose modules, and globals that they use,
+    stay as they are: of each call, PyTorch looks at the inputs alone."""
+    kept = torch.compiler.skip_guard_on_all_nn_modules_unsafe(guards)
+    return [bool(keep) and not guard.is_global
+            for keep, guard in zip(kept, guards)]
+
+
 class _Graph:
     """What `torch.compile` calls instead of a graph."""
 
     def __init__(self, graph: torch.fx.GraphModule, examples: Sequence[Any],
                  options: Mapping[str, Any]):
-        self.graph = graph
         self.options = options
-        nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
+        #: The graph; its last arguments are tensors that it holds itself.
+        self.graph, self.lifted = _lift(graph)
+        examples = [*examples, *self.lifted]
+        nodes = [n for n in self.graph.graph.nodes if n.op == "placeholder"]
         self.weights = [i for i, (node, example) in
                         enumerate(zip(nodes, examples))
                         if _is_weight(node, example)]
@@ -233,7 +277,7 @@ class _Graph:
             self.compiled[key] = made
         return made
 
-    def _again(self, key: tuple, arguments: Sequence[Any]):
+    def _again(self, key: tuple, given: Sequence[Any]):
         """Calls the graph after values that are in its code have changed."""
         self.repeated += 1
         if self.repeated > _MOST_REPEATED:
@@ -241,32 +285,39 @@ class _Graph:
             self.compiled[key] = None
         else:
             del self.compiled[key]
-        return self(*arguments)
+        return self(*given)
 
-    def __call__(self, *arguments):
-        key = tuple([arguments[i] for i in self.sizes]) if self.sizes else ()
+    def __call__(self, *given):
+        key = tuple([given[i] for i in self.sizes]) if self.sizes else ()
         try:
             compiled = self.compiled[key]
         except KeyError:
             with torch.no_grad():
-                compiled = self._compile(key, arguments)
+                compiled = self._compile(key, (*given, *self.lifted))
         if compiled is None:
-            return self.graph(*arguments)
-        results = compiled(arguments)
+            return self.graph(*given, *self.lifted)
+        results = compiled(given)
         # The GPU works meanwhile. Results of old parameters are of no use.
-        if compiled.changed(arguments):
-            if not compiled.refresh(arguments):
-                return self._again(key, arguments)
-            results = compiled(arguments)
+        if compiled.watched:
+            arguments = (*given, *self.lifted) if self.lifted else given
+            if compiled.changed(arguments):
+                if not compiled.refresh(arguments):
+                    return self._again(key, given)
+                results = compiled(given)
         return results
 
 
 def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
             options: Mapping[str, Any] | None = None, **_: Any):
     """The backend "frit" of `torch.compile`. Compiles at the first call."""
+    given = dict(options or {})
+    if unknown := given.keys() - _OPTIONS:
+        raise ArgumentError(f"there is no option '{min(unknown)}'; the options "
+                            f"are: {', '.join(sorted(_OPTIONS))}")
     returned = next(n for n in graph.graph.nodes if n.op == "output").args[0]
     if torch.is_grad_enabled() and any(
-            isinstance(e, torch.Tensor) and e.requires_grad for e in examples):
+            isinstance(e, torch.Tensor) and e.requires_grad
+            for e in (*examples, *graph.parameters(), *graph.buffers())):
         _tell("its gradients may be asked for; call it under torch.no_grad()")
         return graph.forward
     for node in returned:
@@ -274,7 +325,10 @@ def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
         if not isinstance(value, torch.Tensor):
             _tell("it returns something that is no tensor")
             return graph.forward
-    return _Graph(graph, examples, dict(options or {}))
+        if value.is_complex():
+            _tell(f"it returns tensors of {value.dtype}")
+            return graph.forward
+    return _Graph(graph, examples, given)
 
 
 def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
@@ -283,6 +337,7 @@ def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
     """Exports a model to ONNX and compiles it.
 
     Args:
+      model: run as after `eval()`; it is left as it was.
       args, kwargs: what the model is called with, for the shapes and types.
       dynamic_shapes: as for `torch.onnx.export`: which dimensions stay open.
         `shape` then says for which sizes to compile: `{"batch": range(1, 65)}`.
@@ -294,11 +349,22 @@ def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
     >>> module(torch.ones(3, 4)).shape
     torch.Size([3, 2])
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
-        program = torch.onnx.export(model.eval(), args, kwargs=kwargs,
-                                    dynamic_shapes=dynamic_shapes, dynamo=True,
-                                    verbose=False)
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError("export takes a torch.nn.Module, not "
+                            f"{type(model).__name__}")
+    reject_unknown_keywords("export", options)
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    trained = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
+            program = torch.onnx.export(model, args, kwargs=kwargs,
+                                        dynamic_shapes=dynamic_shapes,
+                                        dynamo=True, verbose=False)
+    finally:
+        for part in trained:
+            part.training = True
     assert program is not None  # as it is with dynamo=True
     with tempfile.TemporaryDirectory(prefix="frit-") as folder:
         path = Path(folder, f"{type(model).__name__}.onnx")
