@@ -4,13 +4,15 @@
     check_structure.py [ROOT]
 
 Top-level names are the design's, folders are three deep at most, a source file
-has at most 800 lines, nothing is left to do in it, and a test checks something.
+has at most 800 lines, nothing is left to do in it, a test checks something, and
+no two files of a library define the same file-local name (local_names.py).
 """
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from local_names import collisions
 from tree import files
 
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
@@ -42,6 +44,7 @@ def complaints(root: Path) -> Iterator[str]:
             yield f"{file}:{line}: {found[0]}: finish it"
         if file.suffix in {".mlir", ".test"} and not CHECKS.search(text):
             yield f"{file}: checks nothing"
+    yield from collisions(root, tracked)
 
 
 def main() -> None:
