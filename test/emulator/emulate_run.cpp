@@ -42,6 +42,7 @@
 
 using namespace frit;
 using namespace frit::emulation;
+using tools::Fault;
 using tools::Tensor;
 
 namespace {
@@ -154,24 +155,24 @@ static bool readBytes(const std::string &path, Tensor &tensor) {
   return fits;
 }
 
-static bool writeBytes(const std::string &path,
-                       const std::vector<Tensor> &tensors) {
+static Fault writeBytes(const std::string &path,
+                        const std::vector<Tensor> &tensors) {
+  const Fault fault("cannot be written");
   FILE *file = fopen(path.c_str(), "wb");
   if (!file)
-    return false;
+    return fault;
   bool good = true;
   for (const Tensor &tensor : tensors)
     good &= fwrite(tensor.data.data(), 1, tensor.data.size(), file) ==
             tensor.data.size();
-  return fclose(file) == 0 && good;
+  return fclose(file) == 0 && good ? Fault() : fault;
 }
 
 /// Reads the tensors of the file at `path`.
 static std::vector<Tensor> read(const std::string &path) {
   std::vector<Tensor> tensors;
-  std::string error;
-  if (!readTensors(path, tensors, error))
-    die(path + ": " + error);
+  if (Fault fault = readTensors(path, tensors))
+    die(fault.within(path).message());
   return tensors;
 }
 
@@ -385,11 +386,10 @@ static bool runVariant(const Options &options, EmulatedPlan &emulated,
     emulated.setSeed(options.seeds);
     runCalls(options, emulated, variant, pointers);
     std::vector<Tensor> outputs = outputsOf(emulated, variant, sizes);
-    std::string error = "cannot be written";
-    if (isPlain(options.output)
-            ? !writeBytes(options.output, outputs)
-            : writeTensors(options.output, outputs, error) != tools::kDone)
-      die(options.output + ": " + error);
+    if (Fault fault = isPlain(options.output)
+                          ? writeBytes(options.output, outputs)
+                          : writeTensors(options.output, outputs))
+      die(fault.within(options.output).message());
     return true;
   }
 

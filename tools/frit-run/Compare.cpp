@@ -110,10 +110,9 @@ bool frit::run::compare(const Session &session) {
   const Options &options = session.options;
   const std::vector<Tensor> &outputs = session.outputs;
   std::vector<Tensor> expected;
-  std::string error;
   bool isArchive;
-  if (!readTensors(options.compare, expected, error, &isArchive))
-    return complain(error);
+  if (Fault fault = readTensors(options.compare, expected, &isArchive))
+    return complain(fault);
   std::vector<const Tensor *> references =
       matchOutputs(session, expected, isArchive);
   if (references.size() != outputs.size())

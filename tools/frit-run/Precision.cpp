@@ -181,6 +181,7 @@ int frit::run::precision(Session &session) {
   else
     printTable(rows, alone);
   const std::string &keep = session.options.keep;
-  return keep.empty() ? kDone
-                      : writtenStatus(keep, frit::writeFile(keep, kept));
+  if (keep.empty())
+    return kDone;
+  return report(writingFault(keep, frit::writeFile(keep, kept)));
 }

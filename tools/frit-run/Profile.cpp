@@ -42,9 +42,9 @@ static ExitStatus writeTrace(const std::string &path,
                        {{"kernel", step.kernel},
                         {"bytes", step.bytes},
                         {"flops", step.flops}}}});
-  std::error_code error =
+  std::error_code code =
       frit::writeFile(path, jsonText({{"traceEvents", std::move(events)}}));
-  return writtenStatus(path, error);
+  return report(writingFault(path, code));
 }
 
 static void printProfileJson(const Profile &profile) {

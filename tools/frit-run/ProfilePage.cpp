@@ -118,6 +118,7 @@ ExitStatus frit::run::writePage(const std::string &path, const Profile &profile,
       return kBadInput;
     }
   }
-  return writtenStatus(path,
-                       frit::writeFile(path, frit::makePage(jsonText(report))));
+  std::error_code code =
+      frit::writeFile(path, frit::makePage(jsonText(report)));
+  return tools::report(writingFault(path, code));
 }

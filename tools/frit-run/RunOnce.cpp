@@ -61,14 +61,9 @@ int frit::run::runOnce(Session &session) {
     return session.status();
   if (options.timeReport)
     printTimeReport(session);
-  if (!options.output.empty()) {
-    std::string error;
-    if (ExitStatus status =
-            writeTensors(options.output, session.outputs, error)) {
-      complain(error);
-      return status;
-    }
-  }
+  if (!options.output.empty())
+    if (Fault fault = writeTensors(options.output, session.outputs))
+      return report(fault);
   if (!options.compare.empty())
     return compare(session) ? 0 : 1;
   if (options.json)

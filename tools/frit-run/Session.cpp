@@ -230,10 +230,9 @@ bool Session::place(Tensor tensor, const std::string &source) {
 
 bool Session::applyFile(const std::string &name, const std::string &path) {
   std::vector<Tensor> tensors;
-  std::string error;
   bool isArchive;
-  if (!readTensors(path, tensors, error, &isArchive))
-    return complain(error);
+  if (Fault fault = readTensors(path, tensors, &isArchive))
+    return complain(fault);
   if (tensors.empty())
     return complain("'" + path + "' has no tensors");
   // A single tensor that the user named, or without a name of its own.

@@ -21,8 +21,6 @@ using namespace frit::train;
 static constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors",
                                   kPartial = ".partial";
 
-static std::string errorText() { return strerror(errno); }
-
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
@@ -135,25 +133,21 @@ CheckpointFolder::~CheckpointFolder() {
     close(lock);
 }
 
-bool CheckpointFolder::open(const std::string &path, std::string &error) {
+Fault CheckpointFolder::open(const std::string &path) {
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.ends_with('/'))
     trimmed.pop_back();
-  error = "cannot keep checkpoints in '" + path + "': ";
-  if (mkdir(trimmed.c_str(), 0777) != 0 && errno != EEXIST) {
-    error += errorText();
-    return false;
-  }
+  auto fails = [&](const char *why) {
+    return Fault("cannot keep checkpoints in '" + path + "': " + why, kMachine);
+  };
+  if (mkdir(trimmed.c_str(), 0777) != 0 && errno != EEXIST)
+    return fails(strerror(errno));
   lock = ::open(trimmed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock < 0 || access(trimmed.c_str(), W_OK | X_OK) != 0) {
-    error += errorText();
-    return false;
-  }
+  if (lock < 0 || access(trimmed.c_str(), W_OK | X_OK) != 0)
+    return fails(strerror(errno));
   // Some network file systems have no locks.
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    error += "another frit-train is at work there";
-    return false;
-  }
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return fails("another frit-train is at work there");
   folder = trimmed;
   for (const std::string &name : filesIn(folder)) {
     uint64_t steps;
@@ -161,7 +155,7 @@ bool CheckpointFolder::open(const std::string &path, std::string &error) {
         parseName(name.substr(0, name.size() - kPartial.size()), steps))
       unlink((folder + "/" + name).c_str());
   }
-  return true;
+  return {};
 }
 
 std::vector<std::string> CheckpointFolder::list() const {
@@ -180,9 +174,9 @@ std::string CheckpointFolder::pathOf(uint64_t steps) const {
   return folder + "/" + nameOf(steps);
 }
 
-bool CheckpointFolder::write(const Position &position,
-                             const std::vector<TensorView> &state,
-                             uint64_t keep, std::string &error) {
+Fault CheckpointFolder::write(const Position &position,
+                              const std::vector<TensorView> &state,
+                              uint64_t keep) {
   std::vector<TensorView> sorted = state;
   std::ranges::sort(sorted, {}, &TensorView::name);
   std::string path = pathOf(position.steps);
@@ -200,10 +194,8 @@ bool CheckpointFolder::write(const Position &position,
   if (failed)
     unlink(partial.c_str());
   frit::keepTemporary(partial);
-  if (failed) {
-    error = "cannot write '" + path + "': " + failed.message();
-    return false;
-  }
+  if (failed)
+    return Fault("cannot write '" + path + "': " + failed.message(), kMachine);
   // The name is on the disk when the folder is.
   fsync(lock);
   // Those of later steps were too damaged to go on from, and do not count.
@@ -211,69 +203,64 @@ bool CheckpointFolder::write(const Position &position,
   auto own = std::ranges::find(all, path);
   for (size_t i = size_t(own - all.begin()) + keep; i < all.size(); ++i)
     unlink(all[i].c_str());
-  return true;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Returns the first difference in names, types and shapes; empty if none.
-static std::string compareState(const std::vector<TensorView> &expected,
-                                const std::vector<TensorView> &state) {
+/// Finds the first difference in names, types and shapes.
+static Fault compareState(const std::vector<TensorView> &expected,
+                          const std::vector<TensorView> &state) {
   for (const TensorView &tensor : expected) {
     auto found = std::ranges::find(state, tensor.name, &TensorView::name);
     if (found == state.end())
-      return "it has no tensor '" + tensor.name + "'";
+      return Fault("it has no tensor '" + tensor.name + "'");
     if (found->type() != tensor.type())
-      return "tensor '" + tensor.name + "' is " + found->type() +
-             " there, and " + tensor.type() + " in the model";
+      return Fault("tensor '" + tensor.name + "' is " + found->type() +
+                   " there, and " + tensor.type() + " in the model");
   }
   for (const TensorView &tensor : state)
     if (std::ranges::find(expected, tensor.name, &TensorView::name) ==
         expected.end())
-      return "the model has no state '" + tensor.name + "'";
-  return "";
+      return Fault("the model has no state '" + tensor.name + "'");
+  return {};
 }
 
-CheckpointFault frit::train::readCheckpoint(
-    const std::string &path, const std::vector<TensorView> &expected,
-    const std::string &model, Checkpoint &checkpoint, std::string &error) {
+CheckpointFault
+frit::train::readCheckpoint(const std::string &path,
+                            const std::vector<TensorView> &expected,
+                            const std::string &model, Checkpoint &checkpoint) {
   Bytes bytes;
   std::shared_ptr<const void> owner;
-  if (!mapFile(path, bytes, owner, error))
-    return CheckpointFault::damaged;
+  if (Fault fault = mapFile(path, bytes, owner))
+    return {CheckpointFault::damaged, fault.message()};
   std::string start = "the checkpoint '" + path + "' ";
   Checkpoint read{path, {}, {}};
-  if (!viewSafetensors(bytes, read.state, error)) {
-    error = start + "is damaged: " + error;
-    return CheckpointFault::damaged;
-  }
+  if (Fault fault = viewSafetensors(bytes, read.state))
+    return {CheckpointFault::damaged, start + "is damaged: " + fault.message()};
   for (TensorView &tensor : read.state)
     tensor.owner = owner;
   Metadata metadata = readMetadata(bytes);
   if (metadata["frit.checkpoint"] != kFormat ||
-      !parseMetadata(metadata, read.position)) {
-    error = start + "was not written by this frit-train: its metadata say no "
-                    "step";
-    return CheckpointFault::foreign;
-  }
-  if (read.position.model != model) {
-    error = start + "belongs to the model '" + read.position.model +
-            "', and this one is '" + model + "'";
-    return CheckpointFault::foreign;
-  }
+      !parseMetadata(metadata, read.position))
+    return {CheckpointFault::foreign,
+            start + "was not written by this frit-train: its metadata say no "
+                    "step"};
+  if (read.position.model != model)
+    return {CheckpointFault::foreign, start + "belongs to the model '" +
+                                          read.position.model +
+                                          "', and this one is '" + model + "'"};
   // Before the header's numbers and names are believed.
   bool isWhole = metadata["frit.header"] == digest(metadata, read.state);
-  if (std::string fault = isWhole ? compareState(expected, read.state) : "";
-      !fault.empty()) {
-    error = start + "does not fit the model: " + fault;
-    return CheckpointFault::foreign;
-  }
-  if (!isWhole || metadata["frit.crc32"] != checksum(read.state)) {
-    error = start + "is damaged: its checksum is another";
-    return CheckpointFault::damaged;
-  }
+  if (isWhole)
+    if (Fault fault = compareState(expected, read.state))
+      return {CheckpointFault::foreign,
+              start + "does not fit the model: " + fault.message()};
+  if (!isWhole || metadata["frit.crc32"] != checksum(read.state))
+    return {CheckpointFault::damaged,
+            start + "is damaged: its checksum is another"};
   checkpoint = std::move(read);
-  return CheckpointFault::none;
+  return {};
 }

@@ -46,17 +46,17 @@ public:
   ~CheckpointFolder();
 
   /// Makes the folder if there is none, locks it and removes what an
-  /// interrupted write has left. On failure sets `error`.
-  bool open(const std::string &path, std::string &error);
+  /// interrupted write has left.
+  Fault open(const std::string &path);
   bool isOpen() const { return !folder.empty(); }
 
   /// Paths of the checkpoints, the newest first.
   std::vector<std::string> list() const;
 
   /// Writes a checkpoint and then removes all earlier ones but the newest
-  /// `keep` - 1. On failure sets `error` and leaves the others as they are.
-  bool write(const Position &position, const std::vector<TensorView> &state,
-             uint64_t keep, std::string &error);
+  /// `keep` - 1. On failure leaves the others as they are.
+  Fault write(const Position &position, const std::vector<TensorView> &state,
+              uint64_t keep);
 
   const std::string &path() const { return folder; }
   /// Returns the path of the checkpoint of a step.
@@ -67,19 +67,32 @@ private:
   int lock = -1;
 };
 
-enum class CheckpointFault {
-  none,
-  damaged, ///< it is cut off, its bytes are others, it cannot be read
-  foreign  ///< it belongs to another model, or is of another program
+/// What is wrong with a checkpoint.
+class CheckpointFault : public Fault {
+public:
+  enum Kind {
+    damaged, ///< it is cut off, its bytes are others, it cannot be read
+    foreign  ///< it belongs to another model, or is of another program
+  };
+
+  CheckpointFault() = default;
+  CheckpointFault(Kind kind, std::string message)
+      : Fault(std::move(message)), kind(kind) {}
+
+  bool isDamaged() const { return *this && kind == damaged; }
+  bool isForeign() const { return *this && kind == foreign; }
+
+private:
+  Kind kind = damaged;
 };
 
 /// Reads the checkpoint at `path`. Its tensors must have the names, types and
 /// shapes of `expected`, whose elements are not read, and the position must be
-/// of that model. On a fault sets `error`.
+/// of that model.
 CheckpointFault readCheckpoint(const std::string &path,
                                const std::vector<TensorView> &expected,
-                               const std::string &model, Checkpoint &checkpoint,
-                               std::string &error);
+                               const std::string &model,
+                               Checkpoint &checkpoint);
 
 } // namespace frit::train
 

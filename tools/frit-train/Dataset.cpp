@@ -38,126 +38,112 @@ static bool fits(const Input &input, const TensorView &tensor) {
                     input.dims.begin() + 1, input.dims.end());
 }
 
-bool Dataset::add(TensorView tensor, const std::string &source,
-                  std::string &error) {
+Fault Dataset::add(TensorView tensor, const std::string &source) {
   auto found = std::ranges::find(given, tensor.name, &Input::name);
   if (found == given.end()) {
     unused.push_back(tensor.name);
-    return true;
+    return {};
   }
   const Input &input = *found;
   Column &column = columns[size_t(found - given.begin())];
-  if (column.view.owner) {
-    error = "the data of input '" + tensor.name + "' are given twice";
-    return false;
-  }
+  if (column.view.owner)
+    return Fault("the data of input '" + tensor.name + "' are given twice");
   // numpy lacks bfloat16; its bits come as unsigned integers.
   if (input.dtype == FRIT_BF16 && tensor.dtype == FRIT_U16)
     tensor.dtype = FRIT_BF16;
   if (!fits(input, tensor)) {
-    error = "the data of input '" + tensor.name + "' must be " +
-            expectedType(input) + ", n samples, and are " + tensor.type() +
-            " in '" + source + "'";
+    std::string message = "the data of input '" + tensor.name + "' must be " +
+                          expectedType(input) + ", n samples, and are " +
+                          tensor.type() + " in '" + source + "'";
     if (tensor.dtype != input.dtype)
-      error += "; nothing is converted: fritc -ftype=" + tensor.name + ":" +
-               frit_dtype_name(tensor.dtype) +
-               " compiles a step that takes them";
-    return false;
+      message += "; nothing is converted: fritc -ftype=" + tensor.name + ":" +
+                 frit_dtype_name(tensor.dtype) +
+                 " compiles a step that takes them";
+    return Fault(message);
   }
   column.bytes = *byteSize(input.dtype, std::span(input.dims).subspan(1));
   column.view = std::move(tensor);
-  return true;
+  return {};
 }
 
-bool Dataset::addFolder(const std::string &folder, std::string &error) {
+Fault Dataset::addFolder(const std::string &folder) {
   for (size_t i = 0; i < given.size(); ++i) {
     std::string name = given[i].name, path = folder + "/" + name + ".npy";
     std::vector<TensorView> tensors;
-    if (!mapTensors(path, tensors, error))
-      return false;
-    if (tensors.size() != 1) {
-      error = "'" + path + "' is no .npy file";
-      return false;
-    }
+    if (Fault fault = mapTensors(path, tensors))
+      return fault;
+    if (tensors.size() != 1)
+      return Fault("'" + path + "' is no .npy file");
     tensors[0].name = name;
-    if (!add(std::move(tensors[0]), path, error))
-      return false;
+    if (Fault fault = add(std::move(tensors[0]), path))
+      return fault;
   }
-  return true;
+  return {};
 }
 
-bool Dataset::addSource(const std::string &source, std::string &error) {
+Fault Dataset::addSource(const std::string &source) {
   struct stat facts;
   if (stat(source.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))
-    return addFolder(source, error);
+    return addFolder(source);
   // An existing file's name may have an '='.
   size_t equals = source.find('=');
   bool isNamed = equals != source.npos && access(source.c_str(), F_OK) != 0;
   std::string path = isNamed ? source.substr(equals + 1) : source;
   std::vector<TensorView> tensors;
-  if (!mapTensors(path, tensors, error))
-    return false;
+  if (Fault fault = mapTensors(path, tensors))
+    return fault;
   if (isNamed || (tensors.size() == 1 && tensors[0].name.empty())) {
-    if (tensors.size() != 1) {
-      error = "'" + path + "' has " + std::to_string(tensors.size()) +
-              " tensors, which have names of their own; write --data=" + path;
-      return false;
-    }
-    if (!isNamed) {
-      error = "'" + path +
-              "' does not say for which input it is: write NAME=" + path;
-      return false;
-    }
+    if (tensors.size() != 1)
+      return Fault(
+          "'" + path + "' has " + std::to_string(tensors.size()) +
+          " tensors, which have names of their own; write --data=" + path);
+    if (!isNamed)
+      return Fault("'" + path +
+                   "' does not say for which input it is: write NAME=" + path);
     tensors[0].name = source.substr(0, equals);
     if (std::ranges::find(given, tensors[0].name, &Input::name) ==
         given.end()) {
       std::vector<std::string> names;
       for (const Input &input : given)
         names.push_back(input.name);
-      error = "there is no input '" + tensors[0].name +
-              "'; the inputs of the step are: " + join(names);
-      return false;
+      return Fault("there is no input '" + tensors[0].name +
+                   "'; the inputs of the step are: " + join(names));
     }
   }
   for (TensorView &tensor : tensors)
-    if (!add(std::move(tensor), path, error))
-      return false;
-  return true;
+    if (Fault fault = add(std::move(tensor), path))
+      return fault;
+  return {};
 }
 
 /// Checks that each input has data, and all the same number of samples.
-bool Dataset::isComplete(const std::vector<std::string> &sources,
-                         std::string &error) {
+Fault Dataset::checkComplete(const std::vector<std::string> &sources) {
   for (size_t i = 0; i < given.size(); ++i)
-    if (!columns[i].view.owner) {
-      error = "there are no data for input '" + given[i].name +
-              "'; other tensors in " + join(sources) + ": " + join(unused);
-      return false;
-    }
+    if (!columns[i].view.owner)
+      return Fault("there are no data for input '" + given[i].name +
+                   "'; other tensors in " + join(sources) + ": " +
+                   join(unused));
   for (size_t i = 0; i < given.size(); ++i) {
     samples = uint64_t(columns[i].view.dims[0]);
-    if (columns[i].view.dims[0] != columns[0].view.dims[0]) {
-      error = "the data of input '" + given[i].name + "' have " +
-              std::to_string(samples) + " samples, and those of '" +
-              given[0].name + "' have " +
-              std::to_string(columns[0].view.dims[0]);
-      return false;
-    }
+    if (columns[i].view.dims[0] != columns[0].view.dims[0])
+      return Fault("the data of input '" + given[i].name + "' have " +
+                   std::to_string(samples) + " samples, and those of '" +
+                   given[0].name + "' have " +
+                   std::to_string(columns[0].view.dims[0]));
   }
-  return true;
+  return {};
 }
 
-bool Dataset::open(const std::vector<std::string> &sources,
-                   const std::vector<Input> &inputs, std::string &error) {
+Fault Dataset::open(const std::vector<std::string> &sources,
+                    const std::vector<Input> &inputs) {
   given = inputs;
   columns.assign(inputs.size(), {});
   unused.clear();
   hasTokens = false;
-  return std::ranges::all_of(sources,
-                             [&](const std::string &source) {
-                               return addSource(source, error);
-                             }) &&
-         isComplete(sources, error);
+  for (const std::string &source : sources)
+    if (Fault fault = addSource(source))
+      return fault;
+  return checkComplete(sources);
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,51 +176,45 @@ static bool parseTokenOptions(std::string text, frit_dtype &dtype,
   }
 }
 
-bool Dataset::openTokens(const std::string &source,
-                         const std::vector<Input> &inputs, std::string &error) {
+Fault Dataset::openTokens(const std::string &source,
+                          const std::vector<Input> &inputs) {
   given = inputs;
   columns.clear();
   hasTokens = true;
   frit_dtype dtype;
   uint64_t skip;
   std::string path;
-  if (!parseTokenOptions(source, dtype, skip, path)) {
-    error = "'" + source +
-            "': write FILE,type=u16,skip=BYTES; the type is an "
-            "integer's";
-    return false;
-  }
+  if (!parseTokenOptions(source, dtype, skip, path))
+    return Fault("'" + source +
+                 "': write FILE,type=u16,skip=BYTES; the type is an "
+                 "integer's");
   for (const Input &input : inputs) {
     bool isText = input.isInteger() && input.dims.size() == 2 &&
                   input.dims == inputs[0].dims;
-    if (!isText || inputs.size() != 2) {
-      error = "a file of tokens fits a step with two integer inputs of one "
-              "shape, batch x length: the tokens and the labels; input '" +
-              input.name + "' is " +
-              formatType(input.dtype, uint32_t(input.dims.size()),
-                         input.dims.data()) +
-              (inputs.size() == 2
-                   ? ""
-                   : ", and there are " + std::to_string(inputs.size()));
-      return false;
-    }
+    if (!isText || inputs.size() != 2)
+      return Fault(
+          "a file of tokens fits a step with two integer inputs of one shape, "
+          "batch x length: the tokens and the labels; input '" +
+          input.name + "' is " +
+          formatType(input.dtype, uint32_t(input.dims.size()),
+                     input.dims.data()) +
+          (inputs.size() == 2
+               ? ""
+               : ", and there are " + std::to_string(inputs.size())));
   }
   TensorView view;
   view.dtype = dtype;
-  if (!mapFile(path, view.data, view.owner, error))
-    return false;
+  if (Fault fault = mapFile(path, view.data, view.owner))
+    return fault;
   uint64_t size = frit_dtype_size(dtype);
-  if (skip > view.data.size()) {
-    error = "'" + path + "' has " + std::to_string(view.data.size()) +
-            " bytes, and skip=" + std::to_string(skip) + " is past its end";
-    return false;
-  }
-  if ((view.data.size() - skip) % size) {
-    error = "'" + path + "' has " + std::to_string(view.data.size()) +
-            " bytes, which is no whole number of " + frit_dtype_name(dtype) +
-            " after " + std::to_string(skip);
-    return false;
-  }
+  std::string start =
+      "'" + path + "' has " + std::to_string(view.data.size()) + " bytes, ";
+  if (skip > view.data.size())
+    return Fault(start + "and skip=" + std::to_string(skip) +
+                 " is past its end");
+  if ((view.data.size() - skip) % size)
+    return Fault(start + "which is no whole number of " +
+                 frit_dtype_name(dtype) + " after " + std::to_string(skip));
   view.data = view.data.subspan(skip);
   uint64_t tokens = view.data.size() / size;
   uint64_t length = uint64_t(inputs[0].dims[1]);
@@ -243,7 +223,7 @@ bool Dataset::openTokens(const std::string &source,
   for (const Input &input : inputs)
     columns.push_back(
         {length * frit_dtype_size(input.dtype), view, columns.size()});
-  return true;
+  return {};
 }
 
 template <typename From>

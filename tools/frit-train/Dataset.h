@@ -29,16 +29,15 @@ public:
   /// Opens `sources` and finds a tensor for each of `inputs` by its name. A
   /// source is a .safetensors or .npz file, a folder of .npy files called as
   /// the inputs are, or NAME=FILE.npy. Types must be equal and shapes but for
-  /// the first dimension; that is the same of all. On failure sets `error`.
-  bool open(const std::vector<std::string> &sources,
-            const std::vector<Input> &inputs, std::string &error);
+  /// the first dimension; that is the same of all.
+  Fault open(const std::vector<std::string> &sources,
+             const std::vector<Input> &inputs);
 
   /// Opens a file of tokens: FILE[,type=u16|u32|i32|i64|u8][,skip=BYTES]. Of
   /// the two integer inputs of shape batch x length, the first gets tokens, and
   /// the second the tokens one further. Samples follow each other without
   /// overlap.
-  bool openTokens(const std::string &source, const std::vector<Input> &inputs,
-                  std::string &error);
+  Fault openTokens(const std::string &source, const std::vector<Input> &inputs);
 
   uint64_t count() const { return samples; }
 
@@ -56,10 +55,10 @@ private:
     uint64_t shift = 0; ///< tokens by which this column is ahead
   };
 
-  bool add(TensorView tensor, const std::string &source, std::string &error);
-  bool addSource(const std::string &source, std::string &error);
-  bool addFolder(const std::string &folder, std::string &error);
-  bool isComplete(const std::vector<std::string> &sources, std::string &error);
+  Fault add(TensorView tensor, const std::string &source);
+  Fault addSource(const std::string &source);
+  Fault addFolder(const std::string &folder);
+  Fault checkComplete(const std::vector<std::string> &sources);
 
   std::vector<Input> given;
   std::vector<Column> columns; ///< per input

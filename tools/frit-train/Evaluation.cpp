@@ -40,8 +40,8 @@ bool frit::train::evaluate(Model &model, const Dataset &data,
     if (StopSignals::received())
       return true;
     const Batch &inputs = loader.next();
-    if (!inputs.error.empty())
-      return model.failed("evaluation: " + inputs.error);
+    if (inputs.fault)
+      return model.failed(inputs.fault.within("evaluation"));
     if (frit_status status = function.run(
             model.evaluateContext(), bindInputs(data.inputs(), inputs), wanted))
       return model.failed(status);

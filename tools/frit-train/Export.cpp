@@ -2,6 +2,7 @@
 
 #include "tools/frit-train/Export.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/Files.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -32,22 +33,18 @@ frit::train::weightsOf(const std::vector<TensorView> &state) {
   return weights;
 }
 
-ExitStatus
-frit::train::exportSafetensors(const std::string &path,
-                               const std::vector<TensorView> &weights,
-                               std::string &error) {
+Fault frit::train::exportSafetensors(const std::string &path,
+                                     const std::vector<TensorView> &weights) {
   OutputFile output;
-  std::error_code fault = OutputFile::create(path, output);
-  if (!fault) {
+  std::error_code code = OutputFile::create(path, output);
+  if (!code) {
     int file = open(output.path().c_str(), O_WRONLY | O_CLOEXEC);
-    fault = file < 0 ? std::error_code(errno, std::generic_category())
-                     : writeSafetensors(file, weights, {});
-    if (file >= 0 && close(file) != 0 && !fault)
-      fault = std::error_code(errno, std::generic_category());
+    code = file < 0 ? std::error_code(errno, std::generic_category())
+                    : writeSafetensors(file, weights, {});
+    if (file >= 0 && close(file) != 0 && !code)
+      code = std::error_code(errno, std::generic_category());
   }
-  if (!fault)
-    fault = output.commit();
-  if (fault)
-    error = "cannot write '" + path + "': " + fault.message();
-  return !fault ? kDone : isOutputFault(fault) ? kBadUsage : kMachine;
+  if (!code)
+    code = output.commit();
+  return writingFault(path, code);
 }

@@ -3,7 +3,6 @@
 #ifndef FRIT_TRAIN_EXPORT_H
 #define FRIT_TRAIN_EXPORT_H
 
-#include "tools/support/ExitStatus.h"
 #include "tools/support/SafetensorsFile.h"
 
 #include <string>
@@ -19,10 +18,9 @@ using namespace tools;
 std::vector<TensorView> weightsOf(const std::vector<TensorView> &state);
 
 /// Writes the weights to a safetensors file. Never overwrites an input (see
-/// OutputFile.h) and leaves no partial file; on failure sets `error`.
-ExitStatus exportSafetensors(const std::string &path,
-                             const std::vector<TensorView> &weights,
-                             std::string &error);
+/// OutputFile.h) and leaves no partial file.
+Fault exportSafetensors(const std::string &path,
+                        const std::vector<TensorView> &weights);
 
 /// Writes the ONNX model at `original` with these values of its initializers,
 /// which are found by name and keep their types. Weights that the original has
@@ -30,9 +28,8 @@ ExitStatus exportSafetensors(const std::string &path,
 /// its shape. As above otherwise.
 ///
 /// With an empty `path` only finds the weights, whose elements are not read.
-ExitStatus exportOnnx(const std::string &path, const std::string &original,
-                      const std::vector<TensorView> &weights,
-                      std::string &error);
+Fault exportOnnx(const std::string &path, const std::string &original,
+                 const std::vector<TensorView> &weights);
 
 } // namespace frit::train
 

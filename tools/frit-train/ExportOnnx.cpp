@@ -3,6 +3,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/onnx/onnx.pb.h"
 #include "tools/frit-train/Export.h"
+#include "tools/support/Files.h"
 #include "tools/support/Mapped.h"
 
 #include <charconv>
@@ -41,17 +42,15 @@ public:
       left.emplace(weight.name, &weight);
   }
 
-  /// Visits the initializers of a graph and of the graphs in its nodes. On
-  /// failure returns what is wrong.
-  std::string visit(onnx::GraphProto &graph) {
-    std::string error;
+  /// Visits the initializers of a graph and of the graphs in its nodes.
+  Fault visit(onnx::GraphProto &graph) {
     for (onnx::TensorProto &tensor : *graph.mutable_initializer())
-      if (error = visit(tensor, tensor.name()); !error.empty())
-        return error;
+      if (Fault fault = visit(tensor, tensor.name()))
+        return fault;
     for (onnx::NodeProto &node : *graph.mutable_node())
-      if (error = visit(node); !error.empty())
-        return error;
-    return error;
+      if (Fault fault = visit(node))
+        return fault;
+    return {};
   }
 
   /// Turns copies of initializers into initializers of their own, where they
@@ -87,53 +86,51 @@ public:
   }
 
 private:
-  std::string visit(onnx::NodeProto &node) {
+  Fault visit(onnx::NodeProto &node) {
     bool isConstant = node.op_type() == "Constant" && node.output_size() == 1;
-    std::string error;
     for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
       if (attribute.has_t())
-        error = visit(*attribute.mutable_t(),
-                      isConstant ? node.output(0) : std::string());
-      if (error.empty() && attribute.has_g())
-        error = visit(*attribute.mutable_g());
+        if (Fault fault = visit(*attribute.mutable_t(),
+                                isConstant ? node.output(0) : std::string()))
+          return fault;
+      if (attribute.has_g())
+        if (Fault fault = visit(*attribute.mutable_g()))
+          return fault;
       for (onnx::GraphProto &graph : *attribute.mutable_graphs())
-        if (error.empty())
-          error = visit(graph);
-      if (!error.empty())
-        return error;
+        if (Fault fault = visit(graph))
+          return fault;
     }
-    return error;
+    return {};
   }
 
-  std::string visit(onnx::TensorProto &tensor, const std::string &name) {
-    auto found = left.find(name);
-    std::string error;
-    if (found != left.end()) {
-      error = replace(tensor, *found->second);
+  Fault visit(onnx::TensorProto &tensor, const std::string &name) {
+    if (auto found = left.find(name); found != left.end()) {
+      if (Fault fault = replace(tensor, *found->second))
+        return fault;
       left.erase(found);
     } else if (writes &&
                tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-      error = embed(tensor);
+      if (Fault fault = embed(tensor))
+        return fault;
     }
     bytes += tensor.raw_data().size();
-    if (error.empty() && bytes > kMostBytes)
-      error = "its weights take more than the 2 GiB of one ONNX file; export "
-              "a .safetensors file";
-    return error;
+    if (bytes > kMostBytes)
+      return Fault("its weights take more than the 2 GiB of one ONNX file; "
+                   "export a .safetensors file");
+    return {};
   }
 
-  std::string replace(onnx::TensorProto &tensor,
-                      const TensorView &weight) const {
+  Fault replace(onnx::TensorProto &tensor, const TensorView &weight) const {
     std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
     int type = floatType(tensor.data_type());
     if (dims != weight.dims || !type || weight.dtype != FRIT_F32)
-      return "its initializer '" + weight.name + "' is " +
-             formatType(type ? frit_dtype(type) : frit_dtype(0),
-                        uint32_t(dims.size()), dims.data()) +
-             ", and the trained weight is " + weight.type() +
-             "; is it the model that was compiled?";
+      return Fault("its initializer '" + weight.name + "' is " +
+                   formatType(type ? frit_dtype(type) : frit_dtype(0),
+                              uint32_t(dims.size()), dims.data()) +
+                   ", and the trained weight is " + weight.type() +
+                   "; is it the model that was compiled?");
     if (!writes)
-      return "";
+      return {};
     Tensor converted;
     converted.dtype = frit_dtype(type);
     converted.dims = dims;
@@ -145,7 +142,7 @@ private:
     }
     clearData(tensor);
     tensor.set_raw_data(converted.data.data(), converted.data.size());
-    return "";
+    return {};
   }
 
   static void clearData(onnx::TensorProto &tensor) {
@@ -157,7 +154,7 @@ private:
   }
 
   /// Reads a tensor's elements from the file that has them.
-  std::string embed(onnx::TensorProto &tensor) {
+  Fault embed(onnx::TensorProto &tensor) {
     std::string location;
     uint64_t offset = 0, length = UINT64_MAX;
     for (const auto &entry : tensor.external_data()) {
@@ -170,21 +167,22 @@ private:
       else if (entry.key() == "length")
         std::from_chars(value.data(), end, length);
     }
+    std::string place = "initializer '" + tensor.name() + "'";
     auto [file, isNew] = files.try_emplace(location);
-    std::string error;
-    if (isNew && !mapFile(folder + location, file->second.data,
-                          file->second.owner, error))
-      return "initializer '" + tensor.name() + "': " + error;
+    if (isNew)
+      if (Fault fault =
+              mapFile(folder + location, file->second.data, file->second.owner))
+        return fault.within(place);
     Bytes data = file->second.data;
     if (offset <= data.size() && length == UINT64_MAX)
       length = data.size() - offset;
     if (offset > data.size() || length > data.size() - offset ||
         length > kMostBytes)
-      return "initializer '" + tensor.name() + "' reaches past the end of '" +
-             folder + location + "'";
+      return Fault(place + " reaches past the end of '" + folder + location +
+                   "'");
     clearData(tensor);
     tensor.set_raw_data(data.data() + offset, length);
-    return "";
+    return {};
   }
 
   std::string folder;
@@ -195,42 +193,33 @@ private:
 };
 } // namespace
 
-ExitStatus frit::train::exportOnnx(const std::string &path,
-                                   const std::string &original,
-                                   const std::vector<TensorView> &weights,
-                                   std::string &error) {
+Fault frit::train::exportOnnx(const std::string &path,
+                              const std::string &original,
+                              const std::vector<TensorView> &weights) {
   Bytes bytes;
   std::shared_ptr<const void> owner;
-  if (!mapFile(original, bytes, owner, error))
-    return kBadInput;
+  if (Fault fault = mapFile(original, bytes, owner))
+    return fault;
   onnx::ModelProto model;
   if (bytes.size() > kMostBytes ||
       !model.ParseFromArray(bytes.data(), int(bytes.size())) ||
-      !model.has_graph()) {
-    error = "'" + original + "' is no ONNX model, or is damaged";
-    return kBadInput;
-  }
+      !model.has_graph())
+    return Fault("'" + original + "' is no ONNX model, or is damaged");
   Exporter exporter(original, weights, !path.empty());
   exporter.separateCopies(*model.mutable_graph());
-  error = exporter.visit(*model.mutable_graph());
-  if (error.empty() && !exporter.missing().empty())
-    error = "it has no initializer '" + exporter.missing().begin()->first +
-            "'; is it the model that was compiled?";
-  if (!error.empty()) {
-    error = "cannot export to a copy of '" + original + "': " + error;
-    return kBadInput;
-  }
-  if (path.empty())
-    return kDone;
-  std::string text;
-  if (!model.SerializeToString(&text)) {
-    error = "cannot write '" + path +
-            "': it would exceed the 2 GiB of one "
-            "ONNX file; export a .safetensors file";
-    return kBadInput;
-  }
-  std::error_code fault = writeFile(path, text);
+  Fault fault = exporter.visit(*model.mutable_graph());
+  if (!fault && !exporter.missing().empty())
+    fault =
+        Fault("it has no initializer '" + exporter.missing().begin()->first +
+              "'; is it the model that was compiled?");
   if (fault)
-    error = "cannot write '" + path + "': " + fault.message();
-  return !fault ? kDone : isOutputFault(fault) ? kBadUsage : kMachine;
+    return fault.within("cannot export to a copy of '" + original + "'");
+  if (path.empty())
+    return {};
+  std::string text;
+  if (!model.SerializeToString(&text))
+    return Fault("cannot write '" + path +
+                 "': it would exceed the 2 GiB of one ONNX file; export a "
+                 ".safetensors file");
+  return writingFault(path, writeFile(path, text));
 }

@@ -30,10 +30,9 @@ static std::optional<uint64_t> findWrong(const LabelCheck &check,
   return std::nullopt;
 }
 
-std::string
-frit::train::checkLabels(const LabelCheck &check, const Input &input,
-                         std::span<const uint8_t> data, uint64_t perSample,
-                         const std::function<uint64_t(uint64_t)> &sample) {
+Fault frit::train::checkLabels(
+    const LabelCheck &check, const Input &input, std::span<const uint8_t> data,
+    uint64_t perSample, const std::function<uint64_t(uint64_t)> &sample) {
   int64_t label = 0;
   std::optional<uint64_t> wrong;
   switch (input.dtype) {
@@ -59,13 +58,13 @@ frit::train::checkLabels(const LabelCheck &check, const Input &input,
     wrong = findWrong<int64_t>(check, data, label);
   }
   if (!wrong)
-    return "";
-  return "label " + std::to_string(label) + " of sample " +
-         std::to_string(sample(*wrong / perSample)) + " in '" + input.name +
-         "' is out of range: the model has " + std::to_string(check.classes) +
-         " classes, 0 to " + std::to_string(check.classes - 1) +
-         "; --ignore-index=" + std::to_string(label) +
-         " passes over it, if the loss does";
+    return {};
+  return Fault("label " + std::to_string(label) + " of sample " +
+               std::to_string(sample(*wrong / perSample)) + " in '" +
+               input.name + "' is out of range: the model has " +
+               std::to_string(check.classes) + " classes, 0 to " +
+               std::to_string(check.classes - 1) + "; --ignore-index=" +
+               std::to_string(label) + " passes over it, if the loss does");
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +106,7 @@ Loader::~Loader() {
 }
 
 void Loader::fill(uint64_t number, Batch &batch) const {
-  batch.error.clear();
+  batch.fault = {};
   auto sample = [&](uint64_t row) { return settings.sample(number, row); };
   for (uint64_t row = 0; row < settings.batch; ++row) {
     uint64_t index = sample(row);
@@ -120,7 +119,7 @@ void Loader::fill(uint64_t number, Batch &batch) const {
   const Input &input = data.inputs()[settings.labels->input];
   uint64_t perSample =
       data.sampleBytes(settings.labels->input) / frit_dtype_size(input.dtype);
-  batch.error =
+  batch.fault =
       checkLabels(*settings.labels, input, batch.inputs[settings.labels->input],
                   perSample, sample);
 }

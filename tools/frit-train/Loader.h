@@ -22,7 +22,7 @@ struct LabelCheck {
 /// One step's inputs, in the dataset's order.
 struct Batch {
   std::vector<std::span<uint8_t>> inputs;
-  std::string error; ///< what is wrong with the samples; empty if nothing
+  Fault fault; ///< what is wrong with the samples
 };
 
 /// Assembles batches on threads of its own, some ahead of the one in use.
@@ -83,12 +83,11 @@ private:
   bool isEnding = false;
 };
 
-/// Returns what is wrong with the labels, `count` elements of type `dtype`
-/// that begin at `data`; empty if they are right. `perSample` of them belong to
-/// a sample, and `sample` names that of a row.
-std::string checkLabels(const LabelCheck &check, const Input &input,
-                        std::span<const uint8_t> data, uint64_t perSample,
-                        const std::function<uint64_t(uint64_t)> &sample);
+/// Checks labels, elements of `input`. `perSample` of them belong to a sample,
+/// and `sample` names that of a row.
+Fault checkLabels(const LabelCheck &check, const Input &input,
+                  std::span<const uint8_t> data, uint64_t perSample,
+                  const std::function<uint64_t(uint64_t)> &sample);
 
 } // namespace frit::train
 

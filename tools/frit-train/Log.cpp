@@ -16,33 +16,30 @@ Log::~Log() {
     close(file);
 }
 
-bool Log::open(const std::string &name, std::string &error) {
-  path = name;
-  std::error_code fault = frit::checkOutput(path);
-  if (!fault) {
-    file =
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0)
-      fault = std::error_code(errno, std::generic_category());
-  }
-  if (fault)
-    error = "cannot write the log '" + path + "': " + fault.message();
-  return !fault;
+Fault Log::fault(const std::string &why) const {
+  return Fault("cannot write the log '" + path + "': " + why, kMachine);
 }
 
-bool Log::write(const Json &line, std::string &error) {
+Fault Log::open(const std::string &name) {
+  path = name;
+  if (std::error_code code = frit::checkOutput(path))
+    return fault(code.message());
+  file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  return file < 0 ? fault(strerror(errno)) : Fault();
+}
+
+Fault Log::write(const Json &line) {
   if (file < 0)
-    return true;
-  std::string text = tools::jsonText(line) + "\n";
+    return {};
+  std::string text = jsonText(line) + "\n";
   size_t done = 0;
   while (done < text.size()) {
     ssize_t count = ::write(file, text.data() + done, text.size() - done);
     if (count >= 0) {
       done += size_t(count);
     } else if (errno != EINTR) {
-      error = "cannot write the log '" + path + "': " + strerror(errno);
-      return false;
+      return fault(strerror(errno));
     }
   }
-  return true;
+  return {};
 }

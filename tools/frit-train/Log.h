@@ -3,10 +3,14 @@
 #ifndef FRIT_TRAIN_LOG_H
 #define FRIT_TRAIN_LOG_H
 
+#include "tools/support/Fault.h"
+
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace frit::train {
+
+using namespace tools;
 
 using Json = nlohmann::ordered_json;
 
@@ -19,13 +23,15 @@ public:
   ~Log();
 
   /// Appends to `path`, which is made if it does not exist. An input of this
-  /// program is refused (see OutputFile.h). On failure sets `error`.
-  bool open(const std::string &path, std::string &error);
+  /// program is refused (see OutputFile.h).
+  Fault open(const std::string &path);
 
-  /// Appends a line, if a file is open. On failure sets `error`.
-  bool write(const Json &line, std::string &error);
+  /// Appends a line, if a file is open.
+  Fault write(const Json &line);
 
 private:
+  Fault fault(const std::string &why) const;
+
   std::string path;
   int file = -1;
 };

@@ -107,6 +107,10 @@ bool Model::failed(frit_status status) {
                 status == FRIT_OUT_OF_MEMORY ? kMachine : kBadInput);
 }
 
+bool Model::failed(const Fault &fault) {
+  return failed(fault.message(), fault.status());
+}
+
 bool Model::failed(const std::string &message, ExitStatus status) {
   exitStatus = status;
   uint32_t rank = options.place.rank;

@@ -7,7 +7,6 @@
 #include "tools/frit-train/Loader.h"
 #include "tools/frit-train/Options.h"
 #include "tools/frit-train/Shortage.h"
-#include "tools/support/ExitStatus.h"
 
 #include <memory>
 #include <string>
@@ -95,6 +94,7 @@ public:
   /// Prints the runtime's last error, sets the exit status for it and returns
   /// false.
   bool failed(frit_status status);
+  bool failed(const Fault &fault);
   bool failed(const std::string &message, ExitStatus status = kBadInput);
   /// Makes the exit status one that says nothing, and returns false.
   bool leave();

@@ -233,9 +233,8 @@ static bool apply(const Argument &argument, Options &options) {
   if (name == "--devices=")
     return parseDevices(argument, options.devices);
   // --lr, the last option of the help
-  std::string error;
-  return Schedule::parse(value, options.schedule.emplace(), error) ||
-         complain(argument.text + ": " + error);
+  Fault fault = Schedule::parse(value, options.schedule.emplace());
+  return !fault || complain(fault.within(argument.text));
 }
 
 static bool checkTogether(const Options &options) {

@@ -1,7 +1,6 @@
 //===- Ranks.cpp - Processes that train one model together ----------------===//
 
 #include "tools/frit-train/Ranks.h"
-#include "tools/support/ExitStatus.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +19,6 @@
 #include <unistd.h>
 
 using namespace frit::train;
-namespace tools = frit::tools;
 
 //===----------------------------------------------------------------------===//
 // Launchers
@@ -47,73 +45,71 @@ static const Launcher launchers[] = {
 
 static constexpr uint16_t kDefaultPort = 29500;
 
+/// What is wrong with the variables of the environment.
+static Fault wrongPlace(std::string message) {
+  return Fault(std::move(message), kBadUsage);
+}
+
 /// Reads a variable that is a number of at most `most`.
-static bool readNumber(const char *name, uint64_t most, uint32_t &number,
-                       std::string &error) {
+static Fault readNumber(const char *name, uint64_t most, uint32_t &number) {
   const char *text = getenv(name);
   uint64_t value = 0;
   const char *end = text + strlen(text);
   auto [last, fault] = std::from_chars(text, end, value);
   if (fault == std::errc() && last == end && value <= most) {
     number = uint32_t(value);
-    return true;
+    return {};
   }
-  error = std::string(name) + "='" + text + "' is not a number from 0 to " +
-          std::to_string(most);
-  return false;
+  return wrongPlace(std::string(name) + "='" + text +
+                    "' is not a number from 0 to " + std::to_string(most));
 }
 
-static bool readLauncher(const Launcher &launcher, Place &place,
-                         std::string &error) {
-  if (!readNumber(launcher.size, kMostRanks, place.size, error) ||
-      !readNumber(launcher.rank, kMostRanks, place.rank, error))
-    return false;
-  if (place.rank >= place.size) {
-    error = std::string(launcher.rank) + "=" + std::to_string(place.rank) +
-            " is no rank of " + launcher.size + "=" +
-            std::to_string(place.size);
-    return false;
-  }
+static Fault readLauncher(const Launcher &launcher, Place &place) {
+  if (Fault fault = readNumber(launcher.size, kMostRanks, place.size))
+    return fault;
+  if (Fault fault = readNumber(launcher.rank, kMostRanks, place.rank))
+    return fault;
+  if (place.rank >= place.size)
+    return wrongPlace(std::string(launcher.rank) + "=" +
+                      std::to_string(place.rank) + " is no rank of " +
+                      launcher.size + "=" + std::to_string(place.size));
   for (const char *local : launcher.local)
     if (getenv(local))
-      return readNumber(local, kMostRanks, place.local, error);
-  return true;
+      return readNumber(local, kMostRanks, place.local);
+  return {};
 }
 
-bool frit::train::findPlace(Place &place, std::string &error) {
+Fault frit::train::findPlace(Place &place) {
   for (const Launcher &launcher : launchers)
     if (getenv(launcher.rank) && getenv(launcher.size)) {
-      if (!readLauncher(launcher, place, error))
-        return false;
+      if (Fault fault = readLauncher(launcher, place))
+        return fault;
       break;
     }
   // A rank that does not know itself would train alone.
   uint32_t size = 1;
   if (place.size == 1 && getenv("WORLD_SIZE") && !getenv("RANK")) {
-    if (!readNumber("WORLD_SIZE", kMostRanks, size, error))
-      return false;
-    if (size > 1) {
-      error = "WORLD_SIZE=" + std::to_string(size) +
-              ", and RANK does not say which of them this is";
-      return false;
-    }
+    if (Fault fault = readNumber("WORLD_SIZE", kMostRanks, size))
+      return fault;
+    if (size > 1)
+      return wrongPlace("WORLD_SIZE=" + std::to_string(size) +
+                        ", and RANK does not say which of them this is");
   }
   if (place.size == 1)
-    return true;
+    return {};
   const char *address = getenv("MASTER_ADDR");
-  if (!address || !*address) {
-    error = "there are " + std::to_string(place.size) +
-            " ranks: MASTER_ADDR must name the host of rank 0";
-    return false;
-  }
+  if (!address || !*address)
+    return wrongPlace("there are " + std::to_string(place.size) +
+                      " ranks: MASTER_ADDR must name the host of rank 0");
   place.address = address;
   uint32_t port = kDefaultPort;
-  if (getenv("MASTER_PORT") && !readNumber("MASTER_PORT", 65534, port, error))
-    return false;
+  if (getenv("MASTER_PORT"))
+    if (Fault fault = readNumber("MASTER_PORT", 65534, port))
+      return fault;
   // torchrun listens at the port itself.
   const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
   place.port = uint16_t(port + (agent && !strcmp(agent, "True")));
-  return true;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,15 +150,22 @@ static std::string placeText(const Place &place) {
   return place.address + ":" + std::to_string(place.port);
 }
 
-static Addresses resolve(const Place &place, std::string &error) {
+/// What keeps the ranks from each other.
+static Fault connectionFault(std::string message) {
+  return Fault(std::move(message), kMachine);
+}
+
+static Fault resolve(const Place &place, Addresses &addresses) {
   addrinfo hints = {}, *list = nullptr;
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  int fault = getaddrinfo(place.address.c_str(),
-                          std::to_string(place.port).c_str(), &hints, &list);
-  if (fault)
-    error = "MASTER_ADDR '" + place.address + "': " + gai_strerror(fault);
-  return Addresses(fault ? nullptr : list);
+  int code = getaddrinfo(place.address.c_str(),
+                         std::to_string(place.port).c_str(), &hints, &list);
+  if (code)
+    return connectionFault("MASTER_ADDR '" + place.address +
+                           "': " + gai_strerror(code));
+  addresses.reset(list);
+  return {};
 }
 
 Ranks::~Ranks() {
@@ -198,44 +201,52 @@ static void sendAtOnce(int connection) {
   setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 }
 
-bool Ranks::greet(size_t to, const Place &place, std::string &error) {
+Fault Ranks::greet(size_t to, const Place &place) {
   Hello hello;
   hello.rank = place.rank;
   hello.size = place.size;
-  return send(to, {reinterpret_cast<const uint8_t *>(&hello), sizeof hello},
-              error);
+  return send(to, {reinterpret_cast<const uint8_t *>(&hello), sizeof hello});
 }
 
-bool Ranks::accept(const Place &place, double seconds, std::string &error) {
-  Addresses addresses = resolve(place, error);
-  if (!addresses)
-    return false;
+Fault Ranks::accept(const Place &place, double seconds) {
+  Addresses addresses;
+  if (Fault fault = resolve(place, addresses))
+    return fault;
   int listening = socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   int on = 1;
   setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (listening < 0 ||
-      bind(listening, addresses->ai_addr, addresses->ai_addrlen) ||
-      listen(listening, int(place.size))) {
-    error =
-        "rank 0 cannot listen at " + placeText(place) + ": " + strerror(errno);
-    if (listening >= 0)
-      close(listening);
-    return false;
-  }
+  bool listens = listening >= 0 &&
+                 !bind(listening, addresses->ai_addr, addresses->ai_addrlen) &&
+                 !listen(listening, int(place.size));
+  Fault fault =
+      listens ? acceptAll(listening, place, seconds)
+              : connectionFault("rank 0 cannot listen at " + placeText(place) +
+                                ": " + strerror(errno));
+  if (listening >= 0)
+    close(listening);
+  return fault;
+}
+
+Fault Ranks::missingRanks(const Place &place) const {
+  std::string message =
+      "rank 0 waited at " + placeText(place) + " for other ranks";
+  for (uint32_t rank = 1, named = 0; rank < place.size && named < 8; ++rank)
+    if (sockets[rank] < 0)
+      message += (named++ ? ", " : ", and these did not come: ") +
+                 std::to_string(rank);
+  return connectionFault(message);
+}
+
+Fault Ranks::acceptAll(int listening, const Place &place, double seconds) {
   sockets.assign(place.size, -1);
   Deadline deadline(seconds);
   uint32_t missing = place.size - 1;
-  while (missing && error.empty()) {
+  while (missing) {
     pollfd waiting = {listening, POLLIN, 0};
     if (poll(&waiting, 1, deadline.milliseconds()) <= 0) {
       if (errno == EINTR && deadline.milliseconds())
         continue;
-      error = "rank 0 waited at " + placeText(place) + " for other ranks";
-      for (uint32_t rank = 1, named = 0; rank < place.size && named < 8; ++rank)
-        if (sockets[rank] < 0)
-          error += (named++ ? ", " : ", and these did not come: ") +
-                   std::to_string(rank);
-      break;
+      return missingRanks(place);
     }
     int connection = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
     Hello hello;
@@ -246,108 +257,104 @@ bool Ranks::accept(const Place &place, double seconds, std::string &error) {
     bool isRank = readHello(connection, hello, patience) == Heard::hello;
     if (!isRank || hello.size != place.size || !hello.rank ||
         hello.rank >= place.size || sockets[hello.rank] >= 0) {
-      if (isRank)
-        error = "rank " + std::to_string(hello.rank) + " of " +
-                std::to_string(hello.size) + " came, and this run has " +
-                std::to_string(place.size) + " ranks";
       close(connection);
-      continue;
+      if (!isRank)
+        continue;
+      return connectionFault("rank " + std::to_string(hello.rank) + " of " +
+                             std::to_string(hello.size) +
+                             " came, and this run has " +
+                             std::to_string(place.size) + " ranks");
     }
     sendAtOnce(connection);
     sockets[hello.rank] = connection;
     --missing;
-    if (!greet(hello.rank, place, error))
-      break;
+    if (Fault fault = greet(hello.rank, place))
+      return fault;
   }
-  close(listening);
-  return error.empty();
+  return {};
 }
 
-bool Ranks::reach(const Place &place, double seconds, std::string &error) {
+Fault Ranks::reach(const Place &place, double seconds) {
   Deadline deadline(seconds);
   // Rank 0 may start later.
   while (true) {
-    Addresses addresses = resolve(place, error);
-    if (!addresses)
-      return false;
+    Addresses addresses;
+    if (Fault fault = resolve(place, addresses))
+      return fault;
     int connection =
         socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connection >= 0 &&
         !::connect(connection, addresses->ai_addr, addresses->ai_addrlen)) {
       sendAtOnce(connection);
       sockets = {connection};
-      if (!greet(0, place, error))
-        return false;
+      if (Fault fault = greet(0, place))
+        return fault;
       Hello answer;
       Heard heard = readHello(connection, answer, deadline.milliseconds());
       if (heard == Heard::nothing)
-        error = "no rank 0 answers at " + placeText(place) +
-                ": does another program listen there?";
-      return heard == Heard::hello || (heard == Heard::end && lost(0, error));
+        return connectionFault("no rank 0 answers at " + placeText(place) +
+                               ": does another program listen there?");
+      return heard == Heard::hello ? Fault() : lost(0);
     }
-    int fault = errno;
+    int code = errno;
     if (connection >= 0)
       close(connection);
-    if (!deadline.milliseconds()) {
-      error =
-          "cannot reach rank 0 at " + placeText(place) + ": " + strerror(fault);
-      return false;
-    }
+    if (!deadline.milliseconds())
+      return connectionFault("cannot reach rank 0 at " + placeText(place) +
+                             ": " + strerror(code));
     usleep(50'000);
   }
 }
 
-bool Ranks::connect(const Place &place, double seconds, std::string &error) {
+Fault Ranks::connect(const Place &place, double seconds) {
   isFirst = place.rank == 0;
   if (place.size == 1)
-    return true;
-  return isFirst ? accept(place, seconds, error) : reach(place, seconds, error);
+    return {};
+  return isFirst ? accept(place, seconds) : reach(place, seconds);
 }
 
-bool Ranks::lost(size_t other, std::string &error) {
+Fault Ranks::lost(size_t other) {
   abandoned = !isFirst;
-  error = "rank " + std::to_string(other) + " has ended";
-  return false;
+  return connectionFault("rank " + std::to_string(other) + " has ended");
 }
 
-bool Ranks::send(size_t to, std::span<const uint8_t> bytes,
-                 std::string &error) {
+Fault Ranks::send(size_t to, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     ssize_t sent =
         ::send(sockets[to], bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR)
       continue;
     if (sent <= 0)
-      return lost(to, error);
+      return lost(to);
     bytes = bytes.subspan(size_t(sent));
   }
-  return true;
+  return {};
 }
 
-bool Ranks::receive(size_t from, std::span<uint8_t> bytes, std::string &error) {
+Fault Ranks::receive(size_t from, std::span<uint8_t> bytes) {
   while (!bytes.empty()) {
     ssize_t got = recv(sockets[from], bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
-      return lost(from, error);
+      return lost(from);
     bytes = bytes.subspan(size_t(got));
   }
-  return true;
+  return {};
 }
 
-bool Ranks::share(std::span<uint8_t> bytes, std::string &error) {
+Fault Ranks::share(std::span<uint8_t> bytes) {
   if (!isFirst)
-    return receive(0, bytes, error);
+    return receive(0, bytes);
   for (size_t rank = 1; rank < sockets.size(); ++rank) {
     // Data that nobody reads would hide that a rank has ended.
     char byte;
     if (recv(sockets[rank], &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-      return lost(rank, error);
-    if (!send(rank, bytes, error))
-      return false;
+      return lost(rank);
+    if (Fault fault = send(rank, bytes))
+      return fault;
   }
-  return true;
+  return {};
 }
 
 bool Ranks::whileAllRun(const std::function<bool()> &wait,
@@ -365,7 +372,7 @@ bool Ranks::whileAllRun(const std::function<bool()> &wait,
     if (gone == all.begin() || poll(all.data(), 1, kPatience) > 0)
       return;
     ended(uint32_t(gone - all.begin() - 1));
-    _exit(isFirst ? tools::kMachine : tools::kDone);
+    _exit(isFirst ? kMachine : kDone);
   });
   bool good = wait();
   uint64_t one = 1;
@@ -377,9 +384,8 @@ bool Ranks::whileAllRun(const std::function<bool()> &wait,
 
 void Ranks::askToStop(int signal) {
   // Whether rank 0 is there, the next step finds out.
-  std::string error;
   uint8_t byte = uint8_t(signal);
-  send(0, {&byte, 1}, error);
+  (void)send(0, {&byte, 1});
 }
 
 int Ranks::askedToStop() {
@@ -390,16 +396,15 @@ int Ranks::askedToStop() {
   return 0;
 }
 
-bool Ranks::gather(uint64_t number, std::vector<uint64_t> &all,
-                   std::string &error) {
+Fault Ranks::gather(uint64_t number, std::vector<uint64_t> &all) {
   all = {number};
   auto bytesOf = [](uint64_t &value) {
     return std::span(reinterpret_cast<uint8_t *>(&value), sizeof value);
   };
   if (!isFirst)
-    return send(0, bytesOf(number), error);
+    return send(0, bytesOf(number));
   for (size_t rank = 1; rank < sockets.size(); ++rank)
-    if (!receive(rank, bytesOf(all.emplace_back()), error))
-      return false;
-  return true;
+    if (Fault fault = receive(rank, bytesOf(all.emplace_back())))
+      return fault;
+  return {};
 }

@@ -9,6 +9,8 @@
 #ifndef FRIT_TRAIN_RANKS_H
 #define FRIT_TRAIN_RANKS_H
 
+#include "tools/support/Fault.h"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,6 +19,8 @@
 #include <vector>
 
 namespace frit::train {
+
+using namespace tools;
 
 /// A process among those of a run.
 struct Place {
@@ -32,11 +36,10 @@ inline constexpr uint32_t kMostRanks = 4096;
 /// Reads the place that a launcher has given this process: torchrun's
 /// RANK, WORLD_SIZE and LOCAL_RANK, or the variables of Open MPI, of MPICH and
 /// Intel MPI (PMI), or of srun; and MASTER_ADDR and MASTER_PORT. One of one, if
-/// there is no launcher. On failure sets `error`.
-bool findPlace(Place &place, std::string &error);
+/// there is no launcher.
+Fault findPlace(Place &place);
 
-/// Connections between rank 0 and the others. Functions that return bool set
-/// `error` before they return false.
+/// Connections between rank 0 and the others.
 class Ranks {
 public:
   Ranks() = default;
@@ -44,12 +47,12 @@ public:
   ~Ranks();
 
   /// Waits until all ranks are connected, `seconds` at most.
-  bool connect(const Place &place, double seconds, std::string &error);
+  Fault connect(const Place &place, double seconds);
 
   /// Copies `bytes` of rank 0 to all others.
-  bool share(std::span<uint8_t> bytes, std::string &error);
+  Fault share(std::span<uint8_t> bytes);
   /// Copies a number of each rank to rank 0, which gets them in their order.
-  bool gather(uint64_t number, std::vector<uint64_t> &all, std::string &error);
+  Fault gather(uint64_t number, std::vector<uint64_t> &all);
 
   /// Runs `wait`, in which the runtime waits for all ranks, and returns its
   /// result. A rank that ends meanwhile would never come: then ends the program
@@ -66,13 +69,16 @@ public:
   bool isAbandoned() const { return abandoned; }
 
 private:
-  bool accept(const Place &place, double seconds, std::string &error);
-  bool reach(const Place &place, double seconds, std::string &error);
+  Fault accept(const Place &place, double seconds);
+  Fault acceptAll(int listening, const Place &place, double seconds);
+  Fault reach(const Place &place, double seconds);
   /// Says hello to a rank.
-  bool greet(size_t to, const Place &place, std::string &error);
-  bool send(size_t to, std::span<const uint8_t> bytes, std::string &error);
-  bool receive(size_t from, std::span<uint8_t> bytes, std::string &error);
-  bool lost(size_t other, std::string &error);
+  Fault greet(size_t to, const Place &place);
+  Fault send(size_t to, std::span<const uint8_t> bytes);
+  Fault receive(size_t from, std::span<uint8_t> bytes);
+  /// Returns the fault of a connection that was lost.
+  Fault lost(size_t other);
+  Fault missingRanks(const Place &place) const;
 
   bool isFirst = true;
   bool abandoned = false;

@@ -23,10 +23,10 @@ Report::Report(const Options &options, uint64_t first, uint64_t total,
 }
 
 bool Report::open() {
-  std::string error;
-  if (!options.log.empty() && !file.open(options.log, error))
-    return complain(error);
-  return true;
+  if (options.log.empty())
+    return true;
+  Fault fault = file.open(options.log);
+  return !fault || complain(fault);
 }
 
 void Report::start() {
@@ -54,11 +54,10 @@ double Report::speed() const {
 }
 
 void Report::log(const Json &line) {
-  std::string error;
-  if (logFault.empty() && !file.write(line, error)) {
-    complain(error);
-    logFault = error;
-  }
+  if (logFault)
+    return;
+  logFault = file.write(line);
+  report(logFault);
 }
 
 void Report::print(const std::string &line) {

@@ -42,7 +42,7 @@ public:
   /// Seconds of training, without the pauses.
   double seconds() const;
   /// False if a line of the log was lost.
-  bool isLogWhole() const { return logFault.empty(); }
+  bool isLogWhole() const { return !logFault; }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -54,7 +54,7 @@ private:
   uint64_t first, total, batch, every;
   uint64_t done;
   Log file;
-  std::string logFault;
+  Fault logFault;
   std::unique_ptr<Progress> progress;
   bool printsSteps;
 

@@ -10,6 +10,10 @@
 
 using namespace frit::train;
 
+static Fault wrongSchedule(std::string message) {
+  return Fault(std::move(message), kBadUsage);
+}
+
 static bool parseRate(const std::string &text, double &rate) {
   char *end;
   rate = strtod(text.c_str(), &end);
@@ -24,66 +28,61 @@ bool Schedule::parseSpan(const std::string &text, Span &span) {
          (!*end || span.isEpochs) && span.count < uint64_t(1) << 40;
 }
 
-bool Schedule::takeOption(const std::string &name, const std::string &value,
-                          std::string &error) {
+Fault Schedule::takeOption(const std::string &name, const std::string &value) {
   bool isSpan = name == "warmup" || (name == "every" && kind == Kind::step);
   bool isRate = (name == "min" && kind != Kind::constant) ||
                 (name == "gamma" && kind == Kind::step);
-  if (!isSpan && !isRate) {
-    error = "'" + name +
-            "' is no option of this schedule: all have warmup=100 or "
-            "warmup=5ep, all but constant min=1e-5, and step has every=30ep "
-            "and gamma=0.1";
-    return false;
-  }
-  if (isRate) {
-    error = "'" + name + "=" + value + "' is not a number that is 0 or more";
-    return parseRate(value, name == "min" ? least : gamma);
-  }
-  error = "'" + name + "=" + value +
-          "' is not a number of steps, as 100, or of epochs, as 5ep";
-  return name == "warmup" ? parseSpan(value, warmup)
-                          : parseSpan(value, every) && every.count;
+  if (!isSpan && !isRate)
+    return wrongSchedule(
+        "'" + name +
+        "' is no option of this schedule: all have warmup=100 or warmup=5ep, "
+        "all but constant min=1e-5, and step has every=30ep and gamma=0.1");
+  std::string start = "'" + name + "=" + value + "' is not a number ";
+  if (isRate)
+    return parseRate(value, name == "min" ? least : gamma)
+               ? Fault()
+               : wrongSchedule(start + "that is 0 or more");
+  bool good = name == "warmup" ? parseSpan(value, warmup)
+                               : parseSpan(value, every) && every.count;
+  return good ? Fault()
+              : wrongSchedule(start + "of steps, as 100, or of epochs, as 5ep");
 }
 
-bool Schedule::parse(const std::string &text, Schedule &schedule,
-                     std::string &error) {
+Fault Schedule::parse(const std::string &text, Schedule &schedule) {
   static const char *const names[] = {"constant", "step", "linear", "cosine"};
   Schedule parsed;
-  error = "write constant, step, linear or cosine and the rate, as in "
-          "cosine:3e-4,warmup=100,min=1e-5";
+  const Fault malformed = wrongSchedule(
+      "write constant, step, linear or cosine and the rate, as in "
+      "cosine:3e-4,warmup=100,min=1e-5");
   std::string rest = text;
   if (size_t colon = text.find(':'); colon != text.npos) {
     const auto *name =
         std::find(std::begin(names), std::end(names), text.substr(0, colon));
     if (name == std::end(names))
-      return false;
+      return malformed;
     parsed.kind = Kind(name - std::begin(names));
     rest = text.substr(colon + 1);
   }
   size_t comma = std::min(rest.find(','), rest.size());
   if (!parseRate(rest.substr(0, comma), parsed.base))
-    return false;
+    return malformed;
   while (comma < rest.size()) {
     size_t start = comma + 1;
     comma = std::min(rest.find(',', start), rest.size());
     std::string option = rest.substr(start, comma - start);
     size_t equals = std::min(option.find('='), option.size());
     size_t value = std::min(equals + 1, option.size());
-    if (!parsed.takeOption(option.substr(0, equals), option.substr(value),
-                           error))
-      return false;
+    if (Fault fault =
+            parsed.takeOption(option.substr(0, equals), option.substr(value)))
+      return fault;
   }
-  if (parsed.kind == Kind::step && !parsed.every.count) {
-    error = "a step schedule takes every=, as in step:0.1,every=30ep,gamma=0.1";
-    return false;
-  }
-  if (parsed.kind != Kind::constant && parsed.least > parsed.base) {
-    error = "min is above the rate";
-    return false;
-  }
+  if (parsed.kind == Kind::step && !parsed.every.count)
+    return wrongSchedule(
+        "a step schedule takes every=, as in step:0.1,every=30ep,gamma=0.1");
+  if (parsed.kind != Kind::constant && parsed.least > parsed.base)
+    return wrongSchedule("min is above the rate");
   schedule = parsed;
-  return true;
+  return {};
 }
 
 double Schedule::at(uint64_t step, uint64_t total, uint64_t epochSteps) const {

@@ -3,10 +3,14 @@
 #ifndef FRIT_TRAIN_SCHEDULE_H
 #define FRIT_TRAIN_SCHEDULE_H
 
+#include "tools/support/Fault.h"
+
 #include <cstdint>
 #include <string>
 
 namespace frit::train {
+
+using namespace tools;
 
 /// The learning rate as a pure function of the step:
 ///
@@ -24,9 +28,8 @@ namespace frit::train {
 /// `warmup` and `every` count steps, or epochs if written as "5ep".
 class Schedule {
 public:
-  /// Parses a schedule; "3e-4" alone is constant. On failure sets `error`.
-  static bool parse(const std::string &text, Schedule &schedule,
-                    std::string &error);
+  /// Parses a schedule; "3e-4" alone is constant.
+  static Fault parse(const std::string &text, Schedule &schedule);
 
   /// The rate of step `step`, counted from 0, of a run of `total` steps of
   /// which an epoch has `epochSteps`. Steps past the end have the last rate.
@@ -49,9 +52,8 @@ private:
     }
   };
 
-  /// Takes an option of this kind of schedule. On failure sets `error`.
-  bool takeOption(const std::string &name, const std::string &value,
-                  std::string &error);
+  /// Takes an option of this kind of schedule.
+  Fault takeOption(const std::string &name, const std::string &value);
   static bool parseSpan(const std::string &text, Span &span);
 
   Kind kind = Kind::constant;

@@ -128,8 +128,8 @@ void Trainer::noteOverflows() {
 /// Begins to copy the next batch to the device.
 bool Trainer::send(Loader &loader) {
   const Batch &batch = loader.next();
-  if (!batch.error.empty())
-    return model.failed(batch.error);
+  if (batch.fault)
+    return model.failed(batch.fault);
   std::vector<frit_tensor> inputs = bindInputs(data.inputs(), batch);
   sent = &batch;
   if (frit_status status = frit_feed_send(model.trainFeed(), inputs.data(),
@@ -211,17 +211,18 @@ bool Trainer::evaluateNow(Report &report) {
 void Trainer::saveNow(Report &report) {
   report.pause();
   std::vector<TensorView> state;
-  saveFault.clear();
-  if (!readState(state))
-    saveFault = "the state cannot be read";
-  else if (checkpoints.write(position, state, options.keep, saveFault))
+  saveFault = readState(state)
+                  ? checkpoints.write(position, state, options.keep)
+                  : Fault("the state cannot be read", kMachine);
+  if (saveFault) {
+    complain(saveFault.message() +
+             (position.steps < total
+                  ? "; training goes on and tries again later"
+                  : ""));
+  } else {
     savedAt = position.steps;
-  if (saveFault.empty())
     report.saved(position.steps, checkpoints.pathOf(position.steps));
-  else
-    complain(saveFault + (position.steps < total
-                              ? "; training goes on and tries again later"
-                              : ""));
+  }
   report.start();
 }
 
@@ -242,7 +243,7 @@ bool Trainer::stop(Report &report, int signal) {
   bool isSaved = savedAt == position.steps;
   if (checkpoints.isOpen() && !isSaved) {
     saveNow(report);
-    isSaved = saveFault.empty();
+    isSaved = !saveFault;
   }
   report.finish();
   return model.failed("interrupted after step " +
@@ -293,9 +294,9 @@ bool Trainer::run() {
     return false;
   if (!options.place.rank)
     summarize(report);
-  if (!saveFault.empty())
-    return model.failed("the last checkpoint was not written: " + saveFault,
-                        kMachine);
+  if (saveFault)
+    return model.failed(
+        saveFault.within("the last checkpoint was not written"));
   if (!report.isLogWhole())
     return model.failed("the log is not whole", kMachine);
   return true;
@@ -313,12 +314,11 @@ bool Trainer::exportAll() {
     return false;
   std::vector<TensorView> weights = weightsOf(state);
   for (const std::string &path : options.exports) {
-    std::string error;
-    ExitStatus status = path.ends_with(".onnx")
-                            ? exportOnnx(path, options.original, weights, error)
-                            : exportSafetensors(path, weights, error);
-    if (status != kDone)
-      return model.failed(error, status);
+    Fault fault = path.ends_with(".onnx")
+                      ? exportOnnx(path, options.original, weights)
+                      : exportSafetensors(path, weights);
+    if (fault)
+      return model.failed(fault);
   }
   return true;
 }

@@ -36,7 +36,7 @@ private:
   bool goesOn();
   int stopSignal();
   bool readState(std::vector<TensorView> &state);
-  bool lost(const std::string &error);
+  bool checkRanks(const Fault &fault);
   bool openData();
   bool openCheckpoints();
   bool resume(const std::vector<std::string> &paths);
@@ -79,7 +79,7 @@ private:
   std::optional<double> rate; ///< that the state has now
   std::optional<Evaluated> evaluated;
   std::optional<uint64_t> savedAt; ///< step of the newest checkpoint
-  std::string saveFault;           ///< why the last checkpoint was not written
+  Fault saveFault;                 ///< why the last checkpoint was not written
   double waited = 0;               ///< seconds for data
   const Batch *sent = nullptr;     ///< that the next step takes
   /// Steps in a row, up to the last one, whose gradients are not finite.

@@ -3,6 +3,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "tools/frit-train/Export.h"
 #include "tools/frit-train/Trainer.h"
+#include "tools/support/Files.h"
 #include "tools/support/Message.h"
 
 using namespace frit::train;
@@ -25,17 +26,16 @@ bool Trainer::open() {
   return shareBatch(batch) && joinRanks();
 }
 
-static bool openSamples(Dataset &data, const std::vector<std::string> &sources,
-                        const std::string &tokens, const Function &function,
-                        std::string &error) {
-  return tokens.empty() ? data.open(sources, function.inputs(), error)
-                        : data.openTokens(tokens, function.inputs(), error);
+static Fault openSamples(Dataset &data, const std::vector<std::string> &sources,
+                         const std::string &tokens, const Function &function) {
+  return tokens.empty() ? data.open(sources, function.inputs())
+                        : data.openTokens(tokens, function.inputs());
 }
 
 bool Trainer::openData() {
-  std::string error;
-  if (!openSamples(data, options.data, options.tokens, model.train, error))
-    return model.failed(error);
+  if (Fault fault =
+          openSamples(data, options.data, options.tokens, model.train))
+    return model.failed(fault);
   if (data.count() < batch())
     return model.failed("the data have " + std::to_string(data.count()) +
                         " samples, and a step takes " +
@@ -58,10 +58,10 @@ bool Trainer::openData() {
   if (evaluates && !model.hasEvaluation())
     return model.failed("'" + options.model +
                         "' has no eval_step, so it evaluates nothing");
-  if (evaluates &&
-      !openSamples(evaluation, options.evaluation, options.evaluationTokens,
-                   model.evaluate, error))
-    return model.failed(error);
+  if (evaluates)
+    if (Fault fault = openSamples(evaluation, options.evaluation,
+                                  options.evaluationTokens, model.evaluate))
+      return model.failed(fault);
   if (evaluates && !evaluation.count())
     return model.failed("the data to evaluate on have no samples");
   position = {model.name(),
@@ -77,17 +77,15 @@ bool Trainer::openData() {
 
 bool Trainer::checkExports() {
   std::vector<TensorView> weights = weightsOf(model.stateTypes());
-  std::string error;
-  if (!options.original.empty() &&
-      exportOnnx("", options.original, weights, error) != kDone)
-    return model.failed(error);
+  if (!options.original.empty())
+    if (Fault fault = exportOnnx("", options.original, weights))
+      return model.failed(fault);
   std::vector<std::pair<const char *, std::string>> written;
   if (!options.log.empty())
     written.emplace_back("--log", options.log);
   for (const std::string &path : options.exports) {
-    if (std::error_code fault = checkOutput(path))
-      return model.failed("cannot write '" + path + "': " + fault.message(),
-                          isOutputFault(fault) ? kBadUsage : kMachine);
+    if (Fault fault = writingFault(path, checkOutput(path)))
+      return model.failed(fault);
     for (auto &[option, other] : written)
       if (isSameOutput(path, other))
         return model.failed(std::string(option) + " and --export write the " +
@@ -101,9 +99,8 @@ bool Trainer::checkExports() {
 bool Trainer::openCheckpoints() {
   if (options.checkpoints.empty())
     return setSeed() && setRate();
-  std::string error;
-  if (!checkpoints.open(options.checkpoints, error))
-    return model.failed(error, kMachine);
+  if (Fault fault = checkpoints.open(options.checkpoints))
+    return model.failed(fault);
   std::vector<std::string> paths = checkpoints.list();
   if (!paths.empty() && !options.resume)
     return model.failed("'" + options.checkpoints +
@@ -118,13 +115,12 @@ bool Trainer::openCheckpoints() {
 bool Trainer::resume(const std::vector<std::string> &paths) {
   for (const std::string &path : paths) {
     Checkpoint checkpoint;
-    std::string error;
-    CheckpointFault fault = readCheckpoint(path, model.stateTypes(),
-                                           model.name(), checkpoint, error);
-    if (fault == CheckpointFault::foreign)
-      return model.failed(error);
-    if (fault == CheckpointFault::damaged) {
-      complain("note: " + error + "; taking an older one");
+    CheckpointFault fault =
+        readCheckpoint(path, model.stateTypes(), model.name(), checkpoint);
+    if (fault.isForeign())
+      return model.failed(fault);
+    if (fault.isDamaged()) {
+      complain("note: " + fault.message() + "; taking an older one");
       continue;
     }
     if (!checkPosition(checkpoint))

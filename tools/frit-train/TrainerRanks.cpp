@@ -25,22 +25,19 @@ static std::span<uint8_t> bytesOf(auto &value) {
 
 /// Ends after a connection was lost. If it is that to rank 0, that one says how
 /// the run has ended.
-bool Trainer::lost(const std::string &error) {
-  return ranks.isAbandoned() ? model.leave() : model.failed(error, kMachine);
+bool Trainer::checkRanks(const Fault &fault) {
+  return !fault || (ranks.isAbandoned() ? model.leave() : model.failed(fault));
 }
 
 bool Trainer::connect() {
-  std::string error;
-  if (!ranks.connect(options.place, double(options.joinTimeout), error))
-    return model.failed(error, kMachine);
-  return true;
+  Fault fault = ranks.connect(options.place, double(options.joinTimeout));
+  return !fault || model.failed(fault);
 }
 
 /// Gives the batch that rank 0 has chosen to the others.
 bool Trainer::shareBatch(uint64_t &batch) {
-  std::string error;
   return options.place.size == 1 || !options.largestBatch ||
-         ranks.share(bytesOf(batch), error) || lost(error);
+         checkRanks(ranks.share(bytesOf(batch)));
 }
 
 /// Checks that a number is that of rank 0.
@@ -69,10 +66,8 @@ bool Trainer::joinRanks() {
     begin.isShuffled = position.isShuffled;
     begin.isResumed = savedAt.has_value();
   }
-  std::string error;
-  if (!ranks.share(bytesOf(begin), error))
-    return lost(error);
-  if (!isSame("samples", position.samples, begin.samples) ||
+  if (!checkRanks(ranks.share(bytesOf(begin))) ||
+      !isSame("samples", position.samples, begin.samples) ||
       !isSame("samples in the batch of all ranks", position.batch,
               begin.batch) ||
       !isSame("steps", total, begin.total))
@@ -84,8 +79,8 @@ bool Trainer::joinRanks() {
   position.isShuffled = begin.isShuffled;
   // One that does not fit has ended instead.
   std::vector<uint64_t> ready;
-  if (!ranks.gather(1, ready, error))
-    return lost(error);
+  if (!checkRanks(ranks.gather(1, ready)))
+    return false;
   bool hasJoined = ranks.whileAllRun(
       [&] { return model.join(begin.group); },
       [&](uint32_t rank) {
@@ -102,12 +97,11 @@ bool Trainer::shareState() {
     model.allocateState(resumed);
   // A file has an order of its own.
   std::ranges::sort(resumed, {}, &TensorView::name);
-  std::string error;
   for (TensorView &tensor : resumed) {
     std::span<uint8_t> bytes(const_cast<uint8_t *>(tensor.data.data()),
                              tensor.data.size());
-    if (!ranks.share(bytes, error))
-      return lost(error);
+    if (!checkRanks(ranks.share(bytes)))
+      return false;
   }
   bool isWritten = model.writeState(resumed);
   resumed.clear();
@@ -126,9 +120,8 @@ bool Trainer::checkEqual() {
     for (uint8_t byte : tensor.data)
       digest = (digest ^ byte) * 0x100000001b3ull;
   std::vector<uint64_t> all;
-  std::string error;
-  if (!ranks.gather(digest, all, error))
-    return lost(error);
+  if (!checkRanks(ranks.gather(digest, all)))
+    return false;
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != digest)
       return model.failed("rank " + std::to_string(rank) +
@@ -144,9 +137,8 @@ bool Trainer::checkEqual() {
 
 /// Tells the other ranks, on rank 0, what they do now.
 bool Trainer::tell(Order order) {
-  std::string error;
   return options.place.size == 1 || options.place.rank ||
-         ranks.share(bytesOf(order), error) || lost(error);
+         checkRanks(ranks.share(bytesOf(order)));
 }
 
 /// Does on the other ranks what rank 0 tells, up to a step or the end of the
@@ -154,9 +146,8 @@ bool Trainer::tell(Order order) {
 bool Trainer::obey() {
   for (;;) {
     Order order = Order::end;
-    std::string error;
-    if (!ranks.share(bytesOf(order), error))
-      return lost(error);
+    if (!checkRanks(ranks.share(bytesOf(order))))
+      return false;
     if (order != Order::read)
       return true;
     if (!model.giveState())

@@ -18,11 +18,8 @@ static int runTool(int count, char **arguments) {
   if (!options.devices.empty())
     return launchRanks(options, count, arguments);
   Place place;
-  std::string error;
-  if (!findPlace(place, error)) {
-    complain(error);
-    return kBadUsage;
-  }
+  if (Fault fault = findPlace(place))
+    return report(fault);
   takePlace(options, place);
   Trainer trainer(options);
   return trainer.open() && trainer.run() ? kDone : trainer.status();

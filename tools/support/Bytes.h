@@ -3,6 +3,7 @@
 #ifndef FRIT_TOOLS_BYTES_H
 #define FRIT_TOOLS_BYTES_H
 
+#include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
 
 #include <cstring>
@@ -88,26 +89,22 @@ struct NpyLayout {
 
 /// Reads the header at the start of `bytes`; sets type and shape of `tensor`,
 /// but no elements.
-bool readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
-                   std::string &error);
+Fault readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout);
 
 /// Converts the elements of `tensor` from `layout` to row-major order and this
 /// machine's byte order.
 void arrange(Tensor &tensor, const NpyLayout &layout);
 
-bool readNpy(Bytes bytes, Tensor &tensor, std::string &error);
-bool readNpz(Bytes bytes, std::vector<Tensor> &tensors, std::string &error);
+Fault readNpy(Bytes bytes, Tensor &tensor);
+Fault readNpz(Bytes bytes, std::vector<Tensor> &tensors);
 /// The views point into `bytes` and have no owner.
-bool viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors,
-                     std::string &error);
-bool readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
-                     std::string &error);
-bool readOnnxTensor(Bytes bytes, Tensor &tensor, std::string &error);
+Fault viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors);
+Fault readSafetensors(Bytes bytes, std::vector<Tensor> &tensors);
+Fault readOnnxTensor(Bytes bytes, Tensor &tensor);
 
 /// Return the bytes of a .npy file, and of an .npz file.
 std::vector<uint8_t> makeNpy(const Tensor &tensor);
-bool makeNpz(const std::vector<Tensor> &tensors, std::vector<uint8_t> &bytes,
-             std::string &error);
+Fault makeNpz(const std::vector<Tensor> &tensors, std::vector<uint8_t> &bytes);
 
 } // namespace frit::tools
 

@@ -3,7 +3,6 @@
 #include "tools/support/Files.h"
 #include "compiler/driver/OutputFile.h"
 #include "tools/support/Bytes.h"
-#include "tools/support/Message.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -14,57 +13,47 @@
 using namespace frit;
 using namespace frit::tools;
 
-static bool readBytes(const std::string &path, Storage &bytes,
-                      std::string &error) {
+static Fault readBytes(const std::string &path, Storage &bytes) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rb"),
                                               fclose);
   struct stat facts;
-  if (!file || fstat(fileno(file.get()), &facts) != 0) {
-    error = strerror(errno);
-    return false;
-  }
-  if (!S_ISREG(facts.st_mode)) {
-    error = "it is not a regular file";
-    return false;
-  }
+  if (!file || fstat(fileno(file.get()), &facts) != 0)
+    return Fault(strerror(errno));
+  if (!S_ISREG(facts.st_mode))
+    return Fault("it is not a regular file");
   protectInput(path);
   bytes = Storage(size_t(facts.st_size));
-  if (fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
-    error = "it could not be read to its end";
-    return false;
-  }
-  return true;
+  if (fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())
+    return Fault("it could not be read to its end");
+  return {};
 }
 
-bool frit::tools::readTensors(const std::string &path,
-                              std::vector<Tensor> &tensors, std::string &error,
-                              bool *isArchive) {
+Fault frit::tools::readTensors(const std::string &path,
+                               std::vector<Tensor> &tensors, bool *isArchive) {
   Storage bytes;
   bool isNamed = false;
   tensors.clear();
-  bool good = readBytes(path, bytes, error);
-  if (good) {
+  Fault fault = readBytes(path, bytes);
+  if (!fault) {
     std::string_view start =
         asText(Bytes(bytes).first(std::min<size_t>(bytes.size(), 9)));
     if (start.starts_with("\x93NUMPY")) {
       tensors.emplace_back();
-      good = readNpy(bytes, tensors.back(), error);
+      fault = readNpy(bytes, tensors.back());
     } else if (start.starts_with("PK")) {
       isNamed = true;
-      good = readNpz(bytes, tensors, error);
+      fault = readNpz(bytes, tensors);
     } else if (start.size() == 9 && start[8] == '{') {
       isNamed = true;
-      good = readSafetensors(bytes, tensors, error);
+      fault = readSafetensors(bytes, tensors);
     } else {
       tensors.emplace_back();
-      good = readOnnxTensor(bytes, tensors.back(), error);
+      fault = readOnnxTensor(bytes, tensors.back());
     }
   }
   if (isArchive)
     *isArchive = isNamed;
-  if (!good)
-    error = "cannot read '" + path + "': " + error;
-  return good;
+  return fault ? fault.within("cannot read '" + path + "'") : fault;
 }
 
 void frit::tools::protectModel(const std::string &model,
@@ -80,32 +69,25 @@ void frit::tools::protectModel(const std::string &model,
       protectInput(folder + "/" + entry->d_name);
 }
 
-ExitStatus frit::tools::writeTensors(const std::string &path,
-                                     const std::vector<Tensor> &tensors,
-                                     std::string &error) {
+Fault frit::tools::writeTensors(const std::string &path,
+                                const std::vector<Tensor> &tensors) {
   std::vector<uint8_t> bytes;
   if (path.ends_with(".npy")) {
-    if (tensors.size() != 1) {
-      error = "a .npy file holds one tensor and there are " +
-              std::to_string(tensors.size()) + "; write an .npz";
-      return kBadInput;
-    }
+    if (tensors.size() != 1)
+      return Fault("a .npy file holds one tensor and there are " +
+                   std::to_string(tensors.size()) + "; write an .npz");
     bytes = makeNpy(tensors[0]);
-  } else if (!makeNpz(tensors, bytes, error)) {
-    return kBadInput;
+  } else if (Fault fault = makeNpz(tensors, bytes)) {
+    return fault;
   }
   std::string_view all(reinterpret_cast<const char *>(bytes.data()),
                        bytes.size());
-  std::error_code code = writeFile(path, all);
-  if (code)
-    error = "cannot write '" + path + "': " + code.message();
-  return !code ? kDone : isOutputFault(code) ? kBadUsage : kMachine;
+  return writingFault(path, writeFile(path, all));
 }
 
-ExitStatus frit::tools::writtenStatus(const std::string &path,
-                                      std::error_code error) {
-  if (!error)
-    return kDone;
-  complain("cannot write '" + path + "': " + error.message());
-  return isOutputFault(error) ? kBadUsage : kMachine;
+Fault frit::tools::writingFault(const std::string &path, std::error_code code) {
+  if (!code)
+    return {};
+  return Fault("cannot write '" + path + "': " + code.message(),
+               isOutputFault(code) ? kBadUsage : kMachine);
 }

@@ -3,7 +3,7 @@
 #ifndef FRIT_TOOLS_FILES_H
 #define FRIT_TOOLS_FILES_H
 
-#include "tools/support/ExitStatus.h"
+#include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
 
 #include <system_error>
@@ -11,11 +11,11 @@
 namespace frit::tools {
 
 /// Reads all tensors of a .npy, .npz, .safetensors or ONNX .pb file, which it
-/// recognizes by its contents. The file may be damaged; on failure returns
-/// false and sets `error`. A tensor from a .npy has no name. Sets `isArchive`
-/// if tensors are matched by name rather than position.
-bool readTensors(const std::string &path, std::vector<Tensor> &tensors,
-                 std::string &error, bool *isArchive = nullptr);
+/// recognizes by its contents. The file may be damaged. A tensor from a .npy
+/// has no name. Sets `isArchive` if tensors are matched by name rather than
+/// position.
+Fault readTensors(const std::string &path, std::vector<Tensor> &tensors,
+                  bool *isArchive = nullptr);
 
 /// Makes sure that no output overwrites the model or its external weights in
 /// folder `weights` (the model's own if empty).
@@ -23,13 +23,11 @@ void protectModel(const std::string &model, const std::string &weights);
 
 /// Writes a .npy if `path` ends so and there is one tensor, otherwise an .npz.
 /// Types that numpy lacks are widened to float32. Never overwrites an input
-/// (see OutputFile.h) and leaves no partial file; on failure sets `error`.
-ExitStatus writeTensors(const std::string &path,
-                        const std::vector<Tensor> &tensors, std::string &error);
+/// (see OutputFile.h) and leaves no partial file.
+Fault writeTensors(const std::string &path, const std::vector<Tensor> &tensors);
 
-/// Returns kDone if writing `path` ended without error. Otherwise prints why it
-/// was not written, and returns whose fault that is.
-ExitStatus writtenStatus(const std::string &path, std::error_code error);
+/// Returns the fault of writing `path` that ended with `code`, if that is one.
+Fault writingFault(const std::string &path, std::error_code code);
 
 } // namespace frit::tools
 

@@ -13,14 +13,12 @@ using namespace frit::tools;
 // safetensors, as the runtime reads them
 //===----------------------------------------------------------------------===//
 
-bool frit::tools::viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors,
-                                  std::string &error) {
+Fault frit::tools::viewSafetensors(Bytes bytes,
+                                   std::vector<TensorView> &tensors) {
   std::map<std::string, StoredTensor> stored;
   Status status = frit::readSafetensors(bytes.data(), bytes.size(), stored);
-  if (status.failed()) {
-    error = status.message();
-    return false;
-  }
+  if (status.failed())
+    return Fault(status.message());
   for (const auto &[name, from] : stored) {
     TensorView view;
     view.name = name;
@@ -28,27 +26,24 @@ bool frit::tools::viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors,
         frit_dtype(artifact::dtypeWith(&artifact::DTypeRow::stored, from.type));
     view.dims = from.dims;
     if (!frit_dtype_size(view.dtype) ||
-        byteSize(view.dtype, view.dims) != from.bytes) {
-      error = "tensor '" + name + "' is described wrongly";
-      return false;
-    }
+        byteSize(view.dtype, view.dims) != from.bytes)
+      return Fault("tensor '" + name + "' is described wrongly");
     view.data = bytes.subspan(from.offset, from.bytes);
     tensors.push_back(std::move(view));
   }
-  return true;
+  return {};
 }
 
-bool frit::tools::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors,
-                                  std::string &error) {
+Fault frit::tools::readSafetensors(Bytes bytes, std::vector<Tensor> &tensors) {
   std::vector<TensorView> views;
-  if (!viewSafetensors(bytes, views, error))
-    return false;
+  if (Fault fault = viewSafetensors(bytes, views))
+    return fault;
   for (const TensorView &view : views) {
     Tensor tensor{view.name, view.dtype, view.dims, Storage(view.data.size())};
     std::ranges::copy(view.data, tensor.data.begin());
     tensors.push_back(std::move(tensor));
   }
-  return true;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,35 +173,31 @@ static bool parseTensorProto(Bytes bytes, TensorProto &proto) {
   return !reader.failed;
 }
 
-bool frit::tools::readOnnxTensor(Bytes bytes, Tensor &tensor,
-                                 std::string &error) {
+Fault frit::tools::readOnnxTensor(Bytes bytes, Tensor &tensor) {
   TensorProto proto;
-  error = "it is not a .npy, .npz, .safetensors or ONNX tensor file";
   if (!parseTensorProto(bytes, proto) || proto.type >= std::size(onnxTypes) ||
       !onnxTypes[proto.type])
-    return false;
+    return Fault("it is not a .npy, .npz, .safetensors or ONNX tensor file");
   tensor.name = proto.name;
   tensor.dtype = frit_dtype(onnxTypes[proto.type]);
   tensor.dims = proto.dims;
-  error = "its data does not fill its shape";
-  if (proto.external) {
-    error = "its data is in another file, which is not read here";
-    return false;
-  }
+  if (proto.external)
+    return Fault("its data is in another file, which is not read here");
+  const Fault unfilled("its data does not fill its shape");
   std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);
   if (!size)
-    return false;
+    return unfilled;
   if (proto.hasRaw) {
     if (proto.raw.size() != *size)
-      return false;
+      return unfilled;
     tensor.data = Storage(proto.raw.size());
     std::ranges::copy(proto.raw, tensor.data.begin());
-    return true;
+    return {};
   }
   uint64_t element = frit_dtype_size(tensor.dtype), count = *size / element;
   bool floats = tensor.dtype == FRIT_F32 || tensor.dtype == FRIT_F64;
   if ((floats ? proto.floats.size() : proto.integers.size()) != count)
-    return false;
+    return unfilled;
   tensor.data = Storage(*size);
   for (uint64_t i = 0; i < count; ++i) {
     // int32_data holds 16-bit floats as their bits.
@@ -215,5 +206,5 @@ bool frit::tools::readOnnxTensor(Bytes bytes, Tensor &tensor,
     else
       memcpy(tensor.data.data() + i * element, &proto.integers[i], element);
   }
-  return true;
+  return {};
 }

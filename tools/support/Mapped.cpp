@@ -2,7 +2,6 @@
 
 #include "tools/support/Mapped.h"
 #include "compiler/driver/OutputFile.h"
-#include "tools/support/ExitStatus.h"
 #include "tools/support/Files.h"
 
 #include <cerrno>
@@ -16,46 +15,46 @@
 using namespace frit;
 using namespace frit::tools;
 
-bool frit::tools::mapFile(const std::string &path, Bytes &bytes,
-                          std::shared_ptr<const void> &owner,
-                          std::string &error) {
+/// Maps an open file; `file` is -1 if opening it failed.
+static Fault mapOpened(int file, Bytes &bytes,
+                       std::shared_ptr<const void> &owner) {
+  bytes = {};
+  struct stat facts;
+  if (file < 0 || fstat(file, &facts) != 0)
+    return Fault(strerror(errno));
+  if (!S_ISREG(facts.st_mode))
+    return Fault("it is not a regular file");
+  size_t size = size_t(facts.st_size);
+  if (!size)
+    return {};
+  void *data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  if (data == MAP_FAILED)
+    return Fault(strerror(errno));
+  bytes = {static_cast<const uint8_t *>(data), size};
+  owner = std::shared_ptr<const void>(data, [size](const void *from) {
+    munmap(const_cast<void *>(from), size);
+  });
+  return {};
+}
+
+Fault frit::tools::mapFile(const std::string &path, Bytes &bytes,
+                           std::shared_ptr<const void> &owner) {
   // Opening a pipe would wait for a writer.
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat facts;
-  bool good = file >= 0 && fstat(file, &facts) == 0;
-  error = strerror(errno);
-  if (good && !S_ISREG(facts.st_mode)) {
-    error = "it is not a regular file";
-    good = false;
-  }
-  size_t size = good ? size_t(facts.st_size) : 0;
-  bytes = {};
-  if (good && size) {
-    void *data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
-    good = data != MAP_FAILED;
-    error = strerror(errno);
-    if (good) {
-      bytes = {static_cast<const uint8_t *>(data), size};
-      owner = std::shared_ptr<const void>(data, [size](const void *from) {
-        munmap(const_cast<void *>(from), size);
-      });
-    }
-  }
+  Fault fault = mapOpened(file, bytes, owner);
   if (file >= 0)
     close(file);
-  if (good)
-    protectInput(path);
-  else
-    error = "cannot read '" + path + "': " + error;
-  return good;
+  if (fault)
+    return fault.within("cannot read '" + path + "'");
+  protectInput(path);
+  return {};
 }
 
 /// Finds a .npy's elements if they lie in the file as they do in memory.
 static bool viewNpy(Bytes bytes, TensorView &view) {
   Tensor header;
   NpyLayout layout;
-  std::string error;
-  if (!readNpyHeader(bytes, header, layout, error) || layout.isBigEndian ||
+  if (readNpyHeader(bytes, header, layout) || layout.isBigEndian ||
       (layout.isColumnMajor && header.dims.size() > 1) ||
       layout.dataBytes > bytes.size() - layout.headerBytes)
     return false;
@@ -65,39 +64,36 @@ static bool viewNpy(Bytes bytes, TensorView &view) {
   return true;
 }
 
-bool frit::tools::mapTensors(const std::string &path,
-                             std::vector<TensorView> &tensors,
-                             std::string &error) {
+Fault frit::tools::mapTensors(const std::string &path,
+                              std::vector<TensorView> &tensors) {
   tensors.clear();
   Bytes bytes;
   std::shared_ptr<const void> owner;
-  if (!mapFile(path, bytes, owner, error))
-    return false;
+  if (Fault fault = mapFile(path, bytes, owner))
+    return fault;
   std::string_view start =
       asText(bytes.first(std::min<size_t>(bytes.size(), 9)));
   TensorView view;
   if (start.starts_with("\x93NUMPY") && viewNpy(bytes, view)) {
     view.owner = owner;
     tensors.push_back(std::move(view));
-    return true;
+    return {};
   }
   if (start.size() == 9 && start[8] == '{') {
-    if (!viewSafetensors(bytes, tensors, error)) {
-      error = "cannot read '" + path + "': " + error;
-      return false;
-    }
+    if (Fault fault = viewSafetensors(bytes, tensors))
+      return fault.within("cannot read '" + path + "'");
     for (TensorView &tensor : tensors)
       tensor.owner = owner;
-    return true;
+    return {};
   }
   std::vector<Tensor> read;
-  if (!readTensors(path, read, error))
-    return false;
+  if (Fault fault = readTensors(path, read))
+    return fault;
   for (Tensor &tensor : read) {
     auto kept = std::make_shared<Tensor>(std::move(tensor));
     tensors.push_back({kept->name, kept->dtype, kept->dims, kept->data, kept});
   }
-  return true;
+  return {};
 }
 
 void frit::tools::handleLostFiles() {

@@ -13,14 +13,13 @@
 namespace frit::tools {
 
 /// Maps a regular file; its pages are read when they are used. No output of
-/// this program overwrites it (see OutputFile.h). On failure sets `error`.
-bool mapFile(const std::string &path, Bytes &bytes,
-             std::shared_ptr<const void> &owner, std::string &error);
+/// this program overwrites it (see OutputFile.h).
+Fault mapFile(const std::string &path, Bytes &bytes,
+              std::shared_ptr<const void> &owner);
 
 /// Finds the tensors of a file as readTensors does. The elements of
 /// .safetensors and of most .npy files are mapped, all others are read.
-bool mapTensors(const std::string &path, std::vector<TensorView> &tensors,
-                std::string &error);
+Fault mapTensors(const std::string &path, std::vector<TensorView> &tensors);
 
 /// Ends the program with a message instead of a crash when a mapped file
 /// becomes shorter while it is used, or cannot be read.

@@ -3,7 +3,6 @@
 #include "tools/support/Message.h"
 #include "compiler/driver/Progress.h"
 #include "frit/printable.h"
-#include "tools/support/ExitStatus.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -16,6 +15,16 @@ bool frit::tools::complain(const std::string &message) {
   fprintf(stderr, "%s: %s\n", program_invocation_short_name,
           printable(message).c_str());
   return false;
+}
+
+bool frit::tools::complain(const Fault &fault) {
+  return complain(fault.message());
+}
+
+ExitStatus frit::tools::report(const Fault &fault) {
+  if (fault)
+    complain(fault);
+  return fault.status();
 }
 
 int frit::tools::finishOutput(int status) {

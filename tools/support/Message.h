@@ -3,12 +3,18 @@
 #ifndef FRIT_TOOLS_MESSAGE_H
 #define FRIT_TOOLS_MESSAGE_H
 
+#include "tools/support/Fault.h"
+
 #include <string>
 
 namespace frit::tools {
 
 /// Prints "TOOL: message" as one line of printable text, and returns false.
 bool complain(const std::string &message);
+bool complain(const Fault &fault);
+
+/// Returns the exit status of a fault, which it prints if it is one.
+ExitStatus report(const Fault &fault);
 
 /// Writes out standard output. Returns `status`, or kMachine after an error
 /// message if something printed there was lost.

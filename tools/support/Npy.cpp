@@ -56,51 +56,46 @@ static bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
   }
 }
 
-bool frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout,
-                                std::string &error) {
+static Fault incomplete() { return Fault("it is not a complete .npy file"); }
+
+Fault frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor,
+                                 NpyLayout &layout) {
   Reader reader(bytes);
-  error = "it is not a complete .npy file";
   if (asText(reader.take(6)) != "\x93NUMPY")
-    return false;
+    return incomplete();
   uint8_t major = reader.number<uint8_t>();
   reader.number<uint8_t>();
   uint64_t length =
       major == 1 ? reader.number<uint16_t>() : reader.number<uint32_t>();
   std::string_view header = asText(reader.take(length));
   if (reader.failed)
-    return false;
+    return incomplete();
 
   std::string_view descr = valueOf(header, "descr");
-  if (descr.starts_with('[')) {
-    error = "its elements are structures; frit reads plain arrays";
-    return false;
-  }
-  if (descr.size() < 5 || descr[0] != '\'') {
-    error = "its header is damaged";
-    return false;
-  }
+  if (descr.starts_with('['))
+    return Fault("its elements are structures; frit reads plain arrays");
+  if (descr.size() < 5 || descr[0] != '\'')
+    return Fault("its header is damaged");
   std::string_view type = descr.substr(2, 2);
   const NumpyType *found = nullptr;
   for (const NumpyType &candidate : numpyTypes)
     if (type == candidate.name && descr[4] == '\'')
       found = &candidate;
-  if (!found) {
-    error = "frit does not read elements of type " +
-            std::string(descr.substr(0, descr.find('\'', 1) + 1));
-    return false;
-  }
+  if (!found)
+    return Fault("frit does not read elements of type " +
+                 std::string(descr.substr(0, descr.find('\'', 1) + 1)));
   tensor.dtype = found->dtype;
   tensor.dims.clear();
   if (!parseShape(valueOf(header, "shape"), tensor.dims))
-    return false;
+    return incomplete();
   std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);
   if (!size)
-    return false;
+    return incomplete();
   layout.headerBytes = bytes.size() - reader.left();
   layout.dataBytes = *size;
   layout.isColumnMajor = valueOf(header, "fortran_order").starts_with("True");
   layout.isBigEndian = descr[1] == '>';
-  return true;
+  return {};
 }
 
 /// Calls `visit` with the row-major index of each element of a column-major
@@ -141,19 +136,18 @@ void frit::tools::arrange(Tensor &tensor, const NpyLayout &layout) {
   tensor.data = std::move(rows);
 }
 
-bool frit::tools::readNpy(Bytes bytes, Tensor &tensor, std::string &error) {
+Fault frit::tools::readNpy(Bytes bytes, Tensor &tensor) {
   NpyLayout layout;
-  if (!readNpyHeader(bytes, tensor, layout, error))
-    return false;
+  if (Fault fault = readNpyHeader(bytes, tensor, layout))
+    return fault;
   Reader reader(bytes.subspan(layout.headerBytes));
   Bytes data = reader.take(layout.dataBytes);
-  error = "it is not a complete .npy file";
   if (reader.failed)
-    return false;
+    return incomplete();
   tensor.data = Storage(data.size());
   std::ranges::copy(data, tensor.data.begin());
   arrange(tensor, layout);
-  return true;
+  return {};
 }
 
 std::vector<uint8_t> frit::tools::makeNpy(const Tensor &tensor) {

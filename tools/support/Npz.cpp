@@ -110,14 +110,15 @@ private:
 static constexpr uint64_t kLongestHeader = 1 << 16;
 
 /// `total` sums the bytes of the archive's tensors so far.
-static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
-                      uint64_t &total, std::string &error) {
-  error = "entry '" + entry.name + "' is damaged";
+static Fault readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
+                       uint64_t &total) {
+  const std::string place = "entry '" + entry.name + "'";
+  const Fault damaged(place + " is damaged");
   if (entry.offset > bytes.size())
-    return false;
+    return damaged;
   Reader local(bytes.subspan(entry.offset));
   if (local.number<uint32_t>() != kLocal)
-    return false;
+    return damaged;
   local.take(22);
   uint16_t nameLength = local.number<uint16_t>();
   uint16_t extraLength = local.number<uint16_t>();
@@ -125,30 +126,23 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   Bytes packed = local.take(entry.packed);
   // Deflate compresses at most about 1000:1.
   if (local.failed || entry.size / 1100 > entry.packed + 1)
-    return false;
-  if (entry.method != 0 && entry.method != 8) {
-    error = "entry '" + entry.name + "' is packed in an unknown way";
-    return false;
-  }
+    return damaged;
+  if (entry.method != 0 && entry.method != 8)
+    return Fault(place + " is packed in an unknown way");
   Unpacker unpacker(packed, entry.method == 8);
   std::vector<uint8_t> head(std::min(entry.size, kLongestHeader));
   if (!unpacker.read(head))
-    return false;
-  std::string why;
+    return damaged;
   NpyLayout layout;
-  if (!readNpyHeader(head, tensor, layout, why)) {
-    error = "entry '" + entry.name + "': " + why;
-    return false;
-  }
+  if (Fault fault = readNpyHeader(head, tensor, layout))
+    return fault.within(place);
   tensor.name = entry.name;
   if (tensor.name.ends_with(".npy"))
     tensor.name.resize(tensor.name.size() - 4);
   // Check before allocating what the archive claims.
-  if (entry.size - layout.headerBytes != layout.dataBytes) {
-    error = "entry '" + entry.name + "' does not have the size of its shape, " +
-            tensor.type();
-    return false;
-  }
+  if (entry.size - layout.headerBytes != layout.dataBytes)
+    return Fault(place + " does not have the size of its shape, " +
+                 tensor.type());
   total += layout.dataBytes;
   expectMemory(total, "the tensors of an archive");
   tensor.data = Storage(layout.dataBytes);
@@ -156,23 +150,22 @@ static bool readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   std::ranges::copy(begun, tensor.data.begin());
   if (!unpacker.read(std::span(tensor.data).subspan(begun.size())) ||
       !unpacker.isWhole(entry.crc))
-    return false;
+    return damaged;
   arrange(tensor, layout);
-  return true;
+  return {};
 }
 
-bool frit::tools::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
-                          std::string &error) {
-  error = "it is not a complete .npz file";
+Fault frit::tools::readNpz(Bytes bytes, std::vector<Tensor> &tensors) {
+  const Fault truncated("it is not a complete .npz file");
   // The end record is at the end, before a comment of at most 64 KiB.
   constexpr size_t endBytes = 22;
   if (bytes.size() < endBytes)
-    return false;
+    return truncated;
   size_t lowest = bytes.size() - std::min<size_t>(bytes.size(), 65557);
   size_t at = bytes.size() - endBytes;
   while (Reader(bytes.subspan(at)).number<uint32_t>() != kEnd) {
     if (at == lowest)
-      return false;
+      return truncated;
     --at;
   }
   Reader end(bytes.subspan(at + 10));
@@ -180,13 +173,13 @@ bool frit::tools::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
   end.number<uint32_t>();
   uint32_t offset = end.number<uint32_t>();
   if (offset > bytes.size())
-    return false;
+    return truncated;
   Reader list(bytes.subspan(offset));
   uint64_t claimed = 0, total = 0;
   for (unsigned index = 0; index < count; ++index) {
     Entry entry;
     if (list.number<uint32_t>() != kCentral)
-      return false;
+      return truncated;
     list.take(6);
     entry.method = list.number<uint16_t>();
     list.take(4);
@@ -203,13 +196,13 @@ bool frit::tools::readNpz(Bytes bytes, std::vector<Tensor> &tensors,
     list.take(commentLength);
     // Entries do not overlap, so their sum is bounded by the file's size.
     if (list.failed || entry.packed > bytes.size() - claimed)
-      return false;
+      return truncated;
     claimed += entry.packed;
     tensors.emplace_back();
-    if (!readEntry(bytes, entry, tensors.back(), total, error))
-      return false;
+    if (Fault fault = readEntry(bytes, entry, tensors.back(), total))
+      return fault;
   }
-  return true;
+  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,19 +218,18 @@ static void append(std::vector<uint8_t> &bytes, Numbers... numbers) {
   (one(numbers), ...);
 }
 
-bool frit::tools::makeNpz(const std::vector<Tensor> &tensors,
-                          std::vector<uint8_t> &bytes, std::string &error) {
+Fault frit::tools::makeNpz(const std::vector<Tensor> &tensors,
+                           std::vector<uint8_t> &bytes) {
   std::vector<uint8_t> list;
   const uint16_t version = 20, flags = 0, stored = 0, none = 0;
   const uint32_t date = 0x00210000; // 1980-01-01, the earliest zip date
   for (const Tensor &tensor : tensors) {
     std::vector<uint8_t> file = makeNpy(tensor);
     std::string name = tensor.name + ".npy";
-    if (name.size() > UINT16_MAX) {
-      error = "an .npz holds no name of " + std::to_string(tensor.name.size()) +
-              " bytes, as that of output '" + tensor.name.substr(0, 40) + "…'";
-      return false;
-    }
+    if (name.size() > UINT16_MAX)
+      return Fault(
+          "an .npz holds no name of " + std::to_string(tensor.name.size()) +
+          " bytes, as that of output '" + tensor.name.substr(0, 40) + "…'");
     uint32_t crc = uint32_t(crc32_z(0, file.data(), file.size()));
     uint32_t offset = uint32_t(bytes.size()), size = uint32_t(file.size());
     append(bytes, kLocal, version, flags, stored, date, crc, size, size,
@@ -248,15 +240,13 @@ bool frit::tools::makeNpz(const std::vector<Tensor> &tensors,
            size, uint16_t(name.size()), none, none, none, none, uint32_t(0),
            offset);
     list.insert(list.end(), name.begin(), name.end());
-    if (bytes.size() > 0xffffffff) {
-      error =
-          "an .npz of more than 4 GiB is not written; ask for fewer outputs";
-      return false;
-    }
+    if (bytes.size() > 0xffffffff)
+      return Fault("an .npz of more than 4 GiB is not written; ask for fewer "
+                   "outputs");
   }
   uint32_t listOffset = uint32_t(bytes.size());
   bytes.insert(bytes.end(), list.begin(), list.end());
   append(bytes, kEnd, none, none, uint16_t(tensors.size()),
          uint16_t(tensors.size()), uint32_t(list.size()), listOffset, none);
-  return true;
+  return {};
 }

@@ -48,24 +48,26 @@ static std::string pathOf(const std::string &name) {
 }
 
 static CheckpointFault read(const std::string &path, Checkpoint &checkpoint,
-                            std::string &error, const State &like = State(0)) {
-  return readCheckpoint(path, like.views(), "net", checkpoint, error);
+                            const State &like = State(0)) {
+  return readCheckpoint(path, like.views(), "net", checkpoint);
+}
+
+static bool has(const Fault &fault, const char *part) {
+  return fault.message().find(part) != std::string::npos;
 }
 
 static void testRoundTrip() {
   CheckpointFolder folder;
-  std::string error;
-  CHECK(folder.open(place + "/", error));
+  CHECK(!folder.open(place + "/"));
   CHECK(folder.list().empty());
   for (uint64_t steps : {5, 100, 1000000, 2000000})
-    CHECK(
-        folder.write(positionOf(steps), State(float(steps)).views(), 3, error));
+    CHECK(!folder.write(positionOf(steps), State(float(steps)).views(), 3));
   CHECK(folder.list() ==
         std::vector<std::string>({pathOf("step-2000000.safetensors"),
                                   pathOf("step-1000000.safetensors"),
                                   pathOf("step-000100.safetensors")}));
   Checkpoint checkpoint;
-  CHECK(read(folder.list()[2], checkpoint, error) == CheckpointFault::none);
+  CHECK(!read(folder.list()[2], checkpoint));
   const Position &position = checkpoint.position;
   CHECK(position.steps == 100 && position.epoch == 2 && position.inEpoch == 3);
   CHECK(position.samples == 100 && position.batch == 10);
@@ -76,19 +78,18 @@ static void testRoundTrip() {
   CHECK(checkpoint.state[1].name == "fc.weight" && value == 100);
   // A second program keeps out.
   CheckpointFolder second;
-  CHECK(!second.open(place, error));
-  CHECK(error.find("another frit-train is at work there") != error.npos);
+  CHECK(has(second.open(place), "another frit-train is at work there"));
 }
 
 /// A checkpoint of an earlier step than damaged ones, which a run went on from,
 /// stays however few are kept.
 static void testKeep() {
-  std::string other = pathOf("kept"), error;
+  std::string other = pathOf("kept");
   CheckpointFolder folder;
-  CHECK(folder.open(other, error));
+  CHECK(!folder.open(other));
   for (uint64_t steps : {10, 20, 30})
-    CHECK(folder.write(positionOf(steps), State(1).views(), 3, error));
-  CHECK(folder.write(positionOf(25), State(1).views(), 1, error));
+    CHECK(!folder.write(positionOf(steps), State(1).views(), 3));
+  CHECK(!folder.write(positionOf(25), State(1).views(), 1));
   CHECK(folder.list() ==
         std::vector<std::string>({other + "/step-000030.safetensors",
                                   other + "/step-000025.safetensors"}));
@@ -97,7 +98,7 @@ static void testKeep() {
 
 /// Every file that is cut off, or in which any bit is another, is refused.
 static void testDamage() {
-  std::string path = pathOf("step-000100.safetensors"), error;
+  std::string path = pathOf("step-000100.safetensors");
   std::string whole;
   {
     std::ifstream file(path, std::ios::binary);
@@ -107,52 +108,51 @@ static void testDamage() {
   Checkpoint checkpoint;
   auto check = [&](const std::string &bytes) {
     std::ofstream(copy, std::ios::binary) << bytes;
-    return read(copy, checkpoint, error);
+    return read(copy, checkpoint);
   };
-  CHECK(check(whole) == CheckpointFault::none);
+  CHECK(!check(whole));
   for (size_t size = 0; size < whole.size(); ++size)
-    CHECK(check(whole.substr(0, size)) == CheckpointFault::damaged);
+    CHECK(check(whole.substr(0, size)).isDamaged());
   for (size_t i = whole.size() - 32; i < whole.size(); ++i) {
     std::string other = whole;
     other[i] ^= 1;
-    CHECK(check(other) == CheckpointFault::damaged);
-    CHECK(error.find("its checksum is another") != error.npos);
+    CheckpointFault fault = check(other);
+    CHECK(fault.isDamaged() && has(fault, "its checksum is another"));
   }
   for (size_t i = 0; i < whole.size() - 32; ++i) {
     std::string other = whole;
     other[i] ^= 1;
-    CHECK(check(other) != CheckpointFault::none);
+    CHECK(check(other));
   }
   fs::remove(copy);
 }
 
 static void testForeign() {
-  std::string path = pathOf("step-000100.safetensors"), error;
+  std::string path = pathOf("step-000100.safetensors");
   Checkpoint checkpoint;
-  CHECK(read(path, checkpoint, error, State(0, 8)) == CheckpointFault::foreign);
-  CHECK(error.find("tensor 'fc.weight' is 2x3xf32 there, and 2x4xf32 in the "
-                   "model") != error.npos);
+  auto isForeign = [](const CheckpointFault &fault, const char *part) {
+    return fault.isForeign() && has(fault, part);
+  };
+  CHECK(isForeign(read(path, checkpoint, State(0, 8)),
+                  "tensor 'fc.weight' is 2x3xf32 there, and 2x4xf32 in the "
+                  "model"));
   auto less = State(0).views();
   less.pop_back();
-  CHECK(readCheckpoint(path, less, "net", checkpoint, error) ==
-        CheckpointFault::foreign);
-  CHECK(error.find("the model has no state 'a.step'") != error.npos);
+  CHECK(isForeign(readCheckpoint(path, less, "net", checkpoint),
+                  "the model has no state 'a.step'"));
   auto more = State(0).views();
   more.push_back({"fc.bias", FRIT_F32, {2}, {}});
-  CHECK(readCheckpoint(path, more, "net", checkpoint, error) ==
-        CheckpointFault::foreign);
-  CHECK(error.find("it has no tensor 'fc.bias'") != error.npos);
-  CHECK(readCheckpoint(path, State(0).views(), "other", checkpoint, error) ==
-        CheckpointFault::foreign);
-  CHECK(error.find("belongs to the model 'net', and this one is 'other'") !=
-        error.npos);
+  CHECK(isForeign(readCheckpoint(path, more, "net", checkpoint),
+                  "it has no tensor 'fc.bias'"));
+  CHECK(isForeign(readCheckpoint(path, State(0).views(), "other", checkpoint),
+                  "belongs to the model 'net', and this one is 'other'"));
   // written by another program
   std::string plain = pathOf("plain.safetensors");
   int file = ::open(plain.c_str(), O_WRONLY | O_CREAT, 0666);
   CHECK(!writeSafetensors(file, State(1).views(), {}));
   close(file);
-  CHECK(read(plain, checkpoint, error) == CheckpointFault::foreign);
-  CHECK(error.find("was not written by this frit-train") != error.npos);
+  CHECK(
+      isForeign(read(plain, checkpoint), "was not written by this frit-train"));
   fs::remove(plain);
 }
 
@@ -160,18 +160,17 @@ static void testForeign() {
 /// stay, and nothing else does.
 static void testFullDisk() {
   CheckpointFolder folder;
-  std::string error;
-  CHECK(folder.open(place, error));
+  CHECK(!folder.open(place));
   std::vector<std::string> before = folder.list();
   signal(SIGXFSZ, SIG_IGN);
   rlimit limit, small{100000, RLIM_INFINITY};
   getrlimit(RLIMIT_FSIZE, &limit);
   small.rlim_max = limit.rlim_max;
   setrlimit(RLIMIT_FSIZE, &small);
-  CHECK(
-      !folder.write(positionOf(3000000), State(1, 1 << 16).views(), 1, error));
+  Fault fault = folder.write(positionOf(3000000), State(1, 1 << 16).views(), 1);
   setrlimit(RLIMIT_FSIZE, &limit);
-  CHECK(error.find("step-3000000.safetensors': File too large") != error.npos);
+  CHECK(has(fault, "step-3000000.safetensors': File too large"));
+  CHECK(fault.status() == kMachine);
   CHECK(folder.list() == before);
   for (const auto &entry : fs::directory_iterator(place))
     CHECK(entry.path().extension() == ".safetensors");
@@ -186,13 +185,12 @@ static void testKill() {
     pid_t child = fork();
     if (child == 0) {
       CheckpointFolder folder;
-      std::string error;
-      if (!folder.open(place, error))
+      if (folder.open(place))
         _exit(1);
       uint64_t start = 4000000 + 1000 * uint64_t(round);
       for (uint64_t steps = start;; ++steps) {
-        if (!folder.write(positionOf(steps), State(float(steps), count).views(),
-                          2, error))
+        if (folder.write(positionOf(steps), State(float(steps), count).views(),
+                         2))
           _exit(1);
         [[maybe_unused]] ssize_t told = ::write(ready[1], "", 1);
       }
@@ -205,12 +203,10 @@ static void testKill() {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     CheckpointFolder folder;
-    std::string error;
-    CHECK(folder.open(place, error));
+    CHECK(!folder.open(place));
     Checkpoint checkpoint;
     std::vector<std::string> all = folder.list();
-    CHECK(!all.empty() && read(all[0], checkpoint, error, State(0, count)) ==
-                              CheckpointFault::none);
+    CHECK(!all.empty() && !read(all[0], checkpoint, State(0, count)));
     CHECK(checkpoint.position.steps >= 4000000 + 1000 * uint64_t(round));
     // What was being written is gone.
     for (const auto &entry : fs::directory_iterator(place))
@@ -220,13 +216,12 @@ static void testKill() {
 
 static void testFolder() {
   CheckpointFolder folder;
-  std::string error;
-  CHECK(!folder.open("/no/such/folder", error));
-  CHECK(error ==
+  Fault fault = folder.open("/no/such/folder");
+  CHECK(fault.message() ==
         "cannot keep checkpoints in '/no/such/folder': No such file or "
         "directory");
-  CHECK(!folder.open(pathOf("step-000100.safetensors"), error));
-  CHECK(error.find("Not a directory") != error.npos);
+  CHECK(fault.status() == kMachine);
+  CHECK(has(folder.open(pathOf("step-000100.safetensors")), "Not a directory"));
 }
 
 int main() {

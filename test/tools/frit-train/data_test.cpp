@@ -94,7 +94,7 @@ static Tensor makeTensor(const char *name, frit_dtype dtype,
 }
 
 static std::string write(const char *name, const std::vector<Tensor> &tensors) {
-  std::string path = folder.file(name), error;
+  std::string path = folder.file(name);
   if (path.ends_with(".safetensors")) {
     std::vector<TensorView> views;
     for (const Tensor &tensor : tensors)
@@ -103,7 +103,7 @@ static std::string write(const char *name, const std::vector<Tensor> &tensors) {
     CHECK(!writeSafetensors(file, views, {{"made by", "a test"}}));
     close(file);
   } else {
-    CHECK(!writeTensors(path, tensors, error));
+    CHECK(!writeTensors(path, tensors));
   }
   return path;
 }
@@ -129,23 +129,22 @@ static void testSources() {
   Tensor labels = makeTensor("labels", FRIT_I64, {10});
   Tensor other = makeTensor("other", FRIT_F32, {2});
   Dataset data;
-  std::string error;
   std::string archive = write("d.npz", {x, other, labels});
-  CHECK(data.open({archive}, kInputs, error) && holds(data));
+  CHECK(!data.open({archive}, kInputs) && holds(data));
   std::string tensors = write("d.safetensors", {other, labels, x});
-  CHECK(data.open({tensors}, kInputs, error) && holds(data));
+  CHECK(!data.open({tensors}, kInputs) && holds(data));
   std::string xFile = write("x.npy", {x});
   std::string labelFile = write("labels.npy", {labels});
-  CHECK(data.open({"x=" + xFile, "labels=" + labelFile}, kInputs, error) &&
+  CHECK(!data.open({"x=" + xFile, "labels=" + labelFile}, kInputs) &&
         holds(data));
   std::string place = xFile.substr(0, xFile.rfind('/'));
-  CHECK(data.open({place}, kInputs, error) && holds(data));
+  CHECK(!data.open({place}, kInputs) && holds(data));
 
   auto fails = [&](const std::vector<std::string> &sources, const char *part) {
-    CHECK(!data.open(sources, kInputs, error));
-    bool said = error.find(part) != error.npos;
+    std::string message = data.open(sources, kInputs).message();
+    bool said = message.find(part) != message.npos;
     if (!said)
-      fprintf(stderr, "%s\n", error.c_str());
+      fprintf(stderr, "%s\n", message.c_str());
     CHECK(said);
   };
   fails({xFile}, "does not say for which input it is: write NAME=");
@@ -173,23 +172,22 @@ static void testTokens() {
   std::vector<Input> inputs = {{"ids", FRIT_I64, {2, 10}},
                                {"labels", FRIT_I64, {2, 10}}};
   Dataset data;
-  std::string error;
-  CHECK(data.openTokens(path + ",type=u16", inputs, error));
+  CHECK(!data.openTokens(path + ",type=u16", inputs));
   CHECK(data.count() == 10);
   int64_t row[10];
   data.copy(3, 0, reinterpret_cast<uint8_t *>(row));
   CHECK(row[0] == 65030 && row[9] == 65039);
   data.copy(9, 1, reinterpret_cast<uint8_t *>(row));
   CHECK(row[0] == 65091 && row[9] == 65100);
-  CHECK(data.openTokens(path + ",skip=2,type=u16", inputs, error));
+  CHECK(!data.openTokens(path + ",skip=2,type=u16", inputs));
   CHECK(data.count() == 9);
   data.copy(0, 0, reinterpret_cast<uint8_t *>(row));
   CHECK(row[0] == 65001);
   for (const char *wrong :
        {",type=f32", ",type=", ",skip=x", ",skip=203", ",skip=1", ",type=u32"})
-    CHECK(!data.openTokens(path + wrong, inputs, error) && !error.empty());
-  CHECK(!data.openTokens(path, kInputs, error));
-  CHECK(error.find("input 'x' is 4x3xf32") != error.npos);
+    CHECK(!data.openTokens(path + wrong, inputs).message().empty());
+  Fault fault = data.openTokens(path, kInputs);
+  CHECK(fault.message().find("input 'x' is 4x3xf32") != std::string::npos);
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,8 +201,7 @@ static void testLoader() {
       write("d.safetensors", {makeTensor("x", FRIT_F32, {10, 3}),
                               makeTensor("labels", FRIT_I64, {10})});
   Dataset data;
-  std::string error;
-  CHECK(data.open({path}, kInputs, error));
+  CHECK(!data.open({path}, kInputs));
   for (unsigned workers : {1, 2, 7}) {
     auto sample = [](uint64_t number, uint64_t row) {
       return (number * 4 + row) % 10;
@@ -212,7 +209,7 @@ static void testLoader() {
     Loader loader(data, {4, 5, 505, workers, LabelCheck{1, 10, -100}, sample});
     for (uint64_t number = 5; number < 505; ++number) {
       const Batch &batch = loader.next();
-      bool right = batch.error.empty() && batch.inputs.size() == 2;
+      bool right = !batch.fault && batch.inputs.size() == 2;
       for (uint64_t row = 0; row < 4; ++row) {
         int64_t label;
         memcpy(&label, batch.inputs[1].data() + 8 * row, 8);
@@ -224,7 +221,7 @@ static void testLoader() {
   // one that is not used up
   Loader loader(data, {4, 0, 100, 3, LabelCheck{1, 9, -100},
                        [](uint64_t, uint64_t row) { return 6 + row; }});
-  CHECK(loader.next().error ==
+  CHECK(loader.next().fault.message() ==
         "label 9 of sample 9 in 'labels' is out of range: the model has 9 "
         "classes, 0 to 8; --ignore-index=9 passes over it, if the loss does");
 }
@@ -234,10 +231,12 @@ static void testLabels() {
   auto bytes = std::span(reinterpret_cast<uint8_t *>(labels), sizeof labels);
   Input input{"labels", FRIT_I32, {2, 3}};
   auto sample = [](uint64_t row) { return 40 + row; };
-  CHECK(checkLabels({0, 4, -100}, input, bytes, 3, sample).empty());
+  CHECK(!checkLabels({0, 4, -100}, input, bytes, 3, sample));
   CHECK(checkLabels({0, 3, -100}, input, bytes, 3, sample)
+            .message()
             .starts_with("label 3 of sample 41 in 'labels'"));
   CHECK(checkLabels({0, 4, 255}, input, bytes, 3, sample)
+            .message()
             .starts_with("label -100 of sample 40"));
 }
 
