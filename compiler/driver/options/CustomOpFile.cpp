@@ -130,7 +130,7 @@ void CustomOpReader::readShapes(JsonObject &in, const char *key,
                                 std::vector<CustomSpec::Tensor> &tensors) {
   bool isOutput = &tensors == &spec.outputs;
   const Json *all = in.find(key);
-  for (size_t i = 0; i < tensors.size() && error.empty(); ++i) {
+  for (size_t i = 0; i < tensors.size() && !error; ++i) {
     std::string place = key + ("[" + std::to_string(i) + "].shape");
     auto shape = (*all)[i].find("shape");
     bool isGiven = shape != (*all)[i].end();
@@ -179,9 +179,7 @@ SizeExpr CustomOpReader::expression(const Json &json,
   auto parsed = SizeExpr::parse(json.get_ref<const std::string &>(), names);
   if (parsed)
     return *parsed;
-  std::string why = llvm::toString(parsed.takeError());
-  if (error.empty())
-    error = "'" + place + "': " + why;
+  error.report("'" + place + "': " + llvm::toString(parsed.takeError()));
   return SizeExpr::number(0);
 }
 
@@ -221,7 +219,7 @@ CustomSpec CustomOpReader::run(const Json &json) {
   // An output's shape depends on inputs alone; a launch, on outputs too.
   SizeExpr::Names inputs = names;
   readTensors(in, "outputs", spec.outputs);
-  if (!error.empty())
+  if (error)
     return spec;
   if (spec.elementwise && spec.outputs.size() != 1)
     in.fail("outputs", "must be one of an elementwise operator");
@@ -247,7 +245,7 @@ llvm::Expected<CustomSpec> frit::readCustomOp(const std::string &path) {
   CustomSpec spec;
   protectInput(path);
   if (llvm::Error e =
-          readJsonFile(path, [&](const Json &json, std::string &error) {
+          readJsonFile(path, [&](const Json &json, FirstError &error) {
             spec = CustomOpReader(path, error).run(json);
           }))
     return e;

@@ -48,7 +48,7 @@ void CustomOpReader::readArguments(JsonObject &in) {
   }
   if (!list->is_array())
     return in.fail("arguments", "must be a list");
-  for (size_t i = 0; i < list->size() && error.empty(); ++i)
+  for (size_t i = 0; i < list->size() && !error; ++i)
     readArgument((*list)[i], "arguments[" + std::to_string(i) + "]");
 }
 
@@ -58,7 +58,7 @@ void CustomOpReader::readFunction(
   std::string file;
   in.neededText("file", file);
   in.neededText("function", function->name);
-  if (!error.empty())
+  if (error)
     return;
   if (!isIdentifier(function->name))
     return in.fail("function", "must be the name of a function");

@@ -18,7 +18,7 @@ class CustomOpReader {
 public:
   using Json = JsonObject::Json;
 
-  CustomOpReader(llvm::StringRef path, std::string &error)
+  CustomOpReader(llvm::StringRef path, FirstError &error)
       : path(path), error(error) {
     spec.path = path.str();
   }
@@ -42,8 +42,7 @@ private:
   void readGradient(JsonObject &in);
 
   void fail(llvm::StringRef place, const llvm::Twine &why) {
-    if (error.empty())
-      error = ("'" + place + "' " + why).str();
+    error.reportAt(place, why);
   }
   std::string typeNamed(llvm::StringRef name, const std::string &place);
   /// Adds a name that expressions may use.
@@ -53,7 +52,7 @@ private:
 
   CustomSpec spec;
   std::string path;
-  std::string &error;
+  FirstError &error;
   std::string domain;
   SizeExpr::Names names;
   llvm::SmallVector<std::string> taken;

@@ -13,8 +13,21 @@
 using namespace frit;
 using Json = JsonObject::Json;
 
-JsonObject::JsonObject(const Json &object, std::string place,
-                       std::string &error)
+void FirstError::report(const llvm::Twine &text) {
+  if (message.empty())
+    message = text.str();
+}
+
+void FirstError::reportAt(llvm::StringRef place, const llvm::Twine &why) {
+  report(place.empty() ? "it " + why : "'" + place + "' " + why);
+}
+
+llvm::Error FirstError::within(llvm::StringRef path) const {
+  return *this ? llvm::createStringError(path + ": " + message)
+               : llvm::Error::success();
+}
+
+JsonObject::JsonObject(const Json &object, std::string place, FirstError &error)
     : object(object), place(std::move(place)), error(error) {
   if (!object.is_object())
     fail("", "must be an object");
@@ -47,9 +60,7 @@ std::string JsonObject::placeOf(llvm::StringRef key) const {
 }
 
 void JsonObject::fail(llvm::StringRef key, const llvm::Twine &why) {
-  std::string at = placeOf(key);
-  if (error.empty())
-    error = (at.empty() ? "it " + why : "'" + at + "' " + why).str();
+  error.reportAt(placeOf(key), why);
 }
 
 void JsonObject::number(const char *key, double &value, double least,
@@ -143,20 +154,18 @@ void JsonObject::each(
     read((*found)[i], placeOf(key) + "[" + std::to_string(i) + "]");
 }
 
-llvm::Error frit::readJsonFile(
-    llvm::StringRef path,
-    llvm::function_ref<void(const Json &, std::string &error)> read) {
+llvm::Error
+frit::readJsonFile(llvm::StringRef path,
+                   llvm::function_ref<void(const Json &, FirstError &)> read) {
   auto file = readModel(path.str());
   if (!file)
     return file.takeError();
   llvm::StringRef text = (*file)->getBuffer();
   Json json = importer::parseJson(text);
-  std::string error;
+  FirstError error;
   if (json.is_discarded())
-    error = importer::whyDiscarded(text);
+    error.report(importer::whyDiscarded(text));
   else
     read(json, error);
-  if (!error.empty())
-    return llvm::createStringError(path + ": " + error);
-  return llvm::Error::success();
+  return error.within(path);
 }

@@ -12,15 +12,35 @@
 
 namespace frit {
 
+/// Keeps the first error of a file that is read to its end, as
+/// llvm::json::Path::Root does.
+class FirstError {
+public:
+  /// Reports a message, unless there is one already.
+  void report(const llvm::Twine &message);
+  /// Reports what is wrong at `place`, or with the file if that is empty. `why`
+  /// is the sentence's rest: "must be a number".
+  void reportAt(llvm::StringRef place, const llvm::Twine &why);
+
+  /// Whether there is an error.
+  explicit operator bool() const { return !message.empty(); }
+
+  /// Returns the error, if there is one, with the file's name.
+  llvm::Error within(llvm::StringRef path) const;
+
+private:
+  std::string message;
+};
+
 /// An object of a file, which records the keys that are read. The destructor
-/// reports keys that were not. `error` keeps the first error.
+/// reports keys that were not.
 class JsonObject {
 public:
   using Json = nlohmann::ordered_json;
 
   /// Messages call the object `place`: "inputs[1]", or "" for the file. The
   /// object and `error` must outlive this.
-  JsonObject(const Json &object, std::string place, std::string &error);
+  JsonObject(const Json &object, std::string place, FirstError &error);
   JsonObject(const JsonObject &) = delete;
   ~JsonObject();
 
@@ -63,16 +83,15 @@ public:
 private:
   const Json &object;
   std::string place;
-  std::string &error;
+  FirstError &error;
   std::vector<std::string> known;
 };
 
-/// Reads a JSON file. If `read` sets `error`, fails with it and the file's
+/// Reads a JSON file. If `read` reports an error, fails with it and the file's
 /// name.
 llvm::Error readJsonFile(
     llvm::StringRef path,
-    llvm::function_ref<void(const JsonObject::Json &, std::string &error)>
-        read);
+    llvm::function_ref<void(const JsonObject::Json &, FirstError &)> read);
 
 } // namespace frit
 

@@ -7,7 +7,7 @@
 using namespace frit;
 using Json = nlohmann::ordered_json;
 
-static void readLoss(const Json &json, LossOptions &loss, std::string &error) {
+static void readLoss(const Json &json, LossOptions &loss, FirstError &error) {
   JsonObject in(json, "loss", error);
   in.choice<LossKind>("kind", loss.kind,
                       {{"cross_entropy", LossKind::crossEntropy},
@@ -27,7 +27,7 @@ static void readLoss(const Json &json, LossOptions &loss, std::string &error) {
 }
 
 static void readOptimizer(const Json &json, OptimizerOptions &optimizer,
-                          std::string &error) {
+                          FirstError &error) {
   JsonObject in(json, "optimizer", error);
   in.choice<OptimizerKind>("kind", optimizer.kind,
                            {{"sgd", OptimizerKind::sgd},
@@ -50,7 +50,7 @@ static void readOptimizer(const Json &json, OptimizerOptions &optimizer,
 }
 
 static void readLossScale(const Json &json, LossScaleOptions &scale,
-                          std::string &error) {
+                          FirstError &error) {
   JsonObject in(json, "loss_scale", error);
   in.number("initial", scale.initial, 1);
   in.number("growth", scale.growth, 1);
@@ -61,7 +61,7 @@ static void readLossScale(const Json &json, LossScaleOptions &scale,
 }
 
 static void readDropout(const Json &json, llvm::StringRef place,
-                        DropoutOptions &dropout, std::string &error) {
+                        DropoutOptions &dropout, FirstError &error) {
   JsonObject in(json, place.str(), error);
   in.patterns("after", dropout.after);
   if (dropout.after.empty())
@@ -70,7 +70,7 @@ static void readDropout(const Json &json, llvm::StringRef place,
 }
 
 static void readAll(const Json &json, TrainingOptions &options,
-                    std::string &error) {
+                    FirstError &error) {
   JsonObject in(json, "", error);
   if (const Json *loss = in.find("loss"))
     readLoss(*loss, options.loss, error);
@@ -109,7 +109,7 @@ llvm::Expected<TrainingOptions> frit::readTrainingFile(llvm::StringRef path) {
   TrainingOptions options;
   options.file = path;
   if (llvm::Error e =
-          readJsonFile(path, [&](const Json &json, std::string &error) {
+          readJsonFile(path, [&](const Json &json, FirstError &error) {
             readAll(json, options, error);
           }))
     return e;
