@@ -3,7 +3,7 @@
 #ifndef FRIT_TRAIN_OPTIONS_H
 #define FRIT_TRAIN_OPTIONS_H
 
-#include "tools/frit-train/Ranks.h"
+#include "tools/frit-train/Place.h"
 #include "tools/frit-train/Schedule.h"
 #include "tools/support/RunOptions.h"
 

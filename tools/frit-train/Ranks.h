@@ -9,11 +9,10 @@
 #ifndef FRIT_TRAIN_RANKS_H
 #define FRIT_TRAIN_RANKS_H
 
-#include "tools/support/Fault.h"
+#include "tools/frit-train/Place.h"
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,23 +20,6 @@
 namespace frit::train {
 
 using namespace tools;
-
-/// A process among those of a run.
-struct Place {
-  uint32_t rank = 0, size = 1;
-  uint32_t local = 0;  ///< rank among those of this host
-  std::string address; ///< of rank 0; where there are several
-  uint16_t port = 0;
-};
-
-/// Most ranks of a run.
-inline constexpr uint32_t kMostRanks = 4096;
-
-/// Reads the place that a launcher has given this process: torchrun's
-/// RANK, WORLD_SIZE and LOCAL_RANK, or the variables of Open MPI, of MPICH and
-/// Intel MPI (PMI), or of srun; and MASTER_ADDR and MASTER_PORT. One of one, if
-/// there is no launcher.
-Fault findPlace(Place &place);
 
 /// Connections between rank 0 and the others.
 class Ranks {

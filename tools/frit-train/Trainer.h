@@ -3,6 +3,7 @@
 #ifndef FRIT_TRAIN_TRAINER_H
 #define FRIT_TRAIN_TRAINER_H
 
+#include "tools/frit-train/Ranks.h"
 #include "tools/frit-train/Report.h"
 
 namespace frit::train {
