@@ -2,6 +2,7 @@
 
 #include "CudaLaunches.h"
 #include "Opened.h"
+#include "TestModel.h"
 
 #include <algorithm>
 
@@ -10,7 +11,7 @@ using namespace frit::test;
 static void testValues(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   writeGuardedSteps(plan);
-  Opened opened(plan, cubin, /*arenaBytes=*/256, flags);
+  OpenedPlan opened(plan, cubin, /*arenaBytes=*/256, flags);
   for (int round = 0; round < 3; ++round)
     for (bool p : {true, false})
       for (bool q : {true, false}) {
@@ -68,7 +69,7 @@ static double time(const std::string &cubin, int guards, int steps, bool p,
     for (int i = 0; i < steps; ++i)
       plan.step(StepKind::launch, "n", {y}).kernel = kernel;
   }
-  Opened opened(plan, cubin, /*arenaBytes=*/256, 0);
+  OpenedPlan opened(plan, cubin, /*arenaBytes=*/256, 0);
   float from = 1, to = 0;
   std::vector<frit_tensor> in = {opened.module.bindInput(0, &p),
                                  opened.module.bindInput(1, &from)};

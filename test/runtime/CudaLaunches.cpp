@@ -63,7 +63,7 @@ static void testTiles(const std::string &cubin, unsigned flags) {
   launch(increment, 1, kRows * kColumns,
          {x, PlanWriter::arena(256, bytes, true)});
   launch(tiles, 4, 128, {PlanWriter::arena(256, bytes, false), z});
-  Opened opened(plan, cubin, 256 + 1024, flags);
+  OpenedPlan opened(plan, cubin, 256 + 1024, flags);
 
   std::vector<float> values(kRows * kColumns), tilesY(512), tilesZ(512);
   auto isRight = [&] {
@@ -129,7 +129,7 @@ static void testIm2col(const std::string &cubin) {
   map.channels = c;
   map.pixels = pixels;
   plan.tensorMap(map);
-  Opened opened(plan, cubin, 0, 0);
+  OpenedPlan opened(plan, cubin, 0, 0);
 
   std::vector<float> in(n * h * w * c), out(9 * pixels * c), expected;
   for (size_t i = 0; i < in.size(); ++i)
@@ -179,7 +179,7 @@ static double runChain(const std::string &cubin, const char *kernel,
     step.grid[0] = uint32_t(count / 256);
     step.block[0] = 256;
   }
-  Opened opened(plan, cubin, 2 * bytes, flags);
+  OpenedPlan opened(plan, cubin, 2 * bytes, flags);
   std::vector<float> values(size_t(count), 1), result(values.size());
   frit_tensor in = opened.module.bindInput(0, values.data());
   for (int call = 0; call < 20; ++call) {
@@ -267,7 +267,7 @@ static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
       plan.follow(step, {4 * i - 1});
     launch(mean, {arena(2, false), arena(3, false), last ? y : arena(0, true)});
   }
-  Opened opened(plan, cubin, 4 * bytes, flags);
+  OpenedPlan opened(plan, cubin, 4 * bytes, flags);
   std::vector<float> values(size_t(count), 1), result(values.size());
   frit_tensor in = opened.module.bindInput(0, values.data());
   for (int call = 0; call < 20; ++call) {

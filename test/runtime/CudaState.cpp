@@ -2,6 +2,7 @@
 
 #include "Check.h"
 #include "CudaLaunches.h"
+#include "Opened.h"
 #include "StateModel.h"
 
 #include <array>
@@ -9,18 +10,6 @@
 
 using namespace frit;
 using namespace frit::test;
-
-/// Options under which a remark is a failure.
-static frit_module_options makeOptions(unsigned flags) {
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  options.flags = flags;
-  options.remark = [](void *, const char *message) {
-    printf("remark: %s\n", message);
-    CHECK(!"no remark");
-  };
-  return options;
-}
 
 /// Libraries are tried out when a context is created, and again for a peer.
 /// That must not change the state that their calls write.
@@ -48,7 +37,7 @@ static void testLibraries(const std::string &cubin, unsigned flags) {
   Model model;
   model.plan = plan.finish("product into state");
   model.weights = plan.weights;
-  frit_module_options options = makeOptions(flags);
+  frit_module_options options = refuseRemarks(optionsFor("cuda", flags));
   Module module;
   Context context, peer;
   CHECK(!Module::open(*model.get(), module, &options));
@@ -76,7 +65,7 @@ static void testOrder(const std::string &cubin, unsigned flags) {
   kind.cubin = &cubin;
   kind.guarded = false;
   Model model = makeStateModel(kind);
-  frit_module_options options = makeOptions(flags);
+  frit_module_options options = refuseRemarks(optionsFor("cuda", flags));
   Module module;
   Context context;
   CHECK(!Module::open(*model.get(), module, &options));
@@ -111,7 +100,7 @@ void frit::test::testState(const std::string &cubin) {
     kind.cubin = &cubin;
     for (bool guarded : {true, false}) {
       kind.guarded = guarded;
-      checkState(makeOptions(flags), kind);
+      checkState(refuseRemarks(optionsFor("cuda", flags)), kind);
     }
     testLibraries(cubin, flags);
     testOrder(cubin, flags);

@@ -2,6 +2,7 @@
 
 #include "CudaVariants.h"
 #include "Check.h"
+#include "Opened.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
@@ -81,25 +82,15 @@ static void testDeviceCounts(const frit::Module &module,
   CHECK(!context.run(call.inputs(), outputs));
 }
 
-static frit_module_options cudaOptions(unsigned flags) {
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  options.flags = flags;
-  return options;
-}
-
 void frit::test::testCounts(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   writeCountedSteps(plan, /*cuda=*/true);
   plan.target("sm_90a");
   plan.module(cubin);
-  Model model;
-  model.plan = plan.finish("counted");
-  frit_module_options options = cudaOptions(flags);
-  frit::Module module;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  frit::Context context;
-  CHECK(!frit::Context::create(module, context));
+  Model counted;
+  counted.plan = plan.finish("counted");
+  auto [model, module, context] =
+      Opened(std::move(counted), optionsFor("cuda", flags));
   const std::vector<std::vector<float>> all = {{1, -1, 2, -1, 5, 6, 7, 8},
                                                {1, 1, 2, 3, 5, 6, 7, 8},
                                                {-1, 0, -2, -1, 5, 6, 7, 8},
@@ -120,13 +111,10 @@ void frit::test::testVariants(const std::string &cubin, unsigned flags) {
   plan.target("sm_90a");
   plan.module(cubin);
   writeOpenPrograms(plan);
-  Model model;
-  model.plan = plan.finish("open");
-  frit_module_options options = cudaOptions(flags);
-  frit::Module module;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  frit::Context context;
-  CHECK(!frit::Context::create(module, context));
+  Model open;
+  open.plan = plan.finish("open");
+  auto [model, module, context] =
+      Opened(std::move(open), optionsFor("cuda", flags));
   for (int64_t batch : {4, 1, 3, 2, 4, 3, 3, 1}) {
     OpenCall call(batch);
     CHECK(!context.run(call.inputs(), call.outputs()));

@@ -1,6 +1,7 @@
 //===- conv_test.cpp - Checks of convolutions' gradients in plans ---------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 #include "runtime/exec/PlanView.h"
@@ -80,14 +81,10 @@ static void testChecks() {
 /// No host kernel computes a gradient: the error names the node and the way
 /// out.
 static void testMissing() {
-  Model model;
-  CHECK(read(gradient(ConvPass::gradWeight), model).empty());
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cpu";
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  Model gradients;
+  CHECK(read(gradient(ConvPass::gradWeight), gradients).empty());
+  auto [model, module, context] =
+      Opened(std::move(gradients), optionsFor("cpu"));
   std::vector<float> x(kX), dy(kY), dw(kW);
   frit::Error error = context.run(
       {module.bindInput(0, x.data()), module.bindInput(1, dy.data())},

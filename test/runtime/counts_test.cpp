@@ -1,6 +1,7 @@
 //===- counts_test.cpp - Data-dependent output sizes on the host ----------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
@@ -8,8 +9,8 @@
 
 using namespace frit::test;
 
-static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr, 0, {}};
+static const frit_module_options cpuOptions =
+    optionsFor("cpu", /*flags=*/0, /*threads=*/2);
 
 static void testDescription(const frit::Module &module) {
   CHECK(module.outputCount() == 3 && module.counts() == 1);

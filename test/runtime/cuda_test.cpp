@@ -9,6 +9,7 @@
 #include "CudaLaunches.h"
 #include "CudaProblems.h"
 #include "CudaVariants.h"
+#include "Opened.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
@@ -32,20 +33,6 @@ static Target &cudaTarget(PlanWriter &plan, uint32_t prepareSteps = 0,
   Target &target = plan.target(ptxOnly ? "compute_80" : "sm_90a", prepareSteps);
   plan.module(ptxOnly ? "" : cubin, ptx);
   return target;
-}
-
-static frit_module_options makeOptions(unsigned flags,
-                                       std::string *remarks = nullptr) {
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  options.flags = flags;
-  if (remarks) {
-    options.remark_user = remarks;
-    options.remark = [](void *user, const char *message) {
-      *static_cast<std::string *>(user) += std::string(message) + "\n";
-    };
-  }
-  return options;
 }
 
 /// The test model, on a GPU.
@@ -107,7 +94,7 @@ static bool isClose(const float *got, const std::vector<float> &expected) {
 static void testModel(unsigned flags, bool ptxOnly, const char *fcRunsOn) {
   Model model = makeGpuTestModel(ptxOnly);
   std::string remarks;
-  frit_module_options options = makeOptions(flags, &remarks);
+  frit_module_options options = keepRemarks(optionsFor("cuda", flags), remarks);
   frit::Module module;
   CHECK(!frit::Module::open(*model.get(), module, &options));
   frit::Context context;
@@ -187,13 +174,10 @@ static void testSharedMemory(const char *kernel, int64_t count) {
   step.block[0] = 256;
   step.sharedBytes = uint32_t(count) * 4;
   cudaTarget(plan);
-  Model model;
-  model.plan = plan.finish("shared memory");
-  frit_module_options options = makeOptions(0);
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  Model planned;
+  planned.plan = plan.finish("shared memory");
+  auto [model, module, context] =
+      Opened(std::move(planned), optionsFor("cuda"));
   std::vector<float> from(static_cast<size_t>(count)), to(from.size());
   for (size_t i = 0; i < from.size(); ++i)
     from[i] = float(i);
@@ -212,13 +196,10 @@ static void testLargeCopies() {
     Buffer y = plan.output("y", DType::f32, {count});
     plan.step(StepKind::copy, "identity", {x, y});
     cudaTarget(plan);
-    Model model;
-    model.plan = plan.finish("copies");
-    frit_module_options options = makeOptions(0);
-    frit::Module module;
-    frit::Context context;
-    CHECK(!frit::Module::open(*model.get(), module, &options));
-    CHECK(!frit::Context::create(module, context));
+    Model planned;
+    planned.plan = plan.finish("copies");
+    auto [model, module, context] =
+        Opened(std::move(planned), optionsFor("cuda"));
     std::vector<float> from(static_cast<size_t>(count));
     std::vector<float> to(from.size());
     for (size_t i = 0; i < from.size(); ++i)
@@ -243,14 +224,11 @@ static void testLargeWeights() {
               {w, plan.output("y" + name, DType::f32, {count})});
   }
   cudaTarget(plan);
-  Model model;
-  model.plan = plan.finish("weights");
-  model.weights = plan.weights;
-  frit_module_options options = makeOptions(0);
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  Model planned;
+  planned.plan = plan.finish("weights");
+  planned.weights = plan.weights;
+  auto [model, module, context] =
+      Opened(std::move(planned), optionsFor("cuda"));
   std::vector<std::vector<float>> results;
   std::vector<frit_tensor> outputs;
   for (uint32_t i = 0; i < values.size(); ++i) {
@@ -263,7 +241,7 @@ static void testLargeWeights() {
 
 static void testFailures() {
   frit_module *module = nullptr;
-  frit_module_options options = makeOptions(0);
+  frit_module_options options = optionsFor("cuda");
   PlanWriter plan;
   plan.output("y", DType::f32, {1});
   Buffer y = {Space::output, 0, 0, 4, 1};
@@ -309,13 +287,10 @@ static void testStray() {
   Buffer y = plan.output("y", DType::f32, {1});
   plan.step(StepKind::launch, "lost/node", {y}).kernel = plan.kernel("stray");
   cudaTarget(plan);
-  Model model;
-  model.plan = plan.finish("stray");
-  frit_module_options options = makeOptions(FRIT_NO_CUDA_GRAPH);
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  Model planned;
+  planned.plan = plan.finish("stray");
+  auto [model, module, context] =
+      Opened(std::move(planned), optionsFor("cuda", FRIT_NO_CUDA_GRAPH));
   float value;
   frit::Error error = context.run({}, {module.bindOutput(0, &value)});
   CHECK(error.status() == FRIT_DEVICE_ERROR &&
@@ -329,7 +304,7 @@ int main(int argc, char **argv) {
   ptx = readFile(argv[2]);
   CHECK(!cubin.empty() && !ptx.empty());
   Model probe = makeGpuTestModel(/*ptxOnly=*/false);
-  frit_module_options options = makeOptions(0);
+  frit_module_options options = optionsFor("cuda");
   frit_module *module = nullptr;
   if (frit_module_open(probe.get(), &options, &module) == FRIT_NO_DEVICE) {
     printf("skipped: %s\n", frit_last_error());

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 #include "runtime/exec/Dlpack.h"
@@ -36,19 +37,10 @@ static Model makeCopy() {
 }
 
 namespace {
-struct Opened {
+struct OpenedCopy : Opened {
   // The fake driver runs no graphs.
-  explicit Opened(const char *device, uint32_t flags = FRIT_NO_CUDA_GRAPH)
-      : model(makeCopy()) {
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = device;
-    options.flags = flags;
-    CHECK(!frit::Module::open(*model.get(), module, &options));
-    CHECK(!frit::Context::create(module, context));
-  }
-  Model model;
-  frit::Module module;
-  frit::Context context;
+  explicit OpenedCopy(const char *device, uint32_t flags = FRIT_NO_CUDA_GRAPH)
+      : Opened(makeCopy(), optionsFor(device, flags)) {}
 };
 
 /// A tensor of another library, in the 8 floats of `memory`: 2x3 from the
@@ -70,7 +62,7 @@ struct Foreign {
 } // namespace
 
 static void testFromDlpack(const char *device, dlpack::DeviceType type) {
-  Opened opened(device);
+  OpenedCopy opened(device);
   const frit_module *module = opened.module.get();
   Foreign x(type), y(type);
   memset(y.memory, 0, sizeof y.memory);
@@ -92,7 +84,7 @@ static void testFromDlpack(const char *device, dlpack::DeviceType type) {
 }
 
 static void testWrongTensors() {
-  Opened opened("cpu");
+  OpenedCopy opened("cpu");
   const frit_module *module = opened.module.get();
   frit_tensor made = {};
   auto fails = [&](auto damage, const char *part) {
@@ -123,7 +115,7 @@ static void testWrongTensors() {
 static void testAllocate(const char *device, dlpack::DeviceType type) {
   void *made = nullptr;
   {
-    Opened opened(device);
+    OpenedCopy opened(device);
     const int64_t dims[] = {2, 3};
     CHECK(!frit_dlpack_allocate(opened.module.get(), FRIT_F32, 2, dims, &made));
     auto &tensor = static_cast<dlpack::ManagedTensor *>(made)->tensor;
@@ -161,7 +153,7 @@ template <typename Type> static Type *ask(const char *name) {
 }
 
 static void testStreams() {
-  Opened opened("cuda");
+  OpenedCopy opened("cuda");
   frit::Context peer;
   CHECK(!opened.context.createPeer(opened.module, peer));
   auto copyStream =
@@ -192,7 +184,7 @@ static void testStreams() {
   }
   CHECK(frit_context_set_stream(nullptr, own) == FRIT_INVALID_ARGUMENT);
   // The processor has no streams.
-  Opened host("cpu");
+  OpenedCopy host("cpu");
   CHECK(!host.context.setStream(&place));
   CHECK(!frit_context_stream(host.context.get()));
 }
@@ -200,7 +192,7 @@ static void testStreams() {
 /// Calls with device pointers that no graph has use the context's own buffers,
 /// until they come again. The fake driver's graphs do nothing.
 static void testPointers() {
-  Opened opened("cuda", /*flags=*/0);
+  OpenedCopy opened("cuda", /*flags=*/0);
   frit_context *context = opened.context.get();
   auto *ownX = static_cast<float *>(frit_context_input_buffer(context, 0));
   auto *ownY = static_cast<float *>(frit_context_output_buffer(context, 0));

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
@@ -60,15 +61,9 @@ struct Inputs {
 } // namespace
 
 static void testCalls(const char *device) {
-  Model model = makeCopies();
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = device;
   // The fake driver runs no graphs.
-  options.flags = FRIT_NO_CUDA_GRAPH;
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  auto [model, module, context] =
+      Opened(makeCopies(), optionsFor(device, FRIT_NO_CUDA_GRAPH));
   frit::Feed feed;
   CHECK(!frit::Feed::create(context, feed));
   std::vector<Inputs> sets = {{feed, 1}, {feed, 50}};

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 #include "test/fuzz/Driver.h"
@@ -77,14 +78,8 @@ std::vector<FakeEdge> lastEdges() {
 /// Returns the edges of the graph of a call, or of a profile.
 std::vector<FakeEdge> edgesOf(const std::vector<Node> &nodes,
                               unsigned flags = 0, bool profile = false) {
-  Model model = makeModel(nodes);
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  options.flags = flags;
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  auto [model, module, context] =
+      Opened(makeModel(nodes), optionsFor("cuda", flags));
   float y[4];
   frit_tensor output = module.bindOutput(0, y);
   if (profile)

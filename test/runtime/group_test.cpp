@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 #include "test/fuzz/Driver.h"
@@ -77,16 +78,12 @@ Model makeModel(bool isCuda) {
   return finishPlan(plan, isCuda, kBytes);
 }
 
-struct Opened {
-  explicit Opened(bool isCuda) : Opened(makeModel(isCuda), isCuda) {}
-  Opened(Model given, bool isCuda) : model(std::move(given)) {
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = isCuda ? "cuda" : "cpu";
-    // The graphs of the fake driver run nothing.
-    options.flags = FRIT_NO_CUDA_GRAPH;
-    CHECK(!frit::Module::open(*model.get(), module, &options));
-    CHECK(!frit::Context::create(module, context));
-  }
+struct Member : Opened {
+  explicit Member(bool isCuda) : Member(makeModel(isCuda), isCuda) {}
+  // The graphs of the fake driver run nothing.
+  Member(Model given, bool isCuda)
+      : Opened(std::move(given),
+               optionsFor(isCuda ? "cuda" : "cpu", FRIT_NO_CUDA_GRAPH)) {}
 
   bool join(uint32_t rank, uint32_t size, const frit_group_id &id) {
     frit_group group = {rank, size, id};
@@ -102,10 +99,6 @@ struct Opened {
                        {module.bindOutput(0, y.data())}));
     return y[size_t(i)];
   }
-
-  Model model;
-  frit::Module module;
-  frit::Context context;
 };
 
 /// Runs `work` in processes of ranks 1 to `size` - 1 and then in this one.
@@ -132,21 +125,21 @@ bool runRanks(uint32_t size, const std::function<void(uint32_t)> &work) {
 
 frit_group_id newId(bool isCuda) {
   frit_group_id id;
-  CHECK(!frit_group_unique_id(Opened(isCuda).module.get(), &id));
+  CHECK(!frit_group_unique_id(Member(isCuda).module.get(), &id));
   return id;
 }
 
 void testMean(bool isCuda) {
   frit_group_id id = newId(isCuda);
   CHECK(runRanks(3, [&](uint32_t rank) {
-    Opened opened(isCuda);
+    Member member(isCuda);
     // Alone until it joins.
-    CHECK(opened.call(5, 7) == 12);
-    CHECK(opened.join(rank, 3, id));
+    CHECK(member.call(5, 7) == 12);
+    CHECK(member.join(rank, 3, id));
     for (int call = 0; call < 3; ++call) {
       float first = float(rank * 30 + uint32_t(call));
-      CHECK(opened.call(first, 0) == float(30 + call));
-      CHECK(opened.call(first, kCount - 1) ==
+      CHECK(member.call(first, 0) == float(30 + call));
+      CHECK(member.call(first, kCount - 1) ==
             float(30 + call + (kCount - 1) % 1024));
     }
   }));
@@ -157,13 +150,13 @@ void testRankEnds() {
   // Otherwise the other process has its number until it is waited for.
   signal(SIGCHLD, SIG_IGN);
   CHECK(runRanks(2, [&](uint32_t rank) {
-    Opened opened(false);
-    CHECK(opened.join(rank, 2, id));
+    Member member(false);
+    CHECK(member.join(rank, 2, id));
     if (rank)
       return;
     std::vector<float> x(kCount), y(kCount);
-    CHECK(opened.context.run({opened.module.bindInput(0, x.data())},
-                             {opened.module.bindOutput(0, y.data())}));
+    CHECK(member.context.run({member.module.bindInput(0, x.data())},
+                             {member.module.bindOutput(0, y.data())}));
     CHECK(lastErrorHas("node 'mean': cannot average over the ranks: rank 1 has "
                        "ended"));
   }));
@@ -171,12 +164,12 @@ void testRankEnds() {
 }
 
 void testRefused() {
-  Opened opened(false);
+  Member member(false);
   frit_group_id id = newId(false), other = {};
-  CHECK(!opened.join(2, 2, id) && lastErrorHas("rank 2 is not one of 2"));
-  CHECK(!opened.join(0, 100, id) && lastErrorHas("at most 64 ranks"));
-  CHECK(!opened.join(0, 1, other) && lastErrorHas("not made on the cpu"));
-  CHECK(opened.join(0, 1, id) && opened.call(1, 3) == 4);
+  CHECK(!member.join(2, 2, id) && lastErrorHas("rank 2 is not one of 2"));
+  CHECK(!member.join(0, 100, id) && lastErrorHas("at most 64 ranks"));
+  CHECK(!member.join(0, 1, other) && lastErrorHas("not made on the cpu"));
+  CHECK(member.join(0, 1, id) && member.call(1, 3) == 4);
 
   using Change = std::function<void(PlanWriter &, Step &)>;
   auto refuses = [](const char *why, const Change &change,
@@ -230,15 +223,15 @@ void testHalf(bool isCuda) {
   Model model = finishPlan(plan, isCuda, 8);
   frit_group_id id = newId(isCuda);
   CHECK(runRanks(2, [&](uint32_t rank) {
-    Opened opened(model, isCuda);
-    CHECK(opened.join(rank, 2, id));
+    Member member(model, isCuda);
+    CHECK(member.join(rank, 2, id));
     // 1 and 2; 1 and 1 + 2⁻⁷, whose mean is a tie; -3 and 3; infinity and 1.
     std::array<uint16_t, 4> values = {0x3f80, 0x3f80, 0xc040, 0x7f80};
     if (rank)
       values = {0x4000, 0x3f81, 0x4040, 0x3f80};
     std::array<uint16_t, 4> means = {};
-    CHECK(!opened.context.run({opened.module.bindInput(0, values.data())},
-                              {opened.module.bindOutput(0, means.data())}));
+    CHECK(!member.context.run({member.module.bindInput(0, values.data())},
+                              {member.module.bindOutput(0, means.data())}));
     CHECK((means == std::array<uint16_t, 4>{0x3fc0, 0x3f80, 0, 0x7f80}));
   }));
 }
@@ -262,15 +255,15 @@ void testShards(bool isCuda, uint32_t ranks, int64_t rows) {
   Model model = finishPlan(plan, isCuda, bytes);
   frit_group_id id = newId(isCuda);
   CHECK(runRanks(ranks, [&](uint32_t rank) {
-    Opened opened(model, isCuda);
-    CHECK(opened.join(rank, ranks, id));
+    Member member(model, isCuda);
+    CHECK(member.join(rank, ranks, id));
     std::vector<float> given(size_t(rows * kRow)), means(given),
         gathered(given);
     for (size_t i = 0; i < given.size(); ++i)
       given[i] = float(rank * 1000 + i / kRow * 10 + i % 2);
-    CHECK(!opened.context.run({opened.module.bindInput(0, given.data())},
-                              {opened.module.bindOutput(0, means.data()),
-                               opened.module.bindOutput(1, gathered.data())}));
+    CHECK(!member.context.run({member.module.bindInput(0, given.data())},
+                              {member.module.bindOutput(0, means.data()),
+                               member.module.bindOutput(1, gathered.data())}));
     int64_t each = rows / ranks;
     for (size_t i = 0; i < given.size(); ++i) {
       int64_t row = int64_t(i) / kRow;
@@ -304,25 +297,25 @@ void testShardedState() {
   Model model = finishPlan(plan, /*isCuda=*/true, 4);
   frit_group_id id = newId(true);
   CHECK(runRanks(2, [&](uint32_t rank) {
-    Opened opened(model, true);
-    CHECK(opened.module.stateBytes() == 256 + count * 4 &&
-          opened.module.shardedStateBytes() == count * 4);
+    Member member(model, true);
+    CHECK(member.module.stateBytes() == 256 + count * 4 &&
+          member.module.shardedStateBytes() == count * 4);
     std::vector<float> values(count);
     int64_t dims[] = {count};
     frit_tensor tensor = {"m", values.data(), FRIT_F32, 1, dims, FRIT_HOST};
     // Alone it has all.
     values[0] = 1, values[kRow] = 2, values[2 * kRow + 9] = 3;
-    CHECK(!frit_state_write(opened.context.get(), &tensor, 1));
-    CHECK(opened.join(rank, 2, id));
+    CHECK(!frit_state_write(member.context.get(), &tensor, 1));
+    CHECK(member.join(rank, 2, id));
     if (rank)
       tensor.data = nullptr; // gives its part
     values.assign(count, 0);
-    CHECK(!frit_state_read(opened.context.get(), &tensor, 1));
+    CHECK(!frit_state_read(member.context.get(), &tensor, 1));
     CHECK(rank ||
           (values[0] == 1 && values[kRow] == 2 && values[2 * kRow + 9] == 3));
-    CHECK(!opened.context.run({}, {}));
+    CHECK(!member.context.run({}, {}));
     tensor.data = values.data();
-    CHECK(!frit_state_read(opened.context.get(), &tensor, 1));
+    CHECK(!frit_state_read(member.context.get(), &tensor, 1));
     auto bits = [&](int64_t i) {
       return std::bit_cast<uint32_t>(values[size_t(i)]);
     };
@@ -332,10 +325,10 @@ void testShardedState() {
           values[2 * kRow] == 0);
     // A peer's calls are those of the ranks too, and of no others.
     frit::Context peer;
-    CHECK(!opened.context.createPeer(opened.module, peer));
+    CHECK(!member.context.createPeer(member.module, peer));
     CHECK(peer.run({}, {}) &&
           lastErrorHas("a peer divides the state among 2 ranks"));
-    CHECK(!opened.join(0, 1, id) &&
+    CHECK(!member.join(0, 1, id) &&
           lastErrorHas(" of the 2 that divide its state, so it cannot be rank "
                        "0 of 1"));
   }));
@@ -407,13 +400,8 @@ void testGraph() {
   launch(); // 6
   plan.step(StepKind::await, "b", {PlanWriter::arena(64, 4, true)});
   launch(); // 7
-  Model model = finishPlan(plan, /*isCuda=*/true, 128);
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  auto [model, module, context] =
+      Opened(finishPlan(plan, /*isCuda=*/true, 128), optionsFor("cuda"));
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   auto ask = reinterpret_cast<decltype(&frit::cuda::fritFakeEdges)>(
       dlsym(driver, "fritFakeEdges"));
@@ -445,11 +433,11 @@ void testGraph() {
 
 void testNoNccl() {
   setenv("FRIT_NCCL", "", 1);
-  Opened opened(true);
+  Member member(true);
   frit_group_id id = {};
-  CHECK(frit_group_unique_id(opened.module.get(), &id) == FRIT_UNSUPPORTED &&
+  CHECK(frit_group_unique_id(member.module.get(), &id) == FRIT_UNSUPPORTED &&
         lastErrorHas("NCCL was not found"));
-  CHECK(!opened.join(0, 2, id) && lastErrorHas("nvidia-nccl-cu13"));
+  CHECK(!member.join(0, 2, id) && lastErrorHas("nvidia-nccl-cu13"));
   unsetenv("FRIT_NCCL");
 }
 

@@ -1,6 +1,7 @@
 //===- guards_test.cpp - Guarded steps on the host ------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
@@ -8,15 +9,11 @@
 
 using namespace frit::test;
 
-static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr, 0, {}};
+static const frit_module_options cpuOptions =
+    optionsFor("cpu", /*flags=*/0, /*threads=*/1);
 
 static void testValues() {
-  Model model = makeGuardedModel();
-  frit::Module module;
-  CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));
-  frit::Context context;
-  CHECK(!frit::Context::create(module, context));
+  auto [model, module, context] = Opened(makeGuardedModel(), cpuOptions);
   for (bool p : {true, false})
     for (bool q : {true, false}) {
       GuardedCall call(p, q, 5);
@@ -27,11 +24,7 @@ static void testValues() {
 
 /// A profile shows no time and no bytes for skipped steps.
 static void testProfile() {
-  Model model = makeGuardedModel();
-  frit::Module module;
-  CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));
-  frit::Context context;
-  CHECK(!frit::Context::create(module, context));
+  auto [model, module, context] = Opened(makeGuardedModel(), cpuOptions);
   GuardedCall call(/*p=*/true, /*q=*/true, 1);
   std::vector<frit_tensor> in = call.inputs(), out = call.outputs();
   std::vector<frit_step_info> steps;

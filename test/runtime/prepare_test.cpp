@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 #include "runtime/cuda/Preparation.h"
@@ -98,14 +99,10 @@ static void testWindows() {
 /// More constants than fit on the device at once.
 static void testLoad() {
   constexpr int64_t large = 10 << 20;
-  Model model = makeModel({large, 1, large, 3, large, large},
-                          {5, 0, 1, 1, 2, 3, 4, 5, 0}, /*kept=*/true);
-  frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-  options.device = "cuda";
-  frit::Module module;
-  frit::Context context;
-  CHECK(!frit::Module::open(*model.get(), module, &options));
-  CHECK(!frit::Context::create(module, context));
+  auto [model, module, context] =
+      Opened(makeModel({large, 1, large, 3, large, large},
+                       {5, 0, 1, 1, 2, 3, 4, 5, 0}, /*kept=*/true),
+             optionsFor("cuda"));
   std::vector<float> y(9);
   CHECK(!context.run({}, {module.bindOutput(0, y.data())}));
   CHECK((y == std::vector<float>{5, 0, 1, 1, 2, 3, 4, 5, 0}));

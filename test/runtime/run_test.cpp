@@ -1,6 +1,7 @@
 //===- run_test.cpp - Open, run and misuse a model on the host ------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 
@@ -12,8 +13,8 @@
 
 using namespace frit::test;
 
-static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr, 0, {}};
+static const frit_module_options cpuOptions =
+    optionsFor("cpu", /*flags=*/0, /*threads=*/2);
 
 namespace {
 struct Data {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 
@@ -46,15 +47,10 @@ frit::test::Model makeModel() {
 }
 
 /// A context of "step", with the remarks of opening and running it.
-struct Opened {
-  explicit Opened(unsigned flags) : model(makeModel()) {
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = "cuda";
-    options.flags = flags;
-    options.remark_user = &remarks;
-    options.remark = [](void *user, const char *message) {
-      *static_cast<std::string *>(user) += std::string(message) + "\n";
-    };
+struct OpenedState {
+  explicit OpenedState(unsigned flags) : model(makeModel()) {
+    frit_module_options options =
+        keepRemarks(optionsFor("cuda", flags), remarks);
     CHECK(!Module::open(*model.get(), step, &options));
     CHECK(!Context::create(step, context));
   }
@@ -85,7 +81,7 @@ struct Opened {
 /// state; it never runs them whatever the condition says.
 static void testConditions() {
   setenv("FRIT_FAKE_NO_CONDITIONS", "1", 1);
-  Opened opened(0);
+  OpenedState opened(0);
   CHECK(opened.remarks.find("running without a CUDA graph: ") == 0);
   CHECK(opened.holds(opened.context, 7));
   opened.call(/*go=*/false, 1);
@@ -101,7 +97,7 @@ static void testConditions() {
 }
 
 static void testPeer() {
-  Opened opened(FRIT_NO_CUDA_GRAPH);
+  OpenedState opened(FRIT_NO_CUDA_GRAPH);
   CHECK(opened.remarks.empty());
   opened.call(/*go=*/true, 5);
   Module look;
@@ -136,7 +132,7 @@ static void testPeer() {
 
 /// Small tensors travel with commands, large ones by an upload.
 static void testWrites() {
-  Opened opened(FRIT_NO_CUDA_GRAPH);
+  OpenedState opened(FRIT_NO_CUDA_GRAPH);
   uint8_t small[] = {1, 2, 3, 4, 5}, found[5] = {};
   static const int64_t five[] = {5}, all[] = {64};
   frit_tensor tensor = {"small", small, FRIT_U8, 1, five, FRIT_HOST};

@@ -1,6 +1,7 @@
 //===- state_test.cpp - Functions that share state, on the host -----------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "StateModel.h"
 
 #include <array>
@@ -8,8 +9,8 @@
 using namespace frit;
 using namespace frit::test;
 
-static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 1, nullptr, nullptr, 0, {}};
+static const frit_module_options cpuOptions =
+    optionsFor("cpu", /*flags=*/0, /*threads=*/1);
 
 static void testDescriptions() {
   Model model = makeStateModel();

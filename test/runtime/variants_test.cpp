@@ -1,6 +1,7 @@
 //===- variants_test.cpp - A model with a symbolic dimension on the host --===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "TestModel.h"
 #include "frit/runtime.hpp"
 #include "runtime/exec/StridedRegion.h"
@@ -10,8 +11,8 @@
 
 using namespace frit::test;
 
-static const frit_module_options cpuOptions = {
-    sizeof(frit_module_options), "cpu", nullptr, 0, 2, nullptr, nullptr, 0, {}};
+static const frit_module_options cpuOptions =
+    optionsFor("cpu", /*flags=*/0, /*threads=*/2);
 
 static void testDescription(const frit::Module &module) {
   CHECK(module.symbolCount() == 1 && module.variantCount() == 2);
@@ -141,12 +142,8 @@ static void testStridedRegion() {
 
 /// The size of a call reaches the steps, but is not an input of the model.
 static void testSizes() {
-  Model model = makeSizedModel();
-  frit::Module module;
-  CHECK(!frit::Module::open(*model.get(), module, &cpuOptions));
+  auto [model, module, context] = Opened(makeSizedModel(), cpuOptions);
   CHECK(module.inputCount() == 1 && module.symbol(0).masked);
-  frit::Context context;
-  CHECK(!frit::Context::create(module, context));
   CHECK(!frit_context_input_buffer(context.get(), 1));
   const float x[] = {1, 3, 8, 16};
   const float means[] = {1, 2, 4, 7};

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 
@@ -47,15 +48,10 @@ static frit_tensor weight(const char *name, float *data,
 }
 
 namespace {
-struct Opened {
-  explicit Opened(const char *device) : model(makeModel()) {
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = device;
-    // The fake driver runs no graphs.
-    options.flags = FRIT_NO_CUDA_GRAPH;
-    CHECK(!frit::Module::open(*model.get(), module, &options));
-    CHECK(!frit::Context::create(module, context));
-  }
+struct OpenedCopies : Opened {
+  // The fake driver runs no graphs.
+  explicit OpenedCopies(const char *device)
+      : Opened(makeModel(), optionsFor(device, FRIT_NO_CUDA_GRAPH)) {}
   bool gives(float y0, float y1, float z0, float z1) {
     float y[2], z[2];
     CHECK(!context.run({}, {module.bindOutput(0, y), module.bindOutput(1, z)}));
@@ -65,14 +61,11 @@ struct Opened {
     return frit_module_set_weights(module.get(), tensors.data(),
                                    uint32_t(tensors.size()));
   }
-  Model model;
-  frit::Module module;
-  frit::Context context;
 };
 } // namespace
 
 static void testSet(const char *device, frit_location location) {
-  Opened opened(device);
+  OpenedCopies opened(device);
   CHECK(opened.gives(1, 2, 3, 4));
   alignas(256) float a[2] = {5, 6};
   alignas(256) float b[2] = {7, 8};
@@ -102,7 +95,7 @@ static void testSet(const char *device, frit_location location) {
 }
 
 static void testErrors() {
-  Opened opened("cpu");
+  OpenedCopies opened("cpu");
   float values[2] = {20, 21};
   auto fails = [&](frit_tensor wrong, const char *part) {
     // A right one beside it does not count.
