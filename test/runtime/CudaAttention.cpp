@@ -49,29 +49,51 @@ static StridedOperand maskOf(const Case &c, uint32_t argument) {
   return mask;
 }
 
+namespace {
+/// Elements of a problem's operands.
+struct Values {
+  double operator()(const StridedOperand &operand, int64_t i, int64_t j,
+                    int64_t k, int64_t l) const {
+    return problem.values[operand.argument][at(operand, i, j, k, l)];
+  }
+  const Problem &problem;
+};
+} // namespace
+
+/// The group of keys that a head sees.
+static int64_t groupOf(const Attention &a, int64_t head) {
+  return head / (a.heads / a.groups);
+}
+
+/// Sets `weights` to the exponentials of a query's scores; returns their sum.
+static double weighKeys(const Attention &a, const Problem &problem, int64_t b,
+                        int64_t h, int64_t q, std::vector<double> &weights) {
+  Values value{problem};
+  int64_t group = groupOf(a, h);
+  double total = 0;
+  for (int64_t k = 0; k < a.keys; ++k) {
+    double score = 0;
+    for (int64_t d = 0; d < a.size; ++d)
+      score += value(a.q, b, h, q, d) * value(a.k, b, group, k, d);
+    score *= double(a.scale);
+    if (a.hasMask)
+      score += value(a.mask, b, h, q, k);
+    bool isSeen = !a.causal || k <= q;
+    total += weights[size_t(k)] = isSeen ? std::exp(score) : 0;
+  }
+  return total;
+}
+
 static std::vector<double> expected(const Attention &a, const Problem &problem,
                                     size_t count) {
   std::vector<double> result(count);
-  auto value = [&](const StridedOperand &operand, int64_t i, int64_t j,
-                   int64_t k, int64_t l) {
-    return problem.values[operand.argument][at(operand, i, j, k, l)];
-  };
+  Values value{problem};
   std::vector<double> weights(static_cast<size_t>(a.keys));
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.heads; ++h)
       for (int64_t q = 0; q < a.queries; ++q) {
-        int64_t group = h / (a.heads / a.groups);
-        double total = 0;
-        for (int64_t k = 0; k < a.keys; ++k) {
-          double score = 0;
-          for (int64_t d = 0; d < a.size; ++d)
-            score += value(a.q, b, h, q, d) * value(a.k, b, group, k, d);
-          score *= double(a.scale);
-          if (a.hasMask)
-            score += value(a.mask, b, h, q, k);
-          bool isSeen = !a.causal || k <= q;
-          total += weights[size_t(k)] = isSeen ? std::exp(score) : 0;
-        }
+        int64_t group = groupOf(a, h);
+        double total = weighKeys(a, problem, b, h, q, weights);
         for (int64_t d = 0; d < a.valueSize; ++d) {
           double sum = 0;
           for (int64_t k = 0; k < a.keys; ++k)
@@ -144,39 +166,25 @@ static void testAttention(const Case &c) {
 /// Sets y and stats of `problem` to what q, k and v give, and returns the
 /// gradients where dq, dk and dv are.
 static std::vector<double> gradients(const Attention &a, Problem &problem) {
-  auto value = [&](const StridedOperand &operand, int64_t i, int64_t j,
-                   int64_t k, int64_t l) {
-    return problem.values[operand.argument][at(operand, i, j, k, l)];
-  };
+  Values value{problem};
   DType type = a.type;
   int64_t rows = a.queries * a.heads + 2 * a.keys * a.groups;
   std::vector<double> result(size_t(a.batch * rows * a.size));
   std::vector<double> y(size_t(a.batch * a.queries * a.heads * a.size));
   std::vector<double> stats;
   std::vector<double> weights(static_cast<size_t>(a.keys));
-  auto row = [&](int64_t b, int64_t h, int64_t q) {
-    int64_t group = h / (a.heads / a.groups);
-    double total = 0;
-    for (int64_t k = 0; k < a.keys; ++k) {
-      double score = 0;
-      for (int64_t d = 0; d < a.size; ++d)
-        score += value(a.q, b, h, q, d) * value(a.k, b, group, k, d);
-      score *= double(a.scale);
-      if (a.hasMask)
-        score += value(a.mask, b, h, q, k);
-      bool isSeen = !a.causal || k <= q;
-      total += weights[size_t(k)] = isSeen ? std::exp(score) : 0;
-    }
+  auto weigh = [&](int64_t b, int64_t h, int64_t q) {
+    double total = weighKeys(a, problem, b, h, q, weights);
     // A query that sees no key has the logarithm +inf and no weights.
     for (double &weight : weights)
       weight = total == 0 ? 0 : weight / total;
     stats.push_back(total == 0 ? HUGE_VAL : std::log(total));
-    return group;
   };
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.heads; ++h)
       for (int64_t q = 0; q < a.queries; ++q) {
-        int64_t group = row(b, h, q);
+        int64_t group = groupOf(a, h);
+        weigh(b, h, q);
         double sum = 0;
         for (int64_t d = 0; d < a.size; ++d) {
           double element = 0;
