@@ -51,15 +51,13 @@ static void testGemm(Gemm gemm, double tolerance) {
       (gemm.transposeA ? " T" : " N") + (gemm.transposeB ? "T" : "N") +
       " batch " + std::to_string(gemm.batch) + (gemm.hasBias ? " bias" : "") +
       (gemm.hasResidual ? " residual " : " ") + nameOf(gemm.activation);
-  Buffer workspace = Problem::workspace();
-  if (gemm.hasBias && gemm.hasResidual)
-    problem.plan.gemm(gemm, label, {a, b, bias, residual, d, workspace});
-  else if (gemm.hasBias)
-    problem.plan.gemm(gemm, label, {a, b, bias, d, workspace});
-  else if (gemm.hasResidual)
-    problem.plan.gemm(gemm, label, {a, b, residual, d, workspace});
-  else
-    problem.plan.gemm(gemm, label, {a, b, d, workspace});
+  std::vector<Buffer> operands = {a, b};
+  if (gemm.hasBias)
+    operands.push_back(bias);
+  if (gemm.hasResidual)
+    operands.push_back(residual);
+  operands.insert(operands.end(), {d, Problem::workspace()});
+  problem.plan.gemm(gemm, label, operands);
 
   // The call must not write between rows. The reference has no values there, so
   // start from the untouched bytes.
@@ -212,15 +210,13 @@ static void testConv(Conv conv, double tolerance, const std::string &what) {
       (conv.type == DType::bf16 ? " bf16" : "") +
       (conv.channelsLast ? " NHWC" : " NCHW") + (conv.hasBias ? " bias" : "") +
       (conv.hasResidual ? " residual " : " ") + nameOf(conv.activation);
-  Buffer workspace = Problem::workspace();
-  if (conv.hasBias && conv.hasResidual)
-    problem.plan.conv(conv, label, {x, w, bias, residual, y, workspace});
-  else if (conv.hasBias)
-    problem.plan.conv(conv, label, {x, w, bias, y, workspace});
-  else if (conv.hasResidual)
-    problem.plan.conv(conv, label, {x, w, residual, y, workspace});
-  else
-    problem.plan.conv(conv, label, {x, w, y, workspace});
+  std::vector<Buffer> operands = {x, w};
+  if (conv.hasBias)
+    operands.push_back(bias);
+  if (conv.hasResidual)
+    operands.push_back(residual);
+  operands.insert(operands.end(), {y, Problem::workspace()});
+  problem.plan.conv(conv, label, operands);
 
   bool last = conv.channelsLast;
   std::vector<double> expected(static_cast<size_t>(count));

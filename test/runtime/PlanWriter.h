@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace frit::test {
@@ -134,12 +135,12 @@ public:
   }
 
   Step &step(StepKind kind, std::string_view node,
-             std::initializer_list<Buffer> arguments) {
+             const std::vector<Buffer> &arguments) {
     Step entry;
     entry.kind = kind;
     entry.node = text(node);
     entry.arguments = {uint32_t(buffers.size()), uint32_t(arguments.size())};
-    buffers.insert(buffers.end(), arguments);
+    buffers.insert(buffers.end(), arguments.begin(), arguments.end());
     steps.push_back(entry);
     return steps.back();
   }
@@ -151,36 +152,26 @@ public:
   }
 
   Step &gemm(const Gemm &problem, std::string_view node,
-             std::initializer_list<Buffer> arguments) {
-    gemms.push_back(problem);
-    Step &entry = step(StepKind::gemm, node, arguments);
-    entry.problem = uint32_t(gemms.size() - 1);
-    return entry;
+             const std::vector<Buffer> &arguments) {
+    return problemStep(StepKind::gemm, gemms, problem, node, arguments);
   }
 
   /// Guards the next `count` steps.
   Step &guard(Buffer condition, bool when, uint32_t count,
               std::string_view node) {
-    guards.push_back({count, when});
-    Step &entry = step(StepKind::guard, node, {condition});
-    entry.problem = uint32_t(guards.size() - 1);
-    return entry;
+    return problemStep(StepKind::guard, guards, {count, when}, node,
+                       {condition});
   }
 
   Step &conv(const Conv &problem, std::string_view node,
-             std::initializer_list<Buffer> arguments) {
-    convs.push_back(problem);
-    Step &entry = step(StepKind::conv, node, arguments);
-    entry.problem = uint32_t(convs.size() - 1);
-    return entry;
+             const std::vector<Buffer> &arguments) {
+    return problemStep(StepKind::conv, convs, problem, node, arguments);
   }
 
   Step &attention(const Attention &problem, std::string_view node,
-                  std::initializer_list<Buffer> arguments) {
-    attentions.push_back(problem);
-    Step &entry = step(StepKind::attention, node, arguments);
-    entry.problem = uint32_t(attentions.size() - 1);
-    return entry;
+                  const std::vector<Buffer> &arguments) {
+    return problemStep(StepKind::attention, attentions, problem, node,
+                       arguments);
   }
 
   /// Ends a target with all steps and kernels since the last one; the first
@@ -292,6 +283,18 @@ public:
   std::vector<uint8_t> weights;
 
 private:
+  /// Adds a step that an entry of `problems` describes.
+  template <typename Problem>
+  Step &problemStep(StepKind kind, std::vector<Problem> &problems,
+                    const std::type_identity_t<Problem> &problem,
+                    std::string_view node,
+                    const std::vector<Buffer> &arguments) {
+    problems.push_back(problem);
+    Step &entry = step(kind, node, arguments);
+    entry.problem = uint32_t(problems.size() - 1);
+    return entry;
+  }
+
   std::vector<std::string> blobs;
   uint32_t kernelsDone = 0, stepsDone = 0;
   uint32_t symbolsDone = 0, variantsDone = 0, targetsDone = 0;
