@@ -182,13 +182,8 @@ Fault CheckpointFolder::write(const Position &position,
   std::string path = pathOf(position.steps);
   std::string partial = path + std::string(kPartial);
   frit::addTemporary(partial);
-  int file =
-      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  std::error_code failed(file < 0 ? errno : 0, std::generic_category());
-  if (!failed)
-    failed = writeSafetensors(file, sorted, makeMetadata(position, sorted));
-  if (file >= 0 && close(file) != 0 && !failed)
-    failed = std::error_code(errno, std::generic_category());
+  std::error_code failed =
+      writeSafetensors(partial, sorted, makeMetadata(position, sorted));
   if (!failed && rename(partial.c_str(), path.c_str()) != 0)
     failed = std::error_code(errno, std::generic_category());
   if (failed)

@@ -4,10 +4,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "tools/support/Files.h"
 
-#include <cerrno>
-#include <fcntl.h>
 #include <set>
-#include <unistd.h>
 
 using namespace frit::train;
 
@@ -37,13 +34,8 @@ Fault frit::train::exportSafetensors(const std::string &path,
                                      const std::vector<TensorView> &weights) {
   OutputFile output;
   std::error_code code = OutputFile::create(path, output);
-  if (!code) {
-    int file = open(output.path().c_str(), O_WRONLY | O_CLOEXEC);
-    code = file < 0 ? std::error_code(errno, std::generic_category())
-                    : writeSafetensors(file, weights, {});
-    if (file >= 0 && close(file) != 0 && !code)
-      code = std::error_code(errno, std::generic_category());
-  }
+  if (!code)
+    code = writeSafetensors(output.path(), weights, {});
   if (!code)
     code = output.commit();
   return writingFault(path, code);

@@ -6,10 +6,15 @@
 #include "tools/support/JsonText.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace frit::tools;
 using Json = nlohmann::ordered_json;
+
+static std::error_code lastError() {
+  return std::error_code(errno, std::generic_category());
+}
 
 static std::error_code writeAll(int file, Bytes bytes) {
   while (!bytes.empty()) {
@@ -17,7 +22,7 @@ static std::error_code writeAll(int file, Bytes bytes) {
     if (done >= 0)
       bytes = bytes.subspan(size_t(done));
     else if (errno != EINTR)
-      return std::error_code(errno, std::generic_category());
+      return lastError();
   }
   return {};
 }
@@ -44,8 +49,12 @@ static std::string header(const std::vector<TensorView> &tensors,
 }
 
 std::error_code
-frit::tools::writeSafetensors(int file, const std::vector<TensorView> &tensors,
+frit::tools::writeSafetensors(const std::string &path,
+                              const std::vector<TensorView> &tensors,
                               const Metadata &metadata) {
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0)
+    return lastError();
   std::string text = header(tensors, metadata);
   uint64_t length = text.size();
   std::string start(reinterpret_cast<const char *>(&length), sizeof length);
@@ -56,7 +65,9 @@ frit::tools::writeSafetensors(int file, const std::vector<TensorView> &tensors,
     if (!error)
       error = writeAll(file, tensor.data);
   if (!error && fsync(file) != 0 && errno != EINVAL)
-    error = std::error_code(errno, std::generic_category());
+    error = lastError();
+  if (close(file) != 0 && !error)
+    error = lastError();
   return error;
 }
 

@@ -15,9 +15,9 @@ namespace frit::tools {
 /// The texts of a file's `__metadata__`.
 using Metadata = std::map<std::string, std::string>;
 
-/// Writes a safetensors file over the file descriptor `file`, from its start,
-/// and makes sure that it is on the disk (fsync).
-std::error_code writeSafetensors(int file,
+/// Writes a safetensors file over `path`, and makes sure that it is on the disk
+/// (fsync).
+std::error_code writeSafetensors(const std::string &path,
                                  const std::vector<TensorView> &tensors,
                                  const Metadata &metadata);
 

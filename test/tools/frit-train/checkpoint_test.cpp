@@ -5,7 +5,6 @@
 #include "tools/frit-train/Checkpoint.h"
 
 #include <csignal>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
@@ -148,9 +147,7 @@ static void testForeign() {
                   "belongs to the model 'net', and this one is 'other'"));
   // written by another program
   std::string plain = pathOf("plain.safetensors");
-  int file = ::open(plain.c_str(), O_WRONLY | O_CREAT, 0666);
-  CHECK(!writeSafetensors(file, State(1).views(), {}));
-  close(file);
+  CHECK(!writeSafetensors(plain, State(1).views(), {}));
   CHECK(
       isForeign(read(plain, checkpoint), "was not written by this frit-train"));
   fs::remove(plain);

@@ -10,7 +10,6 @@
 #include "tools/support/Files.h"
 #include "tools/support/SafetensorsFile.h"
 
-#include <fcntl.h>
 #include <fstream>
 #include <set>
 #include <sys/stat.h>
@@ -99,9 +98,7 @@ static std::string write(const char *name, const std::vector<Tensor> &tensors) {
     std::vector<TensorView> views;
     for (const Tensor &tensor : tensors)
       views.push_back({tensor.name, tensor.dtype, tensor.dims, tensor.data});
-    int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    CHECK(!writeSafetensors(file, views, {{"made by", "a test"}}));
-    close(file);
+    CHECK(!writeSafetensors(path, views, {{"made by", "a test"}}));
   } else {
     CHECK(!writeTensors(path, tensors));
   }
