@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// Which warnings are shown, hidden or errors, by name if they have one.
+/// Warnings that are shown, hidden or errors, by name if they have one.
 struct WarningOptions {
   bool none = false, areErrors = false;
   llvm::StringMap<bool> isShown, isError;
@@ -28,7 +28,7 @@ std::string locationText(mlir::Location loc);
 ///   error: model.onnx: node 'attn' (Softmax, opset 13): axis 5 is out of range
 ///   for a tensor of rank 3
 ///
-/// What is not printable in it, of names say, is escaped.
+/// Unprintable bytes, as in a model's names, are escaped.
 class DiagnosticPrinter {
 public:
   DiagnosticPrinter(mlir::MLIRContext &context,

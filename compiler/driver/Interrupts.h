@@ -40,8 +40,8 @@ private:
 /// A file or an empty folder that is removed when a signal ends the program.
 /// Later ones are removed first.
 void addTemporary(const std::string &path);
-/// The same for what `make` creates, with no signal between the two. `make`
-/// returns its path, or "" after a failure, as this does.
+/// Creates a file with `make` and registers it, with no signal between the
+/// two. `make` returns its path, or "" after a failure, as this does.
 std::string makeTemporary(const std::function<std::string()> &make);
 /// Makes the file permanent.
 void keepTemporary(const std::string &path);

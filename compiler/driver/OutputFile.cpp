@@ -111,7 +111,7 @@ static bool isInput(const struct stat &status) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where an output goes
+// Checks of an output's path
 //===----------------------------------------------------------------------===//
 
 static std::string folderOf(const std::string &path) {

@@ -33,7 +33,7 @@ const AbstractValue *PaddedContent::someOf(unsigned dim) const {
 void PaddedContent::setFill(unsigned dim, AbstractValue number) {
   llvm::erase_if(some, [&](const auto &line) { return line.first != dim; });
   llvm::erase_if(fills, [&](const Fill &fill) { return fill.dim == dim; });
-  // Where indices are beyond in both dimensions, the new fill holds.
+  // Elements beyond the true size in both dimensions have the new fill.
   for (Fill &fill : fills)
     fill.everywhere &= fill.number == number;
   fills.push_back({dim, number, /*everywhere=*/true});
@@ -134,7 +134,7 @@ AbstractValue LoopContent::read(unsigned operand, const Place &place) const {
         number = number | fill.number;
     }
   }
-  // The same element may be read by two operands, as in a square.
+  // Two operands may read one element, as in a square.
   unsigned first = 0;
   while (op->getOperand(first) != op->getOperand(operand) ||
          maps[first] != maps[operand])

@@ -26,7 +26,7 @@ struct PaddedContent {
   /// which more is known. For example, no row of a causal mask is all -inf.
   llvm::SmallVector<std::pair<unsigned, AbstractValue>, 1> some;
 
-  /// The same value for all elements.
+  /// All elements have one value.
   static PaddedContent uniform(AbstractValue number) {
     return {number, {}, {}, {}};
   }

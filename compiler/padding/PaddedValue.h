@@ -10,9 +10,9 @@
 
 namespace frit {
 
-/// Where a value of the small model is in a value of the large one, and what
-/// the other elements are. `anywhere` means that all elements are equal, so
-/// their places do not matter.
+/// Place of a value of the small model in a value of the large one, and the
+/// content of the other elements. `anywhere` means that all elements are equal,
+/// so their places do not matter.
 struct PaddedValue {
   mlir::Value large;
   Places places;

@@ -48,7 +48,7 @@ struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
   }
 
 private:
-  /// Those that ranks share come last.
+  /// States that ranks share come last.
   void placeStates() {
     Builder b(&getContext());
     uint64_t end = 0;

@@ -1,6 +1,6 @@
 //===- Report.h - A compilation as a picture ------------------------------===//
 //
-// What the pages of --report and the graphs of --emit=dot show of a plan.
+// Data that the pages of --report and the graphs of --emit=dot show.
 //
 //===----------------------------------------------------------------------===//
 

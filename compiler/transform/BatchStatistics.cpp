@@ -26,9 +26,10 @@
 // "Algorithms for Computing the Sample Variance", The American Statistician 37
 // (1983), formulas 1.5 (shift) and 2.1 (merge).
 //
-// Those of a group norm (nn.group_mean and nn.group_variance) are made likewise
-// of parts of samples. A kernel merges the parts of each sample and channel,
-// and what follows merges the channels of each group: sums of short rows.
+// Moments of a group norm (nn.group_mean and nn.group_variance) are likewise
+// made of parts of samples. A kernel merges the parts of each sample and
+// channel, and what follows merges the channels of each group: sums of short
+// rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -208,7 +209,7 @@ static void split(Value x, const Statistics &wanted, PartsOf partsOf,
 }
 
 //===----------------------------------------------------------------------===//
-// Of groups
+// Moments of groups
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -325,7 +326,7 @@ void frit::splitGroupStatistics(Block &block, PartsOf partsOf,
 }
 
 //===----------------------------------------------------------------------===//
-// Of batches
+// Moments of batches
 //===----------------------------------------------------------------------===//
 
 void frit::splitBatchStatistics(Block &block, PartsOf partsOf,

@@ -33,8 +33,8 @@
 // cache, they store it for the weight gradient that reads it, and the forward
 // pass need not keep it.
 //
-// Where other dimensions come first, as in the gradient of a group norm, each
-// of their elements has its own parts:
+// If other dimensions come first, as in the gradient of a group norm, each of
+// their elements has its own parts:
 //
 //   %s = nn.reduce %x {axes = [1, 2]}       %x: tensor<8x64x64x192xf32>
 // ==>
@@ -105,7 +105,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What the first kernel stores
+// Results of the first kernel
 //===----------------------------------------------------------------------===//
 
 /// Has the group's kernel compute and store what it reads first of all
@@ -365,7 +365,7 @@ static bool keepsColumns(ReduceOp op) {
   for (auto [i, axis] : llvm::enumerate(axes))
     if (axis != axes.front() + int64_t(i))
       return false;
-  // Those of leading dimensions may be of all.
+  // Reductions of leading dimensions may reduce all.
   return axes.front() == 0 || axes.back() + 1 < tensorType(op.getX()).getRank();
 }
 

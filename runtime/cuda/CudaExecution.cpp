@@ -47,7 +47,7 @@ Status CudaExecution::open(const CudaExecution *peer) {
   programs.resize(loaded.model.plan.variants().size());
   version = loaded.version;
   stateVersion = state->version;
-  // How many ranks divide the state is known at the first call.
+  // The number of ranks that divide the state is known at the first call.
   if (!loaded.model.plan.usesShards(loaded.model.steps(programs.size() - 1)))
     FRIT_TRY(open(programs.size() - 1));
   phases.end();

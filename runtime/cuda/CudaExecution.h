@@ -136,7 +136,7 @@ private:
   std::shared_ptr<DeviceState> state;
   /// Own outputs, after the arena and own inputs if those are in here too.
   std::shared_ptr<SharedMemory> memory;
-  /// Where the arena and own inputs are: `memory`, or that of a peer.
+  /// Memory of the arena and own inputs: `memory`, or that of a peer.
   std::shared_ptr<SharedMemory> arena, inputMemory;
   uint64_t arenaBytes = 0, inputBytes = 0; ///< there
   DevicePointer firstInput = 0;

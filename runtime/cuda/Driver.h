@@ -27,7 +27,7 @@ public:
   Status load();
 
   bool isOpen() const { return library; }
-  /// Where the open library was found.
+  /// Path of the open library.
   std::string path() const;
 
   /// "GPU-00112233-4455-6677-8899-aabbccddeeff", "MIG-…" for a part of one; ""
@@ -63,7 +63,7 @@ public:
   Status retainContext();
 
   Driver driver;
-  /// Where its memory comes from; null: the driver, without a limit.
+  /// Source of its memory; null: the driver, without a limit.
   std::shared_ptr<MemorySource> memory;
   Device device = 0;
   Context context = nullptr;

@@ -93,7 +93,7 @@ public:
   }
 
 private:
-  /// Where the parser is: what encloses the next value.
+  /// State of the parser: the object that encloses the next value.
   enum Place { nowhere, header, entry, list, wrong };
 
   bool add() {

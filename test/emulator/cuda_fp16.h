@@ -5,7 +5,7 @@
 
 #include "frit/base.cuh"
 
-/// Of CUDA's type only what converts to and from float.
+/// CUDA's type, reduced to conversions to and from float.
 struct __half {
   uint16_t bits;
 

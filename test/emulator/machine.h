@@ -224,7 +224,7 @@ inline void endThread() {
           "a thread ends while its tensor copies read shared memory", "end");
 }
 
-/// Where a fiber starts; it never returns.
+/// Entry of a fiber; it never returns.
 inline void fiberMain() {
   (*machine.body)();
   endThread();

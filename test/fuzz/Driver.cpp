@@ -245,7 +245,7 @@ Result cuStreamEndCapture(Stream, Graph *graph) {
     return kCaptureInvalidated;
   return make(graph);
 }
-/// What is captured next becomes a node after these, whatever it is.
+/// Makes the next captured call a node after these, of any kind.
 Result cuStreamUpdateCaptureDependencies(Stream, const GraphNode *last,
                                          size_t count, unsigned) {
   capturedLast.assign(last, last + count);

@@ -221,7 +221,7 @@ struct GradientCase {
   DType typeMask = DType::f16;
   /// Elements between rows of the mask.
   int64_t maskRow = 0;
-  /// What is added to the last five keys, and to all of the first query.
+  /// Mask of the last five keys, and of all keys of the first query.
   double hidden = -HUGE_VAL;
   bool hidesRow = false;
 };

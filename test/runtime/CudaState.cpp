@@ -12,7 +12,7 @@ using namespace frit;
 using namespace frit::test;
 
 /// Libraries are tried out when a context is created, and again for a peer.
-/// That must not change the state that their calls write.
+/// Checks that the tries do not change the state that their calls write.
 static void testLibraries(const std::string &cubin, unsigned flags) {
   constexpr int64_t kSize = 16;
   std::vector<float> first(kSize * kSize), identity(kSize * kSize);

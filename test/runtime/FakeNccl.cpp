@@ -34,7 +34,7 @@ static Part partOfRoot(const HostGroup &group, size_t count, int root) {
   return {0, int(group.rank) == root ? count : 0};
 }
 
-/// Where an element of a tensor is.
+/// Returns the address of an element of a tensor.
 static const void *at(const void *data, size_t element, int type) {
   return static_cast<const char *>(data) + element * (type == kFloat32 ? 4 : 2);
 }

@@ -84,7 +84,7 @@ public:
     expect(x, go);
   }
 
-  /// The same by frit_profile.
+  /// Makes the call by frit_profile.
   void profile(Values x, bool go) {
     bind(x, go);
     CHECK(!frit_profile(
@@ -162,7 +162,7 @@ static void checkWrites(const frit_module_options &options,
                         const StateModelOptions &kind) {
   Checker checker(options, kind);
   checker.call({1, 1, 1, 1});
-  // What is written, a call finds, by either context.
+  // A call reads what was written before it, in either context.
   checker.count = 41;
   checker.w = {5, 6, 7, 8};
   std::array tensors = {stateTensor(nullptr, checker.w.data(), false),

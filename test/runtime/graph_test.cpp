@@ -144,7 +144,7 @@ static void testProfile() {
 }
 
 /// A graph is made again if something else of the process ends a capture.
-/// Where that goes on, steps run without one.
+/// After repeated failures, steps run without a graph.
 static void testInvalidCaptures() {
   setenv("FRIT_FAKE_INVALID_CAPTURES", "3", 1);
   CHECK(

@@ -24,7 +24,7 @@ static TensorMap tiled() {
   return map;
 }
 
-/// The same bytes as 4x5x5x64, for a 3x3 window.
+/// The tensor above seen as 4x5x5x64, for a 3x3 window.
 static TensorMap im2col() {
   TensorMap map;
   map.kind = MapKind::im2col;

@@ -31,7 +31,7 @@ static int driverFor(int major) {
 }
 
 namespace frit::doctor {
-/// What frit does without a library, and how to get it.
+/// A library, frit's behavior without it, and how to install it.
 struct Absent {
   const LibraryName &name;
   const LibraryName *old; ///< null if no version is too old

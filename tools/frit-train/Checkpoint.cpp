@@ -193,7 +193,7 @@ Fault CheckpointFolder::write(const Position &position,
     return Fault("cannot write '" + path + "': " + failed.message(), kMachine);
   // The name is on the disk when the folder is.
   fsync(lock);
-  // Those of later steps were too damaged to go on from, and do not count.
+  // Checkpoints of later steps were too damaged to resume, and do not count.
   std::vector<std::string> all = list();
   auto own = std::ranges::find(all, path);
   for (size_t i = size_t(own - all.begin()) + keep; i < all.size(); ++i)

@@ -20,7 +20,7 @@ namespace frit::train {
 
 using namespace tools;
 
-/// Where a run is, and what its order of samples depends on.
+/// Progress of a run, and what its order of samples depends on.
 struct Position {
   std::string model;    ///< name of the artifact's model
   uint64_t steps = 0;   ///< done

@@ -48,7 +48,7 @@ public:
   void copy(uint64_t sample, size_t input, uint8_t *to) const;
 
 private:
-  /// Where the data of an input are.
+  /// Samples of an input.
   struct Column {
     uint64_t bytes = 0; ///< of a sample
     TensorView view;

@@ -74,7 +74,7 @@ void Launcher::become(uint32_t rank, std::vector<char *> &arguments,
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // What is typed on a terminal comes from this program alone, and once.
+  // Terminal signals reach this program alone, which passes them on once.
   setpgid(0, 0);
   // A rank does not outlive this program.
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -36,8 +36,8 @@ public:
     std::optional<LabelCheck> labels;
     /// The sample in row `row` of batch `number`. Called by any thread.
     std::function<uint64_t(uint64_t number, uint64_t row)> sample;
-    /// Where the batches lie; null if there is no memory. Outlives the loader.
-    /// Empty: in memory of the loader.
+    /// Allocates the batches' memory, which outlives the loader; returns null
+    /// on failure. Empty: the loader uses its own.
     std::function<uint8_t *(uint64_t bytes)> allocate = {};
   };
 

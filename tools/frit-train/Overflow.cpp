@@ -19,7 +19,7 @@ struct Counts {
   bool isNegative = true; ///< whether all of these are -infinity
 };
 
-/// What findOverflow looks for, during the call.
+/// State of a search by findOverflow.
 struct Search {
   Overflow first, negative;
 };

@@ -21,7 +21,7 @@ using namespace frit::train;
 namespace {
 using Clock = std::chrono::steady_clock;
 
-/// What a rank says first, to which rank 0 answers with its own.
+/// First message of a rank, which rank 0 answers with its own.
 struct Hello {
   char program[16] = "frit-train 2";
   uint32_t rank = 0, size = 0;
@@ -81,7 +81,7 @@ static void setPatience(int connection, int milliseconds) {
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-/// What comes first on a connection.
+/// First event on a connection.
 enum class Heard { hello, nothing, end };
 
 /// Reads a hello, for at most about `milliseconds`. Other words are nothing.

@@ -8,7 +8,7 @@
 
 namespace frit::train {
 
-/// What a step needs of a device, in bytes.
+/// Device memory of a step, in bytes.
 struct MemoryNeed {
   uint64_t state = 0;
   uint64_t samples = 0; ///< scratch memory, inputs and outputs

@@ -8,8 +8,8 @@
 
 using namespace frit::train;
 
-/// Of a user, of a scheduler, of a terminal that is closed, and of a reader of
-/// the output that has gone.
+/// Sent by a user, a scheduler, a terminal that closes, and when the reader of
+/// the output is gone.
 static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 static struct sigaction previous[std::size(kSignals)];
 static std::atomic<int> asked = 0;
@@ -25,7 +25,7 @@ StopSignals::StopSignals() {
   action.sa_handler = [](int number) {
     asked = number;
     restore();
-    // What is written until the end must not end the program.
+    // Later output to a closed pipe must not end the program.
     if (number == SIGPIPE)
       signal(SIGPIPE, SIG_IGN);
   };

@@ -28,7 +28,7 @@ ExitStatus frit::tools::report(const Fault &fault) {
 }
 
 int frit::tools::finishOutput(int status) {
-  // What printing met before is the last error still.
+  // Without a failure of stdout, errno is stale.
   if (!ferror(stdout))
     errno = 0;
   bool written = fflush(stdout) == 0 && !ferror(stdout);

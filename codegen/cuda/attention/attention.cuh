@@ -166,7 +166,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   waitCopies<0>();
 
   if constexpr (P::splits > 1) {
-    // The same float of all threads of a set is contiguous.
+    // Float i of all threads of a set is contiguous.
     constexpr int stride = Shape::kTeamThreads;
     auto *parts = reinterpret_cast<float *>(kTiles) + thread;
     __syncthreads();

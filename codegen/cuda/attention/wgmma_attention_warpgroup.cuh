@@ -36,7 +36,7 @@ template <class P> struct AttentionWarpgroup {
   static constexpr int kGroups = P::tileM / 64;
 
   const Memory &memory;
-  /// The same for all lanes; the shuffle tells the compiler.
+  /// Warp index. The shuffle tells the compiler that it is uniform.
   const int index = __shfl_sync(~0u, int(threadIdx.x) / 32, 0);
   const int split = P::splits > 1 ? index / 4 : 0;
   const int group = P::splits > 1 ? 0 : index / 4;
@@ -283,7 +283,7 @@ template <class P> struct AttentionWarpgroup {
   /// Merges the results of warpgroups that share rows, in the first of them.
   __device__ void join(Sums &sums, Softmax &softmax) const {
     constexpr int threads = 128 * P::splits;
-    // The same float of all threads of a warpgroup is contiguous.
+    // Float i of all threads of a warpgroup is contiguous.
     float *at = memory.joined + threadIdx.x % 128;
     if (split > 0) {
       float *to = at + (split - 1) * Shape::kJoined * 128;

@@ -65,7 +65,7 @@ static std::string describe(plan::KernelOp kernel, size_t launches) {
   auto fusion = cast<nn::FusionOp>(kernel.getFusion());
   std::string text, names = plan::nodeNames(fusion.getLoc());
   llvm::raw_string_ostream os(text);
-  // Of many nodes only the first are named.
+  // A long list of nodes is cut.
   constexpr size_t longest = 200;
   if (names.size() > longest)
     names = names.substr(0, std::min(names.rfind(", ", longest), longest)) +

@@ -45,7 +45,7 @@ public:
 
   /// "x0", or "nullptr" where there is no value.
   std::string parameter(mlir::Value v) const;
-  /// The same for what device code asks whether it is there.
+  /// Returns a parameter that device code may find absent.
   std::string optional(mlir::Value v) const {
     return v ? "frit::present(" + parameter(v) + ")" : "nullptr";
   }

@@ -84,7 +84,7 @@ frit::cuda::im2colCorners(const nn::ConvInfo &conv) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the skeletons take
+// Legality
 //===----------------------------------------------------------------------===//
 
 bool frit::cuda::isHalf(Type type) { return type.isF16() || type.isBF16(); }

@@ -13,8 +13,8 @@
 //   store    outputs with one element per column, recomputed from these
 //   finish   outputs with one element per row
 //
-// Beside reductions of rows there may be sums over parts of all rows, one per
-// column, which a kernel of row_columns.cuh computes:
+// A fusion may also sum parts of all rows, one sum per column. A kernel of
+// row_columns.cuh computes both:
 //
 //   add      their terms, computed like what is stored
 //

@@ -47,8 +47,8 @@ struct KernelText {
   std::string symbol;
 };
 
-/// Where a kernel waits for the kernels before it (PDL): at its entry, or in
-/// the skeleton after work that needs no input.
+/// Place of the PDL wait: at the kernel's entry, or in the skeleton after work
+/// that needs no input.
 enum class PdlWait { atEntry, inSkeleton };
 
 /// The parts of a kernel's declaration besides its parameters.

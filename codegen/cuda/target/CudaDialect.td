@@ -1,7 +1,7 @@
 //===- CudaDialect.td - The schedules of NVIDIA GPUs -----------------------===//
 //
 // Attributes only: each is the schedule of a skeleton or of a library's call.
-// Where several may run a fusion, the one that is defined first comes first.
+// If several can run a fusion, the one defined first is the default.
 //
 //===----------------------------------------------------------------------===//
 

@@ -45,7 +45,7 @@ protected:
                llvm::ArrayRef<llvm::StringTable::Offset> prefixes,
                llvm::ArrayRef<Info> infos, unsigned unknown)
       : GenericOptTable(names, prefixes, infos), tool(tool), unknown(unknown) {
-    // What follows "--" is no option.
+    // Arguments after "--" are no options.
     setDashDashParsing(true);
   }
 

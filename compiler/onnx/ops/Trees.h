@@ -18,7 +18,7 @@ public:
   /// them.
   bool read(int64_t columns, int64_t targetCount);
 
-  /// Those of a TreeEnsembleClassifier or TreeEnsembleRegressor. The leaves'
+  /// Reads a TreeEnsembleClassifier or TreeEnsembleRegressor. The leaves'
   /// weights, in attributes that begin with `prefix`, become `table`,
   /// leaves×targets; `given` counts those of each entry.
   bool readLegacy(llvm::StringRef prefix, int64_t columns, int64_t targetCount);

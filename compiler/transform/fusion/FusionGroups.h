@@ -85,7 +85,7 @@ public:
   };
 
   /// Puts every operator of the block except constants into a group of its own.
-  /// Those of each list in `whole` share a group that nothing else joins.
+  /// Operators of each list in `whole` share a group that no other joins.
   FusionGroups(mlir::Block &block, const nn::Target &target,
                llvm::ArrayRef<llvm::SmallVector<mlir::Operation *>> whole = {});
 

@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// What the pass `join-activations` asks (a target rewrite).
+/// Target rewrite of the pass `join-activations`.
 struct JoinActivationsRewrite {
   /// Returns whether one kernel computes the fusion of a product and an
   /// activation of its result, and stores both.

@@ -105,7 +105,7 @@ findReaders(FusionOp rows, const llvm::DenseMap<Operation *, size_t> &places,
   return found;
 }
 
-/// Where the joined fusion finds what `sums` reads: values of the body of
+/// Finds the operands of `sums` in the joined fusion: values of the body of
 /// `rows`, by operand; null for an operand of its own.
 static FailureOr<SmallVector<Value>> findOperands(FusionOp rows,
                                                   FusionOp sums) {
@@ -261,7 +261,7 @@ private:
         }
         rows = both;
         joins = true;
-        // What reads the same as the sums may join, too.
+        // Readers of the same values as the sums may join, too.
         left = findReaders(rows, places, place + 1);
         next = 0;
       }

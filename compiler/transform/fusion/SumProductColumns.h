@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// What the pass `sum-product-columns` asks (a target rewrite).
+/// Target rewrite of the pass `sum-product-columns`.
 struct SumProductColumnsRewrite {
   /// Rows of a part whose columns kernels of products sum.
   int64_t height;

@@ -12,7 +12,7 @@
 //   %d = nn.conv %r, %2 {channels_last} ...
 //   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
 //
-// Which convolutions change, and how, is the target's choice (ConvRewrite.h).
+// The target chooses which convolutions change, and how (ConvRewrite.h).
 // 1-D and 3-D ones become 2-D (ConvTo2D.cpp). Then every convolution gets
 // transposes around it; strided ones over few channels fold their strides into
 // channels (SpaceToDepth.cpp). The transposes after them sink through the

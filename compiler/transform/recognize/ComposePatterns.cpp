@@ -39,7 +39,7 @@ namespace {
 struct Product {
   double number = 1;
   SmallVector<Value> factors;
-  /// How many more values may be decomposed. Bounds x·x of x·x and so on.
+  /// Number of values that may still be decomposed. Bounds x·x of x·x etc.
   unsigned left = 32;
 
   /// Removes one occurrence of `value`; returns whether there was one.

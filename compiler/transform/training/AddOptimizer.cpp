@@ -206,8 +206,8 @@ LogicalResult StepBuilder::buildGradients() {
   if (llvm::none_of(*found, [](Value v) { return bool(v); }))
     return emitError(loss.getLoc(),
                      "the loss does not depend on any weight that trains");
-  // Where it is computed, so that its average can begin there, and before it
-  // changes its shape, so that the kernel that computes it rounds it.
+  // Compress a gradient right after it is computed, so that its average can
+  // begin there, and before a reshape, so that its own kernel rounds it.
   auto compress = [&](Value gradient) -> Value {
     if (!gradient || !options.dataParallel.compressGradients)
       return gradient;

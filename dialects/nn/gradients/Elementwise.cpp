@@ -1,6 +1,6 @@
 //===- Elementwise.cpp - Gradients of elementwise operators ---------------===//
 //
-// Those that are no short formula in their definition.
+// Gradients that are too long for a formula in the operator's definition.
 //
 //===----------------------------------------------------------------------===//
 

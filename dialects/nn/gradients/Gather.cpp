@@ -12,9 +12,9 @@
 //                                            be e acd cd d
 //   dx[r] is the s of the first row with index r.
 //
-// Where the indices are constant and none is there often, as in interpolation,
-// dx[r] is a sum of gathers: of the rows that have the index r for the first
-// time, for the second time and so on.
+// If the indices are constant and none is frequent, as in interpolation, dx[r]
+// is a sum of gathers: of the row in which index r occurs for the first time,
+// for the second time and so on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -33,7 +33,7 @@ public:
   Value build(NNBuilder &b, Value dy);
 
 private:
-  /// What dimension `dim` has for shift `shift`: the offset by remainder.
+  /// For each shift of a dimension, the offsets by remainder.
   using Shifts = std::map<int64_t, SmallVector<std::optional<int64_t>>>;
 
   int64_t count() { return llvm::product_of(op.getWindow()); }

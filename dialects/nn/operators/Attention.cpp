@@ -245,7 +245,7 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
     return buildGradients(*this, b, dy);
   Value stats;
   {
-    // Beside the operator, whose kernel computes it.
+    // Insert after the operator: its kernel computes both.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(*this);
     stats = AttentionStatsOp::create(b, getQ(), getK(), getMask(), getScale(),

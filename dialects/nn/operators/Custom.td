@@ -3,7 +3,7 @@
 include "dialects/nn/Base.td"
 
 //===----------------------------------------------------------------------===//
-// What a user wrote
+// Operators of the user
 //===----------------------------------------------------------------------===//
 
 def NN_UserFunctionAttr : AttrDef<NN_Dialect, "UserFunction"> {

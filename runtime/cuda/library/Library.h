@@ -67,7 +67,7 @@ public:
   /// an empty value disables the library.
   bool open(const LibraryName &name);
 
-  /// Where the open library was found.
+  /// Path of the open library.
   std::string path() const;
 
   /// Files that exist but did not open, each with the loader's reason:

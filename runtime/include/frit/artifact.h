@@ -98,7 +98,7 @@ struct Symbol {
   int64_t least = 1, most = 1;
 };
 
-/// How much of one dimension of a variant's tensor a call uses. If `symbol` is
+/// Size that a call uses of one dimension of a variant's tensor. If `symbol` is
 /// not kNone: factor · size + offset, `size` being the call's size of that
 /// symbol, counted within the function's. If `count` is not kNone: the same
 /// with the value of the variant's count of that number (outputs only). At most
@@ -126,11 +126,11 @@ struct Tensor {
 /// their sizes, lexicographically in the order of the symbols.
 struct Variant {
   Range sizes; ///< of Header::dims, one per symbol
-  /// Of Header::inputs; the same number in every variant. The last
+  /// Range of Header::inputs, as long in every variant. The last
   /// Function::sizes of them are not the model's: they are true sizes, i64
   /// scalars that the runtime fills with the call's symbol sizes.
   Range inputs;
-  /// Of Header::outputs; the same number in every variant. The last
+  /// Range of Header::outputs, as long in every variant. The last
   /// Function::counts of them are not the model's: they are counts, i64 scalars
   /// that steps compute and that give the lengths of data-dependent outputs.
   Range outputs;
@@ -285,7 +285,7 @@ enum class StepKind : uint32_t {
   await, ///< waits for the collectives of its arguments; in no guard
 };
 
-/// What ranks do with a tensor of each of them, f32 or bf16.
+/// Collective operation of all ranks on a tensor of f32 or bf16.
 enum class Collective : uint32_t {
   mean,          ///< replaces it by its mean over the ranks
   sum,           ///< replaces it by its sum
@@ -316,7 +316,7 @@ struct Step {
   uint32_t shardRows = 0;
   Range arguments; ///< of Header::buffers
   Text node;       ///< the model's nodes this step computes, for reports
-  /// Of Header::follows: earlier steps of the list that must have ended, with
+  /// Range of Header::follows: earlier steps that must have ended, with
   /// all that they follow in turn. If `first` is kNone, all earlier steps must
   /// have.
   Range follows = {kNone, 0};
@@ -352,8 +352,8 @@ struct Gemm {
   uint64_t workspaceBytes = 0;
 };
 
-/// What a convolution step computes: its result, or the gradient of a loss with
-/// respect to x or w from that with respect to y.
+/// Result of a convolution step: the convolution, or the gradient of a loss
+/// with respect to x or w from that with respect to y.
 enum class ConvPass : uint32_t { forward, gradInput, gradWeight };
 
 /// y = act(conv(x, w) + bias + R), cross-correlation as in ONNX Conv, two
@@ -463,8 +463,8 @@ struct Target {
   uint64_t preparedBytes = 0;
 };
 
-/// What a program opens and calls. Its symbols, variants and targets follow
-/// those of the function before it in their tables.
+/// Function that a program opens and calls. Its symbols, variants and targets
+/// follow those of the function before it in their tables.
 struct Function {
   Text name;           ///< no other function's
   Range symbols;       ///< of Header::symbols; none where all shapes are fixed

@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
   CHECK(read(options.tuneGenerate) == text);
   options.tuneBudget = 0.2;
 
-  // The same command continues with the next problem and keeps the first.
+  // A second run continues with the next problem and keeps the first.
   FakeDevice second(/*edges=*/0);
   CHECK(compile(options, second) == kDone);
   std::string longer = read(options.tuneGenerate);

@@ -205,7 +205,7 @@ static void testKill() {
     std::vector<std::string> all = folder.list();
     CHECK(!all.empty() && !read(all[0], checkpoint, State(0, count)));
     CHECK(checkpoint.position.steps >= 4000000 + 1000 * uint64_t(round));
-    // What was being written is gone.
+    // The unfinished file is gone.
     for (const auto &entry : fs::directory_iterator(place))
       CHECK(entry.path().extension() == ".safetensors");
   }
