@@ -18,15 +18,12 @@
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
-#include "compiler/driver/options/CustomOpFile.h"
-#include "compiler/driver/options/TrainingFile.h"
+#include "compiler/driver/options/OptionFiles.h"
 #include "compiler/driver/tuning/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/report/Page.h"
 #include "compiler/report/Report.h"
-
-#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace frit;
@@ -128,10 +125,9 @@ private:
     auto file = readModel(options.input);
     if (!file)
       return fail(file.takeError());
-    if (failed(readTuning()) || failed(readTraining()) ||
-        failed(readCustomOps()))
-      return failure();
     setPipelineOptions();
+    if (failed(readOptionFiles()))
+      return failure();
     bool isJson = options.language
                       ? *options.language == Language::json
                       : StringRef(options.input).ends_with(".json");
@@ -156,7 +152,6 @@ private:
 
   void setPipelineOptions() {
     pipelineOptions.import = options.import;
-    pipelineOptions.import.customOps = std::move(customOps);
     pipelineOptions.import.onMap = [this](StringRef path, StringRef bytes) {
       mapped.push_back({path.str(), bytes});
       protectInput(path.str());
@@ -190,40 +185,8 @@ private:
     pipelineOptions.last = stageOf(options.emit);
   }
 
-  LogicalResult readTraining() {
-    if (options.trainingFile.empty())
-      return success();
-    auto training = readTrainingFile(options.trainingFile);
-    if (!training)
-      return fail(training.takeError());
-    training->dataParallel = options.dataParallel;
-    if (options.dataParallel.shardOptimizer &&
-        training->optimizer.kind == OptimizerKind::lamb)
-      return fail(llvm::createStringError(
-          options.trainingFile +
-          ": 'optimizer.kind' is \"lamb\", which needs the norm of each "
-          "weight: with -fshard-optimizer no GPU has all of it"));
-    training->lossScale.enabled = options.precision == "amp-fp16";
-    pipelineOptions.training = std::move(*training);
-    return success();
-  }
-
-  LogicalResult readCustomOps() {
-    llvm::StringMap<std::string> files;
-    for (const std::string &path : options.customOpFiles) {
-      auto spec = readCustomOp(path);
-      if (!spec)
-        return fail(spec.takeError());
-      auto [it, isNew] = files.try_emplace(spec->name, path);
-      if (!isNew)
-        return fail(llvm::createStringError(path + ": defines " + spec->name +
-                                            ", as does " + it->second));
-      customOps.push_back(std::move(*spec));
-    }
-    return success();
-  }
-
-  LogicalResult readTuning() {
+  /// Reads the files that options name.
+  LogicalResult readOptionFiles() {
     bool isTuned = !options.tuneGenerate.empty() || !options.tuneUse.empty();
     if (isTuned && llvm::none_of(options.archs, cuda::isCudaArch))
       diagnostics.warning(
@@ -231,17 +194,18 @@ private:
                                              : "-ftune-generate") +
           " has no effect: schedules are tuned for GPUs, and -march names none "
           "[-Wtarget]");
-    // Schedules that come with frit do not keep the user from timing others.
-    if (options.tuned && options.tuneGenerate.empty())
-      if (llvm::Error e = tuning.readShipped(&context))
-        return fail(std::move(e));
-    tuning.warnsOfMisses = !options.tuneUse.empty();
-    // A file to add schedules to need not exist yet.
-    for (const std::string &path : {options.tuneUse, options.tuneGenerate})
-      if (!path.empty() &&
-          (path == options.tuneUse || llvm::sys::fs::exists(path)))
-        if (llvm::Error e = tuning.read(path, &context))
-          return fail(std::move(e));
+    if (llvm::Error error = readTuning(options, context, tuning))
+      return fail(std::move(error));
+    if (!options.trainingFile.empty()) {
+      auto training = readTraining(options);
+      if (!training)
+        return fail(training.takeError());
+      pipelineOptions.training = std::move(*training);
+    }
+    auto customOps = readCustomOps(options.customOpFiles);
+    if (!customOps)
+      return fail(customOps.takeError());
+    pipelineOptions.import.customOps = std::move(*customOps);
     return success();
   }
 
@@ -429,7 +393,6 @@ private:
   TimingScope root;
   std::optional<Progress> progress;
   cuda::Tuning tuning;
-  std::vector<CustomSpec> customOps; ///< moved to the pipeline
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
   /// The text that --emit writes: that of all functions and targets.

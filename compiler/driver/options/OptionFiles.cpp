@@ -1,0 +1,60 @@
+//===- OptionFiles.cpp - Files that fritc's options name ------------------===//
+
+#include "compiler/driver/options/OptionFiles.h"
+
+#include "compiler/driver/options/CustomOpFile.h"
+#include "compiler/driver/options/TrainingFile.h"
+
+#include "llvm/Support/FileSystem.h"
+
+using namespace frit;
+using llvm::Error;
+using llvm::Expected;
+
+Expected<TrainingOptions> frit::readTraining(const DriverOptions &options) {
+  Expected<TrainingOptions> training = readTrainingFile(options.trainingFile);
+  if (!training)
+    return training.takeError();
+  if (options.dataParallel.shardOptimizer &&
+      training->optimizer.kind == OptimizerKind::lamb)
+    return llvm::createStringError(
+        options.trainingFile +
+        ": 'optimizer.kind' is \"lamb\", which needs the norm of each weight: "
+        "with -fshard-optimizer no GPU has all of it");
+  training->dataParallel = options.dataParallel;
+  training->lossScale.enabled = options.precision == "amp-fp16";
+  return training;
+}
+
+Expected<std::vector<CustomSpec>>
+frit::readCustomOps(llvm::ArrayRef<std::string> paths) {
+  std::vector<CustomSpec> specs;
+  llvm::StringMap<std::string> files;
+  for (const std::string &path : paths) {
+    Expected<CustomSpec> spec = readCustomOp(path);
+    if (!spec)
+      return spec.takeError();
+    auto [it, isNew] = files.try_emplace(spec->name, path);
+    if (!isNew)
+      return llvm::createStringError(path + ": defines " + spec->name +
+                                     ", as does " + it->second);
+    specs.push_back(std::move(*spec));
+  }
+  return specs;
+}
+
+Error frit::readTuning(const DriverOptions &options, mlir::MLIRContext &context,
+                       cuda::Tuning &tuning) {
+  // Schedules that come with frit do not keep the user from timing others.
+  if (options.tuned && options.tuneGenerate.empty())
+    if (Error error = tuning.readShipped(&context))
+      return error;
+  tuning.warnsOfMisses = !options.tuneUse.empty();
+  // A file to add schedules to need not exist yet.
+  for (const std::string &path : {options.tuneUse, options.tuneGenerate})
+    if (!path.empty() &&
+        (path == options.tuneUse || llvm::sys::fs::exists(path)))
+      if (Error error = tuning.read(path, &context))
+        return error;
+  return Error::success();
+}

@@ -1,0 +1,29 @@
+//===- OptionFiles.h - Files that fritc's options name --------------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONFILES_H
+#define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONFILES_H
+
+#include "codegen/cuda/target/Tuning.h"
+#include "compiler/driver/options/Options.h"
+#include "compiler/import/CustomSpec.h"
+#include "compiler/transform/training/TrainingOptions.h"
+
+namespace frit {
+
+/// Reads the file of --train and adds what the command line says of training.
+/// An error names the file and the key.
+llvm::Expected<TrainingOptions> readTraining(const DriverOptions &options);
+
+/// Reads the files of --custom-op. Two files that define one operator are an
+/// error.
+llvm::Expected<std::vector<CustomSpec>>
+readCustomOps(llvm::ArrayRef<std::string> paths);
+
+/// Adds the schedules that come with frit, and those of the files of -ftune-use
+/// and -ftune-generate, to `tuning`.
+llvm::Error readTuning(const DriverOptions &options, mlir::MLIRContext &context,
+                       cuda::Tuning &tuning);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_OPTIONS_OPTIONFILES_H
