@@ -2,9 +2,9 @@
 
 #include "dialects/nn/Fold.h"
 
+#include "dialects/nn/ScalarBody.h"
 #include "dialects/nn/lowering/Lowering.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -15,85 +15,6 @@ namespace {
 
 using Elements = SmallVector<Attribute>;
 using Index = SmallVector<int64_t>;
-
-//===----------------------------------------------------------------------===//
-// Scalar bodies
-//===----------------------------------------------------------------------===//
-
-/// A scalar expression. It is built once and evaluated for many operands with
-/// the fold hooks of its operations.
-class Body {
-public:
-  using Build = llvm::function_ref<Scalar(ScalarBuilder &, ArrayRef<Scalar>)>;
-
-  Body(Location loc, ArrayRef<Type> operands, Type result, Build build)
-      : storage(result) {
-    // The block has no parent, so pass the context.
-    ImplicitLocOpBuilder b(loc, loc.getContext());
-    b.setInsertionPointToEnd(&block);
-    ScalarBuilder s(b);
-    SmallVector<Scalar> x;
-    for (Type type : operands)
-      x.push_back(
-          s.wrap(s.load(block.addArgument(signlessType(type), loc)), type));
-    value = s.store(build(s, x).value, signlessType(result));
-  }
-
-  /// Returns the result for operands `x`, or null if it is not defined.
-  Attribute run(ArrayRef<Attribute> x) {
-    known.clear();
-    for (auto [argument, element] : llvm::zip_equal(block.getArguments(), x))
-      known[argument] = signless(element);
-    for (Operation &op : block)
-      if (!step(op))
-        return {};
-    Attribute result = known.lookup(value);
-    if (auto integer = dyn_cast_or_null<IntegerAttr>(result))
-      if (isa<IntegerType>(storage))
-        return IntegerAttr::get(storage, integer.getValue());
-    auto typed = dyn_cast_or_null<FloatAttr>(result);
-    return typed && typed.getType() == storage ? result : Attribute();
-  }
-
-private:
-  static Attribute signless(Attribute element) {
-    if (auto integer = dyn_cast<IntegerAttr>(element))
-      return IntegerAttr::get(signlessType(integer.getType()),
-                              integer.getValue());
-    return element;
-  }
-
-  bool step(Operation &op) {
-    SmallVector<Attribute> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(known.lookup(operand));
-    // The fold hook of truncf does not fold inexact values.
-    if (auto truncate = dyn_cast<arith::TruncFOp>(op)) {
-      auto from = dyn_cast_or_null<FloatAttr>(operands[0]);
-      if (!from)
-        return false;
-      auto to = cast<FloatType>(truncate.getType());
-      APFloat x = from.getValue();
-      bool inexact;
-      x.convert(to.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
-      known[truncate] = FloatAttr::get(to, x);
-      return true;
-    }
-    SmallVector<OpFoldResult> results;
-    if (failed(op.fold(operands, results)) || results.size() != 1)
-      return false;
-    auto attr = dyn_cast<Attribute>(results[0]);
-    if (!attr)
-      attr = known.lookup(cast<Value>(results[0]));
-    known[op.getResult(0)] = attr;
-    return isa_and_nonnull<IntegerAttr, FloatAttr>(attr);
-  }
-
-  Block block;
-  Value value;
-  Type storage;
-  llvm::DenseMap<Value, Attribute> known;
-};
 
 //===----------------------------------------------------------------------===//
 // Indices
@@ -169,10 +90,11 @@ private:
   }
 
   bool elementwise(ElementwiseOp e) {
-    Body body(op->getLoc(), elementTypes(op->getOperands()),
-              type.getElementType(), [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
-                return e.buildScalar(s, v);
-              });
+    ScalarBody body(op->getLoc(), elementTypes(op->getOperands()),
+                    type.getElementType(),
+                    [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                      return e.buildScalar(s, v);
+                    });
     return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
       SmallVector<Attribute> operands;
       for (auto [i, elements] : llvm::enumerate(x))
@@ -279,10 +201,10 @@ private:
     Type element = type.getElementType();
     if (bodyType(element) != signlessType(element))
       return false;
-    Body body(op->getLoc(), {element, element}, element,
-              [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
-                return combine(s, kind, v[0], v[1]);
-              });
+    ScalarBody body(op->getLoc(), {element, element}, element,
+                    [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                      return combine(s, kind, v[0], v[1]);
+                    });
     int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
     bool reverse = o.getReverse();
     return forEachPlace(shape(0), [&](ArrayRef<int64_t> index) {
@@ -346,10 +268,10 @@ private:
   bool evaluate(IotaOp o) {
     Builder b(op->getContext());
     Type element = type.getElementType();
-    Body body(op->getLoc(), {element, element, b.getI64Type()}, element,
-              [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
-                return v[0] + s.cast(v[2], element) * v[1];
-              });
+    ScalarBody body(op->getLoc(), {element, element, b.getI64Type()}, element,
+                    [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                      return v[0] + s.cast(v[2], element) * v[1];
+                    });
     return forEachPlace(type.getShape(), [&](ArrayRef<int64_t> index) {
       y.push_back(body.run(
           {x[0][0], x[1][0], b.getI64IntegerAttr(index[o.getAxis()])}));
@@ -362,10 +284,10 @@ private:
     // The body would round 16-bit floats at every step.
     if (bodyType(element) != signlessType(element))
       return false;
-    Body body(op->getLoc(), {element, element}, element,
-              [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
-                return combine(s, o.getKind(), v[0], v[1]);
-              });
+    ScalarBody body(op->getLoc(), {element, element}, element,
+                    [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
+                      return combine(s, o.getKind(), v[0], v[1]);
+                    });
     y.assign(type.getNumElements(), start(o.getKind()));
     return forEachPlace(shape(0), [&](ArrayRef<int64_t> index) {
       Attribute &sum = y[broadcast(index, type.getShape())];
