@@ -1,0 +1,121 @@
+//===- GraphFold.cpp - Simplify operations as graphs are made -------------===//
+
+#include "codegen/cuda/scalar/Graph.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// A cast in the model rounds here; one that the lowering added rounds when it
+/// is stored.
+Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
+  auto truth = [&](bool value) {
+    Type type = IntegerType::get(context, 1);
+    return constant(IntegerAttr::get(type, value), type);
+  };
+  auto known = [](Node *node) -> std::optional<bool> {
+    if (node->kind != Node::Kind::constant || !node->type.isInteger(1))
+      return std::nullopt;
+    return !cast<IntegerAttr>(node->value).getValue().isZero();
+  };
+  // A model's own cast rounds where it stands, a store where it stores.
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op);
+      truncate && truncate.getRoundingmode())
+    return operation(truncate.getType().isF16() ? "round.f16" : "round.bf16",
+                     operands[0]);
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op) &&
+      valueType(op->getResult(0).getType()) == operands[0]->type)
+    return isa<arith::TruncFOp>(op) ? roundedTo16Bits(operands[0])
+                                    : operands[0];
+  if (isa<arith::SelectOp>(op)) {
+    if (auto condition = known(operands[0]))
+      return *condition ? operands[1] : operands[2];
+    return operands[1] == operands[2] ? operands[1] : nullptr;
+  }
+  if (isa<arith::AndIOp, arith::OrIOp>(op) && operands[0]->type.isInteger(1)) {
+    bool neutral = isa<arith::AndIOp>(op);
+    for (int i : {0, 1})
+      if (auto value = known(operands[i]))
+        return *value == neutral ? operands[1 - i] : operands[i];
+  }
+  if (isa<arith::CmpFOp>(op) && operands[0] == operands[1] &&
+      cast<arith::CmpFOp>(op).getPredicate() == arith::CmpFPredicate::UNO) {
+    static const ScalarForm isNan = {"isNan", "frit::isNan($0)"};
+    return operation(&isNan, operands[0], IntegerType::get(context, 1), {0, 1});
+  }
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || operands[0]->kind != Node::Kind::index ||
+      operands[1]->kind != Node::Kind::index)
+    return nullptr;
+  Bounds r = space.range(
+      space.add(operands[0]->index, space.mul(operands[1]->index, -1)));
+  using P = arith::CmpIPredicate;
+  switch (compare.getPredicate()) {
+  case P::slt:
+    return r.high < 0 ? truth(true) : r.low >= 0 ? truth(false) : nullptr;
+  case P::sle:
+    return r.high <= 0 ? truth(true) : r.low > 0 ? truth(false) : nullptr;
+  case P::sgt:
+    return r.low > 0 ? truth(true) : r.high <= 0 ? truth(false) : nullptr;
+  case P::sge:
+    return r.low >= 0 ? truth(true) : r.high < 0 ? truth(false) : nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+/// Translates operations on indices: to affine expressions where possible, else
+/// to nodes with a range, so that a clamped index is known to be in bounds.
+Node *Graph::indexOperation(Operation *op, ArrayRef<Node *> operands) {
+  Type result = op->getResult(0).getType();
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    if (isa<IndexType>(result))
+      return operands[0];
+    if (operands[0]->kind == Node::Kind::index)
+      return index(operands[0]->index, result);
+    return nullptr;
+  }
+  if (!isa<IndexType>(result))
+    return nullptr;
+  if (isa<arith::SelectOp>(op)) {
+    Bounds a = operands[1]->range, b = operands[2]->range;
+    return operation(lookupForm(op), operands, nullptr,
+                     {std::min(a.low, b.low), std::max(a.high, b.high)});
+  }
+  if (operands.size() != 2)
+    return nullptr;
+  Bounds a = operands[0]->range, b = operands[1]->range;
+  if (isa<arith::MaxSIOp>(op)) {
+    if (a.low >= b.high || b.low >= a.high)
+      return operands[a.low >= b.high ? 0 : 1];
+    return operation(lookupForm(op), operands, nullptr,
+                     {std::max(a.low, b.low), std::max(a.high, b.high)});
+  }
+  if (isa<arith::MinSIOp>(op)) {
+    if (a.high <= b.low || b.high <= a.low)
+      return operands[a.high <= b.low ? 0 : 1];
+    return operation(lookupForm(op), operands, nullptr,
+                     {std::min(a.low, b.low), std::min(a.high, b.high)});
+  }
+  AffineExpr x = asIndex(operands[0]), y = asIndex(operands[1]);
+  auto by = dyn_cast<AffineConstantExpr>(y);
+  if (isa<arith::AddIOp>(op))
+    return index(space.add(x, y));
+  if (isa<arith::SubIOp>(op))
+    return index(space.add(x, space.mul(y, -1)));
+  if (isa<arith::MulIOp>(op) && (by || isa<AffineConstantExpr>(x)))
+    return by ? index(space.mul(x, by.getValue()))
+              : index(space.mul(y, cast<AffineConstantExpr>(x).getValue()));
+  bool divides = by && by.getValue() > 0;
+  if (divides && (isa<arith::FloorDivSIOp>(op) ||
+                  (a.low >= 0 && isa<arith::DivSIOp, arith::DivUIOp>(op))))
+    return index(space.floorDiv(x, by.getValue()));
+  if (divides && a.low >= 0 && isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return index(space.mod(x, by.getValue()));
+  if (divides && isa<arith::RemSIOp>(op))
+    return operation(lookupForm(op), operands, nullptr,
+                     {-by.getValue() + 1, by.getValue() - 1});
+  return nullptr;
+}
