@@ -41,12 +41,8 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/fusion/FusionGroups.h"
+#include "compiler/transform/PrecisionClasses.h"
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/operators/Custom.h"
-#include "dialects/nn/operators/Loss.h"
-#include "dialects/nn/operators/Random.h"
-#include "dialects/nn/operators/Statistics.h"
 
 namespace frit {
 #define GEN_PASS_DEF_PRECISION
@@ -56,97 +52,11 @@ namespace frit {
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
-
-/// Returns whether an operator would lose too much precision in 16 bits: sums
-/// and functions that grow like them, steep functions, positions, operators on
-/// bits, and statistics that ranks average. Composites compute in f32 inside.
-static bool staysWide(Operation *op) {
-  // A random number that is rounded first may fall on the other side of the
-  // number it is compared with.
-  if (llvm::any_of(op->getOperands(), [](Value operand) {
-        return operand.getDefiningOp<RandomUniformOp>();
-      }))
-    return true;
-  return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
-             ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
-             BitCastOp, BceWithLogitsOp, RandomUniformOp, AllReduceOp>(op);
-}
-
-/// Returns whether an operator takes narrow operands and gives an f32 result.
-static bool givesWide(Operation *op) {
-  return isa<CrossEntropyOp, BatchMeanOp, BatchVarianceOp, GroupMeanOp,
-             GroupVarianceOp>(op);
-}
-
-/// Returns whether a composite takes this operand in f32 while x has 16 bits:
-/// scales, biases and other small parameters, and a number per row. For a
-/// user's operator its file decides.
-static bool isWideOperand(OpOperand &use, Type narrow) {
-  if (CustomAttr custom = customOf(use.getOwner()))
-    return !custom.takes(use.getOperandNumber(), narrow);
-  if (isa<CrossEntropyGradOp>(use.getOwner()))
-    return use.getOperandNumber() == 2;
-  return isa<LayerNormOp, RmsNormOp, BatchNormOp, BatchVarianceOp, GroupNormOp,
-             GroupVarianceOp>(use.getOwner()) &&
-         use.getOperandNumber() > 0;
-}
-
-/// As isWideOperand, of a result.
-static bool isWideResult(OpResult result, Type narrow) {
-  Operation *op = result.getOwner();
-  CustomAttr custom = customOf(op);
-  return custom &&
-         !custom.takes(op->getNumOperands() + result.getResultNumber(), narrow);
-}
+using namespace frit::precision;
 
 static bool isF32(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getElementType().isF32();
-}
-
-/// Returns whether an operator multiplies a few coordinates by frequencies or
-/// directions. Its results are used as angles.
-static bool multipliesCoordinates(Operation *op) {
-  constexpr int64_t kMostCoordinates = 4;
-  auto matmul = dyn_cast<MatmulOp>(op);
-  if (!matmul)
-    return false;
-  ArrayRef<int64_t> a = shapeOf(matmul.getA());
-  bool transposed = matmul.getTransposeA() && a.size() > 1;
-  return a[a.size() - (transposed ? 2 : 1)] <= kMostCoordinates;
-}
-
-/// Returns whether an operator's result has elements of its operands, as they
-/// are.
-static bool movesElements(Operation *op) {
-  if (auto scatter = dyn_cast<ScatterElementsOp>(op))
-    return scatter.getReduction() == "none";
-  return isa<ReshapeOp>(op) || isMovement(op);
-}
-
-/// Returns whether a value is an argument for a parameter that trains.
-static bool isParameter(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function &&
-         function.getArgAttr(argument.getArgNumber(), "nn.parameter");
-}
-
-/// Returns whether a product reads the value, perhaps after its elements moved.
-static bool isFactor(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<MulOp>(user) ||
-           (movesElements(user) && isFactor(user->getResult(0)));
-  });
-}
-
-/// Returns whether the result of an operator is about as precise as its
-/// operands.
-static bool handsOn(Operation *op) {
-  return isa<ElementwiseOp>(op) || movesElements(op) ||
-         multipliesCoordinates(op);
 }
 
 namespace {
@@ -225,7 +135,7 @@ WideReaders::Readers WideReaders::readersOf(Value value) const {
   found.all = !value.use_empty();
   for (Operation *reader : value.getUsers()) {
     bool wide = staysWide(reader), all = wide;
-    if (!wide && handsOn(reader)) {
+    if (!wide && preservesPrecision(reader)) {
       Readers next = readers.lookup(reader->getResult(0));
       wide = next.some;
       all = next.all;
@@ -321,7 +231,7 @@ bool Narrowing::followsWide(Operation *op) {
 /// stays f32. If it depends on constants alone, all of its readers must: a
 /// weight is stored in one form.
 bool Narrowing::leadsToWide(Operation *op) {
-  if (!handsOn(op) || !readers.some(op->getResult(0)))
+  if (!preservesPrecision(op) || !readers.some(op->getResult(0)))
     return false;
   bool constant = true;
   for (Value operand : op->getOperands()) {

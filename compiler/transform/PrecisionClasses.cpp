@@ -1,0 +1,86 @@
+//===- PrecisionClasses.cpp - Operators by the precision they need --------===//
+
+#include "compiler/transform/PrecisionClasses.h"
+
+#include "compiler/transform/fusion/FusionGroups.h"
+#include "dialects/nn/operators/Custom.h"
+#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/operators/Random.h"
+#include "dialects/nn/operators/Statistics.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+bool precision::staysWide(Operation *op) {
+  // A random number that is rounded first may fall on the other side of the
+  // number it is compared with.
+  if (llvm::any_of(op->getOperands(), [](Value operand) {
+        return operand.getDefiningOp<RandomUniformOp>();
+      }))
+    return true;
+  return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
+             ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
+             BitCastOp, BceWithLogitsOp, RandomUniformOp, AllReduceOp>(op);
+}
+
+bool precision::givesWide(Operation *op) {
+  return isa<CrossEntropyOp, BatchMeanOp, BatchVarianceOp, GroupMeanOp,
+             GroupVarianceOp>(op);
+}
+
+bool precision::isWideOperand(OpOperand &use, Type narrow) {
+  if (CustomAttr custom = customOf(use.getOwner()))
+    return !custom.takes(use.getOperandNumber(), narrow);
+  if (isa<CrossEntropyGradOp>(use.getOwner()))
+    return use.getOperandNumber() == 2;
+  return isa<LayerNormOp, RmsNormOp, BatchNormOp, BatchVarianceOp, GroupNormOp,
+             GroupVarianceOp>(use.getOwner()) &&
+         use.getOperandNumber() > 0;
+}
+
+bool precision::isWideResult(OpResult result, Type narrow) {
+  Operation *op = result.getOwner();
+  CustomAttr custom = customOf(op);
+  return custom &&
+         !custom.takes(op->getNumOperands() + result.getResultNumber(), narrow);
+}
+
+bool precision::multipliesCoordinates(Operation *op) {
+  constexpr int64_t kMostCoordinates = 4;
+  auto matmul = dyn_cast<MatmulOp>(op);
+  if (!matmul)
+    return false;
+  ArrayRef<int64_t> a = shapeOf(matmul.getA());
+  bool transposed = matmul.getTransposeA() && a.size() > 1;
+  return a[a.size() - (transposed ? 2 : 1)] <= kMostCoordinates;
+}
+
+bool precision::movesElements(Operation *op) {
+  if (auto scatter = dyn_cast<ScatterElementsOp>(op))
+    return scatter.getReduction() == "none";
+  return isa<ReshapeOp>(op) || isMovement(op);
+}
+
+bool precision::isParameter(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), "nn.parameter");
+}
+
+bool precision::isFactor(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<MulOp>(user) ||
+           (movesElements(user) && isFactor(user->getResult(0)));
+  });
+}
+
+bool precision::preservesPrecision(Operation *op) {
+  return isa<ElementwiseOp>(op) || movesElements(op) ||
+         multipliesCoordinates(op);
+}

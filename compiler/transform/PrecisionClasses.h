@@ -1,0 +1,52 @@
+//===- PrecisionClasses.h - Operators by the precision they need ----------===//
+//
+// Which operators compute in 16 bits, which in f32, as PyTorch's autocast has
+// its lists, and which preserve the precision of what they read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_PRECISIONCLASSES_H
+#define FRIT_COMPILER_TRANSFORM_PRECISIONCLASSES_H
+
+#include "mlir/IR/Operation.h"
+
+namespace frit::precision {
+
+/// Returns whether an operator would lose too much precision in 16 bits: sums
+/// and functions that grow like them, steep functions, positions, operators on
+/// bits, and statistics that ranks average. Composites compute in f32 inside.
+bool staysWide(mlir::Operation *op);
+
+/// Returns whether an operator takes narrow operands and gives an f32 result.
+bool givesWide(mlir::Operation *op);
+
+/// Returns whether a composite takes this operand in f32 while x has 16 bits:
+/// scales, biases and other small parameters, and a number per row. For a
+/// user's operator its file decides.
+bool isWideOperand(mlir::OpOperand &use, mlir::Type narrow);
+
+/// Returns whether a user's operator gives this result in f32 while x has 16
+/// bits.
+bool isWideResult(mlir::OpResult result, mlir::Type narrow);
+
+/// Returns whether an operator multiplies a few coordinates by frequencies or
+/// directions. Its results are used as angles.
+bool multipliesCoordinates(mlir::Operation *op);
+
+/// Returns whether an operator's result has elements of its operands, as they
+/// are.
+bool movesElements(mlir::Operation *op);
+
+/// Returns whether a value is an argument for a parameter that trains.
+bool isParameter(mlir::Value value);
+
+/// Returns whether a product reads the value, perhaps after its elements moved.
+bool isFactor(mlir::Value value);
+
+/// Returns whether the result of an operator is about as precise as its
+/// operands.
+bool preservesPrecision(mlir::Operation *op);
+
+} // namespace frit::precision
+
+#endif // FRIT_COMPILER_TRANSFORM_PRECISIONCLASSES_H
