@@ -15,72 +15,12 @@
 
 #include "compiler/transform/simplify/SimplifyMovement.h"
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/simplify/SplitAndMerge.h"
 #include "dialects/nn/Fold.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
-
-/// A reshape as a split of dimensions followed by a merge of adjacent ones.
-namespace {
-struct SplitAndMerge {
-  SmallVector<int64_t> fine; ///< shape after the split
-  SmallVector<SmallVector<int64_t>>
-      from; ///< fine dimensions of each source dimension
-  SmallVector<SmallVector<int64_t>> to; ///< and of each result dimension
-};
-} // namespace
-
-/// Factors a reshape into a split and a merge; nothing if the sizes do not
-/// divide. Dimensions of size 1 are left out, except the source's if
-/// `keepOnes`.
-static std::optional<SplitAndMerge>
-takeApart(ArrayRef<int64_t> from, ArrayRef<int64_t> to, bool keepOnes) {
-  SplitAndMerge result;
-  result.from.resize(from.size());
-  result.to.resize(to.size());
-  auto emit = [&](int64_t size) {
-    result.fine.push_back(size);
-    return static_cast<int64_t>(result.fine.size()) - 1;
-  };
-  size_t i = 0, j = 0;
-  int64_t left = 0, right = 0; // rest of the current dimensions
-  while (true) {
-    if (left <= 1 && i < from.size()) {
-      left = from[i++];
-      if (left == 0)
-        return std::nullopt;
-      // A kept dimension of size 1 maps to the result's next dimension if that
-      // is 1 too, else it joins the current result dimension.
-      if (left == 1 && keepOnes && !to.empty()) {
-        if (right <= 1 && j < to.size() && to[j] == 1)
-          ++j;
-        int64_t d = emit(1);
-        result.from[i - 1].push_back(d);
-        result.to[std::max<size_t>(j, 1) - 1].push_back(d);
-      }
-      continue;
-    }
-    if (right <= 1 && j < to.size()) {
-      right = to[j++];
-      if (right == 0)
-        return std::nullopt;
-      continue;
-    }
-    if (left <= 1 && right <= 1)
-      return result;
-    int64_t size = std::gcd(left, right);
-    if (size != left && size != right)
-      return std::nullopt;
-    int64_t d = emit(size);
-    result.from[i - 1].push_back(d);
-    result.to[j - 1].push_back(d);
-    left /= size;
-    right /= size;
-  }
-}
 
 namespace {
 /// transpose(merge(x)) ==> merge(transpose(x)). If the reshape also splits, the
@@ -96,8 +36,8 @@ struct MergeAfterTranspose : OpRewritePattern<TransposeOp> {
     // A view that removes the 1 left by a slice would separate it from the
     // transpose.
     bool keepOnes = isa_and_nonnull<SliceOp>(reshape.getX().getDefiningOp());
-    auto parts =
-        takeApart(shapeOf(reshape.getX()), shapeOf(reshape.getY()), keepOnes);
+    auto parts = factorReshape(shapeOf(reshape.getX()), shapeOf(reshape.getY()),
+                               keepOnes);
     if (!parts || ArrayRef(parts->fine) == shapeOf(op.getX()))
       return rewriter.notifyMatchFailure(op, "the view merges nothing");
     SmallVector<int64_t> perm;
@@ -149,7 +89,7 @@ struct SplitBeforeTranspose : OpRewritePattern<ReshapeOp> {
          !precedesTranspose(op)))
       return failure();
     ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
-    auto parts = takeApart(from, to, /*keepOnes=*/false);
+    auto parts = factorReshape(from, to, /*keepOnes=*/false);
     if (!parts || parts->fine != withoutOnes(to) ||
         parts->fine == withoutOnes(from))
       return rewriter.notifyMatchFailure(op, "the view does not only split");
@@ -213,8 +153,8 @@ struct SliceAfterSplit : OpRewritePattern<ReshapeOp> {
     if (!slice || !slice->hasOneUse() ||
         !llvm::all_of(slice.getSteps(), [](int64_t s) { return s == 1; }))
       return failure();
-    auto parts = takeApart(shapeOf(slice.getY()), shapeOf(op.getY()),
-                           /*keepOnes=*/true);
+    auto parts = factorReshape(shapeOf(slice.getY()), shapeOf(op.getY()),
+                               /*keepOnes=*/true);
     if (!parts || ArrayRef(parts->fine) == shapeOf(slice.getY()))
       return rewriter.notifyMatchFailure(op, "the view splits nothing");
     size_t rank = parts->fine.size();
@@ -412,7 +352,7 @@ private:
 } // namespace
 
 bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
-  auto parts = takeApart(from, to, /*keepOnes=*/true);
+  auto parts = factorReshape(from, to, /*keepOnes=*/true);
   return parts && ArrayRef(parts->fine) != from;
 }
 
