@@ -216,6 +216,12 @@ def test_shapes():
         batch = np.repeat(IMAGE, count, 0)
         assert np.allclose(several(batch), np.repeat(PROBABILITIES, count, 0),
                            atol=1e-6)
+    # Large results lie where kernels write them, small ones are copied.
+    many = frit.compile(MODELS / "digits-dynamic.onnx", shape={"batch": 300}, **CPU)
+    for _ in range(8):
+        result = many(np.repeat(IMAGE, 300, 0))
+        assert result.ctypes.data % 64 == 0
+        assert np.allclose(result, np.repeat(PROBABILITIES, 300, 0), atol=1e-6)
     symbol, = several.info.symbols
     assert (symbol.name, symbol.least, symbol.most) == ("batch", 1, 8)
     assert several.info.inputs[0].shape == ("batch", 1, 8, 8)
@@ -620,7 +626,13 @@ def test_allocator():
         def run():
             with load() as module:
                 module(IMAGE)
-        error = fails(frit.Error, "memory", run)
+        try:
+            run()
+            # A small result that is aligned by chance needs no copy.
+            assert left[0] == 0 and count == taken - 1 and not blocks
+            break
+        except frit.Error as failed:
+            error = failed
         assert error.status == "out of memory"
         assert isinstance(error.__cause__, LookupError), count
         assert not blocks, (count, blocks)

@@ -6,6 +6,7 @@ copied.
 """
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32,
@@ -95,7 +96,14 @@ class NumPy:
 
     def empty(self, shape: tuple[int, ...], code: int, device: int,
               module: int) -> np.ndarray:
-        return np.empty(shape, self.dtype(code))
+        dtype = self.dtype(code)
+        size = math.prod(shape) * dtype.itemsize
+        if size < 4096:
+            return np.empty(shape, dtype)
+        # Kernels write aligned memory directly, other results are copied.
+        memory = np.empty(size + _ALIGNMENT - 1, np.uint8)
+        start = -self.pointer(memory) % _ALIGNMENT
+        return memory[start:start + size].view(dtype).reshape(shape)
 
     def pointer(self, array: np.ndarray) -> int:
         return array.__array_interface__["data"][0]
@@ -220,6 +228,7 @@ pythonapi.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
 
 _DELETER = CFUNCTYPE(None, c_void_p)
 _CUDA, _CUDA_MANAGED = 2, 13
+_ALIGNMENT = 64  # of the vectors that the cpu target's kernels write
 
 
 class _DLTensor(Structure):
