@@ -182,9 +182,18 @@ inline bool runCluster(dim3 first, unsigned cluster, size_t sharedBytes) {
 }
 
 /// Runs `body` in every thread of the grid; false if a block got stuck, whose
-/// threads and the blocks after it are then abandoned.
+/// threads and the blocks after it are then abandoned, or if the driver would
+/// refuse the launch.
 inline bool launch(dim3 grid, dim3 block, size_t sharedBytes,
                    const std::function<void()> &body, unsigned cluster = 1) {
+  if (!grid.x || !grid.y || !grid.z || grid.x % cluster) {
+    fprintf(stderr,
+            "emulator: a grid of %u,%u,%u blocks in clusters of %u cannot be "
+            "launched\n",
+            grid.x, grid.y, grid.z, cluster);
+    ++machine.failures;
+    return false;
+  }
   machine.blockDim = block;
   machine.gridDim = grid;
   machine.body = &body;

@@ -84,11 +84,15 @@ int main() {
   emu::launch(1, 32, 0, [&] { copyAhead<false>(x.data(), y.data()); });
   require(y[6] != 6 || y[5] != 5, "a copy not waited for is not there");
 
-  fprintf(stderr, "two messages are expected here:\n");
+  fprintf(stderr, "four messages are expected here:\n");
   require(!emu::launch(1, 64, 0, [&] { divergentBarrier(y.data()); }),
           "a divergent barrier is reported");
   require(!emu::launch(1, 64, 0, [&] { divergentShuffle(y.data()); }),
           "a divergent shuffle is reported");
+  require(!emu::launch(0, 64, 0, [&] { halves(y.data()); }),
+          "a launch of no blocks is reported");
+  require(!emu::launch(3, 64, 0, [&] { halves(y.data()); }, 2),
+          "a launch of one and a half clusters is reported");
   printf(failures ? "%d checks failed\n" : "all checks passed\n", failures);
   return failures != 0;
 }

@@ -94,11 +94,14 @@ struct WgmmaLayout {
     long rows = tileM * cluster;
     return (m + rows - 1) / rows * ((n + tileN - 1) / tileN) * batch;
   }
-  /// Blocks of a launch on `sms` SMs: persistent ones, unless they share k.
+  /// Blocks of a launch on `sms` SMs: persistent ones, unless they share k. A
+  /// cluster is the least, also where it has more blocks than fit at a time.
   constexpr long gridOf(long m, long n, long batch, long sms) const {
     long tiles = tilesOf(m, n, batch), most = sms * blocks / cluster;
     if (split > 1)
       return tiles * split;
+    if (most < 1)
+      most = 1;
     return (tiles < most ? tiles : most) * cluster;
   }
   /// Whether each of two consumer warpgroups can have tiles of its own

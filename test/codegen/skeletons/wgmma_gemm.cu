@@ -128,6 +128,23 @@ static double activate(frit::GeluTo16Bits, double x) {
 
 template <class P> static constexpr Cut kCut = P::layout;
 
+/// Whether a launch has a cluster or more, all of them whole, on every GPU and
+/// every slice of one.
+static constexpr bool launchesAnywhere() {
+  for (long sms = 1; sms <= 160; ++sms)
+    for (long cluster : {1, 2, 4})
+      for (long split : {1, 8})
+        for (long blocks : {1, 2})
+          for (long m : {1, 130, 5000}) {
+            Cut cut = {128, 64, 3, split > 1 ? 1 : cluster, split, blocks};
+            long grid = cut.gridOf(m, 200, 3, sms);
+            if (grid < 1 || grid % cut.blocksPerCluster())
+              return false;
+          }
+  return true;
+}
+static_assert(launchesAnywhere());
+
 /// The kernel with its arguments.
 template <class P, bool Full> struct Launch {
   const typename P::Bias *bias;
