@@ -77,7 +77,14 @@ compared with NumPy (test/ops). {kinds["its own"]} have a gradient of their own 
 {kinds["by its parts"]} that of the operators that they are composed of; test/ops/gradients*.py
 compares those of models with central differences in f64. Of the other {kinds["none"]},
 {kinds["discrete"]} have results that are integers or bools. The last column counts the tests of the
-onnx package for the operator alone that pass on the cpu target.""")
+onnx package for the operator alone that pass on the cpu target.
+
+Where a function has several slopes, gradients are those of PyTorch 2.15 (test/training/kinks.py): at
+a kink that of the flatter side, and 0 for |0|; 0 at the bounds of Clip, which are those of Max and Min
+with a number, too; 0 at a norm or deviation of 0. Equal operands of Max share the gradient. So do
+equal elements of ReduceMax and, other than in PyTorch, GlobalMaxPool; a window of MaxPool gives it to
+its first maximum. LpNormalization of zeros passes it on. Infinite slopes stay infinite, as a square
+root's at 0; LpPool's with p of 3 or more is NaN in a window of zeros.""")
     for family in FAMILIES:
         print(f"\n## {family}\n\n| operator | | gradient | ONNX | its tests |\n|---|---|---|---|---|")
         for row in rows[family]:

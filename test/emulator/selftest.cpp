@@ -91,7 +91,8 @@ int main() {
           "a divergent shuffle is reported");
   require(!emu::launch(0, 64, 0, [&] { halves(y.data()); }),
           "a launch of no blocks is reported");
-  require(!emu::launch(3, 64, 0, [&] { halves(y.data()); }, 2),
+  require(!emu::launch(
+              3, 64, 0, [&] { halves(y.data()); }, 2),
           "a launch of one and a half clusters is reported");
   printf(failures ? "%d checks failed\n" : "all checks passed\n", failures);
   return failures != 0;

@@ -68,6 +68,8 @@ static Value isBelow(Node &node, Value x, Value bound) {
   return node.create<nn::LessOp>({x, bound});
 }
 
+/// x where x > 0, else slope · x: at 0 the slope is that of the other side, as
+/// in LeakyRelu and in PyTorch.
 static Results prelu(Node &node) {
   Value x = node.input(0), slope = node.input(1);
   // Before opset 7 a 1-d slope belonged to the channels.
@@ -78,7 +80,7 @@ static Results prelu(Node &node) {
   }
   Value scaled = node.create<nn::MulOp>({x, slope});
   return {node.create<nn::WhereOp>(
-      {isBelow(node, x, node.scalar(x, 0)), scaled, x})};
+      {isBelow(node, node.scalar(x, 0), x), x, scaled})};
 }
 
 /// x where x > 0, else alpha · (e^(x / alpha) - 1)

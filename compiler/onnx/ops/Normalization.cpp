@@ -94,10 +94,10 @@ static Results lpNorm(Node &node) {
   Value length = node.reduce(size, nn::Combiner::sum, axis);
   if (p == 2)
     length = node.create<nn::SqrtOp>(length);
-  Value zero = node.scalar(x, 0);
-  Value isZero = node.create<nn::EqualOp>({length, zero});
-  return {node.create<nn::WhereOp>(
-      {isZero, zero, node.create<nn::DivOp>({x, length})})};
+  // Divides by 1 instead of 0, so that the gradient is no NaN either.
+  Value isZero = node.create<nn::EqualOp>({length, node.scalar(x, 0)});
+  Value divisor = node.create<nn::WhereOp>({isZero, node.scalar(x, 1), length});
+  return {node.create<nn::DivOp>({x, divisor})};
 }
 
 /// Broadcasts an operand of a norm to the normalized dimensions.

@@ -36,8 +36,8 @@ def NN_HardSwishOp : NN_UnaryFloat<"hard_swish", "HardSwish",
                     s.constant(1, x[0])) }]> {
   let summary = "x · clamp(x / 6 + 1/2, 0, 1).";
   let vjp = [{
-    {where(x[0] < -3.0, 0.0,
-           where(x[0] > 3.0, dy, dy * (x[0] * (1.0 / 3) + 0.5)))} }];
+    {where(x[0] <= -3.0, 0.0,
+           where(x[0] >= 3.0, dy, dy * (x[0] * (1.0 / 3) + 0.5)))} }];
 }
 def NN_LeakyReluOp : NN_UnaryFloat<"leaky_relu", "LeakyRelu",
     [{ s.select(x[0] < 0.0, x[0] * getAlpha().convertToDouble(), x[0]) }]> {

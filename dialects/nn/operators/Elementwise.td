@@ -24,15 +24,11 @@ def NN_DivOp : NN_Binary<"div", "Div", [{ x[0] / x[1] }]> {
 }
 def NN_MaxOp : NN_Binary<"max", "", [{ s.max(x[0], x[1]) }], [Commutative]> {
   let summary = "The larger of two elements, NaN if either is.";
-  let vjp = [{
-    {where(x[0] < x[1], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy)),
-     where(x[1] < x[0], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy))} }];
+  let differentiable = 1;
 }
 def NN_MinOp : NN_Binary<"min", "", [{ s.min(x[0], x[1]) }], [Commutative]> {
   let summary = "The smaller of two elements, NaN if either is.";
-  let vjp = [{
-    {where(x[0] > x[1], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy)),
-     where(x[1] > x[0], 0.0, where(equal(x[0], x[1]), 0.5 * dy, dy))} }];
+  let differentiable = 1;
 }
 def NN_ModOp : NN_Binary<"mod", "Mod",
     [{ s.mod(x[0], x[1], getFmod() != 0) }]> {
@@ -75,7 +71,7 @@ def NN_LogOp : NN_UnaryFloat<"log", "Log", [{ s.log(x[0]) }]> {
 }
 def NN_SqrtOp : NN_UnaryFloat<"sqrt", "Sqrt", [{ s.sqrt(x[0]) }]> {
   let summary = "Square root.";
-  let vjp = [{ {dy * 0.5 / y} }];
+  let differentiable = 1;
 }
 def NN_RsqrtOp : NN_UnaryFloat<"rsqrt", "", [{ s.rsqrt(x[0]) }]> {
   let summary = "Reciprocal of the square root.";
