@@ -234,6 +234,11 @@ __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
   }
 }
 
+/// Problem Q with results as they are accumulated.
+template <class Q> struct PlainResult : Q {
+  using Epilogue = Identity;
+};
+
 /// Computes the sum of two convolutions; Q derives from P. The first result is
 /// rounded to y's type, since it passes through y; the thread that wrote an
 /// element reads it again.
@@ -243,10 +248,7 @@ convSumFloor(const typename P::T *x, const typename P::T *w,
              const typename P::T *x2, const typename P::T *w2,
              const typename P::T *bias, const typename P::T *r,
              typename P::T *y) {
-  struct Plain : Q {
-    using Epilogue = Identity;
-  };
-  convFloor<Plain>(x2, w2, nullptr, r, y);
+  convFloor<PlainResult<Q>>(x2, w2, nullptr, r, y);
   __syncthreads();
   convFloor<P>(x, w, bias, y, y);
 }
