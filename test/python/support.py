@@ -1,0 +1,40 @@
+"""Shared by the tests of the Python package, whose arguments are
+
+    SOURCE LIB FOLDER
+
+LIB has the test models state_model.so; artifacts are written to FOLDER.
+"""
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import frit
+
+SOURCE, LIB, FOLDER = map(Path, sys.argv[1:4])
+MODELS = SOURCE / "test/models"
+IMAGE = np.load(MODELS / "digit_3.npy")
+EXPECTED = np.load(MODELS / "digits.npz")
+CPU = {"march": "x86-64-v3", "device": "cpu"}
+
+digits = frit.compile(MODELS / "digits.onnx", **CPU)
+PROBABILITIES = digits(IMAGE)
+
+
+def fails(kind, text, call):
+    """Checks that a call raises an exception of `kind` whose message has
+    `text`."""
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), f"{error!r} lacks {text!r}"
+        return error
+    raise AssertionError(f"nothing was raised; expected {text!r}")
+
+
+def run_tests(names):
+    """Runs a module's functions whose names begin with "test_"."""
+    for name, test in [*names.items()]:
+        if name.startswith("test_"):
+            test()
+            print(f"{name}: ok")
