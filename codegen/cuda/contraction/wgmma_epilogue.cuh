@@ -2,9 +2,7 @@
 //
 // Each warp stores its 16 rows of a tile of wgmma_tile.cuh through shared
 // memory, in boxes that TMA writes while the warp continues. TMA has loaded the
-// residual into the same boxes before. Warps do not wait for each other. With
-// split-K over the blocks of a cluster, blocks first send each other the
-// partial sums that the receiver finishes.
+// residual into the same boxes before. Warps do not wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,42 +15,6 @@
 #ifdef FRIT_HAS_WGMMA
 
 namespace frit {
-
-//===----------------------------------------------------------------------===//
-// Box by box
-//===----------------------------------------------------------------------===//
-
-/// Adds the rows of a box by shuffles, while it is computed. Tensor cores would
-/// do it in fewer instructions, but are busy with the other warpgroup's tile.
-struct BoxSums {
-  /// The sums of a box's columns 2 l and 2 l + 1 for lane l, at the end.
-  float sums[2];
-  float waiting[3][2];
-
-  /// Adds two columns of the `group`-th 8. Eight lanes have different rows of
-  /// the same columns; of two groups each lane keeps one and gives the other
-  /// away, then of two pairs of groups, then of two fours.
-  __device__ void add(const float (&columns)[2], int group) {
-    sums[0] = columns[0];
-    sums[1] = columns[1];
-#pragma unroll
-    for (int level = 0; level < 3; ++level) {
-      if (!(group >> level & 1)) {
-        waiting[level][0] = sums[0];
-        waiting[level][1] = sums[1];
-        return;
-      }
-      const int distance = 4 << level;
-      const bool later = threadIdx.x & distance;
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        float kept = later ? sums[c] : waiting[level][c];
-        float given = later ? waiting[level][c] : sums[c];
-        sums[c] = kept + __shfl_xor_sync(0xffffffff, given, distance);
-      }
-    }
-  }
-};
 
 /// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
 /// warpgroup multiplies, in boxes.
@@ -414,76 +376,6 @@ template <class P> struct WgmmaStore {
           if (to.n + col < P::n)
             first[row * P::ldd + col] = *reinterpret_cast<const D *>(
                 box.pieceOf(row, col * size / 16) + col * size % 16);
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Sums of sums
-//===----------------------------------------------------------------------===//
-
-/// A warp's part in the split-K reduction over a cluster. The order of
-/// additions depends only on positions, so results are deterministic.
-template <class P> struct WgmmaShares {
-  using Plan = WgmmaPlan<P>;
-  static constexpr int kGroups = Plan::kUnitN / 8;
-
-  unsigned char *received;
-  Barrier *arrived;
-  int rank;
-
-  __device__ static int unitOf(int part) {
-    return int(threadIdx.x) / 32 * Plan::kParts + part;
-  }
-  __device__ static int slotOf(int part) { return unitOf(part) % Plan::kOwned; }
-  __device__ bool isMine(int part) const {
-    return unitOf(part) / Plan::kOwned == rank;
-  }
-  /// Returns which of the warp's units this block finishes, or kParts if none.
-  __device__ int mine() const {
-    int part = 0;
-    while (part < Plan::kParts && !isMine(part))
-      ++part;
-    return part;
-  }
-
-  __device__ void expect(int part) const {
-    if (threadIdx.x % 32 == 0)
-      arrived[slotOf(part)].arriveExpecting((P::split - 1) * Plan::kUnitBytes);
-  }
-
-  /// Returns the address, for this lane, of the partial sums of a unit from the
-  /// block `steps` ranks after its owner.
-  __device__ unsigned char *placeOf(int part, int steps) const {
-    return received +
-           ((steps - 1) * Plan::kOwned + slotOf(part)) * Plan::kUnitBytes +
-           threadIdx.x % 32 * 16;
-  }
-
-  __device__ void send(const float (&sums)[P::tileN / 2], int part) const {
-    int owner = unitOf(part) / Plan::kOwned;
-    int steps = (rank - owner + P::split) % P::split;
-    uint32_t to = addressInBlock(placeOf(part, steps), owner);
-    uint32_t barrier = addressInBlock(&arrived[slotOf(part)], owner);
-#pragma unroll
-    for (int i = 0; i < kGroups; ++i) {
-      const float *from = sums + (part * kGroups + i) * 4;
-      sendToBlock(to + i * 512, barrier, from[0], from[1], from[2], from[3]);
-    }
-  }
-
-  __device__ void receive(float (&sums)[P::tileN / 2], int part) const {
-    arrived[slotOf(part)].wait(0);
-#pragma unroll
-    for (int steps = 1; steps < P::split; ++steps)
-#pragma unroll
-      for (int i = 0; i < kGroups; ++i) {
-        float more[4];
-        loadVector(more, reinterpret_cast<const float *>(placeOf(part, steps) +
-                                                         i * 512));
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-          sums[(part * kGroups + i) * 4 + j] += more[j];
-      }
   }
 };
 

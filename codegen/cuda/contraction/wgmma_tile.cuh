@@ -16,6 +16,7 @@
 #define FRIT_DEVICE_WGMMA_TILE_CUH
 
 #include "frit/wgmma_epilogue.cuh"
+#include "frit/wgmma_split.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 

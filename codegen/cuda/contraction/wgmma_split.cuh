@@ -1,0 +1,87 @@
+//===- wgmma_split.cuh - Split-K over the blocks of a cluster -------------===//
+//
+// Each block of a cluster multiplies a part of K. Blocks send each other the
+// partial sums that the receiver finishes, through distributed shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DEVICE_WGMMA_SPLIT_CUH
+#define FRIT_DEVICE_WGMMA_SPLIT_CUH
+
+#include "frit/wgmma_plan.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// A warp's part in the split-K reduction over a cluster. The order of
+/// additions depends only on positions, so results are deterministic.
+template <class P> struct WgmmaShares {
+  using Plan = WgmmaPlan<P>;
+  static constexpr int kGroups = Plan::kUnitN / 8;
+
+  unsigned char *received;
+  Barrier *arrived;
+  int rank;
+
+  __device__ static int unitOf(int part) {
+    return int(threadIdx.x) / 32 * Plan::kParts + part;
+  }
+  __device__ static int slotOf(int part) { return unitOf(part) % Plan::kOwned; }
+  __device__ bool isMine(int part) const {
+    return unitOf(part) / Plan::kOwned == rank;
+  }
+  /// Returns which of the warp's units this block finishes, or kParts if none.
+  __device__ int mine() const {
+    int part = 0;
+    while (part < Plan::kParts && !isMine(part))
+      ++part;
+    return part;
+  }
+
+  __device__ void expect(int part) const {
+    if (threadIdx.x % 32 == 0)
+      arrived[slotOf(part)].arriveExpecting((P::split - 1) * Plan::kUnitBytes);
+  }
+
+  /// Returns the address, for this lane, of the partial sums of a unit from the
+  /// block `steps` ranks after its owner.
+  __device__ unsigned char *placeOf(int part, int steps) const {
+    return received +
+           ((steps - 1) * Plan::kOwned + slotOf(part)) * Plan::kUnitBytes +
+           threadIdx.x % 32 * 16;
+  }
+
+  __device__ void send(const float (&sums)[P::tileN / 2], int part) const {
+    int owner = unitOf(part) / Plan::kOwned;
+    int steps = (rank - owner + P::split) % P::split;
+    uint32_t to = addressInBlock(placeOf(part, steps), owner);
+    uint32_t barrier = addressInBlock(&arrived[slotOf(part)], owner);
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i) {
+      const float *from = sums + (part * kGroups + i) * 4;
+      sendToBlock(to + i * 512, barrier, from[0], from[1], from[2], from[3]);
+    }
+  }
+
+  __device__ void receive(float (&sums)[P::tileN / 2], int part) const {
+    arrived[slotOf(part)].wait(0);
+#pragma unroll
+    for (int steps = 1; steps < P::split; ++steps)
+#pragma unroll
+      for (int i = 0; i < kGroups; ++i) {
+        float more[4];
+        loadVector(more, reinterpret_cast<const float *>(placeOf(part, steps) +
+                                                         i * 512));
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          sums[(part * kGroups + i) * 4 + j] += more[j];
+      }
+  }
+};
+
+} // namespace frit
+
+#endif
+
+#endif // FRIT_DEVICE_WGMMA_SPLIT_CUH
