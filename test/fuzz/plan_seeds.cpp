@@ -149,7 +149,7 @@ static std::vector<uint8_t> makeGpuPlan(bool open) {
     plan.programs.push_back(program);
     plan.targets.back().programs.count = 2;
   }
-  return plan.finish("gpu model");
+  return plan.finish("gpu model").plan;
 }
 
 static std::vector<uint8_t> makeCountedPlan() {
@@ -157,7 +157,7 @@ static std::vector<uint8_t> makeCountedPlan() {
   writeCountedSteps(plan, /*cuda=*/true);
   plan.target("sm_90a");
   plan.module(emptyElf());
-  return plan.finish("counted model");
+  return plan.finish("counted model").plan;
 }
 
 static std::vector<uint8_t> makeGuardedPlan() {
@@ -166,7 +166,7 @@ static std::vector<uint8_t> makeGuardedPlan() {
   plan.target("sm_90a");
   plan.module(emptyElf());
   plan.program().arenaBytes = 256;
-  return plan.finish("guarded model");
+  return plan.finish("guarded model").plan;
 }
 
 int main(int argc, char **argv) {

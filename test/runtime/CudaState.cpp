@@ -34,9 +34,7 @@ static void testLibraries(const std::string &cubin, unsigned flags) {
   plan.target("sm_90a");
   plan.module(cubin);
   plan.function("product");
-  Model model;
-  model.plan = plan.finish("product into state");
-  model.weights = plan.weights;
+  Model model = plan.finish("product into state");
   frit_module_options options = refuseRemarks(optionsFor("cuda", flags));
   Module module;
   Context context, peer;

@@ -87,10 +87,8 @@ void frit::test::testCounts(const std::string &cubin, unsigned flags) {
   writeCountedSteps(plan, /*cuda=*/true);
   plan.target("sm_90a");
   plan.module(cubin);
-  Model counted;
-  counted.plan = plan.finish("counted");
   auto [model, module, context] =
-      Opened(std::move(counted), optionsFor("cuda", flags));
+      Opened(plan.finish("counted"), optionsFor("cuda", flags));
   const std::vector<std::vector<float>> all = {{1, -1, 2, -1, 5, 6, 7, 8},
                                                {1, 1, 2, 3, 5, 6, 7, 8},
                                                {-1, 0, -2, -1, 5, 6, 7, 8},
@@ -111,10 +109,8 @@ void frit::test::testVariants(const std::string &cubin, unsigned flags) {
   plan.target("sm_90a");
   plan.module(cubin);
   writeOpenPrograms(plan);
-  Model open;
-  open.plan = plan.finish("open");
   auto [model, module, context] =
-      Opened(std::move(open), optionsFor("cuda", flags));
+      Opened(plan.finish("open"), optionsFor("cuda", flags));
   for (int64_t batch : {4, 1, 3, 2, 4, 3, 3, 1}) {
     OpenCall call(batch);
     CHECK(!context.run(call.inputs(), call.outputs()));

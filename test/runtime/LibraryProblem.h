@@ -37,8 +37,7 @@ public:
              const std::string &label, const char *library) {
     plan.target("sm_90a");
     plan.program().arenaBytes = kWorkspace;
-    Model model;
-    model.plan = plan.finish(label);
+    Model model = plan.finish(label);
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = "cuda";
     std::string remarks;

@@ -62,9 +62,7 @@ inline Model finishForGpu(PlanWriter &plan, const std::string &cubin,
   plan.target("sm_90a");
   plan.module(cubin);
   plan.program().arenaBytes = arenaBytes;
-  Model model;
-  model.plan = plan.finish("opened");
-  return model;
+  return plan.finish("opened");
 }
 
 /// A plan for sm_90a, opened on the GPU; remarks are failures.

@@ -28,6 +28,22 @@ inline uint64_t elementBytes(DType type) {
   return bytes[uint32_t(type)];
 }
 
+/// A plan's bytes and the image that points to them.
+struct Model {
+  std::vector<uint8_t> plan;
+  std::vector<uint8_t> weights;
+  std::vector<frit_host_kernel> kernels;
+  frit_image image = {};
+
+  /// Updates the image's pointers to the vectors.
+  const frit_image *get() {
+    image = {
+        FRIT_IMAGE_ABI, uint32_t(kernels.size()), kernels.data(), plan.data(),
+        plan.size(),    weights.data(),           weights.size()};
+    return &image;
+  }
+};
+
 class PlanWriter : public Entries {
 public:
   Text text(std::string_view value) {
@@ -237,18 +253,22 @@ public:
     return {blobs.size() - 1, bytes.size()};
   }
 
-  /// Lays out the plan. Until then, the offsets of blobs are their numbers. If
-  /// no function was ended, there is one, "main".
-  std::vector<uint8_t> finish(std::string_view model) {
+  /// Lays out the plan, for a model with its weights and no host kernels. Until
+  /// then, the offsets of blobs are their numbers. If no function was ended,
+  /// there is one, "main".
+  Model finish(std::string_view name) {
     if (functions.empty())
       function("main");
     Header header;
     memcpy(header.magic, kMagic, sizeof kMagic);
     header.headerBytes = sizeof(Header);
     header.weightBytes = weights.size();
-    header.model = text(model);
+    header.model = text(name);
     header.producer = text("test");
-    std::vector<uint8_t> bytes(sizeof(Header));
+    Model model;
+    model.weights = weights;
+    std::vector<uint8_t> &bytes = model.plan;
+    bytes.resize(sizeof(Header));
     auto append = [&](const void *data, size_t size) {
       bytes.resize((bytes.size() + 15) / 16 * 16);
       uint64_t offset = bytes.size();
@@ -273,7 +293,7 @@ public:
     header.strings = {append(strings.data(), strings.size()), strings.size()};
     header.bytes = bytes.size();
     memcpy(bytes.data(), &header, sizeof header);
-    return bytes;
+    return model;
   }
 
   std::string strings;
@@ -299,22 +319,6 @@ private:
   uint32_t kernelsDone = 0, stepsDone = 0;
   uint32_t symbolsDone = 0, variantsDone = 0, targetsDone = 0;
   uint32_t inputsDone = 0, outputsDone = 0;
-};
-
-/// A plan's bytes and the image that points to them.
-struct Model {
-  std::vector<uint8_t> plan;
-  std::vector<uint8_t> weights;
-  std::vector<frit_host_kernel> kernels;
-  frit_image image = {};
-
-  /// Updates the image's pointers to the vectors.
-  const frit_image *get() {
-    image = {
-        FRIT_IMAGE_ABI, uint32_t(kernels.size()), kernels.data(), plan.data(),
-        plan.size(),    weights.data(),           weights.size()};
-    return &image;
-  }
 };
 
 } // namespace frit::test

@@ -50,9 +50,7 @@ frit::test::Model frit::test::makeStateModel(const StateModelOptions &options) {
 
   if (options.damage)
     options.damage(plan);
-  Model model;
-  model.plan = plan.finish("state model");
-  model.weights = plan.weights;
+  Model model = plan.finish("state model");
   model.kernels = {increment};
   return model;
 }

@@ -83,9 +83,7 @@ Model frit::test::makeTestModel() {
   plan.program().arenaLowerBound = 48;
   target.preparedBytes = 256;
 
-  Model model;
-  model.plan = plan.finish("test model");
-  model.weights = plan.weights;
+  Model model = plan.finish("test model");
   model.kernels = {doubled, addIds};
   return model;
 }
@@ -136,8 +134,7 @@ Model frit::test::makeOpenModel() {
   writeOpenSteps(plan, /*cuda=*/false);
   plan.target("x86-64");
   writeOpenPrograms(plan);
-  Model model;
-  model.plan = plan.finish("open model");
+  Model model = plan.finish("open model");
   model.kernels = {doubled, twice};
   return model;
 }
@@ -210,8 +207,7 @@ void frit::test::writeSizedPlan(PlanWriter &plan) {
 Model frit::test::makeSizedModel() {
   PlanWriter plan;
   writeSizedPlan(plan);
-  Model model;
-  model.plan = plan.finish("sized model");
+  Model model = plan.finish("sized model");
   model.kernels = {mean};
   return model;
 }
@@ -259,8 +255,7 @@ Model frit::test::makeCountedModel() {
   PlanWriter plan;
   writeCountedSteps(plan, /*cuda=*/false);
   plan.target("x86-64");
-  Model model;
-  model.plan = plan.finish("counted model");
+  Model model = plan.finish("counted model");
   model.kernels = {pack};
   return model;
 }
@@ -340,8 +335,7 @@ Model frit::test::makeGuardedModel() {
   writeGuardedSteps(plan);
   plan.target("x86-64");
   plan.program().arenaBytes = 256;
-  Model model;
-  model.plan = plan.finish("guarded model");
+  Model model = plan.finish("guarded model");
   model.kernels = {increment};
   return model;
 }

@@ -44,7 +44,7 @@ static std::string read(const Attention &attention, Model &model,
   plan.target("sm_90a");
   plan.module("code");
   plan.program().arenaBytes = 256;
-  model.plan = plan.finish("attention");
+  model.plan = plan.finish("attention").plan;
   frit::PlanView view;
   frit::Status status = frit::PlanView::open(*model.get(), view);
   return status.failed() ? status.message() : "";
@@ -120,8 +120,7 @@ static void testGradient() {
     plan.target("sm_90a");
     plan.module("code");
     plan.program().arenaBytes = 256;
-    Model model;
-    model.plan = plan.finish("attention");
+    Model model = plan.finish("attention");
     frit::PlanView view;
     frit::Status status = frit::PlanView::open(*model.get(), view);
     return status.failed() ? status.message() : "";

@@ -41,7 +41,7 @@ static void write(PlanWriter &plan, const Conv &conv) {
 static std::string read(const Conv &conv, Model &model) {
   PlanWriter plan;
   write(plan, conv);
-  model.plan = plan.finish("conv");
+  model = plan.finish("conv");
   frit::PlanView view;
   frit::Status status = frit::PlanView::open(*model.get(), view);
   return status.failed() ? status.message() : "";

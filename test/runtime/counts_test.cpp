@@ -83,7 +83,7 @@ static std::string damaged(const std::function<void(PlanWriter &)> &change) {
   plan.target("x86-64");
   change(plan);
   Model model = makeCountedModel();
-  model.plan = plan.finish("counted model");
+  model.plan = plan.finish("counted model").plan;
   frit::Module module;
   return frit::Module::open(*model.get(), module, &cpuOptions).message();
 }

@@ -78,10 +78,7 @@ static Model makeGpuTestModel(bool ptxOnly) {
   Target &target = cudaTarget(plan, 1, ptxOnly);
   plan.program().arenaBytes = 512;
   target.preparedBytes = 256;
-  Model model;
-  model.plan = plan.finish("gpu test model");
-  model.weights = plan.weights;
-  return model;
+  return plan.finish("gpu test model");
 }
 
 static bool isClose(const float *got, const std::vector<float> &expected) {
@@ -174,10 +171,8 @@ static void testSharedMemory(const char *kernel, int64_t count) {
   step.block[0] = 256;
   step.sharedBytes = uint32_t(count) * 4;
   cudaTarget(plan);
-  Model planned;
-  planned.plan = plan.finish("shared memory");
   auto [model, module, context] =
-      Opened(std::move(planned), optionsFor("cuda"));
+      Opened(plan.finish("shared memory"), optionsFor("cuda"));
   std::vector<float> from(static_cast<size_t>(count)), to(from.size());
   for (size_t i = 0; i < from.size(); ++i)
     from[i] = float(i);
@@ -196,10 +191,8 @@ static void testLargeCopies() {
     Buffer y = plan.output("y", DType::f32, {count});
     plan.step(StepKind::copy, "identity", {x, y});
     cudaTarget(plan);
-    Model planned;
-    planned.plan = plan.finish("copies");
     auto [model, module, context] =
-        Opened(std::move(planned), optionsFor("cuda"));
+        Opened(plan.finish("copies"), optionsFor("cuda"));
     std::vector<float> from(static_cast<size_t>(count));
     std::vector<float> to(from.size());
     for (size_t i = 0; i < from.size(); ++i)
@@ -224,11 +217,8 @@ static void testLargeWeights() {
               {w, plan.output("y" + name, DType::f32, {count})});
   }
   cudaTarget(plan);
-  Model planned;
-  planned.plan = plan.finish("weights");
-  planned.weights = plan.weights;
   auto [model, module, context] =
-      Opened(std::move(planned), optionsFor("cuda"));
+      Opened(plan.finish("weights"), optionsFor("cuda"));
   std::vector<std::vector<float>> results;
   std::vector<frit_tensor> outputs;
   for (uint32_t i = 0; i < values.size(); ++i) {
@@ -249,8 +239,7 @@ static void testFailures() {
       plan.kernel("increment");
   cudaTarget(plan);
   plan.program().arenaBytes = uint64_t(1) << 42;
-  Model model;
-  model.plan = plan.finish("large");
+  Model model = plan.finish("large");
   CHECK(frit_module_open(model.get(), &options, &module) == FRIT_OK);
   frit_context *context = nullptr;
   CHECK(frit_context_create(module, &context) == FRIT_OUT_OF_MEMORY);
@@ -261,7 +250,7 @@ static void testFailures() {
   missing.output("y", DType::f32, {1});
   missing.step(StepKind::launch, "n", {y}).kernel = missing.kernel("absent");
   cudaTarget(missing);
-  model.plan = missing.finish("missing");
+  model = missing.finish("missing");
   CHECK(frit_module_open(model.get(), &options, &module) == FRIT_BAD_MODEL);
   CHECK(lastErrorHas("lacks kernel 'absent'"));
 
@@ -271,7 +260,7 @@ static void testFailures() {
   cut.output("y", DType::f32, {1});
   cut.step(StepKind::launch, "n", {y}).kernel = cut.kernel("increment");
   cudaTarget(cut);
-  model.plan = cut.finish("cut");
+  model = cut.finish("cut");
   CHECK(frit_module_open(model.get(), &options, &module) == FRIT_BAD_MODEL);
   CHECK(lastErrorHas("the code for sm_90a is damaged"));
   cubin = whole;
@@ -287,10 +276,8 @@ static void testStray() {
   Buffer y = plan.output("y", DType::f32, {1});
   plan.step(StepKind::launch, "lost/node", {y}).kernel = plan.kernel("stray");
   cudaTarget(plan);
-  Model planned;
-  planned.plan = plan.finish("stray");
   auto [model, module, context] =
-      Opened(std::move(planned), optionsFor("cuda", FRIT_NO_CUDA_GRAPH));
+      Opened(plan.finish("stray"), optionsFor("cuda", FRIT_NO_CUDA_GRAPH));
   float value;
   frit::Error error = context.run({}, {module.bindOutput(0, &value)});
   CHECK(error.status() == FRIT_DEVICE_ERROR &&

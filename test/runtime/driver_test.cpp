@@ -20,9 +20,7 @@ static Model makeGpuModel(bool alsoCpu) {
     plan.step(StepKind::copy, "identity", {x, y});
     plan.target("x86-64");
   }
-  Model model;
-  model.plan = plan.finish("gpu model");
-  return model;
+  return plan.finish("gpu model");
 }
 
 static void testArchs() {
@@ -48,8 +46,7 @@ static void testChoice() {
     if (arch[0] == 's')
       plan.module("code", strcmp(arch, "sm_80") ? "" : "text");
   }
-  Model model;
-  model.plan = plan.finish("choice");
+  Model model = plan.finish("choice");
   PlanView view;
   CHECK(!PlanView::open(*model.get(), view).failed());
   bool usePtx = true;
@@ -77,8 +74,7 @@ template <class Change> static std::string readModules(const Change &change) {
   plan.kernels[1].module = 1;
   plan.kernels[1].scalars = plan.shape({7});
   change(plan);
-  Model model;
-  model.plan = plan.finish("modules");
+  Model model = plan.finish("modules");
   PlanView view;
   Status status = PlanView::open(*model.get(), view);
   return status.failed() ? status.message() : "";

@@ -31,9 +31,7 @@ static Model makeCopy() {
     if (arch == std::string_view("sm_90"))
       plan.module({reinterpret_cast<const char *>(&header), sizeof header});
   }
-  Model model;
-  model.plan = plan.finish("copy");
-  return model;
+  return plan.finish("copy");
 }
 
 namespace {

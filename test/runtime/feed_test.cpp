@@ -30,9 +30,7 @@ static Model makeCopies() {
     if (arch == std::string_view("sm_90"))
       plan.module({reinterpret_cast<const char *>(&header), sizeof header});
   }
-  Model model;
-  model.plan = plan.finish("copies");
-  return model;
+  return plan.finish("copies");
 }
 
 namespace {

@@ -59,9 +59,7 @@ Model makeModel(const std::vector<Node> &nodes) {
   plan.target("sm_90");
   plan.module(emptyElf());
   plan.program().arenaBytes = 32;
-  Model model;
-  model.plan = plan.finish("graph");
-  return model;
+  return plan.finish("graph");
 }
 
 std::vector<FakeEdge> lastEdges() {

@@ -61,9 +61,7 @@ Model finishPlan(PlanWriter &plan, bool isCuda, uint64_t arenaBytes) {
   if (isCuda)
     plan.module(emptyElf());
   plan.program().arenaBytes = arenaBytes;
-  Model model;
-  model.plan = plan.finish("group");
-  return model;
+  return plan.finish("group");
 }
 
 /// y is the mean of x.

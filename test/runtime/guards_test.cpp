@@ -59,7 +59,7 @@ static void refuses(const char *words,
   plan.target("x86-64");
   plan.program().arenaBytes = 256;
   Model model = makeGuardedModel();
-  model.plan = plan.finish("damaged");
+  model.plan = plan.finish("damaged").plan;
   frit::Module module;
   CHECK(frit::Module::open(*model.get(), module, &cpuOptions));
   CHECK(lastErrorHas(words));

@@ -49,10 +49,7 @@ Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
   Target &target = plan.target("sm_90", unsigned(reads.size()));
   plan.module({reinterpret_cast<const char *>(&header), sizeof header});
   target.preparedBytes = y.bytes;
-  Model model;
-  model.plan = plan.finish("prepare");
-  model.weights = plan.weights;
-  return model;
+  return plan.finish("prepare");
 }
 
 /// Returns the constants of each window of the prepare list.

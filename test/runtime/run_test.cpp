@@ -204,7 +204,7 @@ static void testDevices(Model &model) {
   Model other = makeTestModel();
   PlanWriter plan;
   plan.target("x86-64-v99");
-  other.plan = plan.finish("other");
+  other.plan = plan.finish("other").plan;
   CHECK(frit_module_open(other.get(), nullptr, &module) == FRIT_NO_DEVICE);
   CHECK(lastErrorHas("no code for this processor"));
 }
@@ -224,8 +224,7 @@ static void testFallback() {
     if (hasKernel)
       step.kernel = plan.kernel("square");
     plan.target("x86-64");
-    Model model;
-    model.plan = plan.finish("fallback");
+    Model model = plan.finish("fallback");
     model.kernels = {[](void *const *arguments, void *, int64_t, int64_t) {
       int16_t value = *static_cast<const int16_t *>(arguments[0]);
       *static_cast<int16_t *>(arguments[2]) = int16_t(value * value);
@@ -260,8 +259,7 @@ static void testWorkspaces() {
   step.grid[0] = kItems;
   plan.target("x86-64");
   plan.program().arenaBytes = 1024;
-  Model model;
-  model.plan = plan.finish("workspaces");
+  Model model = plan.finish("workspaces");
   model.kernels = {
       [](void *const *arguments, void *workspace, int64_t begin, int64_t end) {
         auto *own = static_cast<volatile int64_t *>(workspace);
@@ -287,7 +285,7 @@ static void testWorkspaces() {
   }
 
   plan.buffers.back().bytes = 255;
-  model.plan = plan.finish("workspaces");
+  model.plan = plan.finish("workspaces").plan;
   frit_module *module = nullptr;
   CHECK(frit_module_open(model.get(), &cpuOptions, &module) == FRIT_BAD_MODEL);
   CHECK(lastErrorHas("its workspace is too small"));
@@ -305,8 +303,7 @@ static void testExternalWeights() {
   Buffer y = plan.output("y", DType::f32, {2});
   plan.step(StepKind::copy, "weight", {w, y});
   plan.target("x86-64");
-  Model model;
-  model.plan = plan.finish("external");
+  Model model = plan.finish("external");
   frit_module_options options = cpuOptions;
   options.weights_folder = folder;
   frit_module *missing = nullptr;

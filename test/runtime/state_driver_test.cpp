@@ -40,10 +40,7 @@ frit::test::Model makeModel() {
   plan.target("sm_90");
   plan.module(code);
   plan.function("look");
-  frit::test::Model model;
-  model.plan = plan.finish("state");
-  model.weights = plan.weights;
-  return model;
+  return plan.finish("state");
 }
 
 /// A context of "step", with the remarks of opening and running it.

@@ -69,8 +69,7 @@ static std::string read(const TensorMap &map, bool ofGemm = false) {
   plan.target("sm_90a");
   plan.module("code");
   plan.program().arenaBytes = 1 << 20;
-  Model model;
-  model.plan = plan.finish("maps");
+  Model model = plan.finish("maps");
   frit::PlanView view;
   frit::Status status = frit::PlanView::open(*model.get(), view);
   return status.failed() ? status.message() : "";

@@ -162,8 +162,7 @@ static std::string damaged(const std::function<void(PlanWriter &)> &change) {
   PlanWriter plan;
   writeSizedPlan(plan);
   change(plan);
-  Model model;
-  model.plan = plan.finish("sized model");
+  Model model = plan.finish("sized model");
   frit::Module module;
   frit_module_options options = cpuOptions;
   options.device = "none";

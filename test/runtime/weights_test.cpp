@@ -34,10 +34,7 @@ static Model makeModel() {
     if (arch == std::string_view("sm_90"))
       plan.module({reinterpret_cast<const char *>(&header), sizeof header});
   }
-  Model model;
-  model.plan = plan.finish("weights");
-  model.weights = plan.weights;
-  return model;
+  return plan.finish("weights");
 }
 
 static const int64_t two[] = {2};

@@ -159,9 +159,7 @@ static Model makeStep() {
   plan.target("x86-64");
   plan.function("eval_step");
 
-  Model model;
-  model.plan = plan.finish("softmax regression");
-  model.weights = plan.weights;
+  Model model = plan.finish("softmax regression");
   model.kernels = {train, evaluate};
   return model;
 }
