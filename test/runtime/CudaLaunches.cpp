@@ -157,6 +157,30 @@ void frit::test::testTensorMaps(const std::string &cubin) {
 // Programmatic dependent launch
 //===----------------------------------------------------------------------===//
 
+/// Checks that each call on `count` ones gives `expected` everywhere.
+static void checkCalls(OpenedPlan &opened, int64_t count, float expected) {
+  std::vector<float> values(size_t(count), 1), result(values.size());
+  frit_tensor in = opened.module.bindInput(0, values.data());
+  for (int call = 0; call < 20; ++call) {
+    std::fill(result.begin(), result.end(), 0.0f);
+    CHECK(!opened.context.run({in},
+                              {opened.module.bindOutput(0, result.data())}));
+    CHECK(std::ranges::all_of(result,
+                              [=](float value) { return value == expected; }));
+  }
+}
+
+/// Returns the first input and output in the context's own memory.
+static std::pair<frit_tensor, frit_tensor> ownTensors(OpenedPlan &opened) {
+  frit_context *context = opened.context.get();
+  frit_tensor in =
+      opened.module.bindInput(0, frit_context_input_buffer(context, 0));
+  frit_tensor out =
+      opened.module.bindOutput(0, frit_context_output_buffer(context, 0));
+  in.location = out.location = FRIT_DEVICE;
+  return {in, out};
+}
+
 /// Each kernel of the chain copies a whole buffer and adds one, so a kernel
 /// that reads too early gives wrong results. Returns microseconds per kernel.
 static double runChain(const std::string &cubin, const char *kernel,
@@ -180,20 +204,8 @@ static double runChain(const std::string &cubin, const char *kernel,
     step.block[0] = 256;
   }
   OpenedPlan opened(plan, cubin, 2 * bytes, flags);
-  std::vector<float> values(size_t(count), 1), result(values.size());
-  frit_tensor in = opened.module.bindInput(0, values.data());
-  for (int call = 0; call < 20; ++call) {
-    std::fill(result.begin(), result.end(), 0.0f);
-    CHECK(!opened.context.run({in},
-                              {opened.module.bindOutput(0, result.data())}));
-    CHECK(std::ranges::all_of(
-        result, [](float value) { return value == 1 + kLength; }));
-  }
-  in.data = frit_context_input_buffer(opened.context.get(), 0);
-  in.location = FRIT_DEVICE;
-  frit_tensor out = opened.module.bindOutput(
-      0, frit_context_output_buffer(opened.context.get(), 0));
-  out.location = FRIT_DEVICE;
+  checkCalls(opened, count, 1 + kLength);
+  auto [in, out] = ownTensors(opened);
   double perKernel = opened.timeCalls({&in, 1}, out) / kLength;
 
   // With another output address in every call.
@@ -268,20 +280,8 @@ static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
     launch(mean, {arena(2, false), arena(3, false), last ? y : arena(0, true)});
   }
   OpenedPlan opened(plan, cubin, 4 * bytes, flags);
-  std::vector<float> values(size_t(count), 1), result(values.size());
-  frit_tensor in = opened.module.bindInput(0, values.data());
-  for (int call = 0; call < 20; ++call) {
-    std::fill(result.begin(), result.end(), 0.0f);
-    CHECK(!opened.context.run({in},
-                              {opened.module.bindOutput(0, result.data())}));
-    CHECK(std::ranges::all_of(
-        result, [](float value) { return value == 1 + 1.5f * kLength; }));
-  }
-  in.data = frit_context_input_buffer(opened.context.get(), 0);
-  in.location = FRIT_DEVICE;
-  frit_tensor out = opened.module.bindOutput(
-      0, frit_context_output_buffer(opened.context.get(), 0));
-  out.location = FRIT_DEVICE;
+  checkCalls(opened, count, 1 + 1.5f * kLength);
+  auto [in, out] = ownTensors(opened);
   return opened.timeCalls({&in, 1}, out) / kLength;
 }
 
