@@ -89,11 +89,7 @@ void frit::test::testCounts(const std::string &cubin, unsigned flags) {
   plan.module(cubin);
   auto [model, module, context] =
       Opened(plan.finish("counted"), optionsFor("cuda", flags));
-  const std::vector<std::vector<float>> all = {{1, -1, 2, -1, 5, 6, 7, 8},
-                                               {1, 1, 2, 3, 5, 6, 7, 8},
-                                               {-1, 0, -2, -1, 5, 6, 7, 8},
-                                               {-1, 0, 4, -1, 5, 6, 7, 8}};
-  for (const std::vector<float> &x : all) {
+  for (const std::vector<float> &x : countedInputs()) {
     CountedCall call(x);
     CHECK(!context.run(call.inputs(), call.outputs()));
     CHECK(call.isRight(context.get()));

@@ -235,6 +235,13 @@ static void pack(void *const *arguments, void *, int64_t, int64_t) {
                                                         : n;
 }
 
+std::vector<std::vector<float>> frit::test::countedInputs() {
+  return {{1, -1, 2, -1, 5, 6, 7, 8},
+          {1, 1, 2, 3, 5, 6, 7, 8},
+          {-1, 0, -2, -1, 5, 6, 7, 8},
+          {-1, 0, 4, -1, 5, 6, 7, 8}};
+}
+
 void frit::test::writeCountedSteps(PlanWriter &plan, bool cuda) {
   plan.extents = {{kNone, 0, 1, 0}, {}, {kNone, 0, 1, 0}, {kNone, 0, 2, 1}};
   Buffer x = plan.input("x", DType::f32, {2, 4});

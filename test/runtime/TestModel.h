@@ -39,6 +39,8 @@ struct OpenCall {
 /// 2xn their columns and w: 2n+1 counts from 0. A first element of 100 makes n
 /// 5, for which there is no room, and one of 200 makes it -1.
 Model makeCountedModel();
+/// Values of x that make n 2, 4, 0 and 1.
+std::vector<std::vector<float>> countedInputs();
 void writeCountedSteps(PlanWriter &plan, bool cuda);
 
 /// A call of the guarded model.

@@ -26,11 +26,7 @@ static void testCalls(const frit::Module &module) {
   CHECK(!frit::Context::create(module, context));
   int64_t dims[2];
   CHECK(context.outputDims(0, dims).status() == FRIT_INVALID_ARGUMENT);
-  const std::vector<std::vector<float>> all = {{1, -1, 2, -1, 5, 6, 7, 8},
-                                               {1, 1, 2, 3, 5, 6, 7, 8},
-                                               {-1, 0, -2, -1, 5, 6, 7, 8},
-                                               {-1, 0, 4, -1, 5, 6, 7, 8}};
-  for (const std::vector<float> &x : all) {
+  for (const std::vector<float> &x : countedInputs()) {
     CountedCall call(x);
     CHECK(!module.outputDims(call.inputs(), 1, dims));
     CHECK(dims[0] == 2 && dims[1] == 4);
@@ -40,7 +36,7 @@ static void testCalls(const frit::Module &module) {
   CHECK(context.outputDims(3, dims).status() == FRIT_INVALID_ARGUMENT);
 
   // Outputs that were not requested have shapes too.
-  CountedCall call(all[0]);
+  CountedCall call(countedInputs()[0]);
   CHECK(!context.run(call.inputs(), {}));
   CHECK(!context.outputDims(1, dims));
   CHECK(dims[0] == 2 && dims[1] == 2);
