@@ -2,10 +2,10 @@
 
 #include "tools/frit-train/Log.h"
 #include "compiler/driver/OutputFile.h"
+#include "tools/support/Files.h"
 #include "tools/support/JsonText.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,16 +16,17 @@ Log::~Log() {
     close(file);
 }
 
-Fault Log::fault(const std::string &why) const {
-  return Fault("cannot write the log '" + path + "': " + why, kMachine);
+/// Returns a fault with the reason of the last system call's failure.
+Fault Log::systemFault() const {
+  return writingFault(path, {errno, std::generic_category()});
 }
 
 Fault Log::open(const std::string &name) {
   path = name;
-  if (std::error_code code = frit::checkOutput(path))
-    return fault(code.message());
+  if (Fault fault = writingFault(path, frit::checkOutput(path)))
+    return fault;
   file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  return file < 0 ? fault(strerror(errno)) : Fault();
+  return file < 0 ? systemFault() : Fault();
 }
 
 Fault Log::write(const Json &line) {
@@ -38,7 +39,7 @@ Fault Log::write(const Json &line) {
     if (count >= 0) {
       done += size_t(count);
     } else if (errno != EINTR) {
-      return fault(strerror(errno));
+      return systemFault();
     }
   }
   return {};

@@ -30,7 +30,7 @@ public:
   Fault write(const Json &line);
 
 private:
-  Fault fault(const std::string &why) const;
+  Fault systemFault() const;
 
   std::string path;
   int file = -1;

@@ -22,11 +22,8 @@ Report::Report(const Options &options, uint64_t first, uint64_t total,
   printsSteps = !options.json && !isatty(STDOUT_FILENO);
 }
 
-bool Report::open() {
-  if (options.log.empty())
-    return true;
-  Fault fault = file.open(options.log);
-  return !fault || complain(fault);
+Fault Report::open() {
+  return options.log.empty() ? Fault() : file.open(options.log);
 }
 
 void Report::start() {

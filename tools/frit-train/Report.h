@@ -21,8 +21,8 @@ public:
   Report(const Options &options, uint64_t first, uint64_t total,
          uint64_t batch);
 
-  /// Opens the log; prints an error if that fails.
-  bool open();
+  /// Opens the log, if one is asked for.
+  Fault open();
 
   /// The clock runs while steps do: from start() to the next pause().
   void start();

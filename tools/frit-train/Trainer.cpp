@@ -281,10 +281,8 @@ bool Trainer::trainSteps(Report &report) {
 bool Trainer::run() {
   uint64_t first = position.steps;
   Report report(options, first, total, position.batch);
-  if (!report.open()) {
-    model.failed("nothing was trained", kMachine);
-    return false;
-  }
+  if (Fault fault = report.open())
+    return model.failed(fault);
   if (first >= total && !options.json)
     printf("all %llu steps are done\n", (unsigned long long)total);
   bool good = first >= total || trainSteps(report);
