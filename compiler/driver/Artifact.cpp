@@ -1,4 +1,4 @@
-//===- Artifact.cpp - model.o or model.so ---------------------------------===//
+//===- Artifact.cpp - Write model.o or model.so ---------------------------===//
 
 #include "compiler/driver/Artifact.h"
 
@@ -84,7 +84,7 @@ static Error compileSources(const ArtifactOptions &options,
 }
 
 /// Compiles the image and the kernels: to one object, or to several that are
-/// linked to a shared library. The image's comes first.
+/// linked to a shared library. The image's object comes first.
 static std::vector<Bytes>
 compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
                const artifact::Image &image, const ArtifactOptions &options) {
@@ -112,8 +112,8 @@ compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
   return objects;
 }
 
-/// Links `objects` and those of users' C into the artifact. All are small, as
-/// none has the weights.
+/// Links `objects` and the objects of users' C into the artifact. All are
+/// small, because none has the weights.
 static Expected<Bytes> link(ArrayRef<Bytes> objects,
                             const ArtifactOptions &options) {
   TemporaryFolder folder;

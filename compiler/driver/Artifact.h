@@ -1,4 +1,4 @@
-//===- Artifact.h - model.o or model.so -----------------------------------===//
+//===- Artifact.h - Write model.o or model.so -----------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_ARTIFACT_H
 #define FRIT_COMPILER_DRIVER_ARTIFACT_H
@@ -10,7 +10,7 @@
 
 namespace frit {
 
-/// How an image is written as an object or a shared library.
+/// Options for writing an image as an object or a shared library.
 struct ArtifactOptions {
   std::string output;
   /// The model's name in C.
@@ -22,19 +22,19 @@ struct ArtifactOptions {
   llvm::ArrayRef<artifact::MappedFile> mapped;
   /// Users' C that the host kernels call.
   llvm::ArrayRef<cpu::UserSource> sources;
-  /// Called with each object from which a shared library is linked: first that
-  /// of the image, without weights.
+  /// Called with each object that a shared library is linked from, starting
+  /// with the image's, which has no weights.
   llvm::function_ref<llvm::Error(llvm::StringRef, size_t index)> keepObject;
   /// Called with each command that compiles or links.
   llvm::function_ref<void(const llvm::Twine &)> say;
 };
 
-/// The symbol of the image in the output: "resnet50_image" of the model
-/// "resnet50".
+/// Returns the symbol of the image in the output: "resnet50_image" for the
+/// model "resnet50".
 std::string imageSymbol(const ArtifactOptions &options);
 
-/// Returns the path by which the artifact finds its file of weights: relative
-/// to its own folder if the file lies there.
+/// Returns the path by which the artifact finds its weight file: relative to
+/// its own folder if the file lies there.
 std::string weightsName(const ArtifactOptions &options);
 
 /// Writes the image and the host kernels.

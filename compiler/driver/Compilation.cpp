@@ -1,7 +1,7 @@
 //===- Compilation.cpp - One run of fritc ---------------------------------===//
 //
-// compiler/pipeline compiles. This gives it the options and the model's file,
-// prints what it says, and writes what --emit and -save-temps ask for.
+// compiler/pipeline compiles. This file gives it the options and the model's
+// file, prints its messages, and writes what --emit and -save-temps ask for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// The stage that --emit ends with.
+/// Returns the last stage that --emit needs.
 static Stage stageOf(Emit emit) {
   switch (emit) {
   case Emit::nn:
@@ -60,7 +60,7 @@ public:
         registry(makeRegistry()), context(registry), diagnostics(context),
         pipeline(context, pipelineOptions, *this, root) {
     context.loadAllAvailableDialects();
-    // Users know their model, and no IR.
+    // Users know their model, not the IR.
     context.printOpOnDiagnostic(false);
     diagnostics.options = options.warnings;
     installRemarks(context, options.remarksPassed, options.remarksMissed,
@@ -139,7 +139,7 @@ private:
     return isTextOutput() ? check(files.write(emitted)) : success();
   }
 
-  /// Whether --emit asks for a stage that `emitted` collects.
+  /// Returns whether --emit asks for a stage that `emitted` collects.
   bool isTextOutput() const {
     return options.emit == Emit::nn || options.emit == Emit::fused ||
            options.emit == Emit::plan || options.emit == Emit::dot ||
@@ -235,7 +235,7 @@ private:
       llvm::errs() << "fritc: " << message << "\n";
   }
 
-  /// Says how many steps of each main list run concurrently.
+  /// Reports how many steps of each main list run concurrently.
   void sayForked(ModuleOp plans) {
     plans.walk([&](plan::CommandListOp list) {
       if (size_t forked = planning::countForked(list))
@@ -285,7 +285,7 @@ private:
     return success();
   }
 
-  /// The plan as the report shows it.
+  /// Builds the report of a plan.
   report::Report makeReport(ModuleOp plans) {
     llvm::StringMap<std::unique_ptr<cuda::CudaTarget>> targets;
     auto timeOf = [&](plan::ProgramOp program,
@@ -353,8 +353,8 @@ private:
 
   LogicalResult keepArtifact(const CompiledModel &model,
                              TimingScope &timing) override {
-    // Sources of custom operators and files of weights have become known since
-    // the command line was checked.
+    // Check again: sources of custom operators and weight files were unknown
+    // when the command line was parsed.
     for (const std::string &path : {options.header, options.report})
       if (!path.empty())
         if (failed(check(outputError(path, checkOutput(path)))))
@@ -395,7 +395,7 @@ private:
   cuda::Tuning tuning;
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
-  /// The text that --emit writes: that of all functions and targets.
+  /// The text that --emit writes, for all functions and targets.
   std::string emitted;
   PipelineOptions pipelineOptions;
   Pipeline pipeline;

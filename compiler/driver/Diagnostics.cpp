@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - How messages reach the user ----------------------===//
+//===- Diagnostics.cpp - Print diagnostics --------------------------------===//
 
 #include "compiler/driver/Diagnostics.h"
 
@@ -27,8 +27,8 @@ static StringRef warningName(StringRef message) {
   return message.drop_front(at + 3).drop_back();
 }
 
-/// Keeps the lines of a compiler's log. All but the first are indented, so that
-/// none looks like a message of its own.
+/// Returns the lines of a compiler's log. All but the first are indented, so
+/// that none looks like a separate message.
 static std::string printableLines(StringRef text) {
   std::string out;
   for (StringRef line : llvm::split(text.rtrim('\n'), '\n'))

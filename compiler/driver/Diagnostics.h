@@ -1,4 +1,4 @@
-//===- Diagnostics.h - How messages reach the user ------------------------===//
+//===- Diagnostics.h - Print diagnostics ----------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
 #define FRIT_COMPILER_DRIVER_DIAGNOSTICS_H
@@ -9,21 +9,21 @@
 
 namespace frit {
 
-/// Warnings that are shown, hidden or errors, by name if they have one.
+/// Warnings that are shown, hidden or errors; by name if they have one.
 struct WarningOptions {
   bool none = false, areErrors = false;
   llvm::StringMap<bool> isShown, isError;
 };
 
-/// The names of warnings, such as "tune-miss"; a message ends with its name:
-/// "[-Wtune-miss]".
+/// Returns the names of warnings, such as "tune-miss". A message ends with its
+/// name: "[-Wtune-miss]".
 std::vector<std::string> warningNames();
 
 /// Returns a location in terms of the user's files: "model.onnx: node
 /// 'encoder/3/attn' (Softmax, opset 13)"; "" if it is unknown.
 std::string locationText(mlir::Location loc);
 
-/// While it lives, prints the context's diagnostics, one line each:
+/// Prints the context's diagnostics during its lifetime, one line each:
 ///
 ///   error: model.onnx: node 'attn' (Softmax, opset 13): axis 5 is out of range
 ///   for a tensor of rank 3
@@ -34,7 +34,7 @@ public:
   DiagnosticPrinter(mlir::MLIRContext &context,
                     llvm::raw_ostream &out = llvm::errs());
 
-  /// Prints a message that is not about a place in the IR.
+  /// Prints a message without a location in the IR.
   void error(const llvm::Twine &message);
   void warning(const llvm::Twine &message);
 

@@ -1,6 +1,6 @@
 //===- Help.h - --help, the manual pages and completion of a tool ---------===//
 //
-// All of them are made from one table. Plain C++, without LLVM.
+// One table is the source of all of them. Plain C++, without LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ std::string printHelp(const HelpTable &table, HelpForm form);
 std::string nearestTo(std::string_view text,
                       const std::vector<std::string> &known);
 
-/// "a, b or c"
+/// Formats a list: "a, b or c".
 std::string listOf(const std::vector<std::string> &items);
 
 } // namespace frit

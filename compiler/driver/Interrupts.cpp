@@ -1,4 +1,4 @@
-//===- Interrupts.cpp - Ended by a signal, leaving nothing behind ---------===//
+//===- Interrupts.cpp - Remove temporary files on signals -----------------===//
 
 #include "compiler/driver/Interrupts.h"
 
@@ -86,7 +86,7 @@ struct Signals {
 };
 } // namespace
 
-/// As they were when this was first asked.
+/// Returns the signals as of the first call.
 static const Signals &signals() {
   static auto *known = new Signals;
   return *known;
@@ -163,7 +163,7 @@ void frit::removeTemporaries() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  // A crash may have come while the list was being changed.
+  // Skip if the program crashed while the list was being changed.
   if (mutex.try_lock()) {
     removeListed();
     mutex.unlock();

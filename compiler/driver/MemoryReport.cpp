@@ -53,7 +53,7 @@ SmallVector<Live> collect(plan::CommandListOp list) {
   return llvm::map_to_vector(live, [](auto &entry) { return entry.second; });
 }
 
-/// The arena of a list, and the buffers that are live at its peak.
+/// Prints the arena of a list, and the buffers that are live at its peak.
 void reportList(plan::CommandListOp main, bool isNamed, raw_ostream &os) {
   uint64_t arena = main.getArenaBytes().value_or(0);
   uint64_t bound = main.getLowerBound().value_or(0);
@@ -83,7 +83,7 @@ void reportList(plan::CommandListOp main, bool isNamed, raw_ostream &os) {
     os << "    " << mebibytes(l.bytes) << "  " << printable(l.what) << "\n";
 }
 
-/// Whether a host's threads need memory whose size only the runtime knows.
+/// Returns whether host threads need memory whose size only the runtime knows.
 bool packsOperands(plan::ProgramOp program) {
   return !cuda::isCudaArch(program.getArch()) &&
          program

@@ -7,8 +7,8 @@
 
 namespace frit {
 
-/// Prints, for every program of `plans`, the memory a module and a context
-/// take, the bound no placement beats and the largest buffers live at the peak.
+/// Prints, for every program of `plans`, the memory that a module and a context
+/// take, the arena's lower bound, and the largest buffers live at the peak.
 void reportMemory(mlir::ModuleOp plans, llvm::raw_ostream &os);
 
 } // namespace frit

@@ -1,4 +1,4 @@
-//===- ModelInput.cpp - The model that is compiled ------------------------===//
+//===- ModelInput.cpp - Read the model's file -----------------------------===//
 
 #include "compiler/driver/ModelInput.h"
 

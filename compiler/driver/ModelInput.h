@@ -1,4 +1,4 @@
-//===- ModelInput.h - The model that is compiled --------------------------===//
+//===- ModelInput.h - Read the model's file -------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_MODELINPUT_H
 #define FRIT_COMPILER_DRIVER_MODELINPUT_H

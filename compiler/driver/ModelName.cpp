@@ -1,4 +1,4 @@
-//===- ModelName.cpp - What a model is called in C ------------------------===//
+//===- ModelName.cpp - The name of a model in C ---------------------------===//
 
 #include "compiler/driver/ModelName.h"
 
@@ -7,14 +7,15 @@
 
 using namespace llvm;
 
-/// `frit_image` is a type, and frit_... are the functions of the runtime.
+/// Returns whether symbols of a model `name` could clash with the runtime's:
+/// the type `frit_image` and the functions frit_...
 static bool belongsToRuntime(StringRef name) {
   return name == "frit" || name.starts_with("frit_");
 }
 
 bool frit::isModelName(StringRef name) {
-  // C++ reserves two underscores in a row, and one at either end makes two of
-  // them in "__image" or begins a reserved name.
+  // C++ reserves names with two underscores in a row. A leading or trailing one
+  // would form such a pair in "__image", or begin a reserved name.
   return !name.empty() && isAlpha(name.front()) && name.back() != '_' &&
          all_of(name, [](char c) { return isAlnum(c) || c == '_'; }) &&
          !name.contains("__") && !belongsToRuntime(name);

@@ -1,4 +1,4 @@
-//===- ModelName.h - What a model is called in C --------------------------===//
+//===- ModelName.h - The name of a model in C -----------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_MODELNAME_H
 #define FRIT_COMPILER_DRIVER_MODELNAME_H
@@ -9,8 +9,8 @@
 
 namespace frit {
 
-/// Whether `name` may begin the symbols of a model: a C and C++ identifier that
-/// is reserved neither for the compiler nor for frit's runtime.
+/// Returns whether `name` may begin the symbols of a model: a C and C++
+/// identifier that neither the languages nor frit's runtime reserve.
 bool isModelName(llvm::StringRef name);
 
 /// Derives a model's name from a file's: `path` without folder and ending, with

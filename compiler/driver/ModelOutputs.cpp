@@ -18,7 +18,7 @@ std::string frit::printed(ModuleOp module) {
   llvm::raw_string_ostream os(text);
   OpPrintingFlags flags;
   flags.elideLargeElementsAttrs(64);
-  // With any other limit MLIR writes gigabytes out to see how long they are.
+  // With any limit but 0, MLIR prints gigabytes to measure their length.
   flags.elideLargeResourceString(0);
   // -S prints the text of kernels; as an attribute it is one long line.
   SmallVector<std::pair<plan::KernelOp, plan::SourceAttr>> sources;

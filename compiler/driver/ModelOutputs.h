@@ -10,8 +10,8 @@
 
 namespace frit {
 
-/// A module's text, without weights of more than a few elements and without the
-/// CUDA C++ of kernels.
+/// Returns a module's text without weights of more than a few elements and
+/// without the CUDA C++ of kernels.
 std::string printed(mlir::ModuleOp module);
 
 /// Writes an imported model as the JSON graph `output` ("-" is standard

@@ -49,7 +49,7 @@ struct Inputs {
   std::vector<Identity> files;
 };
 
-/// A descriptor that is closed.
+/// Owner of a file descriptor.
 class Descriptor {
 public:
   explicit Descriptor(int number) : number(number) {}
@@ -134,14 +134,14 @@ struct Target {
 /// The type of /proc, which <linux/magic.h> calls PROC_SUPER_MAGIC.
 static constexpr long kProc = 0x9fa0;
 
-/// Whether a link lies in /proc, as those behind /dev/stdout do. It stands for
-/// a file that is open already.
+/// Returns whether a link lies in /proc, as those behind /dev/stdout do, and so
+/// stands for an open file.
 static bool isOpenFile(const std::string &link) {
   struct statfs facts;
   return statfs(folderOf(link).c_str(), &facts) == 0 && facts.f_type == kProc;
 }
 
-/// Follows links, also to a file that does not exist yet.
+/// Follows links, even to a file that does not exist yet.
 static std::error_code follow(Target &target) {
   for (int links = 0;; ++links) {
     struct stat status;
@@ -319,7 +319,7 @@ std::error_code OutputFile::create(const std::string &path, OutputFile &file,
     return error;
   while (true) {
     std::string name = temporaryName(target);
-    // A signal between the two would leave the file if it was added later.
+    // Register the file before it exists; a signal in between would leave it.
     addTemporary(name);
     Descriptor created(
         open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
@@ -339,7 +339,7 @@ std::error_code OutputFile::create(const std::string &path, OutputFile &file,
 }
 
 std::error_code OutputFile::commit() {
-  // Inputs may have become known since.
+  // Check again: more inputs may be known by now.
   Target now;
   if (std::error_code error = resolve(target, now))
     return error;

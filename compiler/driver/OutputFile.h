@@ -1,10 +1,10 @@
 //===- OutputFile.h - Files that appear whole or not at all ---------------===//
 //
-// How every tool of frit writes files. Plain C++, without LLVM.
+// All tools of frit write files through this. Plain C++, without LLVM.
 //
-// A file is written under another name in the same folder and takes its own at
-// the end. Devices, pipes and standard output are written into. What this
-// program reads, and folders, are refused.
+// A file is written under a temporary name in the same folder and renamed at
+// the end. Devices, pipes and standard output are written directly. Folders and
+// inputs of this program are refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,24 +18,25 @@
 
 namespace frit {
 
-/// Why an output is refused; the user's fault.
+/// Reason to refuse an output; a user error.
 enum class OutputFault {
   isInput = 1, ///< the program reads it, maybe under another name
   isFolder,
 };
 std::error_code make_error_code(OutputFault fault);
-/// Whether `error` is an OutputFault.
+/// Returns whether `error` is an OutputFault.
 bool isOutputFault(std::error_code error);
 
 /// Remembers a file that this program reads, so that no output replaces it
 /// under any name; "-" is standard input. Ignores a file that does not exist.
 void protectInput(const std::string &path);
 
-/// Whether `path` is a stream, not a file: standard output, a device or a pipe.
-/// It has no folder for further files.
+/// Returns whether `path` is a stream, not a file: standard output, a device or
+/// a pipe. It has no folder for further files.
 bool isStreamOutput(const std::string &path);
 
-/// Whether two outputs are the same file. Devices and pipes may be named twice.
+/// Returns whether two outputs are the same file. Devices and pipes may be
+/// named twice.
 bool isSameOutput(const std::string &one, const std::string &other);
 
 /// Returns why `path` cannot be written; success if nothing is known to prevent
@@ -54,10 +55,10 @@ public:
   static std::error_code create(const std::string &path, OutputFile &file,
                                 mode_t mode = 0666);
 
-  /// The name of an empty temporary file to write to until commit().
+  /// Returns the name of an empty temporary file to write to until commit().
   const std::string &path() const { return temporary; }
 
-  /// Moves the written file to its place.
+  /// Moves the written file to its final place.
   std::error_code commit();
 
 private:
@@ -65,10 +66,10 @@ private:
 
   std::string target;    ///< without links; "-" is standard output
   std::string temporary; ///< empty once committed
-  bool isStream = false; ///< the target is written into
+  bool isStream = false; ///< the target is written directly
 };
 
-/// Writes a file with these bytes.
+/// Writes a file that consists of `bytes`.
 std::error_code writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace frit

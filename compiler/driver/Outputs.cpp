@@ -1,4 +1,4 @@
-//===- Outputs.cpp - What fritc writes ------------------------------------===//
+//===- Outputs.cpp - Write outputs, run linkers ---------------------------===//
 
 #include "compiler/driver/Outputs.h"
 
@@ -42,8 +42,8 @@ Error frit::writeText(StringRef path, StringRef text) {
 }
 
 int frit::finishOutput(StringRef tool, int status) {
-  // LLVM would end the program with another status for either stream. Messages
-  // that are lost change nothing.
+  // Clear the errors of both streams, for which LLVM would end the program with
+  // another status. Lost messages do not change the status.
   errs().clear_error();
   outs().flush();
   std::error_code error = outs().error();

@@ -1,4 +1,4 @@
-//===- Outputs.h - What fritc writes --------------------------------------===//
+//===- Outputs.h - Write outputs, run linkers -----------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OUTPUTS_H
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H
@@ -14,8 +14,9 @@
 
 namespace frit {
 
-/// Converts the reason why `path` was not written to a StatusError: usage if it
-/// must not be written, machine if it cannot. Success if there is no `error`.
+/// Converts the reason why `path` was not written to a StatusError: a usage
+/// error if the output is refused, else an error of the machine. Returns
+/// success if there is no `error`.
 llvm::Error outputError(llvm::StringRef path, std::error_code error);
 /// As above, for an llvm::Error that holds an error code.
 llvm::Error outputError(llvm::StringRef path, llvm::Error error);
@@ -27,8 +28,8 @@ llvm::Expected<OutputFile> createOutput(llvm::StringRef path,
 /// Writes text to `path`, or to standard output for "-".
 llvm::Error writeText(llvm::StringRef path, llvm::StringRef text);
 
-/// Writes out what is printed to standard output. Returns `status`, or kMachine
-/// after a message of `tool` if something was lost.
+/// Flushes standard output. Returns `status`, or kMachine after a message of
+/// `tool` if output was lost.
 int finishOutput(llvm::StringRef tool, int status);
 
 /// A program and its arguments.
@@ -44,16 +45,15 @@ llvm::Expected<Command> joinCommand(llvm::ArrayRef<std::string> objects,
                                     llvm::StringRef output);
 
 /// Returns the command that compiles a user's C for `arch`, such as
-/// "x86-64-v3", with headers from `folder`, and writes a Makefile's rule with
-/// the names of these to `headers`. An error if no compiler is installed.
+/// "x86-64-v3", with headers from `folder`. The command writes a Makefile rule
+/// that lists these headers to `headers`. Fails if no compiler is installed.
 llvm::Expected<Command> compileCommand(llvm::StringRef source,
                                        llvm::StringRef object,
                                        llvm::StringRef headers,
                                        llvm::StringRef folder,
                                        llvm::StringRef arch);
 
-/// Runs a command whose first word is a path. If it fails, the error has the
-/// status `fault`.
+/// Runs a command whose first word is a path. A failure has the status `fault`.
 llvm::Error run(llvm::ArrayRef<std::string> command,
                 ExitStatus fault = kMachine);
 

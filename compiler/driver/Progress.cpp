@@ -1,4 +1,4 @@
-//===- Progress.cpp - How far something long is ---------------------------===//
+//===- Progress.cpp - Progress of long work -------------------------------===//
 
 #include "compiler/driver/Progress.h"
 
@@ -17,7 +17,7 @@ using namespace frit;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Shorter work is not shown.
+/// Work shorter than this is not shown.
 static constexpr auto kQuiet = 2s;
 /// Time between two updates of the line.
 static constexpr auto kTick = 200ms;

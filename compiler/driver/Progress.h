@@ -1,4 +1,4 @@
-//===- Progress.h - How far something long is -----------------------------===//
+//===- Progress.h - Progress of long work ---------------------------------===//
 //
 // Plain C++, without LLVM.
 //
@@ -17,9 +17,9 @@ namespace frit {
 ///
 ///   compile kernels for sm_90a: 112 of 507, conv_relu_3, 8 s
 ///
-/// It is printed only where standard error is a terminal and the work takes
-/// more than two seconds, and is gone once this is destroyed. One at a time is
-/// shown; the first of several that live at once.
+/// It is printed only if standard error is a terminal and the work takes more
+/// than two seconds, and is cleared on destruction. If several are live at
+/// once, only the first is shown.
 class Progress {
 public:
   /// `what` names the work: "compile kernels for sm_90a".
@@ -28,7 +28,7 @@ public:
   ~Progress();
 
   /// Shows that `done` of `total` parts are finished and `detail` comes next.
-  /// Without a total, only the seconds are shown. Cheap; for any thread.
+  /// Without a total, only the seconds are shown. Cheap and thread-safe.
   void update(uint64_t done, uint64_t total, const std::string &detail = "");
 
   /// Clears the line for a message. The next update shows it again.

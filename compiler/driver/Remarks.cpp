@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// An empty expression matches nothing.
+  /// Regular expression over categories. An empty one matches nothing.
   struct Filter {
     explicit Filter(StringRef expression)
         : isEmpty(expression.empty()), regex(expression) {}
@@ -56,7 +56,7 @@ private:
     llvm::Regex regex;
   };
 
-  /// Variants of a model repeat most remarks.
+  /// Keeps a remark once, since variants of a model repeat most of them.
   void keep(Location loc, StringRef text, bool isMissed) {
     std::string key = target + '\n' + frit::plan::nodeNames(loc) + '\n';
     if (!known.insert(key + text.str()).second)

@@ -9,10 +9,11 @@
 
 namespace frit {
 
-/// Prints the remarks whose category matches: `passed` those about what was
-/// done, `missed` those about what was not. An empty expression matches none.
-/// Each begins with the current `target`, unless that is empty. `kept`, which
-/// may be null, collects all remarks about fusion and schedules, each once.
+/// Prints the remarks whose category matches: `passed` for applied
+/// optimizations, `missed` for missed ones. An empty expression matches none.
+/// Each remark begins with the current `target`, unless that is empty. `kept`,
+/// which may be null, collects all remarks about fusion and schedules, each
+/// once.
 void installRemarks(mlir::MLIRContext &context, llvm::StringRef passed,
                     llvm::StringRef missed, const std::string &target,
                     std::vector<report::Remark> *kept);

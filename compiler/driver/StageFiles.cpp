@@ -1,4 +1,4 @@
-//===- StageFiles.cpp - What --emit and -save-temps write -----------------===//
+//===- StageFiles.cpp - Write --emit and -save-temps ----------------------===//
 
 #include "compiler/driver/StageFiles.h"
 
@@ -41,7 +41,7 @@ Error StageFiles::save(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::raw_string_ostream(text) << module;
   if (Error error = save(text, stem + ".ll"))
     return error;
-  // Making assembly changes the module.
+  // Emitting assembly changes the module.
   auto clone = llvm::CloneModule(module);
   llvm::SmallString<0> assembly;
   llvm::raw_svector_ostream out(assembly);

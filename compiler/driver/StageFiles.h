@@ -1,4 +1,4 @@
-//===- StageFiles.h - What --emit and -save-temps write -------------------===//
+//===- StageFiles.h - Write --emit and -save-temps ------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_STAGEFILES_H
 #define FRIT_COMPILER_DRIVER_STAGEFILES_H
@@ -20,11 +20,11 @@ public:
   /// Writes the stage of --emit.
   llvm::Error write(llvm::StringRef text) const;
 
-  /// Keep a stage if -save-temps is given. The file's name ends with `ending`,
+  /// Saves a stage if -save-temps is given. The file's name ends with `ending`,
   /// such as "nn.mlir".
   llvm::Error save(llvm::StringRef text, const llvm::Twine &ending) const;
   llvm::Error save(mlir::ModuleOp module, const llvm::Twine &ending) const;
-  /// The LLVM IR of host kernels, and their assembly.
+  /// Saves the LLVM IR of host kernels, and their assembly.
   llvm::Error save(llvm::Module &module, llvm::TargetMachine &machine,
                    const llvm::Twine &stem) const;
 

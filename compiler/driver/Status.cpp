@@ -1,4 +1,4 @@
-//===- Status.cpp - What fritc ends with ----------------------------------===//
+//===- Status.cpp - Exit statuses of fritc --------------------------------===//
 
 #include "compiler/driver/Status.h"
 

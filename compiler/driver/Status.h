@@ -1,4 +1,4 @@
-//===- Status.h - What fritc ends with ------------------------------------===//
+//===- Status.h - Exit statuses of fritc ----------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_STATUS_H
 #define FRIT_COMPILER_DRIVER_STATUS_H
@@ -40,7 +40,7 @@ private:
 /// Returns the exit status for an error.
 ExitStatus statusOf(const llvm::Error &error);
 
-/// Returns the same error with the status of the machine's faults.
+/// Returns `error` with the status kMachine.
 llvm::Error ofMachine(llvm::Error error);
 
 } // namespace frit

@@ -1,4 +1,4 @@
-//===- TemporaryFolder.cpp - For what other programs read and write -------===//
+//===- TemporaryFolder.cpp - A folder for temporary files -----------------===//
 
 #include "compiler/driver/TemporaryFolder.h"
 

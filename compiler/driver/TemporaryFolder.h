@@ -1,4 +1,4 @@
-//===- TemporaryFolder.h - For what other programs read and write ---------===//
+//===- TemporaryFolder.h - A folder for temporary files -------------------===//
 //
 // Plain C++, without LLVM.
 //
@@ -13,7 +13,7 @@
 
 namespace frit {
 
-/// A new folder in $TMPDIR. It and the files that were named in it are removed
+/// A new folder in $TMPDIR. The folder and the files named in it are removed
 /// with this object, or when a signal ends the program.
 class TemporaryFolder {
 public:
@@ -32,7 +32,7 @@ private:
   std::vector<std::string> files;
 };
 
-/// $TMPDIR, or /tmp.
+/// Returns $TMPDIR, or /tmp.
 std::string temporaryPlace();
 
 } // namespace frit

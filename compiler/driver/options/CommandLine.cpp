@@ -1,4 +1,4 @@
-//===- CommandLine.cpp - What fritc's arguments ask for -------------------===//
+//===- CommandLine.cpp - Parse fritc's arguments --------------------------===//
 
 #include "compiler/driver/options/CommandLine.h"
 
@@ -127,7 +127,7 @@ bool CommandLine::readOutput() {
   return true;
 }
 
-/// Check outputs before hours of tuning.
+/// Checks outputs first, before hours of tuning.
 bool CommandLine::checkOutputs() {
   std::pair<StringRef, std::string> outputs[] = {
       {"-o", options.output},
@@ -231,7 +231,7 @@ bool CommandLine::readWarnings() {
             << ": frit has no such warning" << nearest(name) << "\n";
       warnings.isShown[name] = arg->getOption().matches(OPT_W_);
       break;
-    default: // -Wall is how it is.
+    default: // -Wall is the default.
       break;
     }
   }
@@ -249,10 +249,11 @@ bool CommandLine::readRemarks(OptionId option, std::string &expression) {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// Parsing
 //===----------------------------------------------------------------------===//
 
-/// Answers options such as --help. False if there is none. Sets `status`.
+/// Handles options such as --help and sets `status`. Returns false if there are
+/// none.
 static bool answer(const FritcOptions &parser,
                    const llvm::opt::InputArgList &args, int &status) {
   const Arg *arg = args.getLastArg(OPT_help, OPT_help_EQ, OPT_version,

@@ -1,4 +1,4 @@
-//===- CommandLine.h - What fritc's arguments ask for ---------------------===//
+//===- CommandLine.h - Parse fritc's arguments ----------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_COMMANDLINE_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_COMMANDLINE_H
@@ -11,7 +11,8 @@
 
 namespace frit {
 
-/// Reads the arguments into `options`; each step is false after an error.
+/// Parser of the arguments into `options`. Each step returns false after an
+/// error.
 class CommandLine {
 public:
   CommandLine(const FritcOptions &parser, const llvm::opt::InputArgList &args,
@@ -32,7 +33,7 @@ private:
     status = why;
     return false;
   }
-  /// False, after an error, if the table does not list `value`.
+  /// Returns whether the table lists `value`. Reports an error if not.
   bool isValue(OptionId option, llvm::StringRef value) {
     if (llvm::is_contained(parser.valuesOf(option), value))
       return true;

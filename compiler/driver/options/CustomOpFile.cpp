@@ -35,7 +35,7 @@ std::string CustomOpReader::typeNamed(StringRef name,
   const DTypeRow *row =
       artifact::findDType(artifact::dtypeWith(&DTypeRow::name, name));
   StringRef known = row ? row->name : "";
-  // Types below a byte and floats of 8 bits are only stored.
+  // Types below a byte and 8-bit floats exist for storage only.
   if (!row || known.starts_with("f8") || known.starts_with("f4") ||
       known.ends_with("4") != known.ends_with("64") || known == "i2" ||
       known == "u2") {

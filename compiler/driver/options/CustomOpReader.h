@@ -13,7 +13,7 @@
 
 namespace frit {
 
-/// Reads one operator. The first error stays.
+/// Reader of one operator, which keeps the first error.
 class CustomOpReader {
 public:
   using Json = JsonObject::Json;
@@ -58,7 +58,7 @@ private:
   llvm::SmallVector<std::string> taken;
 };
 
-/// Whether C++ takes `text` for a name.
+/// Returns whether `text` is a name that C++ accepts.
 bool isIdentifier(llvm::StringRef text);
 
 } // namespace frit

@@ -69,7 +69,7 @@ void JsonObject::number(const char *key, double &value, double least,
   if (!found)
     return;
   double given = found->is_number() ? found->get<double>() : least - 1;
-  // Any number of a float's range is taken where there is no other limit.
+  // Without another limit, any number in a float's range is valid.
   std::string why;
   llvm::raw_string_ostream out(why);
   if (most < 1e30 || given > most)
@@ -91,7 +91,7 @@ void JsonObject::integer(const char *key, int64_t &value, int64_t least) {
   const Json *found = find(key);
   if (!found)
     return;
-  // Files may have unsigned numbers, which do not all fit.
+  // The file may have unsigned numbers too large for the type.
   bool fits = found->is_number_unsigned()
                   ? found->get<uint64_t>() <= uint64_t(INT64_MAX)
                   : found->is_number_integer();

@@ -12,17 +12,17 @@
 
 namespace frit {
 
-/// Keeps the first error of a file that is read to its end, as
-/// llvm::json::Path::Root does.
+/// The first error of a file, which is read to its end in spite of it. Similar
+/// to llvm::json::Path::Root.
 class FirstError {
 public:
   /// Reports a message, unless there is one already.
   void report(const llvm::Twine &message);
-  /// Reports what is wrong at `place`, or with the file if that is empty. `why`
-  /// is the sentence's rest: "must be a number".
+  /// Reports a fault at `place`, or in the file if that is empty. `why`
+  /// completes the sentence: "must be a number".
   void reportAt(llvm::StringRef place, const llvm::Twine &why);
 
-  /// Whether there is an error.
+  /// Returns whether there is an error.
   explicit operator bool() const { return !message.empty(); }
 
   /// Returns the error, if there is one, with the file's name.
@@ -32,8 +32,8 @@ private:
   std::string message;
 };
 
-/// An object of a file, which records the keys that are read. The destructor
-/// reports keys that were not.
+/// An object of a file that records which keys are read. The destructor reports
+/// the others.
 class JsonObject {
 public:
   using Json = nlohmann::ordered_json;
@@ -52,18 +52,18 @@ public:
 
   // Each leaves `value` unchanged if there is no such key.
   void number(const char *key, double &value, double least, double most = 1e30);
-  /// A number from 0 on that is less than 1.
+  /// Reads a number of at least 0 and less than 1.
   void fraction(const char *key, double &value);
   void integer(const char *key, int64_t &value, int64_t least);
   void boolean(const char *key, bool &value);
   void text(const char *key, std::string &value);
-  /// As `text`, for a key that must be there.
+  /// Reads a text whose key is required.
   void neededText(const char *key, std::string &value);
   void patterns(const char *key, std::vector<std::string> &values);
-  /// A list of objects.
+  /// Reads a list of objects.
   void each(const char *key,
             llvm::function_ref<void(const Json &, llvm::StringRef)> read);
-  /// One of several names, which must be there.
+  /// Reads one of several names. The key is required.
   template <typename Enum>
   void choice(const char *key, Enum &value,
               llvm::ArrayRef<std::pair<const char *, Enum>> choices) {

@@ -45,7 +45,7 @@ frit::readCustomOps(llvm::ArrayRef<std::string> paths) {
 
 Error frit::readTuning(const DriverOptions &options, mlir::MLIRContext &context,
                        cuda::Tuning &tuning) {
-  // Schedules that come with frit do not keep the user from timing others.
+  // -ftune-generate times contractions even if frit has a schedule for them.
   if (options.tuned && options.tuneGenerate.empty())
     if (Error error = tuning.readShipped(&context))
       return error;

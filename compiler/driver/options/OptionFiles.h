@@ -10,12 +10,11 @@
 
 namespace frit {
 
-/// Reads the file of --train and adds what the command line says of training.
+/// Reads the file of --train and adds the training options of the command line.
 /// An error names the file and the key.
 llvm::Expected<TrainingOptions> readTraining(const DriverOptions &options);
 
-/// Reads the files of --custom-op. Two files that define one operator are an
-/// error.
+/// Reads the files of --custom-op. Fails if two files define the same operator.
 llvm::Expected<std::vector<CustomSpec>>
 readCustomOps(llvm::ArrayRef<std::string> paths);
 

@@ -33,7 +33,7 @@ public:
   std::vector<std::string> valuesOf(unsigned option) const;
 
   /// Returns the form that --help or --help=FORM asks for; none after reporting
-  /// that there is no such.
+  /// an unknown form.
   std::optional<HelpForm> helpForm(const llvm::opt::Arg &arg) const;
 
   /// Adds the tool's sections of options to the table of --help.
@@ -50,7 +50,7 @@ protected:
   }
 
 private:
-  /// Whether --help shows an option.
+  /// Returns whether --help shows an option.
   bool isShown(unsigned option) const;
   std::string nearestOption(llvm::StringRef argument) const;
 

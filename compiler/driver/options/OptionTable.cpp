@@ -1,4 +1,4 @@
-//===- OptionTable.cpp - What Options.td says -----------------------------===//
+//===- OptionTable.cpp - Tables made from Options.td ----------------------===//
 
 #include "compiler/driver/options/OptionTable.h"
 
@@ -24,7 +24,7 @@ constexpr OptTable::Info infos[] = {
 #undef OPTION
 };
 
-/// In the order of the help.
+/// Sections in the order of the help.
 constexpr unsigned sections[] = {
     OPT_output_Group, OPT_target_Group,  OPT_model_Group, OPT_code_Group,
     OPT_tuning_Group, OPT_warning_Group, OPT_other_Group};

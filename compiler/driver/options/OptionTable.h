@@ -1,4 +1,4 @@
-//===- OptionTable.h - What Options.td says -------------------------------===//
+//===- OptionTable.h - Tables made from Options.td ------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONTABLE_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONTABLE_H

@@ -33,16 +33,16 @@ static constexpr unsigned kMostTiles = 14;
 /// workspace in the arena, and the library takes a second to load.
 static constexpr double kLibraryGain = 0.95;
 
-/// Calls longer than this, in microseconds, are limited by the device's power.
-/// Schedules whose bursts come within this factor of the best, at most so many,
-/// are then timed continuously.
+/// Calls longer than kBusyMicroseconds are limited by the device's power. Of
+/// their schedules, those whose bursts come within kFinalistsWithin of the
+/// best, at most kMostFinalists, are then timed continuously.
 static constexpr double kBusyMicroseconds = 20, kFinalistsWithin = 1.15;
 static constexpr size_t kMostFinalists = 6;
 
 namespace {
 using Pace = TuneDevice::Pace;
 
-/// Schedules that are timed in turns.
+/// Schedules that are timed alternately.
 using Turns = SmallVector<nn::Schedule, 2>;
 
 /// The result of timing a round of turns.
@@ -199,9 +199,9 @@ SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
   return others;
 }
 
-/// Timed alone, a library's calls do not show what they cost the kernels around
-/// them, which cannot start before they end (PDL). So the library takes turns
-/// with the best of frit's own kernels.
+/// Times a library call alternating with the best of frit's own kernels. Timed
+/// alone, the call would not show what it costs the kernels around it, which
+/// cannot start before it ends (no PDL).
 double Tuner::timeAmongOwn(nn::FusionOp fusion, const Timing &library,
                            const Timing &own, Pace pace) {
   Turns both = {own.turns.front(), library.turns.front()};
@@ -210,8 +210,8 @@ double Tuner::timeAmongOwn(nn::FusionOp fusion, const Timing &library,
                                 : library.microseconds;
 }
 
-/// Times the fastest in bursts continuously, fastest first: forwards and
-/// backwards, because the device gets warmer.
+/// Times the schedules that were fastest in bursts continuously, from the
+/// fastest on and then in reverse, because the device gets warmer.
 std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
                                          std::vector<Timing> timings) {
   llvm::erase_if(timings, [](const Timing &t) { return !t.failure.empty(); });

@@ -24,13 +24,14 @@ public:
   /// their numbers in schedules, the library's favourite first.
   virtual std::vector<uint32_t> algorithms(const frit_image &image) = 0;
 
-  /// In bursts a device runs at its highest clocks; continuously, its power
-  /// limits it, as in a model that keeps it busy.
+  /// Bursts run at the device's highest clocks. Run continuously, the device is
+  /// limited by its power, as in a model that keeps it busy.
   enum class Pace { bursts, onEnd };
   /// Returns the microseconds of a call with generated inputs.
   virtual llvm::Expected<double> time(const frit_image &image, Pace pace) = 0;
 
-  /// Whether the device still works; after some kernel failures it does not.
+  /// Returns whether the device still works; after some kernel failures it does
+  /// not.
   virtual bool works() = 0;
 };
 
@@ -43,7 +44,7 @@ struct TuneOptions {
 /// Times the schedules of the contractions in `module`, which is fused for the
 /// target of `options`, and adds the best of each to `tuning` and the file.
 /// Skips contractions that the file has for this device. Reports on standard
-/// error what was timed, and what was not and why.
+/// error what was timed, and why the rest was not.
 llvm::Error tuneContractions(mlir::ModuleOp module,
                              const cuda::CudaOptions &options,
                              const TuneOptions &tune, TuneDevice &device,

@@ -1,4 +1,4 @@
-//===- TuneImage.cpp - A contraction, many times over, as an image --------===//
+//===- TuneImage.cpp - An image that repeats a contraction ----------------===//
 
 #include "compiler/driver/tuning/TuneImage.h"
 
@@ -16,16 +16,16 @@
 using namespace mlir;
 using namespace frit;
 
-/// Aimed time of a call, and the rates by which it is estimated.
+/// Target time of a call, and the rates for estimating it.
 static constexpr double kCallMicroseconds = 400;
 static constexpr double kFlopsPerMicrosecond = 500e6;
 static constexpr double kBytesPerMicrosecond = 3e6;
 static constexpr double kLeastMicroseconds = 3;
 static constexpr unsigned kFewest = 4, kMost = 64;
-/// Bytes of weights that exceed every cache.
+/// Bytes of weights that exceed L2.
 static constexpr double kColdBytes = 96e6;
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
-/// Not a multiple of any tile's line.
+/// Period of random numbers, not a multiple of any tile's row.
 static constexpr size_t kPeriodBytes = 8 * 131071;
 
 static double bytesOf(Type type) {
@@ -34,7 +34,7 @@ static double bytesOf(Type type) {
          std::max(1u, tensor.getElementTypeBitWidth() / 8);
 }
 
-/// Whether `input` does not depend on the model's inputs.
+/// Returns whether `input` does not depend on the model's inputs.
 static bool isWeight(Value input) {
   if (input.getDefiningOp<nn::ConstantOp>())
     return true;
@@ -46,8 +46,8 @@ static bool isWeight(Value input) {
          function.getArgAttr(argument.getArgNumber(), "nn.prepared");
 }
 
-/// Makes a constant of numbers around one: sums of products stay in range, and
-/// no zeros save power.
+/// Creates a constant of random numbers around one: sums of products stay in
+/// range, and no zeros save power.
 static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
                                  RankedTensorType type) {
   size_t bytes = size_t(bytesOf(type));

@@ -1,4 +1,4 @@
-//===- TuneImage.h - A contraction, many times over, as an image ----------===//
+//===- TuneImage.h - An image that repeats a contraction ------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_TUNING_TUNEIMAGE_H
 #define FRIT_COMPILER_DRIVER_TUNING_TUNEIMAGE_H
@@ -14,8 +14,8 @@
 namespace frit {
 
 /// A plan whose call runs one fusion a few times in a row, each time with other
-/// weights, as a network would: they come from memory, the other inputs from
-/// the cache where they fit. Several schedules take turns, in rounds.
+/// weights, as a network would. Weights come from memory, the other inputs from
+/// L2 if they fit. Several schedules alternate, in rounds.
 class TuneImage {
 public:
   TuneImage(nn::FusionOp fusion, llvm::ArrayRef<nn::Schedule> schedules,
@@ -28,7 +28,7 @@ public:
   /// Returns the whole image, in this object's memory.
   llvm::Expected<frit_image> finish();
 
-  /// Rounds of a call.
+  /// Returns the rounds of a call.
   unsigned rounds() const { return count; }
 
 private:
