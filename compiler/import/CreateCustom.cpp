@@ -1,4 +1,4 @@
-//===- CreateCustom.cpp - Create operators of a user's own ----------------===//
+//===- CreateCustom.cpp - Create custom operators -------------------------===//
 
 #include "compiler/import/CreateCustom.h"
 
@@ -46,7 +46,7 @@ CustomResolver::gradient(StringRef name, ArrayRef<RankedTensorType> inputs,
                   << other->path << ")";
   for (auto [result, input] : llvm::zip(resolver.results, wanted)) {
     auto type = cast<RankedTensorType>(result);
-    // An elementwise one is summed where its input was broadcast.
+    // An elementwise gradient is summed over broadcast dimensions.
     if (!other->elementwise && type.getShape() != input.getShape())
       return fail() << "its gradient '" << name << "' gives "
                     << nn::shapeText(type.getShape()) << " for an input of "

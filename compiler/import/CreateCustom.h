@@ -1,4 +1,4 @@
-//===- CreateCustom.h - Create operators of a user's own ------------------===//
+//===- CreateCustom.h - Create custom operators ---------------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_CREATECUSTOM_H
 #define FRIT_COMPILER_IMPORT_CREATECUSTOM_H

@@ -1,4 +1,4 @@
-//===- CustomResolver.cpp - A node's operator of a user's own -------------===//
+//===- CustomResolver.cpp - Resolve the custom operator of a node ---------===//
 
 #include "compiler/import/CustomResolver.h"
 

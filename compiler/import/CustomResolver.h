@@ -1,4 +1,4 @@
-//===- CustomResolver.h - A node's operator of a user's own ---------------===//
+//===- CustomResolver.h - Resolve the custom operator of a node -----------===//
 
 #ifndef FRIT_COMPILER_IMPORT_CUSTOMRESOLVER_H
 #define FRIT_COMPILER_IMPORT_CUSTOMRESOLVER_H
@@ -10,7 +10,8 @@
 
 namespace frit::importer {
 
-/// Works out an operator's attributes and results for the tensors of a node.
+/// Computes a custom operator's attributes and results for the tensors of a
+/// node.
 class CustomResolver {
 public:
   CustomResolver(const CustomSpec &spec, mlir::Location loc,

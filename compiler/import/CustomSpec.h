@@ -1,5 +1,5 @@
-//===- CustomSpec.h - Operators of a user's own ---------------------------===//
-//  The contents of a file of --custom-op. Importers look operators up by name
+//===- CustomSpec.h - Custom operators of users ---------------------------===//
+// The contents of a file of --custom-op. Importers look operators up by name
 // (CreateCustom.h).
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace frit {
 
-/// An operator of a user's own. Types are named as modules spell them: "ui8".
+/// A custom operator. Types are named as modules spell them: "ui8".
 struct CustomSpec {
   struct Variable {
     std::string name;
@@ -24,14 +24,15 @@ struct CustomSpec {
   };
   struct Attribute {
     std::string name;
-    bool isReal = false; ///< or an integer
+    bool isReal = false; ///< otherwise an integer
     std::optional<double> real;
     std::optional<int64_t> integer;
   };
   struct Tensor {
     std::string name;
     std::string type; ///< or the name of a variable
-    /// The size of each dimension. An input may have any size where it is none.
+    /// The size of each dimension; none if an input's dimension may have any
+    /// size.
     std::optional<std::vector<std::optional<SizeExpr>>> shape;
     std::optional<size_t> like; ///< or the input that has the same shape
   };
@@ -47,7 +48,7 @@ struct CustomSpec {
 
   std::string name; ///< "com.example::Swish"
   std::string path; ///< of the file that defines it, for messages
-  /// Whether it is a function of one element; otherwise a kernel.
+  /// Whether it is a function of one element. Otherwise it is a kernel.
   bool elementwise = false;
   /// Whether a kernel computes each sample, an index of every tensor's first
   /// dimension, independently.

@@ -45,14 +45,14 @@ struct ImportOptions {
   /// of the model.
   std::vector<CustomSpec> customOps;
   /// The model will train. Operators that differ in training are imported in a
-  /// form that can be made either way (nn.batch_norm by known statistics,
-  /// nn.dropout), whichever way the file has them. Exporters store weights of
-  /// equal elements once and copy them by Identity: a fresh model's biases and
-  /// running means, all zeros, are one weight. Such a copy is a weight of its
-  /// own, called as the node's output; copies of other weights stay tied.
+  /// form that serves both (nn.batch_norm by known statistics, nn.dropout),
+  /// whichever form the file uses. Exporters store weights of equal elements
+  /// once and copy them by Identity: a fresh model's biases and running means,
+  /// all zeros, are one weight. Such a copy becomes a separate weight, named
+  /// like the node's output; copies of other weights stay tied.
   bool trains = false;
-  /// Called with each value that a node computes, before the whole import is
-  /// known to succeed.
+  /// Called with each value that a node computes, before it is known whether
+  /// the whole import succeeds.
   std::function<void(llvm::StringRef name, mlir::Value value)> onValue;
   /// Called with each weight file and its mapping.
   std::function<void(llvm::StringRef path, llvm::StringRef bytes)> onMap;

@@ -34,7 +34,7 @@ public:
 
 private:
   using Code = SizeExpr::Code;
-  /// The most parentheses in parentheses.
+  /// Maximum depth of nested parentheses.
   static constexpr int kMostNested = 64;
 
   void fail(const Twine &why) {

@@ -37,8 +37,8 @@ public:
                                         const Names &names);
   static SizeExpr number(int64_t value);
 
-  /// Fails if it divides by zero, overflows, or names a dimension that a tensor
-  /// does not have.
+  /// Evaluates the expression. Fails if it divides by zero, overflows, or names
+  /// a dimension that a tensor does not have.
   llvm::Expected<int64_t> evaluate(const Values &values) const;
 
   const std::string &text() const { return source; }

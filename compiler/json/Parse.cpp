@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 
 static constexpr int kMostNested = 64;
 
-/// The keys so far of each object that is open.
+/// The keys read so far of each open object.
 using OpenObjects = std::vector<llvm::StringSet<>>;
 
 Json importer::parseJson(StringRef text) {
@@ -32,8 +32,8 @@ Json importer::parseJson(StringRef text) {
 }
 
 namespace {
-/// SAX handler that finds where a file stops being JSON, or a key that is twice
-/// in an object.
+/// SAX handler that finds where a file stops being JSON, or repeats a key of an
+/// object.
 struct FindError : nlohmann::json_sax<Json> {
   size_t position = 0;
   std::string twice;

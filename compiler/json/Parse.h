@@ -9,12 +9,12 @@
 
 namespace frit::importer {
 
-/// Parses a text. The result is discarded (is_discarded) if it is not JSON, has
-/// a key twice in an object, or nests more than 64 deep: values are copied and
-/// printed recursively.
+/// Parses a text. The result is discarded (is_discarded) if it is not JSON,
+/// repeats a key of an object, or nests more than 64 deep: values are copied
+/// and printed recursively.
 nlohmann::ordered_json parseJson(llvm::StringRef text);
 
-/// Says why and where parsing failed: "is not JSON from 3:17 on".
+/// Returns why and where parsing failed: "is not JSON from 3:17 on".
 std::string whyDiscarded(llvm::StringRef text);
 
 } // namespace frit::importer

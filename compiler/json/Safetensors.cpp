@@ -22,7 +22,7 @@ static Type typeNamed(StringRef name, MLIRContext *context) {
   return row ? parseType(row->ir, context) : Type();
 }
 
-/// Returns an unsigned number, or none.
+/// Returns the value if it is an unsigned number.
 static std::optional<uint64_t> number(const Json &value) {
   if (!value.is_number_unsigned())
     return std::nullopt;

@@ -30,7 +30,7 @@ static Json valueOf(Attribute attribute) {
     return true;
   if (auto flag = dyn_cast<BoolAttr>(attribute))
     return flag.getValue();
-  // By value, since integers are signless in some definitions.
+  // Sign-extend all integers: in some definitions they are signless.
   if (auto integer = dyn_cast<IntegerAttr>(attribute))
     return integer.getValue().getSExtValue();
   if (auto real = dyn_cast<FloatAttr>(attribute))
