@@ -1,9 +1,8 @@
 //===- FitMemory.cpp - -fmemory-limit -------------------------------------===//
 //
-// A training step that would take more memory than there may be computes values
-// of the forward pass again. Of the choices that Recompute.h has, this takes
-// the cheapest whose plan fits. Their estimates say which plans are worth
-// making.
+// A training step that exceeds the memory limit recomputes values of the
+// forward pass. This picks the cheapest of the choices in Recompute.h whose
+// plan fits. The choices' estimates decide which plans are made.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +44,7 @@ FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
   if (failed(planning.run(*copy)) || failed(trial.add(*copy, "main")))
     return failure();
   plan::ProgramOp program = trial.program(function.name, target);
-  // Workspaces of host kernels are known when they are loops.
+  // The workspaces of host kernels are known once they are loops.
   if (!cuda::isCudaArch(target) && failed(lowerHostKernels(program, timing)))
     return failure();
   if (failed(placing.run(trial.module())))
@@ -53,8 +52,8 @@ FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
   return memoryOf(program, trial.module());
 }
 
-/// Lets kernels of a fused training step run again, as few as it takes to fit
-/// into the limit.
+/// Recomputes kernels of a fused training step, as few as needed to meet the
+/// limit.
 LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
                                   PassManager &planning, TimingScope &timing) {
   TimingScope scope = timing.nest("recompute");

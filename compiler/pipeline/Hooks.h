@@ -1,4 +1,4 @@
-//===- Hooks.h - What a pipeline tells and gives its caller ---------------===//
+//===- Hooks.h - Callbacks of a pipeline ----------------------------------===//
 
 #ifndef FRIT_COMPILER_PIPELINE_HOOKS_H
 #define FRIT_COMPILER_PIPELINE_HOOKS_H
@@ -13,7 +13,7 @@ namespace frit {
 /// The stages after which a compilation may end, in order.
 enum class Stage {
   imported,   ///< a module of nn for each variant
-  simplified, ///< the same after the passes that hold for every target
+  simplified, ///< the same after the target-independent passes
   fused,      ///< scheduled fusions, for each target and variant
   plan,       ///< one module with the program of every target
   cuda,       ///< the kernels' CUDA C++
@@ -30,9 +30,9 @@ struct CompiledModel {
   llvm::ArrayRef<cpu::UserSource> sources;       ///< users' C that `host` calls
 };
 
-/// Callbacks of whoever runs a pipeline: progress of the work, and each stage's
-/// result to print, keep or write. A callback that fails, after reporting an
-/// error, ends the compilation.
+/// Callbacks of a pipeline: progress of the work, and each stage's result to
+/// print, keep or write. A callback that fails, after reporting an error, ends
+/// the compilation.
 class PipelineHooks {
 public:
   virtual ~PipelineHooks() = default;
@@ -41,8 +41,8 @@ public:
   /// ends.
   virtual void begin(const llvm::Twine &work) {}
   virtual void end() {}
-  /// Called when `done` of `total` parts of the work are finished; `next` is
-  /// one that is not. By one thread at a time.
+  /// Called when `done` of `total` parts of the work are finished; `next` is an
+  /// unfinished one. Never called by two threads at a time.
   virtual void update(size_t done, size_t total, llvm::StringRef next) {}
   /// Begins work, and ends it when this is destroyed.
   class Work {
@@ -71,7 +71,7 @@ public:
                                    const llvm::Twine &name) {
     return llvm::success();
   }
-  /// Called with the CUDA C++ of a program. `name` of code is the target, after
+  /// Called with the CUDA C++ of a program. `name` is the target, preceded by
   /// the function unless that is "main": "sm_90a", "train_step.sm_90a".
   virtual llvm::LogicalResult keepCuda(llvm::StringRef text,
                                        llvm::StringRef name) {

@@ -1,7 +1,7 @@
 //===- MachineCode.cpp - Machine code of a plan's kernels -----------------===//
 //
-// CUDA's by NVRTC, for all targets at once; the host's by LLVM, one target at a
-// time.
+// NVRTC compiles CUDA kernels, for all targets at once. LLVM compiles host
+// kernels, one target at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
   PassManager passes(&context);
   cpu::addLLVMPasses(passes, **machine);
   passes.enableTiming(timing);
-  // All of them but a few are upstream's: what they make is verified once.
+  // Nearly all of these passes are upstream's, so verify only their result.
   passes.enableVerifier(false);
   if (failed(passes.run(*lowered.module)) || failed(verify(*lowered.module)))
     return failure();
@@ -69,7 +69,7 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
   if (failed(kernels) ||
       failed(hooks.keepHostCode(*kernels, **machine, codeName(program))))
     return failure();
-  // The kernels of each processor have names and instructions of their own.
+  // Kernels of several processors differ in names and instructions.
   llvm::move(*kernels, std::back_inserter(host));
   return success();
 }

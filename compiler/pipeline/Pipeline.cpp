@@ -1,8 +1,8 @@
 //===- Pipeline.cpp - From a model to code, in order ----------------------===//
 //
 // Read this file first: it is the compiler's table of contents. Pipeline::run
-// has the stages, from the model's file to the artifact; what each of them runs
-// follows in the same order, but for the functions of a model that trains
+// has the stages, from the model's file to the artifact. The functions that it
+// calls follow in the same order, except the functions of a model that trains
 // (TrainingFunctions.cpp) and machine code (MachineCode.cpp). Each pass is a
 // .cpp of its name, which begins with an example, in compiler/transform,
 // compiler/planning or codegen.
@@ -39,20 +39,20 @@ LogicalResult Pipeline::run(ModelSource source) {
   warnOfKeptNames();
   if (options.last == Stage::imported)
     return success();
-  // Smaller models in the chosen precision; those that train get a loss.
+  // Simplify the models, apply the precision, and add a loss for training.
   if (failed(simplify()))
     return failure();
   if (options.last == Stage::simplified)
     return success();
-  // For each target and function layout, fusion, schedules, a plan, and its
-  // kernels' text or loops.
+  // For each target and function: layout, fusion, schedules, a plan, and the
+  // text or loops of its kernels.
   plans.emplace(functions.front().model.modules.front()->getLoc());
   for (const std::string &arch : options.archs)
     if (failed(compileFor(arch)))
       return failure();
   if (options.last == Stage::fused)
     return success();
-  // One arena for a call.
+  // Place all buffers of a call in one arena.
   if (failed(placeMemory()))
     return failure();
   if (options.last == Stage::plan)
@@ -107,7 +107,7 @@ LogicalResult Pipeline::import(ModelSource source) {
   return success();
 }
 
-/// Warns of a pattern of nodes that stay f32 and that matches none.
+/// Warns of patterns for nodes that stay f32 which match no node.
 void Pipeline::warnOfKeptNames() {
   SmallVector<StringRef> names;
   for (Function &function : functions)
@@ -154,13 +154,13 @@ LogicalResult Pipeline::simplify() {
 
 void frit::addModelPasses(OpPassManager &passes,
                           const PipelineOptions &options) {
-  // Shape arithmetic folds to constants; equal operators become one. A norm
-  // that is written out is not taken apart by a slice of it.
+  // Shape arithmetic folds to constants; equal operators become one. Slices do
+  // not move above norms, which Compose has yet to recognize.
   SimplifyOptions whole;
   whole.sliceRows = false;
   passes.addPass(createSimplify(whole));
-  // Batch norms fold into convolutions; attention, layer norm, gelu and silu
-  // that were written out become themselves again.
+  // Batch norms fold into convolutions; decomposed attention, layer norm, gelu
+  // and silu become one operator again.
   if (options.fuse)
     passes.addPass(createCompose());
   // Casts go in by operator class; sums stay f32.
@@ -276,8 +276,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   LayoutOptions layout;
   layout.groupNorms = training != nullptr;
   passes.addPass(createLayout(target, layout));
-  // Gradients, in the layout of what they are gradients of, and what the
-  // optimizer makes of them.
+  // Gradients, in the layout of the values that they belong to, and the updates
+  // of the optimizer.
   if (training) {
     passes.addPass(createAddOptimizer(training->options, training->kind));
     passes.addPass(createSimplify());

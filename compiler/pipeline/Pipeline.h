@@ -54,8 +54,8 @@ struct PipelineOptions {
   /// Options of CUDA targets; `arch` is ignored.
   cuda::CudaOptions cuda;
   /// Times the schedules of the contractions in a variant that is fused for a
-  /// target, and adds the best to what `cuda.tuning` points to. It may take
-  /// `share` of the time that there is. May be null.
+  /// target, and adds the best to what `cuda.tuning` points to. May use `share`
+  /// of the time budget. May be null.
   std::function<llvm::LogicalResult(
       mlir::ModuleOp fused, const cuda::CudaOptions &target, double share)>
       tune;
@@ -84,7 +84,7 @@ struct ModelSource {
 /// dialects of registerPipelineDialects loaded.
 class Pipeline {
 public:
-  /// All of these must outlive it. `timing` gets a scope for each stage.
+  /// Its arguments must outlive it. `timing` gets a scope for each stage.
   Pipeline(mlir::MLIRContext &context, const PipelineOptions &options,
            PipelineHooks &hooks, mlir::TimingScope &timing)
       : context(context), options(options), hooks(hooks), timing(timing) {}

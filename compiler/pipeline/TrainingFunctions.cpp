@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace frit;
 
 /// Imports a model that trains once for each size of its open dimension. Each
-/// has functions of its own, because padding would change the loss. The largest
-/// comes first, and its functions are called as if there were no others.
+/// import has functions of its own, because padding would change the loss. The
+/// largest comes first; the names of its functions get no size.
 LogicalResult Pipeline::importForTraining(
     llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>)> importFor) {
   if (options.openSymbols.size() > 1) {
