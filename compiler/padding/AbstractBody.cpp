@@ -1,7 +1,7 @@
-//===- AbstractBody.cpp - What is known of what a scalar body yields ------===//
+//===- AbstractBody.cpp - Abstract interpretation of scalar bodies --------===//
 //
-// MLIR folds constants; the rest are transfer rules for arithmetic. The result
-// of an operator without a rule may be anything.
+// MLIR folds constants; arithmetic has transfer rules. The result of an
+// operator without a rule may be anything.
 //
 //===----------------------------------------------------------------------===//
 

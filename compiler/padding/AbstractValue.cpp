@@ -1,4 +1,4 @@
-//===- AbstractValue.cpp - What is known of a number ----------------------===//
+//===- AbstractValue.cpp - Abstract value of a number ---------------------===//
 
 #include "compiler/padding/AbstractValue.h"
 

@@ -1,4 +1,4 @@
-//===- AbstractValue.h - What is known of a number ------------------------===//
+//===- AbstractValue.h - Abstract value of a number -----------------------===//
 //
 // Padding elements hold arbitrary numbers. They are harmless in a sum if they
 // are zero or multiplied by zero, but not if they may be infinite. This
@@ -43,7 +43,7 @@ struct AbstractValue {
   bool operator==(const AbstractValue &other) const {
     return kind == other.kind && value == other.value;
   }
-  /// Join: what is known of a number that is either of the two.
+  /// Returns the join: the value of a number that is either of the two.
   AbstractValue operator|(const AbstractValue &other) const;
 
   /// Returns the smallest kind from `positive` on that includes this value.
@@ -57,7 +57,7 @@ struct AbstractValue {
   /// Returns 1 for +inf, -1 for -inf, else 0.
   int infinity() const;
 
-  /// Returns a text that serves as a key.
+  /// Returns a text that identifies the value, for keys.
   std::string text() const;
 };
 

@@ -1,4 +1,4 @@
-//===- Counts.cpp - Outputs whose size the data decide --------------------===//
+//===- Counts.cpp - Outputs of data-dependent size ------------------------===//
 
 #include "compiler/padding/Counts.h"
 #include "compiler/padding/Padding.h"

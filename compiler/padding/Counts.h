@@ -1,4 +1,4 @@
-//===- Counts.h - Outputs whose size the data decide ----------------------===//
+//===- Counts.h - Outputs of data-dependent size --------------------------===//
 //
 // Importers mark tensors whose size depends on the data (nn.counted). They have
 // room for the maximum number of entries, of which the first `count` are valid.

@@ -21,8 +21,7 @@ struct ModelVariants {
   std::vector<std::string> listNames;
   plan::OpenShapes shapes;
 
-  /// Returns whether dimensions are open, so that there may be several
-  /// variants.
+  /// Returns whether there are open dimensions, and so maybe several variants.
   bool isOpen() const { return !shapes.symbols.empty(); }
 };
 

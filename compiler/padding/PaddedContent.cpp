@@ -1,4 +1,4 @@
-//===- PaddedContent.cpp - What is at the places of padding ---------------===//
+//===- PaddedContent.cpp - Abstract values of padding ---------------------===//
 //
 // A row of 3 scores among 4, masked before a softmax:
 //
@@ -204,8 +204,9 @@ AbstractValue LoopContent::combine(const Place &place, const Some *some) const {
   return sum;
 }
 
-/// Steps that are beyond in two loops must be neutral because of one of them,
-/// whatever the other is.
+/// Returns whether all additional steps are neutral. Steps beyond the range in
+/// two loops must be neutral because of one loop, whatever the index of the
+/// other.
 bool LoopContent::hasNeutralSteps() const {
   unsigned onlyAlone = 0;
   for (unsigned loop = 0; loop < to.size(); ++loop) {

@@ -1,4 +1,4 @@
-//===- PaddedContent.h - What is at the places of padding -----------------===//
+//===- PaddedContent.h - Abstract values of padding -----------------------===//
 
 #ifndef FRIT_COMPILER_PADDING_PADDEDCONTENT_H
 #define FRIT_COMPILER_PADDING_PADDEDCONTENT_H
@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// The known properties of a value's elements in the large model.
+/// The abstract values of a tensor's elements in the large model.
 struct PaddedContent {
   /// A dimension in which all elements beyond the small model's size are one
   /// constant, either only where no other dimension is beyond, or `everywhere`.
@@ -22,15 +22,15 @@ struct PaddedContent {
   AbstractValue inside;  ///< elements of the small model
   AbstractValue outside; ///< all other elements, except those of `fills`
   llvm::SmallVector<Fill, 2> fills;
-  /// Dimensions along which every line has an element inside the small model of
-  /// which more is known. For example, no row of a causal mask is all -inf.
+  /// Dimensions along which every line has an element inside the small model
+  /// with a tighter value. For example, no row of a causal mask is all -inf.
   llvm::SmallVector<std::pair<unsigned, AbstractValue>, 1> some;
 
-  /// All elements have one value.
+  /// Returns a content whose elements all equal `number`.
   static PaddedContent uniform(AbstractValue number) {
     return {number, {}, {}, {}};
   }
-  /// Nothing is known, except that the small model's elements are finite.
+  /// Returns a content with finite small-model elements and nothing else known.
   static PaddedContent unknown(mlir::Type type) {
     return {AbstractValue::real, unknownNumber(type), {}, {}};
   }
@@ -39,7 +39,7 @@ struct PaddedContent {
   const AbstractValue *someOf(unsigned dim) const;
   /// Sets all elements beyond in dimension `dim` to a constant.
   void setFill(unsigned dim, AbstractValue number);
-  /// Returns what is known of every element.
+  /// Returns the join of all elements.
   AbstractValue all() const;
   std::string text() const;
 };
@@ -80,7 +80,7 @@ private:
   bool isNeutral(unsigned loop) const; ///< in all iterations beyond it
   AbstractValue read(unsigned operand, const Place &place) const;
   AbstractValue readBeyond(unsigned operand, unsigned loop) const;
-  /// Replaces what is known of one operand.
+  /// A tighter abstract value for one operand.
   struct Some {
     unsigned operand;
     AbstractValue number;

@@ -1,4 +1,4 @@
-//===- PaddedLoops.cpp - Where the loops of an operator are ---------------===//
+//===- PaddedLoops.cpp - Map an operator's loops to larger ones -----------===//
 
 #include "compiler/padding/PaddedLoops.h"
 

@@ -1,4 +1,4 @@
-//===- PaddedLoops.h - Where the loops of an operator are -----------------===//
+//===- PaddedLoops.h - Map an operator's loops to larger ones -------------===//
 
 #ifndef FRIT_COMPILER_PADDING_PADDEDLOOPS_H
 #define FRIT_COMPILER_PADDING_PADDEDLOOPS_H

@@ -130,8 +130,8 @@ private:
     return value;
   }
 
-  /// Reductions may have more steps if these are neutral; parallel loops of the
-  /// small operator may be shorter.
+  /// Compares two loop nests. Reductions may have additional steps if these are
+  /// neutral; parallel loops of the small operator may be shorter.
   std::optional<PaddedValue> padLoops(linalg::LinalgOp small,
                                       linalg::LinalgOp large) {
     SmallVector<int64_t> from = small.getStaticLoopRanges(),
@@ -270,7 +270,7 @@ private:
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// A leading operand gives a leading result with the same count.
+/// Maps a leading operand to a leading result with the same count.
 static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
                                              const PaddedValue &x) {
   if (small.getAxis() != large.getAxis())
@@ -281,7 +281,7 @@ static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
   return leadingValue(small.getY(), large.getY());
 }
 
-/// An element of a slice has the same place as in its operand.
+/// Maps an element of a slice to its place in the operand.
 static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
                                            const PaddedValue &x) {
   if (small.getStarts() != large.getStarts() ||

@@ -1,4 +1,4 @@
-//===- PaddedPlaces.cpp - Where a small tensor lies in a large one --------===//
+//===- PaddedPlaces.cpp - Places of a small tensor in a large one ---------===//
 
 #include "compiler/padding/PaddedPlaces.h"
 

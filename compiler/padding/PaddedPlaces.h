@@ -1,4 +1,4 @@
-//===- PaddedPlaces.h - Where a small tensor lies in a large one ----------===//
+//===- PaddedPlaces.h - Places of a small tensor in a large one -----------===//
 
 #ifndef FRIT_COMPILER_PADDING_PADDEDPLACES_H
 #define FRIT_COMPILER_PADDING_PADDEDPLACES_H

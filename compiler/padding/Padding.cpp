@@ -1,4 +1,4 @@
-//===- Padding.cpp - Whether a model may run on padded inputs -------------===//
+//===- Padding.cpp - Prove that inputs may be padded ----------------------===//
 //
 // A model compiled for a batch of 4 may be run on 3 images and one of zeros if
 // the results for the 3 do not depend on the fourth. This is proved by
@@ -231,8 +231,8 @@ static std::optional<PaddedValue> padFirst(SliceOp small,
   return result;
 }
 
-/// Finds the results of a user's kernel, of which only its file says what it
-/// does: whether it keeps the samples of a batch apart.
+/// Finds the results of a custom kernel. Its file only says whether it keeps
+/// the samples of a batch apart.
 static bool padCustom(CustomOp small, CustomOp large,
                       DenseMap<Value, PaddedValue> &known) {
   unsigned first = small.getBatched() ? 1 : 0;

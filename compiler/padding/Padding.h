@@ -1,4 +1,4 @@
-//===- Padding.h - Whether a model may run on padded inputs ---------------===//
+//===- Padding.h - Prove that inputs may be padded ------------------------===//
 
 #ifndef FRIT_COMPILER_PADDING_PADDING_H
 #define FRIT_COMPILER_PADDING_PADDING_H
@@ -16,7 +16,8 @@ inline mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
   return module.lookupSymbol<mlir::func::FuncOp>("main");
 }
 
-/// Why the results for a small size are not part of those for a large one.
+/// Reason why the results for a small size are not part of those for a large
+/// one.
 struct Mixing {
   mlir::Location loc;
   std::string reason; ///< "combines elements along it"

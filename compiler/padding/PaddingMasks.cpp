@@ -1,8 +1,8 @@
-//===- PaddingMasks.cpp - Masks that make padding right -------------------===//
+//===- PaddingMasks.cpp - Masks of padded dimensions ----------------------===//
 //
-// There are no rules per operator here either: a mask is right if the proof
-// succeeds with it. Candidates are the neutral elements of reductions, at one
-// or two operands.
+// As in the proof, operators need no rules of their own: a mask is right if the
+// proof succeeds with it. Candidates are the neutral elements of reductions, at
+// one or two operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns candidates for neutral elements, the most likely first: for sums and
-/// products, for maxima, minima and products. In the type that bodies compute
-/// in.
+/// Returns candidates for neutral elements, in the type that bodies compute in.
+/// The most likely come first: those of sums, maxima, minima and products.
 static SmallVector<TypedAttr> neutralNumbers(Type element) {
   Builder b(element.getContext());
   if (isSmall(element))

@@ -1,4 +1,4 @@
-//===- PaddingMasks.h - Masks that make padding right ---------------------===//
+//===- PaddingMasks.h - Masks of padded dimensions ------------------------===//
 
 #ifndef FRIT_COMPILER_PADDING_PADDINGMASKS_H
 #define FRIT_COMPILER_PADDING_PADDINGMASKS_H
@@ -11,9 +11,9 @@
 
 namespace frit {
 
-/// The changes that a large model needs so that its results for padded inputs
-/// are right, found by comparing with small models: masks before operators that
-/// combine elements along a padded dimension, and constants that are sizes.
+/// The changes that make a large model's results for padded inputs right, found
+/// by comparison with small models: masks before operators that combine
+/// elements along a padded dimension, and constants that are sizes.
 class PaddingMasks {
 public:
   using Operands = llvm::SmallVector<PaddedValue, 3>;

@@ -1,4 +1,4 @@
-//===- SizeSamples.cpp - How a number depends on the sizes of a call ------===//
+//===- SizeSamples.cpp - Fit a number to the sizes of a call --------------===//
 
 #include "compiler/padding/SizeSamples.h"
 

@@ -1,4 +1,4 @@
-//===- SizeSamples.h - How a number depends on the sizes of a call --------===//
+//===- SizeSamples.h - Fit a number to the sizes of a call ----------------===//
 
 #ifndef FRIT_COMPILER_PADDING_SIZESAMPLES_H
 #define FRIT_COMPILER_PADDING_SIZESAMPLES_H
@@ -10,7 +10,7 @@
 
 namespace frit {
 
-/// factor · size of a symbol + offset.
+/// The number factor · size of a symbol + offset.
 struct SizeExpr {
   unsigned symbol = 0;
   int64_t factor = 1, offset = 0;

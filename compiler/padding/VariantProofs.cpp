@@ -1,4 +1,4 @@
-//===- VariantProofs.cpp - Which sizes a variant may be padded for --------===//
+//===- VariantProofs.cpp - Prove which sizes a variant serves -------------===//
 //
 // Compares every variant with the model for the smaller sizes that it serves,
 // which also finds the masks and actual sizes that it needs. The smallest size

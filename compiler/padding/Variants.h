@@ -50,8 +50,8 @@ private:
   Sizes largest() const;
   /// Returns the smallest sizes of a variant that are at least `sizes`.
   Sizes variantFor(const Sizes &sizes) const;
-  /// The number of sizes of symbol `index` that a call may have, and the size
-  /// of each number.
+  /// Return the number of sizes that a call may have for symbol `index`, and
+  /// the size with a given number.
   int64_t servedCount(size_t index) const;
   int64_t servedSize(size_t index, int64_t number) const;
   bool isServed(const Sizes &sizes) const;
