@@ -66,7 +66,7 @@ private:
     return reduced(job, follows);
   }
 
-  /// Removes jobs that others in `follows` follow already.
+  /// Removes jobs that `follows` implies through other jobs.
   SmallVector<size_t, 4> reduced(size_t job, SmallVector<size_t, 4> follows) {
     llvm::sort(follows);
     follows.erase(llvm::unique(follows), follows.end());
@@ -84,9 +84,8 @@ private:
   unsigned most;
   const nn::BranchCosts &costs;
   std::vector<double> ends;
-  std::vector<llvm::BitVector>
-      before;                ///< the jobs that each follows, directly or not
-  SmallVector<size_t> lasts; ///< last job of each branch
+  std::vector<llvm::BitVector> before; ///< all predecessors of each job
+  SmallVector<size_t> lasts;           ///< last job of each branch
 };
 
 /// Simulates the jobs on one GPU.

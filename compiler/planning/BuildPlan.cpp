@@ -19,9 +19,10 @@
 // A fusion whose result is returned writes it directly to the output; reshapes
 // are views. So does one whose result is part of an nn.pack.
 //
-// An nn.state becomes a plan.state, and the arguments and results that name it
-// its buffer. A kernel writes the new value over the old one where nothing
-// reads the old one afterwards; otherwise it is copied at the end of the list.
+// An nn.state becomes a plan.state; the arguments and results that name it
+// become its buffer. A kernel writes the new value over the old one where
+// nothing reads the old one afterwards; otherwise it is copied at the end of
+// the list.
 //
 // An nn.all_reduce becomes a plan.all_reduce of its operand's buffer where the
 // operand is ready, and a plan.await before the first step that uses the

@@ -1,4 +1,4 @@
-//===- CollectiveOrder.cpp - Where collectives begin ----------------------===//
+//===- CollectiveOrder.cpp - Schedule collectives early -------------------===//
 
 #include "compiler/planning/CollectiveOrder.h"
 #include "dialects/nn/NN.h"
@@ -52,8 +52,8 @@ static void raiseReductions(func::FuncOp function) {
 
 /// Moves the fusions that only compute results of the function from a reduced
 /// value, such as updates of parameters, to the end. They keep the order of the
-/// reductions, so that each waits for its own only and runs beside the later
-/// ones. An exchange of what they compute moves along.
+/// reductions, so that each waits for its own reduction only and overlaps later
+/// ones. Exchanges of their results move along.
 static void orderUpdates(func::FuncOp function) {
   Operation *end = function.getBody().front().getTerminator();
   auto isResult = [&](Value value) {

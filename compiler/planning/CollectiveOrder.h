@@ -1,4 +1,4 @@
-//===- CollectiveOrder.h - Where collectives begin ------------------------===//
+//===- CollectiveOrder.h - Schedule collectives early ---------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_COLLECTIVEORDER_H
 #define FRIT_COMPILER_PLANNING_COLLECTIVEORDER_H
@@ -7,9 +7,9 @@
 
 namespace frit::planning {
 
-/// Moves the collectives of a function to where their operands are ready, and
-/// the steps that only make results of theirs to the end, so that collectives
-/// run beside as many other steps as possible.
+/// Moves each collective of a function to where its operands are ready, and
+/// steps that only compute results of the function from it to the end, so that
+/// collectives overlap as many other steps as possible.
 void orderCollectives(mlir::func::FuncOp function);
 
 } // namespace frit::planning

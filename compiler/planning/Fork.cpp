@@ -88,12 +88,12 @@ private:
     return it->second;
   }
 
-  /// Forks the regions between the steps that all others of `whole` lead to or
-  /// come from.
+  /// Forks the regions between dividing steps, which every other step of
+  /// `whole` leads to or comes from.
   void divide(const Region &whole) {
     size_t count = whole.costs.size();
-    // A step leads to a later one if every step between them, itself included,
-    // is read by one no later than that. The same holds backwards.
+    // A step leads to a later one if it and every step between them have a
+    // reader no later than that. The same holds backwards.
     constexpr size_t nobody = ~size_t(0);
     SmallVector<size_t> nextReader(count, nobody), lastNeed(count, nobody);
     for (size_t i = 0; i < count; ++i)
@@ -195,7 +195,7 @@ private:
     }
   }
 
-  /// The last step before `first` that is the list's own.
+  /// Returns the last step before `first` that is directly in the list.
   size_t placeBefore(size_t first) const {
     size_t place = first - 1;
     while (steps[place]->getParentOp() != list)

@@ -1,4 +1,4 @@
-//===- InPlace.cpp - What may be written over another value ---------------===//
+//===- InPlace.cpp - Which values may be overwritten ----------------------===//
 
 #include "compiler/planning/InPlace.h"
 #include "dialects/nn/StridedView.h"
@@ -28,8 +28,8 @@ bool planning::isReduced(Value value) {
   });
 }
 
-/// Returns whether the results of a fusion depend on an operand elementwise,
-/// and are as large.
+/// Returns whether the results of a fusion have the operand's size and depend
+/// on it elementwise.
 static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
   SmallVector<Value> work = {
       fusion.getBody().getArgument(use.getOperandNumber())};

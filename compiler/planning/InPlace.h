@@ -1,4 +1,4 @@
-//===- InPlace.h - What may be written over another value -----------------===//
+//===- InPlace.h - Which values may be overwritten ------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_INPLACE_H
 #define FRIT_COMPILER_PLANNING_INPLACE_H

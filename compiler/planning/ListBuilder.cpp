@@ -19,7 +19,7 @@ static MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-/// Returns the value itself, or the shards that ranks gather to it.
+/// Returns the shards that ranks gather to `value`, or `value` itself.
 static Value throughGather(Value value) {
   auto gather =
       planning::throughReshapes(value).getDefiningOp<nn::AllGatherOp>();
@@ -165,7 +165,7 @@ private:
       bool changes = isReduced(pack.getY());
       for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
         Value source = throughReshapes(x);
-        // Other readers of a part see it as it was.
+        // A pack that is reduced in place must not hold what others read.
         if (source.getDefiningOp<nn::FusionOp>() &&
             (!changes || hasOneReader(source)))
           destination.try_emplace(source,
@@ -231,7 +231,7 @@ private:
     exchanged.push_back(place);
   }
 
-  /// Exchanges shards where they lie.
+  /// Gathers the shards in place.
   void translateAllGather(nn::AllGatherOp op) {
     Value place = map.lookup(op.getX());
     map.map(op.getY(), place);

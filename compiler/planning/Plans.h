@@ -17,14 +17,14 @@ public:
       : plans(mlir::ModuleOp::create(loc)), symbols(*plans), constants(symbols),
         states(symbols) {}
 
-  /// Moves the plan of one variant of a function here and calls its main list
+  /// Moves the plan of one variant of a function here and names its main list
   /// `name`. The first variant's program becomes that of the function and
-  /// target; those of others are merged into it. Fails, with an error, if a
-  /// state differs from that of the same name in an earlier plan.
+  /// target; others are merged into it. Fails, with an error, if a state
+  /// differs from that of the same name in an earlier plan.
   mlir::LogicalResult add(mlir::ModuleOp variant, llvm::StringRef name);
 
   mlir::ModuleOp module() const { return *plans; }
-  /// The program of a function for the target `arch`, or null.
+  /// Returns the program of a function for the target `arch`, or null.
   plan::ProgramOp program(llvm::StringRef function, llvm::StringRef arch) const;
 
 private:

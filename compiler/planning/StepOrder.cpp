@@ -188,8 +188,8 @@ struct Access {
   }
 
   Memory memory;
-  /// All of it, except in states: only of these do steps use parts that others
-  /// leave alone for the whole list.
+  /// The whole memory, except in states: only in states may some steps use a
+  /// part that other steps never touch.
   uint64_t begin = 0, end = ~uint64_t(0);
   size_t step = 0;
 };
@@ -213,7 +213,7 @@ Access::Access(plan::BufferOp root, uint64_t offset, uint64_t bytes) {
     break;
   case plan::Space::constant:
   case plan::Space::prepared:
-    // Only read, or in the prepare list, which has no branches.
+    // Read-only, or in the prepare list, which has no branches.
     memory = {space, 0, nullptr};
     break;
   case plan::Space::state:

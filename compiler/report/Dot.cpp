@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::report;
 
-/// A quoted string of dot.
+/// Quotes a string for dot.
 static std::string quoted(StringRef raw) {
   std::string text = "\"";
   for (char c : printable(raw.str())) {
@@ -19,7 +19,7 @@ static std::string quoted(StringRef raw) {
   return text + "\"";
 }
 
-/// The label of a step: its kernel, its operators, the model's nodes.
+/// Returns the label of a step: its kernel, its operators, the model's nodes.
 static std::string labelOf(const Program &program, const Step &step) {
   std::string label = step.kind;
   if (step.kernel >= 0) {

@@ -9,7 +9,7 @@ using namespace frit;
 using namespace frit::report;
 using llvm::json::OStream;
 
-/// Names of a model need not be UTF-8.
+/// Replaces invalid UTF-8, which names of a model may contain.
 static std::string text(StringRef raw) { return llvm::json::fixUTF8(raw); }
 
 template <class List>

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::report;
 
-/// "1x16x8x8xf32"
+/// Formats a type: "1x16x8x8xf32".
 static std::string typeText(ShapedType type) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -179,7 +179,7 @@ private:
   const std::vector<Kernel> &facts;
   List result;
   llvm::DenseMap<Operation *, size_t> numbersOf;
-  /// By buffer: what has been written to it and not been overwritten whole.
+  /// By buffer: the writes to it that no later write covers.
   llvm::DenseMap<size_t, std::vector<Write>> writes;
 };
 } // namespace

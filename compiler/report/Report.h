@@ -32,7 +32,7 @@ struct Buffer {
   uint64_t bytes = 0;
   std::string type;           ///< "1x16x8x8xf32"
   std::string name;           ///< of inputs, outputs, constants and states
-  size_t first = 0, last = 0; ///< the steps that it is live at
+  size_t first = 0, last = 0; ///< the steps of its live range
   bool isWorkspace = false;
 };
 
