@@ -1,7 +1,7 @@
 //===- Entries.h - Entries of the tables of a plan ------------------------===//
 //
-// The compiler and the tests that write plans by hand fill them. Includes
-// nothing of LLVM.
+// Filled by the compiler and by tests that write plans by hand. Must not
+// include LLVM headers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -44,7 +44,7 @@ void artifact::copyInto(Module &module, const Module &from) {
     report_fatal_error("kernels of two modules have one name");
 }
 
-/// Returns a kernel, which may be in an object of its own.
+/// Returns a kernel, declaring it if another object defines it.
 static Function *getKernel(Module &module, StringRef name) {
   if (Function *known = module.getFunction(name))
     return known;

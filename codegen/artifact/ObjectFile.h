@@ -14,7 +14,7 @@ namespace frit::artifact {
 /// The symbol by which frit_module_load finds the image in a shared library.
 inline constexpr llvm::StringLiteral kLibrarySymbol = "frit_model_image";
 
-/// Copies what `from`, which may be of another context, defines to `module`.
+/// Copies the definitions of `from`, possibly of another context, to `module`.
 void copyInto(llvm::Module &module, const llvm::Module &from);
 
 /// Adds the image to `module`: the plan, the table of kernels, the `frit_image`

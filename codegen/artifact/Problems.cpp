@@ -53,7 +53,7 @@ Conv artifact::problemOf(plan::ConvOp op) {
   Conv c;
   c.pass = ConvPass(op.getPass());
   Value operands[] = {op.getInputs()[0], op.getInputs()[1], op.getOutputs()[0]};
-  // The places of x, w and y among them.
+  // Indices of x, w and y in `operands`.
   auto [atX, atW, atY] = c.pass == ConvPass::gradInput    ? std::tuple(2, 1, 0)
                          : c.pass == ConvPass::gradWeight ? std::tuple(0, 2, 1)
                                                           : std::tuple(0, 1, 2);

@@ -40,8 +40,8 @@ static LogicalResult checkShard(plan::LaunchOp launch) {
          << kernel.getSymName() << "' cannot run on a part of its elements";
 }
 
-/// Checks that only launches of shards use what ranks divide, and that their
-/// kernels take the number of elements. On a CPU a rank has all of it.
+/// Checks that only launches of shards use sharded states and that their
+/// kernels take an element count. CPU targets do not shard.
 static LogicalResult checkShards(ModuleOp module) {
   auto isDivided = [&](Value value) {
     plan::BufferOp root = plan::rootOf(value);

@@ -8,8 +8,8 @@
 
 namespace frit::artifact {
 
-/// Adds command lists to the tables. Its maps name what steps use: who adds
-/// that to the tables fills them first.
+/// Adds command lists to the tables. The caller first adds the constants,
+/// states and kernels that the steps use, to the tables and to the maps below.
 class StepWriter {
 public:
   explicit StepWriter(Tables &tables) : tables(tables) {}
@@ -18,7 +18,7 @@ public:
   /// reads stay on the device.
   Range addList(plan::CommandListOp list, bool isMain);
 
-  llvm::DenseMap<mlir::StringAttr, uint32_t> constants; ///< entries
+  llvm::DenseMap<mlir::StringAttr, uint32_t> constants; ///< table entries
   llvm::DenseMap<mlir::StringAttr, uint64_t> states;    ///< offsets in bytes
   /// Kernels of the current program and their entries.
   llvm::DenseMap<mlir::StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
