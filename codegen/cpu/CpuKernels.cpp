@@ -50,8 +50,8 @@ cpu::createMachine(StringRef arch) {
       llvm::CodeGenOptLevel::Default));
 }
 
-/// Operations of the LLVM dialect that make a module. A processor takes about
-/// 0.2 s for them.
+/// LLVM dialect operations per module; a core compiles that many in about 0.2
+/// s.
 static constexpr int64_t kModuleOperations = 2500;
 
 /// Before bufferization, rewrites a function on tensors to read memrefs and
@@ -213,8 +213,8 @@ void cpu::recordWork(LoweredKernels &lowered) {
   }
 }
 
-/// Clones to the end of `part` what its operations use of `module`, other than
-/// kernels: declarations and constants.
+/// Clones the declarations and constants of `module` that `part` uses to the
+/// end of `part`.
 static void cloneUsed(const SymbolTable &module, ModuleOp part) {
   SmallVector<Operation *> left =
       llvm::map_to_vector(part.getOps(), [](Operation &op) { return &op; });
@@ -290,7 +290,7 @@ cpu::translateKernels(LoweredKernels lowered, StringRef arch) {
   llvm::DefaultThreadPool pool;
   for (auto [part, kernels] : llvm::zip_equal(parts, result))
     pool.async([&part, &kernels, arch] {
-      // A machine caches what it knows of a function, without a lock.
+      // TargetMachine caches subtargets without a lock.
       auto machine = llvm::cantFail(createMachine(arch));
       kernels.context = std::make_unique<llvm::LLVMContext>();
       kernels.module = translate(part, *machine, *kernels.context);

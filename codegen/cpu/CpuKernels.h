@@ -35,9 +35,8 @@ struct LoweredKernels {
 /// buffers and returns tensors.
 LoweredKernels lowerFusions(plan::ProgramOp program);
 
-/// Sets the attributes of the plan's kernels for the number of work items and
-/// the workspaces, which the passes up to createPlaceAllocationsPass have
-/// found.
+/// Records the number of work items and the workspaces, computed by the passes
+/// up to createPlaceAllocationsPass, in attributes of the plan's kernels.
 void recordWork(LoweredKernels &lowered);
 
 /// Kernels in LLVM IR. A context of its own lets threads work on several such

@@ -84,8 +84,8 @@ struct ReassociateReductions
   }
 };
 
-/// Drops the rounding modes of conversions. All of them are "nearest even",
-/// which plain instructions do.
+/// Drops the rounding modes of conversions. All of them are "nearest even", the
+/// default of plain instructions.
 struct DropRoundingModes
     : PassWrapper<DropRoundingModes, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DropRoundingModes)

@@ -38,9 +38,9 @@ static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
   return sizes;
 }
 
-/// If an operation's initial value is a function argument, bufferization would
-/// copy it to the whole result in every call, although a call computes only
-/// some items. A copy operation of its own is tiled with the rest.
+/// Copies initial values that are function arguments by operations of their
+/// own, which are tiled with the rest. Bufferization would copy the whole value
+/// in every call, although a call computes only some items.
 static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
   for (OpOperand &init : op.getDpsInitsMutable()) {
     if (!op.payloadUsesValueFromOperand(&init) || init.get().getDefiningOp())

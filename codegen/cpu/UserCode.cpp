@@ -101,8 +101,7 @@ void UserSources::addCalls(func::FuncOp function) {
   function.walk([&](nn::ScalarCallOp call) { add(sourceOf(call, arch)); });
 }
 
-/// Returns the declaration of `symbol` in `module`, which is made if it is not
-/// there.
+/// Returns the declaration of `symbol` in `module`; adds it if absent.
 static func::FuncOp declare(ModuleOp module, StringRef symbol,
                             FunctionType type) {
   if (auto known = module.lookupSymbol<func::FuncOp>(symbol))

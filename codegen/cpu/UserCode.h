@@ -1,9 +1,8 @@
 //===- UserCode.h - Users' C for host kernels -----------------------------===//
 //
-// LLVM compiles no C, so a user's function becomes a source text with an entry
-// of frit's beside it, which the system's C compiler makes an object of. The
-// entry's name is unique to the text: models that share it link together.
-//
+// LLVM compiles no C. The system's C compiler compiles a user's function
+// together with an entry function that frit adds. The entry's name is unique to
+// the text, so models that share it can be linked together.
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_USERCODE_H
@@ -19,7 +18,7 @@ namespace frit::cpu {
 /// C that defines a function `symbol`.
 struct UserSource {
   std::string symbol, text;
-  std::string folder; ///< where it finds headers
+  std::string folder; ///< include directory
   std::string arch;   ///< the target that it is compiled for
 };
 
@@ -31,16 +30,16 @@ public:
   /// Adds the functions that the loops of `function` call.
   void addCalls(mlir::func::FuncOp function);
 
-  /// Creates the function `name`, which calls a user's kernel: it takes
-  /// memrefs of the operands and results, and bounds of work items, of which
-  /// there is one.
+  /// Creates the function `name`, which calls a user's kernel. It takes memrefs
+  /// of the operands and results and the bounds of work items; there is one
+  /// work item.
   mlir::func::FuncOp createKernel(nn::CustomOp custom, llvm::StringRef name,
                                   mlir::OpBuilder &builder);
 
   std::vector<UserSource> all;
 
 private:
-  /// Returns the symbol of a source, which is added.
+  /// Adds a source unless it is present. Returns its symbol.
   std::string add(UserSource source);
 
   std::string arch;

@@ -19,8 +19,8 @@ using namespace frit;
 /// Stack limit of a kernel in bytes; a thread may have as little as 128 KiB.
 static constexpr int64_t kStackBytes = 64 << 10;
 
-/// Workspaces of a launch may always take kWorkspacesBytes together; there are
-/// at most kMostWorkspaces.
+/// Limits of a launch's workspaces: bytes that they may always take, and their
+/// number.
 static constexpr int64_t kWorkspacesBytes = 16 << 20, kMostWorkspaces = 64;
 
 /// Returns whether the memory of `alloc` is still used in the next iteration of
