@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// "  using Q = frit::Strides<24576, 64, 192>;".
+/// Formats "  using Q = frit::Strides<24576, 64, 192>;".
 static std::string stridesText(StringRef name, ArrayRef<int64_t> strides) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -79,7 +79,8 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
   return text + "};\n";
 }
 
-/// A map of Q, K, V or O: boxes of 64 elements by `lines` rows of a head.
+/// Returns a map of Q, K, V or O: boxes of 64 elements by `lines` rows of a
+/// head.
 static artifact::TensorMap operandMap(const nn::AttentionOperand &operand,
                                       unsigned argument, Type element,
                                       ArrayRef<int64_t> dims, int64_t lines) {
@@ -202,8 +203,8 @@ AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 
-/// The common part of both skeletons. The cost of attention beside other
-/// kernels is unknown.
+/// The common part of both skeletons. Their cost beside other kernels is
+/// unknown.
 template <class Attr> class AttentionSkeleton : public TunedSkeletonOf<Attr> {
   std::optional<nn::StepCost> costOf(Problem &, Attr,
                                      const Machine &) const override {
@@ -274,7 +275,7 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
-    // An attention's kernel computes its statistics too.
+    // The kernel of the attention computes its statistics too.
     if (auto stats = dyn_cast<nn::AttentionStatsOp>(*composite))
       return llvm::any_of(stats.getQ().getUsers(), [&](Operation *user) {
         auto attention = dyn_cast<nn::AttentionOp>(user);

@@ -6,9 +6,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of the pieces in which rows are copied.
+/// Copies of rows have this many bytes.
 static constexpr int64_t kPieceBytes = 16;
-/// Maximum sizes of a head: of 16-bit elements, of f32, and for WGMMA.
+/// Maximum head sizes: for 16-bit elements, for f32, and for WGMMA.
 static constexpr int64_t kMaxSize = 256, kMaxSingleSize = 128,
                          kMaxWgmmaSize = 128;
 /// Maximum blocks per SM: more of them gain nothing.
@@ -96,8 +96,8 @@ int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
 
 bool AttentionTile::hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
                                  const GpuArch &arch) const {
-  // Scores of a tile's keys in f32, their weights in 16 bits, the accumulators,
-  // the mask's addends, and some registers more.
+  // Per thread: the scores of a tile's keys in f32, their weights in 16 bits,
+  // the accumulators, the mask's addends, and a few more.
   int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 + 32;
   if (info.mask)
     needed += info.mask->strides[2] ? 12 : n / 4;

@@ -11,7 +11,7 @@ namespace frit::cuda {
 
 inline int64_t roundUp(int64_t x, int64_t to) { return ceilDiv(x, to) * to; }
 
-/// Bytes of an element of Q: 2 or 4.
+/// Returns the bytes of an element of Q: 2 or 4.
 int64_t elementBytes(const nn::AttentionInfo &info);
 
 /// A tile of attention.cuh or, if it has stages, of wgmma_attention.cuh.
@@ -58,8 +58,8 @@ bool usesWgmmaAttention(const nn::AttentionInfo &info, const GpuArch &arch);
 /// Returns whether TMA can read the operands and write the result.
 bool haveMaps(const nn::AttentionInfo &info);
 
-/// Return the tile that should be the fastest for a kernel, and all that may
-/// be.
+/// Return the tile that is probably the fastest for a kernel, and all that may
+/// be the fastest.
 AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info,
                               const GpuArch &arch);
 AttentionTile choosePlainTile(const nn::AttentionInfo &info,

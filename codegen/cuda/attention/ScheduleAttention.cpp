@@ -6,12 +6,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Queries from which large tiles pay for causal attention: a tile reads all
-/// keys up to those of its last query, some of them in vain for the others.
+/// Queries from which large tiles pay for causal attention. A tile reads all
+/// keys up to those of its last query, although earlier queries need fewer.
 static constexpr int64_t kLongCausal = 2048;
 
-/// With many queries, large tiles read the keys less often. Few queries are
-/// spread over all SMs, and the keys of a block over more warps.
+/// Chooses large tiles for many queries, so that keys are read less often.
+/// Otherwise spreads the queries over all SMs, and the keys of a block over
+/// more warps.
 AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
                                           const GpuArch &arch) {
   int64_t heads = info.batch * info.heads;
@@ -54,9 +55,10 @@ static int64_t paddedKeys(const nn::AttentionInfo &info, int64_t n) {
   return roundUp(info.keys, n);
 }
 
-/// On an H200 three or four warpgroups per SM overlap best: of one block, which
-/// reads the keys once for all of them, or of three blocks if the queries do
-/// not fill a large one. With few queries, warpgroups divide the keys instead.
+/// On an H200, three or four warpgroups per SM overlap best: in one block,
+/// which reads the keys once for all of them, or in three blocks if the queries
+/// do not fill a large one. With few queries, warpgroups divide the keys
+/// instead.
 AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
                                           const GpuArch &arch) {
   AttentionTile tile;
@@ -120,8 +122,8 @@ frit::cuda::allWgmmaTiles(const nn::AttentionInfo &info, const GpuArch &arch) {
           bool shares =
               splits == 1 || (m == 64 && info.keys > n * (splits - 1) && few &&
                               stages % splits == 0);
-          // Stages that a tile's keys do not fill pay only if the block has
-          // another tile, whose keys they hold.
+          // Extra stages that a tile's keys do not fill pay only if the block
+          // has another tile whose keys can fill them.
           bool filled = stages == 2 || (stages - 1) * n < info.keys ||
                         tile.tiles(info) > tile.blocks(info, arch);
           if (small && shares && filled &&

@@ -31,7 +31,8 @@ template <class P>
 inline constexpr bool kAddsMask =
     kHasMask<P> && !kSame<typename P::Mask, boolean>;
 
-/// Whether two neighbours of a row of the mask are loaded by one access.
+/// Whether the mask's elements for two neighbouring keys are loaded by one
+/// access.
 template <class P>
 inline constexpr bool kMaskPairs =
     P::M::column == 1 && P::keys % 2 == 0 && P::M::row % 2 == 0 &&
@@ -41,9 +42,10 @@ inline constexpr bool kMaskPairs =
 // Scores
 //===----------------------------------------------------------------------===//
 
-/// The softmax uses powers of two, so that scale and change of base are one
-/// factor. It is applied after subtracting the maximum, unless a mask is added
-/// before or the scale is negative, which would reverse the order.
+/// Scores in the softmax's units. It uses powers of two, so that scale and
+/// change of base are one factor, applied after subtracting the maximum. If a
+/// mask is added first, or the scale is negative and would reverse the order,
+/// it is applied before.
 template <class P> struct AttentionScores {
   static constexpr float kLog2E = 1.44269504f;
   static constexpr bool kScaledFirst = kAddsMask<P> || !(P::scale > 0);

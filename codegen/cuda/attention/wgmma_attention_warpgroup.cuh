@@ -74,8 +74,8 @@ template <class P> struct AttentionWarpgroup {
       passTurn();
   }
 
-  /// Without a branch: after one, ptxas may leave a warp diverged, and the turn
-  /// barriers count each diverged part as a warp.
+  /// Releases a barrier without a branch. After a branch, ptxas may leave a
+  /// warp diverged, and the turn barriers count each diverged part as a warp.
   __device__ void release(Barrier &barrier) const {
     barrier.arriveIf(threadIdx.x % 32 == 0);
   }
@@ -389,7 +389,8 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// Call once, at the end: shared memory must outlive the stores that read it.
+  /// Waits for the stores. Call once, at the end: shared memory must outlive
+  /// the stores that read it.
   __device__ void finishStores() const {
     if (threadIdx.x % 32 == 0)
       waitStores<0>();

@@ -7,25 +7,26 @@
 
 namespace frit::cuda {
 
-/// Whether a matrix product, or a convolution that is one of all pixels by all
-/// filters, runs by WGMMA; and whether another convolution does.
+/// Return whether WGMMA computes a matrix product, or a convolution that is a
+/// product of all pixels and all filters; and whether it computes any other
+/// convolution.
 bool usesWgmmaGemm(Problem &problem, const Machine &machine);
 bool usesWgmmaConv(Problem &problem, const Machine &machine);
 
-/// Whether conv.cuh multiplies the groups of a convolution by tensor cores and
-/// fills enough of its tiles.
+/// Returns whether conv.cuh multiplies the groups of a convolution by tensor
+/// cores, with tiles that are full enough.
 bool hasFastGroups(const nn::ConvInfo &conv);
 
-/// Whether tensor cores multiply such elements.
+/// Returns whether tensor cores support the element type.
 bool usesTensorCores(nn::ConvOp conv);
-/// Whether each channel of a convolution has a filter of its own.
+/// Returns whether each channel of a convolution has a filter of its own.
 bool isDepthwise(nn::ConvOp conv);
 
-/// The default tile of #cuda.gemm or #cuda.conv.
+/// Returns the default tile of #cuda.gemm or #cuda.conv.
 nn::Match<nn::Schedule> chooseTiles(Problem &problem, const Machine &machine);
 
-/// The product that a contraction is for its tiles: a convolution's pixels by
-/// its filters, a batch for each group.
+/// Returns the product that a contraction's tiles cover. For a convolution it
+/// is that of pixels and filters, with a batch for each group.
 nn::Match<nn::GemmInfo> productOf(Problem &problem);
 
 } // namespace frit::cuda

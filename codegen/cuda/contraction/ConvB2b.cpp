@@ -13,10 +13,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Channels of a swizzled line, and pixels of a tile.
+/// Channels per swizzled line, and pixels per tile.
 static constexpr int64_t kLine = kWgmmaDepth, kTile = ConvB2bLayout::tile;
-/// Tiles of a block that make up for the wait for its filters, and how much of
-/// a tile has to be pixels.
+/// Minimum tiles per block, to amortize loading the filters, and minimum
+/// fraction of a tile that must be pixels.
 static constexpr int64_t kLeastTiles = 8;
 static constexpr double kLeastFill = 0.75;
 
@@ -33,7 +33,8 @@ int64_t tilesOf(const nn::ConvInfo &conv) {
   return conv.n * conv.p * ceilDiv(conv.q, kTile);
 }
 
-/// As many rows of pixels as fit, up to those of two tiles.
+/// Chooses as many rows of pixels as fit, up to those of two tiles. Null if
+/// none fit.
 ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info) {
   constexpr int64_t warpgroups = 2;
   for (int64_t slots = 4; slots > 0; slots /= 2) {
@@ -47,7 +48,7 @@ ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info) {
   return nullptr;
 }
 
-/// Whether the skeleton computes what follows a convolution.
+/// Returns whether the skeleton supports a convolution's epilogue.
 bool takesEnd(const nn::ConvInfo &conv) {
   auto takesBias = [](Value bias) {
     Type type = nn::tensorType(bias).getElementType();
@@ -60,7 +61,7 @@ bool takesEnd(const nn::ConvInfo &conv) {
 
 } // namespace
 
-/// Whether conv_b2b.cuh computes the two convolutions, and faster than two
+/// Returns whether conv_b2b.cuh computes the two convolutions, faster than two
 /// kernels would.
 static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
   const nn::ConvInfo &first = info.first, &last = info.last;
@@ -93,7 +94,7 @@ ConvB2bAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                  "64 or 128");
 }
 
-/// The map of a tensor without gaps, innermost dimension first.
+/// Returns the map of a contiguous tensor, innermost dimension first.
 static artifact::TensorMap tiledMap(unsigned argument, Type type,
                                     ArrayRef<int64_t> dims,
                                     ArrayRef<int64_t> box) {

@@ -7,19 +7,18 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Threads of a block, and threads of an SM that are enough to hide latency.
+/// Threads per block, and threads per SM that suffice to hide latency.
 static constexpr int64_t kThreads = 128, kBusy = 384;
-/// Filter elements that a thread keeps, where there are many threads and where
-/// not; outputs of its strip; and products that are unrolled for it.
+/// Maximum filter elements per thread, with many threads and with few; outputs
+/// per strip; and unrolled products per strip.
 static constexpr int64_t kKept = 100, kKeptByFew = 36, kLongest = 8,
                          kProducts = 1024;
-/// Elements of a filter, which registers hold, and rows that a strip reaches,
-/// which are unrolled. Strides, pads and dilations that an int holds, times any
-/// size.
+/// Maximum filter elements, which stay in registers, and rows that a strip
+/// reaches, which are unrolled. Maximum strides, pads and dilations, so that
+/// products with any size fit an int.
 static constexpr int64_t kMostTaps = 81, kMostRows = 128, kMostSteps = 1 << 15;
 
-/// Whether a depthwise convolution with such a window has a kernel: of an
-/// image, with few taps.
+/// Returns whether the kernel supports this window of an image.
 static bool takesWindow(ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
                         ArrayRef<int64_t> pads, ArrayRef<int64_t> dilations) {
   for (ArrayRef<int64_t> list : {strides, pads, dilations})
@@ -29,7 +28,7 @@ static bool takesWindow(ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
          (window[0] - 1) * dilations[0] < kMostRows;
 }
 
-/// Whether a convolution is faster as an nn.depthwise_conv.
+/// Returns whether a convolution is faster as an nn.depthwise_conv.
 static bool prefersDepthwise(nn::ConvOp conv) {
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW());
   auto isSmall = [](Value v) {
@@ -43,8 +42,8 @@ static bool prefersDepthwise(nn::ConvOp conv) {
                      conv.getPads(), conv.getDilations());
 }
 
-/// The fusion's depthwise convolution, if its operands are kernel inputs and
-/// every result has its element count.
+/// Returns the fusion's depthwise convolution if its operands are kernel inputs
+/// and every result has its element count.
 static nn::Match<nn::DepthwiseConvOp> findConv(nn::FusionOp fusion) {
   nn::DepthwiseConvOp conv;
   for (Operation &op : fusion.getBody().front().without_terminator())
@@ -76,7 +75,8 @@ static nn::Match<nn::DepthwiseConvOp> findConv(nn::FusionOp fusion) {
   return conv;
 }
 
-/// Neighbouring channels of a thread, which keeps their filters.
+/// Returns the vector width: neighbouring channels per thread, which keeps
+/// their filters.
 static int64_t vectorOf(int64_t taps, int64_t channels, int64_t bytes,
                         int64_t outputs, const GpuArch &arch) {
   auto isTooWide = [&](int64_t vector) {
@@ -90,7 +90,8 @@ static int64_t vectorOf(int64_t taps, int64_t channels, int64_t bytes,
   return vector;
 }
 
-/// Outputs of a strip: as many as leave enough threads, evenly.
+/// Returns the outputs per strip: as many as leave enough threads, with strips
+/// of about equal length.
 static int64_t stripOf(nn::DepthwiseConvOp conv, int64_t vector,
                        const GpuArch &arch) {
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW()), y = nn::shapeOf(conv.getY());
@@ -124,8 +125,8 @@ static std::string printShape(nn::DepthwiseConvOp conv) {
          line({{"padTop", pads[0]}, {"padLeft", pads[1]}});
 }
 
-/// Prints what follows the convolution, for `vector` of its sums from element
-/// `i` on.
+/// Prints the epilogue for `vector` of the convolution's sums from element `i`
+/// on.
 static nn::Match<std::string> printStore(nn::DepthwiseConvOp conv,
                                          const LinalgFusion &lowered,
                                          int64_t vector) {

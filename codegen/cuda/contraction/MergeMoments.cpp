@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// In norm.cuh so many threads merge the moments of a row.
+/// Lanes that merge the moments of a row in norm.cuh.
 static constexpr int64_t kLanes = 4;
 
 LogicalResult

@@ -14,7 +14,7 @@ using namespace frit::cuda;
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// Prints statements that return the fusion's result, given names of some of
+/// Prints statements that return the fusion's result, given names for some of
 /// its values.
 static nn::Match<std::string>
 epilogueBody(const nn::EpilogueInfo &info, const LinalgFusion &lowered,
@@ -40,7 +40,7 @@ epilogueBody(const nn::EpilogueInfo &info, const LinalgFusion &lowered,
   return printer.str(4);
 }
 
-/// Device code's functor for an activation whose result is `result`, or "".
+/// Returns the device functor of an activation with this result type, or "".
 static StringRef knownEpilogue(Activation kind, Type result) {
   bool exact = kind == Activation::none || kind == Activation::relu;
   if (result.isF64() && !exact)

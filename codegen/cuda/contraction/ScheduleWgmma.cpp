@@ -12,37 +12,38 @@ using namespace frit::cuda;
 // Constants fitted to 3840 timed kernels of 204 problems on an H200 (notes/);
 // microseconds.
 
-/// Factors by which products, and shared memory at 128 bytes a cycle, are
-/// slower than an SM's peak, and the overhead of a step of k.
+/// Slowdown of products, and of shared memory at 128 bytes a cycle, relative to
+/// an SM's peak; and the overhead of a step of k.
 static constexpr double kMultiplyTime = 1.2, kSharedTime = 0.58;
 static constexpr double kStepTime = 0.003;
 /// Factor by which a block takes longer if two share an SM.
 static constexpr double kSharedSmTime = 1.26;
-/// Bytes per microsecond from L2 to an SM, and to all of them.
+/// Bytes per microsecond from L2 to one SM, and to all SMs.
 static constexpr double kL2Rate = 169e3, kAllL2Rate = 10.8e6;
-/// Latency of a copy, and of a barrier of a cluster.
+/// Latency of a copy, and of a cluster barrier.
 static constexpr double kLatency = 1.25, kClusterBarrier = 1;
-/// From a kernel's start to its first product, from a tile's last product to
-/// the first of the next, and what a cluster that shares operands adds.
+/// Time from a kernel's start to its first product, from a tile's last product
+/// to the first of the next, and the additional time of a cluster that shares
+/// operands.
 static constexpr double kFill = 1.21, kNextTile = 0.3, kClusterTime = 2.9;
-/// Bytes per microsecond of a warpgroup's results, and of the sums that blocks
-/// send each other; the time until the first of them is on its way; how much
-/// longer results take while products go on.
+/// Bytes per microsecond of a warpgroup's results, and of the partial sums that
+/// blocks exchange; latency of the first store; and slowdown of stores that
+/// overlap with products.
 static constexpr double kStoreBytes = 35.6e3, kSumBytes = 15.6e3;
 static constexpr double kStoreTime = 0.225, kHiddenStore = 1.33;
-/// Factor by which results take longer with one box in shared memory at a time.
+/// Slowdown of stores with a single box in shared memory.
 static constexpr double kOneSlot = 1.4;
-/// Bytes per microsecond of inputs and results that L2 holds, which it does up
-/// to so many bytes.
+/// Bytes per microsecond of inputs and results that stay in L2, and the bytes
+/// up to which they do.
 static constexpr double kHeldRate = 18.8e6, kMostHeld = 30e6;
-/// More stages, or blocks that share an SM, than these gain nothing.
+/// More stages or blocks per SM than these gain nothing.
 static constexpr int64_t kMostStages = 13, kMostOccupancy = 2;
-/// So few stages do not hide the latency of copies in a loop of more steps than
-/// those of the problems that were fitted have.
+/// With this few stages, loops longer than those of the fitted problems do not
+/// hide the latency of copies.
 static constexpr int64_t kFewStages = 3, kLongLoop = 80;
 
-/// The longest of times that overlap, and a little more where others come near
-/// it: they do not overlap to the end.
+/// Returns the time of overlapping operations: the longest, and a little more
+/// if others come near it, since the overlap is not perfect.
 static double longest(std::initializer_list<double> times, double sharpness) {
   double sum = 0;
   for (double time : times)
@@ -56,7 +57,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   int64_t steps = ceilDiv(ceilDiv(product.k, kWgmmaDepth), tile.split);
   int64_t cluster = tile.cluster * tile.split;
   int64_t blocks = tile.tiles(product) * cluster;
-  // Blocks that share an SM share its units.
+  // Concurrent blocks of an SM share its units.
   int64_t waves = ceilDiv(blocks, arch.clusteredSms(cluster));
   int64_t sharing = std::min(tile.occupancy, waves);
   double active = double(std::min(blocks, arch.sms));
@@ -67,7 +68,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
   double load = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0 /
                 std::min(kL2Rate, kAllL2Rate / active);
-  // While one stage is multiplied the others are copied.
+  // One stage is multiplied while the others are copied.
   int64_t stages = tile.stages * sharing;
   bool stalls = steps > kLongLoop && stages <= kFewStages;
   double wait = kLatency / (stalls ? stages - 1 : stages);
@@ -83,7 +84,8 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       stored / std::min(kStoreBytes * writers, kHeldRate / active) + kStoreTime;
   if (tile.layout().slots() == 1)
     store *= kOneSlot;
-  // One tile is stored while another is computed, or after it.
+  // The store of one tile overlaps with the products of another, or follows
+  // them.
   double time = pingPong || sharing > 1
                     ? waves * std::max(compute, kHiddenStore * store) + store
                     : waves * (compute + store) + (waves - 1) * kNextTile;
@@ -107,8 +109,8 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   return longest({time, move}, 8);
 }
 
-/// Whether a tile can be among the fast ones: not half empty, large where there
-/// are many of them, and small where there are few.
+/// Returns whether a tile may be fast: it is not half empty, large if there are
+/// many tiles, and small if there are few.
 static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile,
                           const GpuArch &arch) {
   int64_t area = tile.m * tile.n, tiles = tile.tiles(product);
@@ -142,7 +144,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       WgmmaTile overlaid = tile;
       while (tile.stages > 2 && tile.layout().overlaysStages())
         --tile.stages;
-      // A tile of which two blocks fit an SM is not one of occupancy one.
+      // Skip tiles that fit more often per SM; a higher occupancy covers them.
       WgmmaTile closer = tile;
       ++closer.occupancy;
       if (!tile.fits(arch) ||
@@ -150,11 +152,11 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
         continue;
       if (!tile.layout().overlaysStages())
         add(tile);
-      // The sums of other blocks may take the place of stages.
+      // Partial sums of other blocks may reuse the memory of stages.
       if (tile.stages <= kFewStages && steps > kLongLoop * tile.split &&
           overlaid.layout().overlaysStages())
         add(overlaid);
-      // Boxes may be worth a stage.
+      // More boxes may be worth a stage.
       WgmmaTile roomy = tile;
       while (roomy.stages > 3 &&
              roomy.layout().slots() == tile.layout().slots())
@@ -167,15 +169,16 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
     for (int64_t n : {128, 256, 192, 64}) {
       WgmmaTile tile = {m, n, 0, 1, 1};
       int64_t tiles = tile.tiles(product);
-      // Tuning asks for all of them.
+      // Tuning asks for all tiles.
       bool all = most == ~0u;
       if (!all && !isWorthTrying(product, tile, arch))
         continue;
       consider(tile);
-      // Two blocks load half of B each; several share the sums of few tiles.
+      // Two blocks may multicast B, half each. With few tiles, several blocks
+      // may split K.
       if (n >= 128 && (all ? product.m > m : tiles >= arch.sms))
         consider({m, n, 0, 2, 1});
-      // Blocks that share the sums of a tile take no moments of its columns.
+      // Split-K does not support moments of columns.
       if (takesColumns(product))
         continue;
       for (int64_t split : {2, 4, 8})

@@ -11,14 +11,14 @@ using namespace frit;
 using namespace frit::cuda;
 
 static constexpr int64_t kMaxGridYZ = 65535;
-/// Threads of a block of gemm.cuh and conv.cuh.
+/// Threads per block of gemm.cuh and conv.cuh.
 static constexpr int64_t kThreads = 256;
 
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Tiles of 128 where they still give every SM one.
+/// Chooses tiles of 128 if there is still one for every SM.
 static int64_t tileFor(int64_t m, int64_t n, int64_t batch,
                        const GpuArch &arch) {
   int64_t large = ceilDiv(m, 128) * ceilDiv(n, 128) * batch;
@@ -64,9 +64,9 @@ static nn::Legality offerTiles(Problem &problem, const Machine &machine,
   return std::nullopt;
 }
 
-/// Multiplications and additions per microsecond of an SM with operands of 16
-/// bits, TF32 and f32, in such tiles: measured on an H200. And what a product
-/// takes until its first operands have come, microseconds.
+/// Multiply-adds per microsecond of an SM with such tiles, for 16-bit operands,
+/// TF32 and f32, measured on an H200; and the latency of a product's first
+/// operands in microseconds.
 static constexpr double kHalfRate = 3e6, kTf32Rate = 1.5e6, kFloatRate = 0.25e6,
                         kFillTime = 1.5;
 
@@ -92,8 +92,8 @@ static std::optional<nn::StepCost> costOfTiles(Problem &problem, int64_t tileM,
 // Text
 //===----------------------------------------------------------------------===//
 
-/// The operands of a contraction, and how many rows, columns and batches of
-/// results its tiles cover.
+/// The operands of a contraction, and the rows, columns and batches of results
+/// that its tiles cover.
 struct TiledProduct {
   Value a, b;
   int64_t rows, cols, batch;
@@ -147,14 +147,14 @@ ConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return verifyTile(emitError, tileM, tileN);
 }
 
-/// Our convolutions and cuDNN's are faster so.
+/// Both frit's convolutions and cuDNN's are faster with channels last.
 static bool prefersChannelsLast(nn::ConvOp conv) {
   return !conv.getChannelsLast() &&
          nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
 }
 
-/// There are no kernels for three dimensions, and none with the channels last
-/// for one. Each tap in time is a copy of the film.
+/// No kernel supports three dimensions, and none supports one dimension with
+/// channels last. Each tap in time becomes a copy of the frames.
 static bool prefersConv2D(nn::ConvOp conv) {
   constexpr int64_t mostTaps = 16;
   auto type = nn::tensorType(conv.getX());
@@ -173,7 +173,7 @@ static bool prefersConv2D(nn::ConvOp conv) {
          nn::shapeOf(conv.getW())[2] <= mostTaps;
 }
 
-/// With fewer channels than a piece of 16 bytes holds.
+/// Returns whether a pixel has fewer channels than a 16-byte copy holds.
 static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
   auto type = nn::tensorType(conv.getX());
   return arch.hasWgmma && prefersChannelsLast(conv) &&
@@ -181,8 +181,8 @@ static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
          canFoldStrideIntoChannels(conv);
 }
 
-/// Whether what follows a contraction joins a kernel that has no library to
-/// compete with.
+/// Returns whether the epilogue joins a kernel that does not compete with a
+/// library.
 static bool joinsTiles(const Chain &chain) {
   return chain.epilogue && !chain.epilogue->isExtended() &&
          !chain.epilogue->addend;

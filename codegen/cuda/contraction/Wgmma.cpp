@@ -9,11 +9,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Registers of a thread, those of a consumer that took over some, and what a
-/// thread needs besides its accumulators.
+/// Maximum registers per thread; registers of a consumer after setmaxnreg; and
+/// registers that a thread needs besides its accumulators.
 static constexpr int64_t kThreadRegisters = 255, kMovedRegisters = 240,
                          kOtherRegisters = 48;
-/// Lanes that merge the moments of a row, of which each has as many.
+/// Lanes that merge the moments of a row, in equal parts.
 static constexpr int64_t kMomentLanes = 4;
 
 //===----------------------------------------------------------------------===//
@@ -99,8 +99,8 @@ bool frit::cuda::sumsColumns(const nn::EpilogueInfo &info) {
          info.resultMoments.getDefiningOp<nn::ColumnSumsOp>();
 }
 
-/// Whether moments of rows or columns and sums of columns are made, norms by
-/// moments applied and sums stored as norm.cuh does it.
+/// Returns whether norm.cuh supports the product's norm, moments, column sums
+/// and stored sum.
 static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.batch != 1 || info.ldd != info.n)
     return false;
@@ -112,12 +112,12 @@ static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.resultMoments && (info.resultWidth != width || parted % width != 0 ||
                              !isHalf(result) || info.addend))
     return false;
-  // TMA stores it, by the map that residuals have otherwise.
+  // TMA stores the sum by the map that the residual would use.
   if (info.storedSum &&
       (info.residual || info.addend || info.n % 8 != 0 ||
        elementType(info.storedSum) != result || !isHalf(result)))
     return false;
-  // Sums of two columns are stored at once.
+  // Sums of two columns are stored by one access.
   if (sums && info.n % 2 != 0)
     return false;
   return info.norm == nn::NormKind::none ||
@@ -147,7 +147,8 @@ bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
     return false;
   if (info.addend) {
     nn::ConvInfo addend = nn::describeAddend(info);
-    // Steps of both come by one ring, of several taps in other lines.
+    // The addend's steps share the pipeline. Steps of several taps have another
+    // line width.
     if (tapsOfStep(info) > 1 || tapsOfStep(addend) > 1 || !takesWgmma(addend))
       return false;
   }

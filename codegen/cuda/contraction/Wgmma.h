@@ -1,7 +1,7 @@
 //===- Wgmma.h - Warpgroup products and their tiles -----------------------===//
 //
 // Which products and convolutions wgmma_gemm.cuh and wgmma_conv.cuh compute on
-// sm_90a, what a tile means for a launch, and which tile is fastest.
+// sm_90a, what a tile implies for a launch, and which tile is fastest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,43 +16,44 @@
 
 namespace frit::cuda {
 
-/// Elements of a row, and of a column, that moments are of; constants of
-/// norm.cuh.
+/// Elements of a row, and of a column, per moment; as in norm.cuh.
 inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
-/// Rows of a part whose columns are summed; kSumHeight of norm.cuh.
+/// Rows per column sum; kSumHeight of norm.cuh.
 inline constexpr int64_t kSumHeight = 16;
 
-/// Whether it is a type of warpgroup products.
+/// Returns whether WGMMA supports the type.
 bool isHalf(mlir::Type type);
 
-/// Whether a contraction's moments are those of columns (nn.column_moments).
+/// Returns whether a contraction takes the moments of columns
+/// (nn.column_moments).
 bool takesColumns(const nn::EpilogueInfo &info);
-/// Whether a contraction sums columns of its result (nn.column_sums).
+/// Returns whether a contraction sums columns of its result (nn.column_sums).
 bool sumsColumns(const nn::EpilogueInfo &info);
 
 /// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
-  /// Blocks that share an SM.
+  /// Blocks per SM.
   int64_t occupancy = 1;
   /// Whether each consumer warpgroup has tiles of its own.
   bool pingPong = false;
-  /// Rows of tiles that are visited together.
+  /// Rows of tiles that are traversed together.
   int64_t raster = 1;
-  /// Whether the moments of the product's columns are taken; no part of the
+  /// Whether the moments of the product's columns are taken. Not part of the
   /// schedule.
   bool columnMoments = false;
 
-  /// How a block of it divides its shared memory.
+  /// Returns a block's layout of shared memory.
   WgmmaLayout layout() const {
     return {m, n, stages, cluster, split, occupancy, columnMoments};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
-  /// to an SM where they fit, ping-pong where it pays, and the raster.
+  /// per SM if they fit, ping-pong if it pays, and the raster.
   WgmmaTile forProduct(const nn::GemmInfo &product, const GpuArch &arch) const;
-  /// Whether as many blocks as `occupancy` fit on an SM.
+  /// Returns whether `occupancy` blocks fit on an SM.
   bool fits(const GpuArch &arch) const;
-  /// Tiles of a product, in clusters where operands are shared, and blocks.
+  /// Return the number of tiles of a product, of blocks, and whether they work
+  /// in ping-pong.
   int64_t tiles(const nn::GemmInfo &product) const {
     return layout().tilesOf(product.m, product.n, product.batch);
   }
@@ -62,32 +63,36 @@ struct WgmmaTile {
   bool pingPongs(const nn::GemmInfo &product, const GpuArch &arch) const {
     return layout().pingPongs(product.m, product.n, product.batch, arch.sms);
   }
-  /// Whether the result, of elements of `bytes` bytes, is stored by TMA.
+  /// Returns whether the result, with elements of `bytes` bytes, is stored by
+  /// TMA.
   bool storesBoxes(const nn::GemmInfo &product, int64_t bytes) const;
 };
 
-/// A convolution as an implicit product: its pixels by its filters, over taps
-/// whose channels are padded to what a stage holds, and those of its addend.
+/// Returns a convolution as an implicit product of pixels and filters, over its
+/// taps and those of its addend. The channels of a tap are padded to a stage's
+/// depth.
 nn::GemmInfo impliedGemm(const nn::ConvInfo &conv);
 
-/// Taps of a step of k: several where they have few channels.
+/// Returns the taps per step of k: several if they have few channels.
 int64_t tapsOfStep(const nn::ConvInfo &conv);
 
-/// Whether a step of k is a row of taps that never leaves x on the left or the
-/// right. x is then read as if such rows, which overlap, were its pixels.
+/// Returns whether a step of k is a row of taps that never leaves x on the left
+/// or the right. x is then read as if such rows, which overlap, were its
+/// pixels.
 bool readsRows(const nn::ConvInfo &conv);
 
-/// The lower and the upper corner of the box of first taps, or rows of taps,
-/// width first.
+/// Returns the lower and the upper corner of the bounding box of TMA's im2col
+/// mode, for taps or rows of taps, width first.
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
 im2colCorners(const nn::ConvInfo &conv);
 
-/// Whether the skeletons compute the fusion that `info` describes, whose result
-/// has elements of `result`.
+/// Returns whether the skeletons compute the fusion that `info` describes, with
+/// results of type `result`.
 bool takesWgmma(const nn::GemmInfo &info, mlir::Type result);
 bool takesWgmma(const nn::ConvInfo &info);
 
-/// How long a product takes with a tile, by a model (ScheduleWgmma.cpp).
+/// Estimates the time of a product with a tile by the model in
+/// ScheduleWgmma.cpp.
 double wgmmaMicroseconds(const nn::GemmInfo &product, const WgmmaTile &tile,
                          int64_t resultBytes, const GpuArch &arch);
 

@@ -2,7 +2,7 @@
 
 include "codegen/cuda/target/Schedule.td"
 
-/// Tiles of products by TMA and WGMMA, of 64 steps of k a stage.
+/// Tiles of products by TMA and WGMMA. A stage has 64 steps of k.
 class Cuda_WgmmaSchedule<string name, string mnemonic_>
     : Cuda_WgmmaContractionSchedule<name, mnemonic_> {
   let parameters = (ins

@@ -17,7 +17,7 @@ using namespace frit::cuda;
 
 namespace {
 
-/// The map of a batch of matrices as they are stored.
+/// Returns the map of a batch of matrices as stored.
 artifact::TensorMap matrixMap(unsigned argument, Type type, int64_t rows,
                               int64_t cols, int64_t leading, int64_t batch,
                               int64_t stride, ArrayRef<int64_t> box) {
@@ -31,7 +31,7 @@ artifact::TensorMap matrixMap(unsigned argument, Type type, int64_t rows,
   return map;
 }
 
-/// Puts a kernel of either skeleton together.
+/// Builds a kernel of either skeleton.
 class WgmmaKernel {
 public:
   WgmmaKernel(const LinalgFusion &lowered, StringRef name,
@@ -39,7 +39,7 @@ public:
       : lowered(lowered), name(name), text(lowered, name), tile(tile),
         arch(arch) {}
 
-  /// Adds the maps of A or x, and of B or w.
+  /// Adds the map of A or x, or of B or w.
   void addMap(const artifact::TensorMap &map) {
     kernel.tensorMaps.push_back(map);
   }
@@ -105,8 +105,7 @@ public:
     kernel.block[0] = tile.layout().threads();
     kernel.grid[0] = tile.blocks(product, arch);
     kernel.sharedBytes = tile.layout().sharedBytes();
-    // Accumulators per thread: those of 64 rows, or of a whole tile where
-    // warpgroups work in ping-pong.
+    // Accumulators per thread: for 64 rows, or for a whole tile in ping-pong.
     kernel.sums =
         tile.n / (tile.layout().movesRegisters() && tile.split == 1 ? 1 : 2);
     kernel.source = text.definition() +
@@ -154,7 +153,7 @@ void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
   pixels.pixels = tile.m;
   addMap(pixels);
 
-  // Filters of few channels are one tap with all of them.
+  // Filters with few channels are stored as one tap with all of them.
   int64_t depth = info.c * info.r * info.s;
   int64_t channels = taps > 1 ? depth : info.c;
   artifact::TensorMap filters = tensorMap(

@@ -9,14 +9,14 @@
 
 namespace frit::cuda {
 
-/// The text of the kernel `name`, which computes a product by wgmma_gemm.cuh.
+/// Emits the kernel `name`, which computes a product by wgmma_gemm.cuh.
 nn::Match<KernelText> emitWgmmaGemm(const nn::GemmInfo &info,
                                     const LinalgFusion &lowered,
                                     llvm::StringRef name, const WgmmaTile &tile,
                                     const GpuArch &arch);
 
-/// The text of the kernel `name`, which computes a convolution, and that of its
-/// addend, by wgmma_conv.cuh.
+/// Emits the kernel `name`, which computes a convolution and its addend by
+/// wgmma_conv.cuh.
 nn::Match<KernelText> emitWgmmaConv(const nn::ConvInfo &info,
                                     const LinalgFusion &lowered,
                                     llvm::StringRef name, const WgmmaTile &tile,

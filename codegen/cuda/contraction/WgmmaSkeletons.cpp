@@ -67,7 +67,7 @@ protected:
         schedule.getPingpong(), schedule.getRaster(), takesColumns(product)};
   }
 
-  /// The tile, where an SM has room for it.
+  /// Returns the tile if an SM has room for it.
   static nn::Match<WgmmaTile> fittingTile(Attr schedule,
                                           const nn::GemmInfo &product,
                                           const Machine &machine) {
@@ -112,7 +112,7 @@ private:
   }
 };
 
-/// TMA reads rows of 16 bytes and a multiple.
+/// TMA requires rows of a multiple of 16 bytes.
 static int64_t columnMultiple(nn::MatmulOp product, const GpuArch &arch) {
   Type element = nn::tensorType(product.getY()).getElementType();
   return arch.hasWgmma && isHalf(element) ? 8 : 1;
@@ -134,8 +134,8 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
     rewrites.add(AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
       return columnMultiple(product, machine.arch);
     }});
-    // With several tiles to a block, merging is in the way of the next one;
-    // with one, it hides behind the operands' first copies.
+    // With several tiles per block, merging delays the next tile. With one, it
+    // overlaps with the operands' first copies.
     rewrites.add(FoldNormsRewrite{
         [&machine](nn::MatmulOp product) {
           return momentWidth(product, machine.arch);
@@ -188,7 +188,7 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
   }
 };
 
-/// Whether one kernel computes a sum of two convolutions.
+/// Returns whether one kernel computes a sum of two convolutions.
 static bool addsConvolutions(Operation *sum) {
   nn::ConvOp convs[2];
   for (auto [i, operand] : llvm::enumerate(sum->getOperands())) {
@@ -204,8 +204,8 @@ static bool addsConvolutions(Operation *sum) {
   return takesWgmma(*info);
 }
 
-/// Returns the rows of a part of which a convolution's kernel takes the moments
-/// of columns after `epilogue`; 0 if it takes none.
+/// Returns the height of the column moments that a convolution's kernel takes
+/// after `epilogue`; 0 if it takes none.
 static int64_t momentHeight(nn::ConvOp conv, ArrayRef<Operation *> epilogue,
                             const GpuArch &arch) {
   if (!epilogue.empty() && addsConvolutions(epilogue.front()))
@@ -235,7 +235,7 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
       offerTiles(problem, machine, offers);
     return std::nullopt;
   }
-  /// A pointwise convolution's kernel is that of a product.
+  /// Pointwise convolutions use the kernel of products.
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto conv = dyn_cast<nn::ConvOp>(chain.contraction());
     if (!conv || !chain.epilogue || !machine.arch.hasWgmma)

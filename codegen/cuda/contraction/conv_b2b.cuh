@@ -95,7 +95,7 @@ template <class P> struct WgmmaPlan<ChainSecond<P>> {
 struct ChainTile {
   int image, row, col;
   int firstRow;
-  /// Whether the block's next tile needs none of these rows.
+  /// Whether the block's next tile shares none of these rows.
   bool isLast;
 };
 

@@ -70,8 +70,8 @@ template <int V, int L, class Body, class T> struct StripPlace {
   }
 };
 
-/// Whether any window reaches beyond x, including those of the last strip that
-/// are below y.
+/// Returns whether any window reaches beyond x, including those of the last
+/// strip that are below y.
 template <class Body, int L> __device__ constexpr bool leavesImage() {
   constexpr int rows = (Body::p + L - 1) / L * L;
   return Body::padTop > 0 || Body::padLeft > 0 ||
@@ -81,7 +81,7 @@ template <class Body, int L> __device__ constexpr bool leavesImage() {
              Body::w;
 }
 
-/// The halves of a word, which instructions can read without a shift.
+/// Return the halves of a word, which instructions can read without a shift.
 __device__ inline uint16_t lowHalf(uint32_t word) {
 #ifdef FRIT_EMULATE
   return uint16_t(word);

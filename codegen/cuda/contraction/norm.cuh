@@ -41,9 +41,9 @@ inline constexpr int kMomentWidth = 64;
 struct NormOperands {
   const float *moments = nullptr; ///< [m][parts][2]
   const float *column = nullptr;  ///< [n]
-  /// [m][n / 64][2], those of columns [2][m / 64][n]; sums [m / 16][n]
+  /// [m][n / 64][2]; moments of columns [2][m / 64][n]; sums [m / 16][n].
   float *resultMoments = nullptr;
-  /// As D; the sum, where P stores it.
+  /// The epilogue's argument, with D's layout, if P stores it.
   void *sum = nullptr;
 };
 
@@ -63,7 +63,7 @@ template <class P> __device__ constexpr bool takesMoments() {
     return false;
 }
 
-/// Whether P takes the moments of columns.
+/// Returns whether P takes the moments of columns.
 template <class P> __device__ constexpr bool takesColumnMoments() {
   if constexpr (requires { P::columnMoments; })
     return P::columnMoments;
@@ -71,7 +71,7 @@ template <class P> __device__ constexpr bool takesColumnMoments() {
     return false;
 }
 
-/// Whether P sums the columns of D.
+/// Returns whether P sums the columns of D.
 template <class P> __device__ constexpr bool sumsColumns() {
   if constexpr (requires { P::columnSums; })
     return P::columnSums;
@@ -79,7 +79,7 @@ template <class P> __device__ constexpr bool sumsColumns() {
     return false;
 }
 
-/// Whether P stores the epilogue's argument beside D.
+/// Returns whether P stores the epilogue's argument beside D.
 template <class P> __device__ constexpr bool storesSum() {
   if constexpr (requires { P::storesSum; })
     return P::storesSum;

@@ -49,7 +49,7 @@
 // Corners are in [-128, 127]. A 1 × 1 convolution with stride 1 and no padding
 // is a plain product.
 //
-// It can take the moments of y's columns (norm.cuh).
+// It can compute the moments of y's columns (norm.cuh).
 //
 // The sum of two convolutions with the same output pixels and filters, conv(x,
 // w) + conv(x2, w2), is computed like one convolution with the taps of both. A

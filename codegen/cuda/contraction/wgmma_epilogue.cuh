@@ -29,10 +29,10 @@ template <class P> struct WgmmaStore {
   /// enough slots. They share column operands, and their latencies overlap.
   static constexpr int kTogether =
       Plan::kSlots >= 2 * Plan::kRowBlocks ? Plan::kRowBlocks : 1;
-  /// Boxes that are stored for each of the tile: one more with the sum.
+  /// Boxes stored per box of the tile: two if the sum is stored too.
   static constexpr int kResults = storesSum<P>() ? 2 : 1;
 
-  /// mapR is that of the sum where P stores it.
+  /// mapR is the map of the stored sum if P stores it, else of the residual.
   const TensorMap *mapD, *mapR;
   const Bias *bias;
   const D *r;
@@ -40,7 +40,7 @@ template <class P> struct WgmmaStore {
   unsigned char *slots;
   Barrier *filled;
   NormOperands norm;
-  /// Moments of columns that warps tell each other.
+  /// Moments of columns that warps exchange.
   float *told = nullptr;
   /// Boxes that have used the slots so far.
   int boxes = 0;

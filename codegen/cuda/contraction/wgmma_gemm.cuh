@@ -17,9 +17,9 @@
 //     static constexpr int tileN;               // 64, 128, 192 or 256
 //     static constexpr int stages;              // 2 or more
 //     static constexpr int cluster;             // blocks along m that share B
-//     static constexpr int split;               // split-K over blocks: 1, 2,
-//     4, 8 static constexpr int blocks;              // per SM: 1, 2 static
-//     constexpr bool constantB;          // no kernel writes B
+//     static constexpr int split;               // split-K: 1, 2, 4, 8
+//     static constexpr int blocks;              // per SM: 1, 2
+//     static constexpr bool constantB;          // no kernel writes B
 //   };
 //
 // and norm.cuh's for norms and moments, which need batch 1 and ldd = n.
