@@ -8,19 +8,20 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of neighbouring columns that a block of column_shared covers.
+/// Bytes per column that a block of column_shared covers: those of neighbouring
+/// rows.
 static constexpr int64_t kLine = 128;
 
-/// Whether a reduction of so many elements is worth several kernels.
+/// Returns whether a reduction of this many elements is worth several kernels.
 static bool isLarge(int64_t elements) {
   constexpr int64_t kFewElements = 1 << 18;
   return elements >= kFewElements;
 }
 
 /// Returns the number of parts in which a reduction of leading dimensions is
-/// fastest; 1 if it stays whole. A kernel that reduces columns has a team of up
-/// to 1,024 threads for 8 neighbouring results. With parts for half of the
-/// threads that an SM holds, teams need not be large, and each still has many
+/// fastest; 1 if it should stay whole. A kernel that reduces columns has a team
+/// of up to 1,024 threads for 8 neighbouring results. With parts for half of
+/// the threads of all SMs, teams need not be large, and each still has many
 /// rows.
 static int64_t columnParts(int64_t elements, int64_t results,
                            const GpuArch &arch) {
@@ -35,7 +36,8 @@ static int64_t columnParts(int64_t elements, int64_t results,
   return std::max<int64_t>(parts, 1);
 }
 
-/// Whether a batch statistic is computed in parts (BatchStatistics.cpp).
+/// Returns whether a batch statistic is computed in parts
+/// (BatchStatistics.cpp).
 template <typename Op>
 static bool splitsStatistic(nn::CompositeOp composite, const GpuArch &arch) {
   auto op = dyn_cast<Op>(*composite);
@@ -138,7 +140,7 @@ class Column : public RowFamily<ColumnAttr> {
                              nn::tensorType(reduce.getY()).getNumElements(),
                              machine.arch);
         },
-        // With another tensor of this size beside it.
+        // The cache must hold another tensor of this size too.
         /*fitsCache=*/
         [&machine](int64_t bytes) {
           return 2 * bytes <= machine.arch.l2Bytes;

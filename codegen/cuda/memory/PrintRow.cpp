@@ -69,8 +69,8 @@ std::string RowKernel::printLoad() {
          ") const {\n" + p.str(4) + "  }\n";
 }
 
-/// Prints the type that keeps a row's elements in shared memory, without loss
-/// in the fewest bytes, and its conversions.
+/// Prints the type that holds a row's elements in shared memory, in the fewest
+/// bytes without loss, and its conversions.
 std::string RowKernel::printStored() {
   std::string text = "  struct Stored {\n" + printElement(/*stored=*/true) +
                      "  };\n"
@@ -102,7 +102,8 @@ std::string RowKernel::printTerm() {
     p.setScalar();
     for (auto [i, result] : llvm::enumerate(resultNodes))
       p.define(result, "r[" + std::to_string(i) + "]");
-    // Loaded unconditionally, a value of the row leaves the loop over it.
+    // Loads without a condition, so that the compiler can hoist a row's value
+    // out of the loop over the row.
     for (Node *load : rowLoads(term)) {
       std::string name = "given" + std::to_string(load->argument);
       p.line(valueName(load->type) + " " + name + " = " + p.value(load) + ";");
@@ -179,7 +180,7 @@ std::string RowKernel::printCombine() {
          combine + ";\n  }\n";
 }
 
-/// Names the results of the reductions; with `ofLanes` there is one per lane.
+/// Names the results of the reductions; with `ofLanes`, one for each lane.
 static void defineResults(Printer &p, ArrayRef<Node *> nodes, bool ofLanes,
                           bool hasLanes) {
   for (auto [i, result] : llvm::enumerate(nodes))
@@ -188,7 +189,7 @@ static void defineResults(Printer &p, ArrayRef<Node *> nodes, bool ofLanes,
                  .str());
 }
 
-/// Numbers the passes over a row if reductions share one.
+/// Prints the pass of each reduction, if several share one.
 std::string RowKernel::printPasses() const {
   SmallVector<int> passes = passesOfTerms();
   if (isColumns() || passes.back() + 1 == int(passes.size()))
@@ -200,7 +201,7 @@ std::string RowKernel::printPasses() const {
          "};\n";
 }
 
-/// Prints the values of a row that stores share.
+/// Prints the row's values that stores use.
 std::string RowKernel::printRowValues() {
   if (rowValues.empty())
     return "";
@@ -262,7 +263,7 @@ std::string RowKernel::printFinish() {
          ", unsigned row) const {\n" + body + "  }\n";
 }
 
-/// Prints the terms of sums down columns.
+/// Prints the terms of column sums.
 std::string RowKernel::printAdd() {
   Printer p = printer(terms.size(), lane());
   defineResults(p, resultNodes, /*ofLanes=*/false, /*hasLanes=*/false);

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Returns whether a reduction is of rows.
+/// Returns whether a reduction is along rows.
 static bool reducesRows(nn::ReduceOp op) {
   return llvm::is_contained(op.getAxes(),
                             int64_t(nn::shapeOf(op.getX()).size()) - 1);
@@ -56,7 +56,8 @@ nn::Legality RowKernel::match() {
   return matchColumnSums();
 }
 
-/// Takes sums of parts × rows × columns over the rows, each a result.
+/// Matches sums of parts × rows × columns over the rows, each a result of the
+/// fusion.
 nn::Legality RowKernel::matchColumnSums() {
   for (nn::ReduceOp sum : columnSums) {
     ArrayRef<int64_t> shape = nn::shapeOf(sum.getX());

@@ -57,9 +57,10 @@ public:
   std::string print(llvm::StringRef name, bool keeps, bool staged = false);
   /// Prints the body of a kernel that also sums columns.
   std::string printWithSums(llvm::StringRef name);
-  /// Whether one can: it has sums, and rows are whole vectors of its inputs.
+  /// Returns whether printWithSums() applies: there are column sums, and rows
+  /// are whole vectors of the inputs.
   bool canSumColumns() const;
-  /// Bytes of shared memory of its blocks.
+  /// Bytes of shared memory of a block of such a kernel.
   int64_t sharedForSums(int64_t threads) const {
     return threads / 32 * 2 * stagedInputBytes() * cols;
   }
@@ -69,26 +70,27 @@ public:
   int64_t covered() const {
     return cols + (isSkewed() ? graph.lanes.width - 1 : 0);
   }
-  /// Whether no load is scattered over the lanes.
+  /// Returns whether no load is scattered over the lanes.
   bool isVectorised() const;
   /// Bytes of the narrowest element read along the lanes, at most 16.
   int64_t narrowestLoad() const;
   /// Bytes of the widest element read or written along the lanes.
   int64_t widestAccess() const;
-  /// Bytes per element of a row kept in shared memory; 0 if it is several
-  /// values.
+  /// Bytes per element of a row kept in shared memory; 0 if an element has
+  /// several values.
   int64_t storedBytes() const;
-  /// Whether these bytes are copied unchanged from an input.
+  /// Returns whether the row in shared memory is an unchanged copy of an input.
   bool isCopied() const;
-  /// Whether a single pass reads each row.
+  /// Returns whether a single pass reads each row.
   bool readsOnce() const {
     return (reductions.size() == 1 && perColumn.empty()) || isJoint();
   }
-  /// Whether one pass over columns computes several reductions and all outputs
-  /// with an element per column, because none of them needs a result.
+  /// Returns whether one pass over columns computes several reductions and all
+  /// outputs with an element per column: none of them needs a reduction's
+  /// result.
   bool isJoint() const { return joint; }
-  /// Whether teams of `team` threads can stage rows through shared memory,
-  /// `held` rows per block.
+  /// Returns whether teams of `team` threads can stage rows through shared
+  /// memory, `held` rows per block.
   bool canStage(int64_t team, int64_t held) const;
   /// Bytes of shared memory for a block of `held` staged rows.
   int64_t stagedBytes(int64_t held) const;
@@ -97,11 +99,11 @@ public:
   /// Values per element that are kept in registers.
   int64_t elementValues() const { return std::max<size_t>(frontier.size(), 1); }
 
-  /// Numbers of rows and of their elements; a row's elements are `inner` apart
-  /// in memory.
+  /// Number of rows, of elements per row, and of elements between a row's
+  /// neighbours in memory.
   int64_t rows = 0, cols = 0, inner = 1;
   llvm::SmallVector<nn::ReduceOp> reductions;
-  /// Sums down columns beside them, and in how many parts.
+  /// Column sums, and the number of parts of each.
   llvm::SmallVector<nn::ReduceOp> columnSums;
   int64_t parts = 0;
 
@@ -112,16 +114,16 @@ private:
     Node *node;
   };
 
-  /// The tensors in shared memory, by number, each with the bytes per element
-  /// of the tensors before it. `weights`, which all rows share, follow them,
-  /// each with the bytes of the weights before it.
+  /// The tensors in shared memory by number, each with its offset in bytes per
+  /// element. `weights`, which all rows share, follow them, each with its
+  /// offset in bytes.
   struct Staging {
     llvm::SmallVector<std::pair<unsigned, int64_t>> inputs, outputs, weights;
     int64_t bytes = 0, weightBytes = 0;
   };
 
   nn::Legality matchColumnSums();
-  /// The value of the body that is the fusion's result `i`.
+  /// Returns the value of the body that is the fusion's result `i`.
   mlir::Value yielded(size_t i) const {
     nn::FusionOp op = fusion;
     return op.getBody().front().getTerminator()->getOperand(i);
@@ -129,14 +131,16 @@ private:
   void findFrontier(bool preload);
   bool needsNoResult() const;
   void findCachedValues();
-  /// Whether a value depends on memory, but not on the position in a row.
+  /// Returns whether a value depends on memory, but not on the position in a
+  /// row.
   bool isOfRow(const Node *node) const;
   void findRowValues();
-  /// The loads of such values that a term needs, for rows not in registers.
+  /// Returns the loads that a term needs of values that are the same along a
+  /// row, for rows not in registers.
   llvm::SmallVector<Node *> rowLoads(Node *term) const;
-  /// Stored values with an element per column.
+  /// Returns the stored values with an element per column.
   llvm::SmallVector<Node *> storedValues() const;
-  /// These, and the terms of sums down columns.
+  /// Returns storedValues() and the terms of column sums.
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
   bool changes(const Node *node) const;
@@ -146,7 +150,8 @@ private:
   Staging staging() const;
   std::string printStaging() const;
   std::string printStagedInputs() const;
-  /// Bytes per element of all inputs with an element at every place.
+  /// Returns the bytes per element of all inputs with an element at every (row,
+  /// column).
   int64_t stagedInputBytes() const;
   std::string printAdd();
   std::string printStoreSum() const;
@@ -158,8 +163,8 @@ private:
   std::string printElement(bool stored) const;
   std::string printLoad();
   std::string printStored();
-  /// Numbers the passes over a row, one for each term: a term is computed in
-  /// that of the one before it unless it needs a result of that pass.
+  /// Numbers the passes over a row, one per term. A term shares the pass of the
+  /// one before it unless it needs a result of that pass.
   llvm::SmallVector<int> passesOfTerms() const;
   std::string printPasses() const;
   std::string printTerm();
@@ -167,8 +172,8 @@ private:
   std::string printRowValues();
   std::string printStore();
   std::string printFinish();
-  /// Returns a printer for the phase after `terms` terms, in which `element` is
-  /// the text of the element.
+  /// Returns a printer for the phase after the first `terms` terms. `element`
+  /// is the text of the element.
   Printer printer(size_t terms, llvm::StringRef element);
   std::string lane() const { return graph.lanes.width > 1 ? "e[v]" : "e[0]"; }
   std::string results(bool ofLanes) const;
@@ -179,7 +184,7 @@ private:
   mlir::AffineExpr row, col, place;
   llvm::SmallVector<Node *> resultNodes, terms, frontier, sumTerms;
   llvm::SmallVector<CachedValue> cached;
-  /// Values of a row that stores use, for rows that are not in registers.
+  /// The row's values that stores use, for rows that are not in registers.
   llvm::SmallVector<Node *> rowValues;
   llvm::SmallVector<unsigned> stagedInputs, stagedWeights;
   llvm::SmallVector<mlir::Type> slots;

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector and of a cache line, and the most shared memory of a block
-/// that leaves room for several blocks on an SM.
+/// Bytes of a vector and of a cache line, and the maximum shared memory of a
+/// block, so that several blocks fit on an SM.
 static constexpr int64_t kVector = 16, kLine = 128, kMostShared = 48 << 10;
 
 /// Finds the inputs that are read only at the current element (staged), or only
@@ -110,7 +110,7 @@ int64_t RowKernel::stagedBytes(int64_t held) const {
          staged.weightBytes;
 }
 
-/// Prints the function that visits tensors, each with the bytes before it.
+/// Prints the function that visits tensors, each with its offset in bytes.
 static std::string printVisit(StringRef name, StringRef prefix,
                               ArrayRef<std::pair<unsigned, int64_t>> tensors) {
   std::string text = ("  template <class Self, class Visit>\n  __device__ "

@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Operations that take less than keeping their result does, such as comparing
-/// a column with a label.
+/// Operations that are cheaper than keeping their result, such as comparing a
+/// column with a label.
 static constexpr int kCheapOperations = 4;
 
 /// Returns whether a value varies along a row. In column kernels the lanes are
@@ -64,8 +64,8 @@ static bool isExpensive(const Node *node) {
          (name.starts_with("math.") && text.contains("frit::"));
 }
 
-/// Returns whether a value follows from the position in the row by a few cheap
-/// operations, so that computing it again is better than keeping it.
+/// Returns whether a value is computed from the position in the row by a few
+/// cheap operations, so that recomputing it is better than keeping it.
 bool RowKernel::followsFromPosition(Node *node) const {
   int count = 0;
   for (Node *part : Graph::reachable(node, graph)) {
@@ -202,9 +202,9 @@ bool RowKernel::isOfRow(const Node *node) const {
                       [&](const Node *operand) { return isOfRow(operand); });
 }
 
-/// Collects the values of the row that operands of stored values are. The
-/// compiler computes others outside of the loop, but loads stay in it, as
-/// stores may overwrite what they read.
+/// Collects the row's values that are operands of stored values. The compiler
+/// hoists other computations out of the loop, but not loads, since stores may
+/// overwrite what they read.
 void RowKernel::findRowValues() {
   llvm::SetVector<Node *> found;
   for (Node *node : Graph::reachable(storeRoots(), graph))
@@ -219,7 +219,7 @@ SmallVector<Node *> RowKernel::rowLoads(Node *term) const {
   SmallVector<Node *> loads;
   if (rowValues.empty())
     return loads;
-  // Loads that only kept values use are done already.
+  // Loads that are only used by kept values have been done already.
   llvm::DenseSet<Node *> kept(frontier.begin(), frontier.end());
   llvm::DenseSet<Node *> needed = usesOf({term}, kept, graph);
   for (Node *node : Graph::reachable(term, graph))

@@ -106,8 +106,7 @@ static bool sharesSectors(const Node *load, const Graph &graph, int64_t bytes,
          static_cast<int64_t>(sectors.size()) * 32;
 }
 
-/// Returns whether there is a loop, and a load that is scattered over the
-/// lanes.
+/// Returns whether there is a loop and a load that is scattered over the lanes.
 static bool hasScatteredLoops(ArrayRef<Node *> roots, const Graph &graph) {
   bool loops = false, scattered = false;
   for (Node *node : Graph::reachable(roots, graph)) {

@@ -11,9 +11,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Maximum number of row values that a thread keeps in registers.
+/// Maximum values of a row per thread in registers.
 static constexpr int64_t kKept = 32;
-/// Threads per SM that keep it busy.
+/// Threads per SM that suffice to hide latency.
 static constexpr int64_t kBusyThreads = 1024;
 /// Bytes of a sector, the unit of memory accesses, and of a cache line.
 static constexpr int64_t kSector = 32, kLine = 128;
@@ -22,16 +22,17 @@ static constexpr int64_t kSector = 32, kLine = 128;
 static constexpr int64_t kSkewed = 2;
 /// Threads per block if a block has several rows.
 static constexpr int64_t kTeamBlockThreads = 128;
-/// Sums down columns that a thread has registers for, with 384 threads per SM.
+/// Maximum column sums in a thread's registers, with 384 threads per SM.
 static constexpr int64_t kMostSums = 96;
-/// Columns of a row below which a warp's shuffles would take longer than its
-/// elements.
+/// Below this many columns, a warp's shuffles would take longer than the
+/// elements of a row.
 static constexpr int64_t kFewColumns = 256;
 /// Elements whose reduction takes about as long as a launch.
 static constexpr int64_t kLaunchElements = 1 << 20;
 
 /// Bytes of shared memory for a block's rows or columns if two blocks share an
-/// SM, and if one has it. The rest is for what the skeletons declare.
+/// SM, and if one block has the SM. The rest is for the skeletons' own
+/// variables.
 static int64_t sharedHalf(const GpuArch &arch) {
   return arch.sharedFor(2) - (1 << 10);
 }
@@ -41,7 +42,7 @@ static int64_t sharedWhole(const GpuArch &arch) {
 
 namespace {
 
-/// How threads divide rows among them.
+/// How threads divide rows.
 struct Sharing {
   int64_t threads, perThread;
   /// Staged rows per team; 0 if rows are not staged.
@@ -59,8 +60,8 @@ public:
   std::optional<Sharing> stageRows() const;
   nn::Schedule scheduleRows() const;
   nn::Schedule scheduleColumns() const;
-  /// Whether blocks keep columns, a cache line wide, in shared memory: they are
-  /// too long for registers, and there are enough of them for all SMs.
+  /// Returns whether blocks keep columns, a cache line wide, in shared memory:
+  /// they are too long for registers, and there are enough of them for all SMs.
   bool holdsColumns() const;
 
 private:
@@ -83,8 +84,8 @@ private:
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Staging pays if some rows begin inside a sector or are shorter than a cache
-/// line, and if there are blocks for all SMs.
+/// Returns whether staging pays: some rows begin inside a sector or are shorter
+/// than a cache line, and there are blocks for all SMs.
 bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
   int64_t bytes = kernel.cols * kernel.narrowestStaged();
   return kernel.canStage(team, held) &&
@@ -128,7 +129,7 @@ std::optional<Sharing> RowScheduler::stageRows() const {
   return std::nullopt;
 }
 
-/// Uses the fewest threads per row that can keep it in registers, since
+/// Chooses the fewest threads per row that can keep it in registers, since
 /// barriers and shuffles cost time, but more if there are few rows.
 Sharing RowScheduler::shareRows() const {
   if (auto staged = stageRows())
@@ -186,8 +187,8 @@ nn::Schedule RowScheduler::scheduleRows() const {
 //===----------------------------------------------------------------------===//
 
 /// Chooses the widest vectors with which a row keeps at least three quarters of
-/// a warp's lanes busy, and as many warps as have room for two rows in shared
-/// memory and a thread's sums in registers.
+/// a warp's lanes busy. Chooses as many warps as fit two rows each in shared
+/// memory and the column sums in registers.
 static nn::Match<nn::Schedule> scheduleSums(Problem &problem,
                                             const GpuArch &arch) {
   for (int64_t vector : {8, 4, 2}) {
@@ -218,8 +219,8 @@ static nn::Match<nn::Schedule> scheduleSums(Problem &problem,
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Returns the maximum number of column elements per thread in registers; 0 if
-/// each is read only once.
+/// Returns the maximum column elements per thread in registers; 0 if each
+/// element is read only once.
 int64_t RowScheduler::maxKeptColumns() const {
   if (kernel.readsOnce())
     return 0;

@@ -6,16 +6,17 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Rows that a tile of transpose_skewed.cuh reads in addition to those that it
+/// Rows that a tile of transpose_skewed.cuh reads beyond the rows that it
 /// writes.
 static constexpr int64_t kSkew = 16;
-/// Up to this many rows, blocks of skewed tiles with all rows have 256 threads.
+/// Maximum rows for which blocks of skewed tiles with all rows have 256
+/// threads.
 static constexpr int64_t kFlatFewRows = 224;
 /// In transpose_flat.cuh, the long side of a tile is a multiple of this.
 static constexpr int64_t kFlatLong = 64;
 /// Minimum side of a matrix for which skewed tiles pay.
 static constexpr int64_t kSkewSide = 128;
-/// Elements that are moved in the time of a launch.
+/// Elements moved in the time of a launch.
 static constexpr int64_t kLaunchElements = 1 << 18;
 /// Maximum bytes of a tile of runs, so that many blocks share an SM.
 static constexpr int64_t kMaxRunTileBytes = 13 << 10;
@@ -40,8 +41,8 @@ static int64_t unitOf(const TransposeKernel &kernel) {
   return bytes;
 }
 
-/// Runs of whole vectors, and of single four-byte elements, do as well without
-/// shared memory.
+/// Returns whether runs pay. Runs of whole vectors and of single four-byte
+/// elements are as fast without shared memory.
 static bool paysRuns(const TransposeKernel &kernel) {
   int64_t element = kernel.movedBytes(), bytes = kernel.run * element;
   return bytes % kVector != 0 && (kernel.run % 2 == 0 || element < 4) &&
@@ -109,8 +110,9 @@ static nn::Schedule scheduleSkewed(const TransposeKernel &kernel,
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Small tensors get small tiles, to occupy all SMs. A tile that is short one
-/// way is long the other; a multiple of eight keeps vectors inside the tile.
+/// Chooses a small tile for a small tensor, to occupy all SMs. A tile that is
+/// short in one dimension is long in the other, in a multiple of eight so that
+/// vectors stay inside the tile.
 static Tile chooseTile(const TransposeKernel &kernel, const GpuArch &arch) {
   int64_t rows = kernel.rows, cols = kernel.cols;
   int64_t elements = kernel.batch * rows * cols;

@@ -9,9 +9,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// kBlockSegments of segment_sum.cuh.
+/// Segments per block: kBlockSegments of segment_sum.cuh.
 static constexpr int64_t kBlockSegments = 32;
-/// Threads per block, or fewer if some would be idle.
+/// Maximum threads per block; fewer if some would be idle.
 static constexpr int64_t kMostThreads = 512;
 
 static int64_t columnsOf(nn::SegmentSumOp op) {

@@ -18,7 +18,7 @@ static constexpr int64_t kThreads = 128, kOccupancy = 5, kLongOccupancy = 4,
                          kFewParts = 3, kSplitOccupancy = 6;
 /// Bytes of a cache line.
 static constexpr int64_t kLine = 128;
-/// Threads per SM that keep it busy.
+/// Threads per SM that suffice to hide latency.
 static constexpr int64_t kBusy = 1024;
 
 Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,

@@ -31,7 +31,8 @@ public:
   int64_t strips() const { return ceilDiv(size, length); }
   /// Number of strips times elements: the index range of the kernel.
   int64_t count() const { return outer * strips() * inner; }
-  /// Whether a block can cover one cache line of the channels of many pixels.
+  /// Returns whether a block can cover one cache line of the channels of many
+  /// pixels.
   bool canSplit() const;
   /// Prints `operator()` of a body, which computes the strips of the elements
   /// from `i` on. With `split`, a block covers one cache line of the channels

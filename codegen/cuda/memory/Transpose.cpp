@@ -93,8 +93,8 @@ class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
 // Skewed tiles
 //===----------------------------------------------------------------------===//
 
-/// In transpose_skewed.cuh: elements of a line that are not columns of its
-/// tile, and rows that a tile reads in addition to those that it writes.
+/// Elements per line of transpose_skewed.cuh that are not columns of its tile,
+/// and rows that a tile reads beyond the rows that it writes.
 static constexpr int64_t kSkewPhases = 8, kSkew = 16;
 
 /// Builds the kernel if it only moves matrices of 16-bit elements; otherwise

@@ -41,23 +41,25 @@ public:
   /// after match() succeeded.
   nn::Legality build(int64_t loads, int64_t stores);
 
-  /// Whether contiguous runs are moved as a whole.
+  /// Returns whether contiguous runs are moved as a whole.
   bool isRuns() const { return run > 1; }
-  /// Whether the fusion copies one tensor's elements to another unchanged.
+  /// Returns whether the fusion copies one tensor's elements to another
+  /// unchanged.
   bool isOnlyMoved() const;
   /// Bytes of an element of the moved tensor.
   int64_t movedBytes() const;
-  /// Whether tiles of these sides are read and written in whole vectors of at
-  /// most 16 bytes.
+  /// Returns whether tiles of these sides are read and written in whole vectors
+  /// of at most 16 bytes.
   bool isVectorised(int64_t tileRows, int64_t tileCols) const;
-  /// Whether a tile that spans all columns of the source (`loads`), or all rows
-  /// of the destination, is contiguous there, so that vectors may cross the
-  /// ends of rows.
+  /// Returns whether a tile that spans all columns of the source (`loads`), or
+  /// all rows of the destination, is contiguous there, so that vectors may
+  /// cross the ends of rows.
   bool isFlat(bool loads, int64_t vector, int64_t tileRows,
               int64_t tileCols) const;
-  /// Whether every line of a tile of runs is aligned to vectors at both ends.
+  /// Returns whether every line of a tile of runs is aligned to vectors at both
+  /// ends.
   bool hasAlignedLines(int64_t tileRows, int64_t tileCols) const;
-  /// Whether a skewed tile can contain all rows.
+  /// Returns whether a skewed tile can contain all rows.
   bool canHoldAllRows() const { return col.to == rows && rows <= kFlatRows; }
 
   /// Prints the body for transpose.cuh and transpose_flat.cuh, with the

@@ -1,13 +1,13 @@
 //===- row_columns.cuh - Reductions along rows, and sums down columns -----===//
 //
-// The gradient of a layer norm reduces rows, and those of its scale and bias,
-// and of a bias before it, are sums down the columns of what it reads and
-// writes. Here one kernel computes all, so that each tensor is read once.
+// One kernel for a layer norm's gradient, which reduces rows, and the gradients
+// of its scale and bias and of a preceding bias, which are column sums of the
+// same tensors. Each tensor is read once.
 //
-// A block has a part of the rows. Each of its warps computes one row after the
-// other, in vectors of columns, and adds to sums in registers; the next row's
-// inputs are on their way to shared memory meanwhile. At the end the warps'
-// sums are added in order, so that results do not change from run to run.
+// Each block has a part of the rows. Each of its warps computes one row after
+// the other in vectors of columns and accumulates column sums in registers,
+// while the next row's inputs are copied to shared memory. At the end the
+// warps' sums are added in a fixed order, so that results are deterministic.
 //
 // In addition to what row.cuh requires, a Body lists its pointers to inputs
 // with an element at every (row, column), each with the bytes per element of
@@ -17,7 +17,7 @@
 //   static void forInputs(Self &self, const Visit &visit);   // visit(x, bytes)
 //   static constexpr int kStagedBytes = 4;  // of an element in all of them
 //
-// and has sums, one per column and part:
+// and has column sums, one per column and part:
 //
 //   static constexpr int kSums = 3;
 //   void add(const Element (&e)[V], const float (&r)[..], unsigned row,
@@ -144,7 +144,7 @@ __device__ inline void rowColumns(const Body &body, unsigned rows) {
       end();
     if (threadIdx.x % 32 == 0)
       body.finish(results, row);
-    // All have read what the next copy overwrites.
+    // All lanes have read the memory that the next copy overwrites.
     __syncwarp();
   }
   waitCopies<0>();

@@ -2,9 +2,10 @@
 //
 // Rows of odd width cannot be read and written by vectors. But several
 // neighbouring rows together are whole vectors, so a block copies them to
-// shared memory asynchronously. There each team, a warp or part of one,
-// computes one row, or several at once, whose latencies overlap. Results go
-// back through shared memory. Weights that all rows read are there too.
+// shared memory asynchronously. Each team, a warp or part of one, computes one
+// row there, or several concurrently, whose latencies overlap. Results are
+// written through shared memory too. It also holds the weights that all rows
+// read.
 //
 // In addition to what row.cuh requires, a Body lists its pointers to tensors
 // with an element at every (row, column), each with the bytes per element of
@@ -125,7 +126,8 @@ struct StagedRow<Body, Threads, PerThread, V, Cols, true> {
   __device__ int column(int i) const {
     return int(i * Threads + threadIdx.x % Threads) * V - skew;
   }
-  /// Whether the row has vector i; constant for vectors that every row has.
+  /// Returns whether the row has vector i; constant for vectors that every row
+  /// has.
   __device__ bool has(int i) const {
     return ((i + 1) * Threads - 1) * V < Cols || column(i) < Cols;
   }

@@ -1,10 +1,10 @@
 //===- segment_sum.cuh - Sums of rows by segment --------------------------===//
 //
 // y[s] is the sum of the rows x[order[i]] with segments[i] == s, in f32 and in
-// order of i. `segments` is ascending, so those are neighbours. A block has a
-// few segments in a row, finds where they begin by binary search, and adds them
-// up with several teams, each of which covers the columns. Of a long segment
-// each team adds its part of the rows.
+// order of i. `segments` is ascending, so a segment's rows are neighbours. A
+// block has several consecutive segments and finds their first rows by binary
+// search. It has several teams, each of which covers the columns. In a long
+// segment each team adds a part of the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace frit {
 
-/// Segments of a block.
+/// Segments per block.
 inline constexpr int kBlockSegments = 32;
 
 /// Returns the number of elements of the ascending list that are below `value`.
@@ -42,7 +42,7 @@ __device__ inline void segmentSum(const T *x, const int64_t *order,
                                   const int64_t *segments, T *y) {
   constexpr int kLanes = Columns / V < Threads ? int(Columns / V) : Threads;
   constexpr int kTeams = Threads / kLanes;
-  /// Rows of a segment that one team adds up alone.
+  /// Maximum rows of a segment that one team adds alone.
   constexpr int kShort = 16;
   __shared__ int begins[kBlockSegments + 1];
   __shared__ __align__(16) float parts[kTeams][kLanes * V];
