@@ -175,9 +175,10 @@ __device__ inline float minimum(float x, float y) {
 }
 #endif
 
-/// Odd rational approximation, fitted by weighted least squares. Free of
-/// branches: the library's version has two, and most warps take both. The
-/// relative error is below 5e-7; beyond 3.9 the result is 1 in f32.
+/// Error function by an odd rational approximation, fitted by weighted least
+/// squares. It has no branches: the library's version has two, and most warps
+/// take both. The relative error is below 5e-7; beyond 3.9 the result is 1 in
+/// f32.
 __device__ inline float erf(float x) {
   float t = minimum(x * x, 15.21f);
   float p = ::fmaf(t, 2.0664028852479532e-06f, 0.00028505863156169653f);

@@ -44,15 +44,15 @@ template <bool AlongK, int LineBytes = 128>
 __device__ inline uint64_t describeOperand(const void *at, int lines = 0) {
   static_assert(LineBytes == 128 ||
                 (AlongK && (LineBytes == 64 || LineBytes == 32)));
-  // In units of 16 bytes: the address, the offset between boxes (only across
-  // k), the offset between groups of 8 lines; then the swizzle.
+  // The address, the offset between boxes (only across k) and the offset
+  // between groups of 8 lines, in units of 16 bytes; then the swizzle.
   uint64_t next = AlongK ? 1 : uint64_t(lines) * 128 / 16;
   constexpr uint64_t swizzle = LineBytes == 128 ? 1 : LineBytes == 64 ? 2 : 3;
   return uint64_t((sharedAddress(at) & 0x3ffff) >> 4) | next << 16 |
          uint64_t(8 * LineBytes / 16) << 32 | swizzle << 62;
 }
 
-/// Added to a descriptor to advance it by 16 steps of k.
+/// Descriptor increment for 16 steps of k.
 template <bool AlongK> inline constexpr int kNextSteps = AlongK ? 2 : 128;
 
 /// d = a · b, plus d if `accumulate`, for 64 × N accumulators and 16 steps of

@@ -1,9 +1,9 @@
 //===- wgmma_layout.cuh - How blocks divide their shared memory -----------===//
 //
-// Threads and shared memory of the kernels that multiply by WGMMA, as functions
-// of their problems and schedules. The kernels place their operands by it, the
-// compiler and the checks launch them by it: plain C++ that includes nothing.
-// `long` has 64 bits wherever frit runs.
+// Threads and shared memory of the kernels that use WGMMA, as functions of
+// their problems and schedules. Kernels, the compiler and the checks all use
+// it. It is plain C++ without includes. `long` has 64 bits on all hosts that
+// frit supports.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,28 +19,28 @@ inline constexpr int kLineBytes = 128, kPatternBytes = 8 * kLineBytes;
 inline constexpr int kWgmmaDepth = kLineBytes / 2;
 /// Lines and bytes of a box of the result, which a warp stores by one TMA copy.
 inline constexpr int kBoxLines = 16, kBoxBytes = kBoxLines * kLineBytes;
-/// Room for the mbarriers of a block.
+/// Bytes reserved for a block's mbarriers.
 inline constexpr int kBarrierBytes = 512;
 
-/// Bytes of shared memory for each of so many blocks on an SM of sm_90, which
-/// has 228 KiB and takes 1 KiB for every block.
+/// Returns the maximum shared memory in bytes of a block if `blocks` blocks
+/// share an SM of sm_90, which has 228 KiB and reserves 1 KiB per block.
 constexpr long maxSharedBytes(long blocks) { return 233472 / blocks - 1024; }
 
-/// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, one
-/// after the other: the stages, each with lines of A and then of B; the boxes
-/// of the result; the sums that other blocks send, unless they overlay the
-/// stages; moments of columns, if they are taken; the barriers.
+/// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, in
+/// this order: the stages, each with lines of A and then of B; the boxes of the
+/// result; the partial sums from other blocks, unless they overlay the stages;
+/// the moments of columns, if they are taken; the barriers.
 struct WgmmaLayout {
   long tileM = 128, tileN = 128, stages = 4;
-  /// Blocks that share B, and that share k; blocks on an SM at a time.
+  /// Blocks per cluster that share B, and that split k; blocks per SM.
   long cluster = 1, split = 1, blocks = 1;
   /// Whether the moments of the result's columns are taken.
   bool columnMoments = false;
 
-  /// Warps that multiply.
+  /// Consumer warps.
   constexpr long warps() const { return tileM / 16; }
-  /// Whether the warps that multiply take over registers of those that load:
-  /// then a whole warpgroup stands where one warp loads.
+  /// Returns whether consumer warps take registers from the producer, which is
+  /// then a whole warpgroup instead of a warp.
   constexpr bool movesRegisters() const { return tileM == 128 && blocks == 1; }
   constexpr long threads() const {
     return 32 * warps() + (movesRegisters() ? 128 : 32);
@@ -51,9 +51,9 @@ struct WgmmaLayout {
   constexpr long bytesB() const { return tileN * kLineBytes; }
   constexpr long stageBytes() const { return bytesA() + bytesB(); }
 
-  /// Blocks that share k divide the units of the tile: 16 rows by `unitN`
+  /// With split-K, blocks divide the units of the tile: 16 rows by `unitN`
   /// columns, which are all columns unless there are more blocks than warps.
-  /// Each block ends the `owned` units that the others send it.
+  /// Each block finishes `owned` units, whose partial sums the others send it.
   constexpr long parts() const { return split > warps() ? split / warps() : 1; }
   constexpr long unitN() const { return tileN / parts(); }
   constexpr long owned() const { return warps() * parts() / split; }
@@ -62,13 +62,15 @@ struct WgmmaLayout {
     return (split - 1) * owned() * unitBytes();
   }
 
-  /// The moments that each warp tells its warpgroup of two boxes' columns.
+  /// Bytes of the moments of two boxes' columns that the warps of a warpgroup
+  /// exchange.
   constexpr long momentBytes() const {
     return columnMoments ? warps() * 2 * kLineBytes / 2 * 8 : 0;
   }
 
-  /// Whether the sums that other blocks send overlay the stages, once the
-  /// cluster has multiplied: where shared memory has no room for both.
+  /// Returns whether shared memory has no room for both the stages and the
+  /// partial sums from other blocks. These then overlay the stages, after the
+  /// cluster's last product.
   constexpr bool overlaysStages() const {
     return split > 1 && stages * stageBytes() + receiveBytes() + momentBytes() +
                                 kBarrierBytes + owned() * kBoxBytes >
@@ -78,7 +80,7 @@ struct WgmmaLayout {
     return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
            momentBytes() + kBarrierBytes;
   }
-  /// Boxes of a unit that are in shared memory at a time: a power of two.
+  /// Boxes of a unit in shared memory at a time: a power of two.
   constexpr long slots() const {
     long most = tileM == 128 && split == 1 ? 4 : 2;
     while (most > 1 &&
@@ -89,13 +91,15 @@ struct WgmmaLayout {
   constexpr long sharedBytes() const {
     return fixedBytes() + slots() * owned() * kBoxBytes;
   }
-  /// Tiles of a batch of m × n results: of clusters, where those share B.
+  /// Returns the tiles of a batch of m × n results; counts clusters if blocks
+  /// share B.
   constexpr long tilesOf(long m, long n, long batch) const {
     long rows = tileM * cluster;
     return (m + rows - 1) / rows * ((n + tileN - 1) / tileN) * batch;
   }
-  /// Blocks of a launch on `sms` SMs: persistent ones, unless they share k. A
-  /// cluster is the least, also where it has more blocks than fit at a time.
+  /// Returns the blocks of a launch on `sms` SMs. They are persistent unless
+  /// they split k. There is at least one cluster, even if not all of its blocks
+  /// fit at a time.
   constexpr long gridOf(long m, long n, long batch, long sms) const {
     long tiles = tilesOf(m, n, batch), most = sms * blocks / cluster;
     if (split > 1)
@@ -104,25 +108,26 @@ struct WgmmaLayout {
       most = 1;
     return (tiles < most ? tiles : most) * cluster;
   }
-  /// Whether each of two consumer warpgroups can have tiles of its own
-  /// (ping-pong), as the sums of a whole one fit into its registers.
+  /// Returns whether each of two consumer warpgroups can have tiles of its own
+  /// (ping-pong): the accumulators of a whole tile fit into its registers.
   constexpr bool canPingPong() const {
     return split == 1 && tileM == 128 && tileN <= 192 && blocks == 1;
   }
-  /// Whether it pays, as blocks have several tiles: one warpgroup stores while
-  /// the other multiplies.
+  /// Returns whether ping-pong pays: blocks have several tiles, and one
+  /// warpgroup stores while the other multiplies.
   constexpr bool pingPongs(long m, long n, long batch, long sms) const {
     return canPingPong() && tilesOf(m, n, batch) * cluster > sms;
   }
-  /// Rows of tiles to visit together, column by column, so that the blocks of a
-  /// wave read about a square of operands, which then come from L2.
+  /// Returns the rows of tiles to traverse together, column by column, so that
+  /// the blocks of a wave read about a square of operands, which then come from
+  /// L2.
   constexpr long rasterRows(long sms) const {
     long rows = 1;
     while (rows * rows * tileM * cluster * cluster < sms * tileN)
       ++rows;
     return rows;
   }
-  /// Whether units are whole and shared memory has room for them.
+  /// Returns whether units are whole and shared memory has room for them.
   constexpr bool fits() const {
     return warps() * parts() % split == 0 && unitN() % 64 == 0 &&
            (!columnMoments || split <= 1) &&
@@ -131,10 +136,10 @@ struct WgmmaLayout {
   }
 };
 
-/// A block of conv_b2b.cuh, where the sizes of the problem are described. Its
-/// shared memory holds, one after the other: the stages, each a row of x; the
-/// filters of the first convolution and of the last; the boxes of the result;
-/// the barriers.
+/// A block of conv_b2b.cuh, which documents the sizes of the problem. Its
+/// shared memory holds, in this order: the stages, each a row of x; the filters
+/// of the first convolution and of the last; the boxes of the result; the
+/// barriers.
 struct ConvB2bLayout {
   long k, r, s, q, filters;
   long warpgroups = 2, stages = 0, slots = 4;
@@ -144,13 +149,14 @@ struct ConvB2bLayout {
 
   constexpr long threads() const { return 128 * warpgroups + 32; }
   constexpr long warps() const { return 4 * warpgroups; }
-  /// Pixels of a row of x that a tile looks at.
+  /// Pixels of a row of x that a tile reads.
   constexpr long pixels() const { return (q < tile ? q : tile) + s - 1; }
   constexpr long rowBytes() const { return pixels() * kLineBytes; }
   constexpr long stageBytes() const {
     return (rowBytes() + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   }
-  /// The filters of one tap of the first convolution, and all of the last's.
+  /// Bytes of the filters of one tap of the first convolution, and of all
+  /// filters of the last one.
   constexpr long tapBytes() const { return k * kLineBytes; }
   constexpr long lastBytes() const { return filters * k * 2; }
   constexpr long warpBytes() const { return slots * kBoxBytes; }
@@ -166,22 +172,22 @@ struct ConvB2bLayout {
 };
 
 /// A block of wgmma_attention.cuh for heads of `size` and values of
-/// `valueSize`. Its shared memory holds, one after the other: the queries of
-/// one tile or of two; the stages of keys and those of values; the result; the
-/// barriers; what warpgroups that share queries tell each other.
+/// `valueSize`. Its shared memory holds, in this order: the queries of one tile
+/// or of two; the stages of keys and those of values; the result; the barriers;
+/// the data that warpgroups with the same queries exchange.
 struct WgmmaAttentionLayout {
   long size, valueSize;
   long tileM, tileN, splits, stages;
-  /// Blocks on an SM at a time.
+  /// Blocks per SM.
   long blocks = 1;
 
   static constexpr long barrierBytes = 256;
 
-  /// Elements rounded up to whole lines.
+  /// Rounds up to whole lines.
   static constexpr long rounded(long size) {
     return (size + kWgmmaDepth - 1) / kWgmmaDepth * kWgmmaDepth;
   }
-  /// Warps that multiply; a warpgroup more copies.
+  /// Consumer warps; the producer is another warpgroup.
   constexpr long warps() const { return tileM / 16 * splits; }
   constexpr long threads() const { return 32 * warps() + 128; }
 
@@ -189,7 +195,7 @@ struct WgmmaAttentionLayout {
   constexpr long keyBytes() const { return tileN * rounded(size) * 2; }
   constexpr long valueBytes() const { return tileN * rounded(valueSize) * 2; }
   constexpr long resultBytes() const { return tileM * rounded(valueSize) * 2; }
-  /// Numbers that a thread tells of its rows where warpgroups share queries.
+  /// Floats per thread that warpgroups with the same queries exchange.
   constexpr long joined() const { return rounded(valueSize) / 2 + 4; }
   constexpr long joinBytes() const { return (splits - 1) * joined() * 128 * 4; }
 
@@ -197,7 +203,7 @@ struct WgmmaAttentionLayout {
     return queryBytes() + stages * (keyBytes() + valueBytes()) + resultBytes() +
            barrierBytes + joinBytes();
   }
-  /// The next tile's queries come while this one's are read, if both fit.
+  /// Loads the next tile's queries ahead if both tiles' queries fit.
   constexpr long queryStages() const {
     return leastBytes() + queryBytes() <= maxSharedBytes(blocks) ? 2 : 1;
   }

@@ -30,7 +30,8 @@
 
 namespace frit::cuda {
 
-/// A bit set of what a value varies with: the vector lane and loop counters.
+/// A bit set of the variables that a value varies with: the vector lane and
+/// loop counters.
 using Dependence = uint64_t;
 inline constexpr Dependence kLane = 1;
 /// Varies along the dimension that a row kernel reduces.
@@ -73,13 +74,14 @@ public:
   /// Vectorizes along `lane`, `width` neighbouring elements at a time. Call
   /// before making nodes.
   void setLane(mlir::AffineExpr lane, int64_t width);
-  /// Like setLane for elements that are not neighbours: the printer names
-  /// `lane` per lane.
+  /// Like setLane for scattered elements: the printer names `lane` for each of
+  /// them.
   void setScatteredLane(mlir::AffineExpr lane, int64_t width);
   /// Sets the dependence of values that use `dim`. Call before making nodes.
   void setDependence(mlir::AffineExpr dim, Dependence dependence);
 
-  /// Makes `element` compute the elements of `tensor` from their indices.
+  /// Overrides `element` for a tensor: computes its elements from their
+  /// indices.
   using Override = std::function<Node *(llvm::ArrayRef<mlir::AffineExpr>)>;
   void give(mlir::Value tensor, Override element);
 
@@ -89,8 +91,8 @@ public:
 
   Node *given(mlir::Type type, std::string text, Dependence dependence);
 
-  /// The first reason why a value could not be expressed; empty if there is
-  /// none.
+  /// Returns the first reason why a value could not be expressed; empty if
+  /// there is none.
   const std::string &failure() const { return reason; }
   Node *fail(const llvm::Twine &why);
 
@@ -120,8 +122,8 @@ private:
   struct Body;
   Node *generic(mlir::linalg::GenericOp op, unsigned result,
                 llvm::ArrayRef<mlir::AffineExpr> indices);
-  /// Returns what one iteration of `op` yields, given the accumulator before
-  /// it.
+  /// Returns the value that one iteration of `op` yields, given the accumulator
+  /// before it.
   Node *step(mlir::linalg::GenericOp op, unsigned result,
              llvm::ArrayRef<mlir::AffineExpr> iteration, Node *accumulator);
   /// Fully unrolls a reduction, by parts if keepsParts is set.
@@ -141,7 +143,7 @@ private:
   Node *operation(const ScalarForm *form, llvm::ArrayRef<Node *> operands,
                   mlir::Type type, Bounds range);
   Node *operation(llvm::StringRef form, llvm::ArrayRef<Node *> operands);
-  /// Calls a user's function.
+  /// Returns a call of a user's function.
   Node *call(llvm::StringRef function, llvm::ArrayRef<Node *> operands,
              mlir::Type type);
   /// Returns an equal value that takes fewer instructions, or null.

@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// A cast in the model rounds here; one that the lowering added rounds when it
-/// is stored.
+/// Folds an operation. A cast in the model rounds at once. A cast that the
+/// lowering added rounds when its result is stored.
 Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
   auto truth = [&](bool value) {
     Type type = IntegerType::get(context, 1);
@@ -20,7 +20,7 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
       return std::nullopt;
     return !cast<IntegerAttr>(node->value).getValue().isZero();
   };
-  // A model's own cast rounds where it stands, a store where it stores.
+  // Round at the model's own casts; stores round otherwise.
   if (auto truncate = dyn_cast<arith::TruncFOp>(op);
       truncate && truncate.getRoundingmode())
     return operation(truncate.getType().isF16() ? "round.f16" : "round.bf16",

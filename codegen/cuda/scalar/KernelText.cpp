@@ -23,8 +23,8 @@ artifact::TensorMap frit::cuda::tensorMap(unsigned argument, Type element,
   return map;
 }
 
-/// Bytes of the largest constant that a kernel prefetches into L2 while it
-/// waits for the kernels before it: scales and biases, not weights.
+/// Maximum bytes of a constant that a kernel prefetches into L2 before the PDL
+/// wait: scales and biases, not weights.
 static constexpr int64_t kMostPrefetched = 16 << 10;
 
 std::string frit::cuda::parameterList(const LinalgFusion &lowered,

@@ -15,10 +15,10 @@
 
 namespace frit::cuda {
 
-/// Returns the TMA descriptor of a tensor whose dimensions, innermost first,
-/// are `strides` bytes apart but for the first; `argument` is the number of its
-/// pointer: inputs first, then outputs. With `box`, it copies boxes of so many
-/// elements.
+/// Returns the TMA descriptor of a tensor. Dimensions are innermost first;
+/// `strides` are the byte strides of all but the innermost. `argument` is the
+/// number of the tensor's pointer: inputs first, then outputs. With `box`, it
+/// copies boxes of that many elements.
 artifact::TensorMap tensorMap(unsigned argument, mlir::Type element,
                               llvm::ArrayRef<int64_t> dims,
                               llvm::ArrayRef<int64_t> strides,
@@ -41,8 +41,8 @@ struct KernelText {
   llvm::SmallVector<int64_t, 1> scalars;
   /// Whether every block waits for the kernels before it (PDL).
   bool waits = true;
-  /// Texts of a user's files that stand before it, and the folders where those
-  /// find headers. `symbol` is the kernel that one of them defines, or empty.
+  /// Users' texts that precede it, and their include directories. `symbol` is
+  /// the kernel that one of the texts defines, or empty.
   std::vector<std::string> preludes, folders;
   std::string symbol;
 };
@@ -63,7 +63,7 @@ struct KernelFrame {
   std::string scalars = ""; ///< the last parameters, "unsigned n0"
 };
 
-/// `extern "C" __global__ ... name(...) { call }`.
+/// Returns `extern "C" __global__ ... name(...) { call }`.
 std::string kernelFunction(llvm::StringRef name, const LinalgFusion &lowered,
                            const KernelFrame &frame, llvm::StringRef call);
 

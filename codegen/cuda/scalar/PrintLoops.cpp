@@ -29,8 +29,8 @@ void Printer::appendLoop(size_t scope, StringRef heads, StringRef body) {
   append(scope, StringRef(text).rtrim('\n'));
 }
 
-/// Returns what a loop adds to its accumulator, or null if it does anything
-/// else.
+/// Returns the term that a loop adds to its accumulator, or null if the loop is
+/// not a plain sum.
 Node *Printer::addedTo(const Node *loop) {
   Node *next = loop->operands[1];
   bool isSum = next->kind == Node::Kind::operation &&
@@ -41,7 +41,7 @@ Node *Printer::addedTo(const Node *loop) {
                : nullptr;
 }
 
-/// Returns what a loop adds, if that is `condition ? value : 0` with a
+/// Returns the term that a loop adds, if that is `condition ? value : 0` with a
 /// condition that is the same for all lanes. An `if` around the addition then
 /// replaces a select per lane.
 Node *Printer::guardedTerm(const Node *loop) {

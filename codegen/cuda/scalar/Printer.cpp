@@ -5,12 +5,11 @@
 using namespace mlir;
 using namespace frit::cuda;
 
-/// Characters above which an expression gets a name, so that lines stay
-/// readable.
+/// Length above which an expression gets a name, to keep lines readable.
 static constexpr size_t kLongExpression = 72;
 
-/// Up to this many uses of long functions in a kernel are inlined; with more,
-/// all are called. An inlined use, unrolled over lanes, takes some KiB of code
+/// Maximum uses of long functions in a kernel that are inlined; with more, all
+/// are called. An inlined use, unrolled over lanes, takes several KiB of code
 /// and up to 50 ms in NVRTC. Kernels of the models in test/models have one.
 static constexpr unsigned kMostCopies = 16;
 
@@ -279,7 +278,8 @@ static std::string fill(StringRef form, ArrayRef<std::string> operands,
 
 Printer::Text Printer::composeOperation(Node *node, size_t scope) {
   const ScalarForm &form = *node->form;
-  // Non-negative indices compare right in any integer type, without a cast.
+  // Comparisons of non-negative indices are right in any integer type, without
+  // a cast.
   bool rawIndices = StringRef(form.name).starts_with("cmpi.") &&
                     llvm::all_of(node->operands, [&](Node *operand) {
                       return operand->kind == Node::Kind::index &&

@@ -16,7 +16,7 @@ namespace frit::cuda {
 
 class Printer {
 public:
-  /// Starts one function body.
+  /// Begins one function body.
   explicit Printer(Graph &graph) : graph(graph) { scopes.emplace_back(); }
 
   /// Names an index variable. For the vectorized one, `text` is the index of

@@ -39,8 +39,8 @@ enum Precedence : int {
 struct ScalarForm {
   llvm::StringRef name;
   llvm::StringRef text;
-  /// Precedence of the whole, and the least one that the first and the other
-  /// operands need to stand without parentheses.
+  /// Precedence of the whole, and the minimum of the first and of the other
+  /// operands without parentheses.
   Precedence precedence = kPrimary, first = kTernary, others = kTernary;
 };
 

@@ -59,7 +59,7 @@ static Node *distribution(const Node *node) {
              : nullptr;
 }
 
-/// Whether `node` is a times the normal density of a: a exp(-0.5 a a) /
+/// Returns whether `node` is a times the normal density of a: a exp(-0.5 a a) /
 /// sqrt(2 pi).
 static bool isWeightedDensity(const Node *node, const Node *a) {
   if (!is(node, "arith.mulf") || !is(node->operands[1], "math.exp") ||
@@ -70,7 +70,7 @@ static bool isWeightedDensity(const Node *node, const Node *a) {
          otherOperand(power->operands[0], "arith.mulf", -0.5) == a;
 }
 
-/// Matches the slope of an exact GELU; returns where it is taken, or null.
+/// Matches the slope of an exact GELU; returns the slope's argument, or null.
 static Node *slopeOfGelu(const Node *node) {
   Node *a = is(node, "arith.addf") ? distribution(node->operands[0]) : nullptr;
   return a && isWeightedDensity(node->operands[1], a) ? a : nullptr;
@@ -102,8 +102,7 @@ Node *Graph::strengthReduced(const ScalarForm *form,
     if (isNumber(operands[0], 1) && power && is(power, "math.exp") &&
         is(power->operands[0], "arith.negf"))
       return operation("logistic", power->operands[0]->operands[0]);
-    // A division would take longer than everything else that is done per
-    // element.
+    // A division would take longer than all other work per element.
     bool isShared = (operands[0]->dependence & dividends) &&
                     !(operands[1]->dependence & dividends);
     bool isSum = operands[0]->kind == Node::Kind::loop ||
