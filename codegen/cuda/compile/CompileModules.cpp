@@ -25,7 +25,7 @@ struct Job {
   int64_t milliseconds;
   std::string *cubin, *ptx; ///< null if it is not wanted
   std::string failure = "";
-  /// The user's kernel that `failure` is about, if NVRTC did not refuse it.
+  /// The user's kernel at fault, if NVRTC itself reported no error.
   plan::KernelOp wrong = {};
 };
 
@@ -88,8 +88,8 @@ static Operation *blamedOperator(const Job &job) {
   return nullptr;
 }
 
-/// Returns the kernel that NVRTC's log is about: the first of which it names a
-/// line or, as ptxas does, the name. Null if there is none.
+/// Returns the kernel that NVRTC's log is about: the first that the log names
+/// by a line or, as ptxas does, by name. Null if there is none.
 static plan::KernelOp blamedKernel(const Job &job) {
   StringRef log = job.failure;
   size_t line;
@@ -144,7 +144,7 @@ frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
         report(job->module->kernels.size());
       });
   }
-  // Several architectures often refuse a text for the same reason: say it once.
+  // Several architectures often report the same error: print it once.
   llvm::StringSet<> said;
   for (const Job &job : jobs) {
     if (job.failure.empty())

@@ -9,18 +9,18 @@
 
 namespace frit::cuda {
 
-/// How a program's kernels are compiled: in the modules that emission chose,
-/// side by side, or as one module.
+/// How a program's kernels are compiled: concurrently, in the modules chosen at
+/// emission, or as one module.
 enum class CompileAs { modules, oneModule };
 
-/// Called, by one thread at a time, with the number of kernels that have been
-/// compiled, the number of all, and the name of one that is next.
+/// Called by one thread at a time, with the number of kernels compiled so far,
+/// the number of all, and the name of a kernel that is next.
 using KernelProgress =
     llvm::function_ref<void(size_t done, size_t total, llvm::StringRef next)>;
 
 /// Compiles emitted programs to machine code and PTX, in as many threads as
 /// there are cores. `code` gets an entry for each program, by its name. Reports
-/// at the kernel what NVRTC refuses.
+/// NVRTC's errors at the kernel.
 llvm::LogicalResult compilePrograms(llvm::ArrayRef<plan::ProgramOp> programs,
                                     CompileAs as,
                                     llvm::StringMap<artifact::TargetCode> &code,

@@ -29,11 +29,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Stands for a kernel's name while texts are compared. C++ does not have this
-/// character.
+/// Placeholder of a kernel's name while texts are compared: a character that
+/// C++ does not have.
 static constexpr StringLiteral kAnyName = "@";
 
-/// Returns the text of a kernel, emitted as kAnyName, under a name.
+/// Returns the text of a kernel, emitted as kAnyName, with its name set.
 static std::string named(StringRef text, StringRef name) {
   SmallVector<StringRef> parts;
   text.split(parts, kAnyName);
@@ -58,14 +58,14 @@ static void setLaunch(plan::KernelOp kernel, const KernelText &text,
     kernel.setScalars(text.scalars);
 }
 
-/// Returns comments for people who read the text: the model's nodes of the
-/// first of the kernel's `launches`, the shapes, and the schedule. They are
-/// added after texts have been compared, so that equal kernels stay one.
+/// Returns comments for readers of the text: the model's nodes of the first of
+/// the kernel's `launches`, the shapes, and the schedule. They are added after
+/// texts have been compared, so that equal kernels stay one.
 static std::string describe(plan::KernelOp kernel, size_t launches) {
   auto fusion = cast<nn::FusionOp>(kernel.getFusion());
   std::string text, names = plan::nodeNames(fusion.getLoc());
   llvm::raw_string_ostream os(text);
-  // A long list of nodes is cut.
+  // Long lists of nodes are truncated.
   constexpr size_t longest = 200;
   if (names.size() > longest)
     names = names.substr(0, std::min(names.rfind(", ", longest), longest)) +
@@ -114,7 +114,7 @@ public:
       if (failed(text))
         return signalPassFailure();
       setLaunch(kernel, *text, target.machine().arch);
-      // A user's kernel has no text except its preludes.
+      // A user's kernel has no text but preludes.
       auto [it, isNew] = known.try_emplace(llvm::join(text->preludes, "\0") +
                                                text->symbol + text->source,
                                            texts.size());

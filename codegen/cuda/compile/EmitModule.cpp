@@ -12,18 +12,19 @@ using namespace llvm;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Least time that a module should take to compile: parsing headers and
-/// starting NVRTC's optimizer take 60 ms of it in any case.
+/// Minimum time to compile a module; parsing headers and starting NVRTC's
+/// optimizer take 60 ms of it.
 static constexpr double kLeastMilliseconds = 200;
-/// Up to this many modules, which a machine compiles side by side, splitting
+/// Up to this many modules, which a machine compiles concurrently, splitting
 /// pays even if they are short. Modules that would take longer than
 /// kLongMilliseconds are split further.
 static constexpr double kWorthModules = 16, kLongMilliseconds = 700;
-/// About the most modules of a target: the runtime loads each by itself.
+/// Approximate maximum of modules per target: the runtime loads each
+/// separately.
 static constexpr double kMostModules = 48;
 
-// Fitted to times of the kernels of the models in test/bench: mostly the
-// skeleton decides.
+// Fitted to the times of the kernels of the models in test/bench. The skeleton
+// matters most.
 double frit::cuda::estimateMilliseconds(const KernelText &kernel) {
   double base = StringSwitch<double>(kernel.header)
                     .Case("conv_b2b", 400)
@@ -37,8 +38,8 @@ double frit::cuda::estimateMilliseconds(const KernelText &kernel) {
   return base + 2.5 * double(kernel.sums) + double(kernel.source.size()) / 100;
 }
 
-/// Joins kernels, given as pairs of header and source, under the headers and
-/// users' texts that they need; `starts` become the places of the sources.
+/// Joins kernels, given as pairs of header and source, after the headers and
+/// users' texts that they need. Sets `starts` to the offsets of the sources.
 static std::string joinTexts(ArrayRef<std::pair<StringRef, StringRef>> kernels,
                              ArrayRef<StringRef> preludes,
                              SmallVectorImpl<size_t> &starts) {
@@ -63,7 +64,7 @@ static std::string joinTexts(ArrayRef<std::pair<StringRef, StringRef>> kernels,
   return text;
 }
 
-/// Returns the users' texts that stand before kernels, each once.
+/// Returns the users' texts that precede the kernels, each once.
 static SmallVector<StringRef> preludesOf(ArrayRef<KernelText> kernels) {
   SmallVector<StringRef> preludes;
   for (const KernelText &kernel : kernels)
@@ -83,7 +84,7 @@ std::string frit::cuda::joinKernels(ArrayRef<KernelText> kernels) {
                    preludesOf(kernels), starts);
 }
 
-/// Adds those of `more`, strings or null, that `all` lacks.
+/// Adds the elements of `more`, strings or null, that `all` lacks.
 template <typename List> static void addNew(List &all, mlir::ArrayAttr more) {
   if (more)
     for (auto entry : more.getAsRange<mlir::StringAttr>())
@@ -91,7 +92,7 @@ template <typename List> static void addNew(List &all, mlir::ArrayAttr more) {
         all.emplace_back(entry.getValue());
 }
 
-/// Makes a module of kernels that have a text of their own.
+/// Creates a module of kernels that have a text of their own.
 static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
   ModuleText module;
   SmallVector<std::pair<StringRef, StringRef>> texts;
@@ -159,7 +160,7 @@ SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
     double done = 0, shares = 0;
     for (auto [i, number] : enumerate(numbers)) {
       double cost = estimateMilliseconds(kernels[number]);
-      // A kernel belongs to the share in which its middle lies.
+      // A kernel belongs to the module's share that contains its midpoint.
       double place = std::floor((done + cost / 2) / share);
       module += i && place != shares;
       shares = place;

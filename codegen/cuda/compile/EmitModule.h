@@ -1,10 +1,9 @@
 //===- EmitModule.h - Kernels as translation units ------------------------===//
 //
-// NVRTC takes as long for a network's kernels as for anything else in a
-// compilation, and compiles a translation unit in one thread. So the kernels of
-// a target are grouped into modules that take about equally long. The groups
-// follow from the kernels' text alone: the same model gives the same bytes on
-// every machine.
+// NVRTC takes as long for a network's kernels as for the rest of a compilation,
+// and compiles a translation unit in one thread. So the kernels of a target are
+// grouped into modules that take about equally long. The groups depend on the
+// kernels' text only, so the same model gives the same bytes on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +20,14 @@ namespace frit::cuda {
 /// A translation unit: the headers that its kernels need, and the kernels.
 struct ModuleText {
   std::string text;
-  /// The kernels, and where in `text` each begins.
+  /// The kernels, and the offset in `text` at which each begins.
   llvm::SmallVector<plan::KernelOp> kernels;
   llvm::SmallVector<size_t> starts;
   /// Estimated time that NVRTC takes to compile it.
   int64_t milliseconds = 0;
   /// Whether a kernel has another body for architectures without WGMMA.
   bool hasFloor = false;
-  /// Folders in which users' texts find their headers.
+  /// Include directories of users' texts.
   std::vector<std::string> folders;
 
   /// Returns the kernel whose text has line `line`, counted from 1, or null.

@@ -13,7 +13,7 @@ struct DeviceHeader {
   const char *text;
 };
 
-/// The files of device/ as they were when the compiler was built.
+/// The device headers as they were when the compiler was built.
 llvm::ArrayRef<DeviceHeader> deviceHeaders();
 
 /// The tuning file that frit comes with, shipped.tune.

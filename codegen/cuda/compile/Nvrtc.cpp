@@ -18,8 +18,8 @@ using namespace llvm;
 using namespace frit::cuda;
 
 namespace {
-// The parts of nvrtc.h that are used; its functions have C linkage and a
-// stable interface since CUDA 11.
+// The subset of nvrtc.h in use. Its functions have C linkage and a stable
+// interface since CUDA 11.
 using Program = struct NvrtcProgram *;
 using Result = int;
 constexpr Result kSuccess = 0;
@@ -46,9 +46,9 @@ struct Nvrtc {
 // Finding the library
 //===----------------------------------------------------------------------===//
 
-/// Opens NVRTC's second library, which NVRTC itself asks the loader for by a
-/// plain name: the loader does not look into a wheel's folder, but finds what
-/// is open already.
+/// Opens NVRTC's second library. NVRTC itself asks the loader for it by name
+/// only, and the loader does not search a wheel's folder but finds libraries
+/// that are already open.
 static void openBuiltinsBeside(StringRef library) {
   std::error_code error;
   for (sys::fs::directory_iterator it(sys::path::parent_path(library), error),
@@ -91,7 +91,7 @@ static Error openLibrary(Nvrtc &lib) {
   return Error::success();
 }
 
-/// Opened once; the message of a failure is kept too.
+/// Opens the library once. Keeps the message of a failure too.
 static Expected<const Nvrtc &> library() {
   static std::string failure;
   static const Nvrtc *lib = [] {
@@ -116,8 +116,7 @@ Expected<std::string> frit::cuda::describeNvrtc() {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Writes the text to a file for people who look into an error. Returns its
-/// name; empty on failure.
+/// Writes the text to a file for debugging. Returns its name; empty on failure.
 static std::string keepText(const std::string &text) {
   SmallString<128> path;
   int fd;
@@ -141,8 +140,8 @@ static std::string read(Program program, Result (*size)(Program, size_t *),
   return text;
 }
 
-/// Returns the folder of the toolkit's headers beside an NVRTC: in the toolkit
-/// or in a wheel. Empty if there is none, as in wheels of NVRTC alone.
+/// Returns the folder of the toolkit's headers that belongs to an NVRTC, in the
+/// toolkit or in a wheel. Empty if there is none, as in wheels of NVRTC alone.
 static std::string toolkitHeaders(StringRef library) {
   // lib64, targets/x86_64-linux/lib, nvidia/cu13/lib; wheels up to CUDA 12 have
   // a folder for each library.

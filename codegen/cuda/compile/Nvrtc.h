@@ -15,8 +15,8 @@
 
 namespace frit::cuda {
 
-/// Returns where NVRTC was found and its version, for people; or why there is
-/// none.
+/// Returns a description of where NVRTC was found and its version, or an error
+/// that says why there is none.
 llvm::Expected<std::string> describeNvrtc();
 
 /// A compiled translation unit.
@@ -25,21 +25,21 @@ struct DeviceCode {
   std::string ptx;   ///< what that was made from, with its terminating null
 };
 
-/// Compiles a translation unit, whose includes are frit's device headers and
-/// those in `folders` and of the CUDA toolkit, for a real architecture
-/// ("sm_90a") or a virtual one ("compute_80"). The same text gives the same
-/// bytes. In any thread. An error has the compiler's log, whose lines are those
-/// of "frit.cu(12)", and the name of a file with the text.
+/// Compiles a translation unit for a real architecture ("sm_90a") or a virtual
+/// one ("compute_80"). It may include frit's device headers, those in `folders`
+/// and those of the CUDA toolkit. The same text gives the same bytes.
+/// Thread-safe. An error has the compiler's log, with lines as in
+/// "frit.cu(12)", and the name of a file with the text.
 llvm::Expected<DeviceCode>
 compileCuda(const std::string &text, llvm::StringRef arch,
             llvm::ArrayRef<std::string> folders = {});
 
-/// "compute_90" and "sm_90" for "sm_90a": the architectures whose PTX and
-/// machine code do without what `arch` alone has.
+/// Return "compute_90" and "sm_90" for "sm_90a": the architectures whose PTX
+/// and machine code do without the features specific to `arch`.
 std::string genericPtx(llvm::StringRef arch);
 std::string genericArch(llvm::StringRef arch);
 
-/// Whether `arch` has the form of a CUDA architecture, sm_80 or sm_90a.
+/// Returns whether `arch` has the form of a CUDA architecture, sm_80 or sm_90a.
 bool isCudaArch(llvm::StringRef arch);
 
 } // namespace frit::cuda

@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// "//   m0 of 1: dims 64x512x1, strides 1536x786432, box 64x128x1".
+  /// Prints "//   m0 of 1: dims 64x512x1, strides 1536x786432, box 64x128x1".
   static void describeMap(llvm::raw_ostream &os, size_t index,
                           const artifact::TensorMap &map) {
     auto list = [&](StringRef title, const auto *sizes, uint32_t count) {

@@ -13,14 +13,14 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Returns a constant's bits, as the kernel's parameter reads them.
+/// Returns a constant's bits as the kernel's parameter holds them.
 static int64_t bitsOf(Attribute constant) {
   if (auto real = dyn_cast<FloatAttr>(constant))
     return int64_t(real.getValue().bitcastToAPInt().getZExtValue());
   return cast<IntegerAttr>(constant).getInt();
 }
 
-/// Whether the GPU has the shared memory that a block asks for.
+/// Returns whether the GPU has the shared memory that a block needs.
 static nn::Legality fits(nn::CustomOp custom, const GpuArch &arch) {
   int64_t bytes = custom.getSharedBytes();
   if (bytes <= arch.sharedPerBlock)
@@ -41,7 +41,7 @@ public:
   }
 
 protected:
-  /// Nothing is known about it, so it runs alone.
+  /// Its cost is unknown, so it runs alone.
   std::optional<nn::StepCost> costOf(Problem &, CustomAttr,
                                      const Machine &) const override {
     return std::nullopt;

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Returns the C++ type of a tensor's elements, as CUDA's headers call them.
+/// Returns CUDA's name of a tensor's element type in C++.
 static StringRef elementName(Type type) {
   if (type.isF16())
     return "__half";

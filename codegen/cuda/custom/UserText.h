@@ -7,8 +7,8 @@
 
 namespace frit::cuda {
 
-/// Adds the file of a user's kernel to what stands before `text`. The file
-/// finds the type of a variable T as the macro FRIT_T.
+/// Adds the file of a user's kernel to the preludes of `text`. In the file, the
+/// macro FRIT_T is the type of a type variable T.
 void addUserKernel(KernelText &text, mlir::Operation *custom);
 
 /// Adds the files of the functions that a fusion's elementwise operators call,
@@ -18,9 +18,8 @@ void addUserFunctions(KernelText &text, nn::FusionOp fusion);
 /// Returns whether the compiler's messages name the file of a function.
 bool namesFile(llvm::StringRef log, nn::UserFunctionAttr function);
 
-/// Returns what is wrong with a user's kernel: `ptx`, of the module that was
-/// made from its file, has no such kernel, or one with other parameters. Empty
-/// if nothing is.
+/// Returns what is wrong with a user's kernel: `ptx`, compiled from its file,
+/// has no such kernel or one with other parameters. Empty if nothing is wrong.
 std::string checkUserKernel(mlir::Operation *custom, llvm::StringRef ptx);
 
 } // namespace frit::cuda

@@ -38,10 +38,10 @@ public:
 
 private:
   virtual const nn::Match<Info> &infoOf(Problem &problem) const = 0;
-  /// Whether the library computes a contraction and what follows it.
+  /// Returns whether the library computes a contraction with this epilogue.
   virtual bool takes(const nn::EpilogueInfo &info,
                      const Machine &machine) const = 0;
-  /// Whether a kernel of ours is faster than the call.
+  /// Returns whether frit's kernel is faster than the call.
   virtual bool prefersKernel(Problem &problem, const Info &info,
                              const Machine &machine) const = 0;
 };

@@ -39,7 +39,8 @@ CudnnAttentionAttr::buildStep(ImplicitLocOpBuilder &b, nn::Problem &problem,
   return success();
 }
 
-/// Whether cuDNN may have a kernel for the problem; it is asked at run time.
+/// Returns whether cuDNN may have a kernel for the problem; only cuDNN knows,
+/// at run time.
 static bool takes(Problem &problem, const Machine &machine) {
   auto info = describeKernelAttention(problem);
   if (!info || !machine.cudnn || info->statsIndex)

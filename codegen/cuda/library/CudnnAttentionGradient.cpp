@@ -66,12 +66,13 @@ class CudnnAttentionGradient
           CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
     return std::nullopt;
   }
-  /// Nothing stands in for cuDNN when the model is loaded, so only what it is
-  /// sure to compute stays whole. It adds up the gradient of q in any order.
+  /// There is no fallback at run time, so only what cuDNN surely supports stays
+  /// whole. cuDNN's order of additions in the gradient of q is not
+  /// deterministic.
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
     constexpr int64_t piece = 8;
-    // Its engines for Hopper take larger heads than others.
+    // Its engines for Hopper support larger heads.
     const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
     if (!op)
@@ -92,7 +93,7 @@ class CudnnAttentionGradient
            isHalf(nn::tensorType(op.getQ()).getElementType()) &&
            q[3] % piece == 0 && q[3] <= mostSize;
   }
-  /// cuDNN takes no repeated elements.
+  /// cuDNN does not support broadcast dimensions.
   bool takesView(nn::CompositeOp composite, Type element,
                  const nn::StridedPlaces &places) const override {
     if (!isa<nn::AttentionGradOp>(*composite))

@@ -32,7 +32,8 @@ class CudnnConv
     return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
            !info.mixed && !info.addend && !info.isExtended() && activates;
   }
-  /// cuDNN is slow at groups that our kernel is fast at (notes/).
+  /// cuDNN is slow for grouped convolutions for which frit's kernel is fast
+  /// (notes/).
   bool prefersKernel(Problem &problem, const nn::ConvInfo &conv,
                      const Machine &machine) const override {
     return usesWgmmaGemm(problem, machine) || usesWgmmaConv(problem, machine) ||

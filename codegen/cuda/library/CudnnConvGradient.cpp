@@ -15,8 +15,8 @@ LogicalResult CudnnConvGradientAttr::verify(
 }
 
 /// Returns the workspace of a call. The library's fast engines convert operands
-/// to the layout that they want, and sum parts of the result in it: give them
-/// as much as the operands have, up to eight times what other calls get.
+/// to their preferred layout and sum parts of the result in it. So it gets as
+/// many bytes as the operands, up to eight times the usual workspace.
 static int64_t workspaceOf(const plan::CallBuffers &buffers) {
   int64_t bytes = 0, usual = buffers.workspaceBytes;
   for (ValueRange values : {buffers.inputs, buffers.outputs})
@@ -63,7 +63,7 @@ class CudnnConvGradient : public LibraryCallOf<CudnnConvGradientAttr> {
     auto info = nn::describeConvGradient(composite);
     if (!machine.cudnn || !info)
       return false;
-    // cuDNN's engines pad both sides alike.
+    // cuDNN's engines support symmetric padding only.
     Type element = nn::tensorType(info->a).getElementType();
     return info->hasEqualPads && (isHalf(element) || element.isF32());
   }

@@ -10,8 +10,8 @@ def Cuda_Algorithm
     : NumberOr<"0", "one of the library's algorithms, by the number that the "
                     "runtime gives it; 0 leaves the choice to the library">;
 
-/// A call for which a kernel of ours stands in where the library cannot.
-/// `orders` is that kernel's ordersOperands().
+/// A call with a kernel of frit's as its fallback. `orders` is that kernel's
+/// ordersOperands().
 class Cuda_CallOrKernel<string name, string mnemonic_, string orders>
     : Cuda_Schedule<name, mnemonic_,
                     [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
@@ -29,7 +29,7 @@ class Cuda_CallOrKernel<string name, string mnemonic_, string orders>
   }];
 }
 
-/// A call that only the library computes.
+/// A call without a fallback.
 class Cuda_CallOnly<string name, string mnemonic_, string orders>
     : Cuda_Schedule<name, mnemonic_,
                     [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {

@@ -2,8 +2,8 @@
 //
 // A library's call is registered like a skeleton: an attribute in its .td, a
 // line in target/CudaDialect.td that includes it, and a class. The attribute
-// becomes a plan step (plan::LibraryCall::buildStep); its kernel, if it has
-// one, is the fallback's.
+// becomes a plan step (plan::LibraryCall::buildStep). If it has a fallback, its
+// kernel is the fallback's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace frit::cuda {
 
-/// For verifiers: success if `algorithm` is a number that the runtime may give,
-/// and `fallback` is null or the schedule of a kernel.
+/// Verifies that `algorithm` is a number that the runtime may give and that
+/// `fallback` is null or the schedule of a kernel.
 llvm::LogicalResult
 verifyCall(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
            int64_t algorithm, mlir::Attribute fallback = nullptr);

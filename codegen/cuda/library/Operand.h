@@ -8,8 +8,8 @@
 
 namespace frit::cuda {
 
-/// Returns where a call's operand lies; its result is the argument after the
-/// `inputs`.
+/// Returns the position and layout of a call's operand. The result is the
+/// argument after the `inputs`.
 inline plan::OperandAttr operandAttr(mlir::Builder &builder,
                                      const nn::AttentionOperand &operand,
                                      size_t inputs) {

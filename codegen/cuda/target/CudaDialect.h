@@ -15,17 +15,17 @@
 
 namespace frit::cuda {
 
-/// For verifiers of schedules: success if `holds`, else an error that says what
-/// `field` must be.
+/// Verifies a field of a schedule: fails unless `holds`, with an error that
+/// says what `field` must be.
 llvm::LogicalResult
 require(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, bool holds,
         llvm::StringRef field, llvm::StringRef what);
 
-/// Whether `value` is one of 1, 2, 4, ... `most`.
+/// Returns whether `value` is a power of two, at most `most`.
 inline bool isPowerOf2UpTo(int64_t value, int64_t most) {
   return value > 0 && value <= most && (value & (value - 1)) == 0;
 }
-/// Whether a block may have so many threads: whole warps.
+/// Returns whether a block may have this many threads: whole warps.
 inline bool isBlock(int64_t threads) {
   return threads > 0 && threads <= 1024 && threads % 32 == 0;
 }

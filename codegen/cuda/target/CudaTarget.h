@@ -14,14 +14,14 @@ class Tuning;
 
 struct CudaOptions {
   std::string arch = "sm_90a";
-  /// Whether matrix products may be planned for cuBLASLt, convolutions and
-  /// attention for cuDNN. Frit's own kernels are their fallback.
+  /// Whether matrix products may use cuBLASLt, and convolutions and attention
+  /// cuDNN. Frit's own kernels are their fallback.
   bool cublas = true;
   bool cudnn = true;
-  /// Whether libraries' algorithms whose results differ from call to call are
-  /// left out.
+  /// Whether to exclude libraries' algorithms whose results differ from call to
+  /// call.
   bool deterministic = false;
-  /// Timed schedules, which come before the model's; may be null.
+  /// Timed schedules, preferred to those of the cost model; may be null.
   const Tuning *tuning = nullptr;
 };
 
@@ -44,7 +44,7 @@ public:
   nn::Schedule schedule(nn::FusionOp fusion) const override;
 
   /// Returns the schedules that may be the fastest for a contraction or
-  /// attention, the default first, and at most the `most` best tiles of a
+  /// attention, the default first, with at most the `most` best tiles of each
   /// skeleton. Empty for other fusions.
   llvm::SmallVector<nn::Schedule> candidates(nn::FusionOp fusion,
                                              unsigned most) const;

@@ -8,8 +8,7 @@ using namespace llvm;
 using namespace frit::cuda;
 
 namespace {
-/// The sizes and rates in which devices differ. Shared memory is in KiB, rates
-/// in GB/s.
+/// A device's sizes and rates. Shared memory is in KiB, rates in GB/s.
 struct Device {
   const char *name;
   int capability;
@@ -20,8 +19,8 @@ struct Device {
 } // namespace
 
 /// Sizes of an SM: CUDA C++ Programming Guide, "Compute Capabilities". SMs, L2,
-/// memory and clock: NVIDIA's data sheets of the device that is named; those of
-/// the H200 were measured (test/bench/notes).
+/// memory and clock: NVIDIA's data sheets of the named device, except those of
+/// the H200, which were measured (test/bench/notes).
 static constexpr Device kDevices[] = {
     {"V100", 70, 80, 2048, 96, 96, 6, 900, 1380},
     {"T4", 75, 40, 1024, 64, 64, 4, 320, 1350},
@@ -38,8 +37,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   StringRef digits = name.drop_until([](char c) { return isDigit(c); });
   int number = 0;
   digits.consumeInteger(10, number);
-  // An architecture that is not listed gets the device of the last one before
-  // it.
+  // An unlisted architecture gets the device of its nearest predecessor.
   const Device *device = kDevices;
   for (const Device &known : kDevices)
     if (known.capability <= number)
@@ -49,7 +47,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.device = device->name;
   arch.capability = number;
   arch.sms = device->sms;
-  // Measured on an H200; elsewhere no kernel has clusters.
+  // Measured on an H200; kernels on other architectures have no clusters.
   arch.smsOfSmallClusters = number == 90 ? 128 : device->sms;
   arch.smsOfLargeClusters = number == 90 ? 120 : device->sms;
   arch.threadsPerSm = device->threads;

@@ -1,8 +1,8 @@
 //===- GpuArch.h - A GPU as schedules see it ------------------------------===//
 //
-// Sizes and rates of the device that an architecture stands for. Everything
-// that a schedule or a cost depends on is here; no other file knows how many
-// SMs a GPU has.
+// Sizes and rates of the device that an architecture stands for: all hardware
+// properties that schedules and costs depend on. No other file has the number
+// of SMs of a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +21,15 @@ struct GpuArch {
   std::string device; ///< "H200", whose sizes these are
   int capability;     ///< 90
   int64_t sms;
-  /// SMs that clusters of up to four blocks, and larger ones, can use: if a
-  /// cluster's size does not divide the number of SMs of a GPC, some stay idle.
+  /// SMs that clusters of up to four blocks, and larger ones, can use. If a
+  /// cluster's size does not divide the SMs of a GPC, some stay idle.
   int64_t smsOfSmallClusters, smsOfLargeClusters;
   int64_t threadsPerSm;
   int64_t registersPerSm; ///< of 32 bits
-  /// Bytes of shared memory: of an SM, of a block at most, and those that the
-  /// driver reserves for each block.
+  /// Bytes of shared memory: per SM, at most per block, and reserved by the
+  /// driver per block.
   int64_t sharedPerSm, sharedPerBlock, sharedReserved;
-  /// Bytes of shared memory that a kernel's own variables may take.
+  /// Bytes of static shared memory that a kernel may have.
   static constexpr int64_t staticShared = 48 << 10;
   int64_t l2Bytes;
   /// Bytes per microsecond from device memory.
@@ -51,7 +51,7 @@ struct GpuArch {
   int64_t registersFor(int64_t threads) const {
     return registersPerSm / threads / 8 * 8;
   }
-  /// Returns the SMs that get a block if blocks come in clusters of this size.
+  /// Returns the SMs that get a block if clusters have this size.
   int64_t clusteredSms(int64_t cluster) const {
     return cluster <= 2   ? sms
            : cluster <= 4 ? smsOfSmallClusters
@@ -62,8 +62,8 @@ struct GpuArch {
 };
 
 /// Returns the device that `-march=NAME` optimizes for: the most common data
-/// center GPU of that architecture. Where others differ, only speed does; the
-/// code runs on all.
+/// center GPU of that architecture. The code runs on all its GPUs; others may
+/// only be slower.
 GpuArch describeArch(llvm::StringRef name);
 
 /// A GPU and the libraries that may be planned for it: cuBLASLt for products,

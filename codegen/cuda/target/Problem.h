@@ -11,8 +11,7 @@
 
 namespace frit::cuda {
 
-/// A fusion's problem with results that several skeletons need, each computed
-/// once.
+/// A fusion's problem, with cached results that several skeletons need.
 class Problem : public nn::Problem {
 public:
   using nn::Problem::Problem;
@@ -20,8 +19,8 @@ public:
   const LinalgFusion &lowered();
 
   /// Returns the schedule that `decide` chooses for the fusion; calls it once.
-  /// The skeletons of a family share this decision, and each offers the
-  /// schedule if it is its own.
+  /// The skeletons of a family share this decision. Each offers the schedule if
+  /// it owns it.
   using Decide = nn::Match<nn::Schedule>(Problem &, const Machine &);
   const nn::Match<nn::Schedule> &decideOnce(Decide *decide,
                                             const Machine &machine);

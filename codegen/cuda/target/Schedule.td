@@ -19,7 +19,7 @@ def Cuda_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
 }
 
-/// A schedule: its skeleton is found by its class.
+/// A schedule. Its class identifies the skeleton.
 class Cuda_Schedule<string name, string mnemonic_, list<Trait> traits = []>
     : AttrDef<Cuda_Dialect, name, !listconcat([NN_Schedule], traits)> {
   let mnemonic = mnemonic_;
@@ -27,15 +27,15 @@ class Cuda_Schedule<string name, string mnemonic_, list<Trait> traits = []>
   let genVerifyDecl = 1;
 }
 
-/// The schedule of a contraction's kernel, whose parameters are its operands by
-/// role.
+/// The schedule of a contraction's kernel, whose parameters are its operands in
+/// the order of their roles.
 class Cuda_ContractionSchedule<string name, string mnemonic>
     : Cuda_Schedule<name, mnemonic> {
   let extraClassDeclaration = "bool ordersOperands() const { return true; }";
 }
 
-/// The schedule of a contraction's kernel that prefetches weights before its
-/// predecessors have ended.
+/// The schedule of a contraction's kernel that prefetches weights before the
+/// PDL wait.
 class Cuda_WgmmaContractionSchedule<string name, string mnemonic>
     : Cuda_Schedule<name, mnemonic> {
   let extraClassDeclaration = [{
@@ -44,11 +44,11 @@ class Cuda_WgmmaContractionSchedule<string name, string mnemonic>
   }];
 }
 
-/// A number of a schedule, and one that is left out where it is `usual`.
+/// A number of a schedule, and one that is not printed if it is `usual`.
 class Number<string what> : AttrParameter<"int64_t", what>;
 class NumberOr<string usual, string what>
     : DefaultValuedParameter<"int64_t", usual, what>;
-/// A choice, left out where it is not taken.
+/// A flag, printed only if it is set.
 class Choice<string what> : DefaultValuedParameter<"bool", "false", what>;
 
 #endif // FRIT_CUDA_SCHEDULE

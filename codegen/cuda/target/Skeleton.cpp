@@ -26,7 +26,7 @@ Chain::Chain(ArrayRef<Operation *> operators)
                                               operators.drop_front())) {}
 
 namespace {
-/// One skeleton of each of the dialect's attributes.
+/// Creates one skeleton for each of the dialect's attributes.
 template <class... Attrs> struct MakeAll {
   static std::vector<std::unique_ptr<Skeleton>> make() {
     std::vector<std::unique_ptr<Skeleton>> made;
@@ -53,9 +53,9 @@ const Skeleton *frit::cuda::skeletonOf(nn::Schedule schedule) {
   return nullptr;
 }
 
-/// Measured on an H200: microseconds per kernel in a chain of kernels that
-/// hardly do anything, and bytes per microsecond of a kernel that memory
-/// bounds, most of them from L2.
+/// Measured on an H200: microseconds per kernel in a chain of almost empty
+/// kernels, and bytes per microsecond of a memory-bound kernel that reads
+/// mostly from L2.
 static constexpr double kLaunchTime = 1.3, kL2Rate = 5e6;
 
 nn::StepCost frit::cuda::costOfMemory(nn::FusionOp fusion, int64_t perThread,

@@ -1,17 +1,17 @@
 //===- Skeleton.h - One way to run fusions on a GPU -----------------------===//
 //
-// A skeleton is a kernel's frame in device code and the class that fills it:
-// which fusions it runs, by which schedules, how long they take, and the
-// kernel's text. Its schedule is an attribute of the cuda dialect that says
-// everything: emission decides nothing.
+// A skeleton is a kernel's frame in device code and the class that fills it.
+// The class decides which fusions it runs, offers schedules, estimates their
+// time and emits the kernel's text. The schedule is an attribute of the cuda
+// dialect that holds every choice: emission decides nothing.
 //
-// A new one is an attribute in its room's .td, a class, and
+// To add one, define an attribute in the .td of its folder, a class, and
 //
 //   template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<MapAttr>()
 //
-// in the class's file. The registry makes one of every attribute of the
-// dialect, in the order in which they are defined; an attribute without a class
-// does not link.
+// in the class's file. The registry creates one for every attribute of the
+// dialect, in the order of their definitions. An attribute without a class
+// fails to link.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,32 +31,31 @@ namespace frit::cuda {
 /// The schedules that skeletons offer for a problem.
 class Offers {
 public:
-  /// A skeleton that ranks tiles offers its `most` best; with one, only the
-  /// default.
+  /// `most` is the maximum number of schedules from a skeleton that ranks
+  /// tiles; 1 gives the default only.
   explicit Offers(unsigned most) : most(most) {}
 
   bool wantsSeveral() const { return most > 1; }
 
-  /// Adds a schedule which may run the fusion as it is; the first that is added
-  /// is the default.
+  /// Adds a schedule that can run the fusion. The first one is the default.
   void add(nn::Schedule schedule);
-  /// Adds one that runs only where it was timed and was the fastest.
+  /// Adds a schedule to use only if tuning found it the fastest.
   void addAlternative(nn::Schedule schedule);
 
   const unsigned most;
   llvm::SmallVector<nn::Schedule> schedules, alternatives;
 };
 
-/// A contraction and the operators that follow it, each reading its
-/// predecessor, which fusion would put into one kernel.
+/// A contraction and a chain of operators after it, each reading its
+/// predecessor, as candidates for one kernel.
 struct Chain {
   explicit Chain(llvm::ArrayRef<mlir::Operation *> operators);
 
   mlir::Operation *contraction() const { return operators.front(); }
 
   llvm::ArrayRef<mlir::Operation *> operators;
-  /// The chain as back-to-back convolutions; otherwise, what follows the
-  /// contraction.
+  /// The chain as back-to-back convolutions, or else as a contraction with an
+  /// epilogue.
   nn::Match<nn::ConvB2bInfo> convB2b;
   nn::Match<nn::EpilogueInfo> epilogue;
 };
@@ -65,51 +64,52 @@ class Skeleton {
 public:
   virtual ~Skeleton() = default;
 
-  /// The name of its attribute: "row_staged".
+  /// Returns the mnemonic of its attribute: "row_staged".
   virtual llvm::StringRef name() const = 0;
-  /// Whether `schedule` is an attribute of this skeleton.
+  /// Returns whether `schedule` is an attribute of this skeleton.
   virtual bool owns(nn::Schedule schedule) const = 0;
 
-  /// Whether it takes what no faster skeleton does; a remark says so.
+  /// Returns whether it is the fallback for fusions that no faster skeleton
+  /// takes; a remark says so.
   virtual bool isGeneric() const { return false; }
 
-  /// Whether tuning times its schedules.
+  /// Returns whether tuning times its schedules.
   virtual bool isTuned() const { return false; }
 
-  /// Adds the schedules that may run `problem`, or returns why there are none;
-  /// no reason for fusions of another kind.
+  /// Adds the schedules that can run `problem`. Otherwise returns why there are
+  /// none; no reason if the skeleton is for other kinds of fusion.
   virtual nn::Legality offer(Problem &problem, const Machine &machine,
                              Offers &offers) const = 0;
 
-  /// Whether it computes `composite`, which otherwise is decomposed.
+  /// Returns whether it computes `composite`. Otherwise the composite is
+  /// decomposed.
   virtual bool keepsWhole(nn::CompositeOp composite,
                           const Machine &machine) const {
     return false;
   }
-  /// Whether it accesses an operand or the result of a whole composite, of this
-  /// element type, through strides.
+  /// Returns whether it accesses an operand or the result of a whole composite,
+  /// with this element type, through strides.
   virtual bool takesView(nn::CompositeOp composite, mlir::Type element,
                          const nn::StridedPlaces &places) const {
     return false;
   }
-  /// Adds the rewrites that lead to what it computes fast. `machine` outlives
-  /// them.
+  /// Adds rewrites to a form that it computes fast. `machine` outlives them.
   virtual void populateRewrites(nn::TargetRewrites &rewrites,
                                 const Machine &machine) const {}
-  /// Whether a chain should be one kernel, because it computes the chain as
-  /// fast as the contraction alone.
+  /// Returns whether a chain should be one kernel, because that takes no longer
+  /// than the contraction alone.
   virtual bool takesChain(const Chain &chain, const Machine &machine) const {
     return false;
   }
 
-  /// Returns the kernel's cost while others run before and after it; none if it
-  /// is unknown.
+  /// Returns the kernel's cost beside concurrent kernels; none if it is
+  /// unknown.
   virtual std::optional<nn::StepCost> cost(Problem &problem,
                                            nn::Schedule schedule,
                                            const Machine &machine) const = 0;
 
-  /// Returns the kernel `name`. Fails if the schedule, which a user may have
-  /// written, does not fit the fusion.
+  /// Returns the kernel `name`. Fails if the schedule, which may be user input,
+  /// does not fit the fusion.
   virtual nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
                                      llvm::StringRef name,
                                      const Machine &machine) const = 0;
@@ -146,12 +146,13 @@ public:
   bool isTuned() const final { return true; }
 };
 
-/// Returns the cost of a kernel that memory bounds and whose threads have
-/// `perThread` elements each of the largest tensor.
+/// Returns the cost of a memory-bound kernel whose threads have `perThread`
+/// elements each of the largest tensor.
 nn::StepCost costOfMemory(nn::FusionOp fusion, int64_t perThread,
                           const GpuArch &arch);
 
-/// Makes the skeleton of an attribute. The skeleton's own file specializes it.
+/// Creates the skeleton of an attribute. The skeleton's own file specializes
+/// it.
 template <class Attr> std::unique_ptr<Skeleton> makeSkeleton();
 
 /// Returns all skeletons in order of preference. They live as long as the

@@ -23,7 +23,8 @@ using namespace frit::cuda;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// "gemm f16 m=384 bias": a word first, then only what is not the usual.
+/// A line such as "gemm f16 m=384 bias": a word, then the properties that
+/// differ from the default.
 class ProblemLine {
 public:
   explicit ProblemLine(StringRef kind, Type type) : os(text) {
@@ -119,7 +120,7 @@ static std::string convProblem(nn::ConvInfo info, Type result) {
   return line.take();
 }
 
-/// The strides of operands are left out: rows are read in pieces anyway.
+/// Leaves out the strides of operands: rows are read in 16-byte pieces anyway.
 static std::string attentionProblem(nn::AttentionInfo info) {
   ProblemLine line("attention", elementType(info.op.getQ()));
   line.add("b", info.batch, 1);
@@ -236,7 +237,8 @@ const TunedSchedule *Tuning::find(StringRef problem, StringRef arch,
   return nullptr;
 }
 
-/// The schedule that stands for it among the candidates.
+/// Returns the candidate that corresponds to a schedule: without the algorithm
+/// of a library's call.
 static nn::Schedule candidateOf(nn::Schedule schedule) {
   auto call = dyn_cast<plan::LibraryCall>(schedule);
   return call ? call.withAlgorithm(0) : schedule;
@@ -249,7 +251,7 @@ Tuning::pick(Problem &fusion, StringRef arch,
   if (problem.empty())
     return nullptr;
   const TunedSchedule *tuned = find(problem, arch);
-  // The kernels of both types of 16 bits take the same time.
+  // Kernels take the same time for f16 and bf16.
   if (size_t at = StringRef(problem).find(" bf16 ");
       !tuned && at != StringRef::npos)
     tuned = find(std::string(problem).replace(at, 6, " f16 "), arch);

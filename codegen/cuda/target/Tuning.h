@@ -7,8 +7,8 @@
 //   gemm f16 m=384 n=1024 k=1024 bias | sm_90a | NVIDIA H200, cuBLASLt 13.1 |
 //     #cuda.wgmma_gemm<tile_m = 128, ...> | 4.1 us, best of 14
 //
-// (each in one line). Of several lines for one problem the last one counts, so
-// that a file may be added to, or put together from several.
+// (each in one line). If a problem has several lines the last one counts, so
+// files can be appended to or concatenated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,14 +49,14 @@ public:
     schedules[problem].push_back(std::move(schedule));
   }
 
-  /// Returns a problem's last schedule for `arch` and, if it is given, for
-  /// `environment`; null if there is none.
+  /// Returns a problem's last schedule for `arch`, in `environment` if that is
+  /// not empty; null if there is none.
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
                             llvm::StringRef environment = "") const;
 
   /// Returns the schedule for a fusion on `arch`; null if there is none. It
-  /// must be one of the candidates, but may name any of the library's
-  /// algorithms. Times in f16 hold for bf16 too.
+  /// must be one of the candidates, but a library's algorithm may be any. Times
+  /// in f16 hold for bf16 too.
   nn::Schedule
   pick(Problem &fusion, llvm::StringRef arch,
        llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;
