@@ -1,8 +1,9 @@
 //===- CudaApi.h - Declarations of the CUDA driver API in use -------------===//
 //
-// Declared by hand, so that the runtime builds without a CUDA toolkit. Names
-// are the driver's without their prefix. Layouts and values are those of
-// cuda.h; test/runtime/layout_test.cpp compares them if a toolkit is present.
+// CUDA driver API, declared by hand so that the runtime builds without a CUDA
+// toolkit. Names are the driver's without their prefix. Layouts and values are
+// those of cuda.h; test/runtime/layout_test.cpp compares them if a toolkit is
+// present.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ using GraphNode = struct CUgraphNode_st *;
 using GraphExec = struct CUgraphExec_st *;
 using ConditionalHandle = unsigned long long;
 
-/// The address of memory that is known to be the device's.
+/// Returns the device address of a pointer to device memory.
 inline DevicePointer addressOf(const void *data) {
   return DevicePointer(reinterpret_cast<uintptr_t>(data));
 }

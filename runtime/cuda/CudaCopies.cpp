@@ -14,7 +14,7 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// Largest tensor to stage, in bytes. For larger ones the driver pins memory
+/// Maximum bytes of a tensor to stage. For larger ones the driver pins memory
 /// piecewise.
 static constexpr uint64_t kLargestStaged = 16 << 20;
 /// Bytes per piece of a staged tensor: one is sent while the next is copied.
@@ -51,8 +51,8 @@ bool CudaExecution::isPinned(const void *data) const {
          type == kMemoryTypeHost;
 }
 
-/// Checks a tensor that the caller has written to the context's own buffer: it
-/// can only be used in place if it is contiguous there.
+/// Checks a tensor that the caller has written to the context's own buffer. It
+/// can be used in place only if it is contiguous there.
 static Status checkInPlace(const StridedRegion &region) {
   if (region.runs() <= 1)
     return Status();
@@ -75,7 +75,7 @@ Status CudaExecution::copyIn(const Program &program,
     bool inPlace = !isHost && addressOf(inputs[i].data) == program.inputs[i];
     if (!tensor.bytes || (inPlace && region.isWhole()))
       continue;
-    // A true size is a few bytes, which the driver copies at once.
+    // A true size has a few bytes, which the driver copies at once.
     bool isSize = i >= plan.modelInputs(program.variant).size();
     if (isHost && !isSize)
       makeStaging();

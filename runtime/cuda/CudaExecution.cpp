@@ -34,8 +34,8 @@ Status CudaExecution::open(const CudaExecution *peer) {
     FRIT_TRY(sharedQueue->open());
   }
   FRIT_TRY(place(peer));
-  // Libraries run once on this memory before the first call; it must not hold
-  // signalling NaNs.
+  // Libraries make a trial call in this memory before the first call, so it
+  // must not hold signalling NaNs.
   if (memory->memory.bytes())
     FRIT_TRY(driver.check(driver.memsetD8Async(memory->memory.address(), 0,
                                                memory->memory.bytes(), queue()),
@@ -47,7 +47,7 @@ Status CudaExecution::open(const CudaExecution *peer) {
   programs.resize(loaded.model.plan.variants().size());
   version = loaded.version;
   stateVersion = state->version;
-  // The number of ranks that divide the state is known at the first call.
+  // The number of ranks that divide the state is known only at the first call.
   if (!loaded.model.plan.usesShards(loaded.model.steps(programs.size() - 1)))
     FRIT_TRY(open(programs.size() - 1));
   phases.end();
@@ -169,9 +169,9 @@ Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
   return Status();
 }
 
-/// Returns whether a call is to use the wanted addresses in place. If that
-/// takes a new graph, which takes milliseconds, only when a recent call wanted
-/// them too: allocators that reuse memory come back to the same few addresses.
+/// Returns whether a call should use the wanted addresses in place. A new graph
+/// takes milliseconds, so it pays only if a recent call wanted the same
+/// addresses: allocators that reuse memory return to the same few.
 bool CudaExecution::isWorthGraph(Program &program) {
   std::vector<DevicePointer> addresses = wantedInputs;
   addresses.insert(addresses.end(), wantedOutputs.begin(), wantedOutputs.end());
@@ -232,7 +232,7 @@ Status CudaExecution::launchSteps(Program &program) {
   bool check = model.has(FRIT_NO_CUDA_GRAPH);
   for (size_t index = 0; index < program.steps->size();) {
     FRIT_TRY(program.steps->enqueue(index, queue()));
-    // To name the failing step, wait for each.
+    // Wait for each step, so that a failure names it.
     if (check)
       FRIT_TRY(stepFailed(
           model.plan, model.steps(program.variant)[index],
@@ -289,7 +289,7 @@ Status CudaExecution::join(const frit_group &joined) {
   FRIT_TRY(Communicator::open(std::move(nccl), joined, group));
   FRIT_TRY(divideState());
   for (Program &program : programs) {
-    // If the state has moved, the next call opens it again.
+    // If the state has moved, the next call opens the steps again.
     if (!program.steps || stateVersion != state->version)
       continue;
     program.graphs.clear();

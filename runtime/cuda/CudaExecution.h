@@ -10,12 +10,11 @@ namespace frit::cuda {
 
 /// Layout of a context's allocation: the arena, then its own inputs, then its
 /// own outputs. The arena comes first, so that the plan's offsets are offsets
-/// of the allocation. A context that uses a peer's arena or inputs has none
-/// here.
+/// of the allocation. A part that a context uses of a peer has no bytes here.
 struct ContextLayout {
   explicit ContextLayout(const Model &model);
 
-  /// Offset of each from the first of its kind.
+  /// Offset of each input and output from the first.
   std::vector<uint64_t> inputs, outputs;
   uint64_t arenaBytes = 0, inputBytes = 0, outputBytes = 0;
 };
@@ -75,12 +74,12 @@ private:
   struct Program {
     size_t variant = 0;
     std::unique_ptr<CudaSteps> steps;
-    /// Input and output addresses that the steps are bound to, if `bound`.
+    /// Input and output addresses that the steps are bound to if `bound`.
     std::vector<DevicePointer> inputs, outputs;
     bool bound = false;
 
     std::vector<CachedGraph> graphs;
-    /// Addresses that recent calls wanted and that have no graph.
+    /// Addresses without a graph that recent calls wanted.
     std::vector<std::vector<DevicePointer>> recent;
     GraphExec current =
         nullptr; ///< for these addresses; null: not looked up yet
@@ -134,14 +133,14 @@ private:
   const Driver &driver;
   std::shared_ptr<SharedStream> sharedQueue;
   std::shared_ptr<DeviceState> state;
-  /// Own outputs, after the arena and own inputs if those are in here too.
+  /// Own outputs; also the arena and own inputs, unless a peer's are used.
   std::shared_ptr<SharedMemory> memory;
-  /// Memory of the arena and own inputs: `memory`, or that of a peer.
+  /// Memory of the arena and of own inputs: `memory` or a peer's.
   std::shared_ptr<SharedMemory> arena, inputMemory;
-  uint64_t arenaBytes = 0, inputBytes = 0; ///< there
+  uint64_t arenaBytes = 0, inputBytes = 0; ///< of these
   DevicePointer firstInput = 0;
   std::vector<DevicePointer> ownInputs, ownOutputs;
-  /// The inputs and outputs that a call's tensors ask for.
+  /// Input and output addresses that the tensors of a call ask for.
   std::vector<DevicePointer> wantedInputs, wantedOutputs;
   std::vector<Program> programs; ///< by variant
   /// The versions of the constants and of the state that `programs` are bound

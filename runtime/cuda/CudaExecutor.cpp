@@ -16,8 +16,8 @@ using namespace frit::cuda;
 using artifact::Step;
 using artifact::StepKind;
 
-/// Dynamic shared memory that a kernel gets without opting in, in bytes: of the
-/// 48 KiB, what its variables surely leave.
+/// Dynamic shared memory in bytes that a kernel gets without opting in: 48 KiB,
+/// less an upper bound of its static variables.
 static constexpr uint32_t kSharedWithoutAsking = 32 << 10;
 
 CudaExecutor::~CudaExecutor() {
@@ -60,7 +60,7 @@ Status CudaExecutor::load(int ordinal) {
   return prepare(uploader);
 }
 
-/// Opens the device, unless a function of the artifact has.
+/// Opens the device, unless another function of the artifact has opened it.
 Status CudaExecutor::openGpu(int ordinal) {
   if (gpu.context)
     return Status();
@@ -145,8 +145,8 @@ void CudaExecutor::loadGuardKernel() {
   if (!status.failed())
     return;
   guardKernel.reset();
-  // Steps that write state are not captured in a graph then, so that the host
-  // reads their conditions; a context says so.
+  // The host reads the conditions of steps that write state then, since these
+  // are not captured in a graph; the context reports that.
   model.remark("steps that write no state run whatever their conditions say: " +
                status.message());
 }
@@ -155,7 +155,7 @@ Status CudaExecutor::raiseSharedMemory(const Step &step) {
   if (step.kernel == artifact::kNone ||
       sharedBytes(step) <= kSharedWithoutAsking)
     return Status();
-  // The attribute is set per function: take the maximum of its steps.
+  // The attribute is per function: take the maximum over its steps.
   uint32_t bytes = step.sharedBytes;
   for (std::span<const Step> list : model.lists())
     for (const Step &other : list)

@@ -26,11 +26,11 @@ public:
   void describe(frit_device_info &info) const override;
 
 private:
-  /// The constants that calls read, of all functions of the artifact.
+  /// The constants that calls of any of the artifact's functions read.
   struct ResidentWeights : SharedMemory {
     using SharedMemory::SharedMemory;
     std::vector<DevicePointer> addresses; ///< by constant; 0 if not here
-    /// By constant, its place in `memory` or in one of `others`; 0 if its
+    /// Address of each constant in `memory` or in one of `others`; 0 if its
     /// address is the program's memory.
     std::vector<DevicePointer> places;
     std::vector<std::unique_ptr<SharedMemory>> others;
@@ -43,7 +43,7 @@ private:
   void findLibraries();
   Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  /// Whether calls read constant `index` where the program has it.
+  /// Returns whether calls read constant `index` from the program's memory.
   bool isInPlace(uint32_t index) const;
   /// Copies constants to their `addresses`.
   Status uploadConstants(Uploader &uploader, std::span<const uint32_t> indices,

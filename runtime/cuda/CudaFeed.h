@@ -9,13 +9,14 @@
 
 namespace frit::cuda {
 
-/// Sends to device memory of its own, on a stream of its own. From there, a
-/// copy on the device brings the inputs to the context's buffers, so that calls
-/// have one graph. Events order the two streams; the host waits for neither.
+/// Copies inputs to device memory of its own on its own stream. From there, a
+/// copy on the device moves the inputs to the context's buffers, so that calls
+/// need only one graph. Events order the two streams; the host waits for
+/// neither.
 class CudaFeed final : public InputFeed {
 public:
-  /// `buffers` are a context's own inputs, for which there is room for `sizes`
-  /// bytes. The calls run on `queue`.
+  /// `buffers` are a context's own inputs, which have room for `sizes` bytes.
+  /// Calls run on `queue`.
   CudaFeed(std::shared_ptr<const Gpu> gpu, std::shared_ptr<SharedStream> queue,
            std::vector<DevicePointer> buffers)
       : gpu(std::move(gpu)), driver(this->gpu->driver), queue(std::move(queue)),
@@ -35,7 +36,7 @@ private:
   std::vector<DevicePointer> buffers;
 
   SharedMemory sent;             ///< holds one set of inputs
-  std::vector<uint64_t> offsets; ///< of the inputs there
+  std::vector<uint64_t> offsets; ///< of the inputs in `sent`
   Stream stream = nullptr;       ///< of the copies from the host
   Event arrived = nullptr;       ///< `sent` is filled
   Event left = nullptr;          ///< `sent` may be overwritten

@@ -1,16 +1,17 @@
 //===- CudaGraph.cpp - Build a CUDA graph from a list of steps ------------===//
 //
-// Our own kernels become kernel nodes, connected by programmatic dependent
+// Frit's own kernels become kernel nodes, connected by programmatic dependent
 // launch (PDL) edges: each may start while its predecessors still run. Library
 // calls are captured, because only the library knows what it launches: into the
 // same graph if the driver supports that, otherwise into a child graph. With
-// collectives of several ranks, one capture makes all of the graph.
+// collectives of several ranks, a single capture produces the whole graph.
 //
-// Collectives are captured too, beside the steps that do not wait for them.
+// Collectives are captured concurrently with the steps that do not wait for
+// them.
 //
-// A kernel with PDL edges waits for all its predecessors before it ends, so
-// ordinary graph order holds: a node runs after everything it can be reached
-// from, by either kind of edge.
+// A kernel with PDL edges waits for all its predecessors before it ends. So
+// ordinary graph order holds: a node runs after all nodes from which it is
+// reachable by either kind of edge.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,7 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
                   "NVIDIA driver has no graph nodes");
   std::unique_ptr<StepGraph> made;
   Status status;
-  // Other libraries of the process may end a capture.
+  // Other libraries in the process may end a capture.
   constexpr int kMostTries = 8;
   for (int tries = 0; tries < kMostTries; ++tries) {
     made = std::make_unique<StepGraph>(driver);
@@ -61,7 +62,7 @@ Status CudaSteps::makeGraph(Stream stream, std::span<const Event> marks,
     return makeGraph(stream, marks, result);
   }
   FRIT_TRY(std::move(status));
-  // Upload now, so that the first timed call does not pay for it.
+  // Upload now, so that the first timed call does not include it.
   driver.graphUpload(made->exec, stream);
   result = std::move(made);
   return Status();
@@ -85,9 +86,9 @@ bool CudaSteps::canUpdate(const StepGraph &graph) const {
   });
 }
 
-/// Makes an empty graph. With collectives it is that of a capture which goes on
-/// until endGraph: NCCL 2.28 fails in captures into a graph that is there
-/// already ("dependency created on uncaptured work in another stream").
+/// Creates an empty graph. With collectives it belongs to a capture that
+/// continues until endGraph: NCCL 2.28 fails in captures into an existing graph
+/// ("dependency created on uncaptured work in another stream").
 Status CudaSteps::beginGraph(StepGraph &made) {
   bool hasCollectives = false;
   for (size_t index = 0; index < steps.size(); ++index)
@@ -106,7 +107,7 @@ Status CudaSteps::beginGraph(StepGraph &made) {
 Status CudaSteps::endGraph(StepGraph &made) {
   if (!made.capture)
     return Status();
-  // A node that no other waits for would be an unjoined branch.
+  // A node without successors would be an unjoined branch.
   Status status = driver.check(driver.streamUpdateCaptureDependencies(
                                    made.capture, made.ends.data(),
                                    made.ends.size(), kSetCaptureDependencies),
@@ -155,9 +156,9 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
                            size_t last, Stream stream,
                            std::span<const Event> marks) {
   std::vector<Tail> ends(last); // last nodes of each step so far
-  std::vector<size_t> open;     // steps that no later step follows yet
-  Tail tail;                    // what the next node waits for
-  Tail collective;              // the last one, for which the next one waits
+  std::vector<size_t> open;     // steps without successors so far
+  Tail tail;                    // predecessors of the next node
+  Tail collective;              // predecessors of the next collective
   std::vector<std::pair<DevicePointer, Tail>> pending; // by buffer
   auto mark = [&](size_t index) {
     GraphNode node;
@@ -195,7 +196,7 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
           return isAwaited;
         });
     } else if (steps[index].kind == StepKind::collective && !group) {
-      // One rank.
+      // There is one rank.
     } else if (steps[index].kind == StepKind::guard) {
       if (conditional) {
         FRIT_TRY(addGuard(to, graph, index, stream, tail));
@@ -325,8 +326,8 @@ Status CudaSteps::addKernel(StepGraph &to, Graph graph, size_t index,
   return Status();
 }
 
-/// Returns the nodes that what a capturing stream gets next waits for, and the
-/// graph if `graph` is not null.
+/// Returns the nodes that the next work on a capturing stream would wait for,
+/// and the graph if `graph` is not null.
 Status CudaSteps::lastCaptured(Stream stream, Graph *graph,
                                std::vector<GraphNode> &last) const {
   int state = 0;
@@ -345,7 +346,7 @@ Status CudaSteps::lastCaptured(Stream stream, Graph *graph,
   return Status();
 }
 
-/// Captures a step into the graph that its stream is captured to all the time.
+/// Captures a step into the graph that its stream is capturing.
 Status CudaSteps::addWithin(StepGraph &to, size_t index, Tail &tail) {
   tail.join();
   FRIT_TRY(driver.check(driver.streamUpdateCaptureDependencies(

@@ -14,8 +14,9 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// In PTX, because it calls a device function that a CUDA compiler would link
-/// from the toolkit; the driver, which compiles this PTX, knows it by itself.
+/// PTX text, because the kernel calls a device function that a CUDA compiler
+/// would link from the toolkit. The driver, which compiles this PTX, provides
+/// it.
 static constexpr char kGuardKernel[] = R"(
 .version 7.0
 .target sm_80

@@ -9,10 +9,10 @@ using namespace frit::cuda;
 // Profiles
 //===----------------------------------------------------------------------===//
 
-/// Runs the steps with an event before each and one after the last. Does so
-/// inside a graph, where gaps are as short as in a call; on the stream if that
-/// is impossible, or if there are guards: bodies of conditional nodes cannot
-/// hold events. Steps that write state run once. Sets `ran` per step.
+/// Runs the steps with an event before each and one after the last. Uses a
+/// graph, where gaps are as short as in a call. Uses the stream if a graph is
+/// impossible or if there are guards, since bodies of conditional nodes cannot
+/// contain events. Steps that write state run once. Sets `ran` per step.
 Status CudaExecution::recordSteps(Program &program,
                                   std::span<const Event> events,
                                   std::vector<bool> &ran) {
@@ -23,7 +23,7 @@ Status CudaExecution::recordSteps(Program &program,
     ran.assign(steps->size(), true);
     Status status =
         driver.check(driver.graphLaunch(graph->exec, queue()), "run");
-    // Twice if possible, because the first launch of a graph is slower.
+    // Run twice if possible, because the first launch of a graph is slower.
     if (!status.failed() && !steps->writeState())
       status = driver.check(driver.graphLaunch(graph->exec, queue()), "run");
     driver.streamSynchronize(queue());
@@ -86,7 +86,7 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
 // Traces
 //===----------------------------------------------------------------------===//
 
-/// Shows what the step at `index` has written.
+/// Visits the results that the step at `index` has written.
 Status CudaExecution::visitResults(const Program &program, size_t index,
                                    const Visit &visit) {
   const Model &model = loaded.model;

@@ -11,7 +11,7 @@ using namespace frit;
 using namespace frit::cuda;
 using artifact::State;
 
-/// Most bytes of a tensor in host memory whose value travels with the command.
+/// Maximum bytes of a host tensor that is passed by value in the command.
 static constexpr uint64_t kSmall = 16;
 
 /// This rank's part of a state tensor: bytes [begin, begin + bytes).
@@ -20,7 +20,7 @@ struct CudaExecution::StatePart {
   uint64_t begin, bytes;
 };
 
-/// Bytes of a row of a divided state.
+/// Bytes of a shard row.
 static constexpr uint64_t kRowBytes = artifact::kShardRow * sizeof(float);
 
 CudaExecution::StatePart CudaExecution::partOf(const State &tensor) const {
@@ -65,7 +65,7 @@ Status CudaExecution::makeState() {
   return Uploader(gpu).upload(uploads);
 }
 
-/// Allocates this rank's shards, all zeros, unless they are there.
+/// Allocates this rank's shards, all zeros, unless they exist.
 Status CudaExecution::makeShards() {
   const PlanView &plan = loaded.model.plan;
   if (plan.shards().empty() || state->shards)
@@ -82,7 +82,7 @@ Status CudaExecution::makeShards() {
   return Status();
 }
 
-/// Divides the state by the ranks of the group: this one keeps its shards.
+/// Divides the state among the ranks of the group; this rank keeps its shards.
 Status CudaExecution::divideState() {
   const PlanView &plan = loaded.model.plan;
   if (plan.shards().empty() || state->group)
@@ -107,7 +107,7 @@ Status CudaExecution::divideState() {
   return synchronize();
 }
 
-/// Allocates `to` and enqueues what fills it with the shards of all ranks.
+/// Allocates `to` and enqueues gathering the shards of all ranks there.
 Status CudaExecution::gather(const artifact::ShardedState &divided,
                              DeviceMemory &to) {
   FRIT_TRY(to.allocate(divided.bytes(), "the state of all ranks"));
@@ -193,8 +193,8 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
   return Uploader(gpu).upload(uploads);
 }
 
-/// Enqueues commands that carry the bytes with them, so that the caller's
-/// memory is free when this returns.
+/// Enqueues commands that contain the bytes, so that the caller's memory can be
+/// reused when this returns.
 Status CudaExecution::writeSmall(DevicePointer to, const void *from,
                                  uint64_t bytes) {
   auto *data = static_cast<const uint8_t *>(from);

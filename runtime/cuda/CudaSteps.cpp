@@ -14,7 +14,7 @@ using artifact::Space;
 using artifact::Step;
 using artifact::StepKind;
 
-/// Guaranteed alignment in bytes of device memory that the caller binds.
+/// Guaranteed alignment in bytes of device memory that the caller passes.
 static constexpr uint32_t kBoundAlignment = 16;
 
 CudaSteps::CudaSteps(LoadedModel &loaded, std::span<const Step> steps,
@@ -41,7 +41,7 @@ static bool isBound(const Buffer &buffer) {
 
 void CudaSteps::resolveArguments(size_t index, DevicePointer arena,
                                  const DeviceState *state) {
-  // A launch of a shard gets the addresses where its rows begin.
+  // A launch of a shard gets the addresses of its first rows.
   const Step &step = steps[index];
   artifact::Shard shard;
   if (step.shardRows)
@@ -149,7 +149,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
   auto isWrittenState = [](const Buffer &buffer) {
     return buffer.space == Space::state && buffer.written;
   };
-  // Memory for state that trial calls write.
+  // Replaces state that trial calls write.
   DeviceMemory elsewhere(loaded.gpu);
   if (tryOut) {
     uint64_t most = 0;
@@ -202,8 +202,8 @@ void CudaSteps::collectParams(size_t index, std::vector<void *> &params) {
     params.push_back(&arguments[firstArgument[index] + i]);
   for (size_t i = 0; i < plan.kernels()[step.kernel].tensorMaps.count; ++i)
     params.push_back(&maps[firstMap[index] + i]);
-  // The driver reads as many bytes as the parameter has; little endian, so the
-  // low ones.
+  // The driver reads as many bytes as the parameter has, the low ones in little
+  // endian.
   for (const int64_t &scalar : plan.scalars(plan.kernels()[step.kernel]))
     params.push_back(step.shardRows ? &shardCounts[index]
                                     : const_cast<int64_t *>(&scalar));
@@ -223,7 +223,7 @@ Status CudaSteps::launch(size_t index, Stream stream) {
       "launch a kernel");
 }
 
-/// Enqueues what a step does together with the other ranks.
+/// Enqueues a collective step with the other ranks.
 Status CudaSteps::enqueueCollective(const Step &step, DevicePointer data,
                                     Stream stream) const {
   if (!group)

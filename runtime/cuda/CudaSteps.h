@@ -34,12 +34,12 @@ private:
 
   const Driver &driver;
   Graph graph = nullptr; ///< kept because it owns the nodes
-  /// A stream that is captured to the graph while it is made; null if library
-  /// calls are captured one by one.
+  /// The stream whose capture is the graph, during construction; null if
+  /// library calls are captured one by one.
   Stream capture = nullptr;
-  /// Whether something else of the process ended a capture.
+  /// Whether the capture was ended by other work in the process.
   bool invalidated = false;
-  std::vector<GraphNode> ends; ///< nodes that no other waits for so far
+  std::vector<GraphNode> ends; ///< nodes without successors so far
   /// Node of each step; null if it was captured or lies in a conditional node.
   std::vector<GraphNode> kernels;
 };
@@ -48,31 +48,30 @@ private:
 /// addresses of inputs and outputs before any step runs.
 class CudaSteps {
 public:
-  /// `arena` is the address of the memory that the steps' offsets refer to.
-  /// `state` is null for steps without state.
+  /// `arena` is the base address of the steps' offsets. `state` is null for
+  /// steps without state.
   CudaSteps(LoadedModel &loaded, std::span<const artifact::Step> steps,
             DevicePointer arena, const DeviceState *state);
 
   Status bind(std::span<const DevicePointer> inputs,
               std::span<const DevicePointer> outputs);
 
-  /// Creates the library calls; each picks an algorithm. With `tryOut` they
-  /// also run once, on whatever the memory holds, without changing the state:
-  /// the library loads its kernels and declines what it cannot run before a
-  /// graph is captured.
+  /// Creates the library calls; each picks an algorithm. With `tryOut` each
+  /// also runs once, on the memory's present contents, without changing the
+  /// state. So the library loads its kernels, and declines those it cannot run,
+  /// before a graph is captured.
   Status openLibraries(Stream stream, bool tryOut);
 
-  /// Makes the collectives those of a group, from the next graph on. Runs each
-  /// once, on whatever the arena holds: the library connects the ranks and
-  /// loads its kernels before a graph is captured.
+  /// Sets the group for collectives, from the next graph on. Runs each
+  /// collective once, on the arena's present contents, so that the library
+  /// connects the ranks and loads its kernels before a graph is captured.
   Status join(std::shared_ptr<Communicator> group, Stream stream);
 
   /// Enqueues a step on a stream.
   Status enqueue(size_t index, Stream stream);
 
-  /// Advances `index` past the step there, which has been enqueued. If that is
-  /// a guard, waits for its condition and skips the guarded steps if it does
-  /// not hold.
+  /// Advances `index` past an enqueued step. If that is a guard, waits for its
+  /// condition and skips the guarded steps if the condition is false.
   Status next(size_t &index, Stream stream);
   bool hasGuards() const;
 
@@ -86,8 +85,8 @@ public:
   Status makeGraph(Stream stream, std::span<const Event> marks,
                    std::unique_ptr<StepGraph> &result);
 
-  /// Returns whether only our own kernels use inputs and outputs: a library
-  /// call or a copy cannot be given another address.
+  /// Returns whether only frit's own kernels use inputs and outputs: the
+  /// addresses of a library call or a copy cannot be updated.
   bool canUpdate(const StepGraph &graph) const;
 
   /// Updates a graph of makeGraph to the bound addresses. Returns false if it
@@ -104,8 +103,7 @@ public:
   bool isLibrary(size_t index) const { return calls[index] != nullptr; }
 
 private:
-  /// An argument that lies in an input or output, `offset` bytes from its
-  /// start.
+  /// An argument in an input or output, `offset` bytes from its start.
   struct Patch {
     size_t argument;
     uint64_t offset;
@@ -123,13 +121,13 @@ private:
     bool bound;
   };
 
-  /// Nodes that the next node of a graph under construction waits for.
+  /// Predecessors of the next node of a graph under construction.
   struct Tail {
     std::vector<GraphNode> nodes;
     std::vector<GraphNode> own; ///< our kernels, which allow PDL edges
 
     void add(const Tail &other);
-    /// Makes the next node wait for the end of all, without PDL.
+    /// Makes the next node wait for all to end, without PDL.
     void join();
   };
 
@@ -173,18 +171,18 @@ private:
   std::vector<MapUse> mapUses; ///< of all steps, one after another
   std::vector<EncodedMap> maps;
   std::vector<size_t> firstMap;
-  /// By step: elements of its shard; 0 if it is no launch of a shard.
+  /// Elements of each step's shard; 0 if the step is no launch of a shard.
   std::vector<int64_t> shardCounts;
   bool encoded = false;
   bool conditional; ///< whether graphs have conditional nodes
-  /// Whether skipping some guarded step is not optional, because it writes
-  /// state.
+  /// Whether a guarded step must be skipped because it writes state.
   bool mustSkip = false;
   std::unique_ptr<CudnnHandle> cudnn;
   std::vector<std::unique_ptr<LibraryCall>> calls; ///< null: a kernel or copy
   std::shared_ptr<Communicator> group;             ///< null: one rank
-  /// Graphs whose captures became invalid. Destroying one at once, while what
-  /// ended its capture goes on in another thread, crashed in the driver.
+  /// Graphs whose captures were invalidated. They are destroyed later: the
+  /// driver crashed if one was destroyed while another thread continued the
+  /// work that had ended its capture.
   std::vector<std::unique_ptr<StepGraph>> invalidGraphs;
 };
 

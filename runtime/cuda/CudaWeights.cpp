@@ -11,7 +11,7 @@ using artifact::Constant;
 using artifact::Step;
 
 /// Device bytes for original weights at a time while the prepare steps run:
-/// little compared with their results, enough for a multi-threaded upload.
+/// small compared with their results, but enough for a multi-threaded upload.
 static constexpr uint64_t kPreparedAtOnce = 32 << 20;
 
 bool CudaExecutor::isInPlace(uint32_t index) const {

@@ -15,7 +15,7 @@ public:
   DeviceMemory(const DeviceMemory &) = delete;
   ~DeviceMemory() { release(); }
 
-  /// `purpose` says in the out-of-memory message what the memory is for.
+  /// `purpose` names the memory's use in the out-of-memory message.
   Status allocate(uint64_t bytes, const char *purpose);
   void release();
 
@@ -28,8 +28,8 @@ private:
   uint64_t size = 0;
 };
 
-/// Memory on a GPU with several owners, who may outlive the executor that made
-/// it.
+/// Memory on a GPU with several owners, which may outlive the executor that
+/// allocated it.
 struct SharedMemory {
   explicit SharedMemory(std::shared_ptr<const Gpu> gpu)
       : gpu(std::move(gpu)), memory(*this->gpu) {}

@@ -9,9 +9,9 @@
 
 namespace frit::cuda {
 
-/// Memory of the state. A rank has its shards of the parts that ranks divide,
-/// one after another. They are allocated when a call needs them: by then the
-/// context has joined its group.
+/// Memory of the state. A rank has its shards of the divided parts, one after
+/// another. They are allocated when a call first needs them, after the context
+/// has joined its group.
 struct DeviceState {
   explicit DeviceState(std::shared_ptr<const Gpu> gpu)
       : whole(std::move(gpu)) {}
@@ -31,7 +31,7 @@ struct DeviceState {
   }
 
   SharedMemory whole;
-  std::unique_ptr<SharedMemory> shards; ///< null: not needed so far
+  std::unique_ptr<SharedMemory> shards; ///< null until first needed
   std::shared_ptr<Communicator> group;  ///< that divides it; null: none
   uint64_t version = 0;                 ///< counts how often the shards moved
 };

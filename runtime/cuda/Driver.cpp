@@ -17,7 +17,7 @@ Driver::~Driver() {
 }
 
 Status Driver::load() {
-  // The driver has threads and state and does not support unloading.
+  // The driver has threads and global state and cannot be unloaded.
   library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     return Status(FRIT_NO_DEVICE, "there is no NVIDIA driver on this machine "
@@ -119,10 +119,10 @@ std::string Driver::path() const {
   return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
-/// Returns whether the driver refuses all further work of this process on the
-/// device, because a kernel or the device itself has failed. By cuda.h: an
-/// uncorrectable error of the memory; an illegal address, a timeout, a failed
-/// assertion; from a broken stack on to a failed launch.
+/// Returns whether the driver will reject all further work of this process on
+/// the device, because a kernel or the device itself has failed. By cuda.h: an
+/// uncorrectable memory error; an illegal address, a timeout, a failed
+/// assertion; and the range from a stack error to a launch failure.
 static bool isFinal(Result result) {
   return result == 214 || result == 700 || result == 702 || result == 710 ||
          (result >= 714 && result <= 719);
@@ -141,7 +141,7 @@ std::string Driver::uuidOf(Device device) const {
   unsigned char bytes[16];
   if (deviceGetUuid(bytes, device) != kSuccess)
     return "";
-  // A part of a GPU has a name like "NVIDIA H200 MIG 1g.18gb".
+  // A MIG instance has a name like "NVIDIA H200 MIG 1g.18gb".
   char name[256] = "";
   deviceGetName(name, sizeof name, device);
   std::string text = strstr(name, " MIG ") ? "MIG" : "GPU";
@@ -196,7 +196,7 @@ Status cuda::findDevice(std::string_view uuid, int &ordinal) {
   FRIT_TRY(driver.open());
   int count = 0;
   FRIT_TRY(driver.check(driver.deviceGetCount(&count), "count the GPUs"));
-  // A part of a GPU has a UUID of its own, which the driver calls "MIG-".
+  // A MIG instance has its own UUID, with the prefix "MIG-".
   auto digits = [](std::string_view text) {
     std::string lower;
     for (char c : text.substr(4))

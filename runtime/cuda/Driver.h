@@ -22,16 +22,15 @@ public:
   /// Opens the library and initialises the driver.
   Status open();
 
-  /// Opens the library alone. After a failure, functions that it lacks are
-  /// null.
+  /// Opens the library only. If that fails, missing functions are null.
   Status load();
 
   bool isOpen() const { return library; }
   /// Path of the open library.
   std::string path() const;
 
-  /// "GPU-00112233-4455-6677-8899-aabbccddeeff", "MIG-…" for a part of one; ""
-  /// if the driver knows none.
+  /// Returns "GPU-00112233-4455-6677-8899-aabbccddeeff", or "MIG-…" for a MIG
+  /// instance; "" if the driver knows none.
   std::string uuidOf(Device device) const;
 
   /// The driver's text for an error code.
@@ -45,9 +44,9 @@ private:
   void *library = nullptr;
 };
 
-/// Held while a graph is captured, and while code and libraries are loaded,
-/// tried or closed: what synchronizes the device on one thread ends captures on
-/// all others.
+/// Held during graph captures, and while code and libraries are loaded, tried
+/// or closed: synchronizing the device on one thread ends captures on all
+/// others.
 std::recursive_mutex &captureMutex();
 
 /// A device and its primary context, which is shared with other libraries in
@@ -63,7 +62,7 @@ public:
   Status retainContext();
 
   Driver driver;
-  /// Source of its memory; null: the driver, without a limit.
+  /// Source of device memory; null: the driver, without a limit.
   std::shared_ptr<MemorySource> memory;
   Device device = 0;
   Context context = nullptr;
@@ -89,13 +88,13 @@ private:
   bool pushed;
 };
 
-/// Finds the ordinal of the device with this UUID or this beginning of one:
-/// "GPU-" or "MIG-" and hexadecimal digits. The driver may hide devices
+/// Finds the ordinal of the device with this UUID or UUID prefix: "GPU-" or
+/// "MIG-" and hexadecimal digits. The driver may hide devices
 /// (CUDA_VISIBLE_DEVICES).
 Status findDevice(std::string_view uuid, int &ordinal);
 
-/// Finds the plan's best target for device `ordinal`. Fails, with the reason,
-/// if there is no driver, no such device or no code for it.
+/// Finds the plan's best target for device `ordinal`. Fails with the reason if
+/// there is no driver, device or code for it.
 Status findTarget(const PlanView &plan, int ordinal,
                   const artifact::Target *&target, bool &usePtx);
 

@@ -11,16 +11,17 @@
 
 namespace frit::cuda {
 
-/// A model's code, weights and libraries on a GPU. CudaExecutor loads them.
+/// A model's code, weights and libraries on a GPU, loaded by CudaExecutor.
 class LoadedModel {
 public:
-  /// The function of entry `index` of Header::kernels.
+  /// Returns the function of entry `index` of Header::kernels.
   Function kernel(uint32_t index) const {
     return functions[index - model.target->kernels.first];
   }
 
   /// Dynamic shared memory of a step's kernel in bytes. PTX may run on a device
-  /// with less; there, kernels with tensor maps take a path that needs neither.
+  /// with less shared memory. There, kernels with tensor maps take a path that
+  /// uses neither.
   uint32_t sharedBytes(const artifact::Step &step) const {
     bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
     return floor ? 0 : step.sharedBytes;
@@ -39,13 +40,13 @@ public:
   /// Null if the plan has no guards or the driver has no conditional nodes.
   std::unique_ptr<GuardKernel> guardKernel;
   std::vector<DevicePointer> constants; ///< 0 if not on the device
-  /// Number of times that `constants` changed.
+  /// Counts changes of `constants`.
   uint64_t version = 0;
   DeviceMemory prepared;
   DeviceMemory zeros; ///< a zero bias for the widest convolution
 
 protected:
-  /// `sibling`, if not null, is the same artifact's model of another function.
+  /// `sibling`, if not null, is the model of another function of the artifact.
   LoadedModel(Model &model, const LoadedModel *sibling)
       : model(model),
         sharedGpu(sibling ? sibling->sharedGpu : std::make_shared<Gpu>()),

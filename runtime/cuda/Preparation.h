@@ -9,8 +9,8 @@
 
 namespace frit::cuda {
 
-/// Consecutive steps of a prepare list, and the constants that must be on the
-/// device for them and are not kept afterwards.
+/// Consecutive steps of a prepare list, and the constants that they need on the
+/// device and that are not kept afterwards.
 struct Window {
   size_t first = 0, count = 0;
   std::vector<uint32_t> constants; ///< without duplicates

@@ -7,8 +7,8 @@
 
 namespace frit::cuda {
 
-/// The stream of a context and its peers: one of its own, or the caller's. Has
-/// several owners, who may outlive the executor that made it.
+/// The stream of a context and its peers: its own or the caller's. Has several
+/// owners, which may outlive the executor that created it.
 struct SharedStream {
   explicit SharedStream(std::shared_ptr<const Gpu> gpu) : gpu(std::move(gpu)) {}
   SharedStream(const SharedStream &) = delete;
@@ -20,7 +20,7 @@ struct SharedStream {
       gpu->driver.streamDestroy(own);
   }
 
-  /// Makes the own stream. The GPU's context must be current, in `use` too.
+  /// Creates the own stream. The GPU's context must be current, also in `use`.
   Status open() {
     FRIT_TRY(gpu->driver.check(
         gpu->driver.streamCreate(&own, kStreamNonBlocking), "make a stream"));
@@ -28,8 +28,8 @@ struct SharedStream {
     return Status();
   }
 
-  /// Enqueues later work on `next`, or on the own stream if that is null. It
-  /// follows the work before, because calls share memory.
+  /// Enqueues later work on `next`, or on the own stream if that is null. It is
+  /// ordered after earlier work, because calls share memory.
   Status use(Stream next) {
     if (!next)
       next = own;
@@ -49,7 +49,7 @@ struct SharedStream {
   }
 
   std::shared_ptr<const Gpu> gpu;
-  Stream own = nullptr; ///< graphs are captured on it, whatever calls run on
+  Stream own = nullptr; ///< graphs are captured on it in any case
   Stream stream = nullptr;
 
 private:

@@ -12,13 +12,13 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// kPiece: bytes that a thread copies at a time. kWorthThreads: fewest bytes
-/// for which threads pay off.
+/// kPiece: bytes that a thread copies at a time. kWorthThreads: minimum bytes
+/// for which several threads pay.
 static constexpr uint64_t kPiece = 2 << 20;
 static constexpr uint64_t kWorthThreads = 16 << 20;
 static constexpr unsigned kMostThreads = 8;
 
-/// Uploads divided into pieces, which free threads take.
+/// Uploads divided into pieces, which idle threads take.
 class Uploader::Pieces {
 public:
   explicit Pieces(const std::vector<Upload> &uploads) {
@@ -117,8 +117,8 @@ Status Uploader::upload(const std::vector<Upload> &uploads) {
       FRIT_TRY(
           driver.check(driver.memcpyHtoD(upload.to, upload.from, upload.bytes),
                        "copy the weights to the GPU"));
-    // Copies of little pageable memory may return early, and our other streams
-    // do not wait for the null stream.
+    // Copies of small pageable memory may return early, and frit's other
+    // streams do not wait for the null stream.
     return driver.check(driver.streamSynchronize(nullptr),
                         "copy the weights to the GPU");
   }

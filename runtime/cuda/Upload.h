@@ -20,15 +20,15 @@ struct Upload {
 
 /// Copies host memory to a GPU. Large uploads use several threads, each with
 /// its own pinned buffer, which is kept for the next upload: reading the file's
-/// pages takes longer than sending them. The GPU's context must be current, in
-/// the destructor too.
+/// pages takes longer than sending them. The GPU's context must be current,
+/// also in the destructor.
 class Uploader {
 public:
   explicit Uploader(const Gpu &gpu);
   Uploader(const Uploader &) = delete;
   ~Uploader();
 
-  /// Copies all and waits until they are done.
+  /// Copies everything and waits for completion.
   Status upload(const std::vector<Upload> &uploads);
 
 private:

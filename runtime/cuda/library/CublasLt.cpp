@@ -181,7 +181,7 @@ bool GemmCall::describe() {
       lt.descSet(desc, kLtEpilogue, &epilogue, sizeof epilogue))
     return false;
 
-  // Our B is the library's first operand, our A the second (see above).
+  // The library's first operand is B, its second A (see above).
   const Gemm &p = problem;
   return makeLayout(layoutA, ltTypeOf(p.typeB), p.transposeB ? p.k : p.n,
                     p.transposeB ? p.n : p.k, p.ldb, p.strideB) &&

@@ -1,7 +1,7 @@
 //===- CublasLtApi.h - Declarations of the cuBLASLt API in use ------------===//
 //
-// Declared by hand like CudaApi.h; test/runtime/layout_test.cpp compares them
-// with the library's headers.
+// cuBLASLt API, declared by hand like CudaApi.h; test/runtime/layout_test.cpp
+// compares it with the library's headers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,14 +22,14 @@ public:
   bool load();
 
   size_t version = 0;
-  /// Whether only algorithms are used whose results are the same in every call.
+  /// Whether to use only algorithms with the same results in every call.
   bool deterministic = false;
   Library library;
 };
 
 bool isHalf(artifact::DType type);
 
-/// Returns the DnnType of a float.
+/// Returns the DnnType of a floating-point type.
 int dnnTypeOf(artifact::DType type);
 
 /// Returns whether cuDNN can express the window of a convolution: its pads are
@@ -45,8 +45,8 @@ struct ConvGradientGraph;
 /// which must not outlive it.
 class CudnnHandle {
 public:
-  /// Takes a handle from those of the current device, which gets it back. Null
-  /// if cuDNN does not start. The arguments must outlive the result.
+  /// Takes a handle from the current device's pool; the destructor returns it.
+  /// Null if cuDNN does not start. The arguments must outlive the result.
   static std::unique_ptr<CudnnHandle>
   open(const Cudnn &dnn, CudnnHandles &handles, const Api &driver);
   CudnnHandle(const CudnnHandle &) = delete;
@@ -79,7 +79,7 @@ private:
   AttentionGraph &graphOf(const artifact::Attention &problem);
 
   CudnnHandles &handles;
-  /// One for each problem, shared by all calls of it.
+  /// One graph per problem, shared by all its calls.
   std::vector<std::shared_ptr<AttentionGraph>> attentions;
   std::vector<std::shared_ptr<ConvGradientGraph>> gradients;
 };

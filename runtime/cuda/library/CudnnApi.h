@@ -1,7 +1,7 @@
 //===- CudnnApi.h - Declarations of the cuDNN 9 API in use ----------------===//
 //
-// Declared by hand like CudaApi.h; test/runtime/layout_test.cpp compares them
-// with the library's headers.
+// cuDNN API, declared by hand like CudaApi.h; test/runtime/layout_test.cpp
+// compares it with the library's headers.
 //
 //===----------------------------------------------------------------------===//
 

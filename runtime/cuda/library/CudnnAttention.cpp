@@ -101,16 +101,16 @@ DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
     std::swap(shape.dims[2], shape.dims[3]);
     std::swap(shape.strides[2], shape.strides[3]);
   }
-  // An intermediate result is f32.
+  // Intermediate results are f32.
   return graph.tensor(memory == Memory::none ? kDnnFloat : halfType(), shape,
                       memory, kPieceBytes);
 }
 
 int AttentionBuilder::halfType() const { return dnnTypeOf(p.type); }
 
-/// Dimensions along which the mask is broadcast have size 1, except that the
-/// gradient has queries of stride 0: with one, engines of 9.14 and 9.19 compute
-/// wrong gradients.
+/// Returns the mask's tensor. Broadcast dimensions have size 1. But for the
+/// gradient, queries have stride 0: with size 1, engines of 9.14 and 9.19
+/// compute wrong gradients.
 DnnDescriptor AttentionBuilder::mask() {
   const int64_t *strides = p.mask.strides;
   DnnShape shape = shapeOf(

@@ -16,7 +16,7 @@ inline constexpr int64_t kHalfBytes = 2;
 
 int64_t maskBytesOf(artifact::DType type);
 
-/// Returns the address of an operand, whose elements have `bytes`.
+/// Returns the address of an operand with elements of `bytes` bytes.
 inline void *placeOf(std::span<const DevicePointer> arguments,
                      const artifact::StridedOperand &operand, int64_t bytes) {
   return pointer(arguments[operand.argument] +
@@ -60,9 +60,9 @@ public:
   void buildForward();
 
   /// Pointers: q, k, v, y, dy, stats, dq, dk, dv, the scale, one, sums and dq
-  /// in f32 as intermediate results, then the value of masked scores if the
+  /// in f32 as intermediate results. Then the value of masked scores if the
   /// problem is causal or has lengths, the mask as above, and the lengths if
-  /// there are some: queries and keys per batch element, i32.
+  /// there are any: queries and keys per batch element, i32.
   void buildGradient();
 
 private:
@@ -85,14 +85,15 @@ private:
   CudnnGraph &graph;
   DnnShape scores,
       rows; ///< of intermediate tensors: per query and key, per query
-  /// Lengths in use, if the gradient needs them.
+  /// Numbers of queries and keys in use, if the gradient needs lengths.
   DnnDescriptor queries = nullptr, keys = nullptr;
 };
 
-/// Whether the gradient's graph has lengths, although all rows count. Without
-/// them, engines of some versions compute wrong gradients if their tiles do not
-/// divide the queries and keys: those up to 9.15.0 of most keys, and later ones
-/// of keys that fill half a tile (NVIDIA cudnn-frontend, issue 628).
+/// Returns whether the gradient's graph has lengths, although all rows are in
+/// use. Without lengths, engines of some versions compute wrong gradients if
+/// their tiles do not divide the queries and keys: up to 9.15.0 for most
+/// numbers of keys, and later versions for keys that fill half a tile (NVIDIA
+/// cudnn-frontend, issue 628).
 inline bool needsLengths(const artifact::Attention &problem) {
   constexpr int64_t tile = 128;
   return problem.queries % tile != 0 || problem.keys % tile != 0;

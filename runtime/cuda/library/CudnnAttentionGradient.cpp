@@ -19,17 +19,20 @@ using artifact::AttentionScratch;
 using artifact::StridedOperand;
 using Memory = CudnnGraph::Memory;
 
-/// Older versions want dq's sums cleared before the call.
+/// Minimum version. Earlier ones require that dq's sums are zeroed before the
+/// call.
 static constexpr size_t kOldestVersion = 90600;
 
-/// Older versions want lengths applied twice.
+/// Minimum version with lengths. Earlier ones require that they are applied
+/// twice.
 static constexpr size_t kOldestWithLengths = 91002;
 
 //===----------------------------------------------------------------------===//
 // The graph
 //===----------------------------------------------------------------------===//
 
-/// Returns scores with keys as rows, rounded to the type of the operands.
+/// Returns the transpose of scores, with keys as rows, rounded to the type of
+/// the operands.
 DnnDescriptor AttentionBuilder::transposedOf(DnnDescriptor x) {
   DnnShape turned = scores;
   std::swap(turned.dims[2], turned.dims[3]);
@@ -39,7 +42,7 @@ DnnDescriptor AttentionBuilder::transposedOf(DnnDescriptor x) {
   return y;
 }
 
-/// Hides scores outside of the lengths.
+/// Masks scores outside of the lengths.
 DnnDescriptor AttentionBuilder::hideRest(DnnDescriptor x,
                                          DnnDescriptor hidden) {
   DnnDescriptor query = indexOf(x, /*axis=*/2), key = indexOf(x, /*axis=*/3);
@@ -51,7 +54,7 @@ DnnDescriptor AttentionBuilder::hideRest(DnnDescriptor x,
   return y;
 }
 
-/// result = weights · x, summed over the heads that share keys.
+/// Adds result = weights · x, summed over the heads that share keys.
 void AttentionBuilder::sumHeads(DnnDescriptor weights, DnnDescriptor x,
                                 DnnDescriptor result, int64_t size) {
   if (p.heads == p.groups) {
@@ -165,7 +168,7 @@ private:
 std::unique_ptr<LibraryCall>
 CudnnHandle::prepareGradient(const Attention &problem) {
   const uint64_t scratch = AttentionScratch(problem).bytes;
-  // dq is summed by atomic additions.
+  // dq is summed by atomic additions, in no fixed order.
   if (dnn.deterministic || dnn.version < kOldestVersion ||
       (dnn.version < kOldestWithLengths && needsLengths(problem)) ||
       (problem.queries == 1 && problem.keys == 1) ||

@@ -13,7 +13,7 @@ namespace frit::cuda {
 class CudnnCall : public LibraryCall {
 public:
   /// Prefers the engine with number `algorithm`, if the graph has it.
-  /// `workspaceBytes` limits what an engine may need.
+  /// `workspaceBytes` is the maximum workspace of an engine.
   CudnnCall(const Cudnn &dnn, DnnHandle handle, CudnnGraph &graph,
             uint32_t algorithm, uint64_t workspaceBytes);
 
@@ -33,7 +33,7 @@ protected:
 
   const CudnnGraph::Engine &used() const { return engine(chosen); }
 
-  /// Returns the name of a call that computes `what`.
+  /// Returns the call's name: "cuDNN 9.14 WHAT".
   std::string nameOf(const std::string &what) const;
 
   const Cudnn &dnn;

@@ -11,7 +11,7 @@ using artifact::Conv;
 using artifact::DType;
 
 namespace {
-/// An algorithm by cuDNN's number.
+/// An algorithm by cuDNN's number, and its workspace.
 struct ConvAlgorithm {
   int algorithm;
   size_t workspaceBytes;
@@ -155,9 +155,9 @@ void ConvCall::findAlgorithms() {
   // A fused call without an activation accepts this algorithm only.
   bool oneOnly = isFused() && problem.activation == Activation::none;
   for (const DnnPerformance &result : std::span(found, size_t(count))) {
-    // Skip FFT and Winograd with 16 bits: they lose too much precision.
+    // Skip FFT and Winograd with 16 bits, because of their precision.
     bool exact = problem.compute != Compute::f16 || result.algorithm < kDnnFft;
-    // If f32 is asked for, nothing may round to TF32.
+    // With strict f32, nothing may round to TF32.
     bool single = problem.compute != Compute::f32 ||
                   (result.mathType != kDnnTensorOp && result.mathType != 2);
     bool fixed = !dnn.deterministic || result.determinism == 1;

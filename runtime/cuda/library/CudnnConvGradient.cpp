@@ -1,8 +1,8 @@
 //===- CudnnConvGradient.cpp - Gradients of convolutions by cuDNN ---------===//
 //
 // A graph of one operation (NVIDIA cuDNN documentation, "Graph API"):
-// convolution backward data or backward filter. Its engines are those of the
-// heuristics, as far as they are exact enough and their workspace fits.
+// convolution backward data or backward filter. Its engines are those that
+// cuDNN's heuristics return, if they are exact enough and their workspace fits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,8 +90,8 @@ static void build(ConvGradientGraph &gradient) {
             {operands[2], operands[0], operands[1]});
 }
 
-/// Notes of engines that compute less exactly than asked for, or differently in
-/// each call if that is not wanted.
+/// Returns notes of engines to exclude: those with too little precision and, if
+/// results must be deterministic, those that are not.
 static uint32_t refusedNotes(const Conv &p, bool deterministic) {
   uint32_t refused = 1u << kDnnReducedPrecision;
   if (deterministic)
@@ -103,7 +103,7 @@ static uint32_t refusedNotes(const Conv &p, bool deterministic) {
   } else {
     refused |= 1u << kDnnDownConverts;
   }
-  // If f32 is asked for, nothing may round to TF32.
+  // With strict f32, nothing may round to TF32.
   if (p.compute == Compute::f32)
     refused |= 1u << kDnnTensorCore;
   return refused;

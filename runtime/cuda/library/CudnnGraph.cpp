@@ -243,7 +243,7 @@ bool CudnnGraph::close(DnnHandle with, uint32_t refused) {
   if (!open(with))
     return false;
   (void)find(kDnnHeuristicsA);
-  // Without favourites there may still be slow engines.
+  // Without preferred engines there may still be slow ones.
   valid = true;
   (void)find(kDnnHeuristicsFallback);
   Engine *end =
@@ -251,7 +251,7 @@ bool CudnnGraph::close(DnnHandle with, uint32_t refused) {
         return (engine.notes & refused) != 0;
       });
   engineCount = end - engines;
-  // The fallback engines repeat some of the favourites.
+  // The fallback engines include some of the preferred ones.
   for (int64_t i = 0; i < engineCount; ++i) {
     end = std::remove_if(
         engines + i + 1, engines + engineCount,

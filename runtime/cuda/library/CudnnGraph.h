@@ -20,8 +20,8 @@ struct DnnShape {
 };
 
 /// Backend attributes of a kind of operation: of its function and of its
-/// tensors, result first. `alpha` is the attribute of the factor of the result,
-/// followed by that of the factor of what was there; -1 if there is none.
+/// tensors, result first. `alpha` is the attribute of the result's factor,
+/// followed by that of the factor of its previous value; -1 if there is none.
 /// `function` is -1 if the operation has none.
 struct DnnOperation {
   int function, mode, modeType, mathType;
@@ -65,8 +65,8 @@ public:
 
   /// Finalizes the graph and finds its engines; false if there are none.
   bool close(DnnHandle handle) { return open(handle) && find(kDnnHeuristicsA); }
-  /// As above, with the library's slow engines last, and without engines that
-  /// have one of the notes in `refused`, a bit for each DnnNote.
+  /// As above, with the library's slow engines last. Excludes engines with one
+  /// of the notes in `refused`, a bit for each DnnNote.
   bool close(DnnHandle handle, uint32_t refused);
 
   struct Engine {
@@ -79,7 +79,7 @@ public:
     bool prepared;
     uint32_t notes; ///< a bit for each DnnNote
   };
-  /// Engine configurations, the library's favourite first.
+  /// Engine configurations, in the library's order of preference.
   static constexpr int64_t kMostEngines = 96;
   Engine engines[kMostEngines] = {};
   int64_t engineCount = 0;
@@ -91,8 +91,8 @@ public:
   bool run(const Engine &engine, void *const *pointers, void *workspace);
 
 private:
-  /// Configurations of one query. The library's favourites for f32 begin with
-  /// those that round to TF32, which a call in strict f32 refuses.
+  /// Maximum configurations per query. For f32, the library returns engines
+  /// that round to TF32 first, which a call in strict f32 excludes.
   static constexpr int64_t kMostFound = 64;
   static constexpr int64_t kMostKnobs = 16, kMostOperations = 32;
   static constexpr int64_t kMostTensors = 64;

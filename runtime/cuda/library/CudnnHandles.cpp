@@ -8,7 +8,7 @@ using namespace frit::cuda;
 
 std::shared_ptr<CudnnHandles> CudnnHandles::of(const CudnnApi &dnn,
                                                Context context) {
-  // Models may find different libraries.
+  // Models may have loaded different libraries.
   using Key = std::pair<Context, decltype(dnn.create)>;
   static std::mutex mutex;
   static auto *const all = new std::map<Key, std::weak_ptr<CudnnHandles>>;
@@ -38,7 +38,7 @@ DnnHandle CudnnHandles::take() {
 
 void CudnnHandles::give(DnnHandle handle) {
   std::lock_guard lock(mutex);
-  // Its last stream is about to be destroyed.
+  // The handle's last stream is about to be destroyed.
   dnn.setStream(handle, nullptr);
   unused.push_back(handle);
 }

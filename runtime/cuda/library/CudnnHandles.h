@@ -12,19 +12,18 @@
 
 namespace frit::cuda {
 
-/// Unused handles of one device, shared by its open models. A service that
-/// makes a context for each request must not grow: cudnnDestroy leaves 38 KiB
-/// of host memory behind (cuDNN 9.14 and 9.19), so handles are used again.
-/// Every thread may call the functions.
+/// Pool of unused handles of one device, shared by its open models. A service
+/// that creates a context per request must not grow: cudnnDestroy leaks 38 KiB
+/// of host memory (cuDNN 9.14 and 9.19), so handles are reused. Thread-safe.
 class CudnnHandles {
 public:
-  /// Returns the handles of `context`, the current one, for a library whose
-  /// functions are `dnn`. They live as long as someone holds them.
+  /// Returns the pool of `context`, the current one, for a library with the
+  /// functions `dnn`. It lives as long as its owners.
   static std::shared_ptr<CudnnHandles> of(const CudnnApi &dnn, Context context);
 
   explicit CudnnHandles(const CudnnApi &dnn) : dnn(dnn) {}
   CudnnHandles(const CudnnHandles &) = delete;
-  /// The device's context must be current.
+  /// Requires that the device's context is current.
   ~CudnnHandles();
 
   /// Returns a handle, or null if cuDNN does not start.
@@ -32,7 +31,7 @@ public:
   void give(DnnHandle handle);
 
 private:
-  /// A copy: its model may be closed before others that share the handles.
+  /// A copy: its model may be closed before others that share the pool.
   const CudnnApi dnn;
   std::mutex mutex;
   std::vector<DnnHandle> unused;

@@ -11,15 +11,14 @@
 
 using namespace frit::cuda;
 
-/// Returns the folder of the library or program that this code is part of, or
-/// "".
+/// Returns the folder of the library or program that contains this code, or "".
 static std::string ownFolder() {
   Dl_info own = {};
   char program[4096];
   std::string file;
   if (dladdr(reinterpret_cast<const void *>(&ownFolder), &own) && own.dli_fname)
     file = own.dli_fname;
-  // A program may be known by its name in PATH.
+  // A program may have been started by its name in PATH.
   ssize_t length = readlink("/proc/self/exe", program, sizeof program);
   if (file.find('/') == file.npos && length > 0)
     file.assign(program, size_t(length));
@@ -73,7 +72,7 @@ bool Library::tryOpen(const std::string &file) {
     return true;
   const char *error = dlerror();
   std::string reason = error ? error : "";
-  // A bare name that the loader does not find is no refusal.
+  // A bare name that the loader does not find is not reported as refused.
   bool exists = file.find('/') == file.npos
                     ? !reason.starts_with(file + ": cannot open shared object")
                     : access(file.c_str(), F_OK) == 0;
@@ -89,7 +88,8 @@ bool Library::tryFolder(const LibraryName &name, const std::string &folder) {
   return false;
 }
 
-/// Tries the matches of a glob pattern, the last first: the newest version.
+/// Tries the matches of a glob pattern in reverse order: the newest version
+/// first.
 bool Library::tryPattern(const LibraryName &name, const std::string &folders) {
   for (const char *file : name.files) {
     if (!file)

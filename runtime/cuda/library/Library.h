@@ -1,7 +1,7 @@
 //===- Library.h - Find and open NVIDIA's libraries -----------------------===//
 //
-// The compiler, the runtime and frit-doctor all look here. Includes nothing of
-// the runtime, so that the compiler may include it.
+// The search for libraries in the compiler, the runtime and frit-doctor.
+// Includes no other header of the runtime, so that the compiler may include it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ inline constexpr LibraryName kCudnn = {
     "cuDNN", "FRIT_CUDNN", {"libcudnn.so.9"}};
 inline constexpr LibraryName kNccl = {"NCCL", "FRIT_NCCL", {"libnccl.so.2"}};
 
-/// Returns the "13.0" of a version as cuBLAS and cuDNN encode it, 130001.
+/// Returns "13.0" for 130001, a version as cuBLAS and cuDNN encode it.
 inline std::string versionText(size_t version) {
   return std::to_string(version / 10000) + "." +
          std::to_string(version / 100 % 100);
@@ -45,8 +45,8 @@ struct LibraryFunction {
   const char *name;
 };
 
-/// Finds functions of a library that dlopen opened. Pointers to those that it
-/// lacks become null. Returns whether it has all.
+/// Finds functions in a library opened by dlopen. Pointers to missing functions
+/// become null. Returns whether all were found.
 bool findFunctions(void *library,
                    std::initializer_list<LibraryFunction> functions);
 
@@ -61,10 +61,10 @@ public:
       dlclose(handle);
   }
 
-  /// Opens the first file of `name` that opens, searching: the loader's path,
-  /// the toolkit's folders (CUDA_HOME, CUDA_PATH, /usr/local/cuda*), Python
-  /// wheels. If the environment variable is set, only what it names is tried;
-  /// an empty value disables the library.
+  /// Opens the first file of `name` that can be opened. Searches the loader's
+  /// path, the toolkit's folders (CUDA_HOME, CUDA_PATH, /usr/local/cuda*) and
+  /// Python wheels. If the environment variable is set, it tries only that file
+  /// or folder; an empty value disables the library.
   bool open(const LibraryName &name);
 
   /// Path of the open library.

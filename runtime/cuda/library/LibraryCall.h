@@ -25,16 +25,16 @@ public:
   /// Advances to the next algorithm after a decline. False if there is none.
   virtual bool nextAlgorithm() = 0;
 
-  /// Numbers of the algorithms that support the call, the library's favourite
-  /// first. A number identifies the algorithm itself, not its rank, so a tuned
-  /// choice is found again with another library version, or is absent.
+  /// Numbers of the algorithms that support the call, in the library's order of
+  /// preference. A number identifies the algorithm itself, not its rank. So a
+  /// tuned choice is found again with another library version, or is absent.
   virtual std::vector<uint32_t> algorithms() const = 0;
 
   /// Names the library and its algorithm for reports.
   virtual std::string name() const = 0;
 };
 
-/// A call that knows all of its algorithms once it is prepared.
+/// A call whose algorithms are all known once it is prepared.
 template <class Algorithm> class ListedCall : public LibraryCall {
 public:
   bool nextAlgorithm() final { return ++chosen < candidates.size(); }
@@ -61,7 +61,7 @@ protected:
 
   const Algorithm &used() const { return candidates[chosen]; }
 
-  /// The library's favourite first.
+  /// Algorithms in order of preference.
   std::vector<Algorithm> candidates;
 
 private:

@@ -68,8 +68,9 @@ static int ncclType(DType type) {
   return type == DType::bf16 ? kNcclBfloat16 : kNcclFloat32;
 }
 
-/// Enqueues what divides or gathers shards. They are of one size but for the
-/// last one's remainder, which is a call of its own at the same time.
+/// Enqueues a reduce-scatter or a gather of shards. Shards have equal sizes,
+/// except for the last one's remainder, which is a separate call in the same
+/// NCCL group.
 int Communicator::enqueueShards(bool gathers, DevicePointer data,
                                 uint64_t count, DType type,
                                 Stream stream) const {

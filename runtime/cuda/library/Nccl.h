@@ -23,7 +23,7 @@ static_assert(sizeof(NcclId) == sizeof(frit_group_id));
 /// NCCL 2.10 or newer.
 class Nccl {
 public:
-  /// Opens the library. The error says where it was looked for.
+  /// Opens the library. The error names the places searched.
   Status load();
 
   Status check(int result, const char *action, NcclComm comm = nullptr) const;
@@ -52,11 +52,11 @@ private:
   const char *(*getLastError)(NcclComm comm) = nullptr; ///< since 2.13
 };
 
-/// A rank's part in a group of GPUs, one per rank. The device's context is
-/// current in all its functions.
+/// A rank of a group of GPUs, one per rank. All functions require that the
+/// device's context is current.
 class Communicator {
 public:
-  /// Waits until all ranks have come.
+  /// Waits until all ranks have joined.
   static Status open(std::shared_ptr<const Nccl> nccl, const frit_group &group,
                      std::shared_ptr<Communicator> &result);
   Communicator(const Communicator &) = delete;
