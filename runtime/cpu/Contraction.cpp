@@ -7,13 +7,13 @@
 using namespace frit::cpu;
 
 namespace {
-/// Largest part of the result, in rows and columns: its sums and packed
+/// Maximum rows and columns of a part of the result, whose sums and packed
 /// operands fit in L2. Rows are computed in groups of kGroupRows, whose panels
 /// of A stay in L2 while they are multiplied by all panels of B.
 constexpr int64_t kPartRows = 1024, kGroupRows = 96, kPartCols = 384;
-/// Fewest multiplications that are worth a part of their own.
+/// Minimum multiplications per part.
 constexpr int64_t kSmallestPart = 200'000;
-/// Largest operand, in bytes, that is packed once and shared; a larger one is
+/// Maximum bytes of an operand that is packed once and shared. A larger one is
 /// packed by every part that reads it.
 constexpr size_t kLargestShared = size_t(64) << 20;
 

@@ -17,8 +17,8 @@ using namespace frit::cpu;
 using artifact::DType;
 
 namespace {
-/// Widest panel of any micro-kernel, and so the most runs or rows that one is
-/// packed from.
+/// Maximum width of a panel over all micro-kernels, and so the maximum of runs
+/// or rows that a panel is packed from.
 constexpr int64_t kWidest = 64;
 
 /// Packs panels of pixels from the padded copy of x, in either layout.

@@ -84,7 +84,7 @@ Status CpuExecution::join(const frit_group &joined) {
   return Status();
 }
 
-/// Gathers the divided parts that the tensors lie in, in place.
+/// Gathers in place the divided parts that contain the tensors.
 Status CpuExecution::gatherState(std::span<const StateBinding> tensors) {
   HostGroup *group = state->group.get();
   if (!group)

@@ -12,7 +12,7 @@ struct Workspace {
   Workspace(unsigned threads, std::shared_ptr<MemorySource> memory)
       : arena(std::move(memory)), pool(threads) {}
 
-  HostMemory arena; ///< shared by the variants, of which one runs at a time
+  HostMemory arena; ///< shared by variants; one runs at a time
   uint64_t arenaBytes = 0;
   ThreadPool pool;
 };
@@ -23,8 +23,8 @@ struct HostState {
       : memory(std::move(source)) {}
 
   HostMemory memory;
-  /// The group that divides parts of it; null: none. Each rank has memory for
-  /// all of it, and updates its shards.
+  /// The group that divides parts of the state; null: none. Each rank has
+  /// memory for the whole state and updates its shards.
   std::shared_ptr<HostGroup> group;
 };
 
@@ -35,7 +35,7 @@ class CpuExecution final : public Execution {
 public:
   explicit CpuExecution(HostModel &loaded) : loaded(loaded) {}
 
-  /// Prepares the last variant.
+  /// Prepares the largest variant, which is the last.
   Status open(const CpuExecution *peer);
   /// Prepares a variant on its first use.
   Status open(size_t variant);

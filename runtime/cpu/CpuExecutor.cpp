@@ -54,7 +54,7 @@ Status CpuExecutor::setWeights(std::span<const uint32_t>) {
   return readConstants();
 }
 
-/// Copies weights that their file aligns to less than vectors need.
+/// Copies weights whose alignment in their file is too small for vectors.
 Status CpuExecutor::copyMisaligned() {
   std::span<const artifact::Constant> all = model.plan.constants();
   std::vector<bool> isRead(all.size());

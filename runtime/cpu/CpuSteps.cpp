@@ -67,8 +67,8 @@ void CpuSteps::bind(std::span<void *const> tensors, bool output) {
           static_cast<uint8_t *>(tensors[patch.index]) + patch.offset;
 }
 
-/// Returns the work items [first, last) of a launch: those that this rank's
-/// shard lies in. Elements that they compute outside of it are not used.
+/// Returns the work items [first, last) of a launch that contain this rank's
+/// shard. Elements that they compute outside of it are not used.
 std::pair<int64_t, int64_t>
 CpuSteps::itemsOf(const artifact::Step &step) const {
   uint64_t items = step.grid[0], rows = step.shardRows;
@@ -108,7 +108,7 @@ Status CpuSteps::launch(size_t index, ThreadPool &pool) {
   return Status();
 }
 
-/// Does what a step says together with the other ranks.
+/// Performs a collective step with the other ranks.
 Status CpuSteps::runCollective(const artifact::Step &step, void *data) {
   if (!group)
     return Status();

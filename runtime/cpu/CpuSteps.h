@@ -15,7 +15,7 @@ ScratchSize scratchOf(const PlanView &plan,
                       std::span<const artifact::Step> steps, Isa isa,
                       unsigned threads);
 
-/// Addresses of the memory spaces that a step list's arguments lie in.
+/// Addresses of the memory spaces that contain a step list's arguments.
 struct Spaces {
   std::span<void *const> constants;
   void *arena = nullptr;
@@ -33,7 +33,7 @@ public:
   void bindInputs(std::span<void *const> inputs) { bind(inputs, false); }
   void bindOutputs(std::span<void *const> outputs) { bind(outputs, true); }
 
-  /// Makes the collectives those of a group.
+  /// Sets the group for collectives.
   void join(std::shared_ptr<HostGroup> joined) { group = std::move(joined); }
 
   Status run(size_t index, ThreadPool &pool);
@@ -50,8 +50,7 @@ public:
   std::string pick(size_t index) const;
 
 private:
-  /// An argument that lies in an input or output, `offset` bytes from its
-  /// start.
+  /// An argument in an input or output, `offset` bytes from its start.
   struct Patch {
     size_t argument;
     uint64_t offset;

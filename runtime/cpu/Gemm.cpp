@@ -12,11 +12,12 @@ using namespace frit::cpu;
 using artifact::DType;
 
 namespace {
-/// Up to this many rows, B is not packed: that would cost more than it saves.
+/// Maximum rows for which B is not packed: packing would cost more than it
+/// saves.
 constexpr int64_t kFewRows = 8;
 
-/// Columns per work item in that case. Longer contiguous rows of B are faster
-/// to read, as long as the sums stay in L1.
+/// Returns the columns per work item if B is not packed. Longer contiguous rows
+/// of B are faster to read, as long as the sums stay in L1.
 int64_t streamWidth(int64_t m, int64_t n, bool contiguous) {
   if (!contiguous)
     return 64;
@@ -99,8 +100,8 @@ struct Product {
   }
 };
 
-/// Few rows: the cost is reading B once. Each thread does so for its own
-/// columns, with the rows of A in its scratch memory.
+/// Computes a product with few rows, whose cost is reading B once. Each thread
+/// reads its own columns of B, with the rows of A in its scratch memory.
 void streamed(const Product &product, const Output &output, ThreadPool &pool) {
   const auto &[kernel, m, n, k, batch, a, b, swapped] = product;
   const int64_t bytes = kernel.elementBytes;

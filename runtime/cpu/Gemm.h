@@ -27,7 +27,7 @@ using PackPanel =
 /// order, is independent of the number of threads.
 class Contraction {
 public:
-  /// Largest depth of a block: panels of it stay in L1.
+  /// Maximum depth of a block: its panels stay in L1.
   static constexpr int64_t kDepth = 320;
 
   Contraction(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,

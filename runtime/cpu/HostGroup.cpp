@@ -20,15 +20,16 @@
 using namespace frit;
 using namespace frit::cpu;
 
-/// Floats of a rank's slot, through which it passes its numbers to the others.
+/// Floats per rank's slot, through which it passes data to the others.
 static constexpr uint64_t kSlot = 1 << 16;
 
-/// How long ranks wait for each other at the start, in seconds.
+/// Timeout in seconds for all ranks to join at the start.
 static constexpr double kPatience = 60;
 
 /// The beginning of the shared memory. The slots of the ranks follow.
 struct HostGroup::Shared {
-  /// Ranks that have come to the current meeting, and the number of meetings.
+  /// Ranks that have reached the current barrier, and the number of barriers so
+  /// far.
   std::atomic<uint32_t> here, meetings;
   std::atomic<int32_t> processes[kMostRanks];
 };
@@ -63,7 +64,7 @@ Status HostGroup::open(const frit_group &group,
   std::shared_ptr<HostGroup> made(new HostGroup(group.rank, group.size));
   uint64_t bytes = sharedBytes(sizeof(Shared), group.size);
   int file = shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  // The file starts as zeros; its size is the same for all ranks.
+  // The file is zero-filled at first; its size is the same for all ranks.
   void *memory = MAP_FAILED;
   if (file >= 0 && !posix_fallocate(file, 0, off_t(bytes)))
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -79,7 +80,7 @@ Status HostGroup::open(const frit_group &group,
   made->shared = static_cast<Shared *>(memory);
   made->shared->processes[group.rank] = getpid();
   Status met = made->meet("join the group", kPatience);
-  // All have it open, or never will.
+  // All ranks have opened it by now, or never will.
   shm_unlink(name.c_str());
   FRIT_TRY(std::move(met));
   result = std::move(made);
@@ -95,7 +96,7 @@ float *HostGroup::slot(uint32_t of) const {
   return reinterpret_cast<float *>(shared + 1) + of * kSlot;
 }
 
-/// Waits until all ranks have called this as often.
+/// Barrier: waits until all ranks have made the same number of calls.
 Status HostGroup::meet(const char *action, double seconds) {
   using Clock = std::chrono::steady_clock;
   uint32_t number = shared->meetings;
@@ -128,11 +129,11 @@ Status HostGroup::meet(const char *action, double seconds) {
   return Status();
 }
 
-/// Ranks may wait for each other as long as all are there.
+/// No timeout: ranks wait for each other as long as all processes exist.
 static constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// Returns which of `count` elements from `first` on are in a part, counted
-/// from `first`.
+/// Returns the intersection of a part with the `count` elements from `first`
+/// on, counted from `first`.
 static HostGroup::Part within(HostGroup::Part part, uint64_t first,
                               uint64_t count) {
   auto clamp = [&](uint64_t at) {
@@ -142,7 +143,7 @@ static HostGroup::Part within(HostGroup::Part part, uint64_t first,
 }
 
 namespace {
-/// The upper half of a float.
+/// bf16: the upper half of a float.
 struct BFloat16 {
   BFloat16() = default;
   /// Rounds to nearest, ties to even.

@@ -10,17 +10,17 @@
 
 namespace frit::cpu {
 
-/// Makes the id of a new group: a name of shared memory that nobody else has.
+/// Makes the id of a new group: an unused name of shared memory.
 Status makeHostGroupId(frit_group_id &id);
 
-/// A rank's part in a group of processes, which exchange numbers through shared
-/// memory. A rank that ends is noticed by the others.
+/// A rank of a group of processes, which exchange data through shared memory.
+/// Others notice if a rank's process ends.
 class HostGroup {
 public:
-  /// Most ranks of a group.
+  /// Maximum ranks of a group.
   static constexpr uint32_t kMostRanks = 64;
 
-  /// Waits until all ranks have come, for a minute at most.
+  /// Waits up to a minute until all ranks have joined.
   static Status open(const frit_group &group,
                      std::shared_ptr<HostGroup> &result);
   HostGroup(const HostGroup &) = delete;
@@ -36,7 +36,7 @@ public:
   Status reduce(void *data, uint64_t count, artifact::DType type, bool isMean,
                 Part own);
 
-  /// Replaces `count` floats by the parts that all ranks have of them.
+  /// Replaces `count` floats by the parts of all ranks.
   Status gather(float *data, uint64_t count, Part own);
 
   artifact::Shard shardOf(uint64_t rows) const {

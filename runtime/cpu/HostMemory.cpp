@@ -10,7 +10,7 @@
 using namespace frit;
 using namespace frit::cpu;
 
-/// From this size on, asks for transparent huge pages.
+/// Minimum bytes for transparent huge pages.
 static constexpr uint64_t kHugePage = 2 << 20;
 
 static Status noMemory(uint64_t bytes, const char *purpose) {
@@ -20,8 +20,8 @@ static Status noMemory(uint64_t bytes, const char *purpose) {
                        purpose, formatBytes(bytes).c_str()));
 }
 
-/// Counts memory, and takes it from the source's allocator if there is one:
-/// then `own` is set.
+/// Counts memory and takes it from the source's allocator if there is one. Sets
+/// `own` if the allocator provided it.
 Status HostMemory::take(uint64_t bytes, const char *purpose, bool &own) {
   release();
   own = bytes && hasAllocator();

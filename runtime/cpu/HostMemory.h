@@ -13,7 +13,7 @@ namespace frit::cpu {
 /// Owns memory aligned to artifact::kAlignment.
 class HostMemory {
 public:
-  /// Memory of `source`; without one it has no limit and is malloc's.
+  /// Allocates from `source`; null means malloc without a limit.
   explicit HostMemory(std::shared_ptr<MemorySource> source = nullptr)
       : source(std::move(source)) {}
   HostMemory(HostMemory &&other) noexcept
@@ -29,8 +29,8 @@ public:
   }
   ~HostMemory() { release(); }
 
-  /// Allocate memory with any contents, or with zeros. `purpose` says in the
-  /// out-of-memory message what the memory is for.
+  /// Allocate uninitialized memory, or zeros. `purpose` names the memory's use
+  /// in the out-of-memory message.
   Status allocate(uint64_t bytes, const char *purpose);
   Status allocateZeros(uint64_t bytes, const char *purpose);
   void release();

@@ -11,7 +11,7 @@ namespace frit::cpu {
 /// Generated code may use aligned vector accesses up to this many bytes.
 inline constexpr uintptr_t kVectorBytes = 64;
 
-/// A model's weights on the host. CpuExecutor loads them.
+/// A model's weights on the host, loaded by CpuExecutor.
 class HostModel {
 public:
   /// Threads of a context, the calling one included.
@@ -25,7 +25,7 @@ public:
 
   Model &model;
   std::vector<void *> constants; ///< by entry of Header::constants
-  /// Number of times that `constants` changed.
+  /// Counts changes of `constants`.
   uint64_t version = 0;
   HostMemory prepared;
 
@@ -35,7 +35,7 @@ protected:
 };
 
 /// Allocates an arena of `bytes`, followed by the scratch memory of `pool`'s
-/// threads. `purpose` is for messages.
+/// threads. `purpose` is as in HostMemory::allocate.
 Status allocateArena(uint64_t bytes, const ScratchSize &scratch,
                      const char *purpose, HostMemory &arena, ThreadPool &pool);
 

@@ -1,9 +1,9 @@
 //===- ThreadPool.cpp - A thread pool that spins before it sleeps ---------===//
 //
 // A model calls the pool hundreds of times per inference, often for tens of
-// microseconds. So workers spin shortly before they sleep, and a call never
-// waits for a late worker: when the work is done, workers that have not entered
-// are shut out.
+// microseconds. So workers spin briefly before they sleep, and a call never
+// waits for a late worker: when the work is done, the gate closes for workers
+// that have not entered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace frit::cpu;
 namespace {
 using Task = FunctionRef<void(unsigned thread)>;
 
-/// Polls before a thread sleeps: some tens of microseconds.
+/// Polls before a thread sleeps: tens of microseconds.
 constexpr int kSpins = 2000;
 
 void relax() {
@@ -176,7 +176,7 @@ void ThreadPool::parallelItems(
 }
 
 namespace {
-/// [0, items) divided into `count` chunks.
+/// The range [0, items), divided into `count` chunks.
 struct Chunks {
   int64_t items, count;
 
