@@ -137,7 +137,7 @@ private:
   std::shared_ptr<SharedMemory> memory;
   /// Memory of the arena and of own inputs: `memory` or a peer's.
   std::shared_ptr<SharedMemory> arena, inputMemory;
-  uint64_t arenaBytes = 0, inputBytes = 0; ///< of these
+  uint64_t arenaBytes = 0, inputBytes = 0; ///< of both
   DevicePointer firstInput = 0;
   std::vector<DevicePointer> ownInputs, ownOutputs;
   /// Input and output addresses that the tensors of a call ask for.

@@ -170,7 +170,7 @@ public:
   /// variant must be open.
   virtual std::string pick(size_t variant, uint32_t step) const = 0;
 
-  /// Whether a library computes the step.
+  /// Returns whether a library computes the step.
   virtual bool isLibrary(size_t variant, uint32_t step) const { return false; }
 };
 

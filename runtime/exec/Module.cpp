@@ -241,7 +241,7 @@ void frit_module::copyTexts() {
   }
 }
 
-/// Whether `device` is the UUID of a GPU or of a part of one.
+/// Returns whether `device` is the UUID of a GPU or of a part of one.
 static bool isUuid(const char *device) {
   return !strncmp(device, "GPU-", 4) || !strncmp(device, "MIG-", 4);
 }

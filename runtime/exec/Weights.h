@@ -40,7 +40,8 @@ public:
   /// Memory of constant `index`: of the host, unless isOnDevice. Constants from
   /// files or the program may be unaligned.
   const void *data(uint32_t index) const { return pointers[index]; }
-  /// Whether the program gives constant `index` in memory of the device.
+  /// Returns whether the program gives constant `index` in memory of the
+  /// device.
   bool isOnDevice(uint32_t index) const {
     return index < given.size() && given[index].data &&
            given[index].location == FRIT_DEVICE;

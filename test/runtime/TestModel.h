@@ -48,7 +48,8 @@ struct CountedCall {
   explicit CountedCall(std::vector<float> x);
   std::vector<frit_tensor> inputs();
   std::vector<frit_tensor> outputs();
-  /// Whether the outputs, which have these shapes, are what x makes them.
+  /// Returns whether the outputs, which have these shapes, are what x makes
+  /// them.
   bool isRight(frit_context *context) const;
 
   std::vector<float> x, y, z, w;

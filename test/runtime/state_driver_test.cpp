@@ -58,7 +58,7 @@ struct OpenedState {
                        {}));
   }
 
-  /// Whether all of w is `value`.
+  /// Returns whether all of w is `value`.
   bool holds(Context &at, float value) {
     std::vector<float> w(64);
     static const int64_t dims[] = {64};

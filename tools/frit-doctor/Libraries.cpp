@@ -123,8 +123,8 @@ void Machine::examineToolkit() {
   findings.push_back(std::move(finding));
 }
 
-/// Whether NVRTC's second library lies beside it. True if nothing is known
-/// about its folder.
+/// Returns whether NVRTC's second library lies beside it. True if nothing is
+/// known about its folder.
 static bool hasBuiltins(const std::string &path) {
   size_t slash = path.rfind('/');
   glob_t found;

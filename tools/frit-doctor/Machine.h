@@ -56,9 +56,9 @@ public:
   bool compilesForGpus = false;
 
   const Finding *find(std::string_view part) const;
-  /// Whether a GPU runs kernels.
+  /// Returns whether a GPU runs kernels.
   bool runsOnGpu() const;
-  /// Whether nothing that is there is broken.
+  /// Returns whether nothing that is there is broken.
   bool isSound() const;
 
 private:

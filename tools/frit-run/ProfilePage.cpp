@@ -53,7 +53,7 @@ static std::string textOf(const Json &json, const char *name) {
              : "";
 }
 
-/// Whether a list of a report has the steps of a profile.
+/// Returns whether a list of a report has the steps of a profile.
 static bool hasSteps(Json &list, const std::vector<Step> &steps) {
   Json &own = arrayOf(list, "steps");
   if (own.size() != steps.size())

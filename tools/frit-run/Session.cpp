@@ -263,7 +263,7 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
   return true;
 }
 
-/// Whether elements of `dtype` hold a number, floats rounded.
+/// Returns whether elements of `dtype` hold a number, floats rounded.
 static bool holds(frit_dtype dtype, double number) {
   Tensor one;
   one.dtype = dtype;

@@ -46,14 +46,15 @@ public:
   Loader(const Loader &) = delete;
   ~Loader();
 
-  /// Whether there was memory for all batches; nothing else works without.
+  /// Returns whether there was memory for all batches; nothing else works
+  /// without.
   bool isOpen() const { return !threads.empty(); }
 
   /// Waits for the next batch, of `end - first` in all. It stays as it is until
   /// the next call but one.
   const Batch &next();
 
-  /// Whether next() has a batch and would not wait.
+  /// Returns whether next() has a batch and would not wait.
   bool isReady();
 
   /// Seconds that calls of next() have waited.

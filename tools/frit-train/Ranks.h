@@ -47,7 +47,8 @@ public:
   /// Returns the signal that another rank has told rank 0 of; 0 if none has.
   int askedToStop();
 
-  /// Whether rank 0 has ended or closed its connection, after a failure.
+  /// Returns whether rank 0 has ended or closed its connection, after a
+  /// failure.
   bool isAbandoned() const { return abandoned; }
 
 private:

@@ -29,7 +29,7 @@ public:
     assert(status != kDone && "a fault is no success");
   }
 
-  /// Whether the call failed.
+  /// Returns whether the call failed.
   explicit operator bool() const { return exitStatus != kDone; }
 
   const std::string &message() const { return text; }

@@ -128,8 +128,8 @@ static double activate(frit::GeluTo16Bits, double x) {
 
 template <class P> static constexpr Cut kCut = P::layout;
 
-/// Whether a launch has a cluster or more, all of them whole, on every GPU and
-/// every slice of one.
+/// Returns whether a launch has a cluster or more, all of them whole, on every
+/// GPU and every slice of one.
 static constexpr bool launchesAnywhere() {
   for (long sms = 1; sms <= 160; ++sms)
     for (long cluster : {1, 2, 4})
