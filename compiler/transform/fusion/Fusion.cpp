@@ -1,4 +1,4 @@
-//===- Fusion.cpp - Operators that become one kernel ----------------------===//
+//===- Fusion.cpp - Group operators into kernels --------------------------===//
 //
 //   %b = nn.constant "fc.bias" ...
 //   %s = nn.constant dense<2.0> : tensor<f32>
@@ -152,7 +152,7 @@ FusionOp frit::createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
     for (OpOperand &use : op->getOpOperands()) {
       Operation *def = use.get().getDefiningOp();
       if (!(def && members.contains(def)) && !(inlines && inlinedSplat(use)))
-        // A user's kernel has a parameter for each operand and each result.
+        // A custom kernel has a parameter for each operand and each result.
         if (known.insert(use.get()).second || isa<CustomOp>(op))
           inputs.push_back(use.get());
     }
@@ -311,8 +311,8 @@ private:
       emitCopyRemarks(block);
   }
 
-  /// Decomposes the operators that only a product's kernel implements if no
-  /// product took them.
+  /// Decomposes operators that only a product's kernel implements and that no
+  /// product took.
   void decomposeStranded(Block &block,
                          ArrayRef<SmallVector<Operation *>> whole) {
     if (llvm::none_of(block, [](Operation &op) { return isEpilogueOnly(&op); }))

@@ -1,4 +1,4 @@
-//===- FusionGroups.cpp - Which operators share a kernel ------------------===//
+//===- FusionGroups.cpp - Operators that share a kernel -------------------===//
 
 #include "compiler/transform/fusion/FusionGroups.h"
 

@@ -1,4 +1,4 @@
-//===- FusionGroups.h - Which operators share a kernel --------------------===//
+//===- FusionGroups.h - Operators that share a kernel ---------------------===//
 //
 // Every operator starts as a group of one. In program order, each then joins
 // its producers' groups if one kernel can compute both. A group has one space,
@@ -118,7 +118,8 @@ private:
   };
 
   Group single(unsigned index) const;
-  /// `onlyRecomputed` leaves out all producers but those of isRecomputed.
+  /// Joins a group to its producers; with `onlyRecomputed`, only to those of
+  /// isRecomputed().
   void joinProducers(unsigned index, bool onlyRecomputed = false);
   /// Returns the operators of a group, in program order.
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
@@ -133,7 +134,7 @@ private:
   bool addsContraction(const Group &from, const Group &to) const;
   /// Returns whether `to` is a convolution and the only reader of `from`, a
   /// convolution and its epilogue, and the target computes both in one kernel.
-  /// One that is added to a third convolution joins that instead.
+  /// A convolution that is added to a third one joins that instead.
   bool chainsContraction(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
   nn::Legality checkMovement(const Group &from, const Group &to) const;

@@ -1,4 +1,4 @@
-//===- FusionLegality.cpp - What may share a kernel -----------------------===//
+//===- FusionLegality.cpp - Legality checks of fusion ---------------------===//
 
 #include "compiler/transform/fusion/FusionGroups.h"
 

@@ -1,4 +1,4 @@
-//===- FusionOrder.cpp - Groups that others have to run between -----------===//
+//===- FusionOrder.cpp - Dependences through other groups -----------------===//
 //
 // Two groups cannot join if a third one depends on one and is needed by the
 // other. Every group knows the last program position of its dependences

@@ -1,4 +1,4 @@
-//===- FusionReshapes.cpp - Reshapes out of the way of fusion -------------===//
+//===- FusionReshapes.cpp - Move reshapes that prevent fusion -------------===//
 
 #include "compiler/transform/fusion/FusionReshapes.h"
 

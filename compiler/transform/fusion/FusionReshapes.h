@@ -1,4 +1,4 @@
-//===- FusionReshapes.h - Reshapes out of the way of fusion ---------------===//
+//===- FusionReshapes.h - Move reshapes that prevent fusion ---------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_FUSION_FUSIONRESHAPES_H
 #define FRIT_COMPILER_TRANSFORM_FUSION_FUSIONRESHAPES_H

@@ -29,8 +29,8 @@ static bool isMask(OpOperand &use) {
          (isa<AttentionGradOp>(use.getOwner()) && operand == 6);
 }
 
-/// Whether the reader of a mask can repeat its elements as `expand` does.
-/// Gradients read elements of neighbouring keys together.
+/// Returns whether the reader of a mask can repeat its elements as `expand`
+/// does. Gradients read elements of neighbouring keys together.
 static bool repeats(OpOperand &mask, ExpandOp expand) {
   ArrayRef<int64_t> from = shapeOf(expand.getX()), to = shapeOf(expand.getY());
   return isa<AttentionOp>(mask.getOwner()) ||
@@ -49,7 +49,7 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
   while (Operation *def = value.getDefiningOp()) {
     if (chain.size() == kLongestChain)
       break;
-    // The kernel of an attention writes its result where this moves it.
+    // The attention's kernel performs this transpose when it stores its result.
     if (!chain.empty() && isa<TransposeOp>(def) &&
         def->getOperand(0).getDefiningOp<AttentionOp>())
       break;
@@ -108,8 +108,8 @@ static AttentionStatsOp statsBeside(AttentionOp attention) {
   return {};
 }
 
-/// Moves the statistics of attentions behind them, and decomposes others, which
-/// have no kernel.
+/// Moves the statistics of each attention after it. Decomposes other
+/// statistics, which have no kernel.
 static llvm::DenseMap<Operation *, AttentionStatsOp> pairStats(Block &block) {
   llvm::DenseMap<Operation *, AttentionStatsOp> pairs;
   llvm::SmallPtrSet<Operation *, 8> paired;
@@ -130,7 +130,8 @@ static llvm::DenseMap<Operation *, AttentionStatsOp> pairStats(Block &block) {
   return pairs;
 }
 
-/// Lets gradients read the result of an attention where it is moved to anyway:
+/// Lets gradients read an attention's result where it is stored transposed
+/// anyway:
 ///
 ///   %y = nn.attention ...
 ///   %z = nn.transpose %y ...

@@ -6,10 +6,10 @@
 // ==>
 //   %g, %s = nn.fusion(%a, %b, %bias) { nn.matmul … nn.add … nn.gelu … }
 //
-// The gradient of an activation reads what it is the activation of. So the
-// product's kernel has to store that, and another kernel would read all of it
-// again. Where nothing else reads it, the fusion pass has put the activation
-// into the product's kernel already.
+// The gradient of an activation reads the activation's operand. So the
+// product's kernel has to store that operand, and a separate kernel for the
+// activation would read all of it again. If nothing else reads the operand, the
+// fusion pass has already put the activation into the product's kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ static FusionOp productOfActivation(FusionOp activation) {
   return product;
 }
 
-/// Builds the fusion of both, which also gives the activation's operand.
+/// Builds the fusion of both, which also yields the activation's operand.
 static FusionOp buildBoth(FusionOp product, FusionOp activation) {
   OpBuilder b(product);
   Type type = product.getResult(0).getType();

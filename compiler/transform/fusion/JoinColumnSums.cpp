@@ -1,4 +1,4 @@
-//===- JoinColumnSums.cpp - Sums down columns join rows -------------------===//
+//===- JoinColumnSums.cpp - Fuse column sums into row kernels -------------===//
 //
 //   %dx = nn.fusion(%dy, %x, …) { … nn.reduce {axes = [1]} … }
 //   %p = nn.fusion(%dy', %x') { … nn.reduce {axes = [1]} … }     parts of
@@ -7,10 +7,10 @@
 //   %dx, %p, %q = nn.fusion(%dy, %x, …) { … }
 //
 // where %dy', %x' and %dx' are reshapes to parts × rows × columns. The gradient
-// of a layer norm reduces rows; those of its scale and bias, and of a bias
-// whose sum it normalized, are sums down the columns of the same tensors, and
-// of its result. In a kernel of their own (SplitReductions.cpp) they read all
-// of it again. The sums of their parts become one fusion too.
+// of a layer norm reduces rows. The gradients of its scale and bias, and of a
+// bias added to its operand, are column sums of the same tensors and of its
+// result. In a separate kernel (SplitReductions.cpp) they would read all of
+// these again. The sums of the parts become one fusion too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static bool hasReductions(FusionOp fusion,
   return !reduces.empty() && llvm::all_of(reduces, all);
 }
 
-/// Whether a fusion reduces rows, and possibly sums columns.
+/// Returns whether a fusion reduces rows, and possibly sums columns.
 static bool reducesRows(FusionOp fusion) {
   return llvm::any_of(
       fusion.getBody().front().getOps<ReduceOp>(), [](ReduceOp op) {
@@ -45,7 +45,7 @@ static bool reducesRows(FusionOp fusion) {
       });
 }
 
-/// Whether a fusion has sums over the rows of parts only.
+/// Returns whether a fusion has sums over the rows of parts only.
 static bool sumsColumns(FusionOp fusion) {
   return hasReductions(fusion, [](ReduceOp op) {
     return tensorType(op.getX()).getRank() == 3 &&
@@ -54,16 +54,16 @@ static bool sumsColumns(FusionOp fusion) {
   });
 }
 
-/// Most operators that move behind the joined fusion.
+/// Maximum operators that move after the joined fusion.
 static constexpr size_t kMostReaders = 16;
 
-/// Whether an operand exists before `op`.
+/// Returns whether an operand exists before `op`.
 static bool isBefore(Value value, Operation *op) {
   Operation *def = value.getDefiningOp();
   return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
 }
 
-/// Elements of the largest input or result.
+/// Returns the elements of the largest input or result.
 static int64_t mostElements(FusionOp fusion) {
   int64_t most = 0;
   for (Value input : fusion.getInputs())
@@ -73,7 +73,7 @@ static int64_t mostElements(FusionOp fusion) {
   return most;
 }
 
-/// Whether `value` has more than half of `most` elements.
+/// Returns whether `value` has more than half of `most` elements.
 static bool isLarge(Value value, int64_t most) {
   return 2 * tensorType(value).getNumElements() > most;
 }
@@ -173,7 +173,7 @@ static FusionOp buildJoined(FusionOp rows, FusionOp sums,
   return joined;
 }
 
-/// Whether a fusion only sums parts that `source` computes.
+/// Returns whether a fusion only sums parts that `source` computes.
 static bool sumsParts(FusionOp fusion, FusionOp source) {
   return llvm::all_of(fusion.getBody().front().without_terminator(),
                       [](Operation &op) {
@@ -189,7 +189,7 @@ static bool sumsParts(FusionOp fusion, FusionOp source) {
          });
 }
 
-/// Makes one fusion of those that sum parts which `source` computes.
+/// Merges the fusions that sum parts which `source` computes.
 static void joinSumsOfParts(FusionOp source) {
   llvm::SetVector<Operation *> found;
   for (Value result : source.getResults())
@@ -210,7 +210,7 @@ static void joinSumsOfParts(FusionOp source) {
       last = fusion;
       continue;
     }
-    // Reshapes of what `source` computes may stand where they are needed.
+    // Move inputs, which are reshapes of results of `source`, before `last`.
     for (Value input : fusion.getInputs())
       if (Operation *def = input.getDefiningOp(); !isBefore(input, last))
         def->moveBefore(last);

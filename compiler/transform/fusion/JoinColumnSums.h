@@ -1,4 +1,4 @@
-//===- JoinColumnSums.h - Sums down columns join rows ---------------------===//
+//===- JoinColumnSums.h - Fuse column sums into row kernels ---------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_FUSION_JOINCOLUMNSUMS_H
 #define FRIT_COMPILER_TRANSFORM_FUSION_JOINCOLUMNSUMS_H
@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// The question that the pass `join-column-sums` asks the target.
+/// Target rewrite of the pass `join-column-sums`.
 struct JoinColumnSumsRewrite {
   /// Returns whether one kernel computes the fusion and reads its inputs once.
   std::function<bool(nn::FusionOp)> takes;

@@ -1,4 +1,4 @@
-//===- SumProductColumns.cpp - Products sum their columns -----------------===//
+//===- SumProductColumns.cpp - Fuse column sums into products -------------===//
 //
 //   %y = nn.fusion(%a, %b) { nn.matmul … }            16384 × 3072
 //   %p = nn.fusion(nn.reshape %y) { nn.reduce {axes = [1]} }  parts of columns
@@ -7,10 +7,10 @@
 //   %y, %p = nn.fusion(%a, %b) { nn.matmul …, nn.column_sums {height = 16} }
 //   %s = nn.fusion(%p) { nn.reduce {axes = [0]} }
 //
-// The gradient of a bias is the sum of the gradient of what it was added to.
-// The kernel of the product that computes this one sums its columns as it
-// stores it, in smaller parts than SplitReductions.cpp has chosen. Sums that a
-// kernel of rows takes (JoinColumnSums.cpp) stay there.
+// The gradient of a bias is the column sum of another gradient. If a product
+// computes that gradient, its kernel sums the columns of each part as it stores
+// the result, in smaller parts than SplitReductions.cpp has chosen. Sums that a
+// row kernel takes (JoinColumnSums.cpp) stay there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +36,8 @@ static bool isSumAlong(ReduceOp op, int64_t axis) {
          op.getAxes() == ArrayRef<int64_t>{axis};
 }
 
-/// Returns the fusion of a product whose whole result `sums` sums in parts, if
-/// that is all that it does; else null.
+/// Returns the fusion of a product whose whole result `sums` sums in parts,
+/// without computing anything else; else null.
 static FusionOp productOfSums(FusionOp sums) {
   Block &body = sums.getBody().front();
   auto reduce = body.getTerminator()->getOperand(0).getDefiningOp<ReduceOp>();
@@ -56,8 +56,8 @@ static FusionOp productOfSums(FusionOp sums) {
   return product;
 }
 
-/// Returns the operands of other fusions that are the parts, as a matrix, if
-/// nothing else reads them and all of these fusions add them.
+/// Returns the operands of other fusions that are the parts as a matrix, if
+/// nothing else reads the parts and all of these fusions sum them.
 static FailureOr<SmallVector<OpOperand *>> findReaders(Value parts) {
   SmallVector<OpOperand *> readers;
   for (Operation *user : parts.getUsers()) {
@@ -69,7 +69,7 @@ static FailureOr<SmallVector<OpOperand *>> findReaders(Value parts) {
       auto fusion = dyn_cast<FusionOp>(use.getOwner());
       if (!fusion)
         return failure();
-      // Other tensors that it reduces have other numbers of rows.
+      // All reductions of the fusion must sum these parts.
       Block &body = fusion.getBody().front();
       Value own = body.getArgument(use.getOperandNumber());
       auto isSum = [&](ReduceOp op) {

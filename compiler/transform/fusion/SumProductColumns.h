@@ -1,4 +1,4 @@
-//===- SumProductColumns.h - Products sum their columns -------------------===//
+//===- SumProductColumns.h - Fuse column sums into products ---------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_FUSION_SUMPRODUCTCOLUMNS_H
 #define FRIT_COMPILER_TRANSFORM_FUSION_SUMPRODUCTCOLUMNS_H
@@ -11,7 +11,7 @@ namespace frit {
 
 /// Target rewrite of the pass `sum-product-columns`.
 struct SumProductColumnsRewrite {
-  /// Rows of a part whose columns kernels of products sum.
+  /// Rows of a part, whose columns a product's kernel can sum.
   int64_t height;
   /// Returns whether one kernel computes the fusion of a product and of such
   /// sums of its result (nn.column_sums).

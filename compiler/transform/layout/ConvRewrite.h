@@ -1,4 +1,4 @@
-//===- ConvRewrite.h - Convolutions as a target wants them ----------------===//
+//===- ConvRewrite.h - A target's rewrites of convolutions ----------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_LAYOUT_CONVREWRITE_H
 #define FRIT_COMPILER_TRANSFORM_LAYOUT_CONVREWRITE_H
@@ -9,11 +9,11 @@
 
 namespace frit {
 
-/// A rewrite of the pass `layout` (a target rewrite). A convolution gets the
-/// first of each step that pays.
+/// A rewrite of the pass `layout` (a target rewrite). In each step, the first
+/// rewrite that pays is applied to a convolution.
 struct ConvRewrite {
-  /// When it runs: on what was imported; on what that became, to put channels
-  /// last; and once transposes have moved.
+  /// When it runs: on imported convolutions; on the results, to put channels
+  /// last; after transposes have moved.
   enum class Step { dimensions, channelsLast, kernel };
   Step step;
   std::function<bool(nn::ConvOp)> pays;
@@ -21,8 +21,8 @@ struct ConvRewrite {
   void (*apply)(nn::ConvOp);
 };
 
-/// Replaces a 1-D convolution, or a 3-D one with one group, by a 2-D one. One
-/// from 3-D is channels-last.
+/// Replaces a 1-D convolution, or a 3-D one with one group, by a 2-D one. The
+/// result for 3-D is channels-last.
 void makePlanar(nn::ConvOp conv);
 
 /// Makes a convolution channels-last, between transposes.

@@ -1,4 +1,4 @@
-//===- ConvTo2D.cpp - Convolutions of lines and of films as of images -----===//
+//===- ConvTo2D.cpp - 1-D and 3-D convolutions as 2-D ones ----------------===//
 //
 //   %y = nn.conv %x, %w {strides = [s]}             n×c×t, k×c×r
 // ==>

@@ -1,4 +1,4 @@
-//===- DepthwiseConv.cpp - Convolutions of each channel by itself ---------===//
+//===- DepthwiseConv.cpp - Depthwise convolutions -------------------------===//
 //
 //   %y = nn.conv %x, %w, %bias {channels_last, group = c}       %w: c×r×s×1
 // ==>

@@ -31,7 +31,7 @@ static Value movedBy(Operation *op) {
                                                               : Value();
 }
 
-/// Returns what `value` is of, through reshapes and casts.
+/// Returns the source of `value`, looking through reshapes and casts.
 static Value sourceOf(Value value) {
   while (Value moved = movedBy(value.getDefiningOp()))
     value = moved;
@@ -50,8 +50,8 @@ static Operation *soleReader(Value value) {
   return nullptr;
 }
 
-/// Returns the operand of `op`, an Op of `value` (n×c×…), that has an element
-/// per channel, not rounded; null if there is none.
+/// Returns the unrounded operand of `op` that has an element per channel, if
+/// `op` is an Op of `value` (n×c×…); else null.
 template <typename Op>
 static Value takeChannels(Operation *op, Value value, int64_t samples,
                           int64_t channels) {

@@ -1,4 +1,4 @@
-//===- Layout.cpp - Channels last where convolutions want it --------------===//
+//===- Layout.cpp - Put channels last for convolutions --------------------===//
 //
 //   %c = nn.conv %x, %w ...
 //   %r = nn.relu %c

@@ -258,7 +258,8 @@ struct SinkReshape : OpRewritePattern<ReshapeOp> {
 };
 
 /// Decomposes batch norm by known statistics, so that the transpose can sink
-/// through its elementwise operators. By the batch's own it stays whole.
+/// through its elementwise operators. Batch norm by batch statistics stays
+/// whole.
 struct OpenBatchNorm : OpRewritePattern<BatchNormOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -279,7 +280,7 @@ struct OpenBatchNorm : OpRewritePattern<BatchNormOp> {
     return success();
   }
 };
-/// Statistics of channels do not depend on where these are.
+/// Statistics of channels do not depend on the layout.
 template <typename Op> struct SinkStatistic : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 

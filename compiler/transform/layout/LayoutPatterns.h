@@ -25,8 +25,8 @@ mlir::Value channelsLast(mlir::Value value);
 /// operands to its result.
 void populateLayout(mlir::RewritePatternSet &patterns);
 
-/// Adds the pattern that makes group norms of norms of rows where channels are
-/// last (GroupNorm.cpp).
+/// Adds the pattern that turns norms of rows into group norms where channels
+/// are last (GroupNorm.cpp).
 void populateGroupNorms(mlir::RewritePatternSet &patterns);
 
 } // namespace frit

@@ -1,4 +1,4 @@
-//===- SpaceToDepth.cpp - Strides of convolutions over few channels -------===//
+//===- SpaceToDepth.cpp - Fold strides into channels ----------------------===//
 //
 //   %y = nn.conv %x, %w {strides = [2, 2], pads = [3, 3, 3, 3]}
 //                                               n×3×224×224, 64×3×7×7
@@ -33,8 +33,8 @@ static constexpr int64_t kFoldedMultiple = 16;
 /// stored in memory.
 static constexpr int64_t kPiece = 64;
 
-/// n×c×(h×a)×(w×b) ==> n×h×w×(a×b×c), with c zero-padded to `channels`, and w
-/// padded by `sides` on the left and right.
+/// Rearranges n×c×(h×a)×(w×b) to n×h×w×(a×b×c), with c zero-padded to
+/// `channels`, and w padded by `sides` on the left and right.
 static Value squaresToChannels(NNBuilder &b, Value x, ArrayRef<int64_t> square,
                                int64_t channels,
                                std::array<int64_t, 2> sides = {0, 0}) {
