@@ -1,4 +1,4 @@
-//===- AttentionPatterns.cpp - Attention that exporters wrote out ---------===//
+//===- AttentionPatterns.cpp - Recognise decomposed attention -------------===//
 //
 //   %t = nn.transpose %k {perm = [0, 1, 3, 2]}
 //   %s = nn.matmul nn.mul(%q, 0.35), nn.mul(%t, 0.35)

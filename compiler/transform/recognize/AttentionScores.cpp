@@ -140,7 +140,7 @@ Value AttentionScores::stepSelection(WhereOp op) {
   return {};
 }
 
-/// A factor per row of the scores can be applied to the queries.
+/// Steps over a factor per row of the scores, which the queries can absorb.
 Value AttentionScores::stepRowScale(MulOp op) {
   for (unsigned i = 0; i < 2 && !rowScale; ++i) {
     Value scores = op->getOperand(i), factor = op->getOperand(1 - i);

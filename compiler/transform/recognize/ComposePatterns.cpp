@@ -1,4 +1,4 @@
-//===- ComposePatterns.cpp - Operators that exporters wrote out -----------===//
+//===- ComposePatterns.cpp - Recognise decomposed operators ---------------===//
 //
 // Exporters associate the same product in different orders, so these patterns
 // match a product as the set of its factors:

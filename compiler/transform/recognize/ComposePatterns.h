@@ -1,4 +1,4 @@
-//===- ComposePatterns.h - Operators that exporters wrote out -------------===//
+//===- ComposePatterns.h - Recognise decomposed operators -----------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_COMPOSEPATTERNS_H
 #define FRIT_COMPILER_TRANSFORM_RECOGNIZE_COMPOSEPATTERNS_H

@@ -1,4 +1,4 @@
-//===- ExpertPatterns.cpp - Experts that compute what is routed to them ---===//
+//===- ExpertPatterns.cpp - Compute experts on routed rows only -----------===//
 //
 // A mixture of experts is usually written so that every expert computes every
 // token, and the few that the router picked are summed:

@@ -1,4 +1,4 @@
-//===- ExpertRouting.cpp - Which experts compute which tokens -------------===//
+//===- ExpertRouting.cpp - Route tokens to experts ------------------------===//
 
 #include "compiler/transform/recognize/ExpertRouting.h"
 #include "compiler/transform/Graph.h"

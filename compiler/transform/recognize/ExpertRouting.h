@@ -1,4 +1,4 @@
-//===- ExpertRouting.h - Which experts compute which tokens ---------------===//
+//===- ExpertRouting.h - Route tokens to experts --------------------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_EXPERTROUTING_H
 #define FRIT_COMPILER_TRANSFORM_RECOGNIZE_EXPERTROUTING_H

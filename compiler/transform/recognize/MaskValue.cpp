@@ -1,4 +1,4 @@
-//===- MaskValue.cpp - Masks whose elements the compiler works out --------===//
+//===- MaskValue.cpp - Evaluate attention masks ---------------------------===//
 
 #include "compiler/transform/recognize/MaskValue.h"
 
@@ -190,7 +190,7 @@ private:
     if (!function)
       return std::nullopt;
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    // An operand of one element is read again and again.
+    // Operands of one element have step 0.
     struct Operand {
       const float *data;
       size_t step;
@@ -278,7 +278,7 @@ MaskKind frit::kindOfMask(Value mask, double scale) {
   bool isBool = type.getElementType().isInteger(1);
   auto sees = [&](float x) { return isBool ? x != 0 : x == 0; };
   auto hides = [&](float x) { return isBool ? x == 0 : x * scale <= kMasked; };
-  // A learnt bias may be zero in this file only.
+  // A learnt bias may be zero in this file but not after training.
   if (llvm::all_of(*elements, sees))
     return evaluator.readsWeights ? MaskKind::other : MaskKind::none;
 

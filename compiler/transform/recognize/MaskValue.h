@@ -1,4 +1,4 @@
-//===- MaskValue.h - Masks whose elements the compiler works out ----------===//
+//===- MaskValue.h - Evaluate attention masks -----------------------------===//
 //
 // Exporters write the mask of causal attention in many ways: as a constant, or
 // as operators on counters and triangles. Evaluating its elements recognises

@@ -1,4 +1,4 @@
-//===- RotaryPatterns.cpp - Rotary embeddings that exporters wrote out ----===//
+//===- RotaryPatterns.cpp - Recognise rotary embeddings -------------------===//
 //
 //   %h = nn.concat nn.neg(slice of %x's second half), slice of its first half
 //   %y = nn.add nn.mul(%x, %cos), nn.mul(%h, %sin)

@@ -1,4 +1,4 @@
-//===- RowMovement.h - Movement of rows around what works on each ---------===//
+//===- RowMovement.h - Move rows across row-wise operators ----------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_SIMPLIFY_ROWMOVEMENT_H
 #define FRIT_COMPILER_TRANSFORM_SIMPLIFY_ROWMOVEMENT_H
@@ -12,7 +12,7 @@ struct RowProduct {
   nn::MatmulOp product;
   mlir::Value bias;
 
-  /// Builds the same computation on other rows.
+  /// Builds the same computation on `rows`.
   mlir::Value apply(nn::NNBuilder &b, mlir::Value rows);
 };
 

@@ -1,4 +1,4 @@
-//===- RowSlices.cpp - Only what slices leave is computed -----------------===//
+//===- RowSlices.cpp - Slice before computing -----------------------------===//
 //
 //   %n = nn.layer_norm nn.add(%x, nn.matmul(%h, %w)) ...      1×197×768
 //   %c = nn.slice %n {starts = [0, 0, 0], sizes = [1, 1, 768]}

@@ -1,4 +1,4 @@
-//===- Simplify.cpp - Canonical, folded, without duplicates ---------------===//
+//===- Simplify.cpp - Canonicalise, fold, merge equal ops -----------------===//
 //
 //   %s = nn.constant dense<[2, 3]> : tensor<2xi64>
 //   %n = nn.reduce %s {kind = #nn.combiner<prod>, axes = [0]} : ...
@@ -262,9 +262,9 @@ static bool represents(Type wide, Type narrow) {
 /// it and it has no other reader. The rounding of the model's own casts is
 /// kept.
 ///
-/// A reshape may lie between the casts of a sum. Between those of an
-/// elementwise value it separates kernels, which then pass it on in its narrow
-/// type.
+/// If the value is a sum, a reshape may lie between the casts. Between casts of
+/// an elementwise value it separates kernels, which then store the value in the
+/// narrow type.
 struct DropCast : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -254,8 +254,8 @@ struct RunPart {
   int64_t rows = 1, first = 0, last = 0, length = 0;
 };
 
-/// The gradient of a tensor that is read in parts, each of which has its part
-/// of one tensor as gradient, is that tensor:
+/// Simplifies the gradient of a tensor that is read in parts, if the parts'
+/// gradients are the parts of one tensor, to that tensor:
 ///
 ///   pad(slice(%g, 0:2), 0:2) + pad(slice(%g, 2:4), 2:4)   ==>   %g
 ///
@@ -309,7 +309,7 @@ struct SumOfParts : OpRewritePattern<AddOp> {
   }
 
 private:
-  /// More are no projection's.
+  /// Maximum terms; the sum of a projection's parts has fewer.
   static constexpr int kMostTerms = 64;
 
   static std::optional<RunPart> partOf(Value whole, ArrayRef<int64_t> starts,
