@@ -90,7 +90,8 @@ Location frit::locationOf(const TrainingOptions &options, Operation *main) {
 }
 
 /// Checks that every pattern matches some weight: a misspelt one would freeze
-/// nothing. One of weights that do not decay may be written for many models.
+/// nothing. For patterns of weights without decay, only warns, since they may
+/// be written for many models.
 LogicalResult AddLoss::checkNames() {
   SmallVector<StringRef> names;
   for (auto constant : main.getBody().front().getOps<ConstantOp>())
@@ -114,8 +115,7 @@ LogicalResult AddLoss::checkNames() {
                  check("freeze", options.freeze));
 }
 
-/// Warns of weights that train for want of anything that says otherwise, and
-/// that look like buffers.
+/// Warns of weights that train by default but look like buffers.
 void AddLoss::warnOfBuffers(ArrayRef<ConstantOp> parameters) {
   if (!trains() || !options.train.empty())
     return;
@@ -215,8 +215,8 @@ FailureOr<BlockArgument> AddLoss::addTarget(Value prediction, Type element,
       prediction.getLoc());
 }
 
-/// Returns `x` as `rows` rows. The product that computes it computes rows, so
-/// that no view comes between it and the loss.
+/// Returns `x` as `rows` rows. A product that computes `x` is rebuilt on rows,
+/// so that no view separates it from the loss.
 static Value flattenRows(NNBuilder &b, Value x, int64_t rows) {
   ArrayRef<int64_t> shape = shapeOf(x);
   if (shape.size() == 2)
@@ -318,7 +318,7 @@ LogicalResult AddLoss::addLoss() {
     if (name && trains())
       continue;
     if (name && name == "loss") {
-      // It is that loss, or its elements are what the loss is the mean of.
+      // The output is that loss, or its elements are what the loss averages.
       if (terminator->getOperand(i) == *prediction &&
           options.loss.kind == LossKind::output)
         continue;

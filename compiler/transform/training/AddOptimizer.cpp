@@ -101,8 +101,9 @@ private:
 };
 } // namespace
 
-/// Makes the running statistics of batch norms state. They move towards the
-/// batch's own, the function's results with `nn.statistic`, all at once.
+/// Turns the running statistics of batch norms into state. All of them move at
+/// once towards the batch's statistics, the function's results with
+/// `nn.statistic`.
 void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
   std::vector<Bucket> buckets = makeBuckets(
       main, "nn.statistic", {}, std::numeric_limits<int64_t>::max());
@@ -129,8 +130,9 @@ void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
       Value &target = next[name];
       TensorExpr before(b, running.lookup(name));
       TensorExpr now(b, terminator->getOperand(i));
-      // Below, all move by `momentum`. A norm with another one has its target
-      // nearer or farther, and one that is applied again goes on from there.
+      // All statistics move by `momentum` below. The target of a norm with
+      // another momentum is scaled accordingly; a norm that is applied again
+      // continues from its last target.
       if (own != momentum)
         now = before + (now - before) * (own / momentum);
       if (target)
@@ -229,8 +231,8 @@ LogicalResult StepBuilder::buildGradients() {
   return success();
 }
 
-/// Whether a rank has the gradients of its shard only. Sums over several calls
-/// are whole, so that any number of ranks can go on with them.
+/// Returns whether a rank has the gradients of its shard only. Sums over
+/// several calls are whole, so that any number of ranks can go on with them.
 bool StepBuilder::scattersGradients() const {
   return options.dataParallel.shardOptimizer && options.accumulate == 1;
 }
@@ -296,8 +298,8 @@ TensorExpr StepBuilder::sumSquares() {
   return *total;
 }
 
-/// Computes the norm of all gradients. By it they are clipped, and steps with
-/// gradients that overflowed are skipped.
+/// Computes the norm of all gradients, for clipping and to skip steps whose
+/// gradients overflowed.
 void StepBuilder::addMetrics() {
   TensorExpr norm = sqrt(sumSquares()) * factor;
   addResult(main, norm,

@@ -1,4 +1,4 @@
-//===- AlignColumns.cpp - Odd columns between products become even --------===//
+//===- AlignColumns.cpp - Align the columns between products --------------===//
 //
 //   %x = nn.matmul %a, %w {transpose_b}        %x: tensor<16384x30522xbf16>
 //   %s = nn.reduce (nn.exp (nn.cast %x)) {kind = sum, axes = [1]}
@@ -12,15 +12,15 @@
 //   %da = nn.matmul %g, %w'
 //   %dw = nn.slice (nn.matmul %g, %a {transpose_a})
 //
-// A product whose rows are no multiple of 16 bytes cannot be read by TMA, so
-// that the gradients of an odd number of classes would take three times as
-// long. Here the columns of a product that gradients read are rounded up, and
-// so are those of everything between. Kernels of those write the additional
-// columns, which are a thousandth of all. Reductions and products do not see
-// them: in their place they read the neutral element.
+// TMA cannot read a product's result whose rows are no multiple of 16 bytes, so
+// gradients of an odd number of classes would take three times as long. This
+// rounds up the columns of a product that gradients read, and those of all
+// values in between, whose kernels write the additional columns too, a
+// thousandth of all. Reductions and products read the neutral element in their
+// place.
 //
-// %w' has rows that %w is a part of, as weights lie one behind the other, or
-// rows of zeros that the kernel which casts %w writes too.
+// %w' either extends %w into the weights that follow it in memory, or gets rows
+// of zeros from the kernel that casts %w.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ private:
   void endProduct(MatmulOp op);
   /// Returns an aligned value with `neutral` in the columns that were added.
   Value masked(NNBuilder &b, Value whole, TypedAttr neutral);
-  /// Likewise with zeros, before a cast that ends in memory.
+  /// Likewise with zeros, before a cast whose result is stored.
   Value zeroed(Value whole);
 
   MatmulOp source;
@@ -98,19 +98,19 @@ private:
 // Finding
 //===----------------------------------------------------------------------===//
 
-/// Whether a reduction is one over columns.
+/// Returns whether a reduction is one over columns.
 static bool reducesColumns(ReduceOp op) {
   return llvm::is_contained(op.getAxes(), tensorType(op.getX()).getRank() - 1);
 }
 
-/// Whether a product sums over the columns of its first operand, which are rows
-/// of its result otherwise.
+/// Returns whether a product sums over the columns of its first operand.
+/// Otherwise these are rows of its result.
 static bool contractsColumns(MatmulOp product) {
   return !product.getTransposeA();
 }
 
-/// Whether an operand that is no member stays as it is: it has one column, or
-/// a vector of all.
+/// Returns whether an operand outside the members may stay as it is, because it
+/// broadcasts along the columns.
 static bool broadcastsColumns(Value value) {
   auto type = tensorType(value);
   return type.getRank() == 0 || type.getShape().back() == 1;
@@ -124,11 +124,11 @@ bool Columns::joins(Operation *op) const {
 }
 
 bool Columns::canEnd(Operation *op) const {
-  // Over the columns alone, or one for each of them.
+  // A reduction of the columns alone, or one that keeps them.
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reducesColumns(reduce) ? reduce.getAxes().size() == 1
                                   : hasColumns(reduce.getY());
-  // Gradients of both operands of the source.
+  // A product for the gradient of either operand of the source.
   auto product = dyn_cast<MatmulOp>(op);
   return product && isMember(product.getA()) && !isMember(product.getB()) &&
          tensorType(product.getB()).getRank() == 2 &&
@@ -162,8 +162,8 @@ bool Columns::find() {
         continue;
       if (!hasColumns(operand))
         return false;
-      // Counters count on, broadcasts repeat more often, and so do functions
-      // of them.
+      // Counters, broadcasts and functions of them extend to the additional
+      // columns.
       Operation *def = operand.getDefiningOp();
       if (!isa_and_nonnull<IotaOp, ExpandOp, ElementwiseOp>(def)) {
         if (tensorType(operand).getNumElements() > count)
@@ -187,8 +187,8 @@ RankedTensorType Columns::alignedType(Value value) const {
   return type.clone(shape);
 }
 
-/// Returns a matrix of `rows` rows, the first of which are those of `w`, by
-/// reading on behind them; null if nothing is there.
+/// Returns a matrix of `rows` rows that extends `w` into the tensor behind it;
+/// null if there is none.
 static Value readOn(NNBuilder &b, Value w, int64_t rows) {
   int64_t cols = shapeOf(w)[1];
   if (auto cast = w.getDefiningOp<CastOp>()) {
@@ -219,7 +219,7 @@ static Value readOn(NNBuilder &b, Value w, int64_t rows) {
   return flat ? b.reshape(whole, {rows, cols}) : whole;
 }
 
-/// Makes the weight's rows as many as there are columns then.
+/// Extends the weight's rows to the aligned number of columns.
 Value Columns::alignWeight(NNBuilder &b) {
   int64_t cols = shapeOf(weight)[1];
   if (Operation *def = weight.getDefiningOp())

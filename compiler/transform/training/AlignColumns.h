@@ -1,4 +1,4 @@
-//===- AlignColumns.h - Whole vectors in the columns of products ----------===//
+//===- AlignColumns.h - Align the columns of products ---------------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_TRAINING_ALIGNCOLUMNS_H
 #define FRIT_COMPILER_TRANSFORM_TRAINING_ALIGNCOLUMNS_H

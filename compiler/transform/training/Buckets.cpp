@@ -1,4 +1,4 @@
-//===- Buckets.cpp - Parameters side by side in a few flat states ---------===//
+//===- Buckets.cpp - Parameters in a few flat states ----------------------===//
 
 #include "compiler/transform/training/Buckets.h"
 
@@ -116,7 +116,7 @@ void frit::replaceArguments(func::FuncOp main, ArrayRef<Bucket> buckets,
       gone.set(argument.getArgNumber());
     }
   }
-  // Only now: one of them may be where the builder inserts.
+  // Erase them last, since one may be the builder's insertion point.
   for (Operation *cast : replaced)
     cast->erase();
   (void)main.eraseArguments(gone);

@@ -1,4 +1,4 @@
-//===- Buckets.h - Parameters side by side in a few flat states -----------===//
+//===- Buckets.h - Parameters in a few flat states ------------------------===//
 //
 // Optimizers treat all elements alike. Parameters that they treat by the same
 // rule lie in one state of rank 1, a bucket, and so do their gradients and
@@ -29,8 +29,8 @@ struct Bucket {
   std::vector<BucketMember> members;
 };
 
-/// Elements. Members start where wide accesses are aligned. Norms are summed
-/// over rows of a bucket, and ranks have shards of whole rows.
+/// Units in elements. Members start where wide accesses are aligned. Norms are
+/// summed over rows of a bucket, and ranks have shards of whole rows.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
 /// Elements of a bucket whose gradients are reduced over ranks, or of its only
@@ -53,8 +53,8 @@ std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
                                 int64_t most);
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
-/// values, or, with a suffix, zeros that are called `MEMBER/SUFFIX`, of which
-/// each rank may have a part.
+/// values. With a suffix, its members are zeros named `MEMBER/SUFFIX`, of which
+/// each rank may have a shard.
 mlir::Value addBucket(States &states, const Bucket &bucket,
                       llvm::StringRef prefix, llvm::StringRef suffix = "",
                       bool sharded = false);
@@ -64,11 +64,11 @@ mlir::Value addBucket(States &states, const Bucket &bucket,
 void replaceArguments(mlir::func::FuncOp main, llvm::ArrayRef<Bucket> buckets,
                       llvm::ArrayRef<mlir::Value> values);
 
-/// The part of a bucket's value that is a member.
+/// Returns the part of a bucket's value that is the given member.
 mlir::Value memberOf(nn::NNBuilder &b, mlir::Value bucket,
                      const BucketMember &member);
 
-/// A value of the bucket's layout made of its members'; null ones are 0.
+/// Packs members' values in the bucket's layout. Null ones become 0.
 mlir::Value packMembers(nn::NNBuilder &b, const Bucket &bucket,
                         llvm::ArrayRef<mlir::Value> values);
 

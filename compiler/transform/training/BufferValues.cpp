@@ -22,8 +22,8 @@ static bool isNamedAsBuffer(StringRef name) {
       .Default(false);
 }
 
-/// Returns whether the numbers are a mask: two ones in any order, of which some
-/// appear again, or any that is infinite.
+/// Returns whether the numbers look like a mask: one is infinite, or at least
+/// kFewest have only two values.
 static bool isMask(ArrayRef<float> x) {
   constexpr size_t kFewest = 8;
   if (llvm::any_of(x, [](float v) { return std::isinf(v); }))

@@ -7,10 +7,11 @@
 
 namespace frit {
 
-/// Returns whether a weight is named as buffers are, or has values that none
-/// has that was drawn at random, trained, or set to one number: two numbers
-/// only, as a mask, infinity, or rows or columns in arithmetic or geometric
-/// progression or on a sine, as positions, their frequencies and their tables.
+/// Returns whether a weight has a buffer's name, or values that no parameter
+/// has, be it random, trained or uniform: only two different numbers or an
+/// infinite one, as in masks; or rows or columns that form an arithmetic or
+/// geometric progression or a sine, as in positions, their frequencies and
+/// tables.
 bool looksLikeBuffer(nn::ConstantOp weight);
 
 } // namespace frit

@@ -51,8 +51,8 @@ FusedStep::FusedStep(func::FuncOp main) : block(main.getBody().front()) {
   }
 }
 
-/// Returns the value that stands for `value` before an operator of the backward
-/// pass: that of a copy, which is made where there is none yet.
+/// Returns the value that replaces `value` before an operator of the backward
+/// pass: the result of a copy, which is created if needed.
 Value FusedStep::newest(Value value, Operation *before) {
   Operation *op = value.getDefiningOp();
   if (!op || !lossNeeds.contains(op))
@@ -124,7 +124,7 @@ int64_t FusedStep::peak() const {
   llvm::DenseMap<Operation *, int64_t> order;
   for (Operation &op : block)
     order[&op] = order.size();
-  // Parts of a packed value are written where it lies.
+  // The parts of a packed value are written in place.
   llvm::DenseMap<Value, Value> wholes;
   for (auto pack : block.getOps<PackOp>())
     for (Value part : pack->getOperands())

@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// Bytes of tensors.
+/// Returns the bytes of tensors.
 int64_t bytesOf(mlir::ValueRange values);
 
 /// A fused training step, whose operators are in the order in which they run.
@@ -30,8 +30,8 @@ public:
   /// Returns the bytes of an operator's results that the backward pass reads.
   int64_t keptBytes(mlir::Operation *op) const;
 
-  /// Returns whether the forward pass reads results of `op` behind fusion
-  /// `position` of it.
+  /// Returns whether a fusion of the forward pass after the one numbered
+  /// `position` reads results of `op`.
   bool crosses(mlir::Operation *op, size_t position) const;
 
 private:

@@ -31,8 +31,8 @@ TensorExpr OptimizerStep::direction(TensorExpr g) {
   return mean / biasCorrection(options.beta1) / (root + options.epsilon);
 }
 
-/// Adam with L2 regularisation, or with decoupled weight decay (Loshchilov and
-/// Hutter, arXiv:1711.05101), as torch.optim.Adam and AdamW.
+/// Builds Adam with L2 regularisation, or with decoupled weight decay
+/// (Loshchilov and Hutter, arXiv:1711.05101), as torch.optim.Adam and AdamW.
 TensorExpr OptimizerStep::buildAdam(TensorExpr p, TensorExpr g) {
   if (options.kind == OptimizerKind::adam && decay())
     g = g + p * decay();
@@ -42,7 +42,7 @@ TensorExpr OptimizerStep::buildAdam(TensorExpr p, TensorExpr g) {
   return p - moved;
 }
 
-/// As torch.optim.SGD, without dampening.
+/// Builds the rule of torch.optim.SGD without dampening.
 TensorExpr OptimizerStep::buildSgd(TensorExpr p, TensorExpr g) {
   if (decay())
     g = g + p * decay();
@@ -60,8 +60,9 @@ static TensorExpr norm(NNBuilder &b, TensorExpr x) {
   return sqrt(sumAll(b, x * x));
 }
 
-/// You et al., "Large Batch Optimization for Deep Learning", arXiv:1904.00962,
-/// algorithm 2: each parameter moves by a fraction of its own norm.
+/// Builds LAMB (You et al., "Large Batch Optimization for Deep Learning",
+/// arXiv:1904.00962, algorithm 2): each parameter moves by a fraction of its
+/// own norm.
 Value OptimizerStep::buildLamb(TensorExpr p, TensorExpr g) {
   TensorExpr moved = direction(g);
   if (decay())

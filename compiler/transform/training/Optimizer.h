@@ -8,7 +8,7 @@
 
 namespace frit {
 
-/// Updates a bucket. Moments become states of the function.
+/// The update of a bucket. Moments become states of the function.
 class OptimizerStep {
 public:
   States &states;

@@ -38,7 +38,7 @@ using namespace frit::nn;
 /// contraction: GPUs of 2020 and later do some 200 operations per byte.
 static constexpr double kBytesPerFlop = 1. / 200;
 
-/// Results of a kernel below which it is not worth a choice.
+/// Kernels whose results have fewer bytes are no candidates.
 static constexpr int64_t kFewBytes = 4096;
 
 static int64_t flopsOf(Operation *fusion) {
@@ -57,7 +57,7 @@ static double costOf(Operation *fusion) {
 }
 
 namespace {
-/// Looks for choices of a step. Numbers are of fusions.
+/// Finds the choices of a step. Numbers are indices of fusions.
 class ChoiceFinder {
 public:
   explicit ChoiceFinder(func::FuncOp main) : main(main), step(main) {
@@ -97,8 +97,8 @@ void ChoiceFinder::add(ArrayRef<Operation *> kernels) {
   choices.push_back(std::move(choice));
 }
 
-/// Adds choices of more and more kernels that contract nothing, first those
-/// that take the least time for the memory they save.
+/// Adds choices of more and more kernels without contractions, first those that
+/// take the least time for the memory they save.
 void ChoiceFinder::addCheap() {
   int64_t total = 0;
   for (Operation *op : step.forward)

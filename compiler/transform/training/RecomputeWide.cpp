@@ -1,4 +1,4 @@
-//===- RecomputeWide.cpp - Read 16 bits again, not 32 ---------------------===//
+//===- RecomputeWide.cpp - Recompute f32 values from 16 bits --------------===//
 //
 //   %w = nn.cast %x {to = f32}            %x: tensor<16384x768xbf16>
 //   %c = nn.sub %w, %mean                 one number a row
@@ -11,28 +11,28 @@
 //   … %d …
 //
 // A wide value that kernels of the forward and the backward pass read would be
-// stored between them. Where it is an elementwise function of no more than its
-// own size of 16-bit tensors, each reader computes it again: less memory, and
+// stored between them. If it is an elementwise function of 16-bit tensors that
+// together are no larger than it, each reader recomputes it: less memory, and
 // less traffic. The attribute nn.recomputed tells fusion that it belongs in its
 // reader's kernel. Readers that end up in one kernel share it again.
 //
-// So does the cast of a value that is reshaped for a reduction, such as a
-// loss's, which would otherwise be stored wide:
+// The cast of a value that is reshaped for a reduction, such as a loss's, is
+// recomputed too. Otherwise it would be stored wide:
 //
 //   %w = nn.cast %x, %r = nn.reshape %w, … nn.reduce %r …
 // ==>
 //   %r = nn.reshape %x, %w = nn.cast %r, … nn.reduce %w …
 //
-// A 16-bit value that is stored anyway is computed again likewise if one other
-// 16-bit tensor is enough for that. So the gradient of a relu after a batch
-// norm reads the convolution's result, which that of the norm reads too:
+// A 16-bit value that is stored anyway is likewise recomputed if one other
+// 16-bit tensor suffices. So the gradient of a relu after a batch norm reads
+// the convolution's result, which the norm's gradient reads too:
 //
 //   %y = nn.relu (nn.cast (nn.add (nn.mul %w, %scale), %shift))
 //   %m = nn.where (nn.greater %y, 0), %dy, 0
 //
-// A selection among 16-bit numbers and 0, as %m, that needs two tensors which
-// its readers do not read anyway is stored in 16 bits instead, which loses
-// nothing.
+// If recomputing a selection between 16-bit numbers and 0, such as %m, needs
+// two tensors that its readers do not read anyway, the selection is stored in
+// 16 bits instead, which loses nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +60,8 @@ static bool is16Bits(Value value) {
   return tensorType(value).getElementTypeBitWidth() == 16;
 }
 
-/// Returns whether a value is in memory for sure: no elementwise operator has
-/// made it, or a composite that the target keeps whole reads it.
+/// Returns whether a value is certainly in memory: no elementwise operator
+/// computes it, or a composite that the target keeps whole reads it.
 static bool isStored(Value value) {
   return !isa_and_nonnull<ElementwiseOp>(value.getDefiningOp()) ||
          llvm::any_of(value.getUsers(), llvm::IsaPred<CompositeOp>);
@@ -101,8 +101,8 @@ bool Chain::add(Value value, ArrayRef<int64_t> shape) {
     return true;
   if (ops.empty() || !is16Bits(value))
     return addOperands(op, shape);
-  // A 16-bit value is in memory, unless one other tensor replaces it that is
-  // there for sure.
+  // A 16-bit value is read from memory, unless one other tensor replaces it
+  // that is certainly there.
   Chain own;
   if (own.addOperands(op, shape) && own.roots.size() == 1 &&
       isStored(own.roots[0]) &&

@@ -9,8 +9,8 @@
 
 namespace frit {
 
-/// Gives a function state: for each an nn.state of the module, an argument with
-/// the value before a call, and a result with the value after.
+/// The state of a function: for each an nn.state of the module, an argument
+/// with the value before a call, and a result with the value after.
 class States {
 public:
   explicit States(mlir::func::FuncOp main) : main(main) {}

@@ -9,10 +9,10 @@
 
 namespace frit {
 
-/// The functions that a model becomes.
+/// The functions that a training model is compiled to.
 enum class TrainingFunction { trainStep, evalStep };
 
-/// Passes that keep a reference to the options. TrainingMode and AddLoss run on
+/// The passes keep a reference to the options. TrainingMode and AddLoss run on
 /// the imported model, AddOptimizer once its values have the target's layout.
 /// See their .cpp.
 std::unique_ptr<mlir::Pass> createTrainingMode(const TrainingOptions &options,

@@ -116,8 +116,8 @@ void TrainingMode::separateMerged() {
   }
 }
 
-/// Checks that the patterns of nodes to compute again match some: kernels that
-/// come of them are only known later.
+/// Checks that every pattern of nodes to recompute matches a node. Whether
+/// kernels come of them is only known later.
 LogicalResult TrainingMode::checkRecompute() {
   SmallVector<StringRef> names;
   for (Operation &op : main.getBody().front())
@@ -188,7 +188,7 @@ LogicalResult TrainingMode::addDropout() {
   }));
 }
 
-/// Draws dropout's random numbers in training; for evaluation it is nothing.
+/// Replaces dropout by a random mask in training, by its operand in evaluation.
 void TrainingMode::replaceDropout() {
   Block &block = main.getBody().front();
   BlockArgument seed, calls;
@@ -212,7 +212,7 @@ void TrainingMode::replaceDropout() {
   }
 }
 
-/// Adds an argument that AddOptimizer makes a number of the state.
+/// Adds an argument that AddOptimizer turns into a number of the state.
 BlockArgument TrainingMode::addNumber(StringRef name, Location loc) {
   Builder b(&getContext());
   return addArgument(main, RankedTensorType::get({}, b.getI64Type()),
@@ -274,8 +274,8 @@ void TrainingMode::useBatchStatistics() {
   }
 }
 
-/// Returns the batch's statistic for the running one, with its weight there if
-/// the norm has one.
+/// Returns the batch's statistic from the function, as the next value of the
+/// running statistic `name`, with the norm's momentum if it has one.
 void TrainingMode::addStatistic(StringAttr name, Value now,
                                 FloatAttr momentum) {
   Builder b(&getContext());

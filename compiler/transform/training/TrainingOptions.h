@@ -1,4 +1,4 @@
-//===- TrainingOptions.h - What a training step does ----------------------===//
+//===- TrainingOptions.h - Options of training ----------------------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_TRAINING_TRAININGOPTIONS_H
 #define FRIT_COMPILER_TRANSFORM_TRAINING_TRAININGOPTIONS_H
@@ -73,7 +73,7 @@ struct TrainingOptions {
   std::vector<std::string> freeze;     ///< patterns; they win
   /// Patterns of nodes whose kernels run again in the backward pass.
   std::vector<std::string> recompute;
-  /// Whether others may, to fit into a limit of memory.
+  /// Whether kernels of other nodes may too, to meet a memory limit.
   bool recomputesToFit = true;
   double clipNorm = 0;    ///< 0: gradients are not clipped
   int64_t accumulate = 1; ///< calls whose gradients make a step
