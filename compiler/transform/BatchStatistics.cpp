@@ -12,24 +12,23 @@
 //   }
 //   %m, %v = nn.fusion(%p#0, %p#1) { … }
 //
-// The kernel of a convolution that has made %x takes the moments of parts as it
+// If a convolution computes %x, its kernel takes the moments of parts as it
 // stores them:
 //
 //   %x, %p = nn.fusion { nn.conv …, nn.column_moments … {height = 64} }
 //
-// and where these are many, another kernel merges those of neighbouring parts
-// before the last one merges them all.
+// If there are many parts, another kernel merges neighbouring ones before the
+// last kernel merges all.
 //
-// Each part is read once. Shifting by one of its own elements keeps what the
-// difference loses small, and the parts are merged by their means, so that the
-// result is as precise as that of two passes: Chan, Golub and LeVeque,
-// "Algorithms for Computing the Sample Variance", The American Statistician 37
-// (1983), formulas 1.5 (shift) and 2.1 (merge).
+// Each part is read once. Shifting by one of the part's elements keeps
+// cancellation small, and parts are merged by their means, so the result is as
+// precise as that of two passes: Chan, Golub and LeVeque, "Algorithms for
+// Computing the Sample Variance", The American Statistician 37 (1983), formulas
+// 1.5 (shift) and 2.1 (merge).
 //
 // Moments of a group norm (nn.group_mean and nn.group_variance) are likewise
-// made of parts of samples. A kernel merges the parts of each sample and
-// channel, and what follows merges the channels of each group: sums of short
-// rows.
+// merged from parts of samples. One kernel merges the parts of each sample and
+// channel; sums of short rows then merge the channels of each group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +42,7 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// The operators that ask for statistics of one tensor.
+/// The operators that compute statistics of one tensor.
 struct Statistics {
   SmallVector<Operation *> means, variances;
   Operation *first = nullptr;
@@ -56,7 +55,7 @@ struct Statistics {
 };
 } // namespace
 
-/// Most parts that the last kernel merges as fast as it starts.
+/// Maximum parts that the last kernel merges in the time of its launch.
 static constexpr int64_t kMostParts = 2048;
 
 using PartsOf = llvm::function_ref<int64_t(ReduceOp)>;
@@ -100,7 +99,7 @@ struct KernelOps {
 };
 } // namespace
 
-/// Takes moments from `x` in a kernel of their own.
+/// Takes moments of `x` in a separate kernel.
 static PartMoments takeMoments(NNBuilder &b, Value x, int64_t parts) {
   KernelOps kernel = {b, {}};
   int64_t channels = shapeOf(x).back();
@@ -124,7 +123,7 @@ static PartMoments takeMoments(NNBuilder &b, Value x, int64_t parts) {
   return moments;
 }
 
-/// Has the kernel of `conv` take them, those of the sum `add` if that follows.
+/// Takes moments in the kernel of `conv`, after the addition `add` if not null.
 static PartMoments takeMoments(ConvOp conv, Operation *add, int64_t height) {
   Operation *last = add ? add : conv;
   NNBuilder b(conv.getLoc(), last->getNextNode());
@@ -145,7 +144,7 @@ static PartMoments takeMoments(ConvOp conv, Operation *add, int64_t height) {
   return halves;
 }
 
-/// Merges `count` neighbouring parts each, in a kernel.
+/// Merges each `count` neighbouring parts in a kernel.
 static PartMoments mergeNeighbours(NNBuilder &b, const PartMoments &moments,
                                    int64_t count) {
   int64_t groups = moments.parts() / count;
@@ -166,7 +165,7 @@ static PartMoments mergeNeighbours(NNBuilder &b, const PartMoments &moments,
   return merged;
 }
 
-/// Has one kernel merge them all, and compute what follows.
+/// Merges all parts in one kernel, which also computes what follows.
 static void mergeAll(NNBuilder &b, const PartMoments &moments,
                      const Statistics &wanted) {
   auto times = [&](Value value, double number) {
@@ -216,13 +215,13 @@ namespace {
 /// A convolution whose kernel can take moments of a norm's operand.
 struct MomentSource {
   ConvOp conv;
-  Operation *add = nullptr; ///< follows in its kernel
-  Value shift;              ///< is added behind it: a number per channel
-  int64_t height = 0;       ///< of parts; 0: there is none
+  Operation *add = nullptr; ///< fused after it
+  Value shift;              ///< added after those, a number per channel
+  int64_t height = 0;       ///< rows of a part; 0: there is no source
 };
 } // namespace
 
-/// Finds the convolution that makes `x`, perhaps with a residual or a number
+/// Finds the convolution that computes `x`, perhaps with a residual or a number
 /// per sample and channel added, if its kernel can take moments of parts of
 /// samples of `rows` rows.
 static MomentSource findSource(Value x, int64_t rows,
@@ -260,7 +259,7 @@ static MomentSource findSource(Value x, int64_t rows,
   return {};
 }
 
-/// Returns the moments of every sample's channels, a row each.
+/// Returns the moments of every sample's channels, one row per sample.
 static PartMoments takeSampleMoments(NNBuilder &b, Value x, PartsOf partsOf,
                                      const ColumnMomentsRewrite *rewrite) {
   ArrayRef<int64_t> shape = shapeOf(x);

@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Most operators of a kernel, so that chains of vectors stay kernels of their
-/// own.
+/// Maximum operators of a kernel, so that long chains of operators on vectors
+/// stay in kernels of their own.
 static constexpr size_t kMostOps = 48;
 
 Value ColumnSums::own(Value value) {
@@ -24,8 +24,8 @@ void ColumnSums::replace(Operation *op, Value value) {
                                    tensorType(result).getElementType()));
 }
 
-/// Returns whether an operand of a following operator is a vector of the
-/// columns, or a number, that is computed before the kernel.
+/// Returns whether an operand of a following operator is a constant number, or
+/// a vector of the columns that is computed before the kernel.
 bool ColumnSums::isReady(Value operand) const {
   if (tensorType(operand).getNumElements() == 1)
     return bool(splatOf(operand));
@@ -37,7 +37,7 @@ bool ColumnSums::isReady(Value operand) const {
          def->isBeforeInBlock(ops.front());
 }
 
-/// Returns whether `op` computes a number per column from those of the kernel.
+/// Returns whether `op` computes a number per column from the kernel's numbers.
 bool ColumnSums::follows(Operation *op) const {
   if (!isa<ElementwiseOp>(op) ||
       withoutOnes(resultType(op).getShape()) !=
@@ -103,7 +103,7 @@ void ColumnSums::addFollowers() {
 
 void ColumnSums::fuse() {
   addFollowers();
-  // Reshapes that lie between are read outside; the kernel comes before them.
+  // Move readers in between, such as reshapes, after the kernel.
   Operation *last = ops.back();
   for (Operation *op : ops)
     for (Operation *user : op->getUsers())

@@ -30,17 +30,17 @@ public:
   mlir::Value reduce(mlir::Value x, nn::Combiner kind, int64_t axis = 0) {
     return own(b.reduce(x, kind, axis));
   }
-  /// Makes the operator that defines `value`, a number per column, one of the
-  /// kernel's.
+  /// Adds the operator that defines `value`, a number per column, to the
+  /// kernel.
   mlir::Value own(mlir::Value value);
-  /// Likewise for one with an element per row and column.
+  /// Likewise for a value with an element per row and column.
   mlir::Value ownWide(mlir::Value value) {
     ops.push_back(value.getDefiningOp());
     return value;
   }
-  /// Uses `value`, which belongs to the kernel, for the result of `op`.
+  /// Replaces the result of `op` by `value`, which belongs to the kernel.
   void replace(mlir::Operation *op, mlir::Value value);
-  /// Makes the kernel.
+  /// Creates the kernel's fusion.
   void fuse();
 
 private:
@@ -51,8 +51,8 @@ private:
 
   nn::NNBuilder &b;
   llvm::SmallVector<mlir::Operation *> ops; ///< the first one reduces
-  /// Values of the kernel by those that are the same elements in a shape of
-  /// the graph.
+  /// The kernel's values, by values of the graph with the same elements in
+  /// another shape.
   llvm::DenseMap<mlir::Value, mlir::Value> columns;
 };
 

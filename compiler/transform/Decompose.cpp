@@ -1,4 +1,4 @@
-//===- Decompose.cpp - Composites as the graphs they mean -----------------===//
+//===- Decompose.cpp - Decompose composites -------------------------------===//
 //
 //   %y = nn.reduce_mean %x {axes = [1]} : (tensor<4x8xf32>) -> tensor<4x1xf32>
 // ==>

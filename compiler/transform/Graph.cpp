@@ -1,4 +1,4 @@
-//===- Graph.cpp - What several passes ask about the graph ----------------===//
+//===- Graph.cpp - Queries about the graph --------------------------------===//
 
 #include "compiler/transform/Graph.h"
 

@@ -1,4 +1,4 @@
-//===- Graph.h - What several passes ask about the graph ------------------===//
+//===- Graph.h - Queries about the graph ----------------------------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_GRAPH_H
 #define FRIT_COMPILER_TRANSFORM_GRAPH_H
@@ -20,7 +20,7 @@ bool isFoldable(nn::ConstantOp constant);
 /// null.
 mlir::DenseElementsAttr splatOf(mlir::Value value);
 
-/// Returns the element of such a constant as a number.
+/// Returns the element of a foldable splat as a number.
 std::optional<double> splatNumber(mlir::Value value);
 bool isSplat(mlir::Value value, double number);
 
@@ -33,8 +33,8 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::RankedTensorType type, double number);
 
-/// Returns whether a value depends on constants only, through at most `depth`
-/// operators in a chain; it is then computed once, at load.
+/// Returns whether a value depends on constants only, through chains of at most
+/// `depth` operators. It is then computed once, at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
 /// Returns the value that `value` is a reshape of, or a reshape of that; else

@@ -1,4 +1,4 @@
-//===- HoistPrepare.cpp - What depends on weights only, once at load ------===//
+//===- HoistPrepare.cpp - Compute functions of weights at load ------------===//
 //
 //   func.func @main(%x: tensor<2x4xf16>) -> tensor<2x3xf16> {
 //     %w = nn.constant "fc.weight" dense_resource<fc.weight> : tensor<4x3xf32>
@@ -104,7 +104,7 @@ bool HoistPrepare::hoists(Operation *op) const {
          !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp>(op);
 }
 
-/// A function that computes `values`, from clones of the operators they need.
+/// Creates a function that computes `values` by clones of the needed operators.
 func::FuncOp HoistPrepare::createPrepare(func::FuncOp main,
                                          ArrayRef<Value> values) {
   llvm::DenseSet<Operation *> needed;

@@ -1,4 +1,4 @@
-//===- InterfaceTypes.cpp - Inputs and outputs in types of the caller's ---===//
+//===- InterfaceTypes.cpp - Inputs and outputs of given types -------------===//
 //
 // types=x:ui8,y:f16
 //   func.func @main(%x: tensor<4xf32> {nn.name = "x"})

@@ -11,9 +11,9 @@ namespace frit {
 /// Returns whether one of the patterns, which are valid globs, matches.
 bool matchesAny(llvm::ArrayRef<std::string> patterns, llvm::StringRef name);
 
-/// Reports, by `emit`, a pattern that matches none of `names`, which are of
-/// `things` such as "weight", with the name that is nearest to it; the message
-/// ends with `end`. Returns whether all match some.
+/// Returns whether every pattern matches one of `names`. Otherwise reports the
+/// pattern by `emit`, with the nearest name. `things` is what the names denote,
+/// such as "weight"; the message ends with `end`.
 bool checkPatterns(llvm::ArrayRef<std::string> patterns,
                    llvm::ArrayRef<llvm::StringRef> names,
                    llvm::StringRef things, llvm::StringRef end,

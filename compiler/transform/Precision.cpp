@@ -23,18 +23,17 @@
 // - operands and results of nodes that `keep` names, and of operators that read
 //   those results;
 //
-// - operands and results of the operators of `staysWide`, and operators that
-//   are elementwise on such results alone;
+//- operands and results of the operators of `staysWide`, and elementwise
+//  operators that read only such results;
 //
 // - values on the way from f32 to such an operator through elementwise
 //   operators, movement and products of coordinates. The angles of a rotary
 //   embedding are position × frequency, and half a unit in the last place of
 //   1,000 radians is 0.25 in f16, 2 in bf16;
 //
-// - products with a parameter that trains, what is elementwise on them, and
-//   norms of that. So a residual stream that layer scales lead into is f32, as
-//   PyTorch's autocast has it: a branch that is scaled by 1e-5 would be lost in
-//   sums of 16 bits.
+//- products with a trained parameter, elementwise functions of these, and norms
+//  of those. So a residual stream with layer scale is f32, as under PyTorch's
+//  autocast: sums in 16 bits would lose a branch that is scaled by 1e-5.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,9 +93,9 @@ private:
   struct Forms {
     Value wide, narrow;
     bool kept = false;      ///< its producer stays f32
-    bool named = false;     ///< as `keep` names it
+    bool named = false;     ///< computed by a node that `keep` names
     bool parameter = false; ///< the elements of a parameter that trains
-    bool scaled = false;    ///< by one, and elementwise since
+    bool scaled = false;    ///< multiplied by one, and only elementwise since
   };
 
   void rewrite(Operation *op);

@@ -15,8 +15,8 @@ using namespace frit;
 using namespace frit::nn;
 
 bool precision::staysWide(Operation *op) {
-  // A random number that is rounded first may fall on the other side of the
-  // number it is compared with.
+  // Rounding a random number may move it across the number that it is compared
+  // with.
   if (llvm::any_of(op->getOperands(), [](Value operand) {
         return operand.getDefiningOp<RandomUniformOp>();
       }))

@@ -1,7 +1,8 @@
 //===- PrecisionClasses.h - Operators by the precision they need ----------===//
 //
-// Which operators compute in 16 bits, which in f32, as PyTorch's autocast has
-// its lists, and which preserve the precision of what they read.
+// Classifies operators: those that compute in 16 bits, those that compute in
+// f32 (as the lists of PyTorch's autocast), and those that preserve the
+// precision of their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +22,11 @@ bool staysWide(mlir::Operation *op);
 bool givesWide(mlir::Operation *op);
 
 /// Returns whether a composite takes this operand in f32 while x has 16 bits:
-/// scales, biases and other small parameters, and a number per row. For a
-/// user's operator its file decides.
+/// scales, biases and other small parameters, and a number per row. The file of
+/// a custom operator decides for it.
 bool isWideOperand(mlir::OpOperand &use, mlir::Type narrow);
 
-/// Returns whether a user's operator gives this result in f32 while x has 16
+/// Returns whether a custom operator gives this result in f32 while x has 16
 /// bits.
 bool isWideResult(mlir::OpResult result, mlir::Type narrow);
 
@@ -33,8 +34,8 @@ bool isWideResult(mlir::OpResult result, mlir::Type narrow);
 /// directions. Its results are used as angles.
 bool multipliesCoordinates(mlir::Operation *op);
 
-/// Returns whether an operator's result has elements of its operands, as they
-/// are.
+/// Returns whether an operator moves elements of its operands without changing
+/// them.
 bool movesElements(mlir::Operation *op);
 
 /// Returns whether a value is an argument for a parameter that trains.

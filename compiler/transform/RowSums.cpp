@@ -6,8 +6,9 @@
 //   %r:2 = nn.fusion(%dy, %x) { nn.reduce … {axes = [2, 3]}, nn.reduce … }
 //   %s:2 = nn.fusion(%r#0, %r#1) { nn.reduce … {axes = [0]}, nn.reduce … }
 //
-// Gradients and statistics of channels-first norms are such sums. A row of each
-// channel and sample has a block. Sums that read the same tensor share kernels.
+// Gradients and statistics of channels-first norms are such sums. One block
+// reduces the row of a channel and sample. Sums that read the same tensor share
+// kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +54,8 @@ static Steps reduceRowsFirst(ReduceOp op) {
   return {rows.getDefiningOp<ReduceOp>(), all.getDefiningOp<ReduceOp>()};
 }
 
-/// Makes kernels of the sums of rows and of those of `leading` dimensions.
+/// Fuses the sums of rows into one kernel, those of `leading` dimensions into
+/// another.
 static void fuse(SumGroup &rows, MutableArrayRef<ReduceOp> leading) {
   ReduceOp first = rows.sums.front();
   SmallVector<Operation *> members = llvm::to_vector(llvm::reverse(rows.chain));

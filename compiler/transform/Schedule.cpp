@@ -1,4 +1,4 @@
-//===- Schedule.cpp - How each fusion runs --------------------------------===//
+//===- Schedule.cpp - Choose a schedule for each fusion -------------------===//
 //
 //   nn.fusion(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> { ... }
 // ==>

@@ -9,10 +9,10 @@
 //   %s = nn.cast %3 : bf16
 //
 // A kernel that reduces leading dimensions has work for as many threads as
-// there are results. Where these are few, the target asks for parts.
-// Elementwise operators that only the reduction reads move to the new shape
-// with it, so that they stay in its kernel. Gradients are full of such sums:
-// those of biases, scales and batch norms.
+// there are results. If these are few, the target asks for parts. Elementwise
+// operators that only the reduction reads move to the new shape with it, so
+// that they stay in its kernel. Gradients are full of such sums: those of
+// biases, scales and batch norms.
 //
 // Reductions that read the same tensor become one fusion in each step, which
 // reads it once:
@@ -28,10 +28,10 @@
 // The first fusion also stores an elementwise value that it is the first to
 // read; the second one computes what follows for each column (ColumnSums.h).
 //
-// Sums of the backward pass compute values of the forward pass again, such as
-// the result of a relu, whose gradient they sum. If such a value fits the
-// cache, they store it for the weight gradient that reads it, and the forward
-// pass need not keep it.
+// Sums of the backward pass recompute values of the forward pass, such as the
+// result of a relu, whose gradient they sum. If such a value fits L2, they
+// store it for the weight gradient that reads it, and the forward pass need not
+// keep it.
 //
 // If other dimensions come first, as in the gradient of a group norm, each of
 // their elements has its own parts:
@@ -41,8 +41,8 @@
 //   %0 = nn.reshape %x : tensor<8x16x256x192xf32>
 //   %1 = nn.reduce %0 {axes = [2]}, %s = nn.reduce (nn.reshape %1) {axes = [1]}
 //
-// A sum over more dimensions of the same value, from 0 on, is one of those
-// sums.
+// A sum of the same value over more dimensions, from 0 on, is computed from the
+// sums of such a reduction.
 //
 // The statistics of a batch or group norm are such pairs (BatchStatistics.cpp).
 //
@@ -108,8 +108,8 @@ private:
 // Results of the first kernel
 //===----------------------------------------------------------------------===//
 
-/// Has the group's kernel compute and store what it reads first of all
-/// operators, rather than a kernel before it.
+/// Computes and stores in the group's kernel, rather than in an earlier one,
+/// the values that the group is the first to read.
 static void storeRoots(SumGroup &group) {
   ReduceOp first = group.sums.front();
   ArrayRef<int64_t> from = shapeOf(first.getX());
@@ -132,13 +132,13 @@ static void storeRoots(SumGroup &group) {
   group.findChain();
 }
 
-/// Returns the values that the same operators as those of `copy` compute from
-/// what the group reads, `copy` itself among them.
+/// Returns the values, including `copy`, that the same operators compute from
+/// the group's inputs.
 static SmallVector<Value> equalValues(const SumGroup &group, Value copy) {
   Operation *op = copy.getDefiningOp();
   if (!op || !group.chain.contains(op))
     return {copy};
-  // The operands that may have copies too are those of the reduced shape.
+  // Only operands of the reduced shape may have copies too.
   SmallVector<SmallVector<Value>> operands;
   const SmallVector<Value> *large = nullptr;
   for (Value operand : op->getOperands())
@@ -169,11 +169,11 @@ static SmallVector<Value> equalValues(const SumGroup &group, Value copy) {
   return found;
 }
 
-/// Most operators that move behind the sums, for a value that the sums store.
+/// Maximum operators that move after the sums, for a value that these store.
 static constexpr size_t kMostLate = 8;
 
-/// Has the group's kernel store values of the forward pass that it computes
-/// again, for readers that may come after it.
+/// Stores in the group's kernel values of the forward pass that it recomputes,
+/// for readers that may come after it.
 static void storeCopies(SumGroup &group,
                         const SplitReductionsRewrite &rewrite) {
   ReduceOp first = group.sums.front();
@@ -332,8 +332,8 @@ static Value narrowest(Value value) {
   return value;
 }
 
-/// Computes a sum over leading dimensions from an earlier one of the same value
-/// that keeps the first of them: a bias's gradient from that of a number per
+/// Computes a sum over leading dimensions from an earlier sum of the same value
+/// that keeps the first of them. Example: a bias's gradient from the sums per
 /// sample and channel.
 static void sumSums(Block &block) {
   llvm::DenseMap<Value, SmallVector<ReduceOp>> known;
@@ -358,8 +358,8 @@ static void sumSums(Block &block) {
   }
 }
 
-/// Whether a reduction is of successive dimensions before kept ones, its
-/// columns.
+/// Returns whether the reduced dimensions are successive and precede kept ones,
+/// the columns.
 static bool keepsColumns(ReduceOp op) {
   ArrayRef<int64_t> axes = op.getAxes();
   for (auto [i, axis] : llvm::enumerate(axes))

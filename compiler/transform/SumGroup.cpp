@@ -16,7 +16,7 @@ bool frit::canRegroup(Value value, ArrayRef<int64_t> from, size_t leading,
     shape = shape.drop_front();
   if (shape.size() <= kept)
     return true;
-  // Without its first ones it may lack outer dimensions.
+  // The shape may lack some of the outer dimensions.
   size_t missing = from.size() - shape.size();
   if (missing > outer)
     return false;
@@ -39,7 +39,7 @@ void SumGroup::findChain() {
               [&](Value v) { return canRegroup(v, from, leading, outer); }) &&
           reached.insert(op))
         work.push_back(op);
-  // A reader comes after what it reads, and is decided on before it.
+  // Visit readers before their operands.
   SmallVector<Operation *> order = reached.takeVector();
   llvm::sort(order,
              [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });

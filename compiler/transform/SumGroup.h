@@ -22,8 +22,8 @@ struct SplitReductionsRewrite;
 /// operators that only they read.
 struct SumGroup {
   llvm::SmallVector<nn::ReduceOp> sums;
-  /// So many dimensions become parts × rows in the kernel, after the first
-  /// `outer` ones.
+  /// Number of dimensions, after the first `outer` ones, that become parts ×
+  /// rows in the kernel.
   size_t leading = 0, outer = 0;
   /// Operators of the chain that others read later.
   llvm::SetVector<mlir::Operation *> stored;
@@ -43,8 +43,8 @@ struct SumGroup {
 bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from, size_t leading,
                 size_t outer = 0);
 
-/// Reduces the trailing dimensions first of reductions of leading and trailing
-/// ones, where the target wants parts (RowSums.cpp).
+/// Splits reductions of leading and trailing dimensions such that the trailing
+/// ones are reduced first, if the target wants parts (RowSums.cpp).
 void sumRowsFirst(mlir::Block &block, const SplitReductionsRewrite &rewrite);
 
 } // namespace frit

@@ -1,4 +1,4 @@
-//===- TargetRewritePass.h - A pass that pays on some targets -------------===//
+//===- TargetRewritePass.h - Base of target-dependent passes --------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_TARGETREWRITEPASS_H
 #define FRIT_COMPILER_TRANSFORM_TARGETREWRITEPASS_H
