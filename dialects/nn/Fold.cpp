@@ -144,7 +144,8 @@ private:
   }
 
   bool evaluate(GatherOp o) {
-    int64_t axis = fromFront(o.getAxis()), indexRank = shape(1).size();
+    int64_t axis = axisOf(op->getOperand(0), o.getAxis()),
+            indexRank = shape(1).size();
     int64_t size = shape(0)[axis];
     if (size == 0)
       return false;
@@ -158,7 +159,8 @@ private:
   }
 
   bool evaluate(GatherElementsOp o) {
-    int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
+    int64_t axis = axisOf(op->getOperand(0), o.getAxis()),
+            size = shape(0)[axis];
     if (size == 0)
       return false;
     return move([&](ArrayRef<int64_t> index) {
@@ -172,7 +174,8 @@ private:
   bool evaluate(ScatterElementsOp o) {
     if (o.getReduction() != "none")
       return false;
-    int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
+    int64_t axis = axisOf(op->getOperand(0), o.getAxis()),
+            size = shape(0)[axis];
     y = x[0];
     return forEachPlace(shape(1), [&](ArrayRef<int64_t> index) {
       Index place(index);
@@ -182,11 +185,6 @@ private:
         y[flatten(place, shape(0))] = x[2][flatten(index, shape(2))];
       return true;
     });
-  }
-
-  /// Returns a dimension of the first operand, counted from the front.
-  int64_t fromFront(int64_t axis) {
-    return axis < 0 ? axis + static_cast<int64_t>(shape(0).size()) : axis;
   }
 
   /// Returns the second operand's element at `index`, an integer.
@@ -205,7 +203,8 @@ private:
                     [&](ScalarBuilder &s, ArrayRef<Scalar> v) {
                       return combine(s, kind, v[0], v[1]);
                     });
-    int64_t axis = fromFront(o.getAxis()), size = shape(0)[axis];
+    int64_t axis = axisOf(op->getOperand(0), o.getAxis()),
+            size = shape(0)[axis];
     bool reverse = o.getReverse();
     return forEachPlace(shape(0), [&](ArrayRef<int64_t> index) {
       Index place(index);

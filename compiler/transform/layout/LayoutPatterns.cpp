@@ -55,10 +55,10 @@ Value frit::channelsLast(Value value) {
   return transpose.getX();
 }
 
-/// Returns the channels-last position of dimension `d` of a channels-first
-/// tensor.
-static int64_t dimensionLast(int64_t d, int64_t rank) {
-  return toFirst(rank)[d];
+/// Returns the channels-last position of an axis of a channels-first tensor
+/// with the rank of `x`.
+static int64_t axisLast(Value x, int64_t axis) {
+  return toFirst(tensorType(x).getRank())[axisOf(x, axis)];
 }
 
 /// Returns whether every transpose of this shape keeps the order of elements.
@@ -149,7 +149,7 @@ template <typename Reduce> struct SinkReduce : OpRewritePattern<Reduce> {
     return sink<Reduce>(op, x, rewriter, [&](Reduce reduce) {
       SmallVector<int64_t> axes;
       for (int64_t axis : op.getAxes())
-        axes.push_back(dimensionLast(axis, tensorType(x).getRank()));
+        axes.push_back(axisLast(x, axis));
       llvm::sort(axes);
       reduce.setAxes(axes);
     });
@@ -164,10 +164,8 @@ struct SinkConcat : OpRewritePattern<ConcatOp> {
     auto operands = llvm::map_to_vector(op.getXs(), channelsLast);
     if (llvm::is_contained(operands, nullptr))
       return failure();
-    int64_t rank = op.getY().getType().getRank();
-    int64_t axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
     return sink<ConcatOp>(op, operands, rewriter, [&](ConcatOp concat) {
-      concat.setAxis(dimensionLast(axis, rank));
+      concat.setAxis(axisLast(op.getY(), op.getAxis()));
     });
   }
 };
@@ -181,11 +179,9 @@ struct SinkGather : OpRewritePattern<GatherOp> {
     Value x = channelsLast(op.getX());
     if (!x || shapeOf(op.getIndices()).size() != 1)
       return failure();
-    int64_t rank = tensorType(x).getRank();
-    int64_t axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
     return sink<GatherOp>(
         op, {x, op.getIndices()}, rewriter,
-        [&](GatherOp gather) { gather.setAxis(dimensionLast(axis, rank)); });
+        [&](GatherOp gather) { gather.setAxis(axisLast(x, op.getAxis())); });
   }
 };
 
@@ -197,10 +193,8 @@ struct SinkSoftmax : OpRewritePattern<SoftmaxOp> {
     Value x = channelsLast(op.getX());
     if (!x)
       return failure();
-    int64_t rank = tensorType(x).getRank();
-    int64_t axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
     return sink<SoftmaxOp>(op, x, rewriter, [&](SoftmaxOp softmax) {
-      softmax.setAxis(dimensionLast(axis, rank));
+      softmax.setAxis(axisLast(x, op.getAxis()));
     });
   }
 };

@@ -129,7 +129,7 @@ template <typename Norm> struct SliceBeforeNorm : SliceBefore<Norm> {
   Value build(Norm op, const SharedSlice &slice,
               PatternRewriter &rewriter) const override {
     int64_t rank = shapeOf(op.getX()).size();
-    int64_t axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
+    int64_t axis = nn::axisOf(op.getX(), op.getAxis());
     for (int64_t d = axis; d < rank; ++d)
       if (!slice.isWhole(d))
         return {};

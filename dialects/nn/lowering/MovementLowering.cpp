@@ -64,7 +64,7 @@ Value SliceOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
 
 Value ConcatOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getY());
-  int64_t axis = getAxis() < 0 ? getAxis() + type.getRank() : getAxis();
+  int64_t axis = axisOf(getY(), getAxis());
   // Read every operand at a clamped index and select the right element. This
   // needs no branches.
   return buildMap(b, type, {}, {}, [&](ImplicitLocOpBuilder &body, ValueRange) {
@@ -154,7 +154,7 @@ static Value buildPlace(ImplicitLocOpBuilder &b, Value element, int64_t size) {
 Value GatherOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getY());
   ArrayRef<int64_t> from = shapeOf(getX());
-  int64_t axis = getAxis() < 0 ? getAxis() + from.size() : getAxis();
+  int64_t axis = axisOf(getX(), getAxis());
   int64_t picked = shapeOf(getIndices()).size(), size = from[axis];
   SmallVector<AffineExpr> dims;
   for (int64_t i = 0; i < picked; ++i)
@@ -175,7 +175,7 @@ Value GatherOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
 
 Value GatherElementsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getY());
-  int64_t axis = getAxis() < 0 ? getAxis() + type.getRank() : getAxis();
+  int64_t axis = axisOf(getY(), getAxis());
   return buildMap(
       b, type, x[1], b.getMultiDimIdentityMap(type.getRank()),
       [&](ImplicitLocOpBuilder &body, ValueRange elements) -> Value {

@@ -201,8 +201,7 @@ FailureOr<RankedTensorType> ConcatOp::infer(Adaptor op,
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   if (getXs().size() == 1 && getXs()[0].getType() == getY().getType())
     return getXs()[0];
-  int64_t axis =
-      getAxis() < 0 ? getAxis() + getY().getType().getRank() : getAxis();
+  int64_t axis = axisOf(getY(), getAxis());
   SmallVector<Value> full = llvm::filter_to_vector(
       getXs(), [&](Value x) { return shapeOf(x)[axis] != 0; });
   if (full.empty() || full.size() == getXs().size())

@@ -134,8 +134,7 @@ static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
                                              Combiner kind) {
   Value x = op.getX();
   auto type = tensorType(x);
-  int64_t axis =
-      op.getAxis() < 0 ? op.getAxis() + type.getRank() : op.getAxis();
+  int64_t axis = axisOf(x, op.getAxis());
   Value wins = EqualOp::create(b, x, b.reduce(x, kind, axis));
   if (isa<FloatType>(type.getElementType()))
     wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
@@ -189,7 +188,7 @@ static Value buildCumulative(Op op, ImplicitLocOpBuilder &b, ValueRange x,
   auto sums = accumulatorType(op.getY());
   Type storage = tensorType(op.getY()).getElementType();
   unsigned rank = sums.getRank();
-  unsigned axis = op.getAxis() < 0 ? op.getAxis() + rank : op.getAxis();
+  unsigned axis = axisOf(op.getY(), op.getAxis());
   using P = arith::CmpIPredicate;
   P counts = op.getReverse() ? (op.getExclusive() ? P::sgt : P::sge)
                              : (op.getExclusive() ? P::slt : P::sle);

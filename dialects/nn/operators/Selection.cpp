@@ -77,7 +77,7 @@ static Scalar combineUpdate(ScalarBuilder &s, StringRef reduction, Scalar x,
 Value ScatterElementsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getY());
   unsigned rank = type.getRank();
-  unsigned axis = getAxis() < 0 ? getAxis() + rank : getAxis();
+  unsigned axis = axisOf(getX(), getAxis());
   ArrayRef<int64_t> shape = type.getShape(), count = shapeOf(getUpdates());
   if (llvm::is_contained(count, 0))
     return x[0];
@@ -145,7 +145,7 @@ Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getPlaces());
   Type storage = tensorType(getX()).getElementType();
   unsigned rank = type.getRank();
-  unsigned axis = getAxis() < 0 ? getAxis() + rank : getAxis();
+  unsigned axis = axisOf(getX(), getAxis());
   SmallVector<AffineExpr> result, from;
   for (unsigned dim = 0; dim < rank; ++dim) {
     result.push_back(b.getAffineDimExpr(dim));
