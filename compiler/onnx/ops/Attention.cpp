@@ -2,8 +2,8 @@
 //
 // Vaswani et al., "Attention Is All You Need", arXiv:1706.03762, with the
 // grouped heads of Ainslie et al., arXiv:2305.13245. ONNX's operator is
-// expanded to products and a softmax, as exporters write attention otherwise.
-// So one pass recognizes both.
+// decomposed to products and a softmax, as most exporters write attention, so
+// one pass recognizes both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -197,7 +197,7 @@ static Results attention(Node &node) {
   return {y, presentKey, presentValue, stages[shown]};
 }
 
-/// Attention with subgraphs that modify scores and weights.
+/// Imports FlexAttention, whose subgraphs modify scores and weights.
 static Results flexAttention(Node &node) {
   Value q = node.input(0), k = node.input(1), v = node.input(2);
   if (!q || !k || !v || rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {

@@ -52,7 +52,7 @@ static Results conv(Node &node) {
        node.named("group", node.builder().getI64IntegerAttr(group))})};
 }
 
-/// alpha · a · b + beta · c; a and b may be stored transposed.
+/// Builds alpha · a · b + beta · c; a and b may be stored transposed.
 static Results gemm(Node &node) {
   Value a = node.input(0), b = node.input(1);
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);

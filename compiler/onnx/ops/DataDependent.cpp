@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Most elements of a slice that Unique compares; it sorts by each of them.
+/// Maximum elements of a slice that Unique compares; it sorts by each of them.
 static constexpr int64_t mostKeys = 64;
 
 static Type i64Of(Node &node) { return node.builder().getI64Type(); }
@@ -34,7 +34,7 @@ Ones frit::importer::findOnes(Expr mask) {
   return {(result < total).select(passed, passed.number(0)), total};
 }
 
-/// As findOnes, with the number as the length of the node's results.
+/// As findOnes, with the number of ones as the length of the node's results.
 static std::pair<Expr, Size> countOnes(Expr mask) {
   Ones ones = findOnes(mask);
   return {ones.indices, mask.node->count(ones.total, mask.size(0))};

@@ -227,8 +227,8 @@ static Results einsum(Node &node) {
   return {arrange(result, wanted)};
 }
 
-/// Determinant: the product of the pivots of Gaussian elimination, with partial
-/// pivoting for accuracy.
+/// Computes a determinant: the product of the pivots of Gaussian elimination,
+/// with partial pivoting for accuracy.
 static Results det(Node &node) {
   Expr x = input(node, 0);
   constexpr int64_t mostRows = 64;

@@ -26,7 +26,7 @@ template <typename Op> static Results binary(Node &node) {
   return {a.apply<Op>({b})};
 }
 
-/// Max, Min, Sum: combines any number of inputs pairwise.
+/// Imports Max, Min and Sum: combines any number of inputs pairwise.
 template <typename Op> static Results fold(Node &node) {
   Value result = node.input(0);
   for (size_t i = 1; i < node.inputs().size(); ++i)
@@ -48,7 +48,8 @@ static Value clamp(Node &node, Value x, Value low, Value high) {
   return x;
 }
 
-/// Clip before opset 11: bounds are attributes, the largest floats by default.
+/// Imports Clip before opset 11: bounds are attributes, the largest floats by
+/// default.
 static Results clipByAttributes(Node &node) {
   Value x = node.input(0), low, high;
   if (node.attribute("min"))
@@ -68,8 +69,8 @@ static Value isBelow(Node &node, Value x, Value bound) {
   return node.create<nn::LessOp>({x, bound});
 }
 
-/// x where x > 0, else slope · x: at 0 the slope is that of the other side, as
-/// in LeakyRelu and in PyTorch.
+/// Builds x where x > 0, else slope · x. At 0 the slope is that of the other
+/// side, as in LeakyRelu and in PyTorch.
 static Results prelu(Node &node) {
   Value x = node.input(0), slope = node.input(1);
   // Before opset 7 a 1-d slope belonged to the channels.
@@ -83,7 +84,7 @@ static Results prelu(Node &node) {
       {isBelow(node, node.scalar(x, 0), x), x, scaled})};
 }
 
-/// x where x > 0, else alpha · (e^(x / alpha) - 1)
+/// Builds x where x > 0, else alpha · (e^(x / alpha) - 1).
 static Results celu(Node &node) {
   Value x = node.input(0), alpha = node.scalar(x, node.real("alpha", 1));
   Value power = node.create<nn::ExpOp>(node.create<nn::DivOp>({x, alpha}));
@@ -99,7 +100,7 @@ static Results thresholdedRelu(Node &node) {
   return {node.create<nn::WhereOp>({kept, x, node.scalar(x, 0)})};
 }
 
-/// x + bias below -lambd, x - bias above lambd, 0 between.
+/// Builds x + bias below -lambd, x - bias above lambd, 0 between.
 static Results shrink(Node &node) {
   Value x = node.input(0);
   double bias = node.real("bias", 0), lambd = node.real("lambd", 0.5);
@@ -131,7 +132,7 @@ static Results isInf(Node &node) {
       {size, node.scalar(x, high ? infinity : -infinity)})};
 }
 
-/// x · sigmoid(alpha · x)
+/// Builds x · sigmoid(alpha · x).
 static Results swish(Node &node) {
   Value x = node.input(0);
   double alpha = node.real("alpha", 1);
@@ -197,7 +198,7 @@ static Results bitCast(Node &node) {
 
 static Results identity(Node &node) { return {node.input(0)}; }
 
-/// Dropout is the identity at inference.
+/// Imports Dropout as the identity, as at inference.
 static Results dropout(Node &node) {
   Value x = node.input(0);
   bool trains = node.has(2) && node.integer(2).value_or(0);
@@ -228,7 +229,7 @@ static Results dropout(Node &node) {
   return {x, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
 }
 
-/// 1 above the threshold, otherwise 0.
+/// Builds 1 above the threshold, otherwise 0.
 static Results binarizer(Node &node) {
   Expr x = input(node, 0);
   double threshold = node.real("threshold", 0);

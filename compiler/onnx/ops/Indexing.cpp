@@ -163,7 +163,8 @@ static Expr scatterKnown(Expr x, ArrayRef<int64_t> places, Expr updates,
       .select(y, x);
 }
 
-/// Flattens the indexed dimensions to one, and those of an update to another.
+/// Imports ScatterND: flattens the indexed dimensions to one, and those of an
+/// update to another.
 static Results scatterND(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1), updates = input(node, 2);
   StringRef reduction = node.string("reduction", "none");
@@ -254,7 +255,7 @@ static Results tensorScatter(Node &node) {
   return {scatter(cache, places.expand(update.shape()), update, axis, "none")};
 }
 
-/// Indices out of range give no one.
+/// Imports OneHot. An index out of range gives a row without a one.
 static Results oneHot(Node &node) {
   Expr indices = input(node, 0), values = input(node, 2);
   auto depth = number(node, 1);

@@ -1,4 +1,4 @@
-//===- Linear.cpp - Linear models of tables and what prepares them --------===//
+//===- Linear.cpp - Linear models and preprocessing of tables -------------===//
 //
 // Operators of ONNX's domain for classical learning, as skl2onnx writes them.
 // Rows are samples and columns are features; results are f32.
@@ -47,7 +47,7 @@ static Results scaler(Node &node) {
   return {x};
 }
 
-/// Divides rows by their norm. A row whose norm is 0 stays.
+/// Divides rows by their norm. A row with norm 0 stays unchanged.
 static Results normalizer(Node &node) {
   Expr x = rowsOf(node);
   StringRef kind = node.string("norm", "MAX");
@@ -141,7 +141,8 @@ static Results linearRegressor(Node &node) {
   return {transformed(score(x, targets))};
 }
 
-/// Results: the label of each row's largest score, and the scores.
+/// Imports LinearClassifier. Results: the label of each row's largest score,
+/// and the scores.
 static Results linearClassifier(Node &node) {
   Expr x = rowsOf(node);
   auto labels = node.integers("classlabels_ints");
@@ -159,7 +160,7 @@ static Results linearClassifier(Node &node) {
   return {table(node, {count}, *labels).gather(best, 0), transformed(y)};
 }
 
-/// A list of maps has no tensor to be stored in.
+/// Rejects ZipMap, whose list of maps no tensor can store.
 static Results zipMap(Node &node) {
   node.error() << "makes a list of maps, which is no tensor; convert the model "
                   "with the option zipmap=False";

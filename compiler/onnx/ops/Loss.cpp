@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// -w[t] · log p[t] for the class t of every position, reduced by `reduction`.
-/// Positions of the ignored class contribute nothing.
+/// Builds -w[t] · log p[t] for the class t of every position, reduced by
+/// `reduction`. Positions of the ignored class contribute nothing.
 static Value likelihoodLoss(Node &node, Expr logs, Expr target,
                             size_t weightInput) {
   StringRef reduction = node.string("reduction", "mean");

@@ -61,8 +61,8 @@ static bool isRun(ArrayRef<int64_t> indices, int64_t size) {
   return step != 0;
 }
 
-/// Gather. Constant indices in arithmetic sequence become a slice, as when
-/// exporters take one of three stacked tensors.
+/// Imports Gather. Constant indices in arithmetic sequence become a slice. For
+/// example, exporters take one of three stacked tensors so.
 static Results gather(Node &node) {
   Value x = node.input(0), indices = node.input(1);
   int64_t given = node.integer("axis", 0);
@@ -105,7 +105,7 @@ static Results gather(Node &node) {
 // Tile, Pad, Trilu
 //===----------------------------------------------------------------------===//
 
-/// A×B repeated r and s times is 1×A×1×B expanded to r×A×s×B.
+/// Imports Tile: A×B repeated r and s times is 1×A×1×B expanded to r×A×s×B.
 static Results tile(Node &node) {
   Value x = node.input(0);
   auto repeats = node.integers(1);

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Softmax before opset 13: over all dimensions from the axis on.
+/// Imports Softmax before opset 13: over all dimensions from the axis on.
 template <typename Op> static Results softmaxOfRows(Node &node) {
   Value x = node.input(0);
   if (!x)
@@ -79,8 +79,8 @@ static Results batchNorm(Node &node) {
   return {y, node.input(3), node.input(4)};
 }
 
-/// x / norm along an axis: the sum of absolute values (p = 1), or the root of
-/// the sum of squares. 0 if the norm is 0.
+/// Builds x / norm along an axis. The norm is the sum of absolute values (p =
+/// 1), or the root of the sum of squares. The result is 0 if the norm is 0.
 static Results lpNorm(Node &node) {
   Value x = node.input(0);
   int64_t given = node.integer("axis", -1), p = node.integer("p", 2);
@@ -204,7 +204,8 @@ static Results instanceNorm(Node &node) {
                           {channels, 1})};
 }
 
-/// Before opset 21, scale and bias are per group; since then per channel.
+/// Imports GroupNormalization. Before opset 21, scale and bias are per group;
+/// since then per channel.
 static Results groupNorm(Node &node) {
   node.ignore("stash_type");
   Value x = node.input(0);

@@ -1,7 +1,7 @@
 //===- OlderTrees.cpp - Ensembles of decision trees before opset 5 --------===//
 //
-// TreeEnsembleClassifier and TreeEnsembleRegressor. Nodes and leaves are known
-// by the numbers of their tree and of their own, and a leaf has weights for any
+// TreeEnsembleClassifier and TreeEnsembleRegressor. Nodes and leaves are
+// identified by a tree number and a node number. A leaf has weights for any
 // number of targets.
 //
 //===----------------------------------------------------------------------===//
@@ -145,7 +145,7 @@ static Expr comparedRows(Node &node) {
   return x.to(node.builder().getF32Type());
 }
 
-/// Combines what the leaves of each row say to rows×targets, in f32.
+/// Combines the weights of each row's leaves to rows×targets, in f32.
 static Expr combined(const Trees &trees, Expr x, int64_t targets,
                      nn::Combiner kind) {
   Node &node = *x.node;
@@ -168,7 +168,7 @@ static SmallVector<double> baseValues(Node &node) {
   return known ? SmallVector<double>(known.getValues<double>()) : values;
 }
 
-/// Adds a number to each target, or one to all.
+/// Adds one number per target, or one number to all.
 static Expr addBase(Expr y, ArrayRef<double> base) {
   Node &node = *y.node;
   if (base.empty())
@@ -207,9 +207,9 @@ Results frit::importer::treeEnsembleRegressor(Node &node) {
   return {transformed(addBase(y, base))};
 }
 
-/// Returns the scores of two classes from the only one that there is, that of
-/// the second: the first one's is what is missing to 1 if all weights are
-/// positive, or the opposite. Models write this score with the first label.
+/// Returns the scores of two classes from the only score, that of the second.
+/// The first class's score is 1 - score if `isShare`, where all weights are
+/// positive, else -score. Models write the only score with the first label.
 static Expr binaryScores(Expr score, bool isShare) {
   Node &node = *score.node;
   Expr other = isShare ? 1.0 - score : 0.0 - score;
@@ -220,7 +220,8 @@ static Expr binaryScores(Expr score, bool isShare) {
   return transformed(both);
 }
 
-/// Results: the label of each row's largest score, and the scores.
+/// Imports TreeEnsembleClassifier. Results: the label of each row's largest
+/// score, and the scores.
 Results frit::importer::treeEnsembleClassifier(Node &node) {
   Expr x = comparedRows(node);
   auto labels = node.integers("classlabels_int64s");
@@ -257,8 +258,8 @@ Results frit::importer::treeEnsembleClassifier(Node &node) {
     return {labelOf.gather(best, 0),
             ofSecond ? transformed(all) : binaryScores(score, isShare)};
   }
-  // ONNX Runtime passes over classes that no leaf of a row has a weight for,
-  // which changes nothing where all others are positive.
+  // ONNX Runtime skips classes for which no leaf of a row has a weight, which
+  // changes nothing if all others are positive.
   if (!isShare)
     for (int64_t c = 0; c < count; ++c)
       if (!hasWeights(c)) {

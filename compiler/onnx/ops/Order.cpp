@@ -1,7 +1,7 @@
 //===- Order.cpp - Prefix sums and sorting of long dimensions -------------===//
 //
-// cum_sum and sort_places compute every result by itself, in time quadratic in
-// the dimension. Long dimensions are split into short ones:
+// cum_sum and sort_places compute each result independently, in time quadratic
+// in the dimension. Long dimensions are split into short ones:
 //
 // - Prefix sums: blocks are summed, and get the prefix sums of the block totals
 //   added, a shorter problem of the same kind (Blelloch, Prefix Sums and Their

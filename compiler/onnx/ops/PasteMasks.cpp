@@ -34,10 +34,11 @@ namespace {
 /// has 1,000 characters.
 constexpr size_t mostText = 4096;
 
-/// Most nodes of a body; that of pasting has 180.
+/// Maximum nodes of a body; that of pasting has 180.
 constexpr int mostNodes = 512;
 
-/// Most scalars of a list, and lists of lists; those of pasting have 4 and 2.
+/// Maximum scalars of a list, and lists of lists; those of pasting have 4
+/// and 2.
 constexpr size_t mostElements = 16;
 constexpr unsigned mostLists = 8;
 
@@ -257,8 +258,9 @@ std::optional<int64_t> numberAfter(StringRef text, StringRef before) {
   return number;
 }
 
-/// The formula of pasting `masks` into images of `height` times `width`. Boxes
-/// have the columns left, top, right, bottom, and include the last ones.
+/// Returns the formula of pasting `masks` into images of `height` times
+/// `width`. Boxes have the columns left, top, right, bottom, and include the
+/// last ones.
 std::string pasting(const std::string &masks, const std::string &boxes,
                     int64_t height, int64_t width) {
   auto edge = [&](int i) { return boxes + "[i][" + std::to_string(i) + "]"; };
@@ -286,7 +288,7 @@ std::string pasting(const std::string &masks, const std::string &boxes,
 }
 
 /// Returns the weights of a mask's `count` elements in each of the `length`
-/// pixels of the image along an axis, one row a pixel. A box has the pixels
+/// pixels of the image along an axis, one row per pixel. A box has the pixels
 /// from `low` to `high`.
 Expr weigh(Expr low, Expr high, int64_t count, int64_t length) {
   Node &node = *low.node;

@@ -7,13 +7,13 @@
 
 namespace frit::importer {
 
-/// round(x / scale) + zero, clamped to the range of `to`; `zero` may be null.
-/// Floats beyond the range become NaN or infinity if `wraps`.
+/// Builds round(x / scale) + zero, clamped to the range of `to`; `zero` may be
+/// null. Floats beyond the range become NaN or infinity if `wraps`.
 Expr quantize(Expr x, Expr scale, Expr zero, mlir::Type to, bool wraps);
 
-/// (x - zero) · scale, in f32 or wider. A scale and a zero point, which may be
-/// null, are single numbers, vectors along `axis`, or have an entry per `block`
-/// elements along it.
+/// Builds (x - zero) · scale, in f32 or wider. A scale and a zero point, which
+/// may be null, are single numbers, vectors along `axis`, or have an entry per
+/// `block` elements along it.
 Expr dequantize(Expr x, Expr scale, Expr zero, int64_t axis, int64_t block);
 
 struct Quantized {
@@ -23,8 +23,8 @@ struct Quantized {
 /// Scales the range of x, including 0, to that of u8.
 Quantized quantizeDynamically(Expr x);
 
-/// x minus its zero point, which may be null, as i32. A vector of zero points
-/// has one per row of the last two dimensions, or per column.
+/// Subtracts from x its zero point, which may be null, as i32. A vector of zero
+/// points has one per row of the last two dimensions, or per column.
 Expr subtractZero(Expr x, Expr zero, bool byRow);
 
 /// Returns an input; null, without an error, if it was omitted.

@@ -53,8 +53,8 @@ static Results qLinearLeakyRelu(Node &node) {
       3);
 }
 
-/// Before opset 13, which the attribute `opset` says, rows were all dimensions
-/// from `axis` on.
+/// Imports QLinearSoftmax. Before opset 13, which the attribute `opset` tells,
+/// a row spans all dimensions from `axis` on.
 static Results qLinearSoftmax(Node &node) {
   Expr x = dequantized(node, 0);
   int64_t axis = node.integer("axis", -1);
@@ -100,7 +100,8 @@ static Results qLinearGlobalAveragePool(Node &node) {
   return qLinearPool(node, globalAveragePool);
 }
 
-/// Inputs are the result's scale and zero point, then three for each tensor.
+/// Imports QLinearConcat. Inputs are the result's scale and zero point, then
+/// three for each tensor.
 static Results qLinearConcat(Node &node) {
   size_t count = node.inputs().size();
   if (count % 3 != 2) {
@@ -125,8 +126,8 @@ static Results qLinearWhere(Node &node) {
   return quantized(input(node, 0).select(x, y), 7);
 }
 
-/// alpha · a · b plus a bias, which is i32 in the product's scale. Without a
-/// scale of its own the result is not quantized.
+/// Builds alpha · a · b plus a bias, which is i32 in the product's scale.
+/// Without a scale of its own the result is not quantized.
 static Results qGemm(Node &node) {
   bool transposeA = node.integer("transA", 0);
   bool transposeB = node.integer("transB", 0);
@@ -157,7 +158,8 @@ static Results withBias(Node &node, Expr y, size_t bias) {
   return {node.has(bias) ? y + input(node, bias).to(y.element()) : y};
 }
 
-/// Inputs: a, b, their scales, their zero points, and a bias.
+/// Imports MatMulIntegerToFloat. Inputs: a, b, their scales, their zero points,
+/// and a bias.
 static Results matMulIntegerToFloat(Node &node) {
   Expr a = subtractZero(input(node, 0), optionalInput(node, 4), true);
   Expr b = subtractZero(input(node, 1), optionalInput(node, 5), false);
@@ -165,7 +167,8 @@ static Results matMulIntegerToFloat(Node &node) {
   return withBias(node, a.matmul(b).to(scale.element()) * scale, 6);
 }
 
-/// Inputs: a, which is quantized to u8; b, its scale and zero point; a bias.
+/// Imports DynamicQuantizeMatMul. Inputs: a, which is quantized to u8; b, its
+/// scale and zero point; a bias.
 static Results dynamicQuantizeMatMul(Node &node) {
   Expr x = input(node, 0);
   if (!x)
@@ -195,8 +198,8 @@ static Expr unpack(Expr bytes, int64_t bits) {
   return all.reshape({rows, n * count});
 }
 
-/// x · bᵀ. Rows of b have K numbers in blocks, each block a scale and a zero
-/// point; several numbers share a byte.
+/// Builds x · bᵀ. Rows of b have K numbers in blocks; each block has a scale
+/// and a zero point. Several numbers share a byte.
 static Results matMulNBits(Node &node) {
   Expr x = input(node, 0), bytes = input(node, 1), scale = input(node, 2);
   int64_t inner = node.integer("K", 0), rows = node.integer("N", 0);

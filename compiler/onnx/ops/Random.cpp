@@ -52,7 +52,7 @@ static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
       .reshape(shape);
 }
 
-/// Box–Muller transform, 1958.
+/// Builds normal numbers by the Box–Muller transform (1958).
 static Expr normal(Node &node, ArrayRef<int64_t> shape) {
   Expr radius =
       (uniform(node, shape, 0).apply<nn::LogOp>() * -2.0).apply<nn::SqrtOp>();
@@ -115,7 +115,7 @@ static Results bernoulli(Node &node) {
   return {(drawn < p.to(drawn.element())).to(type)};
 }
 
-/// Kept elements are scaled up by 1 / (1 - ratio).
+/// Builds dropout, which scales up kept elements by 1 / (1 - ratio).
 Results frit::importer::trainDropout(Node &node, Expr x, Expr ratio) {
   Expr drawn = uniform(node, x.shape(), 0);
   Expr share = ratio.to(drawn.element()).reshape({});

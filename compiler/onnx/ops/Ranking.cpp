@@ -69,7 +69,7 @@ static Results topK(Node &node) {
           node.marked(indices, shape)};
 }
 
-/// 1 at the first maximum, otherwise 0.
+/// Builds 1 at the first maximum, otherwise 0.
 static Results hardmax(Node &node) {
   Expr x = input(node, 0);
   int64_t given = node.integer("axis", node.opset < 13 ? 1 : -1);

@@ -57,7 +57,7 @@ static Expr activate(Expr x, StringRef name, double alpha, double beta) {
   return x;
 }
 
-/// ONNX's default parameters of activations.
+/// Returns ONNX's default parameters of activations.
 static std::pair<double, double> defaultsOf(StringRef name) {
   std::string lower = name.lower();
   if (lower == "leakyrelu")
@@ -132,7 +132,7 @@ static Expr row(Expr x, int64_t i) {
   return x.slice(0, i, 1).reshape(shape);
 }
 
-/// x · wᵀ.
+/// Builds x · wᵀ.
 static Expr project(Expr x, Expr w) {
   return x.apply<nn::MatmulOp>(
       {w}, x.node->named("transpose_b", x.node->builder().getUnitAttr()));
@@ -187,7 +187,7 @@ public:
   }
   /// Sets the outputs of sequences that have ended to zero.
   Expr shown(int64_t step, Expr y) { return unlessEnded(step, y, y.number(0)); }
-  /// Index of the direction's i-th step.
+  /// Returns the index of the direction's i-th step.
   int64_t stepAt(int64_t i) const { return reversed ? r.steps - 1 - i : i; }
 
   Node &node;
@@ -273,7 +273,7 @@ static Results gru(Node &node) {
       });
 }
 
-/// LSTM. Gates are input, output, forget and cell; the first three have
+/// Imports LSTM. Gates are input, output, forget and cell; the first three have
 /// peepholes to the cell.
 static Results lstm(Node &node) {
   auto r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"});
@@ -301,9 +301,9 @@ static Results lstm(Node &node) {
       });
 }
 
-/// Makes an input of 8 bits, directions×inputs×(gates·hidden), that of an LSTM.
-/// Its scale and its zero point, one a direction or a column, are inputs from
-/// `scale` on.
+/// Dequantizes input `i`, weights of 8 bits, directions×inputs×(gates·hidden),
+/// for an LSTM. Their scale and zero point, one per direction or column, are
+/// the inputs from `scale` on.
 static void dequantizeWeights(Node &node, size_t i, size_t scale) {
   Type f32 = node.builder().getF32Type();
   Expr weights = input(node, i).to(f32);
@@ -320,8 +320,8 @@ static void dequantizeWeights(Node &node, size_t i, size_t scale) {
   node.setInput(i, ((weights - zero) * factor).transpose({0, 2, 1}));
 }
 
-/// An LSTM with weights of 8 bits. ONNX Runtime rounds what they are multiplied
-/// with to 8 bits, too.
+/// Imports an LSTM with weights of 8 bits. ONNX Runtime rounds the other
+/// operands of their products to 8 bits, too.
 static Results dynamicQuantizeLstm(Node &node) {
   dequantizeWeights(node, 1, 8);
   dequantizeWeights(node, 2, 10);

@@ -105,7 +105,7 @@ static Results logSum(Node &node) {
   return finish(node, y, *r);
 }
 
-/// Subtracts the maximum first, so that nothing overflows.
+/// Builds log Σ exp(x). Subtracts the maximum first, so that nothing overflows.
 static Results logSumExp(Node &node) {
   auto r = readReduction(node);
   if (!r)
@@ -120,7 +120,7 @@ static Results logSumExp(Node &node) {
   return finish(node, y, *r);
 }
 
-/// (x - mean) / deviation.
+/// Builds (x - mean) / deviation.
 static Results meanVariance(Node &node) {
   Expr x = input(node, 0);
   auto given = node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3});

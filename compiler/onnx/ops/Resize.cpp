@@ -184,7 +184,7 @@ static Value resizeAxes(Expr x, ArrayRef<std::pair<int64_t, Axis>> axes,
   return y.to(element);
 }
 
-/// Gives all axes the same scale: the smallest or the largest of theirs.
+/// Gives all axes the same scale: the smallest or the largest of them.
 static void keepAspect(Node &node, StringRef policy,
                        MutableArrayRef<std::pair<int64_t, Axis>> axes) {
   if (policy == "stretch" || axes.empty())
@@ -285,7 +285,7 @@ static Results resize(Node &node) {
   return resizeBy(node, 1, 2, 3, "half_pixel");
 }
 
-/// Before opset 11: scales only, and asymmetric coordinates.
+/// Imports Resize before opset 11: scales only, and asymmetric coordinates.
 static Results resizeByScales(Node &node) {
   return resizeBy(node, 4, 1, 5, "asymmetric");
 }

@@ -76,8 +76,8 @@ static Neighbour inside(Expr place, Expr weight, int64_t size,
   return {place.clamp(0, last), weight};
 }
 
-/// Keys' cubic kernel for the four elements around a position; `x` is the
-/// distance from the second.
+/// Returns the weights of Keys' cubic kernel for the four elements around a
+/// position; `x` is the distance from the second.
 static std::array<Expr, 4> cubicWeights(Expr x) {
   double a = -0.75;
   auto far = [&](Expr d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
@@ -173,7 +173,8 @@ static Results gridSample(Node &node) {
   return {y.to(element).reshape(shape)};
 }
 
-/// theta times the coordinates of a grid over [-1, 1] in every dimension.
+/// Multiplies theta by the coordinates of a grid over [-1, 1] in every
+/// dimension.
 static Results affineGrid(Node &node) {
   Expr theta = input(node, 0);
   auto size = node.integers(1);
@@ -230,8 +231,8 @@ struct Pair {
 };
 } // namespace
 
-/// Positions up to 1 outside are clamped to the border; those further out have
-/// weight 0.
+/// Returns the neighbours of positions. Positions up to 1 outside are clamped
+/// to the border; those further out have weight 0.
 static Pair around(Expr place, int64_t size) {
   auto last = static_cast<double>(size - 1);
   Expr isIn = (place >= -1.0) & (place <= static_cast<double>(size));
@@ -334,7 +335,7 @@ static Results roiAlign(Node &node) {
 // DeformConv
 //===----------------------------------------------------------------------===//
 
-/// Deformable convolution (Dai et al., arXiv:1703.06211): every element of the
+/// Imports DeformConv (Dai et al., arXiv:1703.06211): every element of the
 /// window is shifted by an offset and multiplied by a mask.
 static Results deformConv(Node &node) {
   Expr x = input(node, 0), w = input(node, 1), offset = input(node, 2);

@@ -43,7 +43,7 @@ static Expr combineUpTo(Expr updates, Expr places, StringRef reduction) {
   return updates;
 }
 
-/// x[r, n, l] with updates[r, u, l] at n = places[r, u].
+/// Returns x[r, n, l] with updates[r, u, l] written at n = places[r, u].
 static Expr scatterSorted(Expr x, Expr places, Expr updates,
                           StringRef reduction) {
   Node &node = *x.node;

@@ -13,8 +13,8 @@ using namespace frit::importer;
 // RotaryEmbedding
 //===----------------------------------------------------------------------===//
 
-/// Rotary embedding (Su et al., "RoFormer", arXiv:2104.09864): rotates pairs of
-/// elements by angles that grow with the position.
+/// Imports RotaryEmbedding (Su et al., "RoFormer", arXiv:2104.09864): rotates
+/// pairs of elements by angles that grow with the position.
 static Results rotaryEmbedding(Node &node) {
   Expr x = input(node, 0), cosine = input(node, 1), sine = input(node, 2);
   bool interleaved = node.integer("interleaved", 0);
@@ -78,8 +78,8 @@ static Results rotaryEmbedding(Node &node) {
 // LinearAttention
 //===----------------------------------------------------------------------===//
 
-/// Linear attention: each step decays, corrects and reads a state per head
-/// (Katharopoulos et al., arXiv:2006.16236; Yang et al., "Gated Delta
+/// Imports LinearAttention: each step decays, corrects and reads a state per
+/// head (Katharopoulos et al., arXiv:2006.16236; Yang et al., "Gated Delta
 /// Networks", arXiv:2412.06464). The steps are unrolled.
 static Results linearAttention(Node &node) {
   Expr q = input(node, 0), k = input(node, 1), v = input(node, 2);
@@ -149,7 +149,7 @@ static Results linearAttention(Node &node) {
   return {y.to(element), state.to(kept)};
 }
 
-/// A causal depthwise convolution, and its last inputs as the new state.
+/// Builds a causal depthwise convolution, and its last inputs as the new state.
 static Results causalConv(Node &node) {
   Expr x = input(node, 0), w = input(node, 1);
   StringRef activation = node.string("activation", "none");
@@ -186,7 +186,7 @@ static Results causalConv(Node &node) {
   return {y, all.slice(2, all.size(2) - before, before)};
 }
 
-/// a · sigmoid(alpha · a) · b
+/// Builds a · sigmoid(alpha · a) · b.
 static Results swiGlu(Node &node) {
   Expr a = input(node, 0), b = input(node, 1);
   double alpha = node.real("alpha", 1);
@@ -197,8 +197,8 @@ static Results swiGlu(Node &node) {
 // TfIdfVectorizer
 //===----------------------------------------------------------------------===//
 
-/// Counts how often each sequence of numbers in a pool occurs in a row, also
-/// with up to max_skip_count numbers between its own.
+/// Counts how often each sequence of numbers in a pool occurs in a row, with up
+/// to max_skip_count other numbers in between.
 static Results tfIdfVectorizer(Node &node) {
   Expr x = input(node, 0);
   auto pool = node.integers("pool_int64s"),

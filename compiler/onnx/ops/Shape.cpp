@@ -2,7 +2,7 @@
 //
 // Shapes are static, so shape arithmetic folds: every operator on small
 // constants becomes a constant when it is created. The operators here read
-// these.
+// these constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,8 +100,8 @@ static Results size(Node &node) {
   return {node.dataSizes().valueOf(node, all)};
 }
 
-/// A range whose start and step are constant and whose limit depends on the
-/// data.
+/// Builds a range whose start and step are constant and whose limit depends on
+/// the data.
 static std::optional<Results> dataDependentRange(Node &node) {
   DataSizes &sizes = node.dataSizes();
   auto number = [&](size_t i) {
@@ -220,8 +220,8 @@ static Results flatten(Node &node) {
       x, {product(shape.take_front(axis)), product(shape.drop_front(axis))})};
 }
 
-/// The axes of Squeeze and Unsqueeze: an attribute before opset 13, then an
-/// input.
+/// Returns the axes of Squeeze and Unsqueeze: an attribute before opset 13,
+/// then an input.
 static std::optional<SmallVector<int64_t>> axesOf(Node &node) {
   if (node.has(1))
     return node.integers(1);

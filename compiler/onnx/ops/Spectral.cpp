@@ -15,7 +15,7 @@ using namespace frit;
 using namespace frit::importer;
 
 static constexpr double kPi = 3.14159265358979323846;
-/// Most points of a transform; larger matrices would exceed most models.
+/// Maximum points of a transform; larger matrices would exceed most models.
 static constexpr int64_t mostPlaces = 4096;
 
 /// Returns a table of cosines (or sines) of 2π·row·column / n, times a factor
@@ -211,7 +211,7 @@ static Type tableType(Node &node) {
   return element;
 }
 
-/// a₀ - a₁ cos(2πi/n) + a₂ cos(4πi/n).
+/// Builds a₀ - a₁ cos(2πi/n) + a₂ cos(4πi/n).
 static Results cosineWindow(Node &node, std::array<double, 3> a) {
   auto size = node.integer(0);
   bool periodic = node.integer("periodic", 1);
@@ -240,7 +240,7 @@ static Results blackman(Node &node) {
   return cosineWindow(node, {0.42, 0.5, 0.08});
 }
 
-/// Triangular filters over the bins of a spectrum, on the mel scale.
+/// Builds triangular filters over the bins of a spectrum, on the mel scale.
 static Results melWeights(Node &node) {
   auto bins = number(node, 0), length = number(node, 1), rate = number(node, 2),
        low = number(node, 3), high = number(node, 4);

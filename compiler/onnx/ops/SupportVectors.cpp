@@ -38,8 +38,8 @@ static Expr kernelOf(Expr x, Expr vectors) {
   return {node, {}};
 }
 
-/// The sum of the vectors' kernels by their coefficients, or, without vectors,
-/// of features by theirs.
+/// Imports SVMRegressor: sums the vectors' kernels or, without vectors, the
+/// features, weighted by their coefficients.
 Results frit::importer::svmRegressor(Node &node) {
   Expr x = rowsOf(node);
   auto coefficients = node.reals("coefficients"),

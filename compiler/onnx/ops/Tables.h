@@ -1,4 +1,4 @@
-//===- Tables.h - What models of tables have in common --------------------===//
+//===- Tables.h - Helpers for models of tables ----------------------------===//
 
 #ifndef FRIT_COMPILER_ONNX_OPS_TABLES_H
 #define FRIT_COMPILER_ONNX_OPS_TABLES_H

@@ -66,7 +66,7 @@ static Results momentum(Node &node) {
       });
 }
 
-/// Duchi, Hazan and Singer, JMLR 12 (2011).
+/// Imports Adagrad: Duchi, Hazan and Singer, JMLR 12 (2011).
 static Results adagrad(Node &node) {
   double epsilon = node.real("epsilon", 1e-6);
   double decay = node.real("decay_factor", 0);
@@ -78,13 +78,13 @@ static Results adagrad(Node &node) {
   });
 }
 
-/// Kingma and Ba, "Adam", arXiv:1412.6980.
+/// Imports Adam: Kingma and Ba, arXiv:1412.6980.
 static Results adam(Node &node) {
   double alpha = node.real("alpha", 0.9), beta = node.real("beta", 0.999);
   double epsilon = node.real("epsilon", 1e-6);
   double after = node.real("norm_coefficient_post", 0);
   auto [rate, count] = rateAndCount(node);
-  // 1 - b^t: bias correction of the moments.
+  // Bias correction of the moments: 1 - b^t.
   auto grown = [&, count = count](double b) {
     return 1.0 - (count * std::log(b)).apply<nn::ExpOp>();
   };
@@ -117,8 +117,8 @@ static Value copyPath(OpBuilder &b, ArrayRef<Value> xs, Value y) {
   return copies.lookupOrDefault(y);
 }
 
-/// The gradients of the number `y` with respect to the values `xs`, both of
-/// which the attributes name.
+/// Imports Gradient: the gradients of the number `y` with respect to the values
+/// `xs`. Attributes name both.
 static Results gradient(Node &node) {
   auto names = node.strings("xs"), constants = node.strings("zs");
   Value y = node.valueCalled(node.string("y", ""));

@@ -119,8 +119,8 @@ static Results convTranspose(Node &node) {
        node.named("group", node.builder().getI64IntegerAttr(group))})};
 }
 
-/// Each position in the block gives an image, shifted to its place; the images
-/// are added.
+/// Imports Col2Im: shifts the image of each position in the block to its place,
+/// and adds all images.
 static Results col2Im(Node &node) {
   Expr x = input(node, 0);
   auto image = node.integers(1), block = node.integers(2);

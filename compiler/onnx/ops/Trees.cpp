@@ -37,8 +37,8 @@ bool Trees::check(ArrayRef<int64_t> ids, StringRef what, int64_t limit) {
   return true;
 }
 
-/// Reads the sets of the nodes that test membership, each of which ends by a
-/// NaN, in the order of the nodes.
+/// Reads the sets of the nodes that test membership, in the order of the nodes.
+/// A NaN ends each set.
 bool Trees::readMembers(ArrayRef<double> values) {
   sets.emplace_back();
   for (double value : values) {
@@ -62,8 +62,8 @@ bool Trees::readMembers(ArrayRef<double> values) {
 
 /// Finds how many steps lead from a root to a leaf at most.
 bool Trees::findDepth() {
-  // Heights of nodes above their leaves; of those not known yet, 0, and of
-  // those whose children are being looked at, -1.
+  // Heights of nodes above their leaves: 0 if not known yet, -1 while the
+  // children are visited.
   SmallVector<int64_t> height(nodes, 0);
   auto heightOf = [&](int64_t n) { return n < nodes ? height[n] : 0; };
   for (int64_t root : roots) {

@@ -141,7 +141,7 @@ static Results maxPool(Node &node) {
   return {y, maxPlaces(node, x, y, *window, columnsFirst)};
 }
 
-/// The p-th root of the sum of |x|^p under a window.
+/// Builds the p-th root of the sum of |x|^p under a window.
 static Results lpPool(Node &node) {
   Expr x = {node, image(node)};
   auto p = static_cast<double>(node.integer("p", 2));
@@ -203,8 +203,9 @@ static Results globalMaxPool(Node &node) {
   return {node.reduce(x, nn::Combiner::max, axes)};
 }
 
-/// x / (bias + alpha / size · Σ x²)^beta, summed over `size` neighbouring
-/// channels: an average pool of squares over channels, padding included.
+/// Builds x / (bias + alpha / size · Σ x²)^beta, summed over `size`
+/// neighbouring channels: an average pool of squares over channels, padding
+/// included.
 static Results lrn(Node &node) {
   Value x = image(node);
   int64_t size = node.integer("size", 0);
