@@ -169,7 +169,7 @@ public:
   }
 
 private:
-  /// Whether it is known that no more steps run.
+  /// Returns whether it is known that no more steps run.
   bool isOver() const { return condition && known(condition) == false; }
 
   bool readBounds() {
@@ -251,14 +251,14 @@ private:
     return bool(chosen);
   }
 
-  /// Adds a step's value. Any will do for a step that does not run.
+  /// Collects a step's value. If the step does not run, any value will do.
   void collect(SmallVectorImpl<Value> &all, Value value) {
     if (isOpen && value)
       value = scalarCondition().select(value, node.scalar(elementOf(value), 0));
     all.push_back(value);
   }
 
-  /// Sets the condition of the step after `i`. `goesOn` is what the body says.
+  /// Sets the condition of the step after `i` from the body's output `goesOn`.
   void advance(int64_t i, Value goesOn) {
     if (known(goesOn) == true)
       goesOn = {};

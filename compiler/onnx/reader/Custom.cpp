@@ -1,4 +1,4 @@
-//===- Custom.cpp - Import nodes of a user's own operators ----------------===//
+//===- Custom.cpp - Import nodes of custom operators ----------------------===//
 
 #include "compiler/import/CreateCustom.h"
 #include "compiler/onnx/reader/Node.h"

@@ -6,11 +6,11 @@
 //
 //   %i = nn.counted %all, %n {axis = 0} : tensor<100xi64>
 //
-// Its size is a Size: a constant, or a sum of multiples of numbers that the
-// model computes. What models compute from sizes (Shape, Gather, Min, …) is
-// tracked as Sizes as well, so that a Reshape, TopK or Slice knows the size of
-// each dimension of its result, and its upper bound. Equal Sizes are one value
-// of the model, so that tensors of equal size are known to match.
+// The valid length is a Size: a constant, or a sum of multiples of numbers that
+// the model computes. Values that models compute from sizes (Shape, Gather,
+// Min, …) are tracked as Sizes as well, so that a Reshape, TopK or Slice knows
+// the size of each dimension of its result, and its upper bound. Equal Sizes
+// are one value of the model, so that tensors of equal size are known to match.
 //
 // Every operator propagates the marks (Propagate.cpp); no target sees them.
 //

@@ -24,7 +24,7 @@ public:
     return value ? sizes(value) : llvm::SmallVector<int64_t>();
   }
   int64_t rank() const { return value ? rankOf(value) : 0; }
-  /// Size of a dimension; 1, after an error, if there is no such dimension.
+  /// Returns the size of a dimension; 1, after an error, if there is none.
   int64_t size(int64_t dim) const {
     return value && node->hasDimension(value, dim) ? shape()[dim] : 1;
   }
@@ -136,7 +136,7 @@ inline Expr operator|(Expr x, Expr y) { return x.apply<nn::OrOp>({y}); }
 
 inline Expr input(Node &node, size_t i) { return {node, node.input(i)}; }
 
-/// 0, 1, 2, ... along `axis` of a shape.
+/// Builds 0, 1, 2, ... along `axis` of a shape.
 inline Expr iota(Node &node, mlir::Type element, llvm::ArrayRef<int64_t> shape,
                  int64_t axis) {
   return {node,

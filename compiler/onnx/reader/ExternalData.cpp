@@ -42,7 +42,7 @@ std::shared_ptr<llvm::MemoryBuffer> TensorReader::open(StringRef location,
   return nullptr;
 }
 
-/// Most bytes of random weights; they are held in memory.
+/// Maximum bytes of random weights; they are held in memory.
 static constexpr int64_t kMostRandomBytes = int64_t(1) << 34;
 
 std::optional<Bytes> TensorReader::external(const TensorProto &tensor,

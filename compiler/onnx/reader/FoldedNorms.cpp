@@ -2,9 +2,10 @@
 //
 // Exporters fold the batch norms of models in eval mode into the convolutions
 // before them; nothing but weights and biases is left to train. Both of
-// PyTorch's exporters leave marks. TorchScript's computes weights anew and
-// names them after their reader, "onnx::Conv_26". The newer one records in a
-// node's metadata which rule made it of which of the model's nodes.
+// PyTorch's exporters leave marks. The TorchScript exporter computes new
+// weights and names them after their reader, "onnx::Conv_26". The newer one
+// records in a node's metadata which rule made it from which nodes of the
+// model.
 //
 //===----------------------------------------------------------------------===//
 

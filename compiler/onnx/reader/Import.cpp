@@ -22,8 +22,8 @@ using namespace mlir;
 using namespace frit;
 
 void frit::loadImportDialects(MLIRContext &context) {
-  // Folding evaluates bodies in arith and math. Which entries are valid is read
-  // off the loops of operators, in linalg.
+  // Folding evaluates bodies in arith and math. Propagate.cpp finds valid
+  // entries by the loops of operators, in linalg.
   context.loadDialect<nn::NNDialect, func::FuncDialect, arith::ArithDialect,
                       math::MathDialect, linalg::LinalgDialect,
                       tensor::TensorDialect>();

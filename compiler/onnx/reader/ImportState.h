@@ -1,4 +1,4 @@
-//===- ImportState.h - What the nodes of an import share ------------------===//
+//===- ImportState.h - State shared by the nodes of an import -------------===//
 
 #ifndef FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
 #define FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
@@ -50,7 +50,7 @@ inline mlir::Value idsOf(mlir::Value strings) {
   return strings.getDefiningOp()->getOperand(0);
 }
 
-/// Says in a message what a value is if it is no tensor of numbers.
+/// Returns what messages call a value that is no tensor of numbers.
 inline llvm::StringRef kindOf(mlir::Value value) {
   return isList(value) ? "a sequence" : "a tensor of strings";
 }
@@ -83,9 +83,9 @@ public:
                                              mlir::Location loc,
                                              unsigned depth) = 0;
 
-  /// The bound that -fbound gives for the results of a node.
+  /// Returns the bound that -fbound gives for the results of a node.
   virtual std::optional<int64_t> boundOf(const std::string &name) = 0;
-  /// Whether the model will train (ImportOptions::trains).
+  /// Returns whether the model will train (ImportOptions::trains).
   virtual bool trains() const = 0;
   /// Makes a call of the model fail with `message` if `number`, an i64, is
   /// negative.

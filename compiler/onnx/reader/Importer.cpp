@@ -175,12 +175,12 @@ Value Importer::readWeight(const ::onnx::TensorProto &weight) {
   return addWeight(loc, value, weight.name());
 }
 
-/// The most elements of a weight that are compared with each other.
+/// Maximum elements of a weight that are compared with each other.
 static constexpr int64_t kMostEqual = 1 << 20;
 
-/// Returns what the node's output stands for: `value`, or a weight of its own
-/// if the node copies one (see ImportOptions::trains). In a file that has all
-/// weights, copies are nodes of the model.
+/// Returns the value of the node's output: `value`, or a separate weight if the
+/// node copies one (see ImportOptions::trains). In a file that has all weights,
+/// copies are nodes of the model.
 Value Importer::separateWeight(const NodeProto &proto, Value value) {
   auto weight = value ? value.getDefiningOp<nn::ConstantOp>() : nullptr;
   if (!options.trains || !weight || !weight.getName() ||
@@ -275,7 +275,7 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
 }
 
 //===----------------------------------------------------------------------===//
-// The whole
+// The whole graph
 //===----------------------------------------------------------------------===//
 
 /// Checks that no value with an unsupported shape is left, such as the empty

@@ -78,7 +78,7 @@ private:
   bool checkResult();
   /// Warns of a model that is to train and has lost its batch norms.
   void warnOfFoldedNorms();
-  /// Finds out what the file says of its weights.
+  /// Finds the parameters among the weights, as far as the file tells.
   void findParameters();
 
   void importNodes(const Order &order, Scope &scope, unsigned depth);
@@ -98,7 +98,7 @@ private:
   mlir::Value separateWeight(const ::onnx::NodeProto &proto, mlir::Value value);
   /// Returns whether a node stands for a call of PyTorch's `detach`.
   static bool isDetached(const ::onnx::NodeProto &proto);
-  /// Returns `value` as one whose gradient is 0.
+  /// Returns `value` with a gradient of 0.
   mlir::Value detach(mlir::Value value, mlir::Location loc);
 
   std::shared_ptr<const ::onnx::ModelProto> model;

@@ -13,8 +13,8 @@ using namespace frit::importer;
 using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 
-/// Returns a dimension's size, or none if it is symbolic. Exporters write those
-/// as a name, as nothing or as -1.
+/// Returns a dimension's size, or none if it is symbolic. Exporters write
+/// symbolic sizes as a name, as nothing or as -1.
 static std::optional<int64_t>
 fixedSize(const ::onnx::TensorShapeProto::Dimension &dim) {
   if (dim.has_dim_value() && dim.dim_value() >= 0)
@@ -73,7 +73,7 @@ static DeclaredInput declared(const Taken &taken, Location loc) {
   return input;
 }
 
-/// Most tensors of a sequence.
+/// Maximum tensors of a sequence.
 static constexpr int64_t kMostTensors = 4096;
 
 /// Returns how many tensors an input has: one, or what -felements says about

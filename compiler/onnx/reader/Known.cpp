@@ -160,8 +160,8 @@ static Box readBox(ArrayRef<double> v, bool fromCentre) {
           std::max(v[1], v[3])};
 }
 
-/// Greedy suppression: the best box, then the best of those that do not overlap
-/// it too much, and so on, per class and image.
+/// Imports NonMaxSuppression by greedy selection per class and image: the best
+/// box, then the best of those that do not overlap it too much, and so on.
 static Results nonMaxSuppression(Node &node) {
   Value boxes = node.input(0), scores = node.input(1);
   if (!boxes || !scores)
@@ -223,7 +223,7 @@ static Results optionalHasElement(Node &node) {
   return {node.scalar(node.builder().getI1Type(), node.has(0))};
 }
 
-/// The value of an optional, or an optional with that value.
+/// Returns the input: an optional is imported as its value.
 static Results sameValue(Node &node) { return {node.input(0)}; }
 
 ArrayRef<Hook> frit::importer::knownHooks() {

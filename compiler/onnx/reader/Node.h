@@ -25,7 +25,7 @@ public:
   Node(ImportState &state, const ::onnx::NodeProto &proto, Scope &scope,
        unsigned depth, int64_t opset, mlir::Location loc, Results inputs);
 
-  /// "Softmax", "ai.onnx.ml::Binarizer".
+  /// Returns the operator's name: "Softmax", "ai.onnx.ml::Binarizer".
   std::string operation() const;
   mlir::MLIRContext *context() const { return loc.getContext(); }
 
@@ -48,8 +48,8 @@ public:
   /// Returns input `i`; null, after an error, if it was omitted.
   mlir::Value input(size_t i);
   void setInput(size_t i, mlir::Value value) { values[i] = value; }
-  /// Returns the value that is called `name` where the node is; null, after an
-  /// error, if nothing has computed it.
+  /// Returns the value called `name` in the node's scope; null, after an error,
+  /// if nothing has computed it.
   mlir::Value valueCalled(llvm::StringRef name);
 
   /// Returns the elements of an input that must be constant.
@@ -62,7 +62,7 @@ public:
   /// Reports that input `i` must be constant.
   void notKnown(size_t i);
 
-  /// Whether the model will train (ImportOptions::trains).
+  /// Returns whether the model will train (ImportOptions::trains).
   bool modelTrains() const;
 
   size_t numOutputs() const { return proto.output_size(); }
@@ -178,7 +178,8 @@ public:
   /// Returns whether a data-dependent tensor may have this upper bound;
   /// otherwise reports an error that suggests -fbound.
   bool mayHold(llvm::ArrayRef<int64_t> shape);
-  /// Cached nonzero indices of the first `length` elements of a value.
+  /// Returns the cached nonzero indices of the first `length` elements of a
+  /// value.
   ImportState::Places &places(mlir::Value x, int64_t length) {
     return state.places[{x, length}];
   }
@@ -278,7 +279,7 @@ int64_t integerOf(double value);
 /// Largest table that is generated from a few numbers of the model.
 inline constexpr int64_t mostInTable = int64_t(1) << 22;
 
-/// Most steps of a loop or sequence: longer ones give graphs too large to
+/// Maximum steps of a loop or sequence: longer ones give graphs too large to
 /// compile.
 inline constexpr int64_t mostSteps = 4096;
 

@@ -26,7 +26,7 @@ Value Node::create(OperationName name, ValueRange operands,
   Value y = build(name, operands, attributes);
   if (!y || state.sizes.empty())
     return y;
-  // Sizes may depend on the data while what is computed from them does not.
+  // A result may be constant even if it is computed from data-dependent sizes.
   Operation *op = y.getDefiningOp();
   state.sizes.follow(*this, op);
   auto known = state.sizes.elementsOf(y);

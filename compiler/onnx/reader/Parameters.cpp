@@ -1,4 +1,4 @@
-//===- Parameters.cpp - Which weights are the module's parameters ---------===//
+//===- Parameters.cpp - Find the module's parameters ----------------------===//
 //
 // PyTorch's newer exporter writes the kind of each weight, and the parts of the
 // module that each node comes from:
@@ -9,13 +9,13 @@
 //   node { input: "x" input: "norm.weight"  metadata_props {
 //     key: "pkg.torch.onnx.name_scopes"  value: "['', 'norm', 'mul_1']" } }
 //
-// A node of which `pkg.torch.onnx.class_hierarchy` ends with the function
-// `detach` computes nothing, but no gradient passes through it.
+// A node whose `pkg.torch.onnx.class_hierarchy` ends with the function `detach`
+// computes nothing, but no gradient passes through it.
 //
-// Buffers do not train, and parameters do, scalars too. A parameter that only
-// nodes of its own part read is not one that the exporter merged others into.
-// The older exporter merges equal weights, but not in training mode, which
-// batch norms tell. Of other exporters' files, floats of rank 1 and more train
+// Parameters train, scalars included; buffers do not. If only nodes of its own
+// part read a parameter, the exporter has merged no others into it. The older
+// exporter merges equal weights, but not in training mode, which batch norms
+// reveal. In files of other exporters, floats of rank 1 and more train
 // (`nn.presumed`).
 //
 //===----------------------------------------------------------------------===//
@@ -72,7 +72,8 @@ bool Importer::isDetached(const ::onnx::NodeProto &node) {
              .ends_with("'aten.detach.default']");
 }
 
-/// Gradients end where a value becomes an integer, as which its bits survive.
+/// Stops gradients by bit casts to an integer type and back, which keep all
+/// bits.
 Value Importer::detach(Value value, Location loc) {
   auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
   if (!type || !isa<FloatType>(type.getElementType()))

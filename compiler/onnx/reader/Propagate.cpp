@@ -1,9 +1,9 @@
 //===- Propagate.cpp - Operators on data-dependent tensors ----------------===//
 //
-// An operator computes all entries of the upper bound. Which of them are valid
-// follows from its loops (buildLinalg): an entry is valid if the loop index
-// that writes it reads valid entries. For operators that combine entries,
-// invalid ones are replaced by the neutral element:
+// An operator computes all entries of the upper bound. Its loops (buildLinalg)
+// determine which of them are valid: an entry is valid if the loop index that
+// writes it reads valid entries. For operators that combine entries, invalid
+// ones are replaced by the neutral element:
 //
 //   nn.reduce (nn.counted %x, %n {axis = 0}) {axes = [0], kind = sum}
 // ==>
@@ -151,7 +151,8 @@ private:
     return shapes.lookup(result);
   }
 
-  /// A loop index is valid as far as the entries that it reads.
+  /// Propagates through a loop nest: a loop index is valid as far as the
+  /// entries that it reads.
   bool nest(linalg::LinalgOp op) {
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     SmallVector<std::optional<Size>> loops(ranges.size());

@@ -1,10 +1,9 @@
 //===- Strings.cpp - Tensors of strings -----------------------------------===//
 //
 // Strings are known at compile time: a weight's, a constant's or an input's
-// that -fconst-input gives. Each distinct string of a model has a number, and
-// a tensor of strings is the i64 tensor of its numbers, of which a value of
-// type none tells that its numbers are strings. Nothing reads that value after
-// the import.
+// that -fconst-input gives. Each distinct string of a model has a number, and a
+// tensor of strings is the i64 tensor of its numbers. A value of type none
+// marks these numbers as strings. Nothing reads that value after the import.
 //
 // Operators that move or compare elements work on the numbers (Registry.cpp).
 //

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Most entries that a gather can address.
+/// Maximum entries that a gather can address.
 static constexpr int64_t mostGathered = int64_t(1) << 31;
 
 //===----------------------------------------------------------------------===//
