@@ -29,10 +29,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
 
-/// Most concurrent branches.
+/// Maximum concurrent branches.
 static constexpr unsigned kMostBranches = 4;
 
-/// Least gain of a region in microseconds, because times are estimates.
+/// Minimum gain of a region in microseconds, because times are estimates.
 static constexpr double kLeastGain = 0.5;
 
 /// Growth of the arena's lower bound that branches may cause.

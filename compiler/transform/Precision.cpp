@@ -23,17 +23,18 @@
 // - operands and results of nodes that `keep` names, and of operators that read
 //   those results;
 //
-//- operands and results of the operators of `staysWide`, and elementwise
-//  operators that read only such results;
+// - operands and results of the operators of `staysWide`, and elementwise
+//   operators that read only such results;
 //
 // - values on the way from f32 to such an operator through elementwise
 //   operators, movement and products of coordinates. The angles of a rotary
 //   embedding are position × frequency, and half a unit in the last place of
 //   1,000 radians is 0.25 in f16, 2 in bf16;
 //
-//- products with a trained parameter, elementwise functions of these, and norms
-//  of those. So a residual stream with layer scale is f32, as under PyTorch's
-//  autocast: sums in 16 bits would lose a branch that is scaled by 1e-5.
+// - products with a trained parameter, elementwise functions of these, and
+//   norms of those. So a residual stream with layer scale is f32, as under
+//   PyTorch's autocast: sums in 16 bits would lose a branch that is scaled by
+//   1e-5.
 //
 //===----------------------------------------------------------------------===//
 
