@@ -15,7 +15,7 @@ static Value flattenRows(NNBuilder &b, Value x) {
 }
 
 /// With A and B the operands as multiplied: dA = dy · Bᵀ and dB = Aᵀ · dy,
-/// transposed again where they are stored so.
+/// transposed again if the operand is stored transposed.
 SmallVector<Value> MatmulOp::buildVjp(NNBuilder &b, Value dy) {
   Value left = getA(), right = getB();
   bool swapLeft = getTransposeA(), swapRight = getTransposeB();

@@ -138,9 +138,9 @@ static bool hasUnevenPads(ArrayRef<int64_t> pads) {
   return pads.take_front(rank) != pads.drop_front(rank);
 }
 
-/// A convolution of dy, with zeros between its elements where the forward one
-/// has strides, by the turned filters. Every element of dy meets the elements
-/// of x that its window covered.
+/// Builds a convolution of dy, with zeros between its elements if the forward
+/// one has strides, by the turned filters. Every element of dy meets the
+/// elements of x that its window covered.
 SmallVector<Value> ConvGradInputOp::decompose(NNBuilder &b) {
   if (isEmpty(getDy()) || isEmpty(getW()) || isEmpty(getY()))
     return {b.zeros(getY().getType())};
@@ -181,7 +181,8 @@ SmallVector<Value> ConvGradInputOp::decompose(NNBuilder &b) {
                          ones, pads, getDilations(), group, last, getTf32())};
 }
 
-/// The last element of dimension `dim` that a window reads, pads included.
+/// Returns the last element of dimension `dim` that a window reads, pads
+/// included.
 static int64_t reachOf(ConvGradWeightOp op, size_t dim) {
   bool last = op.getChannelsLast();
   return (op.getShape()[dim] - 1) * op.getDilations()[dim] +
@@ -197,8 +198,8 @@ static Value channelsFirst(NNBuilder &b, Value x, bool last) {
   return TransposeOp::create(b, x, perm);
 }
 
-/// A product for each position in the window: that of dy, a row per filter, and
-/// the elements of x that the windows have there, a row per channel.
+/// Builds a product for each position in the window: of dy, one row per filter,
+/// and the elements of x at that position of the windows, one row per channel.
 static Value multiplyByPosition(NNBuilder &b, ConvGradWeightOp op) {
   bool last = op.getChannelsLast();
   int64_t rank = op.getShape().size(), group = op.getGroup();
@@ -244,9 +245,9 @@ static Value multiplyByPosition(NNBuilder &b, ConvGradWeightOp op) {
   return b.reshape(dw, shapeOf(op.getY()));
 }
 
-/// A convolution of x by dy, with the batch as channels: strides and dilations
-/// change places, and each group's images become channels of one image per
-/// channel.
+/// Builds a convolution of x by dy, with the batch as channels: strides and
+/// dilations change places, and each group's images become channels of one
+/// image per channel.
 static Value convolve(NNBuilder &b, ConvGradWeightOp op) {
   bool last = op.getChannelsLast();
   int64_t rank = op.getShape().size(), group = op.getGroup();
@@ -282,10 +283,11 @@ static Value convolve(NNBuilder &b, ConvGradWeightOp op) {
   return TransposeOp::create(b, dw, back);
 }
 
-/// A convolution would have few filters with groups, and nothing to slide over
-/// with a window of one element. Measured on 2 cores of an AMD EPYC: 10 ms, not
-/// 240, for 64 channels with a filter each, and 18 instead of 1,000 for a
-/// pointwise convolution; but 42 instead of 28 with 64 filters of 3×3.
+/// Uses products with groups, where a convolution would have few filters, and
+/// with a window of one element, which has nothing to slide over. Measured on 2
+/// cores of an AMD EPYC: 10 ms instead of 240 for 64 channels with a filter
+/// each, and 18 instead of 1,000 for a pointwise convolution; but 42 instead of
+/// 28 with 64 filters of 3×3.
 SmallVector<Value> ConvGradWeightOp::decompose(NNBuilder &b) {
   if (isEmpty(getX()) || isEmpty(getDy()) || isEmpty(getY()))
     return {b.zeros(getY().getType())};
@@ -336,7 +338,7 @@ SmallVector<Value> ConvOp::buildVjp(NNBuilder &b, Value dy) {
   return gradients;
 }
 
-/// By a convolution with a group per channel.
+/// Differentiates the same convolution with a group per channel.
 SmallVector<Value> DepthwiseConvOp::buildVjp(NNBuilder &b, Value dy) {
   ArrayRef<int64_t> w = shapeOf(getW());
   int64_t channels = w.back(), rank = w.size() - 1;

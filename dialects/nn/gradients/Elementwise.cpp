@@ -13,7 +13,7 @@ using namespace frit::nn;
 // Larger and smaller elements
 //===----------------------------------------------------------------------===//
 
-/// Whether a value is one number, or the same one everywhere.
+/// Returns whether a value is one number, or the same one everywhere.
 static bool isNumber(Value value) {
   while (isa_and_nonnull<CastOp, ExpandOp, ReshapeOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
@@ -21,9 +21,9 @@ static bool isNumber(Value value) {
   return matchPattern(value, m_Constant(&constant)) && constant.isSplat();
 }
 
-/// Equal operands share the gradient, as in PyTorch's `maximum`. An element
-/// that is equal to a number has none: the number is a bound, as in ReLU and in
-/// PyTorch's `clamp`.
+/// Builds the gradients of a maximum or minimum. Equal operands share the
+/// gradient, as in PyTorch's `maximum`. An element that is equal to a number
+/// has none: the number is a bound, as in ReLU and in PyTorch's `clamp`.
 static SmallVector<Value> extremeVjp(NNBuilder &b, Combiner kind, Value left,
                                      Value right, Value gradient) {
   TensorExpr dy = widened(b, gradient);
@@ -63,8 +63,8 @@ SmallVector<Value> PowOp::buildVjp(NNBuilder &b, Value gradient) {
   return {dBase, where(isFlat, 0.0, dy * y * log(base))};
 }
 
-/// Whether a value is a sum or mean of squares, of which norms and deviations
-/// are the root.
+/// Returns whether a value is a sum or mean of squares, as under the root of
+/// norms and deviations.
 static bool isSumOfSquares(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto product = dyn_cast<MulOp>(op)) {

@@ -144,7 +144,7 @@ static Value addToFewRows(NNBuilder &b, Value dy, TensorExpr index,
   return b.reshape(b.reduce(parts, Combiner::sum, 1), {size, columns});
 }
 
-/// The rows of each index, if the indices are constant.
+/// Returns the rows of each index, if the indices are constant.
 static std::optional<std::vector<SmallVector<int64_t>>> findRows(Value indices,
                                                                  int64_t size) {
   DenseIntElementsAttr constant;

@@ -55,8 +55,8 @@ private:
 };
 } // namespace
 
-/// Returns the operands that an operator's gradient may go to. That of a batch
-/// norm by the batch's own statistics includes what these contribute.
+/// Returns the operands that an operator's gradient may go to. The gradient of
+/// a batch norm by the batch's own statistics includes their contribution.
 static OperandRange differentiated(Operation *op) {
   auto norm = dyn_cast<BatchNormOp>(op);
   return norm && norm.getBatchStatistics() ? op->getOperands().take_front(3)

@@ -33,7 +33,7 @@ public:
   Value build(NNBuilder &b, Value dy);
 
 private:
-  /// For each shift of a dimension, the offsets by remainder.
+  /// The offsets by remainder, for each shift of a dimension.
   using Shifts = std::map<int64_t, SmallVector<std::optional<int64_t>>>;
 
   int64_t count() { return llvm::product_of(op.getWindow()); }
@@ -154,7 +154,7 @@ Value SmallMaxPoolGradient::build(NNBuilder &b, Value dy) {
   }
   std::optional<TensorExpr> sum;
   for (ArrayRef<int64_t> by : all) {
-    // The offset that element r of a stride has, by r; -2 if it has none.
+    // The offset, by r, that element r of a stride has; -2 if it has none.
     SmallVector<int64_t> shape(rank + dims, 1);
     SmallVector<int64_t> flat = {0};
     for (size_t d = 0; d < dims; ++d) {

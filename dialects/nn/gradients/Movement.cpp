@@ -150,7 +150,7 @@ SmallVector<Value> PadOp::buildVjp(NNBuilder &b, Value dy) {
     gradients.push_back(Value());
     return gradients;
   }
-  // Its value is the gradient of all elements that are not x's.
+  // The fill value's gradient is that of all padding elements.
   TensorExpr zero(b, b.zeros(tensorType(getX())));
   TensorExpr isPad(b, PadOp::create(b, zero, zero.number(1), getLow(),
                                     getHigh(), getMode()));

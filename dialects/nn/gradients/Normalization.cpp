@@ -123,7 +123,7 @@ SmallVector<Value> GroupNormOp::buildVjp(NNBuilder &b, Value gradient) {
           b.reshape(sumAlong(sums, 0), channels)};
 }
 
-/// The dimensions of `x` from `axis` on.
+/// Returns the dimensions of `x` from `axis` on.
 static SmallVector<int64_t> normalizedAxes(Value x, int64_t axis) {
   return llvm::to_vector(
       llvm::seq<int64_t>(axisOf(x, axis), tensorType(x).getRank()));

@@ -14,8 +14,8 @@ public:
         index(b, b.cast(op.getIndices(), b.getI64Type())),
         size(shapeOf(op.getX())[axis]) {}
 
-  /// The element of `x` that each update goes to; 0 if its index is out of
-  /// range.
+  /// Returns the element of `x` that each update goes to; 0 if its index is out
+  /// of range.
   TensorExpr gather(TensorExpr x) {
     TensorExpr isIn =
         (index >= -double(size)) & (index < TensorExpr(b, b.integer(size)));
@@ -23,7 +23,7 @@ public:
         isIn, TensorExpr(b, GatherElementsOp::create(b, x, index, axis)), 0.0);
   }
 
-  /// `x` with `updates` in the place of the operator's.
+  /// Scatters `updates` to `x` at the operator's indices.
   TensorExpr scatter(TensorExpr x, TensorExpr updates, StringRef reduction) {
     return {b,
             ScatterElementsOp::create(b, x, index, updates, axis, reduction)};
@@ -38,7 +38,8 @@ private:
 };
 } // namespace
 
-/// The last of several updates of an element has its gradient.
+/// Builds the gradients of overwriting. Of several updates of an element, the
+/// last gets its gradient.
 static SmallVector<Value> overwriteVjp(NNBuilder &b, ScatterGradient &scatter,
                                        ScatterElementsOp op, TensorExpr dy) {
   TensorExpr none(
@@ -58,8 +59,9 @@ static SmallVector<Value> overwriteVjp(NNBuilder &b, ScatterGradient &scatter,
           where(equal(last, number), scatter.gather(dy), 0.0)};
 }
 
-/// The product of all other factors of an element: the product of those that
-/// are not 0, unless another one is.
+/// Builds the gradients of multiplication: the product of all other factors of
+/// an element. That is the product of the factors other than 0, unless another
+/// factor is 0.
 static SmallVector<Value> multiplyVjp(ScatterGradient &scatter, TensorExpr dy,
                                       TensorExpr x, TensorExpr updates) {
   auto isZero = [](TensorExpr v) { return equal(v, v.number(0)); };
@@ -78,7 +80,8 @@ static SmallVector<Value> multiplyVjp(ScatterGradient &scatter, TensorExpr dy,
               others(updates, scatter.gather(product), scatter.gather(zeros))};
 }
 
-/// All elements equal to the largest or smallest share its gradient.
+/// Builds the gradients of a maximum or minimum, which all equal elements
+/// share.
 static SmallVector<Value> extremeVjp(ScatterGradient &scatter, TensorExpr dy,
                                      TensorExpr x, TensorExpr updates,
                                      TensorExpr y) {

@@ -58,18 +58,18 @@ mlir::RankedTensorType accumulatorType(mlir::Value result);
 /// Arithmetic on indices.
 mlir::Value indexOf(mlir::ImplicitLocOpBuilder &b, unsigned loop);
 mlir::Value indexConstant(mlir::ImplicitLocOpBuilder &b, int64_t value);
-/// x * scale + offset.
+/// Builds x * scale + offset.
 mlir::Value scaleIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                        int64_t scale, int64_t offset);
 mlir::Value clampIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                        int64_t low, int64_t high);
 mlir::Value indexIsIn(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t low,
                       int64_t high);
-/// x modulo a positive number; not negative.
+/// Builds x modulo a positive number; not negative.
 mlir::Value wrapIndex(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                       int64_t modulus);
 
-/// Zero of a scalar type.
+/// Builds the zero of a scalar type.
 mlir::Value zeroOf(mlir::ImplicitLocOpBuilder &b, mlir::Type type);
 
 } // namespace frit::nn

@@ -45,8 +45,8 @@ static Value lowerNest(Nest nest, ImplicitLocOpBuilder &b,
     maps.push_back(broadcastMap(shapeOf(x), type.getShape(), b.getContext()));
   auto build = [&](ImplicitLocOpBuilder &body, ValueRange elements) {
     ScalarBuilder s(body);
-    DenseMap<Value, Value> stored; // by what it is an element of
-    // The last element is the result's of before.
+    DenseMap<Value, Value> stored; // elements by tensor
+    // The last element is the previous value of the result.
     for (auto [input, element] : llvm::zip(inputs, elements))
       stored[input] = element;
     for (ElementwiseOp op : nest) {

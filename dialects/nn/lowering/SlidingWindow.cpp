@@ -1,4 +1,4 @@
-//===- SlidingWindow.cpp - What convolution and pooling share -------------===//
+//===- SlidingWindow.cpp - Windows of convolution and pooling -------------===//
 
 #include "dialects/nn/lowering/SlidingWindow.h"
 

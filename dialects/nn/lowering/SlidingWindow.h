@@ -1,4 +1,4 @@
-//===- SlidingWindow.h - What convolution and pooling share ---------------===//
+//===- SlidingWindow.h - Windows of convolution and pooling ---------------===//
 
 #ifndef FRIT_DIALECTS_NN_LOWERING_SLIDINGWINDOW_H
 #define FRIT_DIALECTS_NN_LOWERING_SLIDINGWINDOW_H
@@ -20,7 +20,7 @@ struct SlidingWindow {
   llvm::LogicalResult check(std::optional<mlir::Location> loc,
                             size_t spatialRank) const;
 
-  /// Distance from the window's first to its last element.
+  /// Returns the distance from the window's first to its last element.
   int64_t reach(size_t dim) const { return (window[dim] - 1) * dilations[dim]; }
 
   /// Returns whether some window overlaps the padding.
@@ -52,7 +52,7 @@ struct SlidingWindow {
                      unsigned firstWindow) const;
 };
 
-/// The dimensions of an image-like tensor between its batch and its channels.
+/// Returns the dimensions of an image-like tensor between batch and channels.
 inline llvm::ArrayRef<int64_t> spatialShape(mlir::Value x, bool channelsLast) {
   llvm::ArrayRef<int64_t> shape = shapeOf(x);
   return channelsLast ? shape.drop_front(1).drop_back(1) : shape.drop_front(2);
