@@ -1,18 +1,18 @@
-//===- Activation.cpp - The nonlinearities of networks --------------------===//
+//===- Activation.cpp - Activation functions ------------------------------===//
 
 #include "dialects/nn/NN.h"
 
 using namespace mlir;
 using namespace frit::nn;
 
-/// The derivative of gelu at `x`.
+/// Builds the derivative of gelu at `x`.
 static Scalar geluSlope(ScalarBuilder &s, Scalar x, bool isTanh) {
   if (!isTanh)
     return 0.5 * (1.0 + s.erf(x * 0.7071067811865476)) +
            0.3989422804014327 * x * s.exp(-0.5 * x * x);
-  // The logistic function of 2u instead of tanh(u), with which GPUs need fewer
-  // instructions. Above the bound the slope is 0 or 1, and products may not
-  // overflow.
+  // Use the logistic function of 2u instead of tanh(u): GPUs need fewer
+  // instructions for it. Above the bound the slope is 0 or 1, and products may
+  // not overflow.
   constexpr double bound = 1e4, linear = 1.5957691216057308,
                    cubic = 0.044715 * linear;
   Scalar square = s.min(x * x, s.constant(bound, x));

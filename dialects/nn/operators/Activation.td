@@ -1,4 +1,4 @@
-//===- Activation.td - The nonlinearities of networks ----------------------===//
+//===- Activation.td - Activation functions -------------------------------===//
 
 include "dialects/nn/Base.td"
 

@@ -61,7 +61,7 @@ FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
                   tensorType(op.getQ()).getElementType());
 }
 
-/// The causal mask: true where query i sees key j, j <= i.
+/// Builds the causal mask: true where query i sees key j, j <= i.
 static Value isPast(NNBuilder &b, int64_t queries, int64_t keys) {
   Value query = b.iota({queries, 1}, 0), key = b.iota({1, keys}, 1);
   return LessEqualOp::create(b, key, query);
@@ -74,17 +74,17 @@ template <typename Op> class AttentionParts {
 public:
   AttentionParts(Op op, NNBuilder &b);
 
-  /// The masked scores, f32 (f64 for f64).
+  /// Builds the masked scores, f32 (f64 for f64).
   Value buildScores();
-  /// Their softmax.
+  /// Builds the softmax of the scores.
   Value buildWeights();
-  /// Maxima of the scores along the keys.
+  /// Builds the maxima of the scores along the keys.
   Value findMost(Value scores) { return b.reduce(scores, Combiner::max, 3); }
   Value never(Value like) {
     return b.scalarLike(like, -std::numeric_limits<double>::infinity());
   }
 
-  /// A tensor with a row per query: heads apart, and in groups.
+  /// Reshape a tensor to a row per query: heads apart, and in groups.
   Value inHeads(Value x) { return reshape(x, {heads, queries}); }
   Value inGroups(Value x) { return reshape(x, {groups, sharing * queries}); }
 
@@ -92,11 +92,11 @@ public:
     return MatmulOp::create(b, x, y, swapX, swapY, op.getTf32());
   }
 
-  /// Whether q is scaled before the product. With 16 bits the scores are
+  /// Returns whether to scale q before the product. With 16 bits the scores are
   /// stored in 16 bits and would overflow otherwise. In other cases the scale
   /// is fused into the softmax.
   bool scalesEarly() const { return element != work && scale != 1; }
-  /// `x` times the scale if `applies`.
+  /// Multiplies `x` by the scale if `applies`.
   Value scaled(Value x, bool applies) {
     return applies && scale != 1 ? b.mul(x, b.scalarLike(x, scale)) : x;
   }
@@ -176,7 +176,7 @@ static SmallVector<Value> buildGradients(AttentionOp op, NNBuilder &b,
   TensorExpr dp =
       widened(b, parts.inHeads(parts.multiply(dy, op.getV(), false, true)));
   TensorExpr ds = p * (dp - TensorExpr(b, b.reduce(dp * p, Combiner::sum, 3)));
-  // The scale goes where it went in the operator.
+  // Scale at the same place as the operator.
   bool early = parts.scalesEarly();
   Value dScores =
       parts.inGroups(b.cast(parts.scaled(ds, !early), parts.element));
@@ -214,14 +214,16 @@ static bool dependsOnParameters(Value value) {
   return false;
 }
 
-/// Returns whether a mask has a number for each key and does not train.
+/// Returns whether libraries can add the mask: it has a number for each key and
+/// does not train.
 static bool librariesAdd(AttentionOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getMask());
   return !shape.empty() && shape.back() == shapeOf(op.getK())[2] &&
          !dependsOnParameters(op.getMask());
 }
 
-/// Libraries add masks of floats: 0 where a key counts, else -inf.
+/// Returns the mask as floats that libraries add: 0 where a key counts, else
+/// -inf.
 static Value addedMask(NNBuilder &b, Value mask, Value like) {
   if (!mask || isa<FloatType>(tensorType(mask).getElementType()))
     return mask;
@@ -230,9 +232,9 @@ static Value addedMask(NNBuilder &b, Value mask, Value like) {
       b.scalarLike(like, -std::numeric_limits<double>::infinity()));
 }
 
-/// Libraries compute the gradient of 16-bit attentions in one call, if values
-/// are as long as keys; every other one is what it means. So is that of a mask,
-/// which is erased where nothing reads it.
+/// Keeps the gradient of 16-bit attentions whole if values are as long as keys,
+/// because libraries compute it in one call. Decomposes any other, including
+/// that of a mask, which is erased if nothing reads it.
 SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
   ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
                     v = shapeOf(getV());

@@ -204,8 +204,8 @@ bool CustomElementwiseOp::isDifferentiable() {
 bool CustomOp::isDifferentiable() { return getGradients().has_value(); }
 
 /// Returns the element types that the operands of `custom` are cast to, and
-/// then those of its `results`: a variable is what the first operand with it
-/// is, or f32 if it does not take that.
+/// then those of its `results`. A variable stands for the type of its first
+/// operand, or for f32 if `custom` does not take that type.
 static SmallVector<Type> chooseTypes(CustomAttr custom, ValueRange operands) {
   SmallVector<Type> types;
   llvm::DenseMap<StringAttr, Type> known;

@@ -14,11 +14,11 @@
 
 namespace frit::nn {
 
-/// Returns what a user wrote of `op`; null for frit's own operators.
+/// Returns the user's definition of `op`; null for frit's own operators.
 CustomAttr customOf(mlir::Operation *op);
 
-/// Reports at a user's operator in `fusion` that the target `arch` lacks its
-/// function: that for a host, or else for a device.
+/// Reports a custom operator in `fusion` without a function for the target
+/// `arch`: one for a host if `host`, else for a device.
 llvm::LogicalResult checkHasFunctions(FusionOp fusion, bool host,
                                       llvm::StringRef arch);
 
@@ -28,8 +28,8 @@ std::string printablePath(const llvm::Twine &path);
 /// Returns the text of a user's function, whose lines compilers name by its
 /// file.
 std::string textOf(UserFunctionAttr function);
-/// Returns the directive before lines of ours that call `function` for
-/// `custom`: messages say so.
+/// Returns the line directive for generated lines that call `function` for
+/// `custom`, so that compilers' messages name both.
 std::string callDirective(CustomAttr custom, UserFunctionAttr function);
 /// Returns the folder of a user's function, where it finds its headers.
 std::string folderOf(UserFunctionAttr function);

@@ -1,7 +1,7 @@
 //===- Gradient.cpp - Operators of the backward pass ----------------------===//
 //
-// The files of gradients/ have their shapes and meaning, beside the gradients
-// that are made of them.
+// The files of gradients/ define their shapes and decompositions, beside the
+// gradients that use them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,8 +14,7 @@
 
 namespace frit::nn {
 
-/// Returns whether these are the statistics of an attention: of the same
-/// scores.
+/// Returns whether these are statistics of the attention's scores.
 bool isStatsOf(AttentionStatsOp stats, AttentionOp attention);
 
 } // namespace frit::nn

@@ -1,4 +1,4 @@
-//===- Loss.cpp - What training minimizes ---------------------------------===//
+//===- Loss.cpp - Losses --------------------------------------------------===//
 //
 // Computed in f32 (f64 for f64): inputs are cast once, and the result once.
 //

@@ -1,4 +1,4 @@
-//===- Loss.h - What training minimizes -----------------------------------===//
+//===- Loss.h - Losses ----------------------------------------------------===//
 //
 // Apart from NN.h, because few files need it.
 //

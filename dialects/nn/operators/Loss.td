@@ -1,4 +1,4 @@
-//===- Loss.td - What training minimizes ------------------------------------===//
+//===- Loss.td - Losses ---------------------------------------------------===//
 
 include "dialects/nn/Base.td"
 

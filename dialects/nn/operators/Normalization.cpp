@@ -85,7 +85,7 @@ inferNorm(std::optional<Location> loc, Value x, int64_t axis,
   return type;
 }
 
-/// The mean along `axes`, which become size 1.
+/// Builds the mean along `axes`, which become size 1.
 static Value meanOf(NNBuilder &b, Value x, ArrayRef<int64_t> axes) {
   int64_t count = 1;
   for (int64_t axis : axes)
@@ -101,7 +101,7 @@ static Value overRoot(NNBuilder &b, Value x, ArrayRef<int64_t> axes,
   return b.mul(x, RsqrtOp::create(b, b.add(square, more)));
 }
 
-/// The dimensions of `x` from `axis` on.
+/// Returns the dimensions of `x` from `axis` on.
 static SmallVector<int64_t> axesFrom(Value x, int64_t axis) {
   return llvm::to_vector(
       llvm::seq<int64_t>(axisOf(x, axis), tensorType(x).getRank()));

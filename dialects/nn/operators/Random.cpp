@@ -77,7 +77,7 @@ private:
             mix(word(first, 1), c[3], key[1]), word(first, 0)};
   }
 
-  /// The 64-bit product of a word and a constant.
+  /// Builds the 64-bit product of a word and a constant.
   Value multiply(Value x, uint32_t factor) {
     Value wide = arith::ExtUIOp::create(b, b.getI64Type(), x);
     return arith::MulIOp::create(b, wide, constant(b.getI64Type(), factor));

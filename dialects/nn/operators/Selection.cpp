@@ -138,9 +138,9 @@ FailureOr<RankedTensorType> SortPlacesOp::infer(Adaptor op,
   return type.clone(IntegerType::get(type.getContext(), 64));
 }
 
-/// A place is the number of elements that come before: smaller ones, and equal
-/// ones at smaller indices. NaN is the largest and equal to itself, so that the
-/// places are a permutation.
+/// Counts, as the place of an element, the elements that come before it:
+/// smaller ones, and equal ones at smaller indices. NaN is the largest and
+/// equal to itself, so that the places are a permutation.
 Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getPlaces());
   Type storage = tensorType(getX()).getElementType();

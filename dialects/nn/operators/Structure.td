@@ -142,8 +142,8 @@ def NN_FusionOp : Op<NN_Dialect, "fusion", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The operator that determines the schedule: the contraction, or else the
-    /// last operator.
+    /// Returns the operator that determines the schedule: the contraction, or
+    /// else the last operator.
     ::mlir::Operation *getAnchor();
   }];
 }

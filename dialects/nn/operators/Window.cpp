@@ -14,7 +14,7 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Window.cpp.inc"
 
-/// Both pools have the same attributes.
+/// Returns the window of a pool. Both kinds of pools have the same attributes.
 template <typename Pool> static SlidingWindow windowOf(Pool op, Value x) {
   return {spatialShape(x, op.getChannelsLast()),
           op.getShape(),
