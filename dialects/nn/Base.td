@@ -70,11 +70,12 @@ class NN_Op<string mnemonic, string onnx, list<Trait> traits_ = []>
   int since = 1;
   /// Whether the family's .cpp defines `buildVjp`.
   bit differentiable = 0;
-  /// Or its body as an expression: a list of a Value per operand, over
-  /// TensorExprs: the result's gradient `dy`, the result `y` and the operands
-  /// `x[i]`, all with 16-bit floats widened to f32.
+  /// Alternatively to `buildVjp`, its body as an expression: a list with a
+  /// Value per operand, over TensorExprs: the result's gradient `dy`, the
+  /// result `y` and the operands `x[i]`, all with 16-bit floats widened to f32.
   code vjp = "";
-  /// Whether the result depends on the operands in steps: bools and integers.
+  /// Whether the result is piecewise constant in the operands: bools and
+  /// integers.
   bit discrete = 0;
   /// Whether it is a composite, whose parts may have gradients.
   bit decomposes = 0;

@@ -14,7 +14,7 @@ static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
   return operators;
 }
 
-/// Whether a fusion yields just `results` and computes none of `operands`;
+/// Checks that a fusion yields just `results` and computes none of `operands`;
 /// values may be null.
 static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
                           ArrayRef<Value> operands) {
@@ -27,7 +27,7 @@ static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
   return std::nullopt;
 }
 
-/// A contraction, the first of `operators`, and what follows it.
+/// Describes a contraction, the first of `operators`, and its epilogue.
 template <typename Op, typename Describe>
 static auto describePart(ArrayRef<Operation *> operators, Describe describe)
     -> decltype(describe(Op())) {
@@ -81,7 +81,7 @@ Match<ConvInfo> frit::nn::describeConvolution(FusionOp fusion) {
 }
 
 //===----------------------------------------------------------------------===//
-// One after the other
+// Two contractions back to back
 //===----------------------------------------------------------------------===//
 
 Match<ConvB2bInfo> frit::nn::describeConvB2b(ArrayRef<Operation *> operators) {

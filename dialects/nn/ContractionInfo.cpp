@@ -156,8 +156,8 @@ static Activation kindOf(Operation *op) {
       .Default(Activation::other);
 }
 
-/// Whether a tensor of `shape` has an element per channel, the rest of its
-/// dimensions being 1, and broadcasts to `result`.
+/// Returns whether a tensor of `shape` has an element per channel, with all
+/// other dimensions 1, and broadcasts to `result`.
 static bool isPerChannel(ArrayRef<int64_t> shape, ArrayRef<int64_t> result,
                          size_t channel) {
   size_t offset = result.size() - shape.size();
@@ -318,7 +318,7 @@ frit::nn::describeEpilogue(Operation *contraction,
   if (!info.mixed)
     return info;
   info.activation = Activation::other;
-  // Such a function is computed in f32, and its residual lies like its result.
+  // A mixed epilogue computes in f32; its residual has the result's layout.
   auto isSmallFloat = [](Value v) {
     Type element = tensorType(v).getElementType();
     return element.isF32() || element.isF16() || element.isBF16();

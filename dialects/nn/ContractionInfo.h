@@ -7,7 +7,7 @@
 //
 // In addition, a product may normalize A's rows or the residual by moments, and
 // compute moments of D (nn.moments, nn.column_moments) or sums of its columns
-// (nn.column_sums), or also give what its activation is of. A convolution may
+// (nn.column_sums), or also yield its activation's operand. A convolution may
 // have a second convolution, of another input with other filters, in R's place.
 // A convolution and a pointwise one of its result may form one fusion
 // (back-to-back).
@@ -36,9 +36,9 @@ enum class NormKind { none, product, residual };
 struct EpilogueInfo {
   mlir::Value bias, residual;
   Activation activation = Activation::none;
-  /// Whether the result is another elementwise function of product, bias and
-  /// residual than activation(product + bias + residual); it may change the
-  /// type. Only our own kernels compute it.
+  /// Whether the result is an elementwise function of product, bias and
+  /// residual other than activation(product + bias + residual). It may change
+  /// the type. Only our own kernels compute it.
   bool mixed = false;
   /// The contraction's result; for a convolution, with its bias.
   mlir::Value product;
@@ -50,7 +50,7 @@ struct EpilogueInfo {
   mlir::Value moments, column;
   int64_t width = 0;
   double epsilon = 0;
-  /// `sum`, if the fusion gives it beside the result.
+  /// `sum`, if the fusion also yields it.
   mlir::Value storedSum;
   /// Moments of the result's rows or columns, or sums of its columns, if the
   /// fusion computes them.
@@ -62,8 +62,8 @@ struct EpilogueInfo {
 
   /// For a norm: number of moments per row.
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
-  /// Whether it has more than operands and a result: moments, sums of columns,
-  /// or the stored sum.
+  /// Returns whether there is more than operands and a result: moments, sums of
+  /// columns, or the stored sum.
   bool isExtended() const {
     return norm != NormKind::none || resultMoments || storedSum;
   }
@@ -120,8 +120,8 @@ Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
 /// otherwise 0.
 int64_t countFlops(mlir::Operation *op);
 
-/// Describe a whole fusion. Its first result ends the chain, its second, if
-/// any, is moments or sums of the first or what its activation is of, and its
+/// Describe a whole fusion. Its first result ends the chain. Its second, if
+/// any, is moments or sums of the first or the activation's operand. Its
 /// operands are all of its arguments.
 Match<GemmInfo> describeGemm(FusionOp fusion);
 Match<ConvInfo> describeConvolution(FusionOp fusion);

@@ -224,7 +224,7 @@ private:
     });
   }
 
-  /// Returns what a combination begins with.
+  /// Returns the initial accumulator of a combination.
   Attribute start(Combiner kind) {
     Type element = type.getElementType();
     TypedAttr first =

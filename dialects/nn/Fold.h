@@ -14,7 +14,7 @@
 
 namespace frit::nn {
 
-/// Most elements to fold. Larger constant computations go to @prepare.
+/// Maximum elements to fold. Larger constant computations go to @prepare.
 inline constexpr int64_t foldLimit = 4096;
 
 /// Returns the elements of a constant, or null if it is none or has more than

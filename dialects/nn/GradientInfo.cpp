@@ -1,4 +1,4 @@
-//===- GradientInfo.cpp - Gradients as libraries see them -----------------===//
+//===- GradientInfo.cpp - Describe gradients for libraries ----------------===//
 
 #include "dialects/nn/GradientInfo.h"
 #include "dialects/nn/lowering/SlidingWindow.h"
@@ -6,8 +6,8 @@
 using namespace mlir;
 using namespace frit::nn;
 
-/// Fills in what both operators have; `x`, `w` and `y` are shaped like the
-/// convolution's tensors.
+/// Fills in the fields common to both operators; `x`, `w` and `y` have the
+/// shapes of the convolution's tensors.
 template <typename Op>
 static Match<ConvGradientInfo> describe(Op op, Value x, Value w, Value y) {
   ConvGradientInfo info;

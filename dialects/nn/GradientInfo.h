@@ -1,4 +1,4 @@
-//===- GradientInfo.h - Gradients as libraries see them -------------------===//
+//===- GradientInfo.h - Describe gradients for libraries ------------------===//
 
 #ifndef FRIT_DIALECTS_NN_GRADIENTINFO_H
 #define FRIT_DIALECTS_NN_GRADIENTINFO_H
@@ -23,7 +23,7 @@ struct ConvGradientInfo {
   bool hasEqualPads = false;
 };
 
-/// Describe such an operator, or a fusion of nothing else; or say why it is
+/// Describe such an operator, or a fusion of nothing else; or return why it is
 /// none.
 Match<ConvGradientInfo> describeConvGradient(mlir::Operation *op);
 Match<ConvGradientInfo> describeConvGradient(FusionOp fusion);
@@ -39,7 +39,7 @@ struct AttentionGradientInfo {
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, size = 0;
 };
 
-/// Describes such a fusion; or says why it is none.
+/// Describes such a fusion, or returns why it is none.
 Match<AttentionGradientInfo> describeAttentionGradient(FusionOp fusion);
 
 } // namespace frit::nn

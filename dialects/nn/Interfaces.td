@@ -1,4 +1,4 @@
-//===- Interfaces.td - What operators can do --------------------------------===//
+//===- Interfaces.td - Interfaces of operators ----------------------------===//
 
 #ifndef FRIT_NN_INTERFACES
 #define FRIT_NN_INTERFACES

@@ -35,7 +35,7 @@ public:
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
-  /// A cast with `storage`: the compiler may merge it with others.
+  /// Builds a cast with `storage`, which the compiler may merge with others.
   mlir::Value cast(mlir::Value x, mlir::Type element);
 
   /// Reduces along `axes`, which become size 1.
@@ -100,7 +100,7 @@ bool isReducible(mlir::ShapedType type);
 
 namespace frit::nn {
 
-/// The shape and element type of a tensor value.
+/// Returns the shape and element type of a tensor value.
 inline mlir::RankedTensorType tensorType(mlir::Value v) {
   return llvm::cast<mlir::RankedTensorType>(v.getType());
 }
@@ -108,8 +108,8 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value v) {
   return tensorType(v).getShape();
 }
 
-/// The dimension of a batch norm's channels, and the shape with which a vector
-/// of them broadcasts to x.
+/// Return the dimension of a batch norm's channels, and the shape with which a
+/// vector of them broadcasts to x.
 int64_t channelDimension(BatchNormOp norm);
 llvm::SmallVector<int64_t> channelShape(BatchNormOp norm);
 
@@ -136,7 +136,7 @@ struct OperatorEntry {
   bool hasGradient; ///< its own, or composed of its parts'
 };
 
-/// Every operator, family by family.
+/// Returns every operator, family by family.
 llvm::ArrayRef<OperatorEntry> operators();
 
 } // namespace frit::nn

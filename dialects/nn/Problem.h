@@ -1,9 +1,9 @@
 //===- Problem.h - What a fusion computes ---------------------------------===//
 //
-// One description of a fusion: what is multiplied, convolved or attended to,
-// with what comes before and after it. Targets choose a schedule by it, their
-// kernels are emitted from it, and so are the plan's library calls, which the
-// artifact and the runtime read (artifact::Gemm, Conv, Attention).
+// One description of a fusion: its product, convolution or attention, with its
+// prologue and epilogue. Targets choose a schedule by it. Their kernels are
+// emitted from it, and so are the plan's library calls, which the artifact and
+// the runtime read (artifact::Gemm, Conv, Attention).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace frit::nn {
 
-/// A fusion as one of several forms, each matched when it is first asked for.
-/// The fusion must not change meanwhile. For one thread.
+/// A fusion as one of several forms, each matched on first use. The fusion must
+/// not change meanwhile. Not thread-safe.
 class Problem {
 public:
   explicit Problem(FusionOp fusion);
@@ -42,7 +42,7 @@ public:
   FusionOp fusion() const { return op; }
   mlir::MLIRContext *context() { return op.getContext(); }
 
-  /// The whole fusion as one of these, or why it is none.
+  /// Return the whole fusion in one of these forms, or why it has none.
   const Match<GemmInfo> &gemm();
   const Match<ConvInfo> &conv();
   const Match<ConvB2bInfo> &convB2b();

@@ -45,7 +45,7 @@ Attribute ScalarBody::run(ArrayRef<Attribute> x) {
   return typed && typed.getType() == storage ? result : Attribute();
 }
 
-/// Evaluates an operation on what is known of its operands.
+/// Evaluates an operation on the known values of its operands.
 bool ScalarBody::step(Operation &op) {
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())

@@ -55,8 +55,8 @@ Value ScalarBuilder::store(Value value, Type storage) {
   return b.createOrFold<arith::TruncFOp>(storage, value);
 }
 
-/// The rounding mode marks rounding that the model asks for, as opposed to that
-/// of a store.
+/// Sets a rounding mode, which marks rounding that the model asks for, as
+/// opposed to that of a store.
 Scalar ScalarBuilder::roundTo(Scalar x, FloatType type) {
   Value rounded = arith::TruncFOp::create(
       b, type, x.value,

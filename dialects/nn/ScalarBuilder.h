@@ -16,12 +16,12 @@ namespace frit::nn {
 
 class ScalarBuilder;
 
-/// The type of `storage` elements inside a body: f32 for the 16- and 8-bit
-/// floats, signless for integers, otherwise the same.
+/// Returns the type of `storage` elements inside a body: f32 for the 16- and
+/// 8-bit floats, signless for integers, otherwise the same.
 mlir::Type bodyType(mlir::Type storage);
 
-/// The type in which composites compute on `storage` elements: f32 for narrower
-/// floats, otherwise the same.
+/// Returns the type in which composites compute on `storage` elements: f32 for
+/// narrower floats, otherwise the same.
 mlir::Type workType(mlir::Type storage);
 
 /// Returns whether `storage` elements are kept as bytes that only conversions
@@ -51,7 +51,7 @@ public:
   /// Wraps a body value of an element of type `storage`.
   Scalar wrap(mlir::Value value, mlir::Type storage);
 
-  /// A constant of the type of `like`.
+  /// Builds a constant of the type of `like`.
   Scalar constant(double value, const Scalar &like);
 
   /// Convert an element between its stored signless type and its body type.
@@ -62,14 +62,15 @@ public:
   Scalar add(Scalar x, Scalar y);
   Scalar sub(Scalar x, Scalar y);
   Scalar mul(Scalar x, Scalar y);
-  /// Integer division rounds towards zero, as ONNX's Div.
+  /// Divides. Integers round towards zero, as in ONNX's Div.
   Scalar div(Scalar x, Scalar y);
-  /// Remainder with the divisor's sign (`fmod` false) or the dividend's.
+  /// Builds the remainder, with the divisor's sign (`fmod` false) or the
+  /// dividend's.
   Scalar mod(Scalar x, Scalar y, bool fmod);
   Scalar neg(Scalar x);
   Scalar abs(Scalar x);
   Scalar sign(Scalar x);
-  /// NaN if either is.
+  /// Return NaN if either operand is.
   Scalar max(Scalar x, Scalar y);
   Scalar min(Scalar x, Scalar y);
   Scalar pow(Scalar x, Scalar y);
@@ -94,15 +95,15 @@ public:
   Scalar erf(Scalar x);
   Scalar floor(Scalar x);
   Scalar ceil(Scalar x);
-  /// Halves to even, as ONNX's Round.
+  /// Rounds halves to even, as ONNX's Round.
   Scalar round(Scalar x);
-  /// 1 / (1 + exp(-x)), computed without overflow.
+  /// Builds 1 / (1 + exp(-x)), without overflow.
   Scalar sigmoid(Scalar x);
-  /// log(1 + exp(x)), computed without overflow.
+  /// Builds log(1 + exp(x)), without overflow.
   Scalar softplus(Scalar x);
 
   enum class Compare { eq, ne, lt, le, gt, ge };
-  /// An i1; NaN compares unequal to everything.
+  /// Compares to an i1. NaN is unequal to everything.
   Scalar compare(Compare predicate, Scalar x, Scalar y);
   Scalar isNaN(Scalar x);
   Scalar isInf(Scalar x, bool negative, bool positive);
@@ -111,13 +112,13 @@ public:
   Scalar bitOr(Scalar x, Scalar y);
   Scalar bitXor(Scalar x, Scalar y);
   Scalar bitNot(Scalar x);
-  /// Zeros are shifted in, or copies of the sign if a signed integer is shifted
+  /// Shift in zeros, or copies of the sign if a signed integer is shifted
   /// right. So a shift by all bits or more gives 0 or -1.
   Scalar shiftLeft(Scalar x, Scalar y);
   Scalar shiftRight(Scalar x, Scalar y);
 
-  /// ONNX's Cast to `storage`: floats round towards zero and saturate to the
-  /// integer's range; anything but 0 is true.
+  /// Builds ONNX's Cast to `storage`: floats round towards zero and saturate to
+  /// the integer's range; anything but 0 is true.
   Scalar cast(Scalar x, mlir::Type storage);
 
   /// Rounding of a cast, and handling of values that do not fit into small

@@ -1,4 +1,4 @@
-//===- Schedule.h - What planning asks of a schedule ----------------------===//
+//===- Schedule.h - The interface of schedules ----------------------------===//
 
 #ifndef FRIT_DIALECTS_NN_SCHEDULE_H
 #define FRIT_DIALECTS_NN_SCHEDULE_H

@@ -1,4 +1,4 @@
-//===- Schedule.td - What planning asks of a schedule ----------------------===//
+//===- Schedule.td - The interface of schedules ---------------------------===//
 
 #ifndef FRIT_NN_SCHEDULE
 #define FRIT_NN_SCHEDULE

@@ -26,7 +26,7 @@ struct StridedPlaces {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> shape, strides;
 
-  /// A whole row-major tensor.
+  /// Returns the positions of a whole row-major tensor.
   static StridedPlaces whole(llvm::ArrayRef<int64_t> shape);
 
   /// Returns the positions under another shape with as many elements. Fails if
@@ -98,7 +98,7 @@ struct AttentionInfo {
 };
 
 /// Describes a fusion whose results are an attention's, possibly moved, and its
-/// statistics; or says why it is none.
+/// statistics; or returns why it is none.
 Match<AttentionInfo> describeAttention(FusionOp fusion);
 
 } // namespace frit::nn

@@ -1,4 +1,4 @@
-//===- Target.h - What passes ask about the target ------------------------===//
+//===- Target.h - Interface of passes to the target -----------------------===//
 //
 // Passes over nn do not depend on hardware. They ask this interface, which
 // codegen/cpu and codegen/cuda implement. Pipeline.cpp passes the target to
@@ -38,7 +38,7 @@ class Target {
 public:
   virtual ~Target() = default;
 
-  /// The `-march` name: "sm_90a", "x86-64-v3".
+  /// Returns the `-march` name: "sm_90a", "x86-64-v3".
   virtual llvm::StringRef arch() const = 0;
 
   /// Adds the rewrites that make models faster on this target. It must outlive
@@ -85,8 +85,9 @@ public:
   /// Adds the dialects of its schedules.
   virtual void getDialects(mlir::DialectRegistry &registry) const = 0;
 
-  /// Returns the schedule of a fusion: a generic one where no fast kernel fits,
-  /// and `-Rpass-missed=schedule` says why. Null after an error at the fusion.
+  /// Returns the schedule of a fusion. If no fast kernel fits, it is a generic
+  /// one, and `-Rpass-missed=schedule` says why. Null after an error at the
+  /// fusion.
   virtual Schedule schedule(FusionOp fusion) const = 0;
 };
 

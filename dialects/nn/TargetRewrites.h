@@ -23,7 +23,7 @@
 
 namespace frit::nn {
 
-/// The rewrites of a target, of any type each. Copies share them.
+/// The rewrites of a target, of different types. Copies share them.
 class TargetRewrites {
 public:
   template <class Rewrite> void add(Rewrite rewrite) {
@@ -31,7 +31,7 @@ public:
         std::make_shared<const Rewrite>(std::move(rewrite)));
   }
 
-  /// Returns all of a type, in the order in which they were added.
+  /// Returns all rewrites of a type, in the order in which they were added.
   template <class Rewrite> llvm::SmallVector<const Rewrite *> list() const {
     llvm::SmallVector<const Rewrite *> found;
     for (const auto &one : rewrites.lookup(mlir::TypeID::get<Rewrite>()))
@@ -39,7 +39,7 @@ public:
     return found;
   }
 
-  /// Returns the first of a type; null if there is none.
+  /// Returns the first rewrite of a type; null if there is none.
   template <class Rewrite> const Rewrite *find() const {
     auto found = list<Rewrite>();
     return found.empty() ? nullptr : found.front();

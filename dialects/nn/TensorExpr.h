@@ -24,7 +24,7 @@ public:
   operator mlir::Value() const { return tensor; }
   mlir::Value value() const { return tensor; }
   NNBuilder &builder() const { return *b; }
-  /// A rank 0 constant of the same element type.
+  /// Builds a rank 0 constant of the same element type.
   TensorExpr number(double value) const;
 
 private:
@@ -37,7 +37,7 @@ TensorExpr operator-(TensorExpr x, TensorExpr y);
 TensorExpr operator*(TensorExpr x, TensorExpr y);
 TensorExpr operator/(TensorExpr x, TensorExpr y);
 TensorExpr operator-(TensorExpr x);
-/// Comparisons are tensors of i1.
+/// Compare to tensors of i1.
 TensorExpr operator<(TensorExpr x, TensorExpr y);
 TensorExpr operator<=(TensorExpr x, TensorExpr y);
 TensorExpr operator>(TensorExpr x, TensorExpr y);
@@ -79,7 +79,7 @@ TensorExpr sign(TensorExpr x);
 /// Rounds to the nearest integer, halves to even.
 TensorExpr round(TensorExpr x);
 TensorExpr pow(TensorExpr x, TensorExpr y);
-/// `x` where `condition` holds, else `y`.
+/// Selects `x` where `condition` holds, else `y`.
 TensorExpr where(TensorExpr condition, TensorExpr x, TensorExpr y);
 inline TensorExpr where(TensorExpr condition, TensorExpr x, double y) {
   return where(condition, x, x.number(y));
