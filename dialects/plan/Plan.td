@@ -149,13 +149,13 @@ def Plan_ProgramOp : Plan_Op<"program", [
   let assemblyFormat = "$sym_name $arch attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The name of the function that it computes.
+    /// Returns the name of the function that it computes.
     ::llvm::StringRef getFunctionName() {
       return getFunction().value_or("main");
     }
-    /// The list that runs once per module, or null.
+    /// Returns the list that runs once per module, or null.
     CommandListOp getPrepare();
-    /// The lists that run per call: one per variant of the model.
+    /// Returns the lists that run per call: one per variant of the model.
     ::llvm::SmallVector<CommandListOp> getMains();
   }];
 }
@@ -199,9 +199,9 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The nn.fusion that it computes.
+    /// Returns the nn.fusion that it computes.
     ::mlir::Operation *getFusion() { return &getBody().front().front(); }
-    /// Bytes of the workspaces of a launch.
+    /// Returns the bytes of the workspaces of a launch.
     int64_t getLaunchWorkspaceBytes() {
       return getWorkspaceBytes().value_or(0) * getWorkspaces().value_or(1);
     }

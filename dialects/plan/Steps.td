@@ -94,7 +94,7 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
       OptionalAttr<Plan_OperandAttr>:$dq, OptionalAttr<Plan_OperandAttr>:$dk,
       OptionalAttr<Plan_OperandAttr>:$dv, OptionalAttr<I64Attr>:$algorithm));
   let extraClassDeclaration = [{
-    /// Whether it computes the gradient.
+    /// Returns whether it computes the gradient.
     bool isGradient() { return bool(getDyAttr()); }
   }];
 }

@@ -166,7 +166,7 @@ Attribute TensorMapAttr::parse(AsmParser &parser, Type) {
                     fields.map);
 }
 
-/// Checks what the text needs; the runtime checks the values.
+/// Checks what the text form needs; the runtime checks the values.
 LogicalResult
 TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       artifact::TensorMap map) {
