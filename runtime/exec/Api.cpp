@@ -185,7 +185,7 @@ frit_status frit_state_read(frit_context *context, const frit_tensor *tensors,
                             uint32_t count) {
   if (!context || (!tensors && count))
     return nullArgument("frit_state_read");
-  // A rank without data gives its shards to the others.
+  // A rank without tensors of its own still takes part, for the others.
   bool divides = !context->module->model.plan.shards().empty();
   Status status = context->bindState({tensors, count}, /*mayLackData=*/divides);
   if (!status.failed())

@@ -10,7 +10,7 @@
 using namespace frit;
 
 namespace {
-/// A type by DLPack's code and bits.
+/// A type in DLPack's encoding: code and bits.
 struct TypeCode {
   uint8_t code, bits;
   frit_dtype dtype;
@@ -102,7 +102,7 @@ frit_status frit_tensor_from_dlpack(const frit_module *module,
 }
 
 namespace {
-/// A tensor that this library allocated, with all that it points to.
+/// A tensor that this library allocated, with everything that it points to.
 struct Allocated {
   dlpack::ManagedTensor managed;
   std::vector<int64_t> shape;

@@ -15,12 +15,11 @@ struct frit_feed {
 
   frit_context *context = nullptr;
   std::unique_ptr<InputFeed> feed;
-  std::vector<FeedTensor> tensors; ///< sent and not taken yet
-  /// These tensors as arguments of a call, and the shapes that the arguments
-  /// point to.
+  std::vector<FeedTensor> tensors; ///< sent, not yet taken
+  /// These tensors as arguments of a call, and the shapes they point to.
   std::vector<frit_tensor> described;
   std::vector<std::vector<int64_t>> shapes;
-  std::vector<std::vector<int64_t>> takenShapes; ///< of those taken last
+  std::vector<std::vector<int64_t>> takenShapes; ///< of the last ones taken
   std::vector<void *> places;
 };
 
@@ -116,7 +115,7 @@ frit_status frit_feed_take(frit_feed *feed, frit_tensor *inputs) {
     inputs[i].data = feed->places[i];
     inputs[i].location = location;
   }
-  // The shapes stay where they are.
+  // Swapping keeps the addresses of the shapes.
   std::swap(feed->shapes, feed->takenShapes);
   feed->tensors.clear();
   return report(std::move(status));

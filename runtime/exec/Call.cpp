@@ -11,7 +11,7 @@ using artifact::kNone;
 using artifact::Symbol;
 using artifact::Tensor;
 
-/// Size of a symbol that no input has determined yet.
+/// Size of a symbol that no input has determined so far.
 static constexpr int64_t kUnknown = -1;
 
 std::string frit::joinNames(const std::vector<std::string> &names) {
@@ -114,8 +114,8 @@ Status Call::readSizes(const PlanView &plan,
   return Status();
 }
 
-/// Checks an input's type and its fixed dimensions, and takes the symbol sizes
-/// from the others.
+/// Checks an input's type and its fixed dimensions, and sets symbol sizes from
+/// its other dimensions.
 Status Call::readInput(const PlanView &plan, const std::string &name,
                        const Tensor &expected, const frit_tensor &tensor) {
   if (tensor.rank && !tensor.dims)
@@ -175,8 +175,8 @@ Status Call::checkSize(const PlanView &plan, size_t index) const {
       held.c_str()));
 }
 
-/// Chooses the smallest variant that fits; they are sorted by size, so it is
-/// the first.
+/// Chooses the smallest variant that fits. Variants are sorted by size, so it
+/// is the first that fits.
 Status Call::pick(const PlanView &plan) {
   std::span<const Symbol> symbols = plan.symbols();
   for (chosen = 0; chosen < plan.variants().size(); ++chosen) {

@@ -10,8 +10,8 @@
 
 namespace frit {
 
-/// The inputs of one call: which tensor is which input of the model, the symbol
-/// sizes that their shapes imply, and the smallest variant that fits these.
+/// The inputs of one call: the tensor of each of the model's inputs, the symbol
+/// sizes that their shapes imply, and the smallest variant that fits them.
 /// Reused from call to call.
 class Call {
 public:
@@ -20,8 +20,8 @@ public:
   void reserve(const PlanView &plan);
 
   /// Matches `inputs` with the model's and chooses the variant. Fails if they
-  /// are not the model's inputs, or if no variant has room for their shapes.
-  /// Keeps references to the names and tensors until the next `open`.
+  /// are not the model's inputs, or if no variant fits their shapes. Keeps
+  /// references to the names and tensors until the next `open`.
   Status open(const PlanView &plan, const std::vector<std::string> &inputNames,
               std::span<const frit_tensor> inputs);
 
@@ -55,7 +55,7 @@ private:
 };
 
 /// Finds the model's tensor that `tensor`, number `position` of the call,
-/// stands for: by its name, or by position if it has none. `kind` is "input" or
+/// refers to: by its name, or by position if it has none. `kind` is "input" or
 /// "output".
 Status findTensor(const char *kind, const frit_tensor &tensor, size_t position,
                   const std::vector<std::string> &names, size_t &index);

@@ -37,7 +37,7 @@ struct Tensor {
 
 struct ManagedTensor {
   Tensor tensor;
-  void *context; ///< the producer's
+  void *context; ///< owned by the producer
   void (*deleter)(ManagedTensor *self);
 };
 

@@ -70,8 +70,8 @@ struct Model {
 
 /// Memory of one input or output in one call. `data` is null for an output that
 /// the caller does not want. `dims` is the caller's shape, at most the
-/// variant's. If the shape of an output depends on the data, `dims` views
-/// `counted`, which holds the upper bound until applyCounts.
+/// variant's. If an output's shape depends on the data, `dims` views `counted`,
+/// which is the upper bound until applyCounts.
 struct Binding {
   void *data = nullptr;
   frit_location location = FRIT_HOST;
@@ -86,7 +86,7 @@ struct StateBinding {
   frit_location location = FRIT_HOST;
 };
 
-/// Describes where the caller's elements lie in the variant's tensor.
+/// Describes the region of the variant's tensor that has the caller's elements.
 StridedRegion regionOf(const PlanView &plan, const Binding &binding,
                        const artifact::Tensor &tensor);
 
@@ -97,8 +97,8 @@ Status applyCounts(const PlanView &plan, size_t variant,
                    std::span<const int64_t> counts,
                    std::span<const Binding> outputs);
 
-/// Returns whether a data-dependent length may shorten an inner dimension, so
-/// that the valid elements are not contiguous.
+/// Returns whether a data-dependent length may shorten an inner dimension. The
+/// valid elements are not contiguous then.
 bool isCutInside(const PlanView &plan, const artifact::Tensor &tensor);
 
 /// When a step ran, in microseconds since the start of the call.
@@ -154,8 +154,8 @@ public:
     return Status();
   }
 
-  /// Enqueues later work on a CUstream of the caller, after that before; null
-  /// is the own stream. The CPU has none.
+  /// Enqueues later work on a CUstream of the caller, ordered after earlier
+  /// work; null means the own stream. Has no effect on the CPU.
   virtual Status setStream(void *stream) { return Status(); }
 
   /// The CUstream; null on the CPU.
@@ -183,8 +183,8 @@ public:
   virtual Status createExecution(Execution *peer,
                                  std::unique_ptr<Execution> &execution) = 0;
 
-  /// Reads the weights anew, of which those of `changed` are others. Executions
-  /// use them from their next call on.
+  /// Replaces the constants `changed` by their new weights. Executions use them
+  /// from their next call on.
   virtual Status setWeights(std::span<const uint32_t> changed) = 0;
 
   virtual Status makeGroupId(frit_group_id &id) const = 0;
@@ -197,10 +197,10 @@ public:
   virtual void describe(frit_device_info &info) const = 0;
 };
 
-/// Load the model's code and weights and run its prepare list. A new execution
-/// opens its last (largest) variant at once, the others at their first call.
-/// `sibling`, if not null, is the executor of another function of the artifact
-/// on the same device.
+/// Create an executor: load the model's code and weights and run its prepare
+/// list. A new execution opens its last (largest) variant at once, the others
+/// at their first call. `sibling`, if not null, is the executor of another
+/// function of the artifact on the same device.
 Status createCpuExecutor(Model &model, std::unique_ptr<Executor> &executor);
 Status createCudaExecutor(Model &model, int ordinal, const Executor *sibling,
                           std::unique_ptr<Executor> &executor);
@@ -209,9 +209,9 @@ Status createCudaExecutor(Model &model, int ordinal, const Executor *sibling,
 Status stepFailed(const PlanView &plan, const artifact::Step &step,
                   Status status);
 
-/// The error for a step that no library accepts and that has no kernel of our
-/// own. `deterministic` says whether some of the libraries' algorithms were
-/// left out.
+/// Returns the error for a step that no library accepts and that has no kernel
+/// of frit's. `deterministic` says whether some of the libraries' algorithms
+/// were excluded.
 Status noKernel(const PlanView &plan, const artifact::Step &step,
                 bool deterministic = false);
 

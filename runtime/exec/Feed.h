@@ -15,24 +15,24 @@ namespace frit {
 struct FeedTensor {
   uint32_t index = 0; ///< input
   const void *data = nullptr;
-  uint64_t bytes = 0; ///< at most those of the input in any variant
+  uint64_t bytes = 0; ///< at most the input's in any variant
 };
 
-/// Implements frit_feed for one kind of device. This one is for the CPU, where
-/// calls read the caller's memory: it copies nothing.
+/// Implements frit_feed for one kind of device. This base class is for the CPU,
+/// where calls read the caller's memory: it copies nothing.
 class InputFeed {
 public:
   virtual ~InputFeed() = default;
 
-  /// Returns memory of the host that lives as long as the feed.
+  /// Returns host memory that lives as long as the feed.
   virtual Status allocate(uint64_t bytes, void *&memory);
 
-  /// Begins to copy `tensors`; their memory stays as it is until the call that
-  /// follows the next take().
+  /// Begins to copy `tensors`. Their memory must not change until the call
+  /// after the next take() has returned.
   virtual Status send(std::span<const FeedTensor> tensors) { return Status(); }
 
   /// Enqueues the copies of the sent tensors to the inputs of the next call.
-  /// Sets each one's place.
+  /// Sets the address of each.
   virtual Status take(std::span<const FeedTensor> tensors,
                       std::vector<void *> &places, frit_location &location);
 

@@ -9,18 +9,18 @@
 
 namespace frit {
 
-/// The memory of a module, its contexts and the modules of its other functions:
-/// counts it against a limit, and takes it from the caller's allocator if there
-/// is one. Outlives all that owns such memory. Thread safe.
+/// The memory of a module, its contexts and the modules of its other functions.
+/// Counts it against a limit and takes it from the caller's allocator if there
+/// is one. Must outlive that memory. Thread-safe.
 class MemorySource {
 public:
-  /// A `limit` of 0 is none; an `allocator` without functions is none.
+  /// A `limit` of 0 means no limit; `allocator` may have no functions.
   MemorySource(uint64_t limit, const frit_allocator &allocator)
       : limit(limit), allocator(allocator) {}
   MemorySource(const MemorySource &) = delete;
 
-  /// Counts memory that is about to be allocated. Fails if that is more than
-  /// the limit allows. `purpose` says in the message what it is for.
+  /// Counts memory before it is allocated. Fails if the limit would be
+  /// exceeded. `purpose` names the memory's use in the message.
   Status take(uint64_t bytes, const char *purpose);
   void giveBack(uint64_t bytes) { used -= bytes; }
 

@@ -84,7 +84,7 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
       if (extent.count != artifact::kNone)
         isLength[extent.count] = true;
   // A count that is no output's length is a check of the data: negative if it
-  // failed. Its name says what was checked.
+  // failed. Its name is the message.
   for (size_t i = 0; i < counts.size(); ++i)
     if (!isLength[i] && counts[i] < 0)
       return invalidArgument(std::string(
@@ -155,8 +155,8 @@ Status frit_module::open(const frit_image &image,
                          std::span<const frit_tensor> weights) {
   frit_module_options used = FRIT_MODULE_OPTIONS_INIT;
   if (options) {
-    // The program may be compiled for an earlier version, without the fields at
-    // the end.
+    // The program may be compiled for an earlier version, whose options have
+    // fewer fields.
     size_t bytes = options->struct_bytes;
     if (bytes < offsetof(frit_module_options, memory_limit) ||
         bytes > sizeof used || bytes % sizeof(void *))
@@ -294,7 +294,7 @@ Status frit_module::chooseDevice(const char *wanted) {
   Status noGpu(FRIT_NO_DEVICE, "");
   if (!cpuOnly) {
     noGpu = openOn(ordinal, /*sibling=*/nullptr);
-    // Once there is a target, the GPU has been chosen.
+    // Once there is a target, the GPU is chosen.
     if (model.target || !any)
       return noGpu;
   }

@@ -17,7 +17,7 @@ struct OpenedArtifact {
   ~OpenedArtifact();
 
   const frit_image *image = nullptr;
-  void *library = nullptr; ///< that holds the image; may be null
+  void *library = nullptr; ///< that contains the image; may be null
   Weights weights;
   std::string folder; ///< of external weights
 };
@@ -27,8 +27,8 @@ struct frit_module {
   frit_module() = default;
   frit_module(const frit_module &) = delete;
 
-  /// Implements frit_module_open. `folder` holds the files of external weights
-  /// unless the options name another; `weights` replace some.
+  /// Implements frit_module_open. `folder` contains the files of external
+  /// weights unless the options name another; `weights` replace some.
   frit::Status open(const frit_image &image, const frit_module_options *options,
                     const std::string &folder,
                     std::span<const frit_tensor> weights);
@@ -43,7 +43,7 @@ struct frit_module {
   /// Implements frit_module_open_function for a function of `from`.
   frit::Status openFunction(const frit_module &from, const char *wanted);
 
-  /// Destroyed last: all below may point into the library's image.
+  /// Destroyed last: all members below may point into the library's image.
   std::shared_ptr<frit::OpenedArtifact> artifact;
   frit::Model model;
   std::string name;
@@ -111,7 +111,7 @@ private:
   bool usesShards = false; ///< whether calls use state that ranks divide
   bool hasJoined = false;
   frit::Call call;
-  std::vector<bool> seen;                    ///< which outputs `bind` was given
+  std::vector<bool> seen;                    ///< outputs that `bind` was given
   std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked
 };
 

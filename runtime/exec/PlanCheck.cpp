@@ -15,7 +15,7 @@ using namespace frit::artifact;
 template <typename Entry>
 bool PlanCheck::haveNames(std::span<const Entry> entries) const {
   std::unordered_set<std::string_view> names;
-  // Names of a real plan share no bytes. This bounds the work.
+  // The names of a valid plan share no bytes. This bounds the work.
   uint64_t bytes = 0;
   for (const Entry &entry : entries) {
     if (!valid(entry.name) || !entry.name.size ||
@@ -104,7 +104,7 @@ Status PlanCheck::checkTables() {
   return Status();
 }
 
-/// Checks that the functions divide the symbols, variants and targets.
+/// Checks that the functions partition the symbols, variants and targets.
 Status PlanCheck::checkFunctions() {
   const Header &head = *plan.head;
   if (plan.functions().empty())
@@ -175,8 +175,8 @@ Status PlanCheck::checkStates() {
   return checkShards();
 }
 
-/// Checks that a state lies in one part that ranks divide or before all of
-/// them.
+/// Checks that each state lies entirely in one part that ranks divide, or
+/// before all such parts.
 Status PlanCheck::checkShards() {
   uint64_t end = 0;
   for (const ShardedState &shard : plan.shards()) {

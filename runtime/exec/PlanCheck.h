@@ -12,7 +12,7 @@ inline bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;
 }
 
-/// The checks. Each may rely on those before it.
+/// The checks of a plan. Each may rely on the previous ones.
 class PlanCheck {
 public:
   PlanCheck(const frit_image &image, PlanView &plan)

@@ -33,7 +33,7 @@ public:
   std::span<const artifact::Function> functions() const {
     return table<artifact::Function>(head->functions);
   }
-  /// A view of the same plan's function `index`.
+  /// Returns a view of function `index` of the same plan.
   PlanView of(size_t index) const {
     PlanView view = *this;
     view.chosen = index;
@@ -59,23 +59,24 @@ public:
   std::span<const artifact::State> states() const {
     return table<artifact::State>(head->states);
   }
-  /// Parts of it that ranks divide.
+  /// Parts of the state memory that ranks divide.
   std::span<const artifact::ShardedState> shards() const {
     return table<artifact::ShardedState>(head->shards);
   }
-  /// The part that byte `offset` of the state memory lies in; null if none.
+  /// Returns the part that contains byte `offset` of the state memory; null if
+  /// none.
   const artifact::ShardedState *shardAt(uint64_t offset) const;
-  /// Bytes of the state memory that every rank has.
+  /// Bytes of the state memory that are not divided.
   uint64_t wholeBytes() const {
     return shards().empty() ? head->stateBytes : shards().front().offset;
   }
-  /// Bytes of a rank's shards of the parts before byte `offset`, one after
-  /// another.
+  /// Returns the bytes of a rank's shards of the parts before byte `offset`, in
+  /// the rank's contiguous shard memory.
   uint64_t shardBytes(uint64_t offset, uint32_t rank, uint32_t ranks) const;
   /// Returns whether a step uses a part that ranks divide.
   bool usesShards(std::span<const artifact::Step> steps) const;
-  /// Returns whether a launch gets its shard of an argument: it has as many
-  /// rows as the launch.
+  /// Returns whether a launch gets its shard of an argument, which then has as
+  /// many rows as the launch.
   static bool isDivided(const artifact::Step &step,
                         const artifact::Buffer &argument) {
     return step.shardRows &&
@@ -105,12 +106,12 @@ public:
     return table<artifact::Tensor>(head->outputs)
         .subspan(range.first, range.count);
   }
-  /// The model's own inputs: all but the true sizes, which come last.
+  /// The model's own inputs. The true sizes after them are not included.
   std::span<const artifact::Tensor> modelInputs(size_t variant) const {
     std::span<const artifact::Tensor> all = inputs(variant);
     return all.first(all.size() - function().sizes);
   }
-  /// The model's own outputs: all but the counts, which come last.
+  /// The model's own outputs. The counts after them are not included.
   std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
     std::span<const artifact::Tensor> all = outputs(variant);
     return all.first(all.size() - function().counts);
@@ -161,8 +162,8 @@ public:
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
-  /// Returns whether a step must wait for all earlier steps of its list; if
-  /// not, `follows` lists those it waits for.
+  /// Returns whether a step waits for all earlier steps of its list. If not,
+  /// `follows` lists the steps it waits for.
   static bool followsAll(const artifact::Step &step) {
     return step.follows.first == artifact::kNone;
   }
@@ -170,9 +171,9 @@ public:
     return table<uint32_t>(head->follows)
         .subspan(step.follows.first, step.follows.count);
   }
-  /// The arguments that the step's own kernel takes: all but a workspace, which
-  /// is the last argument of a gemm, conv or attention and only for the
-  /// library.
+  /// Returns the arguments of the step's own kernel: all except a workspace,
+  /// which only the library uses and which is the last argument of a gemm, conv
+  /// or attention.
   std::span<const artifact::Buffer>
   kernelArguments(const artifact::Step &step) const;
   const artifact::Gemm &gemm(const artifact::Step &step) const {
@@ -191,8 +192,9 @@ public:
   /// Returns whether a step writes state memory.
   bool writesState(const artifact::Step &step) const;
 
-  /// Bytes that a step reads and writes (without workspace and `skipped`
-  /// bytes), and multiplications and additions of its contraction. For reports.
+  /// Return the bytes that a step reads and writes (without workspace and
+  /// `skipped` bytes), and the multiplications and additions of its
+  /// contraction. For reports.
   uint64_t bytesOf(const artifact::Step &step) const;
   uint64_t flopsOf(const artifact::Step &step) const;
 
@@ -215,8 +217,8 @@ private:
   size_t chosen = 0; ///< the function that it shows
 };
 
-/// Rounds up to artifact::kAlignment, where memory of the arena, weights and
-/// staging begins.
+/// Rounds up to artifact::kAlignment, the alignment of memory in the arena, in
+/// weights and in staging.
 inline uint64_t alignedBytes(uint64_t bytes) {
   return (bytes + artifact::kAlignment - 1) / artifact::kAlignment *
          artifact::kAlignment;

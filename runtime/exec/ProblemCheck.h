@@ -1,9 +1,8 @@
 //===- ProblemCheck.h - Check gemm, conv and attention problems -----------===//
 //
 // A gemm, convolution or attention describes memory by sizes and strides. These
-// functions check that every element it touches lies inside the step's
-// arguments, so that neither a library nor our own kernels access memory
-// outside of them.
+// functions check that every element it accesses is in the step's arguments, so
+// that neither a library nor frit's kernels access memory outside of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@
 
 namespace frit {
 
-/// Return what is wrong, or null.
+/// Return an error message, or null.
 const char *checkGemm(const artifact::Gemm &gemm,
                       std::span<const artifact::Buffer> arguments);
 const char *checkConv(const artifact::Conv &conv,

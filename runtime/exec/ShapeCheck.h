@@ -7,7 +7,7 @@
 
 namespace frit {
 
-/// The error for a plan whose bytes are not what the compiler wrote.
+/// Returns the error for a plan that the compiler cannot have written.
 Status damagedPlan(std::string what);
 
 /// Checks a tensor's name, shape and byte size. The plan's tables have been

@@ -20,7 +20,7 @@ static Status refuse(const std::string &path, const char *why) {
 }
 
 /// Fails unless every segment that the loader would map lies inside the file.
-/// Sets `facts` to those of the file.
+/// Sets `facts` to the file's status.
 static Status checkElf(const std::string &path, struct stat &facts) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rbe"),
                                               fclose);
@@ -54,10 +54,10 @@ static Status checkElf(const std::string &path, struct stat &facts) {
   return Status();
 }
 
-/// Returns `dlopen` of the file that is at `path` now. The loader knows a
-/// library by its name, and would give one that the process still has open
-/// although another file has replaced it: that one is opened by another
-/// spelling.
+/// Returns `dlopen` of the file that is at `path` now. The loader identifies a
+/// library by its name. If another file has replaced one that the process still
+/// has open, the loader would return the old one, so this uses another spelling
+/// of the path.
 static void *openNewest(const std::string &path, const struct stat &facts) {
   static std::mutex mutex;
   static std::map<std::string, std::pair<dev_t, ino_t>> files;

@@ -8,9 +8,9 @@
 namespace frit {
 
 /// Opens the shared library at `path` and finds its image. Checks the ELF
-/// segments first: the dynamic loader crashes on a truncated file. A file that
-/// has replaced one that the process has open is another library. The caller
-/// closes `library`.
+/// segments first, because the dynamic loader crashes on a truncated file.
+/// Opens the present file even if the process still has an earlier one open at
+/// this path. The caller closes `library`.
 Status openModelLibrary(const std::string &path, void *&library,
                         const frit_image *&image);
 

@@ -37,7 +37,7 @@ private:
   std::string text;
 };
 
-/// The failure of a call whose caller gave something that cannot be taken.
+/// Returns the failure of a call with an invalid argument.
 inline Status invalidArgument(std::string message) {
   return Status(FRIT_INVALID_ARGUMENT, std::move(message));
 }

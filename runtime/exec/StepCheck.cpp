@@ -185,8 +185,8 @@ const char *PlanCheck::checkCollective(Collective collective,
   return nullptr;
 }
 
-/// Checks that a launch of a shard can be made for fewer rows, and that on a
-/// GPU nothing else uses a state that ranks divide.
+/// Checks that a launch of a shard works with fewer rows, and that on a GPU no
+/// other step uses a divided state.
 const char *PlanCheck::checkShardUse(bool cuda, const Step &step) {
   uint64_t rows = step.shardRows;
   if (rows && step.kind != StepKind::launch)

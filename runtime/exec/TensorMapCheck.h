@@ -1,8 +1,8 @@
 //===- TensorMapCheck.h - Check TMA descriptors ---------------------------===//
 //
 // A tensor map describes memory by sizes and strides, and a kernel may copy any
-// part of it. These functions check that all of it lies inside the step's
-// argument, and that the driver accepts it.
+// part of it. These functions check that all of it is inside the step's
+// argument and that the driver accepts the map.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace frit {
 
-/// Returns what is wrong with a map, independent of its argument, or null.
+/// Returns the error in a map, regardless of its argument, or null.
 const char *checkTensorMap(const artifact::TensorMap &map);
 
-/// Returns what is wrong with a map of a step with these arguments, or null.
+/// Returns the error in a map of a step with these arguments, or null.
 const char *checkTensorMap(const artifact::TensorMap &map,
                            std::span<const artifact::Buffer> arguments);
 

@@ -11,14 +11,14 @@
 
 namespace frit {
 
-/// Memory of the program for a constant.
+/// A constant's memory that the program provides.
 struct GivenWeight {
   const void *data = nullptr; ///< null: not given
   frit_location location = FRIT_HOST;
 };
 
 /// Bytes of every constant of a plan: in the image, in memory-mapped files,
-/// which this owns, or in memory of the program.
+/// which this owns, or in memory that the program provides.
 class Weights {
 public:
   Weights() = default;
@@ -26,19 +26,19 @@ public:
   Weights &operator=(const Weights &) = delete;
   ~Weights() { release(); }
 
-  /// Uses memory of the program for constants, found by name, from the next
-  /// `open` on. Sets which those are. Fails, and changes nothing, if one of
-  /// them does not fit.
+  /// Uses the program's memory for constants, found by name, from the next
+  /// `open` on. Sets `changed` to their indices. On failure, because a tensor
+  /// does not fit, nothing changes.
   Status give(const PlanView &plan, std::span<const frit_tensor> tensors,
               std::vector<uint32_t> &changed);
 
-  /// Maps the files that the plan names for constants that the program does not
-  /// give, relative to `folder`, and checks their sizes.
+  /// Maps the files of constants that the program does not provide, at the
+  /// plan's paths relative to `folder`, and checks their sizes.
   Status open(const PlanView &plan, const frit_image &image,
               const std::string &folder);
 
-  /// Memory of constant `index`: of the host, unless isOnDevice. Constants from
-  /// files or the program may be unaligned.
+  /// Memory of constant `index`, on the host unless isOnDevice. It may be
+  /// unaligned if it is from a file or the program.
   const void *data(uint32_t index) const { return pointers[index]; }
   /// Returns whether the program gives constant `index` in memory of the
   /// device.

@@ -1,7 +1,7 @@
 //===- activation.h - What follows a product or convolution ---------------===//
 //
-// The functions of a contraction's sum that have a name in the compiler, in
-// plans, in artifacts and in the runtime.
+// Activation functions that have a name in the compiler, plans, artifacts and
+// the runtime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace frit {
 /// name here: no library computes it, and no plan or artifact contains it.
 enum class Activation : uint32_t { none, relu, geluTanh, gelu, silu, other };
 
-/// By number.
+/// Names by number.
 inline constexpr std::string_view kActivationNames[] = {
     "none", "relu", "gelu_tanh", "gelu", "silu", "other"};
 

@@ -99,11 +99,11 @@ struct Symbol {
 };
 
 /// Size that a call uses of one dimension of a variant's tensor. If `symbol` is
-/// not kNone: factor · size + offset, `size` being the call's size of that
-/// symbol, counted within the function's. If `count` is not kNone: the same
-/// with the value of the variant's count of that number (outputs only). At most
-/// one of both is set; with neither, all of the dimension. Never more than the
-/// variant's dimension.
+/// not kNone: factor · size + offset, where `size` is the call's size of that
+/// symbol, numbered within the function. If `count` is not kNone: the same with
+/// the value of that count of the variant (outputs only). At most one of the
+/// two is set; with neither, the whole dimension. Never more than the variant's
+/// dimension.
 struct Extent {
   uint32_t symbol = kNone;
   uint32_t count = kNone;
@@ -136,15 +136,15 @@ struct Variant {
   Range outputs;
 };
 
-/// A weight of the model, under its name there.
+/// A weight of the model, with its name in the model.
 struct Constant {
   Text name;
   DType type = DType::f32;
   Range dims;
-  /// Whether a step of a call reads it, so that it stays on the device. The
-  /// others are needed only while the prepare list runs.
+  /// Whether a step of a call reads it, so that it stays on the device. Other
+  /// constants are needed only while the prepare list runs.
   uint32_t resident = 0;
-  /// Place of its bytes: at `offset` of the image's weights or, if `file` is
+  /// Position of its bytes: at `offset` of the image's weights or, if `file` is
   /// not empty, of that file (a path relative to the artifact's folder). In a
   /// safetensors file it is found by name instead.
   uint64_t offset = 0;
@@ -156,7 +156,7 @@ struct Constant {
 /// Every context has its own state memory, all zeros before the tensors are set
 /// to their constants.
 struct State {
-  Text name; ///< no other state's
+  Text name; ///< unique
   DType type = DType::f32;
   Range dims; ///< of Header::dims
   /// Entry of Header::constants, of the same type and size; kNone: zeros.
@@ -164,11 +164,12 @@ struct State {
   uint64_t offset = 0, bytes = 0;
 };
 
-/// Elements of a row. Ranks divide tensors into shards of whole rows.
+/// Elements per shard row. Ranks divide tensors into shards of whole rows.
 inline constexpr uint64_t kShardRow = 4096;
 
 /// A part of the state memory that ranks divide: `rows` rows of f32 from byte
-/// `offset` on. Such parts come after all other state, and begin as zeros.
+/// `offset` on. These parts are after all other state and are initialized to
+/// zeros.
 struct ShardedState {
   uint64_t offset = 0, rows = 0;
 
@@ -182,8 +183,8 @@ struct Shard {
   uint64_t rows() const { return end - begin; }
 };
 
-/// Returns a rank's shard of a tensor. All ranks have as many rows, as NCCL
-/// wants, and the last one the remainder too.
+/// Returns a rank's shard of a tensor. NCCL requires shards of equal size; the
+/// last rank also has the remainder.
 constexpr Shard shardOf(uint64_t rows, uint32_t rank, uint32_t ranks) {
   uint64_t each = rows / ranks;
   return {rank * each, rank + 1 == ranks ? rows : (rank + 1) * each};
@@ -255,14 +256,14 @@ struct Kernel {
   uint32_t host = 0;
   uint32_t module = kNone;
   /// Whether the kernel is written for programmatic dependent launch: every
-  /// block waits for the preceding kernels before it touches memory, so the
+  /// block waits for the preceding kernels before it accesses memory, so the
   /// runtime may launch it before they end.
   uint32_t waits = 0;
   uint32_t reserved = 0;
   Range tensorMaps;   ///< of Header::tensorMaps
   Range scalars;      ///< of Header::dims; parameters of up to 64 bits
   uint64_t flops = 0; ///< of its contractions, for reports
-  /// Bytes of its arguments that it does not touch because it gathers or
+  /// Bytes of its arguments that it does not access because it gathers or
   /// slices; for reports.
   uint64_t skipped = 0;
   /// cpu: bytes of scratch memory per concurrent call of the host function, a
@@ -278,9 +279,10 @@ enum class StepKind : uint32_t {
   copy,      ///< copies argument 0 over argument 1, the same number of bytes
   attention, ///< `problem` is an entry of Header::attentions
   guard,     ///< `problem` is an entry of Header::guards
-  /// Begins what all ranks of the context's group do together with argument 0;
-  /// `problem` is a Collective. It runs after the collective before it, and
-  /// later steps do not wait for it. In no guard, and not in a prepare list.
+  /// Starts a collective operation of all ranks of the context's group on
+  /// argument 0; `problem` is a Collective. It runs after the previous
+  /// collective, and later steps do not wait for it. Not allowed in a guard or
+  /// in a prepare list.
   collective,
   await, ///< waits for the collectives of its arguments; in no guard
 };
@@ -289,13 +291,13 @@ enum class StepKind : uint32_t {
 enum class Collective : uint32_t {
   mean,          ///< replaces it by its mean over the ranks
   sum,           ///< replaces it by its sum
-  reduceScatter, ///< replaces the rank's shard by the mean; clears all else
+  reduceScatter, ///< replaces the rank's shard by the mean; clears the rest
   allGather,     ///< replaces it by the shards of all ranks
 };
 
 /// One step of a list. It runs after all earlier steps unless `follows` names
-/// fewer. A gemm, conv or attention whose library is missing or declines
-/// launches `kernel` instead, with the same arguments without the workspace.
+/// fewer. If the library of a gemm, conv or attention is missing or declines,
+/// the step launches `kernel` with the same arguments except the workspace.
 /// `kernel` indexes the target's range of Header::kernels; kNone if there is
 /// none.
 struct Step {
@@ -316,8 +318,8 @@ struct Step {
   uint32_t shardRows = 0;
   Range arguments; ///< of Header::buffers
   Text node;       ///< the model's nodes this step computes, for reports
-  /// Range of Header::follows: earlier steps that must have ended, with
-  /// all that they follow in turn. If `first` is kNone, all earlier steps must
+  /// Range of Header::follows: earlier steps that must have ended, together
+  /// with all their predecessors. If `first` is kNone, all earlier steps must
   /// have.
   Range follows = {kNone, 0};
 };
@@ -360,9 +362,8 @@ enum class ConvPass : uint32_t { forward, gradInput, gradWeight };
 /// spatial dimensions (a 1-d one has h = 1). Channels-last: x is n·h·w·c, w is
 /// k·r·s·(c/groups), y is n·p·q·k. Otherwise x is n·c·h·w, w is
 /// k·(c/groups)·r·s, y is n·k·p·q. bias is k, R is shaped like y.
-/// Arguments: x, w, [bias], [R], y, [workspace]. Those of gradients, which are
-/// shaped like what they are of: dy, w, dx, [workspace] or x, dy, dw,
-/// [workspace].
+/// Arguments: x, w, [bias], [R], y, [workspace]. For gradients dy, w, dx,
+/// [workspace] or x, dy, dw, [workspace], where dx is shaped like x, and so on.
 struct Conv {
   int64_t n = 0, c = 0, h = 0, w = 0; ///< x
   int64_t k = 0, r = 0, s = 0;        ///< filters, filter height and width
@@ -416,8 +417,8 @@ struct Attention {
   uint64_t workspaceBytes = 0;
 };
 
-/// Parts of the workspace of an attention's gradient, each from a multiple of
-/// kAlignment on. The library's engines use what follows them.
+/// Parts of the workspace of an attention's gradient, each aligned to
+/// kAlignment. The library's engines use the rest, after these parts.
 struct AttentionScratch {
   uint64_t sums, dq, queries, keys, bytes;
 
@@ -451,8 +452,8 @@ struct Program {
   uint64_t arenaLowerBound = 0; ///< peak of live bytes, for any placement
 };
 
-/// A function on one `-march`: its own code and steps. Its variants share code,
-/// weights and prepared memory.
+/// A function for one `-march`, with its own code and steps. Its variants share
+/// code, weights and prepared memory.
 struct Target {
   Text arch;      ///< "sm_90a", "x86-64-v3"
   Range modules;  ///< of Header::modules; none on cpu
@@ -463,10 +464,10 @@ struct Target {
   uint64_t preparedBytes = 0;
 };
 
-/// Function that a program opens and calls. Its symbols, variants and targets
-/// follow those of the function before it in their tables.
+/// A function that a program opens and calls. In their tables, its symbols,
+/// variants and targets come after those of the previous function.
 struct Function {
-  Text name;           ///< no other function's
+  Text name;           ///< unique
   Range symbols;       ///< of Header::symbols; none where all shapes are fixed
   Range variants;      ///< of Header::variants; one where all shapes are fixed
   Range targets;       ///< of Header::targets

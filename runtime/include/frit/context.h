@@ -11,25 +11,25 @@
 extern "C" {
 #endif
 
-/** What one thread runs a module with: scratch memory, state, a stream, CUDA
- *  graphs. */
+/** Everything that one thread needs to run a module: scratch memory, state, a
+ *  stream, CUDA graphs. */
 typedef struct frit_context frit_context;
 
-/** Makes a context. Its state starts with the values that the model gives it;
- *  see frit_module_state. */
+/** Makes a context. Its state is initialized to the values of the model; see
+ *  frit_module_state. */
 FRIT_API frit_status frit_context_create(frit_module *module,
                                          frit_context **context);
 
 /** Makes a context of another function that shares the state and the stream of
- *  `context`: what a call of one writes to the state, the next call of the
- *  other reads. They also share scratch memory, and the buffers of
+ *  `context`: the next call of one reads the state that a call of the other has
+ *  written. They also share scratch memory, and the buffers of
  *  frit_context_input_buffer, if the new context needs no more than `context`
  *  has. `function` must be a module of the same artifact, opened by
  *  frit_module_open_function from the module of `context` or the other way
  *  round, directly or not; it may be that module itself.
  *
  *  One thread at a time may use a context or one of its peers. Each is
- *  destroyed by itself, in any order: what they share is freed with the last.
+ *  destroyed separately, in any order: shared memory is freed with the last.
  */
 FRIT_API frit_status frit_context_create_peer(frit_module *function,
                                               frit_context *context,
@@ -54,8 +54,8 @@ FRIT_API void frit_context_destroy(frit_context *context);
  *  frit_module_output_dims computes. Host tensors are copied to and from a GPU.
  *  Device tensors are used in place: they must start at multiples of 16 bytes
  *  and not overlap. If a library uses them, the last few sets of device
- *  pointers have a CUDA graph each; a call with others is copied to and from
- *  the context's own buffers, and the second call with them makes a graph.
+ *  pointers have a CUDA graph each. With other pointers, tensors are copied to
+ *  and from the context's own buffers; the second call with them makes a graph.
  *
  *  Give an output with data-dependent dimensions, and its memory, their upper
  *  bounds. After the call its first bytes hold the valid elements, densely
@@ -91,9 +91,9 @@ FRIT_API frit_status frit_context_output_dims(const frit_context *context,
 
 /** Makes the context and its peers enqueue their work on `stream`, a CUstream
  *  of the module's device, until the next call of this. Null is the context's
- *  own stream again, CU_STREAM_LEGACY (1) the default one. Work that is already
- *  enqueued comes before what is enqueued from now on; the host does not wait.
- *  The stream must live until the context has another or is destroyed. Has no
+ *  own stream again, CU_STREAM_LEGACY (1) the default one. Later work is
+ * ordered after the work that is already enqueued; the host does not wait. The
+ * stream must live until it is replaced or the context is destroyed. Has no
  *  effect on the cpu target. */
 FRIT_API frit_status frit_context_set_stream(frit_context *context,
                                              void *stream);

@@ -11,14 +11,14 @@
 extern "C" {
 #endif
 
-/** Copies the inputs of later calls to the device while calls run. A thread
- *  that has the inputs of call n + 1 when it makes call n does this:
+/** Copies the inputs of later calls to the device while calls run. If the
+ * inputs of call n + 1 are ready before call n, a thread does this:
  *
  *    frit_feed_take(feed, inputs);                 // those of call n
  *    frit_feed_send(feed, next, count);            // those of call n + 1
  *    frit_run(context, inputs, count, ...);        // call n, meanwhile
  *
- *  The thread of the context uses it. */
+ *  Only the thread of the context may use it. */
 typedef struct frit_feed frit_feed;
 
 /** Makes a feed for calls of `context`, which must outlive it. On a GPU it
@@ -36,15 +36,15 @@ FRIT_API frit_status frit_feed_allocate(frit_feed *feed, size_t bytes,
 
 /** Begins to copy the inputs of a later call, all of them in host memory. They
  *  are found as in frit_run. Does not wait if the memory is the feed's own. The
- *  memory must stay as it is until the call that takes the inputs returns. What
- *  was sent before must have been taken. */
+ *  memory must not change until the call that takes the inputs returns.
+ *  Previously sent inputs must have been taken. */
 FRIT_API frit_status frit_feed_send(frit_feed *feed, const frit_tensor *inputs,
                                     uint32_t count);
 
-/** Fills `inputs`, as many as were sent and in their order, with what to give
- *  to the next call of the context, and enqueues the work that puts them there.
- *  The host does not wait for the copies. The tensors are valid until the next
- *  time. */
+/** Fills `inputs`, as many as were sent and in their order, with the tensors
+ * for the next call of the context, and enqueues the work that fills their
+ * memory. The host does not wait for the copies. The tensors are valid until
+ * the next call of this. */
 FRIT_API frit_status frit_feed_take(frit_feed *feed, frit_tensor *inputs);
 
 #ifdef __cplusplus

@@ -11,14 +11,13 @@
 extern "C" {
 #endif
 
-/** What the ranks of a group have in common. One rank makes it, and gives the
- *  bytes to the others. */
+/** Identifies a group. One rank makes it and sends the bytes to the others. */
 typedef struct frit_group_id {
   char bytes[128];
 } frit_group_id;
 
-/** A rank's place in a group of processes, each with a context of the same
- *  artifact on a GPU of its own. */
+/** A rank in a group of processes, each with a context of the same artifact on
+ *  its own GPU. */
 typedef struct frit_group {
   uint32_t rank; /**< from 0 on */
   uint32_t size; /**< number of ranks, at least 1 */
@@ -31,10 +30,10 @@ FRIT_API frit_status frit_group_unique_id(const frit_module *module,
                                           frit_group_id *id);
 
 /** Makes the calls of a context average gradients and losses over a group, in a
- *  function compiled with -fdata-parallel. From then on all ranks make the same
- *  calls of it. Without this, a context is a group of its own. Waits until all
- *  ranks have come. Peers' calls are not affected. The state of all ranks must
- *  be the same; each keeps its part of what they divide.
+ *  function compiled with -fdata-parallel. From then on all ranks must make the
+ *  same calls of it. Without this, a context is a group of one rank. Waits
+ * until all ranks have joined. Peers' calls are not affected. The state of all
+ * ranks must be the same; each rank keeps its part of the divided state.
  *
  *  On the cpu target the ranks are processes of one host. */
 FRIT_API frit_status frit_context_join(frit_context *context,

@@ -27,8 +27,8 @@ enum frit_module_flags {
 };
 
 /** The program's own allocator. Called on any thread that is in a frit call,
- *  also on several at a time. As all functions that frit calls, they must
- *  return: an exception or a longjmp out of them is undefined. */
+ *  also on several at a time. Like all functions that frit calls, they must
+ *  return: leaving them by an exception or longjmp is undefined. */
 typedef struct frit_allocator {
   /** Returns `bytes` of memory that starts at a multiple of 256 bytes, or null
    *  if there is none: of the module's GPU, whose primary context is current,
@@ -66,10 +66,10 @@ typedef struct frit_module_options {
   void (*remark)(void *user, const char *message);
   void *remark_user;
 
-  /** The most bytes of the device's memory that the module, its contexts and
-   *  their functions may have at a time; 0: no limit. What would exceed it
-   *  fails with FRIT_OUT_OF_MEMORY. Code, graphs and what libraries allocate do
-   *  not count; on the CPU neither do weights in mapped files. */
+  /** Maximum bytes of the device's memory that the module, its contexts and
+   *  their functions may have at a time; 0: no limit. An allocation beyond it
+   *  fails with FRIT_OUT_OF_MEMORY. Code, graphs and allocations of libraries
+   *  do not count, nor do weights in mapped files on the CPU. */
   uint64_t memory_limit;
 
   /** Allocates that memory; without functions the driver or malloc does. It is
@@ -102,7 +102,7 @@ FRIT_API frit_status frit_module_load(const char *path,
  *  (see frit_module_weight); type and shape must be the model's.
  *
  *  The module reads their memory, on the host or the module's GPU, which must
- *  stay until other weights take their place or the module is closed. On a GPU,
+ *  stay valid until the weights are replaced or the module is closed. On a GPU,
  *  weights in device memory that starts at a multiple of 256 bytes and that
  *  calls read as they are take no memory of the module. If the weights in that
  *  memory change, see frit_module_set_weights. */
@@ -135,11 +135,11 @@ FRIT_API const char *frit_module_function(const frit_module *module);
 
 /** Opens another function of the artifact of `module`, on the same device and
  *  with the same options. The result is a module of its own: its inputs,
- *  outputs, symbols, variants and targets are those of the function. What the
- *  functions have in common, such as the weights on a GPU, they share.
+ *  outputs, symbols, variants and targets are those of the function. Modules
+ *  of an artifact share the weights on a GPU and other common data.
  *
- *  Every module is closed by itself, in any order: what they share is freed
- *  with the last of them. The image that frit_module_open was given must
+ *  Every module is closed separately, in any order: shared memory is freed with
+ *  the last of them. The image that frit_module_open was given must
  *  outlive all. */
 FRIT_API frit_status frit_module_open_function(frit_module *module,
                                                const char *name,

@@ -49,8 +49,8 @@ constexpr bool isPrintable(uint32_t c) {
 }
 
 /// Escapes everything in `text` that is not printable UTF-8 as in C: "\n",
-/// "\x1b", "\u202E". A backslash stays, so the result is for people and cannot
-/// be decoded.
+/// "\x1b", "\u202E". Backslashes are not escaped, so the result is for display
+/// and cannot be decoded.
 inline std::string printable(std::string_view text) {
   static constexpr char digits[] = "0123456789ABCDEF";
   std::string out;
