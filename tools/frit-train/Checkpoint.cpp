@@ -61,8 +61,8 @@ static std::vector<std::string> filesIn(const std::string &folder) {
 
 static constexpr const char *kFormat = "2";
 
-/// A checksum of the tensors' names, types and shapes and of all metadata but
-/// the checksum itself.
+/// Returns a checksum of the tensors' names, types and shapes and of all
+/// metadata except the checksum itself.
 static std::string digest(const Metadata &metadata,
                           const std::vector<TensorView> &state) {
   std::string text;
@@ -80,7 +80,7 @@ static std::string digest(const Metadata &metadata,
   return result;
 }
 
-/// A checksum of the tensors' elements, in their order.
+/// Returns a checksum of the tensors' elements, in their order.
 static std::string checksum(const std::vector<TensorView> &state) {
   uLong crc = crc32_z(0, nullptr, 0);
   for (const TensorView &tensor : state)
@@ -191,9 +191,9 @@ Fault CheckpointFolder::write(const Position &position,
   frit::keepTemporary(partial);
   if (failed)
     return Fault("cannot write '" + path + "': " + failed.message(), kMachine);
-  // The name is on the disk when the folder is.
+  // Sync the folder, so that the name is on the disk too.
   fsync(lock);
-  // Checkpoints of later steps were too damaged to resume, and do not count.
+  // Checkpoints of later steps were too damaged to resume and do not count.
   std::vector<std::string> all = list();
   auto own = std::ranges::find(all, path);
   for (size_t i = size_t(own - all.begin()) + keep; i < all.size(); ++i)
@@ -247,7 +247,7 @@ frit::train::readCheckpoint(const std::string &path,
     return {CheckpointFault::foreign, start + "belongs to the model '" +
                                           read.position.model +
                                           "', and this one is '" + model + "'"};
-  // Before the header's numbers and names are believed.
+  // Check before using the header's numbers and names.
   bool isWhole = metadata["frit.header"] == digest(metadata, read.state);
   if (isWhole)
     if (Fault fault = compareState(expected, read.state))

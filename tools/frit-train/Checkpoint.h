@@ -1,9 +1,9 @@
 //===- Checkpoint.h - State that outlives the program ---------------------===//
 //
-// A checkpoint is a safetensors file with all of the state, called by its step:
-// step-000100.safetensors. It is written under another name, brought to the
-// disk and renamed, so that a file of that name is whole whenever the program
-// or the machine stops.
+// A checkpoint is a safetensors file with the whole state, named by its step:
+// step-000100.safetensors. It is written under another name, synced and then
+// renamed. So a file with that name is complete, whenever the program or the
+// machine stops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@ namespace frit::train {
 
 using namespace tools;
 
-/// Progress of a run, and what its order of samples depends on.
+/// Progress of a run, and the properties that determine its order of samples.
 struct Position {
   std::string model;    ///< name of the artifact's model
   uint64_t steps = 0;   ///< done
   uint64_t epoch = 0;   ///< of the next step, counted from 0
-  uint64_t inEpoch = 0; ///< batches of that epoch that are done
+  uint64_t inEpoch = 0; ///< batches done in that epoch
   uint64_t samples = 0, batch = 0;
   uint64_t seed = 0;
   bool isShuffled = true;
@@ -38,23 +38,23 @@ struct Checkpoint {
   std::vector<TensorView> state;
 };
 
-/// A folder of checkpoints that this program alone writes to.
+/// A folder of checkpoints, locked against other programs.
 class CheckpointFolder {
 public:
   CheckpointFolder() = default;
   CheckpointFolder(const CheckpointFolder &) = delete;
   ~CheckpointFolder();
 
-  /// Makes the folder if there is none, locks it and removes what an
-  /// interrupted write has left.
+  /// Creates the folder if there is none, locks it and removes files of an
+  /// interrupted write.
   Fault open(const std::string &path);
   bool isOpen() const { return !folder.empty(); }
 
   /// Paths of the checkpoints, the newest first.
   std::vector<std::string> list() const;
 
-  /// Writes a checkpoint and then removes all earlier ones but the newest
-  /// `keep` - 1. On failure leaves the others as they are.
+  /// Writes a checkpoint and then removes all but the newest `keep` - 1 of the
+  /// earlier ones. On failure keeps the others.
   Fault write(const Position &position, const std::vector<TensorView> &state,
               uint64_t keep);
 
@@ -67,12 +67,12 @@ private:
   int lock = -1;
 };
 
-/// What is wrong with a checkpoint.
+/// A fault of a checkpoint.
 class CheckpointFault : public Fault {
 public:
   enum Kind {
-    damaged, ///< it is cut off, its bytes are others, it cannot be read
-    foreign  ///< it belongs to another model, or is of another program
+    damaged, ///< it is truncated, corrupt or unreadable
+    foreign  ///< it belongs to another model or program
   };
 
   CheckpointFault() = default;

@@ -9,9 +9,9 @@
 
 namespace frit::train {
 
-/// The outputs that score classes, and the input that holds the right ones:
-/// integers of shape [N, …] and floats of shape [N, …, classes], or
-/// [N, classes, …]. Of several such inputs the last one counts.
+/// The output with the scores of classes and the input with the right classes:
+/// integers of shape [N, …] and floats of shape [N, …, classes] or
+/// [N, classes, …]. If several inputs qualify, the last one.
 struct Classifier {
   std::string labels; ///< input
   Input scores;       ///< output
@@ -25,13 +25,13 @@ struct Classifier {
                                   int64_t ignored) const;
 };
 
-/// Right answers, and all that were asked for.
+/// Counts of right answers and of all labels.
 struct Score {
   uint64_t right = 0, all = 0;
 };
 
-/// Counts where the best-scored class of the first `samples` samples is that of
-/// the label.
+/// Counts the labels of the first `samples` samples whose class has the highest
+/// score.
 void count(const Classifier &classifier, const Tensor &scores,
            const Input &labels, Bytes right, uint64_t samples, int64_t ignored,
            Score &score);

@@ -24,7 +24,7 @@ static std::string join(const std::vector<std::string> &names) {
 // Tensors by name
 //===----------------------------------------------------------------------===//
 
-/// Formats the type that data of `input` have: "nx8x8xf32".
+/// Formats the type that data for `input` must have: "nx8x8xf32".
 static std::string expectedType(const Input &input) {
   std::string text = "n";
   for (size_t dim = 1; dim < input.dims.size(); ++dim)
@@ -48,7 +48,7 @@ Fault Dataset::add(TensorView tensor, const std::string &source) {
   Column &column = columns[size_t(found - given.begin())];
   if (column.view.owner)
     return Fault("the data of input '" + tensor.name + "' are given twice");
-  // numpy lacks bfloat16; its bits come as unsigned integers.
+  // NumPy lacks bfloat16; its bits are read as unsigned integers.
   if (input.dtype == FRIT_BF16 && tensor.dtype == FRIT_U16)
     tensor.dtype = FRIT_BF16;
   if (!fits(input, tensor)) {
@@ -116,7 +116,7 @@ Fault Dataset::addSource(const std::string &source) {
   return {};
 }
 
-/// Checks that each input has data, and all the same number of samples.
+/// Checks that each input has data, all with the same number of samples.
 Fault Dataset::checkComplete(const std::vector<std::string> &sources) {
   for (size_t i = 0; i < given.size(); ++i)
     if (!columns[i].view.owner)
@@ -150,7 +150,7 @@ Fault Dataset::open(const std::vector<std::string> &sources,
 // Tokens
 //===----------------------------------------------------------------------===//
 
-/// Parses what follows the file's name: ",type=u16,skip=1024".
+/// Parses the options after the file's name: ",type=u16,skip=1024".
 static bool parseTokenOptions(std::string text, frit_dtype &dtype,
                               uint64_t &skip, std::string &path) {
   dtype = FRIT_U16;

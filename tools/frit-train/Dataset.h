@@ -22,21 +22,24 @@ struct Input {
   bool isInteger() const;
 };
 
-/// Samples that lie in files, one per entry of the tensors' first dimension, or
-/// cut from a file of tokens.
+/// Samples in files, one per entry of the tensors' first dimension, or cut from
+/// a file of tokens.
 class Dataset {
 public:
   /// Opens `sources` and finds a tensor for each of `inputs` by its name. A
-  /// source is a .safetensors or .npz file, a folder of .npy files called as
-  /// the inputs are, or NAME=FILE.npy. Types must be equal and shapes but for
-  /// the first dimension; that is the same of all.
+  /// source is a .safetensors or .npz file, a folder of .npy files named like
+  /// the inputs, or NAME=FILE.npy. Types must be equal, and so must shapes
+  /// except for the first dimension, which must be the same for all.
   Fault open(const std::vector<std::string> &sources,
              const std::vector<Input> &inputs);
 
-  /// Opens a file of tokens: FILE[,type=u16|u32|i32|i64|u8][,skip=BYTES]. Of
-  /// the two integer inputs of shape batch x length, the first gets tokens, and
-  /// the second the tokens one further. Samples follow each other without
-  /// overlap.
+  /// Opens a file of tokens: FILE[,type=u16
+  /// u32
+  /// i32
+  /// i64
+  /// u8][,skip=BYTES]. There must be two integer inputs of shape batch x
+  /// length. The first gets tokens, and the second the tokens after them.
+  /// Samples follow each other without overlap.
   Fault openTokens(const std::string &source, const std::vector<Input> &inputs);
 
   uint64_t count() const { return samples; }
@@ -44,7 +47,7 @@ public:
   const std::vector<Input> &inputs() const { return given; }
   uint64_t sampleBytes(size_t input) const { return columns[input].bytes; }
 
-  /// Copies the sample's part of `input`, which has sampleBytes.
+  /// Copies the sample's part of `input`, sampleBytes bytes.
   void copy(uint64_t sample, size_t input, uint8_t *to) const;
 
 private:
@@ -52,7 +55,7 @@ private:
   struct Column {
     uint64_t bytes = 0; ///< of a sample
     TensorView view;
-    uint64_t shift = 0; ///< tokens by which this column is ahead
+    uint64_t shift = 0; ///< tokens that this column is ahead by
   };
 
   Fault add(TensorView tensor, const std::string &source);
@@ -64,7 +67,7 @@ private:
   std::vector<Column> columns; ///< per input
   uint64_t samples = 0;
   bool hasTokens = false;
-  std::vector<std::string> unused; ///< tensors that no input is called as
+  std::vector<std::string> unused; ///< tensors whose name is no input's
 };
 
 } // namespace frit::train

@@ -7,7 +7,7 @@
 
 using namespace frit::train;
 
-/// Scores of more bytes a batch are not copied for an accuracy.
+/// Maximum bytes of a batch's scores that are copied to compute an accuracy.
 static constexpr uint64_t kMostScores = uint64_t(64) << 20;
 
 bool frit::train::evaluate(Model &model, const Dataset &data,

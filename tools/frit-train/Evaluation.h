@@ -13,10 +13,10 @@ struct Evaluated {
   std::optional<double> accuracy; ///< if the model has classes
 };
 
-/// Evaluates all of `data`. The loss is the mean of the batches', weighted by
-/// their samples; the last batch is filled up with the first samples, which are
-/// not scored again. At a signal to stop (Stop.h) it ends without a result.
-/// False if it failed, after an error message.
+/// Evaluates all of `data`. The loss is the mean of the batches' losses,
+/// weighted by their samples. The last batch is filled up with the first
+/// samples, which are not counted again. A signal to stop (Stop.h) ends it
+/// without a result. Returns false after an error message if it failed.
 bool evaluate(Model &model, const Dataset &data, const Options &options,
               std::optional<Evaluated> &result);
 

@@ -12,9 +12,9 @@ namespace frit::train {
 
 using namespace tools;
 
-/// Returns the model's own weights of a state, without what the optimizer keeps
-/// for a weight (NAME/m beside NAME) and without numbers that are no weights
-/// (of rank 0, unless the optimizer keeps something for them).
+/// Returns the model's own weights in a state. Leaves out the optimizer's
+/// tensors of a weight (NAME/m beside NAME) and numbers that are no weights (of
+/// rank 0, unless the optimizer has a tensor for them).
 std::vector<TensorView> weightsOf(const std::vector<TensorView> &state);
 
 /// Writes the weights to a safetensors file. Never overwrites an input (see
@@ -22,12 +22,12 @@ std::vector<TensorView> weightsOf(const std::vector<TensorView> &state);
 Fault exportSafetensors(const std::string &path,
                         const std::vector<TensorView> &weights);
 
-/// Writes the ONNX model at `original` with these values of its initializers,
-/// which are found by name and keep their types. Weights that the original has
-/// in other files become part of the new one. Every weight must be found, with
-/// its shape. As above otherwise.
+/// Writes the ONNX model at `original` with new values of its initializers,
+/// which are found by name and keep their types. Weights in other files become
+/// part of the new file. Every weight must be found, with its shape. Otherwise
+/// as above.
 ///
-/// With an empty `path` only finds the weights, whose elements are not read.
+/// With an empty `path`, only finds the weights; their elements are not read.
 Fault exportOnnx(const std::string &path, const std::string &original,
                  const std::vector<TensorView> &weights);
 

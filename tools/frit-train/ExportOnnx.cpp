@@ -11,10 +11,10 @@
 
 using namespace frit::train;
 
-/// protobuf holds no larger messages.
+/// Maximum size of a protobuf message.
 static constexpr uint64_t kMostBytes = 0x7fffffff;
 
-/// The frit_dtype of an ONNX float type; 0 for others.
+/// Returns the frit_dtype of an ONNX float type; 0 for others.
 static int floatType(int type) {
   switch (type) {
   case onnx::TensorProto::FLOAT:
@@ -34,7 +34,7 @@ namespace {
 /// Replaces the weights of a model.
 class Exporter {
 public:
-  /// Without `writes`, weights are looked for only.
+  /// Without `writes`, only looks for the weights.
   Exporter(const std::string &original, const std::vector<TensorView> &weights,
            bool writes)
       : folder(original.substr(0, original.rfind('/') + 1)), writes(writes) {
@@ -53,8 +53,8 @@ public:
     return {};
   }
 
-  /// Turns copies of initializers into initializers of their own, where they
-  /// were trained as such: exporters store equal weights once and copy them by
+  /// Turns copies of initializers into initializers of their own if they were
+  /// trained separately. Exporters store equal weights once and copy them by
   /// Identity.
   void separateCopies(onnx::GraphProto &graph) {
     std::map<std::string, const onnx::TensorProto *> initializers;
@@ -71,7 +71,7 @@ public:
         graph.mutable_node()->SwapElements(i, kept++);
         continue;
       }
-      // The elements follow; type and shape are those of the original.
+      // Type and shape are the original's; the elements are set later.
       onnx::TensorProto *own = graph.add_initializer();
       own->set_name(node.output(0));
       own->set_data_type(source->second->data_type());
@@ -80,7 +80,7 @@ public:
     graph.mutable_node()->DeleteSubrange(kept, graph.node_size() - kept);
   }
 
-  /// Weights that no initializer has had.
+  /// Weights for which no initializer was found.
   const std::map<std::string, const TensorView *> &missing() const {
     return left;
   }
@@ -153,7 +153,7 @@ private:
     tensor.clear_data_location();
   }
 
-  /// Reads a tensor's elements from the file that has them.
+  /// Reads a tensor's elements from its external file.
   Fault embed(onnx::TensorProto &tensor) {
     std::string location;
     uint64_t offset = 0, length = UINT64_MAX;

@@ -16,12 +16,12 @@
 
 using namespace frit::train;
 
-/// How long the other ranks may take to end after one has failed, and once they
-/// were asked to, in seconds.
+/// Seconds after a rank's failure until the others get SIGTERM, and after that
+/// until they get SIGKILL.
 static constexpr int kGrace = 3;
 
 namespace {
-/// Ranks that run.
+/// The running ranks.
 class Launcher {
 public:
   explicit Launcher(const Options &options)
@@ -39,13 +39,13 @@ private:
   bool anyRuns() const;
 
   const Options &options;
-  std::vector<pid_t> processes; ///< 0: has ended
+  std::vector<pid_t> processes; ///< 0 once ended
   std::string port;
-  std::optional<int> first; ///< status of the first that failed
+  std::optional<int> first; ///< exit status of the first failed rank
 };
 } // namespace
 
-/// Returns a port of this host that is free now; 0 if there is none.
+/// Returns a free port of this host; 0 if there is none.
 static uint16_t findPort() {
   int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
@@ -74,9 +74,9 @@ void Launcher::become(uint32_t rank, std::vector<char *> &arguments,
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Terminal signals reach this program alone, which passes them on once.
+  // Terminal signals are sent to this program only, which forwards them once.
   setpgid(0, 0);
-  // A rank does not outlive this program.
+  // Kill the rank if this program ends.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() == parent)
     execv("/proc/self/exe", arguments.data());
@@ -116,7 +116,7 @@ bool Launcher::anyRuns() const {
   return false;
 }
 
-/// Takes note of ranks that have ended.
+/// Records ranks that have ended.
 void Launcher::reap() {
   for (uint32_t rank = 0; rank < processes.size(); ++rank) {
     int status = 0;
@@ -149,7 +149,7 @@ int Launcher::wait(const sigset_t &signals) {
       signalAll(asked++ ? SIGKILL : SIGTERM);
     timespec turn = {0, 200'000'000};
     int number = sigtimedwait(&signals, nullptr, &turn);
-    // Rank 0 decides for all.
+    // Rank 0 decides for all ranks.
     if (number > 0 && number != SIGCHLD && processes[0])
       kill(processes[0], number);
   }

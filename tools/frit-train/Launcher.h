@@ -8,8 +8,9 @@
 namespace frit::train {
 
 /// Starts this program once for each of `options.devices`, with the rest of the
-/// command line, and waits for all. Signals go on to them; if one fails, it
-/// ends the others. Returns the exit status of the first rank that failed.
+/// command line, and waits for all of them. Forwards signals. If one rank
+/// fails, ends the others. Returns the exit status of the first rank that
+/// failed.
 int launchRanks(const Options &options, int count, char **arguments);
 
 } // namespace frit::train

@@ -9,7 +9,7 @@
 using namespace frit::train;
 using Clock = std::chrono::steady_clock;
 
-/// Batches that the caller may use, numbers used - 2 and used - 1.
+/// Batches that the caller may still use: numbers used - 2 and used - 1.
 static constexpr uint64_t kInUse = 2;
 
 //===----------------------------------------------------------------------===//

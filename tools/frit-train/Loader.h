@@ -16,7 +16,7 @@ namespace frit::train {
 struct LabelCheck {
   size_t input = 0;
   int64_t classes = 0;
-  int64_t ignored = -100; ///< a label that stands for none
+  int64_t ignored = -100; ///< a label that means none
 };
 
 /// One step's inputs, in the dataset's order.
@@ -25,7 +25,7 @@ struct Batch {
   Fault fault; ///< what is wrong with the samples
 };
 
-/// Assembles batches on threads of its own, some ahead of the one in use.
+/// Assembles batches on its own threads, ahead of the one in use.
 class Loader {
 public:
   struct Settings {
@@ -34,27 +34,27 @@ public:
     uint64_t end = 0;     ///< number after the last one
     unsigned workers = 1; ///< threads
     std::optional<LabelCheck> labels;
-    /// The sample in row `row` of batch `number`. Called by any thread.
+    /// Returns the sample in row `row` of batch `number`. Called on any thread.
     std::function<uint64_t(uint64_t number, uint64_t row)> sample;
     /// Allocates the batches' memory, which outlives the loader; returns null
     /// on failure. Empty: the loader uses its own.
     std::function<uint8_t *(uint64_t bytes)> allocate = {};
   };
 
-  /// `data` must outlive this.
+  /// Keeps a reference to `data`, which must outlive this.
   Loader(const Dataset &data, Settings settings);
   Loader(const Loader &) = delete;
   ~Loader();
 
-  /// Returns whether there was memory for all batches; nothing else works
-  /// without.
+  /// Returns whether there was memory for all batches. Otherwise no other
+  /// function may be called.
   bool isOpen() const { return !threads.empty(); }
 
-  /// Waits for the next batch, of `end - first` in all. It stays as it is until
+  /// Waits for the next batch, of `end - first` in all. It stays valid until
   /// the next call but one.
   const Batch &next();
 
-  /// Returns whether next() has a batch and would not wait.
+  /// Returns whether next() has a batch ready.
   bool isReady();
 
   /// Seconds that calls of next() have waited.
@@ -77,15 +77,15 @@ private:
   std::vector<std::thread> threads;
   double seconds = 0;
 
-  std::mutex mutex; ///< guards what follows, and whether slots are ready
+  std::mutex mutex; ///< guards the members below and slots' readiness
   std::condition_variable filled, freed;
   uint64_t assigned; ///< number of the batch that a worker takes next
   uint64_t used;     ///< number of the batch that the caller takes next
   bool isEnding = false;
 };
 
-/// Checks labels, elements of `input`. `perSample` of them belong to a sample,
-/// and `sample` names that of a row.
+/// Checks labels, the elements of `input`, `perSample` for each sample.
+/// `sample` returns the sample in a row.
 Fault checkLabels(const LabelCheck &check, const Input &input,
                   std::span<const uint8_t> data, uint64_t perSample,
                   const std::function<uint64_t(uint64_t)> &sample);

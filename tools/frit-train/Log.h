@@ -14,16 +14,16 @@ using namespace tools;
 
 using Json = nlohmann::ordered_json;
 
-/// A file of JSON lines that grows, each of which is whole: it is written at
-/// once and nothing is buffered.
+/// A file of JSON lines to append to. Every line in it is complete: it is
+/// written at once, without buffering.
 class Log {
 public:
   Log() = default;
   Log(const Log &) = delete;
   ~Log();
 
-  /// Appends to `path`, which is made if it does not exist. An input of this
-  /// program is refused (see OutputFile.h).
+  /// Appends to `path`, which is created if it does not exist. Rejects an input
+  /// of this program (see OutputFile.h).
   Fault open(const std::string &path);
 
   /// Appends a line, if a file is open.

@@ -14,7 +14,8 @@ using namespace frit::train;
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// The function that trains, or what those of other batches begin with.
+/// The name of the training function; those for other batch sizes begin with
+/// it.
 static constexpr const char *kStep = "train_step";
 
 static Input describeTensor(const frit_tensor_info &info) {
@@ -62,7 +63,7 @@ bool Function::describe(frit_module *module) {
   return true;
 }
 
-/// Binds `data`, which frit_run only reads.
+/// Binds `data`. It is only read by frit_run.
 static frit_tensor bindInput(const Input &type, const void *data) {
   return {type.name.c_str(),          const_cast<void *>(data), type.dtype,
           uint32_t(type.dims.size()), type.dims.data(),         FRIT_HOST};
@@ -130,7 +131,8 @@ bool Model::open(uint64_t batch) {
           frit_module_load(options.model.c_str(), &settings, &opened))
     return failed(status);
   artifact.reset(opened);
-  // An export may replace an earlier one beside the model, but not its weights.
+  // An export may overwrite an earlier one beside the model, but not the
+  // model's weights.
   if (!options.weights.empty())
     protectModel(options.model, options.weights);
   protectInput(options.model);
@@ -156,8 +158,8 @@ bool Model::openFunction(const std::string &name, frit_module *&function) {
   return true;
 }
 
-/// Names of the functions that train, of which there is one per batch: the
-/// largest comes first.
+/// Returns the names of the training functions, one per batch size, the largest
+/// first.
 static std::vector<std::string> stepsOf(frit_module *module) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < frit_module_function_count(module); ++i) {
@@ -168,8 +170,8 @@ static std::vector<std::string> stepsOf(frit_module *module) {
   return names;
 }
 
-/// Opens the training step of a batch as `train`: `batch` samples of this rank,
-/// or what the options say if that is 0.
+/// Opens as `train` the training step for `batch` samples of this rank, or for
+/// the batch of the options if that is 0.
 bool Model::openStep(uint64_t batch, std::string &name) {
   uint64_t ranks = options.place.size;
   uint64_t wanted = batch ? batch * ranks : options.batch;
@@ -235,8 +237,8 @@ bool Model::openFunctions(uint64_t batch) {
 
 bool Model::isOnCpu() const { return !strncmp(device().device, "cpu", 3); }
 
-/// Returns what a step and its feed take of a GPU. On the CPU nothing is asked:
-/// memory there is not taken before it is used.
+/// Returns the GPU memory that a step and its feed need. Not computed on the
+/// CPU, which allocates pages only when they are used.
 MemoryNeed Model::memoryNeed() const {
   if (isOnCpu())
     return {};
@@ -248,7 +250,8 @@ MemoryNeed Model::memoryNeed() const {
   return {stateBytes(), samples, train.batch(), info.free_bytes};
 }
 
-/// Only what does not suit the step is the input's fault.
+/// Reports a failed join. The input is at fault only if an argument was
+/// invalid.
 bool Model::failedToJoin(frit_status status) {
   return failed(frit_last_error(),
                 status == FRIT_INVALID_ARGUMENT ? kBadInput : kMachine);

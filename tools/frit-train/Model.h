@@ -14,7 +14,7 @@
 
 namespace frit::train {
 
-/// A number that a function returns, such as the loss.
+/// A scalar that a function returns, such as the loss.
 struct Metric {
   uint32_t output; ///< index of the function's output
   std::string name;
@@ -36,7 +36,7 @@ public:
   const std::vector<Input> &inputs() const { return takes; }
   const std::vector<Metric> &metrics() const { return numbers; }
   uint64_t batch() const { return samples; }
-  /// The outputs that are no numbers.
+  /// The outputs that are not scalars.
   const std::vector<Input> &tensors() const { return returned; }
 
 private:
@@ -57,8 +57,8 @@ class Model {
 public:
   explicit Model(const Options &options) : options(options) {}
 
-  /// Opens the functions for `batch` samples of a call of this rank; if that is
-  /// 0, those that the options say.
+  /// Opens the functions for `batch` samples per call of this rank, or for
+  /// those of the options if `batch` is 0.
   bool open(uint64_t batch);
 
   Function train, evaluate;
@@ -71,20 +71,21 @@ public:
   /// Names, types and shapes of the state, without elements.
   const std::vector<TensorView> &stateTypes() const { return types; }
   bool hasState(const std::string &name) const;
-  /// Bytes of the state that this rank has, but for the last rank's remainder.
+  /// Bytes of this rank's state, not counting the last rank's remainder.
   uint64_t stateBytes() const;
   void allocateState(std::vector<TensorView> &state) const;
-  /// Reads all state. Ranks that divide it call this or giveState at a time.
+  /// Reads all state. If ranks divide it, one calls this while the others call
+  /// giveState.
   bool readState(std::vector<TensorView> &state);
-  /// Gives this rank's part of the state to those that read it.
+  /// Sends this rank's part of the state to the ranks that read it.
   bool giveState();
   bool writeState(const std::vector<TensorView> &state);
-  /// Sets or reads a state of rank 0, which is converted to its type.
+  /// Set or read a scalar state on rank 0, converted to or from its type.
   bool writeNumber(const std::string &name, double value);
   bool readNumber(const std::string &name, double &value);
 
-  /// Makes an id for a group, of which it is rank 0. `join` then waits until
-  /// all ranks have joined.
+  /// Makes an id for a group whose rank 0 this is. `join` then waits until all
+  /// ranks have joined.
   bool makeGroup(frit_group_id &id);
   bool join(const frit_group_id &id);
 
@@ -96,7 +97,7 @@ public:
   bool failed(frit_status status);
   bool failed(const Fault &fault);
   bool failed(const std::string &message, ExitStatus status = kBadInput);
-  /// Makes the exit status one that says nothing, and returns false.
+  /// Sets the exit status of a rank that ends silently, and returns false.
   bool leave();
   /// Exit status after a function returned false.
   int status() const { return exitStatus; }
@@ -119,13 +120,13 @@ private:
   bool isOnCpu() const;
   bool failedToJoin(frit_status status);
   MemoryNeed memoryNeed() const;
-  /// Opens a function of the artifact; null, without an error, if there is
-  /// none.
+  /// Opens a function of the artifact. Null, without an error, if it does not
+  /// exist.
   bool openFunction(const std::string &name, frit_module *&function);
 
   const Options &options;
   int exitStatus = kBadInput;
-  // In this order, because contexts are destroyed before modules.
+  // The order matters: contexts are destroyed before modules.
   ModuleHandle artifact;
   std::vector<ModuleHandle> others; ///< other functions of it
   ContextHandle context, peer;

@@ -140,7 +140,7 @@ static const Setting<Options, std::vector<std::string>> lists[] = {
     {"--eval=", &Options::evaluation},
     {"--export=", &Options::exports}};
 
-/// More steps than any run has.
+/// More steps than any run takes.
 static constexpr uint64_t kMostSteps = uint64_t(1) << 40;
 
 static const CountOption counts[] = {
@@ -275,7 +275,7 @@ void frit::train::takePlace(Options &options, const Place &place) {
   if (place.size == 1)
     return;
   if (options.device.empty()) {
-    // Some launchers show each process its own GPU only.
+    // Some launchers make only its own GPU visible to each process.
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     bool isOne = visible && *visible && !strchr(visible, ',');
     options.device = "cuda:" + std::to_string(isOne ? 0 : place.local);

@@ -43,14 +43,14 @@ struct Options : RunOptions {
   uint64_t logEvery = 0; ///< steps; 0: a hundredth of them, 100 at most
   bool json = false;
 
-  /// Number of each rank's GPU; empty: this process is one rank.
+  /// The GPU of each rank; empty: this process is the only rank.
   std::vector<uint32_t> devices;
   Place place;
   uint64_t joinTimeout = 60; ///< seconds to wait for other ranks
 };
 
-/// Takes the place of this process among the ranks of the run: sets its device,
-/// and leaves all results to rank 0.
+/// Applies this process's place among the ranks: sets its device, and disables
+/// output of results except on rank 0.
 void takePlace(Options &options, const Place &place);
 
 /// Parses the command line. Prints help, or an error.

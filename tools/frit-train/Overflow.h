@@ -10,16 +10,16 @@
 
 namespace frit::train {
 
-/// The first tensor of a call that is not finite.
+/// The first tensor of a call that has infinities or NaN.
 struct Overflow {
-  std::string node;          ///< that computes it; empty: all are finite
+  std::string node;          ///< that computes it; empty if all are finite
   std::string type;          ///< of its elements
   uint64_t bad = 0, all = 0; ///< elements that are not finite, and all
 };
 
-/// Makes a call, kernel by kernel, and finds its first result with NaN or
-/// +infinity. Masks are full of -infinity, which counts if nothing else is
-/// found.
+/// Makes a call, kernel by kernel, and finds the first result with NaN or
+/// +infinity. Reports -infinity only if nothing else is found, because masks
+/// are full of it.
 frit_status findOverflow(frit_context *context,
                          std::span<const frit_tensor> inputs, Overflow &found);
 

@@ -10,32 +10,33 @@
 using namespace frit::train;
 
 namespace {
-/// The variables of a launcher.
+/// The environment variables of a launcher.
 struct Launcher {
   const char *rank, *size;
   std::initializer_list<const char *> local;
 };
 } // namespace
 
-/// torchrun also describes what an MPI or Slurm has started, so it comes first.
+/// torchrun is first, because it also describes processes that an MPI or Slurm
+/// has started.
 static const Launcher launchers[] = {
     {"RANK", "WORLD_SIZE", {"LOCAL_RANK"}},
     {"OMPI_COMM_WORLD_RANK",
      "OMPI_COMM_WORLD_SIZE",
      {"OMPI_COMM_WORLD_LOCAL_RANK"}},
     {"PMI_RANK", "PMI_SIZE", {"MPI_LOCALRANKID", "PMI_LOCAL_RANK"}},
-    // A batch script has SLURM_PROCID too, but runs once: only what srun starts
-    // has the number of a step's tasks.
+    // A batch script has SLURM_PROCID too, but runs once. Only processes of
+    // srun have the number of a step's tasks.
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", {"SLURM_LOCALID"}}};
 
 static constexpr uint16_t kDefaultPort = 29500;
 
-/// What is wrong with the variables of the environment.
+/// Returns a fault of the environment's variables.
 static Fault wrongPlace(std::string message) {
   return Fault(std::move(message), kBadUsage);
 }
 
-/// Reads a variable that is a number of at most `most`.
+/// Reads a numeric variable, at most `most`.
 static Fault readNumber(const char *name, uint64_t most, uint32_t &number) {
   const char *text = getenv(name);
   uint64_t value = 0;
@@ -71,7 +72,7 @@ Fault frit::train::findPlace(Place &place) {
         return fault;
       break;
     }
-  // A rank that does not know itself would train alone.
+  // A rank without its number would train alone.
   uint32_t size = 1;
   if (place.size == 1 && getenv("WORLD_SIZE") && !getenv("RANK")) {
     if (Fault fault = readNumber("WORLD_SIZE", kMostRanks, size))
@@ -91,7 +92,7 @@ Fault frit::train::findPlace(Place &place) {
   if (getenv("MASTER_PORT"))
     if (Fault fault = readNumber("MASTER_PORT", 65534, port))
       return fault;
-  // torchrun listens at the port itself.
+  // torchrun itself listens at the port.
   const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
   place.port = uint16_t(port + (agent && !strcmp(agent, "True")));
   return {};

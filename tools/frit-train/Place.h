@@ -12,21 +12,21 @@ namespace frit::train {
 
 using namespace tools;
 
-/// A process among those of a run.
+/// The place of a process among the ranks of a run.
 struct Place {
   uint32_t rank = 0, size = 1;
-  uint32_t local = 0;  ///< rank among those of this host
-  std::string address; ///< of rank 0; where there are several
+  uint32_t local = 0;  ///< rank within this host
+  std::string address; ///< of rank 0, if there are several ranks
   uint16_t port = 0;
 };
 
-/// Most ranks of a run.
+/// Maximum ranks of a run.
 inline constexpr uint32_t kMostRanks = 4096;
 
-/// Reads the place that a launcher has given this process: torchrun's
-/// RANK, WORLD_SIZE and LOCAL_RANK, or the variables of Open MPI, of MPICH and
-/// Intel MPI (PMI), or of srun; and MASTER_ADDR and MASTER_PORT. One of one, if
-/// there is no launcher.
+/// Reads this process's place from its launcher's environment: torchrun's RANK,
+/// WORLD_SIZE and LOCAL_RANK, or the variables of Open MPI, of MPICH and Intel
+/// MPI (PMI), or of srun; and MASTER_ADDR and MASTER_PORT. Without a launcher
+/// there is one rank.
 Fault findPlace(Place &place);
 
 } // namespace frit::train

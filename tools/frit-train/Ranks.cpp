@@ -27,7 +27,7 @@ struct Hello {
   uint32_t rank = 0, size = 0;
 };
 
-/// The time that is left.
+/// The time remaining.
 class Deadline {
 public:
   explicit Deadline(double seconds)
@@ -52,7 +52,7 @@ static std::string placeText(const Place &place) {
   return place.address + ":" + std::to_string(place.port);
 }
 
-/// What keeps the ranks from each other.
+/// Returns the fault of a connection between ranks.
 static Fault connectionFault(std::string message) {
   return Fault(std::move(message), kMachine);
 }
@@ -84,9 +84,9 @@ static void setPatience(int connection, int milliseconds) {
 /// First event on a connection.
 enum class Heard { hello, nothing, end };
 
-/// Reads a hello, for at most about `milliseconds`. Other words are nothing.
+/// Reads a hello, waiting about `milliseconds`. Other bytes count as nothing.
 static Heard readHello(int connection, Hello &hello, int milliseconds) {
-  // A patience of 0 has no end.
+  // A timeout of 0 would be infinite.
   setPatience(connection, std::max(milliseconds, 1));
   ssize_t got = recv(connection, &hello, sizeof hello, MSG_WAITALL);
   setPatience(connection, 0);
@@ -154,7 +154,7 @@ Fault Ranks::acceptAll(int listening, const Place &place, double seconds) {
     Hello hello;
     if (connection < 0)
       continue;
-    // Others may try the port too.
+    // Other programs may connect to the port too.
     int patience = std::min(deadline.milliseconds(), 1000);
     bool isRank = readHello(connection, hello, patience) == Heard::hello;
     if (!isRank || hello.size != place.size || !hello.rank ||
@@ -249,7 +249,7 @@ Fault Ranks::share(std::span<uint8_t> bytes) {
   if (!isFirst)
     return receive(0, bytes);
   for (size_t rank = 1; rank < sockets.size(); ++rank) {
-    // Data that nobody reads would hide that a rank has ended.
+    // Unread data would hide that a rank has ended.
     char byte;
     if (recv(sockets[rank], &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
       return lost(rank);
@@ -269,7 +269,7 @@ bool Ranks::whileAllRun(const std::function<bool()> &wait,
     while (poll(all.data(), all.size(), -1) < 0 && errno == EINTR)
       ;
     auto gone = std::ranges::find_if(all, [](pollfd p) { return p.revents; });
-    // The runtime may notice it too, and say more.
+    // The runtime may report it too, with more detail.
     constexpr int kPatience = 1000; // milliseconds
     if (gone == all.begin() || poll(all.data(), 1, kPatience) > 0)
       return;
@@ -285,7 +285,7 @@ bool Ranks::whileAllRun(const std::function<bool()> &wait,
 }
 
 void Ranks::askToStop(int signal) {
-  // Whether rank 0 is there, the next step finds out.
+  // If rank 0 has ended, the next step finds out.
   uint8_t byte = uint8_t(signal);
   (void)send(0, {&byte, 1});
 }

@@ -31,20 +31,20 @@ public:
   /// Waits until all ranks are connected, `seconds` at most.
   Fault connect(const Place &place, double seconds);
 
-  /// Copies `bytes` of rank 0 to all others.
+  /// Broadcasts `bytes` from rank 0 to all others.
   Fault share(std::span<uint8_t> bytes);
-  /// Copies a number of each rank to rank 0, which gets them in their order.
+  /// Gathers a number of each rank on rank 0, in rank order.
   Fault gather(uint64_t number, std::vector<uint64_t> &all);
 
   /// Runs `wait`, in which the runtime waits for all ranks, and returns its
-  /// result. A rank that ends meanwhile would never come: then ends the program
-  /// after `ended`, with status 4, or 0 if that rank is rank 0.
+  /// result. If a rank ends meanwhile, the wait would be endless: calls `ended`
+  /// and ends the program, with status 4, or 0 if that rank is rank 0.
   bool whileAllRun(const std::function<bool()> &wait,
                    const std::function<void(uint32_t rank)> &ended);
 
-  /// Tells rank 0 of a signal to stop at, after the last `gather`.
+  /// Tells rank 0 to stop because of a signal, after the last `gather`.
   void askToStop(int signal);
-  /// Returns the signal that another rank has told rank 0 of; 0 if none has.
+  /// Returns the signal that another rank has sent to rank 0; 0 if none.
   int askedToStop();
 
   /// Returns whether rank 0 has ended or closed its connection, after a
@@ -55,7 +55,7 @@ private:
   Fault accept(const Place &place, double seconds);
   Fault acceptAll(int listening, const Place &place, double seconds);
   Fault reach(const Place &place, double seconds);
-  /// Says hello to a rank.
+  /// Sends a hello to a rank.
   Fault greet(size_t to, const Place &place);
   Fault send(size_t to, std::span<const uint8_t> bytes);
   Fault receive(size_t from, std::span<uint8_t> bytes);
@@ -65,7 +65,7 @@ private:
 
   bool isFirst = true;
   bool abandoned = false;
-  /// Sockets: by rank on rank 0, whose own is -1; elsewhere that to rank 0.
+  /// Sockets. On rank 0 by rank, -1 for itself; on others the one to rank 0.
   std::vector<int> sockets;
 };
 

@@ -10,7 +10,7 @@
 
 using namespace frit::train;
 
-/// Columns of the bar on a terminal.
+/// Width of the progress bar on a terminal, in columns.
 static constexpr uint64_t kBar = 10;
 
 Report::Report(const Options &options, uint64_t first, uint64_t total,
@@ -80,13 +80,13 @@ void Report::step(uint64_t number, uint64_t epoch,
                   std::optional<double> rate) {
   done = number;
   double now = seconds();
-  // A NaN has no sign.
+  // Print NaN without a sign.
   double loss = metrics[0].value;
   std::string lossText = text("loss %.4g", std::isnan(loss) ? NAN : loss);
   std::string rateText = rate ? text(", lr %.4g", *rate) : "";
   uint64_t filled = kBar * done / total;
   double left = now / double(done - first) * double(total - done);
-  // A narrow terminal cuts the end.
+  // A narrow terminal truncates the line.
   if (progress)
     progress->update(done, total,
                      "[" + std::string(filled, '#') +

@@ -13,18 +13,18 @@
 
 namespace frit::train {
 
-/// Prints progress, as a line that is updated on a terminal and as one line per
-/// report elsewhere, and keeps the log.
+/// Prints progress, as an updated line on a terminal and as one line per report
+/// elsewhere, and writes the log.
 class Report {
 public:
   /// Reports on steps from `first` to `total`, each of `batch` samples.
   Report(const Options &options, uint64_t first, uint64_t total,
          uint64_t batch);
 
-  /// Opens the log, if one is asked for.
+  /// Opens the log, if the options name one.
   Fault open();
 
-  /// The clock runs while steps do: from start() to the next pause().
+  /// Starts the clock, which runs until the next pause().
   void start();
   void pause();
 

@@ -16,9 +16,9 @@ using namespace tools;
 ///
 ///   cosine:3e-4,warmup=100,min=1e-5
 ///
-/// For the first `warmup` steps the rate rises linearly to the base rate, which
-/// step `warmup - 1` has first. Let t be the fraction of the steps after that
-/// which are done; then the rate is
+/// For the first `warmup` steps the rate rises linearly to the base rate,
+/// reached in step `warmup - 1`. Let t be the fraction done of the remaining
+/// steps; then the rate is
 ///
 ///   constant  base
 ///   linear    base + (min - base) t
@@ -31,8 +31,8 @@ public:
   /// Parses a schedule; "3e-4" alone is constant.
   static Fault parse(const std::string &text, Schedule &schedule);
 
-  /// The rate of step `step`, counted from 0, of a run of `total` steps of
-  /// which an epoch has `epochSteps`. Steps past the end have the last rate.
+  /// Returns the rate of step `step`, counted from 0, of a run of `total` steps
+  /// with `epochSteps` steps per epoch. Steps past the end have the last rate.
   double at(uint64_t step, uint64_t total, uint64_t epochSteps) const;
 
   /// Returns the steps of the warm-up.
@@ -52,7 +52,7 @@ private:
     }
   };
 
-  /// Takes an option of this kind of schedule.
+  /// Parses an option of this kind of schedule.
   Fault takeOption(const std::string &name, const std::string &value);
   static bool parseSpan(const std::string &text, Span &span);
 

@@ -16,8 +16,8 @@ struct MemoryNeed {
   uint64_t free = 0;    ///< of the device
 };
 
-/// Returns why the step does not fit, and how many samples about would; empty
-/// if it fits.
+/// Returns why the step does not fit, and approximately how many samples would;
+/// empty if it fits.
 std::string describeShortage(const MemoryNeed &need);
 
 } // namespace frit::train

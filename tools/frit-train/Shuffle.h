@@ -21,7 +21,7 @@ class Shuffle {
 public:
   Shuffle(uint64_t seed, uint64_t epoch, uint64_t count);
 
-  /// The sample at `position`, which must be less than the count.
+  /// Returns the sample at `position`, which must be less than the count.
   uint64_t at(uint64_t position) const;
 
 private:

@@ -8,8 +8,7 @@
 
 using namespace frit::train;
 
-/// Sent by a user, a scheduler, a terminal that closes, and when the reader of
-/// the output is gone.
+/// Signals of a user, a scheduler, a closed terminal, and a closed output pipe.
 static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 static struct sigaction previous[std::size(kSignals)];
 static std::atomic<int> asked = 0;

@@ -5,15 +5,16 @@
 
 namespace frit::train {
 
-/// While it lives, the first SIGINT, SIGTERM, SIGHUP or SIGPIPE only asks to
-/// stop; the next one acts as before. A signal that is ignored stays so.
+/// During its lifetime, the first SIGINT, SIGTERM, SIGHUP or SIGPIPE only
+/// requests a stop; the next one has its previous effect. Ignored signals stay
+/// ignored.
 class StopSignals {
 public:
   StopSignals();
   StopSignals(const StopSignals &) = delete;
   ~StopSignals();
 
-  /// The signal that asked to stop; 0 if none has.
+  /// Returns the signal that requested a stop; 0 if none has.
   static int received();
 };
 

@@ -17,7 +17,7 @@ using namespace frit::train;
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Gives the next step its learning rate.
+/// Sets the learning rate of the next step.
 bool Trainer::setRate() {
   if (!options.schedule) {
     double compiled;
@@ -55,7 +55,7 @@ Loader::Settings Trainer::loading() const {
     uint64_t place = number % perEpoch * position.batch + before + row;
     if (!position.isShuffled)
       return place;
-    // A worker stays in an epoch for long.
+    // A worker stays in the same epoch for many batches.
     static thread_local std::optional<Shuffle> shuffle;
     static thread_local uint64_t epoch;
     if (!shuffle || epoch != number / perEpoch) {
@@ -67,7 +67,7 @@ Loader::Settings Trainer::loading() const {
   return settings;
 }
 
-/// Describes the first value of an input that is no number.
+/// Describes the first NaN of an input.
 static std::string findNan(const Input &type, Bytes data,
                            const std::function<uint64_t(uint64_t)> &sample) {
   if (type.isInteger() || type.dtype == FRIT_BOOL)
@@ -105,8 +105,8 @@ bool Trainer::checkLoss(const Batch &batch) {
       "; --allow-nan goes on");
 }
 
-/// Notes that loss scaling has skipped so many steps in a row that it may skip
-/// all of them.
+/// Prints a note if loss scaling has skipped so many steps in a row that it may
+/// skip all of them.
 void Trainer::noteOverflows() {
   constexpr uint64_t kMany = 20;
   bool isFinite =
@@ -138,8 +138,8 @@ bool Trainer::send(Loader &loader) {
   return true;
 }
 
-/// If a number that the step returned is not finite, runs it again on the state
-/// `before` and names the tensor that it began with.
+/// If a scalar that the step returned is not finite, runs the step again from
+/// the state `before` and names the first tensor that is not finite.
 bool Trainer::traceOverflow(const std::vector<TensorView> &before,
                             std::span<const frit_tensor> inputs) {
   auto bad = std::ranges::find_if(model.train.metrics(), [](const Metric &m) {
@@ -170,7 +170,7 @@ bool Trainer::trainStep(Loader &loader, Report &report) {
   std::vector<frit_tensor> inputs(data.inputs().size());
   if (frit_status status = frit_feed_take(model.trainFeed(), inputs.data()))
     return model.failed(status);
-  // A batch that is there already travels while this step runs.
+  // Copy a batch that is ready while this step runs.
   if (loader.isReady() && !send(loader))
     return false;
   std::vector<TensorView> before;
@@ -198,7 +198,7 @@ bool Trainer::evaluateNow(Report &report) {
     return false;
   if (result) {
     evaluated = result;
-    // The epoch that ends with this step, if one does.
+    // The epoch of the last step, also if that step ended it.
     report.evaluated(position.steps, (position.steps - 1) / epochSteps(),
                      *result);
   }
@@ -206,8 +206,8 @@ bool Trainer::evaluateNow(Report &report) {
   return true;
 }
 
-/// Writes a checkpoint. If that fails, training goes on: the older ones stay,
-/// and the next one may succeed.
+/// Writes a checkpoint. If that fails, training continues: older checkpoints
+/// stay, and the next one may succeed.
 void Trainer::saveNow(Report &report) {
   report.pause();
   std::vector<TensorView> state;

@@ -72,18 +72,18 @@ private:
   bool evaluates = false;
   bool hasAsked = false; ///< whether rank 0 was told of a signal
   CheckpointFolder checkpoints;
-  /// With several ranks, the state of the checkpoint that they go on from,
-  /// until all have it.
+  /// With several ranks, the state of the checkpoint to resume from, until all
+  /// ranks have it.
   std::vector<TensorView> resumed;
   Position position;
   uint64_t total = 0;         ///< steps
-  std::optional<double> rate; ///< that the state has now
+  std::optional<double> rate; ///< in the state now
   std::optional<Evaluated> evaluated;
   std::optional<uint64_t> savedAt; ///< step of the newest checkpoint
   Fault saveFault;                 ///< why the last checkpoint was not written
   double waited = 0;               ///< seconds for data
-  const Batch *sent = nullptr;     ///< that the next step takes
-  /// Steps in a row, up to the last one, whose gradients are not finite.
+  const Batch *sent = nullptr;     ///< for the next step
+  /// Consecutive steps, up to the last one, with gradients that are not finite.
   uint64_t overflowed = 0;
 };
 

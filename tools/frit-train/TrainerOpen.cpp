@@ -15,8 +15,8 @@ bool Trainer::open() {
     return model.open(batch) && openData() && openCheckpoints() &&
            checkExports();
   };
-  // Rank 0 is first, so that a fault is found and told once. The others take
-  // the batch that fits there.
+  // Rank 0 opens first, so that a fault is found and reported once. The others
+  // use the batch that fits there.
   uint64_t batch = 0;
   if (options.place.rank)
     return goesOn() && shareBatch(batch) && openAll(batch) && joinRanks();
@@ -140,7 +140,7 @@ bool Trainer::resume(const std::vector<std::string> &paths) {
                       "' is whole; move them away to start anew");
 }
 
-/// Checks that the run goes on with the very next batch.
+/// Checks that the run can continue with the next batch.
 bool Trainer::checkPosition(const Checkpoint &checkpoint) {
   const Position &then = checkpoint.position;
   std::string start = "the checkpoint '" + checkpoint.path + "' was written ";

@@ -10,7 +10,7 @@
 using namespace frit::train;
 
 namespace {
-/// Position and settings of rank 0, which the other ranks begin with.
+/// Position and settings that rank 0 sends to the others at the start.
 struct Beginning {
   frit_group_id group = {};
   uint64_t steps = 0, epoch = 0, inEpoch = 0;
@@ -23,8 +23,8 @@ static std::span<uint8_t> bytesOf(auto &value) {
   return {reinterpret_cast<uint8_t *>(&value), sizeof value};
 }
 
-/// Ends after a connection was lost. If it is that to rank 0, that one says how
-/// the run has ended.
+/// Ends after a lost connection. If it was the one to rank 0, rank 0 reports
+/// the end of the run.
 bool Trainer::checkRanks(const Fault &fault) {
   return !fault || (ranks.isAbandoned() ? model.leave() : model.failed(fault));
 }
@@ -34,20 +34,20 @@ bool Trainer::connect() {
   return !fault || model.failed(fault);
 }
 
-/// Gives the batch that rank 0 has chosen to the others.
+/// Sends the batch that rank 0 has chosen to the others.
 bool Trainer::shareBatch(uint64_t &batch) {
   return options.place.size == 1 || !options.largestBatch ||
          checkRanks(ranks.share(bytesOf(batch)));
 }
 
-/// Checks that a number is that of rank 0.
+/// Checks that a number is the same as on rank 0.
 bool Trainer::isSame(const char *of, uint64_t own, uint64_t first) {
   return own == first ||
          model.failed("it has " + std::to_string(own) + " " + of +
                       ", and rank 0 has " + std::to_string(first));
 }
 
-/// Begins with the others where rank 0 does.
+/// Joins the ranks, at the position of rank 0.
 bool Trainer::joinRanks() {
   if (options.place.size == 1)
     return true;
@@ -77,7 +77,7 @@ bool Trainer::joinRanks() {
   position.inEpoch = begin.inEpoch;
   position.seed = begin.seed;
   position.isShuffled = begin.isShuffled;
-  // One that does not fit has ended instead.
+  // A rank whose settings do not match has ended instead.
   std::vector<uint64_t> ready;
   if (!checkRanks(ranks.gather(1, ready)))
     return false;
@@ -87,15 +87,15 @@ bool Trainer::joinRanks() {
         if (isFirst)
           complain("rank " + std::to_string(rank) + " has ended");
       });
-  // Only now does a rank know its part of the state, and may fill it.
+  // Only now does a rank know its part of the state.
   return hasJoined && (!begin.isResumed || shareState()) && checkEqual();
 }
 
-/// Gives the state of rank 0's checkpoint to all.
+/// Broadcasts the state of rank 0's checkpoint.
 bool Trainer::shareState() {
   if (options.place.rank)
     model.allocateState(resumed);
-  // A file has an order of its own.
+  // Sort, because a file has its own order.
   std::ranges::sort(resumed, {}, &TensorView::name);
   for (TensorView &tensor : resumed) {
     std::span<uint8_t> bytes(const_cast<uint8_t *>(tensor.data.data()),
@@ -109,8 +109,8 @@ bool Trainer::shareState() {
   return isWritten && setRate();
 }
 
-/// Checks that all ranks begin with the same state. Then gives each random
-/// numbers of its own.
+/// Checks that all ranks begin with the same state. Then gives each rank its
+/// own seed.
 bool Trainer::checkEqual() {
   std::vector<TensorView> state;
   if (!model.readState(state))
@@ -135,14 +135,14 @@ bool Trainer::checkEqual() {
                            seed + double(options.place.rank) * 4294967296.);
 }
 
-/// Tells the other ranks, on rank 0, what they do now.
+/// Sends an order from rank 0 to the other ranks.
 bool Trainer::tell(Order order) {
   return options.place.size == 1 || options.place.rank ||
          checkRanks(ranks.share(bytesOf(order)));
 }
 
-/// Does on the other ranks what rank 0 tells, up to a step or the end of the
-/// run.
+/// Follows the orders of rank 0 on the other ranks, up to a step or the end of
+/// the run.
 bool Trainer::obey() {
   for (;;) {
     Order order = Order::end;
@@ -155,17 +155,17 @@ bool Trainer::obey() {
   }
 }
 
-/// Lets all ranks go on.
+/// Lets all ranks continue.
 bool Trainer::goesOn() {
   return options.place.rank ? obey() : tell(Order::step);
 }
 
-/// Reads the state on rank 0, to which the others give their part of it.
+/// Reads the state on rank 0; the others send their parts.
 bool Trainer::readState(std::vector<TensorView> &state) {
   return tell(Order::read) && model.readState(state);
 }
 
-/// Says how many ranks there are, if there are several.
+/// Returns the number of ranks as text, if there are several.
 std::string Trainer::ranksText() const {
   if (options.place.size == 1)
     return "";
@@ -173,8 +173,8 @@ std::string Trainer::ranksText() const {
          std::to_string(model.train.batch()) + " samples)";
 }
 
-/// Returns the signal that the run is to stop at, or 0. Rank 0 decides for all,
-/// and the others tell it of theirs.
+/// Returns the signal at which the run should stop, or 0. Rank 0 decides for
+/// all; the others send it their signals.
 int Trainer::stopSignal() {
   int signal = StopSignals::received();
   if (options.place.size == 1)
