@@ -86,7 +86,7 @@ static std::string adviceForKernel(Result result) {
 }
 
 namespace frit::doctor {
-/// The driver, and why a kernel did not run.
+/// The driver, and the reason why a kernel could not run.
 struct Probe {
   Driver driver;
 

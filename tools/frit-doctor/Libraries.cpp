@@ -17,7 +17,7 @@ using namespace frit;
 using namespace frit::cuda;
 using namespace frit::doctor;
 
-/// Versions before those that the runtime looks for.
+/// Versions older than those that the runtime looks for.
 static constexpr LibraryName kOldNvrtc = {
     "NVRTC", "FRIT_NVRTC", {"libnvrtc.so.11.2", "libnvrtc.so.11.1"}};
 static constexpr LibraryName kOldCublas = {
@@ -25,7 +25,7 @@ static constexpr LibraryName kOldCublas = {
 static constexpr LibraryName kOldCudnn = {
     "cuDNN", "FRIT_CUDNN", {"libcudnn.so.8", "libcudnn.so.7"}};
 
-/// The oldest driver for a major version of CUDA.
+/// Returns the minimum driver for a major version of CUDA.
 static int driverFor(int major) {
   return major >= 13 ? 580 : major == 12 ? 525 : 450;
 }
@@ -41,7 +41,8 @@ struct Absent {
 };
 } // namespace frit::doctor
 
-/// "nvidia-cudnn-cu12" fits the driver; the newest where there is none.
+/// Returns the package that fits the driver, such as "nvidia-cudnn-cu12"; the
+/// newest if there is no driver.
 static std::string packageFor(const char *package, CudaVersion driver) {
   int major = driver ? std::min(driver / 1000, 13) : 13;
   // Since CUDA 13 the toolkit's wheels have no suffix.
@@ -102,7 +103,7 @@ void Machine::compareWithDriver(Finding &finding, CudaVersion cuda,
              driverFor(cuda / 1000), packageFor(package, driverCuda).c_str());
 }
 
-/// The toolkit itself is only looked at: frit needs its libraries alone.
+/// Only reports the toolkit: frit needs its libraries only.
 void Machine::examineToolkit() {
   Finding finding{"toolkit", "toolkit", Verdict::missing};
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH", ""}) {
@@ -136,7 +137,8 @@ static bool hasBuiltins(const std::string &path) {
   return has;
 }
 
-/// Architectures that NVRTC compiles for, as 90 for sm_90; empty if unknown.
+/// Returns the architectures that NVRTC compiles for, as 90 for sm_90; empty if
+/// unknown.
 static std::vector<int> archsOf(const Library &nvrtc) {
   int (*count)(int *) = nullptr, (*list)(int *) = nullptr;
   int found = 0;
@@ -268,7 +270,7 @@ void Machine::examineNccl() {
     return addMissing("nccl", {kNccl, nullptr, nccl.library, without, package});
   int version = 0;
   if (nccl.getVersion && nccl.getVersion(&version) == 0 && version) {
-    // 22703 is 2.27.3; before 2.9 it was 2708.
+    // NCCL's encoding: 22703 is 2.27.3; before 2.9, 2708 was 2.7.8.
     bool isOld = version < 10000;
     int major = version / (isOld ? 1000 : 10000);
     finding.version = format("%d.%d.%d", major,

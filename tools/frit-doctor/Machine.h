@@ -12,10 +12,10 @@ namespace frit::doctor {
 
 enum class Verdict {
   good,
-  missing,  ///< not there; frit runs without it
-  tooOld,   ///< there, but frit does not use this version
-  mismatch, ///< does not fit something else that is there
-  broken    ///< there, and does not work
+  missing,  ///< not installed; frit runs without it
+  tooOld,   ///< installed, but frit does not use this version
+  mismatch, ///< incompatible with something else installed
+  broken    ///< installed, but does not work
 };
 std::string_view nameOf(Verdict verdict);
 
@@ -25,7 +25,7 @@ struct Finding {
   std::string title; ///< for people: "NVRTC"
   Verdict verdict = Verdict::good;
   std::string version = "", path = ""; ///< empty if unknown
-  std::string detail = "";             ///< what is there, or what is wrong
+  std::string detail = "";             ///< what was found, or what is wrong
   std::string advice = ""; ///< what to do; empty if there is nothing to do
 };
 
@@ -43,8 +43,7 @@ std::string textOf(CudaVersion version);
 
 class Machine {
 public:
-  /// Looks at everything, in an order in which later checks know what earlier
-  /// ones found.
+  /// Examines everything. Later checks use the findings of earlier ones.
   void examine();
 
   std::vector<Finding> findings;
@@ -56,9 +55,9 @@ public:
   bool compilesForGpus = false;
 
   const Finding *find(std::string_view part) const;
-  /// Returns whether a GPU runs kernels.
+  /// Returns whether a GPU can run kernels.
   bool runsOnGpu() const;
-  /// Returns whether nothing that is there is broken.
+  /// Returns whether nothing installed is broken.
   bool isSound() const;
 
 private:
@@ -71,12 +70,12 @@ private:
   void examineCudnn();
   void examineNccl();
 
-  /// Adds the finding of a library that is not there.
+  /// Adds the finding of a missing library.
   void addMissing(const char *part, const struct Absent &absent);
-  /// Says that a library is too old, and what frit does without it.
+  /// Reports that a library is too old, and what frit does without it.
   void markTooOld(Finding &finding, const std::string &why, const char *without,
                   const char *package) const;
-  /// Marks a library of a CUDA release that the driver is too old for.
+  /// Marks a library whose CUDA release needs a newer driver.
   void compareWithDriver(Finding &finding, CudaVersion cuda,
                          const char *package) const;
 

@@ -12,7 +12,7 @@ namespace frit::doctor {
 
 struct Options {
   bool json = false;
-  std::vector<std::string> needs; ///< parts that must be good
+  std::vector<std::string> needs; ///< parts that must work
 };
 
 tools::Parsed parseOptions(int count, char **arguments, Options &options);

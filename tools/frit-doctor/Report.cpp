@@ -14,7 +14,8 @@ using namespace frit;
 using namespace frit::doctor;
 using Json = nlohmann::ordered_json;
 
-/// "Models run on cuda:0, and on the processor."
+/// Returns the conclusion, such as "Models run on cuda:0, and on the
+/// processor."
 static std::string conclude(const Machine &machine) {
   std::string places;
   for (const GpuFacts &gpu : machine.gpus)

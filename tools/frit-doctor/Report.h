@@ -7,7 +7,7 @@
 
 namespace frit::doctor {
 
-/// `unmet` are the parts that --need names and that do not work.
+/// Prints the report. `unmet` lists the parts of --need that do not work.
 void printText(const Machine &machine, const std::vector<std::string> &unmet);
 void printJson(const Machine &machine, const std::vector<std::string> &unmet);
 

@@ -1,6 +1,6 @@
 //===- TestTarget.h - A target for tests of passes ------------------------===//
 //
-// Answers by simple rules, so that tests can read off what a pass asked:
+// A target with simple rules, so that a test's output shows what a pass asked:
 // - Convolutions get channels last and two spatial dimensions, unless groups
 //   have several channels. Those with one channel per group are depthwise.
 // - Only attention with heads of 64 elements stays a composite. It takes views
@@ -10,10 +10,10 @@
 //   emits row moments of 4 elements each, and a convolution with 128 filters
 //   column moments of 64.
 // - A fusion with a contraction is worth a guard, takes 5 us and fills the GPU.
-//   Any other takes 3 us and a quarter of it. Attention has no known cost.
-// - A kernel sums columns beside rows if it has at most four results; that of a
-//   product of at least 64 columns sums those of 16 rows each, and stores the
-//   operand of its activation.
+//   Any other takes 3 us and a quarter of it. The cost of attention is unknown.
+// - A kernel sums columns beside rows if it has at most four results. The
+//   kernel of a product with at least 64 columns takes column sums of 16 rows
+//   each, and stores the operand of its activation.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//

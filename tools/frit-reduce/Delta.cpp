@@ -35,7 +35,7 @@ Kept frit::reduce::minimize(
       if (isInteresting(part))
         smaller = part.vec(), next = 2;
     }
-    // With two parts, removing one is keeping the other.
+    // With two parts, removing one is the same as keeping the other.
     for (size_t i = 0; parts > 2 && i < parts && smaller.empty(); ++i) {
       Kept rest = without(kept, chunk(kept, i, parts));
       if (isInteresting(rest))

@@ -17,7 +17,7 @@ using Kept = std::vector<unsigned>;
 /// element can be removed. The whole set must be interesting. Implements ddmin
 /// (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input",
 /// IEEE Transactions on Software Engineering 28(2), 2002): tries halves, then
-/// quarters and so on, alone and left out.
+/// quarters and so on, and their complements.
 Kept minimize(unsigned count,
               llvm::function_ref<bool(llvm::ArrayRef<unsigned>)> isInteresting);
 

@@ -33,8 +33,8 @@ static StringRef externalField(const onnx::TensorProto &tensor, StringRef key) {
   return "";
 }
 
-/// Loads a weight's external data into the model, because reduced models lie in
-/// another folder.
+/// Loads a weight's external data into the model, because reduced models are
+/// written to another folder.
 static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
                           uint64_t &bytes) {
   if (tensor.data_location() != onnx::TensorProto::EXTERNAL)

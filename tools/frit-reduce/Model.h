@@ -13,8 +13,8 @@
 
 namespace frit::reduce {
 
-/// Types and constants of a graph's values by name. It stays true when parts of
-/// the graph are removed.
+/// Types and constants of a graph's values by name. Removing parts of the graph
+/// does not invalidate them.
 struct Knowledge {
   llvm::StringMap<onnx::TypeProto> types;
   /// Values that the importer folds to constants, mostly shapes.
@@ -45,7 +45,7 @@ std::optional<onnx::ModelProto> keepOutputs(const onnx::ModelProto &model,
 /// operator sets.
 void prune(onnx::ModelProto &model);
 
-/// Removes what does not affect results: producer names, documentation,
+/// Removes data that do not affect results: producer names, documentation,
 /// declarations of inner values.
 void removeNotes(onnx::ModelProto &model);
 

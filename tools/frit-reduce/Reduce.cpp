@@ -1,8 +1,8 @@
 //===- Reduce.cpp - Shrink a model while it stays interesting -------------===//
 //
-// Each pass either minimizes a list of removable things by delta debugging, or
-// shrinks one thing after another. The passes repeat until none finds anything
-// more, as in llvm-reduce.
+// Each pass either minimizes a list of removable elements by delta debugging,
+// or shrinks elements one by one. The passes repeat until none makes progress,
+// as in llvm-reduce.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,12 @@ public:
 private:
   using Part = std::optional<onnx::ModelProto>;
 
-  /// Runs delta debugging over `count` things; `keep` makes a model with a
+  /// Runs delta debugging over `count` elements; `keep` makes a model with a
   /// subset of them.
   void pass(StringRef name, unsigned count,
             llvm::function_ref<Part(ArrayRef<unsigned> kept)> keep);
 
-  /// Returns whether the model still fails; false too if the test could not
+  /// Returns whether the model still fails; also false if the test could not
   /// run.
   bool isInteresting(const onnx::ModelProto &part);
   /// Replaces the model by `part` if that still fails.
@@ -117,8 +117,8 @@ void Reducer::outputs() {
 }
 
 /// Makes readers of a node's first output read its first input instead, if both
-/// have the same type. Cutting cannot remove such a node when values before and
-/// after it must stay the same.
+/// have the same type. This removes nodes between values that must stay, which
+/// cutting cannot.
 void Reducer::detours() {
   onnx::ModelProto whole = model;
   llvm::StringMap<const onnx::TypeProto *> types;
@@ -218,7 +218,8 @@ void Reducer::branches() {
   }
 }
 
-/// As detours, in subgraphs, whose number of results must not change.
+/// Does the same as detours in subgraphs, whose number of results must not
+/// change.
 void Reducer::bodies() {
   for (unsigned index = 0;;) {
     onnx::ModelProto part = model;
@@ -229,8 +230,8 @@ void Reducer::bodies() {
   }
 }
 
-/// Shrinks all dimensions of one size together, because equal sizes mostly have
-/// to stay equal.
+/// Shrinks all dimensions of one size together, because equal sizes usually
+/// must stay equal.
 void Reducer::sizes() {
   auto shrink = [&](int64_t from) {
     for (int64_t to : {int64_t(1), int64_t(2), int64_t(3), int64_t(4), from / 8,
@@ -266,7 +267,7 @@ void Reducer::numbers() {
 
 llvm::Error Reducer::run() {
   onnx::ModelProto whole = model;
-  // A single thing to remove: everything that does not affect results.
+  // One element to remove: all data that do not affect results.
   pass("notes", 1, [&](ArrayRef<unsigned> kept) -> Part {
     onnx::ModelProto part = whole;
     if (kept.empty()) {

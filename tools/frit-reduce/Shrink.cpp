@@ -179,7 +179,7 @@ bool frit::reduce::resize(onnx::ModelProto &model, Knowledge &known,
 //===----------------------------------------------------------------------===//
 
 /// Calls `visit` with each number of the attributes (int64_t or float) and
-/// stores what it returns.
+/// stores the result.
 template <typename Visit>
 static void visitNumbers(onnx::ModelProto &model, Visit visit) {
   forEachAttribute(model, [&](onnx::AttributeProto &attribute) {

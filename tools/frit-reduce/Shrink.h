@@ -30,7 +30,7 @@ struct NewSize {
 /// weight's data cannot be cut.
 bool resize(onnx::ModelProto &model, Knowledge &known, const NewSize &newSize);
 
-/// Number of numbers in attributes.
+/// Counts the numbers in attributes.
 unsigned countNumbers(const onnx::ModelProto &model);
 
 /// Replaces number `index` by a simpler one: `way` is 0 for zero, 1 for one, 2

@@ -21,7 +21,7 @@ llvm::Expected<Test> Test::create(StringRef program,
     return llvm::createStringError("cannot run the test '" + program +
                                    "': there is no such program");
   protectInput(*found);
-  // Files that the test reads are named by its arguments.
+  // The test's arguments may name files that it reads.
   for (const std::string &argument : arguments)
     protectInput(argument);
   test.program = *found;

@@ -2,7 +2,7 @@
 //
 // With transfers, a sample is one call from host memory to host memory.
 // Without, it is the mean of a batch of calls queued back to back on the
-// device; the batch is long enough that waiting for its end does not matter.
+// device, long enough that waiting for its end does not matter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ namespace {
 /// Runs calls and measures seconds per call.
 class Timer {
 public:
-  /// With `stay`, inputs and outputs stay on the device (if it is a GPU).
+  /// With `stay`, inputs and outputs stay in the memory of a GPU.
   Timer(Session &session, bool stay);
 
   /// Returns seconds per call over `batch` calls; negative after a failure.

@@ -14,7 +14,7 @@ using namespace frit::run;
 using Json = nlohmann::ordered_json;
 
 namespace {
-/// The difference of one output from the expected one.
+/// The difference between an output and its expected value.
 struct Difference {
   uint64_t wrong = 0; ///< elements out of tolerance
   uint64_t worst = 0; ///< index of the element that exceeds its tolerance most
@@ -36,7 +36,7 @@ static Difference differ(const Options &options, const Tensor &got,
     if (!std::isfinite(error))
       error = INFINITY;
     double excess = error - (options.atol + options.rtol * std::fabs(b));
-    if (!same && !(excess <= 0)) // catches NaN, also with an infinite tolerance
+    if (!same && !(excess <= 0)) // true for NaN, even if tolerance is infinite
       ++result.wrong;
     if (excess > result.worstExcess || result.worstExcess == -1) {
       result.worstExcess = excess;
@@ -54,8 +54,8 @@ static Difference differ(const Options &options, const Tensor &got,
   return result;
 }
 
-/// Finds the expected tensor of each output: by name, or the only tensor of a
-/// file without names. Empty, after an error message, if one is missing or
+/// Finds the expected tensor of each output by name, or the only tensor of a
+/// file without names. Empty, after an error message, if a tensor is missing or
 /// belongs to no output.
 static std::vector<const Tensor *>
 matchOutputs(const Session &session, const std::vector<Tensor> &expected,

@@ -222,7 +222,7 @@ static void printPicks(const Session &session) {
   table.print();
 }
 
-/// Abbreviates a list of nodes to the first and the number of the others.
+/// Abbreviates a list of nodes to the first one and the number of others.
 static std::string firstNode(const std::string &nodes) {
   size_t end = nodes.find(", node '");
   if (end == std::string::npos)
@@ -281,7 +281,7 @@ static void printVariants(const Module &module) {
   puts("");
 }
 
-/// Prints the artifact's functions and state, if it has more than one function
+/// Prints the artifact's functions and state, unless it has a single function
 /// without state.
 static void printFunctions(const Module &module) {
   std::string names;

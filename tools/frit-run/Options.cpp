@@ -161,7 +161,7 @@ static bool apply(const Argument &argument, Options &options) {
   return parseCount(argument, 1u << 30, options.iterations);
 }
 
-/// Refuses options of which only one would have an effect.
+/// Rejects combinations of options of which only one would have an effect.
 static bool checkModes(const Options &options) {
   const std::pair<bool, const char *> asked[] = {
       {options.bench, "--bench"},
@@ -170,7 +170,7 @@ static bool checkModes(const Options &options) {
       {!options.shadow.empty(), "--precision-report"},
       {!options.compare.empty(), "--compare"},
       {!options.output.empty(), "--output"}};
-  // A run may both write its outputs and compare them.
+  // Writing outputs and comparing them can be combined.
   const char *first = nullptr;
   for (auto [given, name] : asked) {
     bool joins = first && !strcmp(first, "--compare");
@@ -197,7 +197,7 @@ static bool checkTogether(Options &options) {
   }
   if (!options.keep.empty() && options.shadow.empty())
     return complain("--keep=file is used with --precision-report=shadow.so");
-  // It is read after --output is written.
+  // The file is read after --output is written.
   if (!options.compare.empty())
     frit::protectInput(options.compare);
   return checkModes(options);

@@ -2,9 +2,9 @@
 //
 // Runs a model and its shadow, the same model computed in f32, step by step.
 // Results are matched by the nodes that compute them. Both are best compiled
-// with -O0, a kernel per operator. A node is to blame where the shadow's
-// numbers do not fit into the type that the model stores them in, not where it
-// reads what is wrong already.
+// with -O0, which gives a kernel per operator. A node is reported if the
+// model's storage type cannot represent the shadow's numbers, but not because
+// its inputs are already wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +25,15 @@ namespace {
 /// Results of one run, by node, in order.
 using Results = std::map<std::string, std::vector<frit::tools::Tensor>>;
 
-/// How a result differs from the shadow's.
+/// The difference between a result and the shadow's.
 struct Row {
   std::string node, type;
-  double error = 0;    ///< of the model's numbers, relative to the shadow's
-  double rounding = 0; ///< of the shadow's numbers in the model's type
-  double largest = 0;  ///< of the shadow
+  double error = 0;    ///< relative error of the model's numbers
+  double rounding = 0; ///< relative error after rounding to the type
+  double largest = 0;  ///< largest number of the shadow
   uint64_t over = 0, under = 0;
-  /// Whether the type does not hold the shadow's numbers: some overflow, or
-  /// are so small that rounding loses twice what it loses of others.
+  /// Whether the type cannot represent the shadow's numbers: some overflow, or
+  /// are so small that their rounding error is twice that of others.
   bool isToBlame = false;
 };
 } // namespace
@@ -90,7 +90,8 @@ static Row compareResult(const std::string &node,
   }
   row.error = std::sqrt(norm > 0 ? difference / norm : difference);
   row.rounding = std::sqrt(norm > 0 ? rounding / norm : 0);
-  // Rounding to nearest loses at most 2^-11 of a normal number, or 2^-8.
+  // Rounding to nearest has a relative error of at most 2^-11, or 2^-8, for
+  // normal numbers.
   row.isToBlame = row.rounding > (isHalf ? 0x1p-10 : 0x1p-7);
   return row;
 }

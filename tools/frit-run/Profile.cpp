@@ -68,14 +68,14 @@ static void printProfileJson(const Profile &profile) {
            .c_str());
 }
 
-/// Formats the columns of a group: time, rates, and their fraction of the
+/// Formats the columns of a group: time, rates, and their fractions of the
 /// device's peaks.
 static std::vector<std::string> describe(const Group &group,
                                          const Profile &profile) {
   auto part = [](double part, double whole) {
     return whole > 0 ? text("%.1f%%", 100 * part / whole) : std::string();
   };
-  // Bytes per microsecond equal megabytes per second.
+  // Bytes per microsecond are megabytes per second.
   double rate = group.duration > 0 ? 1 / group.duration : 0;
   return {formatTime(group.duration / 1e3),
           part(group.duration, profile.total),
@@ -145,8 +145,8 @@ static void printTables(const Profile &profile) {
   printGroups(makers, profile, "by", /*nodes=*/false);
 }
 
-/// Subtracts the cost of time stamps, which take time and keep kernels from
-/// overlapping: if the steps sum to more than a call takes, the excess is
+/// Subtracts the cost of time stamps, which take time and prevent kernels from
+/// overlapping. If the steps sum to more than a call takes, the excess is
 /// divided equally, but no step loses more than half.
 static void takeOffStamps(Profile &profile) {
   double total = 0;

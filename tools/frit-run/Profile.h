@@ -37,8 +37,8 @@ struct Profile {
   Peaks peaks = {};
 };
 
-/// Writes the page `path`: the one that --report names with the times added, or
-/// one of the times alone. Returns a status other than kDone after an error
+/// Writes the page `path`: the page that --report names with times added, or a
+/// page of times only. Returns a status other than kDone after an error
 /// message.
 ExitStatus writePage(const std::string &path, const Profile &profile,
                      const Session &session);

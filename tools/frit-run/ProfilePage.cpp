@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 static Json describe(const Profile &profile, const Session &session) {
   Json steps = Json::array();
-  // The steps move together by what was taken off them.
+  // Shift each step by the time subtracted from the steps before it.
   double removed = 0, end = 0;
   for (const Step &step : profile.steps) {
     double start = std::max(step.start - removed, end);
@@ -53,7 +53,7 @@ static std::string textOf(const Json &json, const char *name) {
              : "";
 }
 
-/// Returns whether a list of a report has the steps of a profile.
+/// Returns whether a report's list has the steps of a profile.
 static bool hasSteps(Json &list, const std::vector<Step> &steps) {
   Json &own = arrayOf(list, "steps");
   if (own.size() != steps.size())
@@ -69,7 +69,7 @@ static bool hasSteps(Json &list, const std::vector<Step> &steps) {
   return true;
 }
 
-/// Adds the profile to the list of `report` that it is of.
+/// Adds the profile to the list of `report` with the same steps.
 static bool addTo(Json &report, const Json &times, const Profile &profile,
                   const std::string &function) {
   for (Json &program : arrayOf(report, "programs"))
@@ -82,7 +82,7 @@ static bool addTo(Json &report, const Json &times, const Profile &profile,
   return false;
 }
 
-/// Reads the report that a page of fritc shows.
+/// Reads the report in a page of fritc.
 static bool readReport(const std::string &path, Json &report) {
   std::ifstream file(path, std::ios::binary);
   if (!file)

@@ -123,7 +123,7 @@ bool Session::applyShape(const std::string &argument) {
                   (known.empty() ? "nothing" : known));
 }
 
-/// Takes symbol sizes from an input whose static dimensions match the model's.
+/// Sets symbol sizes from an input whose static dimensions match the model's.
 bool Session::takeSizes(size_t input, const std::string &source) {
   const Tensor &tensor = inputs[input];
   const int32_t *symbols = module.inputSymbols(uint32_t(input));
@@ -141,8 +141,7 @@ bool Session::takeSizes(size_t input, const std::string &source) {
   return true;
 }
 
-/// Generates the inputs that were not given. Symbols of unknown size get their
-/// largest.
+/// Generates the missing inputs. Symbols of unknown size get their largest.
 bool Session::generateInputs() {
   for (uint32_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] < 0)
@@ -187,7 +186,7 @@ bool Session::isOutput(const std::string &name) const {
   return false;
 }
 
-/// Finds the first input that was not given yet.
+/// Finds the first missing input.
 bool Session::nextInput(std::string &name) const {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!given[i]) {
@@ -197,14 +196,14 @@ bool Session::nextInput(std::string &name) const {
   return false;
 }
 
-/// Stores a tensor as the input of its name. `source` is for messages.
+/// Stores a tensor as the input with its name. `source` is for messages.
 bool Session::place(Tensor tensor, const std::string &source) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].name != tensor.name)
       continue;
     if (given[i])
       return complain("input '" + tensor.name + "' is given twice");
-    // numpy lacks bfloat16; its bits come as unsigned integers.
+    // NumPy lacks bfloat16; its bits are read as unsigned integers.
     if (inputs[i].dtype == FRIT_BF16 && tensor.dtype == FRIT_U16)
       tensor.dtype = FRIT_BF16;
     const int32_t *symbols = module.inputSymbols(uint32_t(i));
@@ -235,7 +234,7 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
     return complain(fault);
   if (tensors.empty())
     return complain("'" + path + "' has no tensors");
-  // A single tensor that the user named, or without a name of its own.
+  // The file has a single tensor, which the user named or which has no name.
   if (tensors.size() == 1 &&
       (!name.empty() || (!isArchive && !isInput(tensors[0].name)))) {
     tensors[0].name = name;
@@ -263,7 +262,8 @@ bool Session::applyFile(const std::string &name, const std::string &path) {
   return true;
 }
 
-/// Returns whether elements of `dtype` hold a number, floats rounded.
+/// Returns whether elements of `dtype` can represent a number; floats may round
+/// it.
 static bool holds(frit_dtype dtype, double number) {
   Tensor one;
   one.dtype = dtype;

@@ -18,7 +18,7 @@ public:
   explicit Session(const Options &options) : options(options) {}
 
   bool openModule();
-  /// Replaces the module by the function that the options name.
+  /// Replaces the module by the function named in the options.
   Error chooseFunction();
   bool openContext();
   /// Reads or generates every input, and allocates the outputs.
@@ -75,15 +75,16 @@ private:
 std::string openType(const Module &module, const Tensor &largest,
                      const int32_t *symbols, const int32_t *counts = nullptr);
 
-/// --time-report: call startTimeReport first. printTimeReport prints how long
-/// each phase up to the first results took.
+/// Implement --time-report. Call startTimeReport first. printTimeReport prints
+/// how long each phase up to the first results took.
 void startTimeReport();
 void printTimeReport(const Session &session);
 
 int runOnce(Session &session);
 int bench(Session &session);
 int profile(Session &session);
-/// --precision-report: compares what each step stores with the shadow's.
+/// Implements --precision-report: compares each step's results with the
+/// shadow's.
 int precision(Session &session);
 
 /// Returns seconds per call without transfers; negative after a failure. The
@@ -91,9 +92,8 @@ int precision(Session &session);
 double timeCalls(Session &session);
 int info(Session &session);
 
-/// Compares the outputs with those of the file that the options name and prints
-/// the differences. The file must have every output. Returns whether they
-/// agree.
+/// Compares the outputs with the file named in the options and prints the
+/// differences. The file must have every output. Returns whether they agree.
 bool compare(const Session &session);
 
 } // namespace frit::run

@@ -13,15 +13,16 @@
 using namespace frit;
 using Clock = std::chrono::steady_clock;
 
-/// Duration of a round of queued calls. The best of several rounds counts: it
-/// is the least disturbed.
+/// Duration of a round of queued calls. The best of several rounds is used,
+/// since it is the least disturbed.
 static constexpr double kRoundMicroseconds = 2000;
 static constexpr int kRounds = 4;
-/// After this warm-up comes one long round of back-to-back calls; kMostCalls
-/// bounds it if the device is much faster than estimated.
+/// Duration of the warm-up, and of the one long round of back-to-back calls
+/// after it. kMostCalls bounds both if the device is much faster than
+/// estimated.
 static constexpr double kWarmMicroseconds = 100e3, kOnEndMicroseconds = 250e3;
 static constexpr double kMostCalls = 1 << 16;
-/// Period of the input data in bytes: generating it all is slow.
+/// Period of the input data in bytes: generating all data would be slow.
 static constexpr size_t kPeriodBytes = 8 * 131071;
 
 llvm::Expected<std::string> TuneOnGpu::open() {

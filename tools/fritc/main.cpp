@@ -38,7 +38,7 @@ static void say(llvm::StringRef text) {
   _exit(frit::kMachine);
 }
 
-/// The terminate handler: memory or threads may run out anywhere.
+/// Terminate handler: memory or threads may run out anywhere.
 [[noreturn]] static void terminate() {
   if (const std::type_info *type = abi::__cxa_current_exception_type()) {
     if (type->name() == llvm::StringRef("St9bad_alloc"))

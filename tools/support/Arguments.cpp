@@ -129,7 +129,7 @@ bool frit::tools::parseCount(const Argument &argument, uint64_t most,
   result = strtoull(value, &end, 10);
   if (!*value || *value == '-' || *end || !result)
     return wrongArgument("not a count:", argument.text);
-  // A count beyond 64 bits is read as the largest.
+  // A count beyond 64 bits is parsed as the maximum.
   return result <= most ||
          complain(argument.text + ": " + std::to_string(most) + " at most");
 }

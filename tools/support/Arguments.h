@@ -1,6 +1,6 @@
 //===- Arguments.h - Parse the command line of a tool ---------------------===//
 //
-// The options that a tool's help lists are the options that it takes.
+// A tool accepts exactly the options that its help lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +18,17 @@ namespace frit::tools {
 
 enum class Parsed { run, helped, wrong };
 
-/// One argument, taken apart: "--lr=0.1", or "--lr" followed by "0.1".
+/// One parsed argument: "--lr=0.1", or "--lr" followed by "0.1".
 struct Argument {
-  std::string text; ///< as it was typed; of two arguments, the first
+  std::string text; ///< as typed; the first of two arguments
   /// As in the help: "--lr=", or "-v" for a flag; empty if it is no option.
   std::string name;
   std::string value; ///< of an option; otherwise the whole argument
 };
 
 /// Calls `apply` for each argument; it prints an error before it returns false.
-/// Prints help and version where they are asked for. An option that `help` does
-/// not list is an error that names the nearest one. What follows "--" is none.
+/// Prints help and version if requested. An option that `help` does not list is
+/// an error that names the nearest one. Arguments after "--" are not options.
 Parsed parseArguments(int count, char **arguments, const HelpTable &help,
                       const std::function<bool(const Argument &)> &apply);
 
@@ -58,7 +58,7 @@ bool wrongArgument(std::string_view message, std::string_view argument,
                    std::string_view hint = "");
 
 /// Each parses an argument's value, or prints what it should be and returns
-/// false. A number is 0 or more and finite or not, a count from 1 to `most`, a
+/// false. A number is finite and at least 0, a count is from 1 to `most`, and a
 /// text is not empty.
 bool parseNumber(const Argument &argument, double &result);
 bool parseText(const Argument &argument, std::string &result);

@@ -81,7 +81,7 @@ inline std::string_view asText(Bytes bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-/// Place and layout of the elements of a .npy file.
+/// Position and layout of the elements of a .npy file.
 struct NpyLayout {
   uint64_t headerBytes = 0, dataBytes = 0;
   bool isColumnMajor = false, isBigEndian = false;
@@ -97,7 +97,7 @@ void arrange(Tensor &tensor, const NpyLayout &layout);
 
 Fault readNpy(Bytes bytes, Tensor &tensor);
 Fault readNpz(Bytes bytes, std::vector<Tensor> &tensors);
-/// The views point into `bytes` and have no owner.
+/// Finds tensors. The views point into `bytes` and have no owner.
 Fault viewSafetensors(Bytes bytes, std::vector<TensorView> &tensors);
 Fault readSafetensors(Bytes bytes, std::vector<Tensor> &tensors);
 Fault readOnnxTensor(Bytes bytes, Tensor &tensor);

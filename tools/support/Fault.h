@@ -1,6 +1,6 @@
 //===- Fault.h - Result of a call that can fail ---------------------------===//
 //
-// What the functions of tools return that can fail. Their other results are
+// The result of functions of tools that can fail. Other results are
 // out-parameters, as in the runtime (see Status.h).
 //
 //   if (Fault fault = readTensors(path, tensors))
@@ -19,10 +19,10 @@
 
 namespace frit::tools {
 
-/// Success, or a message and whose fault it is.
+/// Success, or a message and an exit status, which tells what is at fault.
 class [[nodiscard]] Fault {
 public:
-  /// Success.
+  /// Constructs success.
   Fault() = default;
   explicit Fault(std::string message, ExitStatus status = kBadInput)
       : text(std::move(message)), exitStatus(status) {
@@ -33,7 +33,8 @@ public:
   explicit operator bool() const { return exitStatus != kDone; }
 
   const std::string &message() const { return text; }
-  /// The exit status of a tool that ends because of it; kDone on success.
+  /// Returns the exit status for a tool that ends because of this fault; kDone
+  /// on success.
   ExitStatus status() const { return exitStatus; }
 
   /// Returns the same fault with its place: "place: message".

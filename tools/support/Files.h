@@ -26,7 +26,8 @@ void protectModel(const std::string &model, const std::string &weights);
 /// (see OutputFile.h) and leaves no partial file.
 Fault writeTensors(const std::string &path, const std::vector<Tensor> &tensors);
 
-/// Returns the fault of writing `path` that ended with `code`, if that is one.
+/// Returns the fault of writing `path`, which ended with `code`; success if
+/// that is no error.
 Fault writingFault(const std::string &path, std::error_code code);
 
 } // namespace frit::tools

@@ -79,7 +79,7 @@ static const int onnxTypes[] = {0,
                                 FRIT_F8E8M0};
 
 namespace {
-/// The fields of the message that are used.
+/// The fields of the message in use.
 struct TensorProto {
   std::vector<int64_t> dims;
   uint64_t type = 0;

@@ -8,8 +8,8 @@
 
 namespace frit::tools {
 
-/// Formats JSON: in one line, or with `indent` spaces a level. Names from files
-/// need not be UTF-8; bytes that are not are replaced by U+FFFD.
+/// Formats JSON on one line, or with `indent` spaces per level. Names from
+/// files need not be UTF-8; other bytes are replaced by U+FFFD.
 inline std::string jsonText(const nlohmann::ordered_json &json,
                             int indent = -1) {
   return json.dump(indent, ' ', false,

@@ -50,7 +50,7 @@ Fault frit::tools::mapFile(const std::string &path, Bytes &bytes,
   return {};
 }
 
-/// Finds a .npy's elements if they lie in the file as they do in memory.
+/// Finds a .npy's elements if the file has them in memory's layout.
 static bool viewNpy(Bytes bytes, TensorView &view) {
   Tensor header;
   NpyLayout layout;

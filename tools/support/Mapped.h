@@ -12,8 +12,8 @@
 
 namespace frit::tools {
 
-/// Maps a regular file; its pages are read when they are used. No output of
-/// this program overwrites it (see OutputFile.h).
+/// Maps a regular file; its pages are read on access. No output of this program
+/// overwrites it (see OutputFile.h).
 Fault mapFile(const std::string &path, Bytes &bytes,
               std::shared_ptr<const void> &owner);
 
@@ -21,8 +21,8 @@ Fault mapFile(const std::string &path, Bytes &bytes,
 /// .safetensors and of most .npy files are mapped, all others are read.
 Fault mapTensors(const std::string &path, std::vector<TensorView> &tensors);
 
-/// Ends the program with a message instead of a crash when a mapped file
-/// becomes shorter while it is used, or cannot be read.
+/// Makes the program end with a message instead of a crash if a mapped file is
+/// truncated while in use, or cannot be read.
 void handleLostFiles();
 
 } // namespace frit::tools

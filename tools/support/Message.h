@@ -13,11 +13,11 @@ namespace frit::tools {
 bool complain(const std::string &message);
 bool complain(const Fault &fault);
 
-/// Returns the exit status of a fault, which it prints if it is one.
+/// Prints a fault, if it is one. Returns its exit status.
 ExitStatus report(const Fault &fault);
 
-/// Writes out standard output. Returns `status`, or kMachine after an error
-/// message if something printed there was lost.
+/// Flushes standard output. Returns `status`, or kMachine after an error
+/// message if some of the output was lost.
 int finishOutput(int status);
 
 } // namespace frit::tools

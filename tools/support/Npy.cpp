@@ -19,7 +19,7 @@ struct NumpyType {
 };
 } // namespace
 
-/// ml_dtypes writes bfloat16 as "V2".
+/// Types by NumPy's name. ml_dtypes writes bfloat16 as "V2".
 static const NumpyType numpyTypes[] = {
     {"f4", FRIT_F32}, {"f8", FRIT_F64}, {"f2", FRIT_F16}, {"V2", FRIT_BF16},
     {"i1", FRIT_I8},  {"i2", FRIT_I16}, {"i4", FRIT_I32}, {"i8", FRIT_I64},
@@ -99,7 +99,7 @@ Fault frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor,
 }
 
 /// Calls `visit` with the row-major index of each element of a column-major
-/// tensor, in the order of the latter.
+/// tensor, in column-major order.
 template <typename Visit>
 static void forEachColumnMajor(std::span<const int64_t> dims, uint64_t count,
                                Visit visit) {
@@ -162,7 +162,7 @@ std::vector<uint8_t> frit::tools::makeNpy(const Tensor &tensor) {
       widened.set(i, tensor.at(i));
     written = &widened;
   }
-  // Types that numpy lacks are written as their bytes.
+  // Types that NumPy lacks are written as bytes.
   const char *type = frit_dtype_size(written->dtype) == 1 ? "u1" : "f4";
   for (const NumpyType &candidate : numpyTypes)
     if (candidate.dtype == written->dtype)

@@ -24,8 +24,8 @@ struct Entry {
 };
 } // namespace
 
-/// Reads sizes beyond 32 bits from the zip64 field; in this order, for those
-/// plain ones that are all ones.
+/// Reads sizes beyond 32 bits from the zip64 field. It contains, in this order,
+/// those whose 32-bit field is all ones.
 static void readLargeSizes(Bytes extra, Entry &entry) {
   Reader reader(extra);
   while (!reader.atEnd()) {
@@ -106,10 +106,10 @@ private:
 };
 } // namespace
 
-/// Longest header to accept; numpy's are far shorter.
+/// Maximum length of a header; NumPy's are far shorter.
 static constexpr uint64_t kLongestHeader = 1 << 16;
 
-/// `total` sums the bytes of the archive's tensors so far.
+/// Reads an entry. `total` sums the bytes of the archive's tensors so far.
 static Fault readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
                        uint64_t &total) {
   const std::string place = "entry '" + entry.name + "'";
@@ -139,7 +139,7 @@ static Fault readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   tensor.name = entry.name;
   if (tensor.name.ends_with(".npy"))
     tensor.name.resize(tensor.name.size() - 4);
-  // Check before allocating what the archive claims.
+  // Check before allocating the size that the archive claims.
   if (entry.size - layout.headerBytes != layout.dataBytes)
     return Fault(place + " does not have the size of its shape, " +
                  tensor.type());

@@ -56,7 +56,8 @@ std::optional<bool> frit::tools::applyRunOption(const Argument &argument,
   return std::nullopt;
 }
 
-/// Prints a remark, but not twice: a model's functions have the same.
+/// Prints a remark unless it was printed before: a model's functions have the
+/// same remarks.
 static void printRemark(void *user, const char *message) {
   static std::set<std::string> printed;
   bool isQuiet = !strncmp(message, "running on the cpu", 18) &&

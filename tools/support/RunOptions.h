@@ -20,17 +20,17 @@ struct RunOptions {
   bool verbose = false;
 };
 
-/// The rows of the help for all but `verbose`.
+/// Returns the rows of the help for all options except `verbose`.
 std::vector<HelpOption> runOptionsHelp();
 
 /// Applies an argument that is one of these options. On failure prints an error
-/// and returns false. Returns nothing if it is no such option.
+/// and returns false. Returns nothing for other options.
 std::optional<bool> applyRunOption(const Argument &argument,
                                    RunOptions &options);
 
 /// Returns the options to open a module with. They point to `options`, which
-/// outlives the module. Remarks are printed; that the model runs on the cpu is
-/// one only if `verbose`.
+/// must outlive the module. Remarks are printed; the remark that the model runs
+/// on the cpu only if `verbose`.
 frit_module_options moduleOptions(const RunOptions &options);
 
 } // namespace frit::tools

@@ -41,7 +41,7 @@ static std::string header(const std::vector<TensorView> &tensors,
         {"data_offsets", {offset, offset + tensor.data.size()}}};
     offset += tensor.data.size();
   }
-  // Names may be any bytes; what is no UTF-8 is replaced.
+  // Names may be any bytes; those that are not UTF-8 are replaced.
   std::string text = jsonText(json);
   // Elements start at a multiple of 8 bytes.
   text.resize((text.size() + 7) / 8 * 8, ' ');

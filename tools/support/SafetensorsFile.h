@@ -15,8 +15,7 @@ namespace frit::tools {
 /// The texts of a file's `__metadata__`.
 using Metadata = std::map<std::string, std::string>;
 
-/// Writes a safetensors file over `path`, and makes sure that it is on the disk
-/// (fsync).
+/// Writes a safetensors file over `path` and syncs it to the disk.
 std::error_code writeSafetensors(const std::string &path,
                                  const std::vector<TensorView> &tensors,
                                  const Metadata &metadata);

@@ -14,7 +14,7 @@ Table::Table(std::vector<std::string> titles) {
     right.push_back(title[0] == '>');
     if (right.back())
       title.erase(0, 1);
-    // A title may be a name of the model, as a symbol's.
+    // A title may be a name from the model, such as a symbol's.
     title = frit::printable(title);
   }
   rows.push_back(std::move(titles));

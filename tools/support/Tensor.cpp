@@ -219,8 +219,8 @@ static std::pair<uint64_t, uint64_t> extremesOf(uint64_t count, Value value) {
   return {least, most};
 }
 
-/// As above for 16-bit floats: apart from the sign, their bits are ordered as
-/// the numbers are.
+/// As above for 16-bit floats. Apart from the sign, their bits have the order
+/// of the numbers.
 static std::pair<uint64_t, uint64_t>
 extremesOfHalves(uint64_t count, const uint8_t *from, unsigned infinity) {
   struct Half {

@@ -20,12 +20,12 @@ namespace frit::tools {
 /// Prints that there is no memory for `what` and exits with kMachine.
 [[noreturn]] void outOfMemory(const std::string &what);
 
-/// Exits in the same way if `bytes` exceed the machine's memory. Linux
-/// overcommits, so the allocation itself might succeed.
+/// Exits in the same way if `bytes` exceed the machine's memory. The allocation
+/// itself might succeed, because Linux overcommits.
 void expectMemory(uint64_t bytes, const std::string &what);
 
-/// An allocator of zeroed memory that occupies no pages until written. Exits if
-/// there is not enough.
+/// An allocator of zeroed memory whose pages are not occupied until written.
+/// Exits if memory runs out.
 template <typename T> struct ZeroedMemory {
   using value_type = T;
 
@@ -66,7 +66,7 @@ struct Tensor {
   frit_tensor bind();
 };
 
-/// Most dimensions of a tensor; numpy's limit.
+/// Maximum dimensions of a tensor; NumPy's limit.
 inline constexpr size_t kMostDimensions = 64;
 
 /// Returns a tensor's bytes; none if a dimension is negative or the product
@@ -94,8 +94,8 @@ struct RandomSpec {
 /// Parses "random", "random:SEED" or "random:SEED:LOW..HIGH".
 bool parseRandom(const std::string &text, RandomSpec &spec);
 
-/// Without a range, fills floats from a normal distribution and integers with 0
-/// or 1; with a range, uniformly.
+/// Fills floats from a normal distribution and integers with 0 or 1; with a
+/// range, both uniformly.
 void fillRandom(Tensor &tensor, const RandomSpec &spec);
 
 } // namespace frit::tools
