@@ -149,8 +149,8 @@ Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,
   return Status();
 }
 
-/// Returns an order that runs the last ready step first: as far from the list's
-/// own order, by which memory might have been planned, as possible.
+/// Returns an order that runs the last ready step first, to differ as much as
+/// possible from the list's order, for which memory was planned.
 std::vector<size_t>
 EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
   std::vector<size_t> order;
@@ -181,7 +181,8 @@ EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
 }
 
 /// Returns the number of steps that a guard skips. Poisons their outputs,
-/// because nothing may read them, except in the state, which they leave alone.
+/// because nothing may read them, except those in the state, which skipped
+/// steps do not change.
 size_t EmulatedPlan::skip(std::span<const artifact::Step> next,
                           const artifact::Step &step) {
   const artifact::Guard &guard = view.guard(step);
@@ -313,7 +314,7 @@ Status EmulatedPlan::makeArena(std::span<const artifact::Step> list,
   return Status();
 }
 
-/// Accepts the step's declared outputs as they are now.
+/// Accepts the present contents of the step's declared outputs.
 void EmulatedPlan::accept(const artifact::Step &step) {
   for (const artifact::Buffer &buffer : view.kernelArguments(step))
     if (buffer.written && buffer.space == Space::arena && buffer.bytes)

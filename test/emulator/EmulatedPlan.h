@@ -1,8 +1,8 @@
 //===- EmulatedPlan.h - Run a CUDA target's plan on the host --------------===//
 //
-// Does what the runtime's CUDA executor does, in host memory. Every step
-// launches its kernel in the library from emulate.py. Steps for cuBLAS or cuDNN
-// run their fallback kernels, which tests these.
+// Emulates the runtime's CUDA executor in host memory. Every step launches its
+// kernel in the library from emulate.py. Steps for cuBLAS or cuDNN run their
+// fallback kernels, so these are tested.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +23,13 @@ public:
   EmulatedPlan() = default;
   EmulatedPlan(const EmulatedPlan &) = delete;
 
-  /// Opens `function`, or else the first, of the artifact at `model` and the
-  /// kernels at `kernels` (those of file `unit`). Chooses the target `arch`, or
-  /// else the first for a GPU, and runs its prepare list.
+  /// Opens `function`, by default the first, of the artifact at `model`, and
+  /// the kernels at `kernels` (those of file `unit`). Chooses the target
+  /// `arch`, by default the first for a GPU, and runs its prepare list.
   Status open(const std::string &model, const std::string &kernels, int unit,
               const std::string &arch, const std::string &function = "");
 
-  /// Sets the state to what a new context has.
+  /// Sets the state to that of a new context.
   void resetState();
 
   /// Runs a variant on `inputs` in host memory; output() then has the results.

@@ -11,8 +11,8 @@
 
 using namespace frit::emulation;
 
-/// Bytes of the widest vector. A kernel may read the whole vector that has the
-/// last element.
+/// Bytes of the widest vector. A kernel may read the whole vector that contains
+/// the last element.
 static constexpr uint64_t kVectorBytes = 16;
 
 /// Byte of memory before an argument: NaN in every float type.
@@ -75,7 +75,7 @@ void FencedArguments::copyOut() const {
       memcpy(part.begin, part.copy, part.end - part.begin);
 }
 
-/// The kernel that runs, for the message of reportAccess.
+/// The kernel that is running, for the message of reportAccess.
 static char runningKernel[256];
 
 static void reportAccess(int) {

@@ -9,9 +9,8 @@
 
 namespace frit::emulation {
 
-/// Copies of a step's arguments that end where a page without access begins, so
-/// that a kernel cannot read or write past their end unnoticed. Arguments that
-/// overlap share a copy.
+/// Copies of a step's arguments that end at an inaccessible page, so that reads
+/// or writes past their end are noticed. Overlapping arguments share a copy.
 class FencedArguments {
 public:
   FencedArguments() = default;
@@ -24,7 +23,7 @@ public:
   bool copyIn();
   /// Returns the address of an argument in its copy.
   void *addressOf(void *original, uint64_t bytes) const;
-  /// Copies what a kernel may have written to where it belongs.
+  /// Copies the arguments that a kernel may have written back.
   void copyOut() const;
 
 private:
@@ -38,8 +37,8 @@ private:
   std::vector<Part> parts;
 };
 
-/// While it lives, an access to memory that is not mapped ends the program with
-/// a message that names the kernel.
+/// During its lifetime, an access to unmapped memory ends the program with a
+/// message that names the kernel.
 class KernelRun {
 public:
   explicit KernelRun(const std::string &kernel);

@@ -1,7 +1,7 @@
 //===- barriers.h - Shared memory and barriers of sm_90 -------------------===//
 //
-// Addresses of shared memory, mbarriers, the barriers of `bar.sync` and those
-// of a cluster. After the PTX ISA, "Parallel Synchronization and Communication
+// Addresses of shared memory, mbarriers, the barriers of `bar.sync` and cluster
+// barriers. See the PTX ISA, "Parallel Synchronization and Communication
 // Instructions".
 //
 // An address has the offset in a block's shared memory in its low 24 bits, and
@@ -55,7 +55,7 @@ inline uint32_t offsetOf(uint32_t address) { return address & 0xffffff; }
 // mbarriers
 //===----------------------------------------------------------------------===//
 
-/// The contents of a barrier's 8 bytes, which reveal other writes.
+/// Returns the contents of a barrier's 8 bytes, which reveal other writes.
 inline uint64_t barrierMark(uint32_t offset) {
   return 0xba44'1e45'0000'0000u | offset;
 }
@@ -162,7 +162,7 @@ inline void syncNamed(int index, int threads) {
 
 inline void arriveCluster() { ++machine.current->clusterBarriers; }
 
-/// Waits for the cluster, without threads that have ended.
+/// Waits for all threads of the cluster that have not ended.
 inline void waitCluster() {
   unsigned barriers = machine.current->clusterBarriers;
   waitUntil("barrier.cluster.wait", [&] {

@@ -142,8 +142,8 @@ static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like,
 
 static bool isPlain(const std::string &path) { return path.ends_with(".bin"); }
 
-/// Reads a file that must have as many bytes as `tensor`; returns whether it
-/// has.
+/// Reads a file that must have as many bytes as `tensor`; returns false if it
+/// has not.
 static bool readBytes(const std::string &path, Tensor &tensor) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
@@ -213,7 +213,7 @@ static Tensor stateTensor(const PlanView &plan, const artifact::State &like) {
   return tensor;
 }
 
-/// Returns the number that --each gives the state before a call.
+/// Returns the value that --each sets before a call.
 static const float *changeBefore(const Options &options, int call) {
   return options.numbers.empty()
              ? nullptr
@@ -287,8 +287,11 @@ static std::vector<Tensor> readExpected(const Options &options,
   return outputs;
 }
 
-/// Returns |got - want| / |want| over all elements; NaN if an element is
-/// wrongly NaN.
+/// Returns
+/// got - want
+/// /
+/// want
+/// over all elements; NaN if an element is unexpectedly NaN.
 static double relativeError(const Tensor &got, const Tensor &want) {
   double difference = 0, norm = 0;
   for (uint64_t i = 0; i < want.count(); ++i) {
@@ -352,7 +355,7 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
   return padded;
 }
 
-/// Calls a variant, from the state of a new context on.
+/// Calls a variant, starting from the state of a new context.
 static void runCalls(const Options &options, EmulatedPlan &emulated,
                      size_t variant, const std::vector<const void *> &inputs) {
   emulated.resetState();

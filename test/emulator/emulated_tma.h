@@ -1,6 +1,6 @@
 //===- emulated_tma.h - frit/tma.cuh under the emulator -------------------===//
 //
-// Implements the functions of tma.cuh, where they are documented.
+// Implements the functions of tma.cuh, which documents them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- emulated_wgmma.h - frit/wgmma.cuh under the emulator ---------------===//
 //
-// Implements the functions of wgmma.cuh, where they are documented.
+// Implements the functions of wgmma.cuh, which documents them.
 //
 //===----------------------------------------------------------------------===//
 

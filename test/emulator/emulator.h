@@ -68,7 +68,8 @@ void launchPointers(void (*kernel)(Parameters...), void *const *args,
          sharedBytes, body, cluster);
 }
 
-/// Each thread of `mask` publishes `value` and gets that of lane `source`.
+/// Publishes each thread's `value` to the threads of `mask` and returns that of
+/// lane `source`.
 template <class T> T exchange(unsigned mask, T value, unsigned source) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
   Thread &me = *machine.current;
@@ -120,7 +121,7 @@ inline void waitCopies(int pending) {
 } // namespace emu
 
 //===----------------------------------------------------------------------===//
-// The words of CUDA C++
+// Keywords and built-ins of CUDA C++
 //===----------------------------------------------------------------------===//
 
 #define threadIdx (emu::machine.current->id)

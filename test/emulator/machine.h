@@ -63,7 +63,7 @@ struct Thread {
   Thread *warp = nullptr;
   unsigned warpSize = 0;
   const char *where = "start";
-  /// While waiting: the condition that ends it, on the thread's stack.
+  /// While waiting: the condition to wait for, on the thread's stack.
   bool (*isOver)(const void *condition) = nullptr;
   const void *condition = nullptr;
   /// While at a warp barrier: its mask, and the exchanged value.
@@ -74,8 +74,8 @@ struct Thread {
   int openGroup = 0;
   /// TMA stores: number pending per group; the last group is open.
   std::vector<int> stores;
-  /// Whether it wrote to shared memory without a proxy fence, so that TMA does
-  /// not see it.
+  /// Whether it has written to shared memory without a proxy fence. TMA does
+  /// not see such writes.
   bool isUnfenced = false;
   unsigned clusterBarriers = 0;
   std::shared_ptr<ThreadProducts> products;
@@ -147,7 +147,7 @@ inline Block &currentBlock() { return *machine.current->block; }
 //===----------------------------------------------------------------------===//
 
 /// Saves the callee-saved registers (System V ABI, 3.2.1) on the running stack,
-/// whose pointer goes to `*from`, and resumes what was saved on stack `to`.
+/// stores its pointer in `*from`, and restores the registers from stack `to`.
 extern "C" void emuSwitch(void **from, void *to);
 asm(R"(
   .text

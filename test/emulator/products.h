@@ -1,8 +1,9 @@
 //===- products.h - WGMMA of sm_90a ---------------------------------------===//
 //
-// `wgmma` as the PTX ISA's "Asynchronous Warpgroup Level Matrix Instructions"
-// has it: 64 rows by N columns by 16 steps of k, of 16-bit floats, summed in
-// f32, out of shared memory that descriptors describe, a of registers as well.
+// Emulates `wgmma` of the PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Instructions": 64 rows by N columns by 16 steps of k, of 16-bit floats,
+// summed in f32. Operands are in shared memory as descriptors state; a may be
+// in registers.
 //
 // Products are computed when all 128 threads have committed their group, so
 // operands that have not arrived are poison. They complete later, when nothing

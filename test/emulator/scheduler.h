@@ -39,7 +39,7 @@ inline bool releaseWarp(Thread *warp, unsigned size) {
   return any;
 }
 
-/// Visits 0 to count - 1 in a random rotation, up or down.
+/// Visits 0 to count - 1 from a random start, up or down, wrapping around.
 template <class Visit> void shuffled(size_t count, const Visit &visit) {
   size_t i = random() % count, step = random() & 1 ? 1 : count - 1;
   for (size_t k = 0; k < count; ++k, i = (i + step) % count)
@@ -181,9 +181,9 @@ inline bool runCluster(dim3 first, unsigned cluster, size_t sharedBytes) {
   return machine.failures == before;
 }
 
-/// Runs `body` in every thread of the grid; false if a block got stuck, whose
-/// threads and the blocks after it are then abandoned, or if the driver would
-/// refuse the launch.
+/// Runs `body` in every thread of the grid. Returns false if the driver would
+/// reject the launch, or if a block got stuck; its threads and the blocks after
+/// it are then abandoned.
 inline bool launch(dim3 grid, dim3 block, size_t sharedBytes,
                    const std::function<void()> &body, unsigned cluster = 1) {
   if (!grid.x || !grid.y || !grid.z || grid.x % cluster) {

@@ -1,7 +1,7 @@
 //===- tensor_copies.h - TMA of sm_90 -------------------------------------===//
 //
-// Copies between tensors in global memory and boxes in shared memory, as the
-// PTX ISA's "Tensors" has them: tiled and im2col, swizzled, zeros outside.
+// Copies between tensors in global memory and boxes in shared memory. See the
+// PTX ISA, "Tensors": tiled and im2col, swizzled, zeros outside.
 //
 // The destination of a load is poison until it completes. The source of a store
 // must not change until it has been read.

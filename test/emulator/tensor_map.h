@@ -1,7 +1,7 @@
 //===- tensor_map.h - Tensor maps of the emulator -------------------------===//
 //
 // The emulator's CUtensorMap: a plan's description of the map, and the address
-// that it is encoded for.
+// for which it is encoded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ namespace emu {
 struct TensorMap : frit::artifact::TensorMap {
   static constexpr int kMaxRank = frit::artifact::kMaxMapRank;
 
-  char *address = nullptr; ///< of the first element; `offset` is in it
+  char *address = nullptr; ///< of the first element, `offset` included
 
   bool isIm2col() const { return kind == frit::artifact::MapKind::im2col; }
   int elementBytes() const {
@@ -27,7 +27,7 @@ struct TensorMap : frit::artifact::TensorMap {
     return int(isIm2col() ? channels : box[0]) * elementBytes();
   }
 
-  /// Returns whether the driver would encode it.
+  /// Returns whether the driver would accept it.
   bool isValid() const {
     if (rank < 1 || rank > kMaxRank || reinterpret_cast<uint64_t>(address) % 16)
       return false;
@@ -51,8 +51,8 @@ struct TensorMap : frit::artifact::TensorMap {
   }
 };
 
-/// A kernel's parameter in the place of a CUtensorMap, whose size it has. The
-/// map stays the caller's until the kernel has ended.
+/// A kernel's parameter in place of a CUtensorMap, with the same size. The
+/// caller must keep the map until the kernel has ended.
 struct alignas(64) EncodedMap {
   static constexpr uint64_t kMark = 0x70616d20726f7374;
 
