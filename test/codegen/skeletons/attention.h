@@ -53,7 +53,7 @@ template <class Base, int Offset = 0> struct Causal : Base {
 template <class Base> struct Backward : Base {
   static constexpr float scale = -0.25f;
 };
-/// So large a scale that a single distant key may dominate.
+/// A scale so large that a single distant key may dominate.
 template <class Base> struct Steep : Base {
   static constexpr float scale = 40;
 };

@@ -60,7 +60,7 @@ template <int V, class T> struct Softmax {
   }
 };
 
-/// The sum of x and that of its squares down columns, and y = -x.
+/// The sums of x and of its squares along columns, and y = -x.
 template <int V, class T> struct Sums {
   const T *x;
   T *y;

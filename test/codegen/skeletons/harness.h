@@ -146,7 +146,7 @@ public:
   void download() {}
 #endif
 
-  /// 128-byte aligned, as device memory is.
+  /// Returns the host address. It is 128-byte aligned, like device memory.
   T *host() {
     auto address = reinterpret_cast<uintptr_t>(values.data());
     return reinterpret_cast<T *>((address + 127) & ~uintptr_t(127));

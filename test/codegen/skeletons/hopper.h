@@ -30,7 +30,7 @@ namespace artifact = frit::artifact;
 /// The tiling of a product.
 using Cut = frit::WgmmaLayout;
 
-/// SMs of an H200, which tiles are scheduled for.
+/// SMs of an H200, for which tiles are scheduled.
 inline constexpr int kSms = 132;
 
 #ifdef FRIT_EMULATE
@@ -208,8 +208,8 @@ frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
   return encode(map, at);
 }
 
-/// An im2col map of x: n × h × w × c, by 64 channels or what it has; `steps` is
-/// how many elements neighbours along w, h and n are apart.
+/// An im2col map of x: n × h × w × c, by 64 channels, or all if there are
+/// fewer. `steps` has the strides in elements along w, h and n.
 template <class T>
 frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
                          const int64_t (&steps)[3], const int (&lower)[2],
@@ -235,7 +235,7 @@ frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
   return encode(map, at);
 }
 
-/// Runs the kernel of a product of m × n elements in each of a batch.
+/// Runs the kernel of a product of a batch of m × n matrices.
 template <class... Parameters>
 void launchCut(void (*kernel)(Parameters...), const Cut &cut, int64_t m,
                int64_t n, int64_t batch, const Parameters &...arguments) {

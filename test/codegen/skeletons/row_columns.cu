@@ -2,8 +2,8 @@
 
 #include "frit/row_columns.cuh"
 
-/// y = (x - mean(x)) * g * factor, m = mean(x), and per part the sums of g and
-/// of g * (x - mean(x)) down columns.
+/// y = (x - mean(x)) * g * factor, m = mean(x), and per part the column sums of
+/// g and of g * (x - mean(x)).
 template <int V, unsigned Cols, class T> struct Centre {
   const T *x, *g;
   const float *factor;

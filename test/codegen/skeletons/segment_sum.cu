@@ -22,7 +22,8 @@ extern "C" __global__ void __launch_bounds__(480)
 
 using namespace harness;
 
-/// Every `most`-th row belongs to a segment of its own, the others to a few.
+/// Every `most`-th row is a segment of its own; the others belong to a few
+/// segments.
 template <class T, int Threads, int V, int64_t Columns, int Count,
           int64_t Segments>
 static void check(int most) {

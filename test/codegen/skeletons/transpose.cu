@@ -33,7 +33,7 @@ __global__ void twice(const T *x, T *y) {
                   FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
 }
 
-/// The same where one side is short: the rows if `Loads`, else the columns.
+/// The same with a short side: the rows if `Loads`, else the columns.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int Long,
           int L, int S, bool Loads>
 __global__ void __launch_bounds__(256) twiceFlat(const T *x, T *y) {
@@ -138,7 +138,7 @@ static void check(unsigned grid) {
          want, 0);
 }
 
-/// Matrices with a short side, of which tiles have all.
+/// Matrices with a short side, which tiles span.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int Long,
           int L, int S, bool Loads>
 static void checkFlat() {

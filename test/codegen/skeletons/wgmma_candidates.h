@@ -1,7 +1,7 @@
 //===- wgmma_candidates.h - Our and cuBLASLt's kernels for a product ------===//
 //
-// Graphs of our kernel in any tiling, and of cuBLASLt's algorithms for the same
-// product; results are compared.
+// Graphs of frit's kernel in any tiling, and of cuBLASLt's algorithms for the
+// same product. Their results are compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ private:
 /// One way to compute a product.
 struct Candidate {
   std::string name;
-  std::shared_ptr<Loaded> kernel; // null: a library's
+  std::shared_ptr<Loaded> kernel; // null for a library's
   std::shared_ptr<Replay> replay;
   double time = 0;
   bool right = true;
@@ -225,8 +225,8 @@ inline bool agree(const Shape &shape, const std::vector<unsigned char> &x,
   return worst <= 2e-3 * scale;
 }
 
-/// Times every tiling. Those whose results differ from the first, or from
-/// `want` if given, are marked wrong.
+/// Times every tiling. Marks those wrong whose results differ from the first,
+/// or from `want` if given.
 inline std::vector<Candidate> timeCuts(const Job &job, const Memory &memory,
                                        int count,
                                        std::vector<unsigned char> want) {

@@ -4,7 +4,7 @@
 #include "frit/wgmma_conv.cuh"
 
 /// The problem. Padding is equal on all sides, except that More adds to the
-/// bottom and right, and PadW replaces that of left and right.
+/// bottom and right, and PadW replaces the left and right padding.
 template <int N, int C, int H, int W, int K, int R, int S, int Stride = 1,
           int Pad = 0, int Dilation = 1, class Type = frit::f16,
           class Out = Type, class Activation = frit::Relu, int More = 0,
@@ -98,7 +98,7 @@ using namespace harness;
 
 /// The tensor maps of the inputs.
 template <class P> struct Sources {
-  // As wgmma_conv.cuh says, which only device code for sm_90a knows.
+  // The formula of wgmma_conv.cuh, which is only in device code for sm_90a.
   static constexpr int taps =
       (P::c == 16 || P::c == 32) && P::r * P::s * P::c % 64 == 0 ? 64 / P::c
                                                                  : 1;
@@ -327,7 +327,7 @@ static void checks() {
   check<Problem<Images<2, 32, 15, 14, 64, 3, 4, 1, 1, 1, bf16>, 128, 128, 4,
                 2>>();
   check<Problem<Images<2, 16, 14, 13, 64, 3, 3, 1, 1>, 64, 64, 4>>();
-  // Rows of taps that overlap.
+  // Overlapping rows of taps.
   check<Problem<Images<2, 16, 15, 17, 64, 4, 4, 1, 2, 1, f16, f16, Relu, -1, 0>,
                 128, 64, 4>>();
   check<

@@ -128,8 +128,8 @@ static double activate(frit::GeluTo16Bits, double x) {
 
 template <class P> static constexpr Cut kCut = P::layout;
 
-/// Returns whether a launch has a cluster or more, all of them whole, on every
-/// GPU and every slice of one.
+/// Returns whether a launch consists of one or more whole clusters on every
+/// GPU, MIG instances included.
 static constexpr bool launchesAnywhere() {
   for (long sms = 1; sms <= 160; ++sms)
     for (long cluster : {1, 2, 4})
@@ -253,7 +253,7 @@ static std::vector<double> momentsOf(const std::vector<double> &d) {
   return result;
 }
 
-/// Of columns of an m × n matrix, 64 rows each.
+/// Computes the moments of columns of an m × n matrix, over 64 rows each.
 static std::vector<double> columnMomentsOf(const std::vector<double> &d,
                                            int64_t m, int64_t n) {
   constexpr int height = frit::kMomentHeight;
@@ -271,7 +271,7 @@ static std::vector<double> columnMomentsOf(const std::vector<double> &d,
   return result;
 }
 
-/// Of columns of an m × n matrix, 16 rows each.
+/// Computes the sums of columns of an m × n matrix, over 16 rows each.
 static std::vector<double> columnSumsOf(const std::vector<double> &d, int64_t m,
                                         int64_t n) {
   std::vector<double> result(m / frit::kSumHeight * n);
@@ -368,7 +368,7 @@ static void checks() {
   check<Problem<Odd, 128, 256, 4>>();
   check<Problem<Odd, 192, 192, 4>>();
   check<Problem<Odd, 128, 128, 3, 1, 1, 2>>();
-  // So many tiles that warpgroups run ping-pong.
+  // Enough tiles for ping-pong.
   check<Problem<Matrices<1200, 900, 136>, 128, 64, 3>>();
   // Both layouts of either operand.
   using TN = Matrices<264, 392, 200, 3, true, true, bf16>;
@@ -388,7 +388,7 @@ static void checks() {
   check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
   check<Problem<Deep, 64, 128, 4, 1, 8>>();
   check<Problem<Deep, 192, 128, 3, 1, 4>>();
-  // Sums of other blocks that overlay the stages.
+  // Partial sums of other blocks that overlay the stages.
   using Wide = Matrices<200, 392, 392, 1, true, false, bf16, float>;
   check<Problem<Wide, 192, 192, 4, 1, 2>, false>();
   check<Problem<
@@ -399,8 +399,8 @@ static void checks() {
   check<Problem<Normed<Rows, Norm::product, 16, true>, 128, 192, 4>, false>();
   check<Problem<Normed<Rows, Norm::residual, 32, true>, 128, 256, 3, 2>>();
   check<Problem<Normed<Rows, Norm::residual, 8, true>, 64, 128, 4, 1, 4>>();
-  // Moments of columns: warpgroups of one tile and of their own, a last tile
-  // that is half empty, a residual, few columns and odd ones.
+  // Moments of columns: cooperative and ping-pong warpgroups, a last tile that
+  // is half empty, a residual, few columns and odd ones.
   using High = Columns<Matrices<320, 264, 200, 1, false, true, bf16>>;
   check<Problem<High, 64, 64, 3>, false>();
   check<Problem<High, 128, 128, 4, 2>>();
@@ -411,8 +411,7 @@ static void checks() {
       128, 64, 3>>();
   check<Problem<Columns<Matrices<1216, 904, 72, 1, false, true, bf16>>, 128,
                 192, 3>>();
-  // Sums of columns, also of blocks that share the sums of a tile, and of rows
-  // that TMA does not store.
+  // Sums of columns, also with split-K and for rows that TMA does not store.
   using Low = Summed<Matrices<336, 264, 200, 1, false, true, bf16>>;
   check<Problem<Low, 64, 64, 3>, false>();
   check<Problem<Low, 128, 128, 4, 2>>();
@@ -423,7 +422,7 @@ static void checks() {
       128, 64, 3>>();
   check<Problem<Summed<Matrices<1232, 904, 72, 1, false, true, bf16>>, 128, 192,
                 3>>();
-  // The result beside the sum that it is GELU of.
+  // The result of GELU, together with its argument.
   using Act =
       Both<Matrices<331, 264, 200, 1, false, true, f16, f16, f16, Gelu>>;
   check<Problem<Act, 64, 64, 3>>();

@@ -21,7 +21,7 @@ struct Shape {
   bool wide = false;     // f32 results, no bias
   bool residual = false; // of D's size
   int images = 0, size = 0, taps = 0, stride = 1;
-  /// The epilogue function of tile.cuh; null: the usual one.
+  /// The epilogue function of tile.cuh; null: bias and relu.
   const char *function = nullptr;
 
   std::string epilogue() const {

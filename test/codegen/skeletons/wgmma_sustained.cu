@@ -3,13 +3,14 @@
 // Usage: wgmma_sustained HEADERS SECONDS [WORD]; built as wgmma_tune.cu says.
 //
 // A GPU under sustained load reaches its power limit and lowers its clock, so
-// the tiling that draws least power is the fastest; short bursts do not show
-// that. For each product of the models (whose name contains WORD) runs every
-// tiling and algorithm of cuBLASLt briefly on a hot GPU, then the best of
-// either for SECONDS twice, and prints both rates and the clock.
+// the tiling with the lowest power draw is the fastest; short bursts do not
+// show that. For each product of the models (whose name contains WORD), runs
+// every tiling and algorithm of cuBLASLt briefly on a hot GPU, then the best of
+// each for SECONDS twice, and prints both rates and the clock.
 //
-// Then GELU after a product: fused into ours, compared with cuBLASLt's product
-// and a separate kernel for GELU, because cuBLASLt has only the tanh form.
+// Then measures GELU after a product: fused into frit's kernel, compared with
+// cuBLASLt's product and a separate kernel for GELU, because cuBLASLt has only
+// the tanh form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ static double secondsSince(Clock::time_point begin) {
 }
 
 //===----------------------------------------------------------------------===//
-// Running on end
+// Sustained load
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -49,7 +50,7 @@ public:
           find<int(void *, int, unsigned *)>(library, "nvmlDeviceGetClockInfo");
   }
 
-  /// 0 if unknown.
+  /// Returns the clock; 0 if unknown.
   double megahertz() const {
     unsigned value = 0;
     constexpr int multiprocessors = 1;
@@ -106,7 +107,7 @@ static Sustained sustain(Replay &replay, const Memory &memory, const Card &card,
 }
 
 //===----------------------------------------------------------------------===//
-// GELU by itself
+// GELU in a kernel of its own
 //===----------------------------------------------------------------------===//
 
 /// GELU in place, as frit emits it unfused.

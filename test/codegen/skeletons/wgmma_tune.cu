@@ -5,10 +5,11 @@
 // -I runtime/include -lnvrtc -lcublasLt, where DIR/frit has its device headers.
 //
 // For each product and convolution of the models (those whose name contains
-// WORD) compiles wgmma_gemm.cuh or wgmma_conv.cuh for every cut that makes
-// sense, holds the results to each other, and prints the fastest cuts beside
-// the best that cuBLASLt's heuristics know. Times are of short bursts, which a
-// cool card runs at its highest clock; wgmma_sustained.cu runs on end.
+// WORD), compiles wgmma_gemm.cuh or wgmma_conv.cuh for every tiling that may
+// pay, compares the results with each other, and prints the fastest tilings
+// beside the best that cuBLASLt's heuristics find. Times are of short bursts,
+// which a cool GPU runs at its highest clock; wgmma_sustained.cu measures
+// sustained load.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,7 @@ static void tune(const Job &job, Memory &memory) {
   }
   std::vector<Candidate> results = timeCuts(job, memory, count, want);
   sortByTime(results, results.size());
-  // Again in rotation, so that clocks and temperature are equal for all.
+  // Time again in rotation, so that clocks and temperature are equal for all.
   size_t finalists = std::min<size_t>(results.size(), 4);
   double peerTime = 0;
   for (size_t i = 0; i < finalists; ++i)
