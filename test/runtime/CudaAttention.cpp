@@ -60,7 +60,7 @@ struct Values {
 };
 } // namespace
 
-/// The group of keys that a head sees.
+/// Returns the group of keys that a head uses.
 static int64_t groupOf(const Attention &a, int64_t head) {
   return head / (a.heads / a.groups);
 }
@@ -163,8 +163,8 @@ static void testAttention(const Case &c) {
                 c.type == DType::bf16 ? 8e-3 : 1e-3, label, "cuDNN");
 }
 
-/// Sets y and stats of `problem` to what q, k and v give, and returns the
-/// gradients where dq, dk and dv are.
+/// Sets y and stats of `problem` to the results of q, k and v, and returns the
+/// gradients at the positions of dq, dk and dv.
 static std::vector<double> gradients(const Attention &a, Problem &problem) {
   Values value{problem};
   DType type = a.type;
@@ -269,8 +269,8 @@ static void testGradient(const GradientCase &c) {
   a.inputs = uint32_t(buffers.size());
   buffers.push_back(problem.result(c.type, countQ + 2 * countK));
   buffers.push_back(Problem::workspace());
-  // Side by side in each row if there are as many queries as keys, else one
-  // after another.
+  // Q, K and V are side by side in each row if there are as many queries as
+  // keys, else one after another.
   auto place = [&](uint32_t argument, StridedOperand &q, StridedOperand &k,
                    StridedOperand &v) {
     if (c.queries == c.keys) {
@@ -328,8 +328,7 @@ void frit::test::testAttentionGradients() {
       test(192, 192, 80, 2);
       test(61, 197, 64, 4);
       test(160, 160, 256, 2);
-      // One number for each key, for each score, and the same for all elements
-      // of the batch.
+      // A mask per key, per score, and per score for all elements of the batch.
       c.typeMask = type;
       c.maskBatch = 2;
       test(197, 197, 64, 4);

@@ -31,7 +31,7 @@ static void testValues(const std::string &cubin, unsigned flags) {
   CHECK(call.isRight());
   CHECK((bytes == std::vector<uint64_t>{8, 2, 1, 0, 0, 0, 0, 1, 4, 4}));
 
-  // The condition and the outputs at other addresses.
+  // Use other addresses for the condition and the outputs.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   GuardedCall elsewhere(/*p=*/true, /*q=*/false, 7);
@@ -53,8 +53,8 @@ static void testValues(const std::string &cubin, unsigned flags) {
   }
 }
 
-/// Microseconds per call that increments `guards` times `steps` times if `p`;
-/// without conditional nodes unless `conditions`.
+/// Returns microseconds per call that increments `guards` times `steps` times
+/// if `p`. With `conditions` false, the steps are not guarded.
 static double time(const std::string &cubin, int guards, int steps, bool p,
                    bool conditions) {
   PlanWriter plan;

@@ -42,7 +42,7 @@ static TensorMap tileMap() {
   return map;
 }
 
-/// y is the tiles of x, z those of x + 1, which lies in the arena.
+/// The tiles of x are y, and those of x + 1, which is in the arena, are z.
 static void testTiles(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f32, {kRows, kColumns});
@@ -79,7 +79,7 @@ static void testTiles(const std::string &cubin, unsigned flags) {
                               {out[0], out[1]}));
     CHECK(isRight());
   }
-  // From another address, and back.
+  // Use another address, and then the first again.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   std::reverse(values.begin(), values.end());
@@ -101,8 +101,8 @@ static void testTiles(const std::string &cubin, unsigned flags) {
   }
 }
 
-/// One tap of a 3x3 convolution with pads of 1 over all pixels of a small
-/// batch, as an implicit GEMM copies it.
+/// Copies one tap of a 3x3 convolution with pads of 1 over all pixels of a
+/// small batch, like an implicit GEMM.
 static void testIm2col(const std::string &cubin) {
   constexpr int n = 2, h = 4, w = 5, c = 16, pixels = n * h * w;
   PlanWriter plan;
@@ -208,7 +208,7 @@ static double runChain(const std::string &cubin, const char *kernel,
   auto [in, out] = ownTensors(opened);
   double perKernel = opened.timeCalls({&in, 1}, out) / kLength;
 
-  // With another output address in every call.
+  // Use another output address in every call.
   frit::Context other;
   CHECK(!frit::Context::create(opened.module, other));
   void *places[2] = {out.data, frit_context_output_buffer(other.get(), 0)};

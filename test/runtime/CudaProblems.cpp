@@ -60,7 +60,7 @@ static void testGemm(Gemm gemm, double tolerance) {
   problem.plan.gemm(gemm, label, operands);
 
   // The call must not write between rows. The reference has no values there, so
-  // start from the untouched bytes.
+  // start from unmodified bytes.
   std::vector<uint8_t> untouched(size_t(count) * elementBytes(gemm.typeD));
   std::vector<double> expected = unpack(untouched, gemm.typeD);
   const std::vector<double> &valuesA = problem.values[0],
@@ -141,8 +141,8 @@ void frit::test::testGemms() {
   testGemm(whole, 0);
 }
 
-/// The requested algorithm comes first, and all others follow; an unknown one
-/// changes nothing.
+/// Checks that the requested algorithm is first and all others follow, and that
+/// an unknown one has no effect.
 void frit::test::testAlgorithms() {
   cuda::Gpu gpu;
   CHECK(!gpu.open(0).failed() && !gpu.retainContext().failed());

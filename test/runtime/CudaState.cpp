@@ -11,8 +11,8 @@
 using namespace frit;
 using namespace frit::test;
 
-/// Libraries are tried out when a context is created, and again for a peer.
-/// Checks that the tries do not change the state that their calls write.
+/// Checks that trial calls of libraries, when a context or peer is created, do
+/// not change the state that the calls write.
 static void testLibraries(const std::string &cubin, unsigned flags) {
   constexpr int64_t kSize = 16;
   std::vector<float> first(kSize * kSize), identity(kSize * kSize);
@@ -50,14 +50,14 @@ static void testLibraries(const std::string &cubin, unsigned flags) {
   CHECK(!context.run({module.bindInput(0, values.data())}, {}));
   CHECK(!context.createPeer(module, peer));
   CHECK(!peer.readState({&read, 1}) && found == values);
-  // A write larger than what travels with a command.
+  // Write more than a command can contain.
   frit_tensor written = {"d", first.data(), FRIT_F32, 2, dims, FRIT_HOST};
   CHECK(!peer.writeState({&written, 1}));
   CHECK(!context.readState({&read, 1}) && found == first);
 }
 
-/// Writes of small tensors and reads to the device are only enqueued, between
-/// the calls before and after them.
+/// Checks that writes of small tensors and reads to the device are only
+/// enqueued, between the calls before and after them.
 static void testOrder(const std::string &cubin, unsigned flags) {
   StateModelOptions kind;
   kind.cubin = &cubin;
@@ -81,7 +81,7 @@ static void testOrder(const std::string &cubin, unsigned flags) {
     count = float(call * 10);
     frit_tensor write = stateTensor("count", &count, true);
     CHECK(!context.writeState({&write, 1}));
-    count = -1; // The call has taken the value.
+    count = -1; // The value has been copied.
     for (int i = 0; i < 3; ++i)
       CHECK(!context.runAsync(inputs, outputs));
     if (call % 100)

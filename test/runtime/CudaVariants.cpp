@@ -8,8 +8,8 @@
 
 using namespace frit::test;
 
-/// Device tensors with results of another context: its y for a batch of 3 is
-/// 3x4 there, twice 1..9 with zeros between.
+/// Tests device tensors with results of another context. Its y for a batch of 3
+/// is 3x4 there, twice 1..9 with zeros between.
 static void testDeviceTensors(const frit::Module &module,
                               frit::Context &context) {
   frit::Context other;
@@ -36,13 +36,13 @@ static void testDeviceTensors(const frit::Module &module,
   CHECK(!context.run(inputs, outputs));
   CHECK(after.isRight());
 
-  // In-place spreading of rows is not supported.
+  // In-place spreading of rows is unsupported.
   inputs[0].data = frit_context_input_buffer(context.get(), 0);
   CHECK(context.run(inputs, outputs).status() == FRIT_UNSUPPORTED);
 }
 
-/// Outputs in another context's device memory: z has two rows, which are packed
-/// there, but not in its own context's buffer.
+/// Tests outputs in another context's device memory. There the two rows of z
+/// are packed, but not in its own context's buffer.
 static void testDeviceCounts(const frit::Module &module,
                              frit::Context &context) {
   frit::Context other, reader;
@@ -65,7 +65,7 @@ static void testDeviceCounts(const frit::Module &module,
     int64_t dims[2];
     CHECK(!context.outputDims(1, dims));
     CHECK(dims[0] == 2 && dims[1] == 2);
-    // The current contents are the next input: its first row is 1, 2, 5, 7.
+    // The present contents are the next input: its first row is 1, 2, 5, 7.
     CountedCall after({});
     std::vector<frit_tensor> results = after.outputs();
     frit_tensor given = inputs[0];

@@ -1,8 +1,8 @@
 //===- FakeNccl.cpp - NCCL's interface without a GPU ----------------------===//
 //
 // Built as libnccl.so.2 beside the fake driver of ../fuzz/Driver.cpp, whose
-// device memory is host memory. Ranks are processes that share memory. Results
-// are there when a call returns, also within a group of calls.
+// device memory is host memory. Ranks are processes that share memory. Calls
+// complete before they return, also within a group of calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +24,12 @@ static HostGroup &groupOf(void *comm) {
   return **static_cast<std::shared_ptr<HostGroup> *>(comm);
 }
 
-/// This rank's part of a tensor that has `count` elements for each rank.
+/// Returns this rank's part of a tensor with `count` elements per rank.
 static Part partOf(const HostGroup &group, size_t count) {
   return {group.rank * count, (group.rank + 1) * count};
 }
 
-/// All elements on rank `root`, none elsewhere.
+/// Returns all elements on rank `root`, none on the others.
 static Part partOfRoot(const HostGroup &group, size_t count, int root) {
   return {0, int(group.rank) == root ? count : 0};
 }
@@ -39,7 +39,7 @@ static const void *at(const void *data, size_t element, int type) {
   return static_cast<const char *>(data) + element * (type == kFloat32 ? 4 : 2);
 }
 
-/// Returns an ncclResult_t.
+/// Converts a status to an ncclResult_t.
 static int result(frit::Status status) {
   fault = status.message();
   return status.failed() ? 2 : 0;

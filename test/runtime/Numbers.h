@@ -91,7 +91,11 @@ inline std::vector<double> numbers(size_t count, unsigned seed, bool whole) {
   return values;
 }
 
-/// |got - expected| / |expected|
+/// Returns
+/// got - expected
+/// /
+/// expected
+/// .
 inline double relativeError(const std::vector<double> &got,
                             const std::vector<double> &expected) {
   double error = 0, norm = 0;

@@ -14,7 +14,7 @@
 
 namespace frit::test {
 
-/// Options to open a model on a device; 0 threads are as many as cores.
+/// Returns options to open a model on a device. 0 threads mean one per core.
 inline frit_module_options optionsFor(const char *device, uint32_t flags = 0,
                                       uint32_t threads = 0) {
   frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
@@ -24,7 +24,7 @@ inline frit_module_options optionsFor(const char *device, uint32_t flags = 0,
   return options;
 }
 
-/// The same options, under which a remark is a failure.
+/// Returns the same options, with remarks as failures.
 inline frit_module_options refuseRemarks(frit_module_options options) {
   options.remark = [](void *, const char *message) {
     printf("remark: %s\n", message);
@@ -33,7 +33,7 @@ inline frit_module_options refuseRemarks(frit_module_options options) {
   return options;
 }
 
-/// The same options, under which each remark adds a line to `remarks`.
+/// Returns the same options, with a line added to `remarks` for each remark.
 inline frit_module_options keepRemarks(frit_module_options options,
                                        std::string &remarks) {
   options.remark_user = &remarks;
@@ -43,7 +43,7 @@ inline frit_module_options keepRemarks(frit_module_options options,
   return options;
 }
 
-/// A model that is open, and a context of it.
+/// An open model and a context of it.
 struct Opened {
   Opened(Model given, const frit_module_options &options)
       : model(std::move(given)) {

@@ -70,7 +70,7 @@ public:
     return result;
   }
 
-  /// Each returns the buffer that names the tensor in a step's arguments.
+  /// Each adds a tensor and returns its buffer for a step's arguments.
   Buffer input(std::string_view name, DType type,
                std::initializer_list<int64_t> sizes) {
     inputs.push_back(tensor(name, type, sizes));
@@ -85,7 +85,7 @@ public:
             outputs.back().bytes, /*written=*/1};
   }
 
-  /// Adds a tensor of the state memory, which starts as `constant`, or as zeros
+  /// Adds a tensor of the state memory, initialized to `constant`, or to zeros
   /// without one.
   Buffer state(std::string_view name, DType type,
                std::initializer_list<int64_t> sizes,
@@ -253,9 +253,9 @@ public:
     return {blobs.size() - 1, bytes.size()};
   }
 
-  /// Lays out the plan, for a model with its weights and no host kernels. Until
-  /// then, the offsets of blobs are their numbers. If no function was ended,
-  /// there is one, "main".
+  /// Lays out the plan, for a model with its weights and no host kernels.
+  /// Before, the offsets of blobs are their numbers. Adds a function "main" if
+  /// none was ended.
   Model finish(std::string_view name) {
     if (functions.empty())
       function("main");

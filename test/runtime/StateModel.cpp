@@ -64,7 +64,7 @@ frit_tensor frit::test::stateTensor(const char *name, void *data,
 namespace {
 using Values = std::array<float, 4>;
 
-/// The functions of a state model and what its state is to be.
+/// The functions of a state model and the expected state.
 class Checker {
 public:
   Checker(const frit_module_options &options, const StateModelOptions &kind)
@@ -75,14 +75,14 @@ public:
     CHECK(!stepping.createPeer(look, looking));
   }
 
-  /// Calls "step" and checks its outputs, and the state by a call of "look".
+  /// Calls "step" and checks its outputs, then the state by a call of "look".
   void call(Values x, bool go = true) {
     bind(x, go);
     CHECK(!stepping.run(inputs, outputs));
     expect(x, go);
   }
 
-  /// Makes the call by frit_profile.
+  /// Makes the same call by frit_profile.
   void profile(Values x, bool go) {
     bind(x, go);
     CHECK(!frit_profile(
@@ -92,7 +92,7 @@ public:
     expect(x, go);
   }
 
-  /// Checks what "look" finds.
+  /// Checks the outputs of "look".
   void checkLook() {
     float found = -1;
     Values values = {};
@@ -101,7 +101,7 @@ public:
     CHECK(found == count && values == w);
   }
 
-  /// Checks what frit_state_read finds.
+  /// Checks the results of frit_state_read.
   void checkRead(Context &context) {
     float found = -1;
     Values values = {};
@@ -160,7 +160,7 @@ static void checkWrites(const frit_module_options &options,
                         const StateModelOptions &kind) {
   Checker checker(options, kind);
   checker.call({1, 1, 1, 1});
-  // A call reads what was written before it, in either context.
+  // A call reads values written before it, by either context.
   checker.count = 41;
   checker.w = {5, 6, 7, 8};
   std::array tensors = {stateTensor(nullptr, checker.w.data(), false),
@@ -188,7 +188,8 @@ static void checkWrites(const frit_module_options &options,
   checker.checkLook();
 }
 
-/// Contexts share state only with their peers, and nothing outlives its owner.
+/// Checks that contexts share state only with their peers, and that nothing
+/// outlives its owner.
 static void checkLifetimes(const frit_module_options &options,
                            const StateModelOptions &kind) {
   Checker checker(options, kind);
@@ -200,12 +201,12 @@ static void checkLifetimes(const frit_module_options &options,
   CHECK(!other.run({}, {checker.look.bindOutput(0, &found),
                         checker.look.bindOutput(1, values.data())}));
   CHECK(found == 0 && (values == Values{1, 2, 3, 4}));
-  // The first context and its module go; the peer stays.
+  // Destroy the first context and its module; the peer stays.
   Context().operator=(std::move(checker.stepping));
   Module().operator=(std::move(checker.step));
   checker.checkLook();
   checker.checkRead(checker.looking);
-  // A function opened from the one that is left, and a peer of it.
+  // Open a function from the remaining one, and create a peer of it.
   CHECK(!checker.look.openFunction("step", checker.step));
   CHECK(!checker.looking.createPeer(checker.step, checker.stepping));
   checker.call({6, 6, 5, 5});
@@ -216,7 +217,7 @@ void frit::test::checkState(const frit_module_options &options,
   checkCalls(options, model);
   checkWrites(options, model);
   checkLifetimes(options, model);
-  // A peer that needs more scratch memory than the first context has.
+  // Create a peer that needs more scratch memory than the first context has.
   StateModelOptions larger = model;
   larger.lookArena = 4096;
   checkCalls(options, larger);

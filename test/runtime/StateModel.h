@@ -17,16 +17,16 @@ struct StateModelOptions {
 
 /// States: w: 4xf32, {1, 2, 3, 4} at first; count and rate: f32, 0 at first.
 ///
-/// "step": if `go`, increments count and copies x to w. y is then count, and
-/// old what w was before. Without conditions as if `go` were true.
-/// "look": y is count and w is w.
+/// "step": if `go`, increments count and copies x to w. Its outputs are y, the
+/// new count, and old, the previous w. Without conditions `go` counts as true.
+/// "look": returns count as y, and w as w.
 Model makeStateModel(const StateModelOptions &options = {});
 
 /// Describes a host tensor for frit_state_read and frit_state_write.
 frit_tensor stateTensor(const char *name, void *data, bool isScalar);
 
-/// Checks calls, peers, reads and writes on a device. `options` and the model's
-/// are used for all.
+/// Checks calls, peers, reads and writes on a device, with these options for
+/// all modules and models.
 void checkState(const frit_module_options &options,
                 const StateModelOptions &model);
 

@@ -14,7 +14,7 @@ static void doubled(void *const *arguments, void *, int64_t begin,
     to[i] = 2 * from[i];
 }
 
-/// One work item is one row.
+/// A work item is one row.
 static void addIds(void *const *arguments, void *, int64_t begin, int64_t end) {
   auto *rows = static_cast<const float *>(arguments[0]);
   auto *ids = static_cast<const int64_t *>(arguments[1]);
@@ -88,7 +88,7 @@ Model frit::test::makeTestModel() {
   return model;
 }
 
-/// One work item is one element.
+/// A work item is one element.
 static void twice(void *const *arguments, void *, int64_t begin, int64_t end) {
   auto *from = static_cast<const float *>(arguments[0]);
   auto *to = static_cast<float *>(arguments[1]);

@@ -15,8 +15,8 @@ Model makeTestModel();
 /// y = 2x and z[2i] = z[2i + 1] = x[0][i] for x: 3xbatch, for any batch up to
 /// 4: there are variants for 2 and 4.
 Model makeOpenModel();
-/// y is the mean of x, of "batch" elements (variants 2 and 4), by the true
-/// size.
+/// y is the mean of x, which has "batch" elements (variants 2 and 4). It uses
+/// the true size.
 Model makeSizedModel();
 void writeSizedPlan(PlanWriter &plan);
 
@@ -24,7 +24,7 @@ void writeSizedPlan(PlanWriter &plan);
 void writeOpenSteps(PlanWriter &plan, bool cuda);
 void writeOpenPrograms(PlanWriter &plan);
 
-/// A call of the guarded model.
+/// A call of the open model.
 struct OpenCall {
   explicit OpenCall(int64_t batch);
   std::vector<frit_tensor> inputs();
@@ -35,28 +35,27 @@ struct OpenCall {
   std::vector<float> x, y, z;
 };
 
-/// For x: 2x4, of the n positive elements of its first row, y: n is them, z:
-/// 2xn their columns and w: 2n+1 counts from 0. A first element of 100 makes n
-/// 5, for which there is no room, and one of 200 makes it -1.
+/// For x: 2x4, let n be the number of positive elements of its first row. y: n
+/// contains them, z: 2xn their columns of x, and w: 2n+1 counts from 0. A first
+/// element of 100 sets n to 5, more than the upper bound; 200 sets it to -1.
 Model makeCountedModel();
-/// Values of x that make n 2, 4, 0 and 1.
+/// Returns values of x for which n is 2, 4, 0 and 1.
 std::vector<std::vector<float>> countedInputs();
 void writeCountedSteps(PlanWriter &plan, bool cuda);
 
-/// A call of the guarded model.
+/// A call of the counted model.
 struct CountedCall {
   explicit CountedCall(std::vector<float> x);
   std::vector<frit_tensor> inputs();
   std::vector<frit_tensor> outputs();
-  /// Returns whether the outputs, which have these shapes, are what x makes
-  /// them.
+  /// Returns whether the outputs, with their shapes, are right for x.
   bool isRight(frit_context *context) const;
 
   std::vector<float> x, y, z, w;
 };
 
-/// y = x, incremented by every step that runs: 3 if p and q, 4 if p alone, else
-/// 2.
+/// y = x, incremented by every step that runs: by 3 if p and q, by 4 if p
+/// alone, else by 2.
 Model makeGuardedModel();
 void writeGuardedSteps(PlanWriter &plan);
 

@@ -152,7 +152,7 @@ static void testTaken() {
   frit::PlanView view;
   CHECK(!frit::PlanView::open(*model.get(), view).failed());
   const Step &step = view.steps(view.programs(view.targets()[0])[0].steps)[0];
-  // Its kernel does not take the workspace.
+  // Its kernel gets no workspace.
   CHECK(view.kernelArguments(step).size() == 3);
   CHECK(view.flopsOf(step) == 2 * 3 * 2 * 5 * 5 * 16);
 

@@ -78,8 +78,8 @@ static void testChecks() {
   }
 }
 
-/// No host kernel computes a gradient: the error names the node and the way
-/// out.
+/// Checks the error for a gradient, which no host kernel computes: it names the
+/// node and says what to do.
 static void testMissing() {
   Model gradients;
   CHECK(read(gradient(ConvPass::gradWeight), gradients).empty());

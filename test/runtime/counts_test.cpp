@@ -17,7 +17,7 @@ static void testDescription(const frit::Module &module) {
   CHECK(module.outputCounts(0)[0] == 0);
   CHECK(module.outputCounts(1)[0] == -1 && module.outputCounts(1)[1] == 0);
   CHECK(!module.outputCounts(3));
-  // Their description has the upper bound.
+  // Descriptions of outputs have the upper bound.
   CHECK(module.output(1).dims[1] == 4 && module.output(1).bytes == 32);
 }
 

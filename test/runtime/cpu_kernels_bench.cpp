@@ -14,7 +14,8 @@ using namespace frit::cpu;
 using frit::Activation;
 
 namespace {
-/// A convolution over square images, and how often ResNet-50 has it.
+/// A convolution over square images, and its number of occurrences in
+/// ResNet-50.
 struct Layer {
   int64_t count, channels, size, filters, filter, stride;
 };
@@ -32,7 +33,7 @@ constexpr Layer kResNet50[] = {
     {3, 512, 7, 2048, 1, 1},  {2, 2048, 7, 512, 1, 1},
     {2, 512, 7, 512, 3, 1}};
 
-/// Median time of calls over a tenth of a second, in milliseconds.
+/// Returns the median time of calls over a tenth of a second, in milliseconds.
 template <typename Body> double timed(Body body) {
   using Clock = std::chrono::steady_clock;
   body();

@@ -44,8 +44,8 @@ std::string describe(const Gemm &g, Isa isa) {
   return text;
 }
 
-/// Runs a product on all instruction sets and several pool sizes; results of
-/// one instruction set must be equal bit for bit. Rows have gaps of `gap`
+/// Runs a product on all instruction sets and several pool sizes; results with
+/// the same instruction set must be bitwise equal. Rows have gaps of `gap`
 /// elements.
 void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
   std::mt19937 engine(g.m * 31 + g.n * 17 + g.k);
@@ -413,7 +413,7 @@ void testPool() {
   }
 }
 
-/// Tries all f16 numbers, and floats around them.
+/// Tests all f16 numbers, and floats around them.
 void testHalf(const std::vector<Isa> &isas) {
   for (Isa isa : isas) {
     ThreadPool pool(1, isa);

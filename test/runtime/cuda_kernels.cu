@@ -161,7 +161,7 @@ extern "C" __global__ void taps(const float *, float *to,
 // Programmatic dependent launch
 //===----------------------------------------------------------------------===//
 
-/// Reads what a distant block of the preceding kernel has written.
+/// Reads the results of a distant block of the preceding kernel.
 __device__ inline void moveAndAdd(const float *from, float *to) {
   unsigned count = gridDim.x * blockDim.x;
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -184,7 +184,7 @@ extern "C" __global__ void chained_late(const float *from, float *to) {
   moveAndAdd(from, to);
 }
 
-/// The mean of two buffers, which blocks of chained_early have fully written.
+/// Averages two buffers, which blocks of chained_early have fully written.
 extern "C" __global__ void mean_early(const float *a, const float *b,
                                       float *to) {
 #if __CUDA_ARCH__ >= 900

@@ -117,7 +117,7 @@ static void testModel(unsigned flags, bool ptxOnly, const char *fcRunsOn) {
   if (!remarks.empty() && !flags)
     printf("remarks: %s", remarks.c_str());
 
-  // Device tensors in place, in the buffers of ten contexts: more than the
+  // Use device tensors in place in the buffers of ten contexts, more than the
   // graph cache holds.
   std::vector<frit::Context> others(10);
   for (frit::Context &other : others)
@@ -126,7 +126,7 @@ static void testModel(unsigned flags, bool ptxOnly, const char *fcRunsOn) {
   frit_tensor out = module.bindOutput(0, y);
   for (int round = 0; round < 3; ++round)
     for (frit::Context &other : others) {
-      // Run there once, so that the inputs are in its buffers.
+      // Run there once, so that its buffers have the inputs.
       x[0] = float(round);
       CHECK(!other.run(in, {&out, 1}));
       frit_tensor deviceIn[2] = {in[0], in[1]}, deviceOut = out;
@@ -182,8 +182,8 @@ static void testSharedMemory(const char *kernel, int64_t count) {
   CHECK(to.front() == last && to.back() == 0 && to[5] == last - 5);
 }
 
-/// Tensors too large for the staging buffer, and tensors staged in several
-/// pieces.
+/// Tests tensors too large for the staging buffer, and tensors staged in
+/// several pieces.
 static void testLargeCopies() {
   for (int64_t count : {700000, 9000000}) {
     PlanWriter plan;

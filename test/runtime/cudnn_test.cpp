@@ -1,7 +1,7 @@
 //===- cudnn_test.cpp - cuDNN recognizes our attention graphs -------------===//
 //
-// Asks cuDNN for engines for our attention graphs. Since 9.8 this needs no GPU,
-// only a description of one; compiling a plan would need a driver, so none is
+// Asks cuDNN for engines for frit's attention graphs. Since 9.8 this needs only
+// a description of a GPU; compiling a plan would need a driver, so no plan is
 // created. Skipped (77) without such a library or any libcuda.
 //
 //===----------------------------------------------------------------------===//
@@ -159,7 +159,7 @@ static std::unique_ptr<LibraryCall> prepare(CudnnHandle &handle, Attention a) {
   return handle.prepare(a, alignments);
 }
 
-/// Returns the library's engine numbers.
+/// Returns the engine numbers of cuDNN.
 static std::vector<uint32_t> enginesFor(CudnnHandle &handle,
                                         const Attention &a) {
   auto call = prepare(handle, a);
@@ -204,7 +204,8 @@ static void testMasks(CudnnHandle &handle) {
   CHECK(enginesFor(handle, a).empty());
 }
 
-/// Problems that the library would compute wrongly, or not at all.
+/// Checks that problems are refused that the library would compute wrongly or
+/// not at all.
 static void testRefused(CudnnHandle &handle) {
   CHECK(enginesFor(handle, attention(DType::f32, 64, 64)).empty());
   CHECK(enginesFor(handle, attention(DType::f16, 64, 60)).empty());
@@ -214,7 +215,7 @@ static void testRefused(CudnnHandle &handle) {
   CHECK(enginesFor(handle, a).empty());
 }
 
-/// A requested algorithm comes first; others follow.
+/// Checks that a requested algorithm is first and others follow.
 static void testAlgorithms(CudnnHandle &handle) {
   Attention a = attention(DType::f16, 384, 64);
   std::vector<uint32_t> favourites = enginesFor(handle, a);
@@ -229,7 +230,7 @@ static void testAlgorithms(CudnnHandle &handle) {
   CHECK(enginesFor(handle, a) == favourites);
 }
 
-/// Each tensor of the graph gets the pointer of its own argument.
+/// Checks that each tensor of the graph gets the pointer of its own argument.
 static void testArguments(CudnnHandle &handle) {
   Attention a = attention(DType::f16, 97, 64);
   a.keys = 131;
@@ -260,7 +261,7 @@ static void testArguments(CudnnHandle &handle) {
   }
 }
 
-/// There are engines for the gradient where there are for attention.
+/// Checks that there are engines for the gradient if there are for attention.
 static void testGradients(CudnnHandle &handle) {
   for (DType type : {DType::f16, DType::bf16})
     for (uint32_t causal : {0, 1})
@@ -288,7 +289,7 @@ static void testGradients(CudnnHandle &handle) {
   crossed.keys = 197;
   crossed.groups = 2;
   CHECK(!enginesFor(handle, crossed).empty());
-  // Without room for intermediate results there is no call.
+  // There is no call without room for intermediate results.
   Attention cramped = attention(DType::f16, 512, 64);
   cramped.gradient = 1;
   cramped.workspaceBytes = artifact::AttentionScratch(cramped).bytes - 1;
@@ -323,7 +324,7 @@ static Conv makeConv(int64_t channels, int64_t filters, int64_t size,
   return c;
 }
 
-/// There are engines for both gradients in all types and layouts.
+/// Checks that there are engines for both gradients in all types and layouts.
 static void testConvGradients(CudnnHandle &handle) {
   const struct {
     Compute compute;

@@ -133,7 +133,7 @@ int main() {
         remark.find("NVIDIA driver") != remark.npos);
   frit_module_close(module);
 
-  // If it cannot, the error has both reasons.
+  // If that is impossible, the error has both reasons.
   model = makeGpuModel(/*alsoCpu=*/false);
   CHECK(frit_module_open(model.get(), nullptr, &module) == FRIT_NO_DEVICE);
   CHECK(lastErrorHas("NVIDIA driver") &&

@@ -41,8 +41,8 @@ struct OpenedCopy : Opened {
       : Opened(makeCopy(), optionsFor(device, flags)) {}
 };
 
-/// A tensor of another library, in the 8 floats of `memory`: 2x3 from the
-/// second on.
+/// A tensor of another library: 2x3 from the second of the 8 floats of `memory`
+/// on.
 struct Foreign {
   explicit Foreign(dlpack::DeviceType type) {
     tensor.data = memory;
@@ -70,7 +70,8 @@ static void testFromDlpack(const char *device, dlpack::DeviceType type) {
   CHECK(from.location == (type == dlpack::kCuda ? FRIT_DEVICE : FRIT_HOST));
   CHECK(!opened.context.run({from}, {to}));
   CHECK(!memcmp(y.memory + 4, x.memory + 4, 24));
-  // The strides of dimensions of one element do not matter, nor those of none.
+  // Strides do not matter for dimensions of size 1, or for tensors without
+  // elements.
   x.shape[0] = 1;
   x.strides[0] = 77;
   CHECK(!frit_tensor_from_dlpack(module, &x.tensor, &from));
@@ -170,7 +171,7 @@ static void testStreams() {
        {static_cast<void *>(&place[0]), static_cast<void *>(&place[1]), own}) {
     before = static_cast<Stream>(frit_context_stream(context));
     CHECK(!opened.context.setStream(given == own ? nullptr : given));
-    // Peers are on the same stream, and follow the work on the one before.
+    // Peers use the same stream. It follows the work on the previous one.
     CHECK(frit_context_stream(context) == given);
     CHECK(frit_context_stream(peer.get()) == given);
     lastWait(&waiting, &recorded);
@@ -181,14 +182,15 @@ static void testStreams() {
     CHECK(copyStream() == given);
   }
   CHECK(frit_context_set_stream(nullptr, own) == FRIT_INVALID_ARGUMENT);
-  // The processor has no streams.
+  // The CPU has no streams.
   OpenedCopy host("cpu");
   CHECK(!host.context.setStream(&place));
   CHECK(!frit_context_stream(host.context.get()));
 }
 
-/// Calls with device pointers that no graph has use the context's own buffers,
-/// until they come again. The fake driver's graphs do nothing.
+/// Tests that calls with device pointers that have no graph use the context's
+/// own buffers until the same pointers are used again. The fake driver's graphs
+/// do nothing.
 static void testPointers() {
   OpenedCopy opened("cuda", /*flags=*/0);
   frit_context *context = opened.context.get();

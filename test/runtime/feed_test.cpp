@@ -34,7 +34,7 @@ static Model makeCopies() {
 }
 
 namespace {
-/// A call's inputs in memory of a feed.
+/// A call's inputs in a feed's memory.
 struct Inputs {
   Inputs(frit::Feed &feed, float start) {
     void *memory = nullptr;
@@ -47,7 +47,7 @@ struct Inputs {
       n[i] = int64_t(x[i]) * 10;
     }
   }
-  /// In another order than the model's.
+  /// Returns the inputs in another order than the model's.
   std::vector<frit_tensor> tensors() {
     static const int64_t four[] = {4}, square[] = {2, 2};
     return {{"n", n, FRIT_I64, 2, square, FRIT_HOST},
@@ -69,7 +69,7 @@ static void testCalls(const char *device) {
   for (int call = 0; call < 4; ++call) {
     frit_tensor inputs[2] = {};
     CHECK(!feed.take(inputs));
-    // The next ones arrive while this call runs.
+    // The next inputs are copied while this call runs.
     CHECK(!feed.send(sets[(call + 1) % 2].tensors()));
     float y[4];
     int64_t m[4];

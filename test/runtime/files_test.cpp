@@ -1,6 +1,6 @@
 //===- files_test.cpp - The tensor files of frit-run ----------------------===//
 //
-// Files are written and read back, as other programs write them, and damaged.
+// Writes files and reads them back, as other programs write them, and damaged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ static bool same(const Tensor &a, const Tensor &b) {
   return a.dtype == b.dtype && a.dims == b.dims && a.data == b.data;
 }
 
-/// Every bit pattern of small floats survives reading and writing.
+/// Checks that reading and writing keeps every bit pattern of small floats.
 static void testSmallFloats() {
   for (frit_dtype dtype : {FRIT_F16, FRIT_BF16, FRIT_F8E4M3, FRIT_F8E5M2}) {
     unsigned count = frit_dtype_size(dtype) == 1 ? 256 : 65536;
@@ -182,7 +182,7 @@ static std::vector<uint8_t> makeDeflated(const Tensor &tensor) {
   return bytes;
 }
 
-/// A file with this header and 12 bytes of data.
+/// Returns a file with this header and 12 bytes of data.
 static std::vector<uint8_t> makeSafetensors(
     std::string header =
         R"({"__metadata__":{"format":"pt"},"w":{"dtype":"BF16","shape":[2,2],)"
@@ -195,7 +195,7 @@ static std::vector<uint8_t> makeSafetensors(
   return bytes;
 }
 
-/// float_data packed, int64 dims packed, and a name.
+/// Returns a tensor with float_data packed, int64 dims packed, and a name.
 static std::vector<uint8_t> makeOnnx() {
   std::vector<uint8_t> bytes = {0x0a, 2, 1, 2, 0x10, 1, 0x22, 8};
   const float values[] = {1.5f, -2};
@@ -234,7 +234,8 @@ static void testOthers() {
   CHECK(tensor.dtype == FRIT_I64 && tensor.at(0) == 9 && tensor.at(1) == -1);
 }
 
-/// A small file that claims large contents must not take memory for them.
+/// Checks that a small file that claims large contents does not cause a large
+/// allocation.
 static void testClaims() {
   std::vector<Tensor> tensors;
   auto described = [](const char *second) {
@@ -284,7 +285,8 @@ static void testClaims() {
   CHECK(!readOnnxTensor(Bytes(many).first(many.size() - 2), tensor));
 }
 
-/// Whose fault it is that a file is not written.
+/// Checks whether the user or the machine is at fault when a file cannot be
+/// written.
 static void testWriting(const std::string &folder) {
   Tensor tensor = makeTensor(FRIT_F32, {2});
   CHECK(writeTensors(folder + "/a.npy", {tensor, tensor}).status() ==

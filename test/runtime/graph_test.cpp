@@ -18,7 +18,7 @@ using frit::cuda::FakeEdge;
 
 namespace {
 
-/// A step of a test's list. Our kernels wait by themselves, except `old` ones.
+/// A step of a test's list. Kernels wait by themselves, except `old` ones.
 struct Node {
   enum Kind { kernel, old, copy, guard } kind = kernel;
   bool followsAll = true;
@@ -114,7 +114,8 @@ static void testBranches() {
          Edges{{1, 3, kAhead}, {2, 3, kAhead}}));
 }
 
-/// Steps that do not wait by themselves have full edges, in and out.
+/// Checks that steps that do not wait by themselves have full edges, in and
+/// out.
 static void testFullEdges() {
   CHECK((edgesOf({{}, {Node::copy}, {}, {Node::kernel, false, {1}}, {}}) ==
          Edges{{1, 2, kFull},
@@ -133,7 +134,7 @@ static void testFullEdges() {
          Edges{{1, 2, kFull}, {1, 3, kFull}, {2, 3, kAhead}}));
 }
 
-/// Steps are timed one after another, each between two events.
+/// Checks that steps are timed one after another, each between two events.
 static void testProfile() {
   Edges edges = edgesOf(diamond, 0, /*profile=*/true);
   CHECK(edges.size() == 8);
@@ -141,8 +142,8 @@ static void testProfile() {
     CHECK((edges[i] == FakeEdge{i + 1, i + 2, kFull}));
 }
 
-/// A graph is made again if something else of the process ends a capture.
-/// After repeated failures, steps run without a graph.
+/// Checks that a graph is created again if other work in the process ends a
+/// capture, and that steps run without a graph after repeated failures.
 static void testInvalidCaptures() {
   setenv("FRIT_FAKE_INVALID_CAPTURES", "3", 1);
   CHECK(
@@ -152,8 +153,8 @@ static void testInvalidCaptures() {
   unsetenv("FRIT_FAKE_INVALID_CAPTURES");
 }
 
-/// Nodes 2 and 6 set the handles of the conditional nodes 3 and 7. Their bodies
-/// are graphs of their own; later steps wait for the conditional node.
+/// Nodes 2 and 6 set the handles of the conditional nodes 3 and 7, whose bodies
+/// are separate graphs. Later steps wait for the conditional node.
 static void testGuards() {
   Node two = {Node::guard, true, {}, 2}, one = {Node::guard, true, {}, 1};
   CHECK((edgesOf({{}, two, {}, {}, one, {}, {}}) == Edges{{1, 2, kFull},

@@ -28,7 +28,7 @@ using frit::cuda::FakeEdge;
 
 namespace {
 
-/// More than a rank's slot of the shared memory holds.
+/// Exceeds a rank's slot of the shared memory.
 constexpr int64_t kCount = 150'001;
 constexpr uint64_t kBytes = kCount * 4;
 
@@ -55,7 +55,7 @@ Step &addCollective(PlanWriter &plan, Collective collective,
   return step;
 }
 
-/// Ends a plan of one target, whose calls need `arenaBytes`.
+/// Ends a plan with one target, whose calls need `arenaBytes`.
 Model finishPlan(PlanWriter &plan, bool isCuda, uint64_t arenaBytes) {
   plan.target(isCuda ? "sm_90" : "x86-64");
   if (isCuda)
@@ -64,7 +64,7 @@ Model finishPlan(PlanWriter &plan, bool isCuda, uint64_t arenaBytes) {
   return plan.finish("group");
 }
 
-/// y is the mean of x.
+/// Returns a model whose y is the mean of x.
 Model makeModel(bool isCuda) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f32, {kCount});
@@ -88,7 +88,7 @@ struct Member : Opened {
     return !frit_context_join(context.get(), &group);
   }
 
-  /// Returns element i of y for an x of `first` + i.
+  /// Returns element i of y for x[i] = `first` + i.
   float call(float first, int64_t i) {
     std::vector<float> x(kCount), y(kCount);
     for (int64_t k = 0; k < kCount; ++k)
@@ -131,7 +131,7 @@ void testMean(bool isCuda) {
   frit_group_id id = newId(isCuda);
   CHECK(runRanks(3, [&](uint32_t rank) {
     Member member(isCuda);
-    // Alone until it joins.
+    // It has no group until it joins one.
     CHECK(member.call(5, 7) == 12);
     CHECK(member.join(rank, 3, id));
     for (int call = 0; call < 3; ++call) {
@@ -145,7 +145,7 @@ void testMean(bool isCuda) {
 
 void testRankEnds() {
   frit_group_id id = newId(false);
-  // Otherwise the other process has its number until it is waited for.
+  // Otherwise the ended process would keep its id until it is waited for.
   signal(SIGCHLD, SIG_IGN);
   CHECK(runRanks(2, [&](uint32_t rank) {
     Member member(false);
@@ -210,7 +210,7 @@ void testRefused() {
       "a guard's steps reduce over ranks", [](PlanWriter &, Step &) {}, true));
 }
 
-/// Ranks average bf16 values in f32, and round once.
+/// Checks that ranks average bf16 values in f32 and round once.
 void testHalf(bool isCuda) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::bf16, {4});
@@ -275,8 +275,9 @@ void testShards(bool isCuda, uint32_t ranks, int64_t rows) {
   }));
 }
 
-/// A rank has memory for its shard of a state, and a kernel gets its shard of
-/// all arguments. Everyone who reads the state gets all of it.
+/// Checks that a rank has memory only for its shard of a state, that a kernel
+/// gets its shard of all arguments, and that reading the state returns all of
+/// it.
 void testShardedState() {
   PlanWriter plan;
   constexpr int64_t count = 3 * kRow;
@@ -301,12 +302,12 @@ void testShardedState() {
     std::vector<float> values(count);
     int64_t dims[] = {count};
     frit_tensor tensor = {"m", values.data(), FRIT_F32, 1, dims, FRIT_HOST};
-    // Alone it has all.
+    // Without a group it has the whole state.
     values[0] = 1, values[kRow] = 2, values[2 * kRow + 9] = 3;
     CHECK(!frit_state_write(member.context.get(), &tensor, 1));
     CHECK(member.join(rank, 2, id));
     if (rank)
-      tensor.data = nullptr; // gives its part
+      tensor.data = nullptr; // only takes part
     values.assign(count, 0);
     CHECK(!frit_state_read(member.context.get(), &tensor, 1));
     CHECK(rank ||
@@ -317,11 +318,11 @@ void testShardedState() {
     auto bits = [&](int64_t i) {
       return std::bit_cast<uint32_t>(values[size_t(i)]);
     };
-    // Each rank's launch began where its shard does.
+    // Each rank's launch started at its shard.
     CHECK(bits(0) == 7 && bits(1) == 8 && bits(kRow) == 7 &&
           bits(kRow + 2) == 11 && values[2 * kRow + 9] == 3 &&
           values[2 * kRow] == 0);
-    // A peer's calls are those of the ranks too, and of no others.
+    // A peer's calls use the same ranks, and affect no others.
     frit::Context peer;
     CHECK(!member.context.createPeer(member.module, peer));
     CHECK(peer.run({}, {}) &&
@@ -376,8 +377,8 @@ void testShardsRefused() {
                 [](PlanWriter &plan, Step &) { plan.shards[0].rows -= 1; }));
 }
 
-/// Kernels run beside an all-reduce until it is awaited, each for itself; the
-/// next one follows it.
+/// Checks that kernels run concurrently with an all-reduce until it is awaited,
+/// and that the next all-reduce follows it.
 void testGraph() {
   PlanWriter plan;
   plan.output("y", DType::f32, {4});
@@ -416,7 +417,7 @@ void testGraph() {
          Edges{{1, 2, false}, {2, 3, false}, {3, 4, false}, {4, 5, false}}));
   frit_group group = {0, 1, newId(true)};
   CHECK(!frit_context_join(context.get(), &group));
-  // NCCL takes no more.
+  // With NCCL there is a single capture.
   CHECK(captures() == 1);
   CHECK((edges() == Edges{{1, 2, true},
                           {1, 3, false},

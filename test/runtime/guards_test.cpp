@@ -22,7 +22,7 @@ static void testValues() {
     }
 }
 
-/// A profile shows no time and no bytes for skipped steps.
+/// Checks that a profile shows no time and no bytes for skipped steps.
 static void testProfile() {
   auto [model, module, context] = Opened(makeGuardedModel(), cpuOptions);
   GuardedCall call(/*p=*/true, /*q=*/true, 1);

@@ -1,7 +1,7 @@
 //===- hostile_test.cpp - Damaged plans never crash the runtime -----------===//
 //
 // Damaged plans are rejected or run. Host kernels are trusted code, so here
-// they touch nothing: the test is that no plan makes the runtime itself access
+// they access nothing: the test is that no plan makes the runtime itself access
 // memory out of bounds. Also run under the address sanitizer.
 //
 //===----------------------------------------------------------------------===//

@@ -3,7 +3,8 @@
 //   memory_test MODEL.so...
 //
 // Counts the allocations of the process while contexts of CPU models are
-// created and run: a context must take what it states, a call nothing.
+// created and run. A context must allocate as much as it states, and a call
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,10 +21,10 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-/// Makes a model with constants of `sizes` floats, each its own number followed
-/// by zeros; if `kept`, constants with odd numbers stay on the device. Step i
-/// of the prepare list copies the first float of constant reads[i]; the output
-/// is all of these.
+/// Returns a model with constants of `sizes` floats, each its own number
+/// followed by zeros. If `kept`, constants with odd numbers stay on the device.
+/// Step i of the prepare list copies the first float of constant reads[i]; the
+/// output is all these floats.
 Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
                 bool kept = false) {
   PlanWriter plan;
@@ -85,7 +85,7 @@ static void testWindows() {
   // Counted once per window, and again in a later window.
   CHECK((cut(makeModel(small, {0, 0, 1, 0, 2, 0}), 2 * one) ==
          Cut{{0, 1}, {2, 0}}));
-  // More than the limit: a window of its own.
+  // A window of its own, since it exceeds the limit.
   CHECK((cut(makeModel({1, int64_t(one), 1}, {0, 1, 2}), one) ==
          Cut{{0}, {1}, {2}}));
   // Resident constants are not counted.
@@ -93,7 +93,7 @@ static void testWindows() {
       (cut(makeModel(small, {0, 1, 2}, /*kept=*/true), one) == Cut{{0}, {2}}));
 }
 
-/// More constants than fit on the device at once.
+/// Tests more constants than fit on the device at once.
 static void testLoad() {
   constexpr int64_t large = 10 << 20;
   auto [model, module, context] =

@@ -209,8 +209,8 @@ static void testDevices(Model &model) {
   CHECK(lastErrorHas("no code for this processor"));
 }
 
-/// A contraction that no library accepts runs the model's own kernel; without
-/// one, the error names the node.
+/// Checks that a contraction that no library accepts runs the model's own
+/// kernel, and that without one the error names the node.
 static void testFallback() {
   for (bool hasKernel : {true, false}) {
     PlanWriter plan;
@@ -245,8 +245,8 @@ static void testFallback() {
   }
 }
 
-/// Concurrent calls of a kernel have separate workspaces, at most as many as
-/// the plan provides.
+/// Checks that concurrent calls of a kernel have separate workspaces, at most
+/// as many as the plan has.
 static void testWorkspaces() {
   constexpr int kItems = 2000;
   PlanWriter plan;
@@ -333,7 +333,7 @@ static void testExternalWeights() {
   rmdir(folder);
 }
 
-/// Contexts of one module run concurrently.
+/// Checks that contexts of one module run concurrently.
 static void testThreads(frit_module *module) {
   std::vector<std::thread> threads;
   bool right[4] = {};

@@ -4,10 +4,10 @@
 //   serve --calls [--device=D] MODEL.so
 //   serve --fault=pointer|reset MODEL.so
 //
-// Runs models in N threads that share modules, open their own, and make wrong
-// calls; holds every result to the first one, and shows memory as time goes by.
-// --calls times what a call takes of the host. --fault breaks the GPU's context
-// and looks at what becomes of its modules and of one opened later.
+// Runs models in N threads that share modules, open their own, and make invalid
+// calls. Compares every result with the first one, and prints memory use over
+// time. --calls measures a call's host time. --fault breaks the GPU's context
+// and checks the effects on its modules and on one opened later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,8 @@ struct Model {
     frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
     options.device = device.c_str();
     options.threads = 2;
-    // Such as a library that takes a step in one context and not in another.
+    // For example, a library accepts a step in one context and declines it in
+    // another.
     options.remark = [](void *, const char *message) {
       static std::atomic<int> shown = 0;
       if (shown++ < 20)
@@ -96,7 +97,7 @@ static void fill(std::vector<char> &memory, frit_dtype type, unsigned &seed) {
   }
 }
 
-/// Makes arrays of zeros for the tensors that `describe` and `bind` know.
+/// Makes arrays of zeros for the tensors of `describe` and `bind`.
 template <typename Describe, typename Bind>
 static Arrays makeArrays(frit_module *module, uint32_t count, Describe describe,
                          Bind bind) {
@@ -134,9 +135,9 @@ static frit_status run(frit_context *context, const Arrays &inputs,
                   uint32_t(outputs.tensors.size()));
 }
 
-/// How far results are apart, by the largest value. Libraries may add in
-/// another order from context to context. Infinite for other types than f32
-/// that differ, and for what is no number.
+/// Returns the maximum difference of results, relative to the largest value.
+/// Libraries may add in another order from context to context. Infinite for NaN
+/// and for differences in types other than f32.
 static double distance(const Arrays &a, const Arrays &b) {
   double distance = 0;
   for (size_t i = 0; i < a.memory.size(); ++i) {
@@ -224,7 +225,7 @@ static int serve(const Options &options) {
                     own.module ? "an own module's" : "a shared module's",
                     apart);
         }
-        // A wrong call is an error of its thread and of nothing else.
+        // An invalid call is an error of its thread only.
         failures += frit_run(context, nullptr, 0, nullptr, 0) == FRIT_OK;
         ++calls;
       }
@@ -278,7 +279,8 @@ static int serve(const Options &options) {
 // Time of a call
 //===----------------------------------------------------------------------===//
 
-/// The least microseconds of one of `count` calls in a row, of 20 rows.
+/// Returns the minimum microseconds of one of `count` calls in a row, over 20
+/// rows.
 template <typename Call> static double microseconds(int count, Call call) {
   double best = 1e9;
   for (int row = 0; row < 20; ++row) {
@@ -318,7 +320,7 @@ static int showTimes(const Options &options) {
                        uint32_t(outputs.tensors.size())))
       stop("call");
   };
-  // Few enough that the queue has room for them.
+  // This few calls fit in the queue.
   printf("C: frit_run_async %.2f us\n", microseconds(20, [&] { enqueue(); }));
   frit_context_synchronize(context);
   frit_context_destroy(context);
@@ -342,7 +344,7 @@ static frit_status callOnce(frit_module *module, const char *what) {
   return status;
 }
 
-/// Resets the device under the feet of its modules, as cudaDeviceReset does.
+/// Resets the device while modules use it, like cudaDeviceReset.
 static void resetDevice() {
   using Reset = int (*)(int);
   void *driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -366,7 +368,7 @@ static int breakDevice(const Options &options) {
     stop("call");
   if (options.fault == "reset") {
     resetDevice();
-  } else { // memory that nobody has allocated
+  } else { // unallocated memory
     inputs.tensors[0].data = reinterpret_cast<void *>(uintptr_t(1) << 44);
     inputs.tensors[0].location = FRIT_DEVICE;
   }

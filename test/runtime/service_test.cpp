@@ -1,7 +1,8 @@
 //===- service_test.cpp - A model in a long-running program ---------------===//
 //
-// Limits and allocators of the program, on the host and on the fake driver of
-// ../fuzz; many threads over several models; the end of the program.
+// Tests limits and allocators of the program, on the host and on the fake
+// driver of ../fuzz, many threads over several models, and the end of the
+// program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +22,12 @@ using namespace frit;
 using namespace frit::test;
 
 namespace {
-/// An allocator that knows what it has given.
+/// An allocator that records its allocations.
 struct Counter {
   std::mutex lock;
   size_t blocks = 0, bytes = 0, most = 0, calls = 0;
-  bool isEmpty = false; ///< gives nothing
-  size_t shift = 0;     ///< misaligns what it gives
+  bool isEmpty = false; ///< returns null
+  size_t shift = 0;     ///< misaligns the results
 
   frit_allocator hook() {
     return {[](void *user, size_t size) -> void * {
@@ -120,8 +121,8 @@ static void testAllocator() {
   }
   CHECK(counter.blocks == 0);
 
-  // One that fails, or gives misaligned memory, is an error that leaves
-  // nothing.
+  // An allocator that fails or returns misaligned memory causes an error and
+  // leaves nothing behind.
   for (bool misaligned : {false, true}) {
     Service service(makeTestModel());
     counter.isEmpty = !misaligned;
@@ -150,7 +151,8 @@ static void testLimit() {
     frit_context_destroy(context);
     counter.most = 0;
   }
-  // Room for one context: the second fails, and comes when the first is gone.
+  // There is room for one context: the second fails, and succeeds when the
+  // first is destroyed.
   Service service(makeTestModel());
   service.options.memory_limit = forModule + forOne + forOne / 2;
   CHECK(service.open() == FRIT_OK);
@@ -172,7 +174,7 @@ static void testLimit() {
   CHECK(tight.open() == FRIT_OK);
 }
 
-/// Options of an earlier version end before the limit.
+/// Tests options of an earlier version, which end before the limit.
 static void testEarlierOptions() {
   Service service(makeTestModel());
   service.options.struct_bytes = offsetof(frit_module_options, memory_limit);
@@ -190,7 +192,8 @@ static frit::test::Model makeGpuModel() {
   return makeStateModel(options);
 }
 
-/// Device memory comes from the hook too; the fake driver's is host memory.
+/// Tests that device memory comes from the allocator too; the fake driver's is
+/// host memory.
 static void testDevice() {
   Counter counter;
   {
@@ -219,8 +222,8 @@ static void testDevice() {
                      "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f (cuda:0)"));
 }
 
-/// A GPU that fails is an error of calls; everything can be freed, and a module
-/// that is opened when the driver works again runs.
+/// Tests that a failed GPU is an error of calls, that everything can be freed,
+/// and that a module opened after the driver works again runs.
 static void testLost() {
   Counter counter;
   {
@@ -254,7 +257,8 @@ static void testLost() {
   frit_context_destroy(context);
 }
 
-/// Threads share modules of several models; some open and close their own.
+/// Tests threads that share modules of several models; some open and close
+/// their own.
 static void testThreads(double seconds) {
   Service shared(makeTestModel()), guarded(makeGuardedModel());
   CHECK(shared.open() == FRIT_OK && guarded.open() == FRIT_OK);
@@ -280,7 +284,7 @@ static void testThreads(double seconds) {
         errors += frit_run(other, inputs.data(), uint32_t(inputs.size()),
                            outputs.data(), uint32_t(outputs.size())) ||
                   !call.isRight();
-        // A bad call is an error of its thread and of nothing else.
+        // An invalid call is an error of its thread only.
         errors += frit_run(context, nullptr, 0, nullptr, 0) == FRIT_OK;
         calls += 2;
       }
@@ -305,14 +309,14 @@ static void testThreads(double seconds) {
          "KiB at the end\n",
          seconds, calls.load(), errors.load(), early >> 10, late >> 10);
   CHECK(errors == 0 && calls > 100);
-#if !defined(__SANITIZE_ADDRESS__) // which keeps what has been freed
+#if !defined(__SANITIZE_ADDRESS__) // which keeps freed memory
   // A leak in each call would exceed this.
   CHECK(late < early + (16 << 20));
 #endif
 }
 
-/// Leaves with modules and contexts open, while threads run calls: nothing to
-/// be seen but the status.
+/// Exits with modules and contexts open while threads run calls: only the exit
+/// status may show it.
 [[noreturn]] static void leaveAtOnce() {
   auto *service = new Service(makeTestModel(), /*threads=*/3);
   CHECK(service->open() == FRIT_OK);

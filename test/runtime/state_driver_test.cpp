@@ -1,6 +1,6 @@
 //===- state_driver_test.cpp - State on the fake driver -------------------===//
 //
-// Runs on the fake driver of ../fuzz/Driver.cpp: copies copy, kernels do
+// Runs on the fake driver of ../fuzz/Driver.cpp, where copies work, kernels do
 // nothing, and graphs run no steps.
 //
 //===----------------------------------------------------------------------===//
@@ -43,7 +43,7 @@ frit::test::Model makeModel() {
   return plan.finish("state");
 }
 
-/// A context of "step", with the remarks of opening and running it.
+/// A context of "step", with the remarks from opening and running it.
 struct OpenedState {
   explicit OpenedState(unsigned flags) : model(makeModel()) {
     frit_module_options options =
@@ -74,8 +74,8 @@ struct OpenedState {
 
 } // namespace
 
-/// Without conditional nodes the host reads the conditions of steps that write
-/// state; it never runs them whatever the condition says.
+/// Tests that without conditional nodes the host reads the conditions of steps
+/// that write state, and does not run them unconditionally.
 static void testConditions() {
   setenv("FRIT_FAKE_NO_CONDITIONS", "1", 1);
   OpenedState opened(0);
@@ -112,7 +112,7 @@ static void testPeer() {
   CHECK(read(peer) == 5 && read(other) == 7);
   opened.call(/*go=*/true, 6);
   CHECK(read(peer) == 6 && read(other) == 7);
-  // A peer has no buffers of its own for inputs, other contexts do.
+  // A peer has no input buffers of its own; other contexts have.
   Context twin, stranger;
   CHECK(!peer.createPeer(opened.step, twin));
   CHECK(!Context::create(opened.step, stranger));
@@ -121,13 +121,14 @@ static void testPeer() {
     CHECK(buffer && frit_context_input_buffer(twin.get(), i) == buffer);
     CHECK(frit_context_input_buffer(stranger.get(), i) != buffer);
   }
-  // The peer keeps what it shares.
+  // The peer keeps the shared memory alive.
   (void)Context(std::move(opened.context));
   (void)Module(std::move(opened.step));
   CHECK(read(peer) == 6 && opened.holds(peer, 6));
 }
 
-/// Small tensors travel with commands, large ones by an upload.
+/// Tests that small tensors are passed in commands, and large ones by an
+/// upload.
 static void testWrites() {
   OpenedState opened(FRIT_NO_CUDA_GRAPH);
   uint8_t small[] = {1, 2, 3, 4, 5}, found[5] = {};

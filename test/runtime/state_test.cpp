@@ -96,7 +96,7 @@ static void testWrongCalls() {
   halved = w;
   halved.dims = nullptr;
   refuses("state 'w' has no dims", {halved});
-  // Nothing is written if one of them is wrong.
+  // Nothing is written if one tensor is wrong.
   refuses("state 'rate' must be f32",
           {count, stateTensor("rate", values, false)});
   float found = -1;
@@ -167,7 +167,7 @@ static void testDamage() {
   });
 }
 
-/// A function may need more state than there is memory for.
+/// Tests a function that needs more state than there is memory.
 static void testMemory() {
   StateModelOptions options;
   options.damage = [](PlanWriter &plan) { plan.stateBytes = INT64_MAX; };

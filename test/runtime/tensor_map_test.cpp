@@ -138,7 +138,7 @@ static void testIm2col() {
   refuse(im2col(), "corners", [](TensorMap &m) { m.upper[0] = 128; });
 }
 
-/// A gemm's kernel does not take its workspace.
+/// Tests that a gemm's kernel gets no workspace.
 static void testArguments() {
   TensorMap map = tiled();
   map.argument = 3;

@@ -1,7 +1,7 @@
 //===- upload_test.cpp - Small uploads have arrived when they return ------===//
 //
-// The driver may return from a small copy before it is done on the null stream,
-// for which our streams do not wait.
+// The driver may return before a small copy is done on the null stream, for
+// which frit's streams do not wait.
 //
 //===----------------------------------------------------------------------===//
 

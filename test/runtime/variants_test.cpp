@@ -23,7 +23,7 @@ static void testDescription(const frit::Module &module) {
   CHECK(frit_module_symbol(module.get(), 1, &symbol) == FRIT_INVALID_ARGUMENT);
   CHECK(module.inputSymbols(0)[0] == -1 && module.inputSymbols(0)[1] == 0);
   CHECK(module.outputSymbols(1)[0] == 0 && !module.outputSymbols(2));
-  // Descriptions of tensors are those of the largest variant.
+  // Descriptions of tensors have the sizes of the largest variant.
   CHECK(module.input(0).dims[1] == 4 && module.input(0).bytes == 48);
   frit_variant_info variant = module.variant(0, 0);
   CHECK(variant.sizes[0] == 2 && variant.steps == 2 &&
@@ -49,7 +49,8 @@ static void testCalls(const frit::Module &module) {
   }
 }
 
-/// An input in the memory of its output, and in the context's own buffer.
+/// Tests an input in the memory of its output, and one in the context's own
+/// buffer.
 static void testPlaces(const frit::Module &module) {
   frit::Context context;
   CHECK(!frit::Context::create(module, context));
@@ -112,7 +113,7 @@ static void testProfile(const frit::Module &module) {
   CHECK(call.isRight());
 }
 
-/// Two shortened dimensions and a whole one, there and back.
+/// Tests two shortened dimensions and a whole one, in both directions.
 static void testStridedRegion() {
   const int64_t small[] = {2, 2, 3}, large[] = {2, 4, 4};
   frit::StridedRegion region(small, large, 1);
@@ -140,7 +141,8 @@ static void testStridedRegion() {
   CHECK(scalar.isWhole() && scalar.runs() == 1 && scalar.runBytes() == 4);
 }
 
-/// The size of a call reaches the steps, but is not an input of the model.
+/// Tests that the size of a call reaches the steps but is not an input of the
+/// model.
 static void testSizes() {
   auto [model, module, context] = Opened(makeSizedModel(), cpuOptions);
   CHECK(module.inputCount() == 1 && module.symbol(0).masked);
@@ -157,7 +159,7 @@ static void testSizes() {
   }
 }
 
-/// Opens a plan that differs in one thing; returns the error.
+/// Opens a plan with one change; returns the error.
 static std::string damaged(const std::function<void(PlanWriter &)> &change) {
   PlanWriter plan;
   writeSizedPlan(plan);

@@ -13,7 +13,8 @@
 
 using namespace frit::test;
 
-/// y = a, read by calls, and z = b, which only a prepare step reads.
+/// A model with y = a, read by calls, and z = b, which only a prepare step
+/// reads.
 static Model makeModel() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -68,7 +69,7 @@ static void testSet(const char *device, frit_location location) {
   alignas(256) float b[2] = {7, 8};
   CHECK(!opened.set({weight("b", b, location), weight("a", a, location)}));
   CHECK(opened.gives(5, 6, 7, 8));
-  // One of them; then the same memory with other contents.
+  // Replace one of them; then the contents of the same memory.
   alignas(256) float other[130] = {9, 10};
   CHECK(!opened.set({weight("b", other, location)}));
   CHECK(opened.gives(5, 6, 9, 10));
@@ -76,7 +77,7 @@ static void testSet(const char *device, frit_location location) {
   a[0] = 12;
   CHECK(!opened.set({weight("b", other, location), weight("a", a, location)}));
   CHECK(opened.gives(12, 6, 11, 10));
-  // Memory that is not aligned is copied.
+  // Unaligned memory is copied.
   other[33] = 13;
   other[34] = 14;
   CHECK(!opened.set({weight("a", other + 33, location)}));
@@ -84,7 +85,7 @@ static void testSet(const char *device, frit_location location) {
   other[33] = 15;
   CHECK(!opened.set({weight("a", other + 33, location)}));
   CHECK(opened.gives(15, 14, 11, 10));
-  // A context that is made later has them too.
+  // A context created later has them too.
   frit::Context late;
   CHECK(!frit::Context::create(opened.module, late));
   std::swap(late, opened.context);
@@ -95,7 +96,7 @@ static void testErrors() {
   OpenedCopies opened("cpu");
   float values[2] = {20, 21};
   auto fails = [&](frit_tensor wrong, const char *part) {
-    // A right one beside it does not count.
+    // A valid tensor beside an invalid one is not used.
     CHECK(opened.set({weight("a", values, FRIT_HOST), wrong}) ==
           FRIT_INVALID_ARGUMENT);
     CHECK(lastErrorHas(part));
