@@ -60,7 +60,7 @@ public:
   }
   explicit operator bool() const { return number >= 0; }
   int get() const { return number; }
-  /// Some file systems report a failed write only now.
+  /// Closes the file. Some file systems report a failed write only now.
   std::error_code close() {
     int closed = ::close(std::exchange(number, -1));
     return closed == 0 ? std::error_code() : lastError();

@@ -48,7 +48,8 @@ static size_t width() {
   return known ? size.ws_col : 80;
 }
 
-/// Only people read the line, so a failed write does not matter.
+/// Writes to the terminal. Only people read the line, so a failed write does
+/// not matter.
 static void put(const std::string &text) {
   [[maybe_unused]] ssize_t written =
       write(STDERR_FILENO, text.data(), text.size());

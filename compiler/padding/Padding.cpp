@@ -201,7 +201,7 @@ static std::optional<PaddedValue> padInput(Value small, Value large) {
   return value;
 }
 
-/// For a mask with -inf, finds the dimensions along which no line is all -inf.
+/// Finds the dimensions of a mask along which no line is all -inf.
 void PaddingProof::findLines(PaddedValue &value, Value small, Operation &op) {
   PaddedContent &content = value.content;
   if (value.anywhere || content.all().sign() != AbstractValue::below ||

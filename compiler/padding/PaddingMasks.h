@@ -39,9 +39,9 @@ public:
   void forget(mlir::Operation *large) { masks.erase(large); }
 
   bool empty() const { return masks.empty() && constants.empty(); }
-  /// Number of masks and size constants found.
+  /// Returns the number of masks and size constants found.
   size_t size() const { return masks.size() + constants.size(); }
-  /// Location of the first node that needs one.
+  /// Returns the location of the first node that needs one.
   mlir::Location firstLoc() const {
     return (masks.empty() ? constants.front().first : masks.front().first)
         ->getLoc();

@@ -92,7 +92,7 @@ public:
   /// Compiles up to the stage `options.last`.
   llvm::LogicalResult run(ModelSource source);
 
-  /// The target of the current work; empty if it is for all.
+  /// Returns the target of the current work; empty if it is for all.
   const std::string &currentTarget() const { return target; }
 
 private:

@@ -35,8 +35,8 @@ public:
   }
 
 private:
-  /// Earliest start of a job after `last`, the last job of a branch, or on a
-  /// new branch.
+  /// Returns the earliest start of a job after `last`, the last job of a
+  /// branch, or on a new branch.
   double startAfter(size_t job, std::optional<size_t> last) const {
     double start = last ? ends[*last] : costs.fork;
     for (size_t other : jobs[job].after)

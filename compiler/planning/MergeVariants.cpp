@@ -210,7 +210,7 @@ public:
   }
 
 private:
-  /// Text that is equal for kernels that compute the same.
+  /// Returns a text that is equal for kernels that compute the same.
   static std::string textOf(plan::KernelOp kernel) {
     std::string text;
     llvm::raw_string_ostream os(text);

@@ -16,8 +16,8 @@ class StepOrder {
 public:
   explicit StepOrder(plan::CommandListOp list);
 
-  /// The order of `count` steps from `first` on, which are directly in the
-  /// list. All earlier steps precede them, and they precede all later ones.
+  /// Orders `count` steps from `first` on, which are directly in the list. All
+  /// earlier steps precede them, and they precede all later ones.
   StepOrder(plan::CommandListOp list, size_t first, size_t count);
 
   llvm::ArrayRef<mlir::Operation *> steps() const { return all; }

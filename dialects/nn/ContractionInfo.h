@@ -60,7 +60,7 @@ struct EpilogueInfo {
   /// the two may have a bias.
   ConvOp addend;
 
-  /// For a norm: number of moments per row.
+  /// Returns the number of moments per row, for a norm.
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
   /// Returns whether there is more than operands and a result: moments, sums of
   /// columns, or the stored sum.

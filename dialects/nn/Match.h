@@ -35,7 +35,7 @@ public:
   T *operator->() { return &*value; }
   const T *operator->() const { return &*value; }
 
-  /// The mismatch; only if there is no value.
+  /// Returns the mismatch; call it only if there is no value.
   const Mismatch &mismatch() const { return *why; }
   const std::string &reason() const { return why->reason(); }
 

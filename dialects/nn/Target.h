@@ -63,8 +63,8 @@ public:
   virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                              mlir::Operation *next) const = 0;
 
-  /// Size limit for adding operators to a kernel. An operator that exceeds it
-  /// by itself gets its own kernel.
+  /// Returns the size limit for adding operators to a kernel. An operator that
+  /// exceeds it by itself gets its own kernel.
   virtual KernelSize largestKernel() const = 0;
 
   /// Returns whether evaluating a condition at run time costs less than the

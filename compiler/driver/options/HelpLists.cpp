@@ -18,7 +18,7 @@ void frit::printOperators(llvm::raw_ostream &os) {
   }
 }
 
-/// One line of the list of targets.
+/// Prints one line of the list of targets.
 static void printTarget(llvm::raw_ostream &os, llvm::StringRef target,
                         llvm::StringRef device, llvm::StringRef sms,
                         llvm::StringRef l2, llvm::StringRef rate,

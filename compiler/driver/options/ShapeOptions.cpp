@@ -9,8 +9,8 @@
 using namespace frit;
 using llvm::StringRef;
 
-/// The bounds of a range and the powers of two between them: padding then at
-/// most doubles the work.
+/// Returns the bounds of a range and the powers of two between them. Padding
+/// then at most doubles the work.
 static std::vector<int64_t> chooseSizes(int64_t least, int64_t most) {
   std::vector<int64_t> sizes = {least};
   for (int64_t size = 1; size < most; size *= 2)

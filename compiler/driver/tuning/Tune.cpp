@@ -178,7 +178,8 @@ std::vector<Timing> Tuner::time(nn::FusionOp fusion, ArrayRef<Turns> candidates,
   return timings;
 }
 
-/// The other algorithms of the library whose favourite `schedule` runs.
+/// Returns the library's algorithms except its favourite, which `schedule`
+/// runs.
 SmallVector<Turns> Tuner::otherAlgorithms(nn::FusionOp fusion,
                                           nn::Schedule schedule) {
   TuneImage image(fusion, schedule, options);

@@ -30,8 +30,8 @@ static Expr placesIn(Expr x, int64_t axis, Expr indices) {
   return {node, node.masked(indices, indices.number(x.size(axis)))};
 }
 
-/// If indices are equal along all dimensions but `axis`, returns the 1-d tensor
-/// that they are expanded from, so that whole slices can be written.
+/// Returns the 1-d tensor that indices are expanded from, if they are equal
+/// along all dimensions but `axis`. Whole slices can then be written.
 static Expr oneEach(Expr indices, int64_t axis) {
   Node &node = *indices.node;
   auto expand = unmarked(indices).getDefiningOp<nn::ExpandOp>();

@@ -129,7 +129,8 @@ private:
            llvm::all_of(tensor.raw_data(), [](char byte) { return byte == 0; });
   }
 
-  /// A tensor from outside of the loop, or its value if that is one integer.
+  /// Returns the text of a tensor from outside of the loop: its value if that
+  /// is one integer.
   std::string outside(const std::string &name) {
     if (name.empty())
       return "?";

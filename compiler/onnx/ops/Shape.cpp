@@ -270,7 +270,7 @@ static Results unsqueeze(Node &node) {
   return {node.reshape(x, shape)};
 }
 
-/// As expand, with data-dependent sizes.
+/// Imports Expand with data-dependent sizes.
 static Results expandDataDependent(Node &node, Value x, DataShape shape) {
   DataShape from = node.dataShape(x);
   while (shape.size() < from.size())

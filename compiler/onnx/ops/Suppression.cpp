@@ -129,9 +129,10 @@ static Expr pickInRounds(const Suppression &s) {
   return picked;
 }
 
-/// As pickInRounds for more boxes: images × classes × count in the order of
-/// scores, -1 for boxes not selected. keep_bits decides within a block; the
-/// kept boxes then remove later boxes, all at once. Empty blocks are skipped.
+/// As pickInRounds, for more boxes. Returns images × classes × count in the
+/// order of scores, -1 for boxes not selected. keep_bits decides within a
+/// block; the kept boxes then remove later boxes, all at once. Empty blocks are
+/// skipped.
 static Expr pickInBlocks(const Suppression &s) {
   Node &node = *s.scores.node;
   Type i64 = node.builder().getI64Type(), f32 = node.builder().getF32Type();
@@ -160,7 +161,7 @@ static Expr pickInBlocks(const Suppression &s) {
     powers.push_back(static_cast<int64_t>(uint64_t(1) << i));
   Expr bits = {node, node.constant(powers)};
 
-  // The later boxes of its block that each one suppresses if kept.
+  // For each box, the later boxes of its block that it suppresses if kept.
   Expr inner = iota(node, i64, {block, 1}, 0) < iota(node, i64, {1, block}, 1);
   Expr takesOut = overlaps(as(corners, {rows, blocks, block, 1}),
                            as(corners, {rows, blocks, 1, block}), s.limit) &

@@ -38,7 +38,7 @@ struct Hook {
   Takes takes = takesNoOthers;
 };
 
-/// The hooks of each family of operators.
+/// Return the hooks of each family of operators.
 llvm::ArrayRef<Hook> elementwiseHooks();
 llvm::ArrayRef<Hook> shapeHooks();
 llvm::ArrayRef<Hook> movementHooks();

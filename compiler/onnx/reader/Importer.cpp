@@ -19,7 +19,7 @@ using ::onnx::NodeProto;
 /// The newest opset that the importer is tested with.
 static constexpr int64_t newestOpset = 28;
 
-/// ONNX's own domain has two names; returns "" for both.
+/// Returns the domain; "" for ONNX's own, which has two names.
 static StringRef domainOf(const std::string &domain) {
   return domain == "ai.onnx" ? StringRef() : text(domain);
 }

@@ -109,8 +109,8 @@ static Results scan(Node &node) {
                       rules("output", body->output_size() - *states), "");
 }
 
-/// Before opset 9, the first dimension is the batch, whose entries are scanned
-/// one after another along the second.
+/// Imports Scan before opset 9: the first dimension is the batch, whose entries
+/// are scanned one after another along the second.
 static Results scanBatch(Node &node) {
   const GraphProto *body = node.graph("body");
   auto inputs = node.inputs().drop_front();

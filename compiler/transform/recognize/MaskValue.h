@@ -24,9 +24,9 @@ enum class MaskKind { none, causal, other };
 /// and hide where the result is at most `kMasked`.
 MaskKind kindOfMask(mlir::Value mask, double scale = 1);
 
-/// For a float mask that can be evaluated, returns for each dimension the
-/// smallest n such that in every line along it a finite element has an index of
-/// at most n; otherwise nothing.
+/// Returns, for each dimension of a float mask, the smallest n such that every
+/// line along it has a finite element at an index of at most n. Returns nothing
+/// if the mask cannot be evaluated.
 llvm::SmallVector<int64_t> findFinite(mlir::Value mask);
 
 } // namespace frit

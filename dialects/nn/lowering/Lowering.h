@@ -32,8 +32,8 @@ mlir::Value lowerToLinalg(mlir::Operation *op,
 mlir::func::FuncOp lowerFusion(FusionOp fusion, llvm::StringRef name,
                                mlir::OpBuilder &builder);
 
-/// `combine` builds the combination of two values in a reduction's body;
-/// `identity` is its neutral element.
+/// Return the combination of two values in a reduction's body, and its neutral
+/// element.
 Scalar combine(ScalarBuilder &s, Combiner kind, Scalar x, Scalar y);
 mlir::TypedAttr identity(Combiner kind, mlir::Type body, bool isUnsigned);
 
