@@ -65,7 +65,7 @@ def check(source, steps):
                                             ("lower_bound", out),
                                             ("arena_bytes", chain)))
     assert bound <= arena
-    # Which memory each step reads and writes: (space, first byte, last + 1).
+    # Memory that each step reads and writes: (space, first byte, last + 1).
     memory, touched, follows = {}, [], []
     for line in out.splitlines():
         if m := re.search(r"(%\w+) = plan.buffer +(\w+)(?:\[(\d+)\])?(?: at (\d+))? : memref<(\d+)xf32>", line):

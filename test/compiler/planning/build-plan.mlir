@@ -191,8 +191,8 @@ func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x
 // -----
 
 // A mean over ranks begins where its operand is ready, on the buffer itself,
-// and is awaited where the result is read. What something else reads is copied
-// first.
+// and is awaited where the result is read. An operand with other readers is
+// copied first.
 
 // CHECK: command_list @main
 // CHECK: %[[Y:.*]] = plan.buffer output[0] : memref<2xf32>

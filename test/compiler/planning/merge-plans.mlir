@@ -56,7 +56,7 @@ module {
     plan.state @p : tensor<96xf32> [
         #plan.member<name = "w", offset = 0, type = tensor<4xf32>,
                      initial = @u>]
-    // Renamed with the constant that it starts as.
+    // Renamed with its initial constant.
     plan.state @m : tensor<4xf32> [
         #plan.member<name = "m.w", offset = 0, type = tensor<4xf32>,
                      initial = @w>]

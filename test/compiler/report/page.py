@@ -110,7 +110,7 @@ with Browser() as browser:
         assert colors(browser) > 10, tab
     browser.open("alone.html")
     assert browser.run("document.querySelectorAll('tbody tr').length") == 5
-    # Each function of what trains.
+    # Each function of a model that trains.
     browser.open("train.html")
     assert browser.run("[...document.getElementById('program').options].map(o => o.textContent)") == [
         "train_step · sm_90a", "eval_step · sm_90a"]

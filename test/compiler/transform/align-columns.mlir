@@ -79,7 +79,7 @@ func.func @bias(%a: tensor<32x64xbf16>, %w: tensor<1002x64xbf16>, %b: tensor<100
   return %da, %db : tensor<32x64xbf16>, tensor<1x1002xbf16>
 }
 
-// Somebody else reads the logits, or no gradient does: they stay as they are.
+// Logits that are also returned, or that no gradient reads, stay as they are.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: 1008
 func.func @stays(%a: tensor<32x64xbf16>, %w: tensor<1002x64xbf16>) -> (tensor<32x1002xbf16>, tensor<32x64xbf16>, tensor<32x1xbf16>) {

@@ -133,7 +133,7 @@ func.func @hides_nothing(%q: tensor<1x2x3x16xf32>) -> (tensor<1x2x3x16xf32>, ten
 
 // -----
 
-// One that lets a query see one more key is not causal.
+// A mask that lets a query see one more key is not causal.
 // CHECK-LABEL: func.func @almost_causal
 // CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32}
 func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {

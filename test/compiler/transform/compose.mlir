@@ -185,7 +185,7 @@ func.func @layer_norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   return %8 : tensor<2x4xf32>
 }
 
-// Without a mean; in 16 bits, the casts to f32 and back disappear too.
+// An RMS norm; in 16 bits, the casts to f32 and back disappear too.
 // CHECK-LABEL: func.func @rms_norm
 // CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[H:[^:]*]]:
 // CHECK-DAG:     %[[S:.*]] = nn.constant "s"

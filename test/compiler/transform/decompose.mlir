@@ -10,7 +10,7 @@ func.func @mean(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
   return %y : tensor<4x1xf32>
 }
 
-// 16-bit floats are computed with in f32.
+// Composites on 16-bit floats compute in f32.
 // CHECK-LABEL: func.func @softmax
 // CHECK-NOT:     nn.softmax
 // CHECK:         nn.cast {{.*}} -> tensor<4x8xf32>

@@ -73,7 +73,7 @@ func.func @number(%q: tensor<2x2x5x64xf16>) -> tensor<2x2x5x64xf16> {
 // -----
 
 // Statistics are another result of the attention's kernel, and the gradient
-// reads the result where it is moved to.
+// reads the result in its transposed layout.
 // CHECK-LABEL: func.func @stats
 // CHECK-SAME:    %[[Q:.*]]: tensor<2x2x5x64xf16>, %[[K:.*]]: tensor<2x2x5x64xf16>, %[[D:[^:]*]]:
 // CHECK-NEXT:    %[[F:.*]]:2 = nn.fusion(%[[Q]], %[[K]]) : {{.*}} -> (tensor<2x2x5xf32>, tensor<2x5x2x64xf16>) {
@@ -96,7 +96,7 @@ func.func @stats(%q: tensor<2x2x5x64xf16>, %k: tensor<2x2x5x64xf16>, %d: tensor<
 
 // -----
 
-// Without their attention statistics are what they mean.
+// Statistics without their attention are decomposed.
 // CHECK-LABEL: func.func @stats_alone
 // CHECK-NOT:     nn.attention_stats
 // CHECK:         nn.matmul

@@ -26,7 +26,7 @@ func.func @copy(%x: tensor<4x8xf32>) -> tensor<4x6xf32> {
   return %4 : tensor<4x6xf32>
 }
 
-// A composite that the target implements takes nobody in.
+// No operator fuses into a composite that the target implements.
 // CHECK-DAG: NotFused{{.*}}not in one kernel with node 'double' (Add): the target implements its reader as one kernel
 // CHECK-DAG: NotFused{{.*}}not in one kernel with node 'attn' (Attention): the target implements it as one kernel
 func.func @whole(%q: tensor<1x2x4x64xf32>) -> tensor<1x2x4x64xf32> {

@@ -1,6 +1,6 @@
 // RUN: frit-opt %s --decompose | FileCheck %s
 
-// The gradient of enlarging twice: two gathers of every second row.
+// The gradient of upsampling by two: two gathers of every second row.
 // CHECK-LABEL: func.func @nearest
 // CHECK-DAG: %[[EVEN:.*]] = nn.constant dense<[0, 2, 4]>
 // CHECK-DAG: %[[ODD:.*]] = nn.constant dense<[1, 3, 5]>
@@ -13,7 +13,7 @@ func.func @nearest(%dy: tensor<2x6x5xbf16>) -> tensor<2x3x5xbf16> {
   return %dx : tensor<2x3x5xbf16>
 }
 
-// Rows that are there less often than others get zeros.
+// Rows that occur less often than others get zeros.
 // CHECK-LABEL: func.func @uneven
 // CHECK-DAG: nn.constant dense<[true, false, true, false]>
 // CHECK: nn.where

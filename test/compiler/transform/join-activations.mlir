@@ -1,6 +1,6 @@
 // RUN: frit-opt %s --join-activations | FileCheck %s
 
-// The product's kernel stores GELU and what it is of.
+// The product's kernel stores GELU and its operand.
 // CHECK-LABEL: func.func @gelu
 // CHECK-NEXT:    %[[F:.*]]:2 = nn.fusion(%arg0, %arg1, %arg2) : {{.*}} -> (tensor<8x96xbf16>, tensor<8x96xbf16>)
 // CHECK:           %[[M:.*]] = nn.matmul

@@ -1,7 +1,7 @@
 // RUN: frit-opt %s --join-column-sums | FileCheck %s
 
-// The gradient of a layer norm, and sums of what it reads and writes. Sums that
-// come first move behind it, with what reads them.
+// The gradient of a layer norm, and sums of its operands and results. Sums that
+// come first move behind it, with their readers.
 // CHECK-LABEL: func.func @norm
 // CHECK-NEXT:    %[[F:.*]]:4 = nn.fusion(%arg0, %arg1, %arg2)
 // CHECK-NEXT:    ^bb0(%[[DY:.*]]: tensor<4x64x768xbf16>, %[[X:.*]]: tensor<4x64x768xf32>, %[[V:.*]]: tensor<768xf32>):

@@ -135,7 +135,7 @@ func.func @constant_angles(%i: tensor<3xi64>) -> (tensor<2x4xf32>, tensor<3x4xf3
   return %1, %5 : tensor<2x4xf32>, tensor<3x4xf32>
 }
 
-// So do coordinates of which a column is replaced.
+// So do coordinates with a replaced column.
 // CHECK-LABEL: func.func @scattered_angles
 // CHECK:         nn.scatter_elements {{.*}} -> tensor<3x2xf32>
 // CHECK:         nn.sin {{.*}} -> tensor<3x2xf32>
@@ -175,7 +175,7 @@ func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %p: tensor<f32>, %la
   return %5 : tensor<4x3xf32>
 }
 
-// What a parameter that trains scales, sums with it and their norms are f32, so
+// Products with a trained parameter, sums of them and norms of those are f32, so
 // that a small branch is not lost. A product with a constant is not.
 // CHECK-LABEL: func.func @layer_scale
 // CHECK:         %[[S:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>

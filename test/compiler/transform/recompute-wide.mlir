@@ -59,7 +59,7 @@ func.func @relu(%x: tensor<512x768xbf16>, %s: tensor<768xf32>, %w: tensor<768x8x
 }
 
 // A selection from two tensors that its readers do not read is stored, in the
-// type of what it selects from.
+// type of its operands.
 // CHECK-LABEL: func.func @selection
 // CHECK:         %[[W:.*]] = nn.where
 // CHECK-NEXT:    %[[N:.*]] = nn.cast %[[W]] {to = bf16}

@@ -14,8 +14,8 @@ func.func @shapes(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   return %3 : tensor<4x6xf32>
 }
 
-// So does a shape of which an element is replaced, as the exporter writes that
-// of index_copy, and sums up to each element.
+// So do a shape with a replaced element, as the exporter writes for index_copy,
+// and prefix sums.
 // CHECK-LABEL: func.func @changed_shapes
 // CHECK-DAG:     nn.constant dense<[2, 5, 6]> : tensor<3xi64>
 // CHECK-DAG:     nn.constant dense<[6, 2]> : tensor<2xi64>
@@ -120,8 +120,8 @@ func.func @casts(%h: tensor<4xf16>, %f: tensor<4xf32>) -> (tensor<4xf16>, tensor
   return %1, %3, %4, %5 : tensor<4xf16>, tensor<4xf32>, tensor<4xf16>, tensor<4xf32>
 }
 
-// Also with a reshape between those of a sum. An elementwise value goes from
-// kernel to kernel in its narrow type.
+// Casts of a sum are removed across a reshape too. An elementwise value goes
+// from kernel to kernel in its narrow type.
 // CHECK-LABEL: func.func @reshaped_casts
 // CHECK-NEXT:    %[[S:.*]] = nn.reduce %arg0
 // CHECK-NEXT:    %[[R:.*]] = nn.reshape %[[S]] {shape = array<i64: 2, 2>} : (tensor<4x1xf32>) -> tensor<2x2xf32>
@@ -343,8 +343,8 @@ func.func @sliced_queries(%q: tensor<1x2x5x8xf32>) -> tensor<1x1x2x8xf32> {
   return %2 : tensor<1x1x2x8xf32>
 }
 
-// Parts of a tensor that are added where they were are the tensor; elsewhere
-// they are not.
+// Parts of a tensor that are padded to their places and added are the tensor;
+// at other places they are not.
 // CHECK-LABEL: func.func @sum_of_parts
 // CHECK-SAME: (%[[G:.*]]: tensor<2x6x4xf32>)
 func.func @sum_of_parts(%g: tensor<2x6x4xf32>) -> (tensor<2x3x8xf32>, tensor<2x6x4xf32>) {

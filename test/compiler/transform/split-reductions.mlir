@@ -1,7 +1,7 @@
 // RUN: frit-opt %s --split-reductions | FileCheck %s
 
-// Sums of bfloat16 are not rounded between the steps. What only the sum reads
-// moves with it, statistics of rows and columns too.
+// Sums of bfloat16 are not rounded between the steps. Operators that only the
+// sum reads move with it, statistics of rows and columns too.
 // CHECK-LABEL: func.func @main
 // CHECK-DAG:     %[[X:.*]] = nn.reshape %arg0 {shape = array<i64: [[P:[0-9]+]], [[K:[0-9]+]], 768>}
 // CHECK-DAG:     %[[R:.*]] = nn.reshape %arg1 {shape = array<i64: [[P]], [[K]], 1>}
@@ -18,7 +18,7 @@ func.func @main(%x: tensor<16384x768xbf16>, %r: tensor<16384x1xbf16>, %c: tensor
   return %2 : tensor<1x768xbf16>
 }
 
-// Rows, and what is small, stay as they are.
+// Sums of rows, and small sums, stay as they are.
 // CHECK-LABEL: func.func @others
 // CHECK-NEXT:    nn.reduce %arg0 {axes = array<i64: 1>
 // CHECK-NEXT:    nn.reduce %arg1 {axes = array<i64: 0>
@@ -59,8 +59,8 @@ func.func @channels_first_pair(%dy: tensor<16x64x112x112xf32>, %x: tensor<16x64x
 }
 
 // Sums that read the same tensor share a kernel in both steps, and the second
-// one also computes what follows for each column. What else reads a column's
-// sum stays where it is.
+// one also computes what follows for each column. Other readers of a column's
+// sum stay where they are.
 // CHECK-LABEL: func.func @pair
 // CHECK-DAG:     %[[DY:.*]] = nn.reshape %arg0 {shape = array<i64: [[P:[0-9]+]], [[K:[0-9]+]], 256>}
 // CHECK-DAG:     %[[X:.*]] = nn.reshape %arg1 {shape = array<i64: [[P]], [[K]], 256>}
@@ -154,8 +154,8 @@ func.func @convolution(%x: tensor<64x64x64x64xbf16>, %w: tensor<128x1x1x64xbf16>
   return %y, %0, %1 : tensor<64x64x64x128xbf16>, tensor<128xf32>, tensor<128xf32>
 }
 
-// What the sums read first, and others later, is computed and stored by their
-// kernel.
+// A value that the sums read first, and others later, is computed and stored by
+// their kernel.
 // CHECK-LABEL: func.func @stored
 // CHECK:         %[[F:.*]]:3 = nn.fusion(
 // CHECK:           %[[A:.*]] = nn.add
@@ -172,8 +172,8 @@ func.func @stored(%x: tensor<16384x256xf32>, %y: tensor<16384x256xf32>) -> (tens
   return %1, %3, %4 : tensor<1x256xf32>, tensor<1x256xf32>, tensor<16384x256xf32>
 }
 
-// Sums store what they compute again of the forward pass, if it fits the cache:
-// the gradient of weights reads that, and comes later.
+// Sums store values of the forward pass that they recompute, if these fit L2:
+// the gradient of weights, which comes later, reads them.
 // CHECK-LABEL: func.func @again
 // CHECK:         nn.relu
 // CHECK:         nn.conv %{{.*}}, %arg1
@@ -240,8 +240,8 @@ func.func @groups(%x: tensor<8x64x64x192xbf16>) -> (tensor<8x32x1xf32>, tensor<8
   return %0, %1 : tensor<8x32x1xf32>, tensor<8x32x1xf32>
 }
 
-// The kernel of the convolution takes the moments, of what it adds too. A number
-// per sample and channel that is added shifts the means.
+// The kernel of the convolution takes the moments, also after an addition. A
+// number per sample and channel that is added shifts the means.
 // CHECK-LABEL: func.func @groups_of_convolutions
 // CHECK:         %[[F:.*]]:2 = nn.fusion(%arg0, %arg1)
 // CHECK-NEXT:    ^bb0
@@ -268,7 +268,7 @@ func.func @groups_of_convolutions(%x: tensor<8x64x64x64xbf16>, %w: tensor<128x1x
   return %2, %5, %4 : tensor<8x32x1xf32>, tensor<8x32x1xf32>, tensor<8x64x64x128xbf16>
 }
 
-// A sum over the samples too is one of the samples' sums.
+// A sum over the samples too is computed from the samples' sums.
 // CHECK-LABEL: func.func @sum_of_sums
 // CHECK:         %[[A:.*]] = nn.reduce {{.*}} {axes = array<i64: 1>{{.*}} -> tensor<8x1x128xf32>
 // CHECK:         %[[B:.*]] = nn.reshape %[[A]] {shape = array<i64: 8, 1, 1, 128>}

@@ -1,4 +1,4 @@
-// Messages of the verifiers of users' operators.
+// Messages of the verifiers of custom operators.
 // RUN: frit-opt %s -split-input-file -verify-diagnostics
 
 #cap = #nn.custom<name = "a::Cap", types = ["T", "T"], variables = {T = [f32]}>

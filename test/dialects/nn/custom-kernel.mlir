@@ -7,7 +7,7 @@
 // CHECK-LABEL: @kernel
 // CHECK: nn.custom %{{.*}}, %{{.*}} {block = array<i64: 32, 1, 1>, constants = [8], custom = #rows, grid = array<i64: 4, 1, 1>, shared_bytes = 0 : i64, workspace}
 
-// An operand that is there twice is two parameters, and a workspace is a result.
+// An operand that is used twice is two parameters; a workspace is a result.
 // FUSION-LABEL: @kernel
 // FUSION: nn.fusion(%[[X:.*]], %[[X]]) {{.*}} -> (tensor<4xi32>, tensor<64xi8>)
 func.func @kernel(%x: tensor<4x8xf32>) -> tensor<4xi32> {

@@ -1,4 +1,4 @@
-// What group norms and their statistics refuse.
+// Messages of the verifiers of group norms and their statistics.
 // RUN: frit-opt %s -split-input-file -verify-diagnostics
 
 func.func @group_mean(%x: tensor<3x5x8xf16>) {
