@@ -67,7 +67,8 @@ std::string artifact::weightSection(Form form, StringRef label,
 // Headers
 //===----------------------------------------------------------------------===//
 
-/// ELFFile's accessors check bounds but return constants; we own the bytes.
+/// Returns a header for writing. ELFFile's accessors check bounds but return
+/// constants; the bytes are writable.
 template <typename T> static T &writable(const T &header) {
   return const_cast<T &>(header);
 }

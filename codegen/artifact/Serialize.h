@@ -45,7 +45,7 @@ struct Image {
   /// Names of the host kernels, in table order.
   llvm::SmallVector<std::string> hostKernels;
 
-  /// Bytes of weights in the object file.
+  /// Returns the bytes of weights in the object file.
   uint64_t embeddedBytes() const {
     return weightsHead.empty() ? weightBytes : 0;
   }

@@ -255,7 +255,7 @@ static std::vector<cpu::LoweredKernels> split(cpu::LoweredKernels lowered) {
   return parts;
 }
 
-/// Null after an error was reported.
+/// Translates kernels to a module of LLVM IR. Null after an error was reported.
 static std::unique_ptr<llvm::Module> translate(cpu::LoweredKernels &lowered,
                                                llvm::TargetMachine &machine,
                                                llvm::LLVMContext &context) {

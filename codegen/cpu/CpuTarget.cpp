@@ -24,17 +24,17 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
   return info && !info->addend && info->activation != Activation::other;
 }
 
-/// A core caches 1,536 (Skylake) to 4,096 (Zen 3) decoded instructions; a loop
-/// unrolled four times fits with this many. The L1 TLB holds 64 pages, one per
-/// tensor. The largest kernels of the models in test/models have 113
-/// instructions by this count, and 11 tensors.
+/// Returns the maximum size of a fusion. A core caches 1,536 (Skylake) to 4,096
+/// (Zen 3) decoded instructions; a loop of this size, unrolled four times,
+/// fits. The L1 TLB holds 64 pages, one per tensor. The largest kernels of the
+/// models in test/models have 113 instructions by this count, and 11 tensors.
 nn::KernelSize cpu::CpuTarget::largestKernel() const {
   return {/*instructions=*/384, /*tensors=*/64};
 }
 
+/// Returns whether the work is worth a guard: a few microseconds of one core.
 /// The branch itself is free, but a guard keeps the guarded operators out of
-/// the kernel that selects their result. So it pays off from a few microseconds
-/// of one core's work.
+/// the kernel that selects their result.
 bool cpu::CpuTarget::guards(const nn::Work &work) const {
   double microseconds = double(work.flops) / 5e4 + double(work.bytes) / 1e4;
   return microseconds > 2;

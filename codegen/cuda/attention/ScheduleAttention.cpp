@@ -55,10 +55,10 @@ static int64_t paddedKeys(const nn::AttentionInfo &info, int64_t n) {
   return roundUp(info.keys, n);
 }
 
-/// On an H200, three or four warpgroups per SM overlap best: in one block,
-/// which reads the keys once for all of them, or in three blocks if the queries
-/// do not fill a large one. With few queries, warpgroups divide the keys
-/// instead.
+/// Chooses three or four warpgroups per SM, which overlap best on an H200: in
+/// one block, which reads the keys once for all of them, or in three blocks if
+/// the queries do not fill a large one. With few queries, warpgroups divide the
+/// keys instead.
 AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
                                           const GpuArch &arch) {
   AttentionTile tile;

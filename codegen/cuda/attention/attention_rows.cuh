@@ -155,7 +155,7 @@ template <class P> struct AttentionSoftmax {
     }
   }
 
-  /// If no key is visible yet, any finite base will do.
+  /// Returns a finite base: any value will do while no key is visible.
   __device__ static float baseOf(float best) {
     return best == -INFINITY ? 0 : best * Scores::kLate;
   }

@@ -13,10 +13,10 @@ struct DeviceHeader {
   const char *text;
 };
 
-/// The device headers as they were when the compiler was built.
+/// Returns the device headers as they were when the compiler was built.
 llvm::ArrayRef<DeviceHeader> deviceHeaders();
 
-/// The tuning file that frit comes with, shipped.tune.
+/// Returns the tuning file that frit comes with, shipped.tune.
 llvm::StringRef shippedTuning();
 
 } // namespace frit::cuda

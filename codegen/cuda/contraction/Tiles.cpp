@@ -147,14 +147,16 @@ ConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return verifyTile(emitError, tileM, tileN);
 }
 
-/// Both frit's convolutions and cuDNN's are faster with channels last.
+/// Returns whether to convert to channels last, which is faster both in frit's
+/// kernels and in cuDNN's.
 static bool prefersChannelsLast(nn::ConvOp conv) {
   return !conv.getChannelsLast() &&
          nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
 }
 
-/// No kernel supports three dimensions, and none supports one dimension with
-/// channels last. Each tap in time becomes a copy of the frames.
+/// Returns whether to convert to two dimensions. No kernel supports three
+/// dimensions, and none supports one dimension with channels last. Each tap in
+/// time becomes a copy of the frames.
 static bool prefersConv2D(nn::ConvOp conv) {
   constexpr int64_t mostTaps = 16;
   auto type = nn::tensorType(conv.getX());

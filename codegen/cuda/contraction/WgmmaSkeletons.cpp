@@ -112,7 +112,8 @@ private:
   }
 };
 
-/// TMA requires rows of a multiple of 16 bytes.
+/// Returns the multiple to which columns are padded: TMA requires rows of a
+/// multiple of 16 bytes.
 static int64_t columnMultiple(nn::MatmulOp product, const GpuArch &arch) {
   Type element = nn::tensorType(product.getY()).getElementType();
   return arch.hasWgmma && isHalf(element) ? 8 : 1;

@@ -66,7 +66,7 @@ __device__ inline int pieceBytes(int at) {
     return at >= Size ? 0 : Size - at >= 8 ? 16 : int(Size - at) * 2;
 }
 
-/// `size` rounded up to a multiple of `tile`.
+/// Rounds `size` up to a multiple of `tile`.
 __device__ constexpr int64_t tiled(int64_t size, int64_t tile) {
   return (size + tile - 1) / tile * tile;
 }

@@ -12,11 +12,11 @@
 
 namespace frit {
 
-/// GELU of two numbers in f16 arithmetic, packed into a word, with half the
-/// instructions: x / 2 (1 + tanh(x q(x^2))), with q fitted by least squares
-/// (error below 3e-5). For normally distributed x the relative error is 3.9e-4;
-/// rounding the result alone makes 2.1e-4, and rounding x, as between two
-/// kernels, 3.3e-4.
+/// Computes GELU of two numbers in f16 arithmetic, packed into a word, with
+/// half the instructions: x / 2 (1 + tanh(x q(x^2))), with q fitted by least
+/// squares (error below 3e-5). For normally distributed x the relative error is
+/// 3.9e-4; rounding the result alone makes 2.1e-4, and rounding x, as between
+/// two kernels, 3.3e-4.
 __device__ inline uint32_t geluToHalves(float x, float y) {
 #if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
   f16 low, high;
@@ -71,7 +71,7 @@ struct Gelu {
 /// GELU for 16-bit results.
 struct GeluTo16Bits {
   __device__ float operator()(float x) const { return geluTo16Bits(x); }
-  /// Two f16 results in a word.
+  /// Computes two f16 results in a word.
   __device__ static uint32_t halves(float x, float y) {
     return geluToHalves(x, y);
   }

@@ -102,7 +102,7 @@ template <class P> struct WgmmaMatrices {
       loadBox(to, mapA, barrier, k, tile.m, batch);
   }
 
-  /// Blocks that share B each multicast a part of it to all of them.
+  /// Loads B. Blocks that share it each multicast a part of it to all of them.
   __device__ void loadB(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step, int rank) const {
     const int k = step * kWgmmaDepth, batch = P::strideB ? tile.batch : 0;

@@ -82,7 +82,7 @@ template <class P> struct WgmmaPlan {
   static constexpr int kRowBlocks = kTakers;
   static constexpr int kReaders = kWarps / kTakers;
 
-  /// The tile with number `index`: P::raster rows of tiles are traversed
+  /// Returns tile number `index`. P::raster rows of tiles are traversed
   /// together, column by column.
   __device__ static WgmmaTile tileAt(int index, int rank) {
     constexpr int together = P::raster;

@@ -66,7 +66,8 @@ template <class T> inline constexpr bool kSame<T, T> = true;
 // One element
 //===----------------------------------------------------------------------===//
 
-/// Integers, f32 and f64 compute in their storage type.
+/// Converts a stored value to its compute type. Integers, f32 and f64 compute
+/// in their storage type.
 template <class T> __device__ inline T load(T value) { return value; }
 __device__ inline bool load(boolean value) { return value.bits != 0; }
 __device__ inline float load(bf16 value) {
@@ -124,8 +125,8 @@ template <class T, int N> struct alignas(N * sizeof(T)) Pack {
   T at[N];
 };
 
-/// Elements of T per access: the largest power of two that divides V and fits
-/// 16 bytes.
+/// Returns the elements of T per access: the largest power of two that divides
+/// V and fits 16 bytes.
 template <class T, int V> __device__ constexpr int packOf() {
   int n = 1;
   while (V % (2 * n) == 0 && 2 * n * int(sizeof(T)) <= 16)
@@ -245,7 +246,7 @@ __device__ inline uint32_t sharedAddress(const void *pointer) {
 }
 #endif
 
-/// The block's dynamic shared memory, at least 16-byte aligned.
+/// Returns the block's dynamic shared memory, at least 16-byte aligned.
 template <class T> __device__ inline T *dynamicShared() {
 #ifdef FRIT_EMULATE
   return reinterpret_cast<T *>(emu::sharedMemory());

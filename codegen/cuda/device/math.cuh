@@ -52,7 +52,7 @@ template <typename To, typename From> __device__ inline To bitCast(From from) {
 
 __device__ inline float exp(float x) { return ::expf(x); }
 __device__ inline double exp(double x) { return ::exp(x); }
-/// 2^x with an error of about 2 ulp; 0 for -infinity.
+/// Computes 2^x with an error of about 2 ulp; 0 for -infinity.
 __device__ inline float fastExp2(float x) {
 #ifdef FRIT_EMULATE
   return ::exp2f(x);
@@ -62,12 +62,12 @@ __device__ inline float fastExp2(float x) {
   return result;
 #endif
 }
-/// e^x in three instructions instead of eight, for x at most about 0, such as a
-/// difference from a maximum: the relative error is 1e-7 · |x|.
+/// Computes e^x in three instructions instead of eight, for x at most about 0,
+/// such as a difference from a maximum: the relative error is 1e-7 · |x|.
 __device__ inline float expShifted(float x) {
   return fastExp2(x * 1.44269504f);
 }
-/// 1 / (1 + 2^-x), with a relative error of 1e-7 · (1 + |x|).
+/// Computes 1 / (1 + 2^-x), with a relative error of 1e-7 · (1 + |x|).
 __device__ inline float logistic2(float x) {
 #ifdef FRIT_EMULATE
   return 1.0f / (1.0f + fastExp2(-x));
@@ -77,7 +77,7 @@ __device__ inline float logistic2(float x) {
   return result;
 #endif
 }
-/// 1 / (1 + e^-x), with a relative error of 1e-7 · (1 + |x|).
+/// Computes 1 / (1 + e^-x), with a relative error of 1e-7 · (1 + |x|).
 __device__ inline float logistic(float x) { return logistic2(x * 1.44269504f); }
 __device__ inline float exp2(float x) { return ::exp2f(x); }
 __device__ inline double exp2(double x) { return ::exp2(x); }
@@ -147,18 +147,18 @@ __device__ inline double copysign(double x, double y) {
   return ::copysign(x, y);
 }
 
-/// Remainder with the dividend's sign, as C's fmod.
+/// Returns the remainder with the dividend's sign, as C's fmod.
 __device__ inline float fmod(float x, float y) { return ::fmodf(x, y); }
 __device__ inline double fmod(double x, double y) { return ::fmod(x, y); }
 __device__ inline float abs(float x) { return ::fabsf(x); }
 __device__ inline double abs(double x) { return ::fabs(x); }
 template <class T> __device__ inline T abs(T x) { return x < T(0) ? T(-x) : x; }
 
-/// The greater value; NaN if either is NaN.
+/// Returns the greater value; NaN if either is NaN.
 template <class T> __device__ inline T maximum(T x, T y) {
   return x > y || x != x ? x : y;
 }
-/// The lesser value; NaN if either is NaN.
+/// Returns the lesser value; NaN if either is NaN.
 template <class T> __device__ inline T minimum(T x, T y) {
   return x < y || x != x ? x : y;
 }
@@ -175,10 +175,10 @@ __device__ inline float minimum(float x, float y) {
 }
 #endif
 
-/// Error function by an odd rational approximation, fitted by weighted least
-/// squares. It has no branches: the library's version has two, and most warps
-/// take both. The relative error is below 5e-7; beyond 3.9 the result is 1 in
-/// f32.
+/// Computes the error function by an odd rational approximation, fitted by
+/// weighted least squares. It has no branches: the library's version has two,
+/// and most warps take both. The relative error is below 5e-7; beyond 3.9 the
+/// result is 1 in f32.
 __device__ inline float erf(float x) {
   float t = minimum(x * x, 15.21f);
   float p = ::fmaf(t, 2.0664028852479532e-06f, 0.00028505863156169653f);
@@ -199,11 +199,11 @@ __device__ inline float erf(float x) {
   return minimum(maximum(result, -1.0f), 1.0f);
 }
 
-/// GELU for 16-bit results: x / (1 + 2^(-x q(x^2))), with q fitted by weighted
-/// least squares. The absolute error is below 5e-5; for values beyond 1e-3 the
-/// relative error is below 2.8e-4. An exact GELU takes 24 instructions, so that
-/// with ping-pong the epilogue would take longer than the other warpgroup's
-/// main loop.
+/// Computes GELU for 16-bit results: x / (1 + 2^(-x q(x^2))), with q fitted by
+/// weighted least squares. The absolute error is below 5e-5; for values beyond
+/// 1e-3 the relative error is below 2.8e-4. An exact GELU takes 24
+/// instructions, so that with ping-pong the epilogue would take longer than the
+/// other warpgroup's main loop.
 __device__ inline float geluTo16Bits(float x) {
   float t = x * x;
   float q = ::fmaf(t, 1.10380489e-06f, -3.03671747e-05f);
@@ -213,11 +213,11 @@ __device__ inline float geluTo16Bits(float x) {
   return x * logistic2(x * q);
 }
 
-/// Slope of GELU at `x` for 16-bit results: 0.5 + x p(x^2) up to 4.5, beyond
-/// which it is 0 or 1, with p fitted by weighted least squares in s, which is
-/// x^2 mapped onto [-1, 1]. The absolute error is below 7e-5. Exact, it takes
-/// twice as many instructions, and with ping-pong the epilogue would take
-/// longer than the other warpgroup's main loop.
+/// Computes the slope of GELU at `x` for 16-bit results: 0.5 + x p(x^2) up to
+/// 4.5, beyond which it is 0 or 1, with p fitted by weighted least squares in
+/// s, which is x^2 mapped onto [-1, 1]. The absolute error is below 7e-5.
+/// Exact, it takes twice as many instructions, and with ping-pong the epilogue
+/// would take longer than the other warpgroup's main loop.
 __device__ inline float geluSlopeTo16Bits(float x) {
   x = minimum(maximum(x, -4.5f), 4.5f);
   float s = ::fmaf(x * x, 0.0987654328f, -1.0f);
@@ -285,7 +285,7 @@ FRIT_CALLED_BINARY(atan2)
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Truncating division, ONNX Div. Division by zero gives 0, and by -1 negates
+/// Divides and truncates, ONNX Div. Division by zero gives 0, and by -1 negates
 /// with wrap-around: both would trap on the host, where the emulator runs this.
 template <class T> __device__ inline T divS(T x, T y) {
   if (y == T(0))
@@ -295,7 +295,7 @@ template <class T> __device__ inline T divS(T x, T y) {
   return T(x / y);
 }
 
-/// Remainder of truncating division, with the dividend's sign.
+/// Returns the remainder of truncating division, with the dividend's sign.
 template <class T> __device__ inline T remS(T x, T y) {
   if (y == T(0) || (T(-1) < T(0) && y == T(-1)))
     return T(0);
@@ -312,7 +312,7 @@ template <class T> __device__ inline T ceilDiv(T x, T y) {
   return T(divS(x, y) + (rest != T(0) && (rest < T(0)) == (y < T(0))));
 }
 
-/// Remainder with the divisor's sign, ONNX Mod with fmod=0.
+/// Returns the remainder with the divisor's sign, ONNX Mod with fmod=0.
 template <class T> __device__ inline T floorMod(T x, T y) {
   T rest = remS(x, y);
   return T(rest != T(0) && (rest < T(0)) != (y < T(0)) ? rest + y : rest);

@@ -61,7 +61,7 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   });
 }
 
-/// The low 13 bits of operands are ignored.
+/// Emulates the product of TF32 operands, whose low 13 bits are ignored.
 inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
                     const uint32_t (&b)[2]) {
   struct Operands {
@@ -103,7 +103,8 @@ __device__ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
                  : "memory");
 }
 
-/// c += a · b for a 16 × 16 matrix a and a 16 × 8 matrix b of T, f16 or bf16.
+/// Adds a · b to c for a 16 × 16 matrix a and a 16 × 8 matrix b of T, f16 or
+/// bf16.
 template <class T>
 __device__ inline void mma(float (&c)[4], const uint32_t (&a)[4],
                            const uint32_t (&b)[2]);
@@ -124,7 +125,7 @@ __device__ inline void mma<bf16>(float (&c)[4], const uint32_t (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// c += a · b for a 16 × 8 matrix a and an 8 × 8 matrix b of TF32.
+/// Adds a · b to c for a 16 × 8 matrix a and an 8 × 8 matrix b of TF32.
 __device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
                                const uint32_t (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "

@@ -20,8 +20,8 @@
 
 namespace frit {
 
-/// The block's dynamic shared memory, aligned to 1024 bytes for the 128-byte
-/// swizzle.
+/// Returns the block's dynamic shared memory, aligned to 1024 bytes for the
+/// 128-byte swizzle.
 __device__ inline unsigned char *tensorShared() {
   extern __shared__ __align__(1024) unsigned char fritTensorShared[];
   return fritTensorShared;

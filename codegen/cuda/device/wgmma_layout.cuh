@@ -37,7 +37,7 @@ struct WgmmaLayout {
   /// Whether the moments of the result's columns are taken.
   bool columnMoments = false;
 
-  /// Consumer warps.
+  /// Returns the number of consumer warps.
   constexpr long warps() const { return tileM / 16; }
   /// Returns whether consumer warps take registers from the producer, which is
   /// then a whole warpgroup instead of a warp.
@@ -62,8 +62,8 @@ struct WgmmaLayout {
     return (split - 1) * owned() * unitBytes();
   }
 
-  /// Bytes of the moments of two boxes' columns that the warps of a warpgroup
-  /// exchange.
+  /// Returns the bytes of the moments of two boxes' columns that the warps of a
+  /// warpgroup exchange.
   constexpr long momentBytes() const {
     return columnMoments ? warps() * 2 * kLineBytes / 2 * 8 : 0;
   }
@@ -80,7 +80,7 @@ struct WgmmaLayout {
     return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
            momentBytes() + kBarrierBytes;
   }
-  /// Boxes of a unit in shared memory at a time: a power of two.
+  /// Returns the boxes of a unit in shared memory at a time: a power of two.
   constexpr long slots() const {
     long most = tileM == 128 && split == 1 ? 4 : 2;
     while (most > 1 &&
@@ -149,14 +149,14 @@ struct ConvB2bLayout {
 
   constexpr long threads() const { return 128 * warpgroups + 32; }
   constexpr long warps() const { return 4 * warpgroups; }
-  /// Pixels of a row of x that a tile reads.
+  /// Returns the pixels of a row of x that a tile reads.
   constexpr long pixels() const { return (q < tile ? q : tile) + s - 1; }
   constexpr long rowBytes() const { return pixels() * kLineBytes; }
   constexpr long stageBytes() const {
     return (rowBytes() + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   }
-  /// Bytes of the filters of one tap of the first convolution, and of all
-  /// filters of the last one.
+  /// Return the bytes of the filters of one tap of the first convolution, and
+  /// of all filters of the last one.
   constexpr long tapBytes() const { return k * kLineBytes; }
   constexpr long lastBytes() const { return filters * k * 2; }
   constexpr long warpBytes() const { return slots * kBoxBytes; }
@@ -187,7 +187,7 @@ struct WgmmaAttentionLayout {
   static constexpr long rounded(long size) {
     return (size + kWgmmaDepth - 1) / kWgmmaDepth * kWgmmaDepth;
   }
-  /// Consumer warps; the producer is another warpgroup.
+  /// Returns the number of consumer warps; the producer is another warpgroup.
   constexpr long warps() const { return tileM / 16 * splits; }
   constexpr long threads() const { return 32 * warps() + 128; }
 
@@ -195,7 +195,8 @@ struct WgmmaAttentionLayout {
   constexpr long keyBytes() const { return tileN * rounded(size) * 2; }
   constexpr long valueBytes() const { return tileN * rounded(valueSize) * 2; }
   constexpr long resultBytes() const { return tileM * rounded(valueSize) * 2; }
-  /// Floats per thread that warpgroups with the same queries exchange.
+  /// Returns the floats per thread that warpgroups with the same queries
+  /// exchange.
   constexpr long joined() const { return rounded(valueSize) / 2 + 4; }
   constexpr long joinBytes() const { return (splits - 1) * joined() * 128 * 4; }
 

@@ -1,7 +1,8 @@
 //===- ContractionCall.h - Contractions that a library computes -----------===//
-//  Products by cuBLASLt and convolutions by cuDNN. Where frit's tiled kernel
-// may run, the library's call comes first and the kernel is its fallback. Where
-// frit's WGMMA kernels may run, the call is an alternative that tuning times.
+// Products by cuBLASLt and convolutions by cuDNN. For problems of frit's tiled
+// kernels, the library's call is the default and the kernel its fallback. For
+// problems of frit's WGMMA kernels, the call is an alternative that tuning
+// times.
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_LIBRARY_CONTRACTIONCALL_H

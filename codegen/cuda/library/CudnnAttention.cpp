@@ -56,7 +56,8 @@ static bool takes(Problem &problem, const Machine &machine) {
 
 namespace {
 class CudnnAttention : public LibraryCallOf<CudnnAttentionAttr> {
-  /// Only timing tells whether cuDNN has a kernel, and how fast it is.
+  /// Offers an alternative: only timing shows whether cuDNN has a kernel and
+  /// how fast it is.
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (problem.kind() == Problem::Kind::attention &&

@@ -66,9 +66,9 @@ class CudnnAttentionGradient
           CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
     return std::nullopt;
   }
-  /// There is no fallback at run time, so only what cuDNN surely supports stays
-  /// whole. cuDNN's order of additions in the gradient of q is not
-  /// deterministic.
+  /// Returns whether cuDNN certainly supports the gradient: there is no
+  /// fallback at run time. cuDNN's order of additions in the gradient of q is
+  /// not deterministic.
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
     constexpr int64_t piece = 8;
@@ -93,7 +93,7 @@ class CudnnAttentionGradient
            isHalf(nn::tensorType(op.getQ()).getElementType()) &&
            q[3] % piece == 0 && q[3] <= mostSize;
   }
-  /// cuDNN does not support broadcast dimensions.
+  /// Returns whether the view is supported: cuDNN has no broadcast dimensions.
   bool takesView(nn::CompositeOp composite, Type element,
                  const nn::StridedPlaces &places) const override {
     if (!isa<nn::AttentionGradOp>(*composite))

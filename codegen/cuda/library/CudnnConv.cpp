@@ -32,8 +32,8 @@ class CudnnConv
     return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
            !info.mixed && !info.addend && !info.isExtended() && activates;
   }
-  /// cuDNN is slow for grouped convolutions for which frit's kernel is fast
-  /// (notes/).
+  /// Returns whether frit's kernel is faster: cuDNN is slow for some grouped
+  /// convolutions (notes/).
   bool prefersKernel(Problem &problem, const nn::ConvInfo &conv,
                      const Machine &machine) const override {
     return usesWgmmaGemm(problem, machine) || usesWgmmaConv(problem, machine) ||

@@ -13,7 +13,7 @@ namespace frit::cuda {
 template <class Attr, Problem::Decide *decide, Problem::Kind... kinds>
 class MemorySkeleton : public SkeletonOf<Attr> {
 protected:
-  /// Elements of the largest tensor that a thread has in flight.
+  /// Returns the elements of the largest tensor that a thread has in flight.
   virtual int64_t elementsPerThread(Attr schedule) const {
     if constexpr (requires { schedule.getVector(); })
       return schedule.getVector();

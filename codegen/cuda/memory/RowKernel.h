@@ -60,24 +60,25 @@ public:
   /// Returns whether printWithSums() applies: there are column sums, and rows
   /// are whole vectors of the inputs.
   bool canSumColumns() const;
-  /// Bytes of shared memory of a block of such a kernel.
+  /// Returns the bytes of shared memory of a block of such a kernel.
   int64_t sharedForSums(int64_t threads) const {
     return threads / 32 * 2 * stagedInputBytes() * cols;
   }
   bool isColumns() const { return inner > 1; }
   bool isSkewed() const { return graph.lanes.skewed; }
-  /// Maximum number of columns that a row's vectors cover.
+  /// Returns the maximum number of columns that a row's vectors cover.
   int64_t covered() const {
     return cols + (isSkewed() ? graph.lanes.width - 1 : 0);
   }
   /// Returns whether no load is scattered over the lanes.
   bool isVectorised() const;
-  /// Bytes of the narrowest element read along the lanes, at most 16.
+  /// Returns the bytes of the narrowest element read along the lanes, at most
+  /// 16.
   int64_t narrowestLoad() const;
-  /// Bytes of the widest element read or written along the lanes.
+  /// Returns the bytes of the widest element read or written along the lanes.
   int64_t widestAccess() const;
-  /// Bytes per element of a row kept in shared memory; 0 if an element has
-  /// several values.
+  /// Returns the bytes per element of a row kept in shared memory; 0 if an
+  /// element has several values.
   int64_t storedBytes() const;
   /// Returns whether the row in shared memory is an unchanged copy of an input.
   bool isCopied() const;
@@ -92,11 +93,11 @@ public:
   /// Returns whether teams of `team` threads can stage rows through shared
   /// memory, `held` rows per block.
   bool canStage(int64_t team, int64_t held) const;
-  /// Bytes of shared memory for a block of `held` staged rows.
+  /// Returns the bytes of shared memory for a block of `held` staged rows.
   int64_t stagedBytes(int64_t held) const;
-  /// Bytes of the narrowest staged element.
+  /// Returns the bytes of the narrowest staged element.
   int64_t narrowestStaged() const;
-  /// Values per element that are kept in registers.
+  /// Returns the number of values per element in registers.
   int64_t elementValues() const { return std::max<size_t>(frontier.size(), 1); }
 
   /// Number of rows, of elements per row, and of elements between a row's

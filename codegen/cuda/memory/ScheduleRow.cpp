@@ -30,9 +30,9 @@ static constexpr int64_t kFewColumns = 256;
 /// Elements whose reduction takes about as long as a launch.
 static constexpr int64_t kLaunchElements = 1 << 20;
 
-/// Bytes of shared memory for a block's rows or columns if two blocks share an
-/// SM, and if one block has the SM. The rest is for the skeletons' own
-/// variables.
+/// Return the bytes of shared memory for a block's rows or columns if two
+/// blocks share an SM, and if one block has the SM. The rest is for the
+/// skeletons' own variables.
 static int64_t sharedHalf(const GpuArch &arch) {
   return arch.sharedFor(2) - (1 << 10);
 }

@@ -24,12 +24,13 @@ public:
 
   /// Returns whether windows share parts and read them as vectors.
   bool pays() const;
-  /// Parts per window, and per strip.
+  /// Return the parts per window, and per strip.
   int64_t windowParts() const { return partsUpTo.front(); }
   int64_t stripParts() const { return partsUpTo.back(); }
-  /// Number of strips along the dimension.
+  /// Returns the number of strips along the dimension.
   int64_t strips() const { return ceilDiv(size, length); }
-  /// Number of strips times elements: the index range of the kernel.
+  /// Returns the number of strips times elements: the index range of the
+  /// kernel.
   int64_t count() const { return outer * strips() * inner; }
   /// Returns whether a block can cover one cache line of the channels of many
   /// pixels.

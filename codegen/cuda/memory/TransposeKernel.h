@@ -46,7 +46,7 @@ public:
   /// Returns whether the fusion copies one tensor's elements to another
   /// unchanged.
   bool isOnlyMoved() const;
-  /// Bytes of an element of the moved tensor.
+  /// Returns the bytes of an element of the moved tensor.
   int64_t movedBytes() const;
   /// Returns whether tiles of these sides are read and written in whole vectors
   /// of at most 16 bytes.

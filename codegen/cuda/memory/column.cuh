@@ -205,8 +205,9 @@ __device__ inline void columnsOf(const Body &body, unsigned rows,
   }
 }
 
-/// Blocks are one-dimensional with Team * Across threads. Any grid is correct;
-/// one block per Across * V rows is a good one. `rows` is a multiple of V.
+/// Computes rows in one-dimensional blocks of Team * Across threads. Any grid
+/// is correct; one block per Across * V rows is a good one. `rows` is a
+/// multiple of V.
 template <class Body, int Team, int Across, int PerThread, int V>
 __device__ inline void column(const Body &body, unsigned rows, unsigned cols) {
   if constexpr (PerThread > 0)

@@ -106,8 +106,9 @@ public:
   }
 
 private:
-  /// Double-buffered slots, so that one barrier per reduction is enough: a slot
-  /// is rewritten only after the barrier of the next reduction.
+  /// Returns the slots of a turn. They are double-buffered, so that one barrier
+  /// per reduction is enough: a slot is rewritten only after the barrier of the
+  /// next reduction.
   __device__ static auto slotsOf(unsigned turn) -> float (&)[kWarps] {
     __shared__ float slots[2][kWarps];
     return slots[turn];
@@ -201,7 +202,7 @@ template <class Body, int Threads, int V> struct SharedRow {
   }
 };
 
-/// Number of reductions from R on that share a pass over the row.
+/// Returns the number of reductions from R on that share a pass over the row.
 template <class Body, int R> constexpr int passSize() {
   int count = 1;
   if constexpr (requires { Body::kPasses; })

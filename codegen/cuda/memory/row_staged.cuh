@@ -112,7 +112,7 @@ struct StagedRow<Body, Threads, PerThread, V, Cols, true> {
   typename Body::Element vectors[kVectors][V];
   int skew;
 
-  /// Position in a vector where the row begins.
+  /// Returns the position in a vector where the row begins.
   __device__ static int skewOf(unsigned row) { return row * Cols % V; }
 
   __device__ void load(const Body &body, unsigned row, unsigned) {

@@ -48,8 +48,8 @@ template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
   uint32_t (*lines)[kPitch];
   size_t first, stride;
 
-  /// Line of a row, such that threads that write neighbouring elements read
-  /// neighbouring lines.
+  /// Returns the line of a row, such that threads that write neighbouring
+  /// elements read neighbouring lines.
   __device__ static unsigned lineOf(unsigned row) {
     return row % kSkewWrite * (Lines / kSkewWrite) + row / kSkewWrite;
   }
@@ -58,7 +58,8 @@ template <unsigned Line, unsigned Lines, unsigned Threads> class SkewedTile {
 public:
   static constexpr unsigned kBytes = Lines * kPitch * 4;
 
-  /// Row 0 begins at element `first` of the source; rows are `stride` apart.
+  /// Constructs a tile whose row 0 begins at element `first` of the source;
+  /// rows are `stride` apart.
   __device__ SkewedTile(size_t first, size_t stride)
       : lines(dynamicShared<uint32_t[kPitch]>()), first(first), stride(stride) {
   }
@@ -102,7 +103,7 @@ public:
     }
   }
 
-  /// Position of a row's column 0 in the tile, in elements.
+  /// Returns the position of a row's column 0 in the tile, in elements.
   __device__ unsigned offsetOf(unsigned row) const {
     return lineOf(row) * 2 * kPitch + unsigned(placeOf(row) % kSkewRead);
   }

@@ -15,7 +15,8 @@ static int64_t floorQuotient(int64_t x, int64_t y) {
   return llvm::divideFloorSigned(x, y);
 }
 
-/// Saturates, since the bounds of unknown indices are those of the type.
+/// Adds and saturates, since the bounds of unknown indices are those of the
+/// type.
 static int64_t saturatingAdd(int64_t x, int64_t y) {
   int64_t sum;
   return llvm::AddOverflow(x, y, sum) ? (x < 0 ? INT64_MIN : INT64_MAX) : sum;

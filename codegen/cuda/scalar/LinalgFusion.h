@@ -23,13 +23,14 @@ public:
     return values.lookup(value);
   }
   llvm::ArrayRef<mlir::Type> inputElements() const { return inputs; }
-  /// The lowered values that the fusion yields.
+  /// Returns the lowered values that the fusion yields.
   llvm::ArrayRef<mlir::Value> outputs() const { return results; }
   mlir::MLIRContext *context() const { return mlirContext; }
-  /// Inputs that may be read before the PDL wait: no kernel that can still be
-  /// running writes them. The plan marks them (`plan.constant_inputs`).
+  /// Returns the inputs that may be read before the PDL wait: no kernel that
+  /// can still be running writes them. The plan marks them
+  /// (`plan.constant_inputs`).
   llvm::ArrayRef<int64_t> constantInputs() const { return constants; }
-  /// Bytes of input `i`.
+  /// Returns the bytes of input `i`.
   int64_t inputBytes(size_t i) const { return bytes[i]; }
 
 private:

@@ -53,19 +53,20 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
   });
 }
 
-/// An SM caches 128 KiB of instructions of 16 bytes. A larger kernel, computing
-/// eight elements at a time, would read its code from L2 repeatedly. Parameters
-/// are 4 KiB, of which a pointer takes 8 bytes; the rest is for tensor maps.
-/// The largest kernels of the models in test/models have 113 instructions by
-/// this count, and 11 tensors.
+/// Returns the maximum size of a fusion. An SM caches 128 KiB of instructions
+/// of 16 bytes. A larger kernel, computing eight elements at a time, would read
+/// its code from L2 repeatedly. Parameters are 4 KiB, of which a pointer takes
+/// 8 bytes; the rest is for tensor maps. The largest kernels of the models in
+/// test/models have 113 instructions by this count, and 11 tensors.
 nn::KernelSize CudaTarget::largestKernel() const {
   return {/*instructions=*/(128 << 10) / (8 * 16), /*tensors=*/384};
 }
 
-/// A conditional node costs 8 us if its condition is true and 4.5 if not
-/// (measured by test/runtime/cuda_test). So a node whose condition is true half
-/// of the time pays from 12 us on. Estimates the kernels' time low, with fast
-/// memory and tensor cores, so that guarded work surely takes longer.
+/// Returns whether the work is worth a guard. A conditional node costs 8 us if
+/// its condition is true and 4.5 if not (measured by test/runtime/cuda_test).
+/// So a node whose condition is true half of the time pays from 12 us on.
+/// Estimates the kernels' time low, with fast memory and tensor cores, so that
+/// guarded work certainly takes longer.
 bool CudaTarget::guards(const nn::Work &work) const {
   double microseconds = 1.5 * double(work.kernels) + double(work.flops) / 5e8 +
                         double(work.bytes) / 4e6;

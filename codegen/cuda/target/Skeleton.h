@@ -31,8 +31,8 @@ namespace frit::cuda {
 /// The schedules that skeletons offer for a problem.
 class Offers {
 public:
-  /// `most` is the maximum number of schedules from a skeleton that ranks
-  /// tiles; 1 gives the default only.
+  /// Collects at most `most` schedules of a skeleton that ranks tiles; with 1,
+  /// only the default.
   explicit Offers(unsigned most) : most(most) {}
 
   bool wantsSeveral() const { return most > 1; }
