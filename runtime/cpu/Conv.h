@@ -21,8 +21,8 @@ class PaddedInput {
 public:
   PaddedInput(const artifact::Conv &problem, const MicroKernel &kernel);
 
-  /// Bytes of the copy, of the over-read that kernels are allowed past its end,
-  /// and of the table of taps; 0 on overflow.
+  /// Returns the bytes of the copy, of the over-read that kernels are allowed
+  /// past its end, and of the table of taps; 0 on overflow.
   uint64_t bytes() const;
 
   /// Writes the copy into `bytes()` bytes at `to`, aligned for elements and
@@ -60,7 +60,7 @@ inline const void *advance(const void *from, int64_t bytes) {
   return static_cast<const char *>(from) + bytes;
 }
 
-/// Scratch memory that `depthwise` needs; none on overflow.
+/// Returns the scratch memory that `depthwise` needs; none on overflow.
 std::optional<ScratchSize> depthwiseScratch(const artifact::Conv &problem,
                                             const MicroKernel &kernel);
 

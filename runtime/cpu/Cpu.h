@@ -65,8 +65,8 @@ struct ScratchSize {
 /// on.
 class ThreadPool {
 public:
-  /// `threads` includes the caller's; 0 means 1. If the system refuses to
-  /// create a thread, the pool is smaller.
+  /// Creates a pool of `threads` threads, the caller's included; 0 means 1. If
+  /// the system refuses to create a thread, the pool is smaller.
   explicit ThreadPool(unsigned threads, Isa isa = bestIsa());
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;

@@ -17,8 +17,8 @@ struct Row {
 };
 } // namespace
 
-/// Bytes of all filters in the accumulator's type, including allowed over-read
-/// at the end.
+/// Returns the bytes of all filters in the accumulator's type, including
+/// allowed over-read at the end.
 static uint64_t weightBytes(const artifact::Conv &problem,
                             const MicroKernel &kernel) {
   return (problem.k * problem.r * problem.s + kernel.cols) *

@@ -33,7 +33,7 @@ public:
   Contraction(const MicroKernel &kernel, int64_t m, int64_t n, int64_t k,
               int64_t batch, unsigned threads);
 
-  /// Scratch memory that `run` needs.
+  /// Returns the scratch memory that `run` needs.
   ScratchSize scratch() const;
 
   void run(PackPanel packA, PackPanel packB, const Output &output,
@@ -60,7 +60,8 @@ private:
 
   int64_t depthOf(int64_t block) const;
   size_t bytesOf(const Side &side) const;
-  /// Offset of a block of a shared side's panel from the side's start.
+  /// Returns the offset of a block of a shared side's panel from the side's
+  /// start.
   int64_t offsetOf(const Side &side, int64_t matrix, int64_t block,
                    int64_t panel) const;
   void packShared(const Side &side, PackPanel pack, char *to,

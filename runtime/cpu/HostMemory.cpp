@@ -56,7 +56,7 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   return Status();
 }
 
-/// New pages are zeros, so nothing is written here.
+/// Allocates zeros. New pages are zero, so nothing is written here.
 Status HostMemory::allocateZeros(uint64_t bytes, const char *purpose) {
   bool own = false;
   FRIT_TRY(take(bytes, purpose, own));

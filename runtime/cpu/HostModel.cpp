@@ -8,7 +8,7 @@
 using namespace frit;
 using namespace frit::cpu;
 
-/// Saturating addition.
+/// Adds and saturates.
 static uint64_t sum(uint64_t a, uint64_t b) {
   return a > ~b ? ~uint64_t(0) : a + b;
 }

@@ -14,13 +14,14 @@ inline constexpr uintptr_t kVectorBytes = 64;
 /// A model's weights on the host, loaded by CpuExecutor.
 class HostModel {
 public:
-  /// Threads of a context, the calling one included.
+  /// Returns the number of threads of a context, the calling one included.
   unsigned threadCount() const;
 
   /// Returns the scratch memory that suffices for every variant's calls.
   ScratchSize callScratch(Isa isa, unsigned threads) const;
 
-  /// Bytes that a context allocates for all its calls; UINT64_MAX on overflow.
+  /// Returns the bytes that a context allocates for all its calls; UINT64_MAX
+  /// on overflow.
   uint64_t contextBytes() const;
 
   Model &model;

@@ -32,7 +32,8 @@ PaddedInput::PaddedInput(const artifact::Conv &problem,
   }
 }
 
-/// Bytes of all padded images, rounded up to the alignment of `taps`.
+/// Returns the bytes of all padded images, rounded up to the alignment of
+/// `taps`.
 uint64_t PaddedInput::imageBytes() const {
   const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
   const int64_t slack = std::max(kernel.rows, kernel.cols);

@@ -205,7 +205,8 @@ GraphExec CudaExecution::findGraph(Program &program) {
       cached.lastUse = calls;
       return cached.graph->exec;
     }
-  // If only our own kernels use the bound tensors, update one graph in place.
+  // If only frit's own kernels use the bound tensors, update one graph in
+  // place.
   if (!graphs.empty() && program.steps->update(*graphs.back().graph)) {
     graphs.back().addresses = std::move(addresses);
     return graphs.back().graph->exec;

@@ -125,7 +125,7 @@ private:
   void makeStaging();
   bool isPinned(const void *data) const;
 
-  /// The stream that calls are enqueued on.
+  /// Returns the stream that calls are enqueued on.
   Stream queue() const { return sharedQueue->stream; }
 
   LoadedModel &loaded;

@@ -247,8 +247,9 @@ Status CudaExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
   return Status();
 }
 
-/// Tensor core FLOPs per clock of an SM for dense 16-bit products with f32
-/// sums, counting a multiplication and an addition as two; 0 if unknown.
+/// Returns the tensor core FLOPs per clock of an SM for dense 16-bit products
+/// with f32 sums, counting a multiplication and an addition as two; 0 if
+/// unknown.
 static double tensorFlopsPerClock(int major, int minor) {
   switch (major) {
   case 8:

@@ -15,8 +15,8 @@ namespace frit::cuda {
 /// neither.
 class CudaFeed final : public InputFeed {
 public:
-  /// `buffers` are a context's own inputs, which have room for `sizes` bytes.
-  /// Calls run on `queue`.
+  /// Creates a feed for calls on `queue`. `buffers` are a context's own inputs,
+  /// which have room for `sizes` bytes.
   CudaFeed(std::shared_ptr<const Gpu> gpu, std::shared_ptr<SharedStream> queue,
            std::vector<DevicePointer> buffers)
       : gpu(std::move(gpu)), driver(this->gpu->driver), queue(std::move(queue)),

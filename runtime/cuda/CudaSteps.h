@@ -48,8 +48,8 @@ private:
 /// addresses of inputs and outputs before any step runs.
 class CudaSteps {
 public:
-  /// `arena` is the base address of the steps' offsets. `state` is null for
-  /// steps without state.
+  /// Resolves the arguments of steps. `arena` is the base address of their
+  /// offsets. `state` is null for steps without state.
   CudaSteps(LoadedModel &loaded, std::span<const artifact::Step> steps,
             DevicePointer arena, const DeviceState *state);
 

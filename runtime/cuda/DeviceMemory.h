@@ -15,7 +15,7 @@ public:
   DeviceMemory(const DeviceMemory &) = delete;
   ~DeviceMemory() { release(); }
 
-  /// `purpose` names the memory's use in the out-of-memory message.
+  /// Allocates memory. `purpose` names its use in the out-of-memory message.
   Status allocate(uint64_t bytes, const char *purpose);
   void release();
 

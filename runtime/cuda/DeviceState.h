@@ -21,7 +21,7 @@ struct DeviceState {
   artifact::Shard shardOf(uint64_t rows) const {
     return artifact::shardOf(rows, rank(), ranks());
   }
-  /// Bytes of this rank's shards of the parts before byte `offset`.
+  /// Returns the bytes of this rank's shards of the parts before byte `offset`.
   uint64_t shardBytes(const PlanView &plan, uint64_t offset) const {
     return plan.shardBytes(offset, rank(), ranks());
   }

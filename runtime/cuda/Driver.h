@@ -26,14 +26,14 @@ public:
   Status load();
 
   bool isOpen() const { return library; }
-  /// Path of the open library.
+  /// Returns the path of the open library.
   std::string path() const;
 
   /// Returns "GPU-00112233-4455-6677-8899-aabbccddeeff", or "MIG-…" for a MIG
   /// instance; "" if the driver knows none.
   std::string uuidOf(Device device) const;
 
-  /// The driver's text for an error code.
+  /// Returns the driver's text for an error code.
   std::string describe(Result result) const;
 
   /// Returns a failure unless `result` is success. `doing` completes "cannot
@@ -44,9 +44,9 @@ private:
   void *library = nullptr;
 };
 
-/// Held during graph captures, and while code and libraries are loaded, tried
-/// or closed: synchronizing the device on one thread ends captures on all
-/// others.
+/// Returns the mutex to hold during graph captures, and while code and
+/// libraries are loaded, tried or closed: synchronizing the device on one
+/// thread ends captures on all others.
 std::recursive_mutex &captureMutex();
 
 /// A device and its primary context, which is shared with other libraries in

@@ -19,9 +19,9 @@ public:
     return functions[index - model.target->kernels.first];
   }
 
-  /// Dynamic shared memory of a step's kernel in bytes. PTX may run on a device
-  /// with less shared memory. There, kernels with tensor maps take a path that
-  /// uses neither.
+  /// Returns the dynamic shared memory of a step's kernel in bytes. PTX may run
+  /// on a device with less shared memory. There, kernels with tensor maps take
+  /// a path that uses neither.
   uint32_t sharedBytes(const artifact::Step &step) const {
     bool floor = usePtx && model.plan.kernels()[step.kernel].tensorMaps.count;
     return floor ? 0 : step.sharedBytes;

@@ -80,7 +80,7 @@ uint32_t frit_module_output_count(const frit_module *module) {
   return module ? uint32_t(module->outputNames.size()) : 0;
 }
 
-/// Index of the variant with the largest sizes.
+/// Returns the index of the variant with the largest sizes.
 static size_t largest(const PlanView &plan) {
   return plan.variants().size() - 1;
 }

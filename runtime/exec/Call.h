@@ -26,10 +26,10 @@ public:
               std::span<const frit_tensor> inputs);
 
   size_t variant() const { return chosen; }
-  /// The caller's tensor for input `index` of the model.
+  /// Returns the caller's tensor for input `index` of the model.
   const frit_tensor &input(size_t index) const { return *given[index]; }
-  /// The size of a symbol in this call; the pointer is valid until the next
-  /// `open`.
+  /// Returns the size of a symbol in this call; the pointer is valid until the
+  /// next `open`.
   int64_t *size(size_t symbol) { return &sizes[symbol]; }
   /// Computes the shape that an output has in this call: smaller than the
   /// variant's where inputs are padded. `dims` is valid until the next call of

@@ -51,11 +51,12 @@ struct Model {
   /// Returns whether the weights' host memory is read after the module has been
   /// opened: to open other functions or to set the state of new contexts.
   bool keepsWeights() const;
-  /// The steps of a call of `variant`.
+  /// Returns the steps of a call of `variant`.
   std::span<const artifact::Step> steps(size_t variant) const {
     return plan.steps(plan.programs(*target)[variant].steps);
   }
-  /// All step lists of the target: the prepare list, then one per variant.
+  /// Returns all step lists of the target: the prepare list, then one per
+  /// variant.
   std::vector<std::span<const artifact::Step>> lists() const {
     std::vector<std::span<const artifact::Step>> all = {
         plan.steps(target->prepare)};
@@ -63,7 +64,8 @@ struct Model {
       all.push_back(plan.steps(program.steps));
     return all;
   }
-  /// Bytes that suffice for input or output `index` in every variant.
+  /// Return the bytes that suffice for input or output `index` in every
+  /// variant.
   uint64_t inputBytes(uint32_t index) const;
   uint64_t outputBytes(uint32_t index) const;
 };
@@ -158,7 +160,7 @@ public:
   /// work; null means the own stream. Has no effect on the CPU.
   virtual Status setStream(void *stream) { return Status(); }
 
-  /// The CUstream; null on the CPU.
+  /// Returns the CUstream; null on the CPU.
   virtual void *stream() const { return nullptr; }
 
   /// Returns this execution's own buffer for an input or output, large enough
@@ -177,9 +179,9 @@ public:
 class Executor {
 public:
   virtual ~Executor() = default;
-  /// `peer`, if not null, is an execution of another function's executor on the
-  /// same device: the new one shares its state and stream, and its scratch
-  /// memory if that is large enough.
+  /// Creates an execution. `peer`, if not null, is an execution of another
+  /// function's executor on the same device: the new one shares its state and
+  /// stream, and its scratch memory if that is large enough.
   virtual Status createExecution(Execution *peer,
                                  std::unique_ptr<Execution> &execution) = 0;
 

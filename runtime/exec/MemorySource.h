@@ -14,7 +14,8 @@ namespace frit {
 /// is one. Must outlive that memory. Thread-safe.
 class MemorySource {
 public:
-  /// A `limit` of 0 means no limit; `allocator` may have no functions.
+  /// Sets limit and allocator. A `limit` of 0 means no limit; `allocator` may
+  /// have no functions.
   MemorySource(uint64_t limit, const frit_allocator &allocator)
       : limit(limit), allocator(allocator) {}
   MemorySource(const MemorySource &) = delete;

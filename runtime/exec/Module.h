@@ -88,7 +88,7 @@ struct frit_context {
     std::string node, kernel;
   };
 
-  /// Texts of the steps of the current `variant`.
+  /// Returns the texts of the steps of the current `variant`.
   std::vector<StepTexts> &stepTexts();
 
   frit_module *module = nullptr;

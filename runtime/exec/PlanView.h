@@ -39,7 +39,7 @@ public:
     view.chosen = index;
     return view;
   }
-  /// The function that this view shows.
+  /// Returns the function that this view shows.
   const artifact::Function &function() const { return functions()[chosen]; }
 
   const artifact::Header &header() const { return *head; }
@@ -55,18 +55,18 @@ public:
     return table<int64_t>(head->dims).subspan(range.first, range.count);
   }
 
-  /// The tensors of the state memory, which all functions share.
+  /// Returns the tensors of the state memory, which all functions share.
   std::span<const artifact::State> states() const {
     return table<artifact::State>(head->states);
   }
-  /// Parts of the state memory that ranks divide.
+  /// Returns the parts of the state memory that ranks divide.
   std::span<const artifact::ShardedState> shards() const {
     return table<artifact::ShardedState>(head->shards);
   }
   /// Returns the part that contains byte `offset` of the state memory; null if
   /// none.
   const artifact::ShardedState *shardAt(uint64_t offset) const;
-  /// Bytes of the state memory that are not divided.
+  /// Returns the bytes of the state memory that are not divided.
   uint64_t wholeBytes() const {
     return shards().empty() ? head->stateBytes : shards().front().offset;
   }
@@ -87,7 +87,7 @@ public:
     return table<artifact::Symbol>(head->symbols)
         .subspan(range.first, range.count);
   }
-  /// At least one; the last has the largest sizes.
+  /// Returns the variants, at least one. The last has the largest sizes.
   std::span<const artifact::Variant> variants() const {
     artifact::Range range = function().variants;
     return table<artifact::Variant>(head->variants)
@@ -106,17 +106,19 @@ public:
     return table<artifact::Tensor>(head->outputs)
         .subspan(range.first, range.count);
   }
-  /// The model's own inputs. The true sizes after them are not included.
+  /// Returns the model's own inputs. The true sizes after them are not
+  /// included.
   std::span<const artifact::Tensor> modelInputs(size_t variant) const {
     std::span<const artifact::Tensor> all = inputs(variant);
     return all.first(all.size() - function().sizes);
   }
-  /// The model's own outputs. The counts after them are not included.
+  /// Returns the model's own outputs. The counts after them are not included.
   std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
     std::span<const artifact::Tensor> all = outputs(variant);
     return all.first(all.size() - function().counts);
   }
-  /// One per dimension; empty if every call uses the whole tensor.
+  /// Returns one extent per dimension; empty if every call uses the whole
+  /// tensor.
   std::span<const artifact::Extent>
   extents(const artifact::Tensor &tensor) const {
     return table<artifact::Extent>(head->extents)
@@ -130,13 +132,13 @@ public:
     return table<artifact::Target>(head->targets)
         .subspan(range.first, range.count);
   }
-  /// The work of a call on `target`, one program per variant.
+  /// Returns the work of a call on `target`, one program per variant.
   std::span<const artifact::Program>
   programs(const artifact::Target &target) const {
     return table<artifact::Program>(head->programs)
         .subspan(target.programs.first, target.programs.count);
   }
-  /// Bytes of arena that suffice for every variant.
+  /// Returns the bytes of arena that suffice for every variant.
   uint64_t arenaBytes(const artifact::Target &target) const;
   std::span<const artifact::DeviceModule>
   modules(const artifact::Target &target) const {
@@ -227,7 +229,7 @@ inline uint64_t alignedBytes(uint64_t bytes) {
 /// Returns whether `arch` names a GPU architecture.
 bool isCudaArch(std::string_view arch);
 
-/// Number of arguments of a problem, not counting the workspace.
+/// Returns the number of arguments of a problem, not counting the workspace.
 unsigned operandCount(const artifact::Gemm &gemm);
 unsigned operandCount(const artifact::Conv &conv);
 unsigned operandCount(const artifact::Attention &attention);

@@ -42,7 +42,7 @@ inline Status invalidArgument(std::string message) {
   return Status(FRIT_INVALID_ARGUMENT, std::move(message));
 }
 
-/// sprintf that returns a string.
+/// Formats like sprintf and returns a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 
 /// Formats a byte count: "512 B", "3.2 MiB".

@@ -21,7 +21,7 @@ public:
   bool isWhole() const { return whole; }
   uint64_t runs() const { return count; }
   uint64_t runBytes() const { return bytes; }
-  /// Byte offset of a run in the large tensor.
+  /// Returns the byte offset of a run in the large tensor.
   uint64_t offset(uint64_t run) const;
 
 private:

@@ -43,8 +43,8 @@ bool frit::runsPtx(CudaArch arch, int major, int minor) {
   return arch.major * 10 + arch.minor <= major * 10 + minor;
 }
 
-/// Preference among architectures that a device can run: newer first, then code
-/// for one architecture before portable code.
+/// Ranks the architectures that a device can run: newer first, then code for
+/// one architecture before portable code.
 static int rank(CudaArch arch) {
   return (arch.major * 10 + arch.minor) * 4 + (arch.suffix == 'a'   ? 2
                                                : arch.suffix == 'f' ? 1

@@ -39,7 +39,7 @@ const artifact::Target *chooseCpuTarget(const PlanView &plan);
 /// x86-64-v4; -1 if this processor does not run it.
 int cpuLevel(std::string_view arch);
 
-/// The processor's model, "AMD EPYC 9B14".
+/// Returns the processor's model, "AMD EPYC 9B14".
 std::string processorName();
 
 bool hasCudaTarget(const PlanView &plan);

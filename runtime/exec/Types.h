@@ -12,7 +12,7 @@
 
 namespace frit {
 
-/// Bytes per element; 0 for an unknown type.
+/// Returns the bytes per element; 0 for an unknown type.
 uint64_t elementBytes(artifact::DType type);
 
 const char *typeName(artifact::DType type);

@@ -37,8 +37,8 @@ public:
   Status open(const PlanView &plan, const frit_image &image,
               const std::string &folder);
 
-  /// Memory of constant `index`, on the host unless isOnDevice. It may be
-  /// unaligned if it is from a file or the program.
+  /// Returns the memory of constant `index`, on the host unless isOnDevice. It
+  /// may be unaligned if it is from a file or the program.
   const void *data(uint32_t index) const { return pointers[index]; }
   /// Returns whether the program gives constant `index` in memory of the
   /// device.

@@ -73,7 +73,7 @@ private:
                   int64_t ld, int64_t stride);
   bool findAlgorithms(std::span<const uint32_t> alignments);
 
-  /// Positions in the step's arguments.
+  /// Return positions in the step's arguments.
   unsigned residualIndex() const { return 2 + (problem.hasBias ? 1 : 0); }
   unsigned resultIndex() const {
     return residualIndex() + (problem.hasResidual ? 1 : 0);
@@ -222,8 +222,9 @@ bool GemmCall::findAlgorithms(std::span<const uint32_t> alignments) {
   return !candidates.empty();
 }
 
-/// FNV-1a hash of the algorithm's attributes. It is the same on every machine
-/// and version that offers the algorithm, unlike its opaque 64 bytes.
+/// Returns an FNV-1a hash of the algorithm's attributes. It is the same on
+/// every machine and version that offers the algorithm, unlike its opaque 64
+/// bytes.
 uint32_t GemmCall::numberOf(const LtHeuristic &candidate) const {
   uint32_t hash = 2166136261u;
   for (int attribute = kLtAlgoId; attribute <= kLtAlgoCluster; ++attribute) {

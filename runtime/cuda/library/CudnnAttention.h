@@ -31,8 +31,8 @@ DnnShape shapeOf(const artifact::StridedOperand &operand, int64_t batch,
 /// Returns whether the graphs below express the problem.
 bool takesAttention(const artifact::Attention &problem, size_t version);
 
-/// Value of a masked score. Engines before 9.10 recognize the lowest finite
-/// number.
+/// Returns the value of a masked score. Engines before 9.10 recognize the
+/// lowest finite number.
 inline float hiddenScore(size_t version) {
   return version < 91000 ? std::numeric_limits<float>::lowest()
                          : -std::numeric_limits<float>::infinity();
@@ -55,14 +55,15 @@ class AttentionBuilder {
 public:
   AttentionBuilder(const artifact::Attention &problem, CudnnGraph &graph);
 
-  /// Pointers: q, k, v, y, the scale, if `causal` the value of masked scores,
-  /// and the mask if there is one.
+  /// Builds the graph of attention. Pointers: q, k, v, y, the scale, if
+  /// `causal` the value of masked scores, and the mask if there is one.
   void buildForward();
 
-  /// Pointers: q, k, v, y, dy, stats, dq, dk, dv, the scale, one, sums and dq
-  /// in f32 as intermediate results. Then the value of masked scores if the
-  /// problem is causal or has lengths, the mask as above, and the lengths if
-  /// there are any: queries and keys per batch element, i32.
+  /// Builds the graph of the gradient. Pointers: q, k, v, y, dy, stats, dq, dk,
+  /// dv, the scale, one, sums and dq in f32 as intermediate results. Then the
+  /// value of masked scores if the problem is causal or has lengths, the mask
+  /// as above, and the lengths if there are any: queries and keys per batch
+  /// element, i32.
   void buildGradient();
 
 private:

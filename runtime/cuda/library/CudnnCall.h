@@ -40,7 +40,7 @@ protected:
   DnnHandle handle;
 
 private:
-  /// Engine number `turn` in order of preference.
+  /// Returns engine `turn` in order of preference.
   CudnnGraph::Engine &engine(int64_t turn) const {
     int64_t index = turn == 0 ? first : turn <= first ? turn - 1 : turn;
     return graph.engines[index];

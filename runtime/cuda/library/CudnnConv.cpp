@@ -35,7 +35,7 @@ private:
   bool describe(int math);
   void findAlgorithms();
   void addCandidate(int algorithm);
-  /// cuDNN's algorithm number plus one; 0 means "not chosen".
+  /// Returns cuDNN's algorithm number plus one; 0 means "not chosen".
   uint32_t numberOf(const ConvAlgorithm &candidate) const override {
     return uint32_t(candidate.algorithm) + 1;
   }

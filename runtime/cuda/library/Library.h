@@ -67,11 +67,11 @@ public:
   /// or folder; an empty value disables the library.
   bool open(const LibraryName &name);
 
-  /// Path of the open library.
+  /// Returns the path of the open library.
   std::string path() const;
 
-  /// Files that exist but did not open, each with the loader's reason:
-  /// "; FILE: REASON". Empty if there were none.
+  /// Returns the files that exist but did not open, each with the loader's
+  /// reason: "; FILE: REASON". Empty if there were none.
   const std::string &refused() const { return refusals; }
 
   /// See findFunctions.

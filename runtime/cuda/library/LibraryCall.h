@@ -25,9 +25,10 @@ public:
   /// Advances to the next algorithm after a decline. False if there is none.
   virtual bool nextAlgorithm() = 0;
 
-  /// Numbers of the algorithms that support the call, in the library's order of
-  /// preference. A number identifies the algorithm itself, not its rank. So a
-  /// tuned choice is found again with another library version, or is absent.
+  /// Returns the numbers of the algorithms that support the call, in the
+  /// library's order of preference. A number identifies the algorithm itself,
+  /// not its rank. So a tuned choice is found again with another library
+  /// version, or is absent.
   virtual std::vector<uint32_t> algorithms() const = 0;
 
   /// Names the library and its algorithm for reports.

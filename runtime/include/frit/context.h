@@ -91,9 +91,9 @@ FRIT_API frit_status frit_context_output_dims(const frit_context *context,
 
 /** Makes the context and its peers enqueue their work on `stream`, a CUstream
  *  of the module's device, until the next call of this. Null is the context's
- *  own stream again, CU_STREAM_LEGACY (1) the default one. Later work is
- * ordered after the work that is already enqueued; the host does not wait. The
- * stream must live until it is replaced or the context is destroyed. Has no
+ *  own stream again, CU_STREAM_LEGACY (1) the default one. Later work runs
+ *  after the work that is already enqueued; the host does not wait. The stream
+ *  must live until it is replaced or the context is destroyed. Has no
  *  effect on the cpu target. */
 FRIT_API frit_status frit_context_set_stream(frit_context *context,
                                              void *stream);

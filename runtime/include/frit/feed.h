@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** Copies the inputs of later calls to the device while calls run. If the
- * inputs of call n + 1 are ready before call n, a thread does this:
+ *  inputs of call n + 1 are ready before call n, a thread does this:
  *
  *    frit_feed_take(feed, inputs);                 // those of call n
  *    frit_feed_send(feed, next, count);            // those of call n + 1
@@ -42,9 +42,9 @@ FRIT_API frit_status frit_feed_send(frit_feed *feed, const frit_tensor *inputs,
                                     uint32_t count);
 
 /** Fills `inputs`, as many as were sent and in their order, with the tensors
- * for the next call of the context, and enqueues the work that fills their
- * memory. The host does not wait for the copies. The tensors are valid until
- * the next call of this. */
+ *  for the next call of the context, and enqueues the work that fills their
+ *  memory. The host does not wait for the copies. The tensors are valid until
+ *  the next call of this. */
 FRIT_API frit_status frit_feed_take(frit_feed *feed, frit_tensor *inputs);
 
 #ifdef __cplusplus

@@ -32,8 +32,8 @@ FRIT_API frit_status frit_group_unique_id(const frit_module *module,
 /** Makes the calls of a context average gradients and losses over a group, in a
  *  function compiled with -fdata-parallel. From then on all ranks must make the
  *  same calls of it. Without this, a context is a group of one rank. Waits
- * until all ranks have joined. Peers' calls are not affected. The state of all
- * ranks must be the same; each rank keeps its part of the divided state.
+ *  until all ranks have joined. Peers' calls are not affected. The state of all
+ *  ranks must be the same; each rank keeps its part of the divided state.
  *
  *  On the cpu target the ranks are processes of one host. */
 FRIT_API frit_status frit_context_join(frit_context *context,

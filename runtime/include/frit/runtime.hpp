@@ -90,7 +90,7 @@ public:
     return error;
   }
   uint32_t functionCount() const { return frit_module_function_count(handle); }
-  /// Null when there is no such index.
+  /// Returns null if there is no such index.
   const char *functionName(uint32_t index) const {
     return frit_module_function_name(handle, index);
   }
@@ -100,7 +100,7 @@ public:
   uint32_t inputCount() const { return frit_module_input_count(handle); }
   uint32_t outputCount() const { return frit_module_output_count(handle); }
 
-  /// A zeroed description when there is no such index.
+  /// Returns a zeroed description if there is no such index.
   frit_tensor_info input(uint32_t index) const {
     frit_tensor_info info = {};
     (void)frit_module_input(handle, index, &info);
@@ -124,13 +124,14 @@ public:
   }
 
   uint32_t symbolCount() const { return frit_module_symbol_count(handle); }
-  /// A zeroed description when there is no such index.
+  /// Returns a zeroed description if there is no such index.
   frit_symbol_info symbol(uint32_t index) const {
     frit_symbol_info info = {};
     (void)frit_module_symbol(handle, index, &info);
     return info;
   }
-  /// The symbol of each dimension, or -1; null when there is no such index.
+  /// Returns the symbol of each dimension, or -1; null when there is no such
+  /// index.
   const int32_t *inputSymbols(uint32_t index) const {
     const int32_t *symbols = nullptr;
     (void)frit_module_input_symbols(handle, index, &symbols);
@@ -142,7 +143,8 @@ public:
     return symbols;
   }
   uint32_t counts() const { return frit_module_counts(handle); }
-  /// The count of each dimension, or -1; null when there is no such index.
+  /// Returns the count of each dimension, or -1; null when there is no such
+  /// index.
   const int32_t *outputCounts(uint32_t index) const {
     const int32_t *counts = nullptr;
     (void)frit_module_output_counts(handle, index, &counts);
@@ -155,7 +157,7 @@ public:
   }
 
   uint32_t stateCount() const { return frit_module_state_count(handle); }
-  /// A zeroed description when there is no such index.
+  /// Returns a zeroed description if there is no such index.
   frit_tensor_info state(uint32_t index) const {
     frit_tensor_info info = {};
     (void)frit_module_state(handle, index, &info);
@@ -246,7 +248,7 @@ public:
     return Error(frit_run_async(handle, inputs.data(), uint32_t(inputs.size()),
                                 outputs.data(), uint32_t(outputs.size())));
   }
-  /// The shape that an output had in the last call.
+  /// Returns the shape that an output had in the last call.
   Error outputDims(uint32_t index, int64_t *dims) const {
     return Error(frit_context_output_dims(handle, index, dims));
   }
@@ -288,7 +290,7 @@ public:
     return Error(
         frit_feed_send(handle, inputs.data(), uint32_t(inputs.size())));
   }
-  /// `inputs` has room for as many as were sent.
+  /// Fills `inputs`, which has room for as many as were sent.
   Error take(std::span<frit_tensor> inputs) {
     return Error(frit_feed_take(handle, inputs.data()));
   }

@@ -47,7 +47,7 @@ FRIT_API frit_status frit_state_read(frit_context *context,
 
 /** Copies the caller's tensors to the state, which later calls of the context
  *  and its peers read. Tensors are found and checked as in frit_state_read, and
- *  have data. A rank keeps its part of what ranks divide.
+ *  have data. A rank keeps its part of divided state.
  *
  *  Tensors of at most 16 bytes in host memory, such as a learning rate, are
  *  only enqueued; their memory may change as soon as the call returns. If a
