@@ -44,7 +44,7 @@ public:
     return state.data() + view.states()[index].offset;
   }
   void setSeed(uint64_t seed) const;
-  /// Number of steps of the last list that ran.
+  /// Returns the number of steps of the last list that ran.
   size_t stepCount() const { return steps; }
 
 private:

@@ -287,11 +287,8 @@ static std::vector<Tensor> readExpected(const Options &options,
   return outputs;
 }
 
-/// Returns
-/// got - want
-/// /
-/// want
-/// over all elements; NaN if an element is unexpectedly NaN.
+/// Returns |got - want| / |want| over all elements; NaN if an element is
+/// unexpectedly NaN.
 static double relativeError(const Tensor &got, const Tensor &want) {
   double difference = 0, norm = 0;
   for (uint64_t i = 0; i < want.count(); ++i) {

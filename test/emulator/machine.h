@@ -224,7 +224,7 @@ inline void endThread() {
           "a thread ends while its tensor copies read shared memory", "end");
 }
 
-/// Entry of a fiber; it never returns.
+/// Runs a fiber from its start; never returns.
 inline void fiberMain() {
   (*machine.body)();
   endThread();

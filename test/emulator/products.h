@@ -199,7 +199,8 @@ inline void multiplyAdd(float *sums, const float *a, const float *b,
 // Groups of products
 //===----------------------------------------------------------------------===//
 
-/// Row (of 64) and column (of 8) of accumulator i in thread t of a warpgroup.
+/// Return row (of 64) and column (of 8) of accumulator i in thread t of a
+/// warpgroup.
 inline int rowOf(int t, int i) {
   return t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
 }

@@ -22,7 +22,7 @@ struct TensorMap : frit::artifact::TensorMap {
     const frit::artifact::DTypeRow *row = frit::artifact::findDType(type);
     return row ? row->bytes : 0;
   }
-  /// Bytes of the innermost line of a copy.
+  /// Returns the bytes of the innermost line of a copy.
   int lineBytes() const {
     return int(isIm2col() ? channels : box[0]) * elementBytes();
   }

@@ -15,7 +15,7 @@ using namespace frit::test;
 static constexpr int kRows = 10, kColumns = 20; // of x
 static constexpr int kTileRows = 8, kTileColumns = 16;
 
-/// The four tiles of x + increment, with zeros outside of x.
+/// Returns the four tiles of x + increment, with zeros outside of x.
 static std::vector<float> expectedTiles(const std::vector<float> &x,
                                         float increment) {
   std::vector<float> tiles;
@@ -42,7 +42,8 @@ static TensorMap tileMap() {
   return map;
 }
 
-/// The tiles of x are y, and those of x + 1, which is in the arena, are z.
+/// Tests that y gets the tiles of x, and z those of x + 1, which is in the
+/// arena.
 static void testTiles(const std::string &cubin, unsigned flags) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f32, {kRows, kColumns});

@@ -175,7 +175,8 @@ void frit::test::testAlgorithms() {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// Index of [a][b][y][x] in a tensor with channels b second or last.
+/// Returns the index of [a][b][y][x] in a tensor with channels b second or
+/// last.
 static size_t at(bool last, int64_t a, int64_t b, int64_t y, int64_t x,
                  int64_t channels, int64_t height, int64_t width) {
   return size_t(last ? ((a * height + y) * width + x) * channels + b

@@ -91,11 +91,7 @@ inline std::vector<double> numbers(size_t count, unsigned seed, bool whole) {
   return values;
 }
 
-/// Returns
-/// got - expected
-/// /
-/// expected
-/// .
+/// Returns |got - expected| / |expected|.
 inline double relativeError(const std::vector<double> &got,
                             const std::vector<double> &expected) {
   double error = 0, norm = 0;

@@ -245,7 +245,7 @@ public:
     modules.push_back({blob(cubin), blob(ptx)});
   }
 
-  /// The program of the last target.
+  /// Returns the program of the last target.
   Program &program() { return programs.back(); }
 
   Blob blob(std::string_view bytes) {

@@ -20,7 +20,7 @@ Model makeOpenModel();
 Model makeSizedModel();
 void writeSizedPlan(PlanWriter &plan);
 
-/// The parts of the open model before and after its target.
+/// Write the parts of the open model before and after its target.
 void writeOpenSteps(PlanWriter &plan, bool cuda);
 void writeOpenPrograms(PlanWriter &plan);
 

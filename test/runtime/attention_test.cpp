@@ -9,8 +9,8 @@
 
 using namespace frit::test;
 
-/// An attention of 2 heads of size 8 on 5 rows of packed Q, K and V, with an
-/// f32 mask that is broadcast over heads.
+/// Returns an attention of 2 heads of size 8 on 5 rows of packed Q, K and V,
+/// with an f32 mask that is broadcast over heads.
 static Attention packed() {
   Attention a;
   a.batch = 3;
@@ -90,7 +90,8 @@ static void testRefused() {
          [](Attention &a) { a.workspaceBytes = 257; });
 }
 
-/// The gradient of 2 heads of 8 on 5 rows: q, k and v in one input, y and dy.
+/// Returns the gradient of 2 heads of 8 on 5 rows: q, k and v in one input, y
+/// and dy.
 static Attention gradient() {
   Attention a = packed();
   a.hasMask = 0;

@@ -10,7 +10,8 @@
 
 using namespace frit::test;
 
-/// 2 images of 5×6 with 4 channels, 6 filters of 3×3 in 2 groups.
+/// Returns a problem of 2 images of 5×6 with 4 channels, and 6 filters of 3×3
+/// in 2 groups.
 static Conv gradient(ConvPass pass) {
   Conv c;
   c.n = 2;

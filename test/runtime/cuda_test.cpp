@@ -35,7 +35,7 @@ static Target &cudaTarget(PlanWriter &plan, uint32_t prepareSteps = 0,
   return target;
 }
 
-/// The test model, on a GPU.
+/// Returns the test model, on a GPU.
 static Model makeGpuTestModel(bool ptxOnly) {
   PlanWriter plan;
   Buffer x = plan.input("x", DType::f32, {4, 8});

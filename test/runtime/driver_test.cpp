@@ -8,7 +8,7 @@
 using namespace frit;
 using namespace frit::test;
 
-/// The test model for a GPU and, with `alsoCpu`, for the host.
+/// Returns the test model for a GPU and, with `alsoCpu`, for the host.
 static Model makeGpuModel(bool alsoCpu) {
   PlanWriter plan;
   plan.input("x", DType::f32, {1});

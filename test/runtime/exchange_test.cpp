@@ -18,7 +18,7 @@ using namespace frit::test;
 using frit::cuda::Stream;
 namespace dlpack = frit::dlpack;
 
-/// y = x, by a copy.
+/// Returns a model that copies x to y.
 static Model makeCopy() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -14,7 +14,7 @@
 
 using namespace frit::test;
 
-/// y = x and m = n, by copies.
+/// Returns a model that copies x to y and n to m.
 static Model makeCopies() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -26,7 +26,7 @@ struct Node {
   uint32_t held = 0; ///< number of steps in the guard
 };
 
-/// The smallest ELF file that the runtime accepts as a cubin.
+/// Returns the smallest ELF file that the runtime accepts as a cubin.
 std::string emptyElf() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

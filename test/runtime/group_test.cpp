@@ -41,7 +41,7 @@ std::string emptyElf() {
 /// Elements of a row, signed as dims are.
 constexpr int64_t kRow = kShardRow;
 
-/// An argument of collectives: part of the arena from byte `offset` on.
+/// Returns an argument of collectives: part of the arena from byte `offset` on.
 Buffer tensorAt(uint64_t offset, uint64_t bytes, DType type = DType::f32) {
   Buffer buffer = PlanWriter::arena(offset, bytes, true);
   buffer.type = uint32_t(type);

@@ -73,7 +73,7 @@ struct Service {
 };
 } // namespace
 
-/// One call of the test model. Returns whether the result is right.
+/// Calls the test model. Returns whether the result is right.
 static bool callTestModel(frit_context *context, int seed) {
   float x[32], y[12] = {};
   int64_t ids[4] = {1, 2, 3, seed};
@@ -182,7 +182,8 @@ static void testEarlierOptions() {
   CHECK(service.open() == FRIT_OK);
 }
 
-/// A model with state for the fake driver, which takes any ELF header as code.
+/// Returns a model with state for the fake driver, which accepts any ELF header
+/// as code.
 static frit::test::Model makeGpuModel() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

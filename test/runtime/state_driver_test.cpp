@@ -18,8 +18,8 @@ using namespace frit::test;
 
 namespace {
 
-/// A model whose "step" copies x to the state w if `go`, and whose "look"
-/// copies w to y.
+/// Returns a model whose "step" copies x to the state w if `go`, and whose
+/// "look" copies w to y.
 frit::test::Model makeModel() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -8,7 +8,7 @@
 
 using namespace frit::test;
 
-/// A 100x64 matrix of f16, from its second row on.
+/// Returns a map of a 100x64 matrix of f16, from its second row on.
 static TensorMap tiled() {
   TensorMap map;
   map.type = DType::f16;
@@ -24,7 +24,7 @@ static TensorMap tiled() {
   return map;
 }
 
-/// The tensor above seen as 4x5x5x64, for a 3x3 window.
+/// Returns a map of the tensor above as 4x5x5x64, for a 3x3 window.
 static TensorMap im2col() {
   TensorMap map;
   map.kind = MapKind::im2col;

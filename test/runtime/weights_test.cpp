@@ -13,8 +13,8 @@
 
 using namespace frit::test;
 
-/// A model with y = a, read by calls, and z = b, which only a prepare step
-/// reads.
+/// Returns a model with y = a, read by calls, and z = b, which only a prepare
+/// step reads.
 static Model makeModel() {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -18,8 +18,8 @@ namespace frit::reduce {
 /// argument is interesting.
 class Test {
 public:
-  /// `arguments` come before the file's name. A run that takes longer than
-  /// `seconds` (0: no limit) counts as not interesting.
+  /// Creates a test. `arguments` come before the file's name. A run that takes
+  /// longer than `seconds` (0: no limit) counts as not interesting.
   static llvm::Expected<Test> create(llvm::StringRef program,
                                      std::vector<std::string> arguments,
                                      unsigned seconds, bool isQuiet);
@@ -28,7 +28,7 @@ public:
   llvm::Expected<bool> isInteresting(const onnx::ModelProto &model);
 
   unsigned runs() const { return numRuns; }
-  /// Exit status of the last run.
+  /// Returns the exit status of the last run.
   int lastStatus() const { return status; }
 
 private:

@@ -29,7 +29,8 @@ namespace {
 /// Runs calls and measures seconds per call.
 class Timer {
 public:
-  /// With `stay`, inputs and outputs stay in the memory of a GPU.
+  /// Prepares calls. With `stay`, inputs and outputs stay in the memory of a
+  /// GPU.
   Timer(Session &session, bool stay);
 
   /// Returns seconds per call over `batch` calls; negative after a failure.

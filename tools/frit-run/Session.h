@@ -30,7 +30,7 @@ public:
 
   /// Prints the error and returns false.
   bool failed(const Error &error);
-  /// Exit status after a function returned false.
+  /// Returns the exit status after a function returned false.
   int status() const { return exitStatus; }
 
   /// Return the tensors as arguments of frit_run.

@@ -46,7 +46,7 @@ static bool parseName(std::string_view name, uint64_t &steps) {
   return parse(name, steps);
 }
 
-/// Names of the files in a folder.
+/// Returns the names of the files in a folder.
 static std::vector<std::string> filesIn(const std::string &folder) {
   std::vector<std::string> names;
   std::unique_ptr<DIR, int (*)(DIR *)> list(opendir(folder.c_str()), closedir);

@@ -50,7 +50,7 @@ public:
   Fault open(const std::string &path);
   bool isOpen() const { return !folder.empty(); }
 
-  /// Paths of the checkpoints, the newest first.
+  /// Returns the paths of the checkpoints, the newest first.
   std::vector<std::string> list() const;
 
   /// Writes a checkpoint and then removes all but the newest `keep` - 1 of the

@@ -34,7 +34,7 @@ namespace {
 /// Replaces the weights of a model.
 class Exporter {
 public:
-  /// Without `writes`, only looks for the weights.
+  /// Finds the weights of the model, and replaces them if `writes`.
   Exporter(const std::string &original, const std::vector<TensorView> &weights,
            bool writes)
       : folder(original.substr(0, original.rfind('/') + 1)), writes(writes) {
@@ -80,7 +80,7 @@ public:
     graph.mutable_node()->DeleteSubrange(kept, graph.node_size() - kept);
   }
 
-  /// Weights for which no initializer was found.
+  /// Returns the weights for which no initializer was found.
   const std::map<std::string, const TensorView *> &missing() const {
     return left;
   }

@@ -57,7 +57,7 @@ public:
   /// Returns whether next() has a batch ready.
   bool isReady();
 
-  /// Seconds that calls of next() have waited.
+  /// Returns the time that calls of next() have waited, in seconds.
   double waited() const { return seconds; }
 
 private:

@@ -36,7 +36,7 @@ public:
   const std::vector<Input> &inputs() const { return takes; }
   const std::vector<Metric> &metrics() const { return numbers; }
   uint64_t batch() const { return samples; }
-  /// The outputs that are not scalars.
+  /// Returns the outputs that are not scalars.
   const std::vector<Input> &tensors() const { return returned; }
 
 private:
@@ -68,10 +68,11 @@ public:
   /// Copies batches to the device ahead of their step.
   frit_feed *trainFeed() const { return feed.get(); }
 
-  /// Names, types and shapes of the state, without elements.
+  /// Returns names, types and shapes of the state, without elements.
   const std::vector<TensorView> &stateTypes() const { return types; }
   bool hasState(const std::string &name) const;
-  /// Bytes of this rank's state, not counting the last rank's remainder.
+  /// Returns the bytes of this rank's state, not counting the last rank's
+  /// remainder.
   uint64_t stateBytes() const;
   void allocateState(std::vector<TensorView> &state) const;
   /// Reads all state. If ranks divide it, one calls this while the others call
@@ -99,7 +100,7 @@ public:
   bool failed(const std::string &message, ExitStatus status = kBadInput);
   /// Sets the exit status of a rank that ends silently, and returns false.
   bool leave();
-  /// Exit status after a function returned false.
+  /// Returns the exit status after a function returned false.
   int status() const { return exitStatus; }
 
 private:

@@ -11,7 +11,7 @@
 
 using namespace frit::train;
 
-/// Source of --help, the manual page and shell completion.
+/// Returns the table for --help, the manual page and shell completion.
 static frit::HelpTable helpTable() {
   frit::HelpTable help;
   help.tool = "frit-train";

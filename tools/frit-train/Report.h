@@ -37,11 +37,11 @@ public:
   /// Ends the line on a terminal.
   void finish() { progress.reset(); }
 
-  /// Samples per second since the first step, without the pauses.
+  /// Returns the samples per second since the first step, without the pauses.
   double speed() const;
-  /// Seconds of training, without the pauses.
+  /// Returns the seconds of training, without the pauses.
   double seconds() const;
-  /// False if a line of the log was lost.
+  /// Returns false if a line of the log was lost.
   bool isLogWhole() const { return !logFault; }
 
 private:

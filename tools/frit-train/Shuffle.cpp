@@ -7,7 +7,7 @@
 
 using namespace frit::train;
 
-/// SplitMix64's finalizer, a bijection.
+/// Computes SplitMix64's finalizer, a bijection.
 static uint64_t mix(uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;

@@ -20,7 +20,7 @@ public:
   /// Trains, and writes the results.
   bool run();
 
-  /// Exit status after a function returned false.
+  /// Returns the exit status after a function returned false.
   int status() const { return model.status(); }
 
 private:
@@ -61,7 +61,7 @@ private:
   void summarize(const Report &report) const;
   Loader::Settings loading() const;
 
-  /// Samples of a step of all ranks.
+  /// Returns the samples of a step over all ranks.
   uint64_t batch() const { return model.train.batch() * options.place.size; }
   uint64_t epochSteps() const { return data.count() / batch(); }
 

@@ -38,7 +38,7 @@ static void say(llvm::StringRef text) {
   _exit(frit::kMachine);
 }
 
-/// Terminate handler: memory or threads may run out anywhere.
+/// Handles std::terminate: memory or threads may run out anywhere.
 [[noreturn]] static void terminate() {
   if (const std::type_info *type = abi::__cxa_current_exception_type()) {
     if (type->name() == llvm::StringRef("St9bad_alloc"))

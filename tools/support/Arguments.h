@@ -68,7 +68,7 @@ bool parseBytes(const Argument &argument, uint64_t &bytes);
 /// Parses "200ms", "3s", "50us"; seconds without a unit.
 bool parseTime(const Argument &argument, double &seconds);
 
-/// Exit status after a command line that is not to be run.
+/// Returns the exit status for a command line that is not to be run.
 int statusOf(Parsed parsed);
 
 } // namespace frit::tools

@@ -54,7 +54,7 @@ public:
   }
 
   bool atEnd() const { return bytes.empty(); }
-  /// Bytes not read yet.
+  /// Returns the bytes not read yet.
   uint64_t left() const { return bytes.size(); }
 
   bool failed = false;

@@ -26,7 +26,7 @@ void Table::add(std::vector<std::string> row) {
   rows.push_back(std::move(row));
 }
 
-/// Terminal columns of a text: one per code point.
+/// Returns the terminal columns of a text: one per code point.
 static size_t columnsOf(const std::string &text) {
   return size_t(std::count_if(text.begin(), text.end(),
                               [](char c) { return (c & 0xc0) != 0x80; }));

@@ -346,7 +346,7 @@ struct Generator {
   }
   /// Returns a number in [0, 1).
   double uniform() { return double(next() >> 11) * 0x1p-53; }
-  /// Box–Muller transform.
+  /// Returns a normally distributed number (Box–Muller transform).
   double normal() {
     double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(6.283185307179586 * uniform());

@@ -120,7 +120,8 @@ template <> inline float never(Fill fill) {
                                 : -40000;
 }
 
-/// Every seventh row sees no key; the others always see the first keys.
+/// Returns a mask term. Every seventh row sees no key; the others always see
+/// the first keys.
 template <class T> T maskOf(Fill fill, int row, int col, int random) {
   bool blind = row % 7 == 5, counts = !blind && (col < 4 || random & 3);
   if constexpr (std::is_same_v<T, boolean>)
@@ -270,7 +271,7 @@ void checkAttention(Fill fill, const Launch &launch) {
 }
 
 #ifndef FRIT_EMULATE
-/// "bert b1 64x96x2", the tile's sizes after the name.
+/// Returns "bert b1 64x96x2", with the tile's sizes after the name.
 template <class P> std::string nameOf(const char *name) {
   return std::string(name) + " " + std::to_string(P::tileM) + "x" +
          std::to_string(P::tileN) + "x" + std::to_string(P::splits);

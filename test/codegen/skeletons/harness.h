@@ -104,7 +104,7 @@ template <> inline int8_t fromSixtyFourths<int8_t>(int n) { return n / 4; }
 template <> inline int32_t fromSixtyFourths<int32_t>(int n) { return n; }
 template <> inline int64_t fromSixtyFourths<int64_t>(int n) { return n; }
 
-/// The relative rounding error of a T.
+/// Returns the relative rounding error of a T.
 template <class T> double epsilonOf() {
   return sizeof(T) == 8 ? 1e-12 : sizeof(T) == 4 ? 2e-6 : 1e-3;
 }

@@ -35,7 +35,7 @@ inline constexpr int kSms = 132;
 
 #ifdef FRIT_EMULATE
 
-/// Few SMs, so that blocks get several tiles of small problems.
+/// Returns few SMs, so that blocks get several tiles of small problems.
 inline int processorCount() { return 5; }
 
 /// Encodes a map of the tensor at `at` as a kernel's parameter. Maps are kept
@@ -51,7 +51,7 @@ inline frit::TensorMap encode(const artifact::TensorMap &map, const void *at) {
   return result;
 }
 
-/// Launches a kernel whose blocks stand in clusters.
+/// Launches a kernel in clusters.
 template <class... Parameters>
 void launchClusters(void (*kernel)(Parameters...), int grid, int threads,
                     int cluster, int shared, const Parameters &...arguments) {
@@ -166,7 +166,7 @@ inline bool hasWgmma() {
   return properties.major == 9;
 }
 
-/// A kernel of a product.
+/// Launches a kernel of a product.
 inline void launchCut(const void *kernel, const Cut &cut, int grid,
                       void **arguments, cudaStream_t stream = nullptr,
                       bool early = false) {
@@ -188,7 +188,8 @@ inline constexpr artifact::DType kTypeOf<bf16> = artifact::DType::bf16;
 template <>
 inline constexpr artifact::DType kTypeOf<float> = artifact::DType::f32;
 
-/// A map of N dimensions; strides in elements of all but the first.
+/// Returns a map of N dimensions; strides are in elements and of all but the
+/// first.
 template <class T, size_t N>
 frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
                          const int64_t (&strides)[N - 1],
@@ -208,8 +209,8 @@ frit::TensorMap tiledMap(const T *at, const int64_t (&dims)[N],
   return encode(map, at);
 }
 
-/// An im2col map of x: n × h × w × c, by 64 channels, or all if there are
-/// fewer. `steps` has the strides in elements along w, h and n.
+/// Returns an im2col map of x: n × h × w × c, by 64 channels, or all if there
+/// are fewer. `steps` has the strides in elements along w, h and n.
 template <class T>
 frit::TensorMap pixelMap(const T *at, const int64_t (&dims)[4],
                          const int64_t (&steps)[3], const int (&lower)[2],

@@ -12,7 +12,7 @@ __device__ void loadElements(Element (&e)[V], const T *from) {
     e[v].x = a[v];
 }
 
-/// The terms of a row's sum, or of its variance once `sum` is known.
+/// Returns a term of a row's sum, or of its variance once `sum` is known.
 template <int R>
 __device__ float momentTerm(float x, float sum, unsigned cols) {
   float centred = x - sum / cols;

@@ -33,7 +33,7 @@ __global__ void twice(const T *x, T *y) {
                   FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
 }
 
-/// The same with a short side: the rows if `Loads`, else the columns.
+/// Does the same with a short side: the rows if `Loads`, else the columns.
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int Long,
           int L, int S, bool Loads>
 __global__ void __launch_bounds__(256) twiceFlat(const T *x, T *y) {

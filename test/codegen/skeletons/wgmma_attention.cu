@@ -60,7 +60,7 @@ template <class P> struct Maps {
   }
 };
 
-/// Runs the kernel in `blocks` blocks, or as many as there is room for.
+/// Runs the kernel in `blocks` blocks, or as many as fit.
 template <class P>
 static void launchAttention(typename P::T *q, typename P::T *k,
                             typename P::T *v, const typename P::Mask *mask,

@@ -192,7 +192,7 @@ public:
   void launch() { require(cudaGraphLaunch(exec, stream)); }
   int launches() const { return count; }
 
-  /// Microseconds per launch, the median of `times`.
+  /// Returns the median microseconds per launch over `times` replays.
   double time(int times) {
     static cudaEvent_t start, stop;
     if (!start) {

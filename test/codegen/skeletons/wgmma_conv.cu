@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 #endif
 }
 
-/// The sum of two convolutions.
+/// Computes the sum of two convolutions.
 template <class P, class Q>
 __global__ void __launch_bounds__(P::threads, P::blocks)
     convolveBoth(const typename P::Bias *bias, typename P::D *y,

@@ -110,7 +110,7 @@ static Sustained sustain(Replay &replay, const Memory &memory, const Card &card,
 // GELU in a kernel of its own
 //===----------------------------------------------------------------------===//
 
-/// GELU in place, as frit emits it unfused.
+/// Computes GELU in place, as frit emits it unfused.
 static __global__ void __launch_bounds__(256) gelu(f16 *at, int count) {
   frit::map<8>(
       [&](int i) {
