@@ -47,8 +47,8 @@ std::optional<HelpForm> parseHelpForm(std::string_view name);
 /// Returns the whole text. Lines for people have at most 80 columns.
 std::string printHelp(const HelpTable &table, HelpForm form);
 
-/// Returns the element of `known` of which `text` is most likely a misspelling;
-/// empty if there is none.
+/// Returns the element of `known` that `text` most likely misspells; empty if
+/// there is none.
 std::string nearestTo(std::string_view text,
                       const std::vector<std::string> &known);
 

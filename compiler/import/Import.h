@@ -71,8 +71,8 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(llvm::MemoryBufferRef file,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
 
-/// Imports a JSON graph with its .safetensors file, relative to `path`;
-/// otherwise as importOnnx. Operators and attributes are those of nn.
+/// Imports a JSON graph with its .safetensors file, relative to `path`, and
+/// otherwise like importOnnx. Operators and attributes are those of nn.
 mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::MemoryBufferRef file,
                                              llvm::StringRef path,
                                              const ImportOptions &options,

@@ -26,7 +26,7 @@ public:
   struct Names {
     std::vector<std::string> tensors, attributes;
   };
-  /// Their values in a node, in the same order.
+  /// Values of these names in a node, in the same order.
   struct Values {
     llvm::SmallVector<llvm::ArrayRef<int64_t>> shapes;
     llvm::SmallVector<int64_t> attributes;

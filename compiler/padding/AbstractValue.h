@@ -68,8 +68,8 @@ AbstractValue unknownNumber(mlir::Type type);
 /// Returns the join of all elements of a constant.
 AbstractValue numbersOf(mlir::Attribute constant);
 
-/// Returns the abstract value that `body` yields. `elementOf` returns that of
-/// the elements of an outside tensor that the body reads by index.
+/// Returns the abstract value that `body` yields. `elementOf` returns the value
+/// of an outside tensor's elements, which the body reads by index.
 AbstractValue
 evaluateBody(mlir::Region &body, llvm::ArrayRef<AbstractValue> arguments,
              llvm::function_ref<AbstractValue(mlir::Value tensor)> elementOf);

@@ -246,7 +246,7 @@ LogicalResult Pipeline::compileFunction(Function &function,
                                 : lowerHostKernels(program, scope);
 }
 
-/// Times the contractions of every variant, as it is fused for the target.
+/// Times the contractions of every variant, in the fusions for the target.
 LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
   TimingScope scope = timing.nest("tuning");
   cuda::CudaOptions untuned = own.cuda;
@@ -312,8 +312,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   passes.addPass(createFusion(target, fusion));
   if (training) {
     passes.addPass(createCSEPass());
-    // Kernels that reduce rows also sum the columns of what they read, and
-    // those of products the columns of their results.
+    // Kernels that reduce rows also sum the columns of their operands, and
+    // kernels of products the columns of their results.
     if (options.fuse) {
       passes.addPass(createJoinColumnSums(target));
       passes.addPass(createSumProductColumns(target));
@@ -356,8 +356,8 @@ LogicalResult Pipeline::emitKernels(plan::ProgramOp program,
   return passes.run(program);
 }
 
-/// Lowers host kernels as far as it takes to see their workspaces, which are
-/// placed in the arena.
+/// Lowers host kernels until their workspaces, which the arena holds, are
+/// known.
 LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
                                          TimingScope &timing) {
   TimingScope scope = timing.nest("loops");

@@ -96,7 +96,7 @@ public:
   const std::string &currentTarget() const { return target; }
 
 private:
-  /// A function of the artifact: "main", or one of those that train.
+  /// A function of the artifact: "main", or a function of a training model.
   struct Function {
     std::string name;
     ModelVariants model;

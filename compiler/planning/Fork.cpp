@@ -178,7 +178,8 @@ private:
   /// Sets what the region's steps follow.
   void apply(size_t first, const Branches &branches) {
     Builder b(list.getContext());
-    // A step without the attribute follows those that none has followed yet.
+    // Without the attribute, a step follows the steps that have no successor
+    // yet.
     llvm::SetVector<int64_t> open;
     for (auto [i, follows] : llvm::enumerate(branches.follows)) {
       SmallVector<int64_t> places;

@@ -31,7 +31,7 @@ private:
   llvm::StringMap<llvm::SmallVector<plan::ConstantOp>> byName;
 };
 
-/// States of several plans. Those of the same name are one.
+/// States of several plans. Plans share the states of the same name.
 class StatePool {
 public:
   /// `symbols` is the symbol table of the module that gets the states.

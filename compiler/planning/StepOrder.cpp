@@ -194,7 +194,7 @@ struct Access {
   size_t step = 0;
 };
 
-/// Writers of a memory and its readers, without those that a later step has
+/// Writers and readers of a memory, except those whose bytes a later step has
 /// overwritten.
 struct Uses {
   SmallVector<Access> writers, readers;

@@ -17,7 +17,7 @@ namespace frit {
 /// style. It loads nothing.
 std::string makePage(std::string_view json);
 
-/// Returns the JSON text that a page was made of; nothing if `page` is none.
+/// Returns the JSON text of a page; nothing if `page` is not one of makePage.
 std::optional<std::string> readPage(std::string_view page);
 
 } // namespace frit

@@ -10,8 +10,9 @@ class NNPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
   let dependentDialects = ["::frit::nn::NNDialect"];
 }
 
-/// A pass that asks the target. It is made by hand (see Passes.h), so its name
-/// here only keeps tblgen from making a constructor without one.
+/// A pass that asks the target. Its constructor is written by hand (see
+/// Passes.h); the name here only keeps tblgen from generating one without a
+/// target.
 class TargetPass<string argument> : NNPass<argument> {
   let constructor = "made in Passes.h";
 }

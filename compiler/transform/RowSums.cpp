@@ -21,8 +21,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns how many trailing dimensions a reduction of leading and trailing
-/// ones reduces, or 0 if it is none.
+/// Returns the number of trailing dimensions that `op` reduces, if it reduces
+/// leading and trailing ones; else 0.
 static int64_t trailingAxes(ReduceOp op) {
   ArrayRef<int64_t> axes = op.getAxes();
   int64_t next = shapeOf(op.getX()).size(), count = 0;

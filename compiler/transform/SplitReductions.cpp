@@ -227,7 +227,7 @@ Value Regrouping::regroupBroadcast(Value value) {
   size_t kept = from.size() - leading - outer;
   while (!shape.empty() && shape.front() == 1 && shape.size() > kept)
     shape = shape.drop_front();
-  // Without leading dimensions it aligns with those that stay.
+  // Without leading dimensions, the operand aligns with the kept ones.
   if (shape.size() <= kept)
     return b.reshape(value, shape);
   size_t before = outer - (from.size() - shape.size());

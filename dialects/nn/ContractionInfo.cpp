@@ -55,7 +55,7 @@ Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
   info.strideA = batchA == 1 ? 0 : rowsA * colsA;
   info.strideB = batchB == 1 ? 0 : rowsB * colsB;
   info.strideD = info.m * info.n;
-  // One B for every matrix of A: their rows are those of one tall matrix.
+  // If all matrices of A share one B, their rows form one tall matrix.
   if (info.batch > 1 && batchB == 1 && batchA == info.batch &&
       !info.transposeA) {
     info.m *= info.batch;
@@ -169,7 +169,7 @@ static bool isPerChannel(ArrayRef<int64_t> shape, ArrayRef<int64_t> result,
   return true;
 }
 
-/// Adds a norm behind `value` to `info`.
+/// Adds a norm after `value` to `info`.
 template <typename Op>
 static Legality takeNorm(EpilogueInfo &info, Op op, NormKind kind,
                          Value value) {

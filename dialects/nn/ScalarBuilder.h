@@ -103,7 +103,7 @@ public:
   Scalar softplus(Scalar x);
 
   enum class Compare { eq, ne, lt, le, gt, ge };
-  /// Compares to an i1. NaN is unequal to everything.
+  /// Builds a comparison, an i1. NaN is unequal to everything.
   Scalar compare(Compare predicate, Scalar x, Scalar y);
   Scalar isNaN(Scalar x);
   Scalar isInf(Scalar x, bool negative, bool positive);
@@ -130,8 +130,8 @@ public:
   };
   /// As `cast`, from elements of type `from`; both types may be small.
   Scalar convert(Scalar x, mlir::Type from, mlir::Type to, CastRules rules);
-  /// Calls a user's function, a CustomAttr, on `x` and then `constants`; it
-  /// gives an element of type `storage`.
+  /// Calls a custom function, a CustomAttr, on `x` and then `constants`. The
+  /// result is an element of type `storage`.
   Scalar call(mlir::Attribute function, llvm::ArrayRef<Scalar> x,
               llvm::ArrayRef<mlir::Attribute> constants, mlir::Type storage);
   /// Reinterprets the bits of an element as another type of the same width.

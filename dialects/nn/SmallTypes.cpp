@@ -1,7 +1,7 @@
 //===- SmallTypes.cpp - Types of 8, 4 and 2 bits --------------------------===//
 //
-// They are stored as bytes and only converted, by bit operations, so that no
-// target needs the types. The floats are those of Micikevicius et al., "FP8
+// These types are stored as bytes and only converted, by bit operations, so
+// that no target needs them. The floats are those of Micikevicius et al., "FP8
 // Formats for Deep Learning", arXiv:2209.05433, of Noune et al.,
 // arXiv:2206.02915 (FNUZ), and of the OCP Microscaling specification.
 //

@@ -71,7 +71,7 @@ bool CommandLine::readTargets() {
   for (const std::string &arch : given)
     if (!llvm::is_contained(options.archs, arch))
       options.archs.push_back(arch);
-  // These stages have CUDA targets only.
+  // Only CUDA targets have these stages.
   if (options.emit == Emit::cuda || options.emit == Emit::ptx ||
       options.emit == Emit::cubin)
     llvm::erase_if(options.archs, isHostArch);

@@ -61,8 +61,8 @@ static bool isRun(ArrayRef<int64_t> indices, int64_t size) {
   return step != 0;
 }
 
-/// Imports Gather. Constant indices in arithmetic sequence become a slice. For
-/// example, exporters take one of three stacked tensors so.
+/// Imports Gather. Constant indices in arithmetic sequence become a slice.
+/// Exporters take one of three stacked tensors this way.
 static Results gather(Node &node) {
   Value x = node.input(0), indices = node.input(1);
   int64_t given = node.integer("axis", 0);

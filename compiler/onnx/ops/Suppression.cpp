@@ -168,8 +168,8 @@ static Expr pickInBlocks(const Suppression &s) {
                   inner;
   takesOut = takesOut.select(bits, bits.number(0)).sum(3).reshape({rows, all});
   Expr index = iota(node, i64, {1, 1, all}, 2);
-  // The boxes from a block on, and its first one, are computed from those of
-  // the block before: with constants, no two blocks would share a kernel.
+  // Compute the boxes from a block on, and its first one, from those of the
+  // previous block: with constants, no two blocks would share a kernel.
   Expr rest = boxes;
   for (int64_t i = 0; i < blocks; ++i) {
     Expr mine = {node, node.constant(llvm::to_vector(

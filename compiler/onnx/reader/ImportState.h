@@ -97,7 +97,7 @@ public:
   virtual bool mayBecome(size_t operators) = 0;
   virtual bool mayTabulate(size_t elements) = 0;
 
-  /// Creates a tensor of known strings, of which there are as many as elements.
+  /// Creates a tensor of known strings, one per element.
   mlir::Value stringTensor(mlir::Location loc, llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<llvm::StringRef> texts);
   /// Read a tensor of strings; null after an error at `loc`.

@@ -284,7 +284,7 @@ bool Importer::addOutputs() {
     if (!add(output.name(), value))
       continue;
     compareDeclaredType(output, nn::tensorType(value), loc);
-    // The upper bound of a data-dependent shape is not what is declared.
+    // A declared shape says nothing of a data-dependent shape's upper bound.
     if (!isMarked(value))
       compareDeclared(output, nn::tensorType(value), loc);
   }

@@ -187,7 +187,7 @@ static Results nonMaxSuppression(Node &node) {
     return {};
   int64_t count = form[2];
   SmallVector<int64_t> chosen;
-  // With an empty input the other sizes are not bounded by its data.
+  // With an empty input, its data do not bound the other sizes.
   if (points->empty())
     return {table(node, {0, 3}, chosen)};
   for (int64_t image = 0; image < form[0]; ++image)

@@ -212,9 +212,8 @@ static std::optional<DataShape> gathered(ArrayRef<Size> x,
 }
 
 /// Applies an elementwise operator or a broadcast to operands `x`, each a
-/// scalar or one number per element of the result, of which there are `count`.
-/// A part of a `where` that is not known is empty. `combine` is for two
-/// operands.
+/// scalar or one number per element of the result, which has `count` elements.
+/// An unknown part of a `where` is empty. `combine` is for two operands.
 static std::optional<DataShape>
 elementwise(Operation *op, ArrayRef<DataShape> x, int64_t count,
             llvm::function_ref<std::optional<Size>(const Size &, const Size &)>

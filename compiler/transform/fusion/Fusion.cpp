@@ -69,8 +69,8 @@ static void cloneGenerators(Block &block) {
   }
 }
 
-/// Likewise clones slices whose readers can index the sliced tensor directly,
-/// since it is in memory anyway: it has other readers or comes from a
+/// Likewise clones slices whose readers can index the sliced tensor directly.
+/// That tensor is in memory anyway: it has other readers or comes from a
 /// contraction.
 static void cloneSlices(Block &block) {
   auto isInMemory = [](Value value) {
@@ -143,7 +143,7 @@ static bool isOnlyStored(Value value) {
 
 FusionOp frit::createFusionOp(ArrayRef<Operation *> ops, Operation *end) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
-  // An opaque attention reads by strides, and so do its views.
+  // An opaque attention and its views read by strides.
   bool inlines =
       llvm::none_of(ops, llvm::IsaPred<AttentionOp, AttentionGradOp>);
   llvm::DenseSet<Value> known;

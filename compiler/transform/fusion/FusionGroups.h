@@ -98,8 +98,8 @@ public:
   /// topological order.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> ordered() const;
 
-  /// Returns the refusals between groups that are still separate. Views are no
-  /// group here: the producer is what computes the view's elements.
+  /// Returns the refusals between groups that are still separate. A view is not
+  /// a group here: its producer is the group that computes its elements.
   llvm::SmallVector<Refusal> refusals() const;
 
 private:

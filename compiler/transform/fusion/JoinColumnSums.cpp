@@ -261,7 +261,7 @@ private:
         }
         rows = both;
         joins = true;
-        // Readers of the same values as the sums may join, too.
+        // Other readers of what `sums` reads may join now, too.
         left = findReaders(rows, places, place + 1);
         next = 0;
       }

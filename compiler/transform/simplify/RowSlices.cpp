@@ -220,7 +220,7 @@ struct SliceBeforeView : SliceBefore<ReshapeOp> {
       sizes[s - 1] = slice.sizes[d];
       steps[s - 1] = slice.steps[d];
     }
-    // SimplifyMovement would move a splitting view before the slice again.
+    // SimplifyMovement would move a splitting view back before the slice.
     if (splits(sizes, slice.sizes))
       return {};
     NNBuilder b(op.getLoc(), rewriter);

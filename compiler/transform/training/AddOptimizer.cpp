@@ -174,9 +174,8 @@ TensorExpr StepBuilder::addScale() {
              : rate.number(1);
 }
 
-/// Moves the operators that only add up the loss behind those of the gradients,
-/// which do not wait for it. So a kernel can compute the rows' losses and
-/// gradients at once.
+/// Moves the operators that only sum the loss after the gradients, which do not
+/// need them. So one kernel can compute the rows' losses and gradients.
 static void sinkLoss(Operation *terminator) {
   SmallVector<Value> work = {terminator->getOperand(0)};
   Operation *end = terminator;

@@ -1,8 +1,8 @@
 //===- Buckets.h - Parameters in a few flat states ------------------------===//
 //
-// Optimizers treat all elements alike. Parameters that they treat by the same
-// rule lie in one state of rank 1, a bucket, and so do their gradients and
-// moments: one kernel updates a bucket.
+// Optimizers treat all elements alike. Parameters with the same update rule lie
+// in one state of rank 1, a bucket, as do their gradients and moments. One
+// kernel updates a bucket.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +39,9 @@ inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 inline constexpr int64_t kReducedElements = 16 << 20;
 
 /// As kReducedElements, on a single rank. The gradients of a bucket take memory
-/// from when the first one is ready, while most values of the forward pass
-/// still wait for the backward pass; so those of large models do not begin all
-/// at once.
+/// as soon as the first one is ready, while the backward pass still needs most
+/// values of the forward pass. Smaller buckets keep large models from
+/// allocating all gradients at once.
 inline constexpr int64_t kMostElements = 32 << 20;
 
 /// Lays out the function's arguments that have the attribute `kind`, in order:

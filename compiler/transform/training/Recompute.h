@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// A choice of kernels of the forward pass that run again in the backward pass.
+/// A choice of forward-pass kernels that the backward pass runs again.
 struct RecomputeChoice {
   std::vector<size_t> kernels; ///< numbers among the function's fusions
   double cost = 0;   ///< of what runs again, in bytes of memory traffic
@@ -20,7 +20,7 @@ struct RecomputeChoice {
 /// others that take less and less memory, cheapest first.
 std::vector<RecomputeChoice> findRecomputeChoices(mlir::func::FuncOp main);
 
-/// Lets the kernels of a choice run again.
+/// Runs the kernels of a choice again in the backward pass.
 void recompute(mlir::func::FuncOp main, llvm::ArrayRef<size_t> kernels);
 
 } // namespace frit

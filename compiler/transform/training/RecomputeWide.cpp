@@ -51,8 +51,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Longest chain of operators that is computed again, and the fewest elements
-/// for which it pays.
+/// Longest chain of operators that is recomputed, and the fewest elements for
+/// which recomputing pays.
 static constexpr size_t kLongestRecompute = 16;
 static constexpr int64_t kFewElements = 1 << 16;
 
@@ -74,7 +74,8 @@ struct Chain {
   llvm::SetVector<Operation *> ops;
   llvm::SmallSetVector<Value, 4> roots;
 
-  /// Adds what computes `value`. Returns whether 16-bit tensors are enough.
+  /// Adds the operators that compute `value`. Returns whether 16-bit tensors
+  /// suffice.
   bool add(Value value, ArrayRef<int64_t> shape);
 
 private:
@@ -132,8 +133,8 @@ readBeside(Value value, const llvm::SmallSetVector<Operation *, 4> &readers) {
   return chain.roots;
 }
 
-/// Returns the 16-bit type in which a selection between a number of such a type
-/// and 0 is the same; null if `op` is none.
+/// Returns the 16-bit type that `op` selects from, if it selects between a
+/// value cast from that type and 0; else null.
 static Type typeOfSelection(Operation *op) {
   auto where = dyn_cast<WhereOp>(op);
   if (!where)

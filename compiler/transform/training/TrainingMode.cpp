@@ -72,11 +72,10 @@ private:
 /// Maximum elements of a vector that is examined.
 static constexpr int64_t kLongestVector = 1 << 20;
 
-/// Gives every reader of a uniform vector its own where an exporter merged
+/// Gives every reader of a uniform vector its own copy if an exporter merged
 /// equal weights: before training, the scales of all norms are ones. A weight
-/// with several readers is one that the model shares if the file says so
-/// (`nn.unmerged`), or if two equal vectors stand in it: such a file was not
-/// merged.
+/// with several readers is truly shared if the file says so (`nn.unmerged`), or
+/// if the file has two equal vectors, because then it was not merged.
 void TrainingMode::separateMerged() {
   SmallVector<ConstantOp> merged;
   DenseSet<Attribute> seen;

@@ -57,7 +57,7 @@ struct LossScaleOptions {
   int64_t growthInterval = 2000;
 };
 
-/// Dropout behind values of the model that has none there.
+/// Dropout after values of a model that lacks it there.
 struct DropoutOptions {
   std::vector<std::string> after; ///< glob patterns of values' or nodes' names
   double rate = 0.5;              ///< probability that an element is dropped

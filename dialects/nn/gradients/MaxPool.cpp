@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace frit::nn;
 
-/// Largest window of which kernels read all elements for each result.
+/// Largest window of which kernels read all elements per result.
 static constexpr int64_t kSmallWindow = 25;
 
 namespace {

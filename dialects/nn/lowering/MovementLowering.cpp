@@ -99,7 +99,7 @@ static Value padSource(ImplicitLocOpBuilder &b, Value i, int64_t size,
   if (mode == "wrap")
     return wrapIndex(b, i, size);
   if (mode == "reflect" && size > 1) {
-    // The period is there and back again, without repeating the ends.
+    // A period goes there and back, without repeating the ends.
     int64_t period = 2 * (size - 1);
     Value there = wrapIndex(b, i, period);
     Value back = arith::SubIOp::create(b, indexConstant(b, period), there);

@@ -10,7 +10,7 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Attention.cpp.inc"
 
-/// Checks that heads of queries share those of keys, and that the mask
+/// Checks that heads of queries can share those of keys, and that the mask
 /// broadcasts.
 template <typename Adaptor>
 static LogicalResult checkScores(Adaptor op, std::optional<Location> loc) {

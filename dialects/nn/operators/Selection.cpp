@@ -138,8 +138,8 @@ FailureOr<RankedTensorType> SortPlacesOp::infer(Adaptor op,
   return type.clone(IntegerType::get(type.getContext(), 64));
 }
 
-/// Counts, as the place of an element, the elements that come before it:
-/// smaller ones, and equal ones at smaller indices. NaN is the largest and
+/// Builds the place of each element: the number of elements that come before
+/// it, which are smaller, or equal with a smaller index. NaN is the largest and
 /// equal to itself, so that the places are a permutation.
 Value SortPlacesOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   auto type = loweredType(getPlaces());

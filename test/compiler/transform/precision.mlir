@@ -175,8 +175,8 @@ func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %p: tensor<f32>, %la
   return %5 : tensor<4x3xf32>
 }
 
-// Products with a trained parameter, sums of them and norms of those are f32, so
-// that a small branch is not lost. A product with a constant is not.
+// Products with a trained parameter, sums of them and norms of those are f32,
+// so that a small branch is not lost. A product with a constant is not.
 // CHECK-LABEL: func.func @layer_scale
 // CHECK:         %[[S:.*]] = nn.mul %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
 // CHECK:         %[[A:.*]] = nn.add %{{.*}}, %[[S]] {{.*}} -> tensor<2x4xf32>
