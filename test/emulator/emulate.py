@@ -102,8 +102,8 @@ def precompile(folder, compiler):
     text = "".join(f'#include "{source}"\n' for source in HEADERS)
     if header.exists() and header.read_text() != text:
         header.unlink()
-    # Concurrent calls must not see a partial file, nor find that the header is
-    # newer than what was made of it.
+    # Concurrent calls must not see a partial file, or a header that is newer
+    # than files made from it.
     with tempfile.TemporaryDirectory(dir=folder) as part:
         written = pathlib.Path(part) / header.name
         written.write_text(text)

@@ -23,7 +23,7 @@ COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
-# A skeleton adds the rewrites that lead to what it computes.
+# A skeleton adds the rewrites to the form that it computes.
 SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/contraction/",
             "codegen/cuda/attention/", "codegen/cuda/target/", *SCALAR]
 LIBRARY = ["codegen/cuda/library/", *SKELETON]
@@ -31,7 +31,7 @@ LIBRARY = ["codegen/cuda/library/", *SKELETON]
 LAYERS = {
     "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
     "dialects/plan": ["dialects/", *ARTIFACT, *MLIR],
-    # Where NVIDIA's libraries are found is the runtime's decision.
+    # The runtime decides where to search for NVIDIA's libraries.
     "codegen": ["codegen/", "dialects/", "runtime/cuda/library/Library.h", *ARTIFACT, *MLIR],
     "codegen/cuda/scalar": SCALAR,
     "codegen/cuda/memory": SKELETON,
@@ -101,7 +101,7 @@ def unit(file: Path) -> str:
 def cycles(sources: dict[Path, str]) -> Iterator[str]:
     device = {f"frit/{file.name}": file for file in sources
               if file.suffix == ".cuh"}
-    # Place of an include, by the including and the included unit.
+    # Position of an include, by the including and the included unit.
     edges: dict[str, dict[str, str]] = {}
     for file, text in sources.items():
         for include in INCLUDE.finditer(text):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 LIBRARY = re.compile(r"^(?:frit|add)_library\(", re.MULTILINE)
 UNITY = re.compile(r"^frit_unity\(", re.MULTILINE)
-# clang-format indents nothing at namespace scope, and everything else.
+# clang-format does not indent at namespace scope, but everywhere else.
 FUNCTION = re.compile(r"^static [^=;{}()]*?\b(\w+)\(", re.MULTILINE)
 CONSTANT = re.compile(r"^(?:static |constexpr |const )[^=;{}()]*?\b(\w+)"
                       r"(?:\[\w*\])*(?: =|\{|;)", re.MULTILINE)

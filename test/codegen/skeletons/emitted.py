@@ -187,7 +187,7 @@ def pools():
         for kind in ("max", "avg"):
             yield pool(f"{kind} last {x}", kind, x, 3, 2, 1, True)
             yield pool(f"{kind} first {x}", kind, x, 2, 2, 0, False)
-    # Several outputs per thread, whose windows are close together, with pads.
+    # Several outputs per thread, whose windows overlap, with pads.
     for kind in ("max", "avg"):
         for x in (half(16, 64, 16, 32), half(24, 72, 14, 24)):
             yield pool(f"{kind} first {x}", kind, x, 3, 2, 1, False)
@@ -199,8 +199,8 @@ def pools():
             yield pool(f"{kind} shared pairs {x}", kind, x, 2, 2, 0, False)
         yield pool(f"{kind} shared, dense", kind, half(8, 64, 16, 80), 3, 1, 1,
                    False)
-        # Strips of outputs one below the other, with and without a last one
-        # that overlaps, of two precisions, windows and strides.
+        # Strips of vertically adjacent outputs, with and without a last strip
+        # that overlaps, in two precisions, with several windows and strides.
         yield pool(f"{kind} last, dense", kind, half(20, 35, 35, 288), 3, 1,
                    1, True)
         yield pool(f"{kind} strips of 4", kind, half(22, 112, 112, 64), 3, 2, 1,

@@ -135,12 +135,12 @@ class PyTorch:
                        for name, code in CODES.items()
                        if hasattr(torch, name) and code not in SMALL}
         self.codes = {dtype: code for code, dtype in self.dtypes.items()}
-        # What Triton's launcher calls; a Stream object would take 2 us.
+        # Called by Triton's launcher; a Stream object would take 2 us.
         self.raw_stream = getattr(
             torch._C, "_cuda_getCurrentRawStream",
             lambda device: torch.cuda.current_stream(device).cuda_stream)
         self.plain_types = (torch.Tensor, torch.nn.Parameter)
-        # What inductor's code calls.
+        # Called by inductor's code.
         self.check_layout = getattr(torch._C._dynamo.guards,
                                     "assert_size_stride", self._check_layout)
 
@@ -189,7 +189,7 @@ class PyTorch:
 
     def allocator(self, device: int):
         """A function of shape, strides and type that makes a tensor."""
-        # What inductor's code calls; torch.empty takes 2 us more.
+        # Called by inductor's code; torch.empty takes 2 us more.
         quick = getattr(getattr(self.torch._C, "_dynamo", None), "guards", None)
         quick = getattr(quick, "_empty_strided_cpu" if device < 0 else
                         "_empty_strided_cuda", None)
@@ -281,7 +281,8 @@ class DLPack:
 
     def __init__(self, array):
         space = getattr(array, "__array_namespace__", None)
-        # Without a namespace of its own, as CuPy's, by the module of its type.
+        # Find libraries without a namespace, such as CuPy, by the module of the
+        # type.
         self.library = space() if space else sys.modules.get(
             type(array).__module__.partition(".")[0])
         self.name = getattr(self.library, "__name__", "DLPack")
@@ -295,7 +296,7 @@ class DLPack:
         _abi.check(_abi.lib.frit_tensor_from_dlpack(module, pointer,
                                                     byref(tensor)))
         device = _DLTensor.from_address(pointer).device_id if on_gpu else -1
-        # The capsule frees what it holds when it goes.
+        # The capsule frees its contents when it is destroyed.
         return Described(tensor.data or 0, tensor.dtype,
                          tuple(tensor.dims[:tensor.rank]), device, capsule)
 

@@ -216,7 +216,7 @@ class Allocator:
                 self.failure = error
                 return None
 
-        # What it raises, ctypes hands to sys.unraisablehook.
+        # ctypes passes its exceptions to sys.unraisablehook.
         self.allocate = _abi.ALLOCATE(allocate)
         self.release = _abi.RELEASE(lambda _, memory, size: give(memory, size))
 

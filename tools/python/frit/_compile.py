@@ -57,7 +57,7 @@ def run_fritc(arguments: Sequence[str], model: bytes | None = None,
         try:
             _, errors = process.communicate(model)
         except BaseException:  # KeyboardInterrupt, say
-            # A kill would leave its temporary files.
+            # Killing it would leave its temporary files.
             process.terminate()
             process.wait()
             raise

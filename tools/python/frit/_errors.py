@@ -32,7 +32,7 @@ class CompileError(Error):
     are, 3 for a bug in frit.
     """
 
-    # A default, because pickle calls it with the message alone.
+    # The default is for pickle, which passes only the message.
     def __init__(self, message: str, exit_status: int = 1):
         super().__init__(message, "compile error")
         self.exit_status = exit_status

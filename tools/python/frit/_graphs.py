@@ -32,7 +32,7 @@ def _is_random(node: torch.fx.Node) -> bool:
     tags = getattr(node.target, "tags", ())
     if torch.Tag.nondeterministic_seeded not in tags:
         return False
-    # Dropout does not, unless the model trains.
+    # Dropout does so only while the model trains.
     operator: Any = node.target
     given = {argument.name: argument.default_value
              for argument in operator._schema.arguments}
@@ -56,11 +56,11 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
         for node in program.graph.nodes:
             if _is_random(node):
                 raise Unsupported(f"'{node.target}' draws random numbers")
-        # fritc simplifies the graph itself, in a tenth of the time.
+        # fritc simplifies the graph itself, ten times as fast.
         made = torch.onnx.export(program, dynamo=True, verbose=False,
                                  optimize=False)
-        # As it is exported, a graph may write to its tensors; that is plain
-        # once it has been made functional.
+        # An exported graph may write to its tensors. The functional form shows
+        # that.
         signature = made.exported_program.graph_signature
         if signature.user_inputs_to_mutate or signature.buffers_to_mutate:
             raise Unsupported("it writes to its inputs: " + ", ".join(
@@ -153,7 +153,7 @@ def artifact_of(model: bytes, names: set[str], options: Sequence[str]) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=place.parent))
     try:
-        # The weights' bytes are made up, and dropped: PyTorch has them.
+        # The weights' bytes are placeholders and are dropped: PyTorch has them.
         (folder / "graph.onnx").write_bytes(model)
         run_fritc([str(folder / "graph.onnx"), "-o", str(folder / "graph.so"),
                    "-frandom-weights=1", "-fexternal-weights", *options])

@@ -54,7 +54,7 @@ class Module:
         self._caller: Caller = Caller(handle, self._handles,
                               parent._caller if parent else None)
         self._functions: dict[str, Module] = {}
-        # Also when the process ends, where other threads may still call.
+        # Run it when the process ends too, while other threads may still call.
         self._finalizer = weakref.finalize(self, self._caller.stop)
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Module:
         self.close()
 
     def __reduce_ex__(self, protocol):
-        # A copy would share memory that the first of them frees.
+        # A copy would share memory that is freed with the first of them.
         raise TypeError("a frit.Module cannot be copied or pickled: keep the "
                         "path of its artifact, and frit.load it again")
 

@@ -125,7 +125,7 @@ class _Compiled:
                   weights: Sequence[int], options: Sequence[str]) -> Path:
         """Compiles the graph. Sets `names` and `constants`: the weights, and the
         inputs whose values the compiler must know."""
-        # Sizes are no inputs of the exported program.
+        # Sizes are not inputs of the exported program.
         places = {index: place for place, index in enumerate(
             i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor))}
         # Indices and scalars become part of the code.
@@ -219,7 +219,7 @@ def _lift(graph: torch.fx.GraphModule
     if not lifted:
         return graph, []
     made = torch.fx.Graph()
-    # PyTorch goes on with its own, which must stay as it is.
+    # PyTorch continues to use the original graph, which must not change.
     returned = made.graph_copy(graph.graph, {})
     made.output(returned)
     last = [n for n in made.nodes if n.op == "placeholder"][-1:]
@@ -297,7 +297,7 @@ class _Graph:
         if compiled is None:
             return self.graph(*given, *self.lifted)
         results = compiled(given)
-        # The GPU works meanwhile. Results of old parameters are of no use.
+        # The GPU works meanwhile. Results with old parameters are discarded.
         if compiled.watched:
             arguments = (*given, *self.lifted) if self.lifted else given
             if compiled.changed(arguments):
