@@ -187,8 +187,8 @@ RankedTensorType Columns::alignedType(Value value) const {
   return type.clone(shape);
 }
 
-/// Returns a matrix of `rows` rows that extends `w` into the tensor behind it;
-/// null if there is none.
+/// Returns a matrix of `rows` rows that extends `w` into the elements behind
+/// it; null if too few follow.
 static Value readOn(NNBuilder &b, Value w, int64_t rows) {
   int64_t cols = shapeOf(w)[1];
   if (auto cast = w.getDefiningOp<CastOp>()) {

@@ -52,7 +52,8 @@ FusedStep::FusedStep(func::FuncOp main) : block(main.getBody().front()) {
 }
 
 /// Returns the value that replaces `value` before an operator of the backward
-/// pass: the result of a copy, which is created if needed.
+/// pass: the result of a copy, which is created if needed, or `value` itself if
+/// nothing that computes it runs again.
 Value FusedStep::newest(Value value, Operation *before) {
   Operation *op = value.getDefiningOp();
   if (!op || !lossNeeds.contains(op))
