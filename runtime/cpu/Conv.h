@@ -1,4 +1,4 @@
-//===- Conv.h - What the convolution algorithms share ---------------------===//
+//===- Conv.h - Shared code of convolution algorithms ---------------------===//
 //
 // Internal to runtime/cpu.
 //

@@ -1,4 +1,4 @@
-//===- Depthwise.cpp - Convolutions of each channel by itself -------------===//
+//===- Depthwise.cpp - Depthwise convolutions -----------------------------===//
 
 #include "runtime/cpu/Conv.h"
 #include "runtime/exec/Types.h"

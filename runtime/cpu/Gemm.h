@@ -1,4 +1,4 @@
-//===- Gemm.h - The blocked contraction under gemm and conv ---------------===//
+//===- Gemm.h - The blocked contraction of gemm and conv ------------------===//
 //
 // Internal to runtime/cpu. A contraction reads its operands only through
 // functions that pack panels. A convolution is a contraction that gathers its

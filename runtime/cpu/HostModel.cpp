@@ -1,4 +1,4 @@
-//===- HostModel.cpp - What steps use of a model on the host --------------===//
+//===- HostModel.cpp - A loaded model on the host -------------------------===//
 
 #include "runtime/cpu/HostModel.h"
 

@@ -1,4 +1,4 @@
-//===- HostModel.h - What steps use of a model on the host ----------------===//
+//===- HostModel.h - A loaded model on the host ---------------------------===//
 
 #ifndef FRIT_CPU_HOSTMODEL_H
 #define FRIT_CPU_HOSTMODEL_H

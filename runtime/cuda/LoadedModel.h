@@ -1,4 +1,4 @@
-//===- LoadedModel.h - What steps use of a model on a GPU -----------------===//
+//===- LoadedModel.h - A loaded model on a GPU ----------------------------===//
 
 #ifndef FRIT_CUDA_LOADEDMODEL_H
 #define FRIT_CUDA_LOADEDMODEL_H

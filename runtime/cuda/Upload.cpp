@@ -1,4 +1,4 @@
-//===- Upload.cpp - Upload weights fast -----------------------------------===//
+//===- Upload.cpp - Upload weights to a GPU -------------------------------===//
 
 #include "runtime/cuda/Upload.h"
 #include "runtime/exec/Background.h"

@@ -1,4 +1,4 @@
-//===- Upload.h - Upload weights fast -------------------------------------===//
+//===- Upload.h - Upload weights to a GPU ---------------------------------===//
 
 #ifndef FRIT_CUDA_UPLOAD_H
 #define FRIT_CUDA_UPLOAD_H

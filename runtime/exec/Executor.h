@@ -1,4 +1,4 @@
-//===- Executor.h - Interface of what runs a plan on one kind of device ---===//
+//===- Executor.h - Interface of executors, one per kind of device --------===//
 //
 // A module has one Executor, which owns code and weights on the device. A
 // context has one Execution, which owns the memory and the stream of its calls.

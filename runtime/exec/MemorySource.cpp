@@ -1,4 +1,4 @@
-//===- MemorySource.cpp - Where a module's memory comes from --------------===//
+//===- MemorySource.cpp - Source of a module's memory ---------------------===//
 
 #include "runtime/exec/MemorySource.h"
 #include "frit/artifact.h"

@@ -1,4 +1,4 @@
-//===- MemorySource.h - Where a module's memory comes from ----------------===//
+//===- MemorySource.h - Source of a module's memory -----------------------===//
 
 #ifndef FRIT_EXEC_MEMORYSOURCE_H
 #define FRIT_EXEC_MEMORYSOURCE_H

@@ -1,4 +1,4 @@
-//===- Module.h - What the handles of runtime.h point to ------------------===//
+//===- Module.h - Types behind the handles of runtime.h -------------------===//
 
 #ifndef FRIT_EXEC_MODULE_H
 #define FRIT_EXEC_MODULE_H

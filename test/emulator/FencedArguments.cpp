@@ -1,4 +1,4 @@
-//===- FencedArguments.cpp - Memory that ends where it may be accessed ----===//
+//===- FencedArguments.cpp - Arguments that end at a guard page -----------===//
 
 #include "test/emulator/FencedArguments.h"
 

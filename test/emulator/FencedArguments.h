@@ -1,4 +1,4 @@
-//===- FencedArguments.h - Memory that ends where it may be accessed ------===//
+//===- FencedArguments.h - Arguments that end at a guard page -------------===//
 
 #ifndef FRIT_TEST_EMULATOR_FENCEDARGUMENTS_H
 #define FRIT_TEST_EMULATOR_FENCEDARGUMENTS_H

@@ -50,7 +50,7 @@ struct Options {
   std::string model, kernels, function, arch, expected, output;
   std::map<std::string, std::string> inputs;
   std::string changed;        ///< state of --each
-  std::vector<float> numbers; ///< that it gets
+  std::vector<float> numbers; ///< its value before each call
   double tolerance = 1e-4;
   int unit = 0, seeds = 2, calls = 1;
 };

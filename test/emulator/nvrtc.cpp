@@ -1,4 +1,4 @@
-//===- nvrtc.cpp - A CUDA compiler that does not compile ------------------===//
+//===- nvrtc.cpp - Emulated NVRTC, which keeps the CUDA text --------------===//
 //
 // Replaces NVRTC if FRIT_NVRTC names this library. Its "machine code" is the
 // CUDA text itself between two lines that emulate.py finds in the artifact, so

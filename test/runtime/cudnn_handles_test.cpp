@@ -1,4 +1,4 @@
-//===- cudnn_handles_test.cpp - Contexts hand cuDNN's handles on ----------===//
+//===- cudnn_handles_test.cpp - Contexts reuse cuDNN's handles ------------===//
 
 #include "Check.h"
 #include "runtime/cuda/library/CudnnHandles.h"

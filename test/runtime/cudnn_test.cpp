@@ -1,4 +1,4 @@
-//===- cudnn_test.cpp - cuDNN recognizes our attention graphs -------------===//
+//===- cudnn_test.cpp - cuDNN supports frit's attention graphs ------------===//
 //
 // Asks cuDNN for engines for frit's attention graphs. Since 9.8 this needs only
 // a description of a GPU; compiling a plan would need a driver, so no plan is

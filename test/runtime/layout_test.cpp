@@ -1,4 +1,4 @@
-//===- layout_test.cpp - Our declarations equal NVIDIA's ------------------===//
+//===- layout_test.cpp - Hand-written declarations equal NVIDIA's ---------===//
 //
 // Compiled if the toolkit's headers are present; compiling is the test.
 //

@@ -1,4 +1,4 @@
-//===- upload_test.cpp - Small uploads have arrived when they return ------===//
+//===- upload_test.cpp - Small uploads complete before they return --------===//
 //
 // The driver may return before a small copy is done on the null stream, for
 // which frit's streams do not wait.

@@ -1,4 +1,4 @@
-//===- Machine.cpp - What frit-doctor finds on a machine ------------------===//
+//===- Machine.cpp - Findings of frit-doctor ------------------------------===//
 
 #include "tools/frit-doctor/Machine.h"
 #include "runtime/exec/Targets.h"

@@ -1,4 +1,4 @@
-//===- Machine.h - What frit-doctor finds on a machine --------------------===//
+//===- Machine.h - Findings of frit-doctor --------------------------------===//
 
 #ifndef FRIT_DOCTOR_MACHINE_H
 #define FRIT_DOCTOR_MACHINE_H
@@ -21,8 +21,8 @@ std::string_view nameOf(Verdict verdict);
 
 /// One line of the report.
 struct Finding {
-  std::string part;  ///< what --need names: "driver", "cuda:0", "nvrtc"
-  std::string title; ///< for people: "NVRTC"
+  std::string part;  ///< name for --need: "driver", "cuda:0", "nvrtc"
+  std::string title; ///< name for display: "NVRTC"
   Verdict verdict = Verdict::good;
   std::string version = "", path = ""; ///< empty if unknown
   std::string detail = "";             ///< what was found, or what is wrong

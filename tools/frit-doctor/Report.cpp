@@ -1,4 +1,4 @@
-//===- Report.cpp - Print what frit-doctor found --------------------------===//
+//===- Report.cpp - Print the findings of frit-doctor ---------------------===//
 
 #include "tools/frit-doctor/Report.h"
 #include "frit/artifact.h"

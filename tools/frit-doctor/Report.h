@@ -1,4 +1,4 @@
-//===- Report.h - Print what frit-doctor found ----------------------------===//
+//===- Report.h - Print the findings of frit-doctor -----------------------===//
 
 #ifndef FRIT_DOCTOR_REPORT_H
 #define FRIT_DOCTOR_REPORT_H

@@ -1,4 +1,4 @@
-//===- main.cpp - frit-doctor: what this machine has for frit -------------===//
+//===- main.cpp - frit-doctor: check this machine for frit ----------------===//
 
 #include "compiler/driver/Interrupts.h"
 #include "tools/frit-doctor/Options.h"

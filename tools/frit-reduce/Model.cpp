@@ -1,4 +1,4 @@
-//===- Model.cpp - Cut models ---------------------------------------------===//
+//===- Model.cpp - Remove parts of a model --------------------------------===//
 
 #include "tools/frit-reduce/Model.h"
 

@@ -1,4 +1,4 @@
-//===- Model.h - Cut models -----------------------------------------------===//
+//===- Model.h - Remove parts of a model ----------------------------------===//
 
 #ifndef FRIT_REDUCE_MODEL_H
 #define FRIT_REDUCE_MODEL_H

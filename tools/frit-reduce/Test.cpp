@@ -1,4 +1,4 @@
-//===- Test.cpp - The test that decides what is interesting ---------------===//
+//===- Test.cpp - The interestingness test --------------------------------===//
 
 #include "tools/frit-reduce/Test.h"
 

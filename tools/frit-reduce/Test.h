@@ -1,4 +1,4 @@
-//===- Test.h - The test that decides what is interesting -----------------===//
+//===- Test.h - The interestingness test ----------------------------------===//
 
 #ifndef FRIT_REDUCE_TEST_H
 #define FRIT_REDUCE_TEST_H

@@ -1,4 +1,4 @@
-//===- Precision.cpp - Results in 16 bits beside those in f32 -------------===//
+//===- Precision.cpp - Compare 16-bit results with f32 --------------------===//
 //
 // Runs a model and its shadow, the same model computed in f32, step by step.
 // Results are matched by the nodes that compute them. Both are best compiled

@@ -1,4 +1,4 @@
-//===- Profile.cpp - Time per step of a call ------------------------------===//
+//===- Profile.cpp - Time the steps of a call -----------------------------===//
 
 #include "Profile.h"
 #include "compiler/driver/OutputFile.h"

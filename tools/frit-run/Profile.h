@@ -1,4 +1,4 @@
-//===- Profile.h - What a profile measured --------------------------------===//
+//===- Profile.h - Results of a profile -----------------------------------===//
 
 #ifndef FRIT_RUN_PROFILE_H
 #define FRIT_RUN_PROFILE_H

@@ -1,4 +1,4 @@
-//===- Checkpoint.cpp - State that outlives the program -------------------===//
+//===- Checkpoint.cpp - Checkpoints of the state --------------------------===//
 
 #include "tools/frit-train/Checkpoint.h"
 #include "compiler/driver/Interrupts.h"

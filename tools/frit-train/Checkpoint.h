@@ -1,4 +1,4 @@
-//===- Checkpoint.h - State that outlives the program ---------------------===//
+//===- Checkpoint.h - Checkpoints of the state ----------------------------===//
 //
 // A checkpoint is a safetensors file with the whole state, named by its step:
 // step-000100.safetensors. It is written under another name, synced and then

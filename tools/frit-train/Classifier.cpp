@@ -1,4 +1,4 @@
-//===- Classifier.cpp - Which outputs score classes, and how well ---------===//
+//===- Classifier.cpp - Accuracy of a classifier --------------------------===//
 
 #include "tools/frit-train/Classifier.h"
 

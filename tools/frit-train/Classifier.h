@@ -1,4 +1,4 @@
-//===- Classifier.h - Which outputs score classes, and how well -----------===//
+//===- Classifier.h - Accuracy of a classifier ----------------------------===//
 
 #ifndef FRIT_TRAIN_CLASSIFIER_H
 #define FRIT_TRAIN_CLASSIFIER_H

@@ -1,4 +1,4 @@
-//===- Evaluation.cpp - Loss and accuracy on data that train nothing ------===//
+//===- Evaluation.cpp - Loss and accuracy on evaluation data --------------===//
 
 #include "tools/frit-train/Evaluation.h"
 #include "tools/frit-train/Stop.h"

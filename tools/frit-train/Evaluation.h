@@ -1,4 +1,4 @@
-//===- Evaluation.h - Loss and accuracy on data that train nothing --------===//
+//===- Evaluation.h - Loss and accuracy on evaluation data ----------------===//
 
 #ifndef FRIT_TRAIN_EVALUATION_H
 #define FRIT_TRAIN_EVALUATION_H

@@ -1,4 +1,4 @@
-//===- Loader.cpp - Batches that are ready before they are needed ---------===//
+//===- Loader.cpp - Load batches ahead of their use -----------------------===//
 
 #include "tools/frit-train/Loader.h"
 

@@ -1,4 +1,4 @@
-//===- Loader.h - Batches that are ready before they are needed -----------===//
+//===- Loader.h - Load batches ahead of their use -------------------------===//
 
 #ifndef FRIT_TRAIN_LOADER_H
 #define FRIT_TRAIN_LOADER_H

@@ -1,4 +1,4 @@
-//===- Log.cpp - What a run reports ---------------------------------------===//
+//===- Log.cpp - The log of a run -----------------------------------------===//
 
 #include "tools/frit-train/Log.h"
 #include "compiler/driver/OutputFile.h"

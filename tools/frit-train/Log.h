@@ -1,4 +1,4 @@
-//===- Log.h - What a run reports -----------------------------------------===//
+//===- Log.h - The log of a run -------------------------------------------===//
 
 #ifndef FRIT_TRAIN_LOG_H
 #define FRIT_TRAIN_LOG_H

@@ -1,4 +1,4 @@
-//===- Place.cpp - Which process of a run this is -------------------------===//
+//===- Place.cpp - A process's rank in a run ------------------------------===//
 
 #include "tools/frit-train/Place.h"
 

@@ -1,4 +1,4 @@
-//===- Place.h - Which process of a run this is ---------------------------===//
+//===- Place.h - A process's rank in a run --------------------------------===//
 
 #ifndef FRIT_TRAIN_PLACE_H
 #define FRIT_TRAIN_PLACE_H

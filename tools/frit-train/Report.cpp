@@ -1,4 +1,4 @@
-//===- Report.cpp - What a run says while it trains -----------------------===//
+//===- Report.cpp - Progress of a training run ----------------------------===//
 
 #include "tools/frit-train/Report.h"
 #include "tools/support/Message.h"

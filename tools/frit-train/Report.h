@@ -1,4 +1,4 @@
-//===- Report.h - What a run says while it trains -------------------------===//
+//===- Report.h - Progress of a training run ------------------------------===//
 
 #ifndef FRIT_TRAIN_REPORT_H
 #define FRIT_TRAIN_REPORT_H

@@ -1,4 +1,4 @@
-//===- Shortage.cpp - Whether a step fits into a GPU's memory -------------===//
+//===- Shortage.cpp - Check that a step fits in GPU memory ----------------===//
 
 #include "tools/frit-train/Shortage.h"
 #include "runtime/exec/Status.h"

@@ -1,4 +1,4 @@
-//===- Shortage.h - Whether a step fits into a GPU's memory ---------------===//
+//===- Shortage.h - Check that a step fits in GPU memory ------------------===//
 
 #ifndef FRIT_TRAIN_SHORTAGE_H
 #define FRIT_TRAIN_SHORTAGE_H

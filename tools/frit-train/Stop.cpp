@@ -1,4 +1,4 @@
-//===- Stop.cpp - Stopping between two steps ------------------------------===//
+//===- Stop.cpp - Stop a run between two steps ----------------------------===//
 
 #include "tools/frit-train/Stop.h"
 

@@ -1,4 +1,4 @@
-//===- Stop.h - Stopping between two steps --------------------------------===//
+//===- Stop.h - Stop a run between two steps ------------------------------===//
 
 #ifndef FRIT_TRAIN_STOP_H
 #define FRIT_TRAIN_STOP_H

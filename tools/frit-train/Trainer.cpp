@@ -1,4 +1,4 @@
-//===- Trainer.cpp - A run of training ------------------------------------===//
+//===- Trainer.cpp - A training run ---------------------------------------===//
 
 #include "tools/frit-train/Trainer.h"
 #include "tools/frit-train/Export.h"

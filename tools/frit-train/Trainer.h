@@ -1,4 +1,4 @@
-//===- Trainer.h - A run of training --------------------------------------===//
+//===- Trainer.h - A training run -----------------------------------------===//
 
 #ifndef FRIT_TRAIN_TRAINER_H
 #define FRIT_TRAIN_TRAINER_H

@@ -1,4 +1,4 @@
-//===- TrainerRanks.cpp - How the ranks of a run begin and go on ----------===//
+//===- TrainerRanks.cpp - Coordination of a run's ranks -------------------===//
 
 #include "tools/frit-train/Stop.h"
 #include "tools/frit-train/Trainer.h"

@@ -1,4 +1,4 @@
-//===- Message.cpp - What a tool says on standard error -------------------===//
+//===- Message.cpp - A tool's messages on standard error ------------------===//
 
 #include "tools/support/Message.h"
 #include "compiler/driver/Progress.h"

@@ -1,4 +1,4 @@
-//===- Message.h - What a tool says on standard error ---------------------===//
+//===- Message.h - A tool's messages on standard error --------------------===//
 
 #ifndef FRIT_TOOLS_MESSAGE_H
 #define FRIT_TOOLS_MESSAGE_H

@@ -1,4 +1,4 @@
-//===- RunOptions.cpp - Where a tool runs a model, and how ----------------===//
+//===- RunOptions.cpp - Options to run a model ----------------------------===//
 
 #include "tools/support/RunOptions.h"
 #include "tools/support/Message.h"

@@ -1,4 +1,4 @@
-//===- RunOptions.h - Where a tool runs a model, and how ------------------===//
+//===- RunOptions.h - Options to run a model ------------------------------===//
 
 #ifndef FRIT_TOOLS_RUNOPTIONS_H
 #define FRIT_TOOLS_RUNOPTIONS_H

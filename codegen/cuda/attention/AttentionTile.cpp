@@ -1,4 +1,4 @@
-//===- AttentionTile.cpp - Tiles of our own attention kernels -------------===//
+//===- AttentionTile.cpp - Tiles of frit's attention kernels --------------===//
 
 #include "codegen/cuda/attention/AttentionTile.h"
 

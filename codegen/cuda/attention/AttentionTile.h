@@ -1,4 +1,4 @@
-//===- AttentionTile.h - Tiles of our own attention kernels ---------------===//
+//===- AttentionTile.h - Tiles of frit's attention kernels ----------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTIONTILE_H
 #define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTIONTILE_H

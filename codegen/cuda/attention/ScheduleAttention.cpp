@@ -1,4 +1,4 @@
-//===- ScheduleAttention.cpp - The fastest tile of attention --------------===//
+//===- ScheduleAttention.cpp - Choice of attention tiles ------------------===//
 
 #include "codegen/cuda/attention/AttentionTile.h"
 

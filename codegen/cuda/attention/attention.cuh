@@ -1,4 +1,4 @@
-//===- attention.cuh - Own attention, keys passing by in tiles ------------===//
+//===- attention.cuh - Attention in tiles of keys -------------------------===//
 //
 // O = softmax(scale · Q·Kᵀ + mask)·V for each head, with the meaning of
 // nn.attention and without scores in memory: each warp keeps rows of queries,

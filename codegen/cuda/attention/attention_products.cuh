@@ -1,4 +1,4 @@
-//===- attention_products.cuh - What attention multiplies -----------------===//
+//===- attention_products.cuh - Operands and products of attention --------===//
 //
 // Rows in shared memory, and the tensor core fragments loaded from them, for
 // 16-bit elements and f32. One step of a product takes 32 bytes of a row: 16

@@ -1,4 +1,4 @@
-//===- attention_rows.cuh - What the attention kernels share --------------===//
+//===- attention_rows.cuh - Shared code of attention kernels --------------===//
 //
 // Scores, softmax along the keys, and stores, for the 16 rows that a warp has
 // of one tensor core product (mma or WGMMA). In the fragments a thread has rows

@@ -1,4 +1,4 @@
-//===- wgmma_attention.cuh - Own attention on sm_90a ----------------------===//
+//===- wgmma_attention.cuh - Attention on sm_90a --------------------------===//
 //
 // attention.cuh's problems by TMA and WGMMA, as in FlashAttention-3 (Shah et
 // al., arXiv:2407.08608). One thread of a block copies keys and values into a

@@ -1,4 +1,4 @@
-//===- wgmma_attention_softmax.cuh - A softmax that seldom looks back -----===//
+//===- wgmma_attention_softmax.cuh - Softmax with a lazily updated base ---===//
 //
 // The softmax of attention_rows.cuh in fewer instructions. Weights need not be
 // relative to the maximum, only to a common base near it. While no score is far

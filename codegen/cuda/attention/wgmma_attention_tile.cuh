@@ -1,4 +1,4 @@
-//===- wgmma_attention_tile.cuh - How wgmma_attention.cuh is cut ----------===//
+//===- wgmma_attention_tile.cuh - Tiles of wgmma_attention.cuh ------------===//
 //
 // Launch configuration of wgmma_attention.cuh, its shared memory layout, and
 // the assignment of tiles to blocks.

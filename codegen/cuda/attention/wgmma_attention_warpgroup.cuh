@@ -1,4 +1,4 @@
-//===- wgmma_attention_warpgroup.cuh - Attention's warpgroups -------------===//
+//===- wgmma_attention_warpgroup.cuh - A consumer warpgroup of attention --===//
 //
 // The work of a consumer warpgroup of wgmma_attention.cuh: 64 rows of queries
 // against stages of keys and values loaded by TMA.

@@ -22,7 +22,7 @@ llvm::Expected<std::string> describeNvrtc();
 /// A compiled translation unit.
 struct DeviceCode {
   std::string cubin; ///< machine code; empty for a virtual architecture
-  std::string ptx;   ///< what that was made from, with its terminating null
+  std::string ptx;   ///< the cubin's source, null-terminated
 };
 
 /// Compiles a translation unit for a real architecture ("sm_90a") or a virtual

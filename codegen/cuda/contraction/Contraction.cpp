@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Which kernel multiplies --------------------------===//
+//===- Contraction.cpp - Choice of a contraction's kernel -----------------===//
 
 #include "codegen/cuda/contraction/Contraction.h"
 

@@ -1,4 +1,4 @@
-//===- Contraction.h - Which kernel multiplies ----------------------------===//
+//===- Contraction.h - Choice of a contraction's kernel -------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H
 #define FRIT_CODEGEN_CUDA_CONTRACTION_CONTRACTION_H

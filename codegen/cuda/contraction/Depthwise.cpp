@@ -1,4 +1,4 @@
-//===- Depthwise.cpp - Convolutions with a filter for each channel --------===//
+//===- Depthwise.cpp - Depthwise convolutions -----------------------------===//
 
 #include "codegen/cuda/contraction/Contraction.h"
 #include "compiler/transform/layout/ConvRewrite.h"

@@ -1,4 +1,4 @@
-//===- ScheduleWgmma.cpp - The fastest tile of a warpgroup product --------===//
+//===- ScheduleWgmma.cpp - Choice of WGMMA tiles --------------------------===//
 
 #include "codegen/cuda/contraction/Wgmma.h"
 #include "codegen/cuda/scalar/LinalgFusion.h"

@@ -1,4 +1,4 @@
-//===- Wgmma.cpp - Warpgroup products and their tiles ---------------------===//
+//===- Wgmma.cpp - WGMMA products and their tiles -------------------------===//
 
 #include "codegen/cuda/contraction/Wgmma.h"
 

@@ -1,4 +1,4 @@
-//===- Wgmma.h - Warpgroup products and their tiles -----------------------===//
+//===- Wgmma.h - WGMMA products and their tiles ---------------------------===//
 //
 // Which products and convolutions wgmma_gemm.cuh and wgmma_conv.cuh compute on
 // sm_90a, what a tile implies for a launch, and which tile is fastest.

@@ -1,4 +1,4 @@
-//===- Wgmma.td - Schedules of warpgroup products --------------------------===//
+//===- Wgmma.td - Schedules of WGMMA products -----------------------------===//
 
 include "codegen/cuda/target/Schedule.td"
 

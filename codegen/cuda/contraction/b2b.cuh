@@ -1,4 +1,4 @@
-//===- b2b.cuh - A convolution and a pointwise one ------------------------===//
+//===- b2b.cuh - Back-to-back convolutions without WGMMA ------------------===//
 //
 // Computes the same as conv_b2b.cuh, from the same struct of constants, with
 // the tiles of mma.cuh: slower, but on every architecture.

@@ -1,4 +1,4 @@
-//===- conv.cuh - Own convolutions, as implicit matrix products -----------===//
+//===- conv.cuh - Convolutions as implicit GEMM ---------------------------===//
 //
 // y = epilogue(conv(x, w) + bias + R) with the meaning of artifact::Conv, as an
 // implicit GEMM: the product of a matrix of pixels by taps, which is never

@@ -1,4 +1,4 @@
-//===- conv_b2b.cuh - A convolution and a pointwise one on sm_90a ---------===//
+//===- conv_b2b.cuh - Back-to-back convolutions on sm_90a -----------------===//
 //
 // y = last(epilogue(conv(x, w) + bias) · v + lastBias + R) in channels-last f16
 // or bf16: a convolution and the pointwise one that follows. The intermediate

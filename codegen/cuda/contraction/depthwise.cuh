@@ -1,4 +1,4 @@
-//===- depthwise.cuh - Convolutions of each channel by itself -------------===//
+//===- depthwise.cuh - Depthwise convolutions -----------------------------===//
 //
 // y = store(depthwise_conv(x, w)), channels last. A thread computes V channels
 // of a strip: L outputs one below the other. It keeps their filters and

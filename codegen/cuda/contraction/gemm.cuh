@@ -1,4 +1,4 @@
-//===- gemm.cuh - Own matrix products -------------------------------------===//
+//===- gemm.cuh - Matrix products -----------------------------------------===//
 //
 // D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row-major, with the meaning of
 // artifact::Gemm. The problem is a struct of constants, so that index

@@ -1,4 +1,4 @@
-//===- tile.cuh - One tile of a product, on the ordinary cores ------------===//
+//===- tile.cuh - A product's tile on the CUDA cores ----------------------===//
 //
 // Shared by gemm.cuh and conv.cuh: the product on the CUDA cores for types and
 // shapes that the tensor cores do not support, and epilogues.

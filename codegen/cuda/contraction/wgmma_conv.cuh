@@ -1,4 +1,4 @@
-//===- wgmma_conv.cuh - Own convolutions on sm_90a ------------------------===//
+//===- wgmma_conv.cuh - Convolutions on sm_90a ----------------------------===//
 //
 // y = epilogue(conv(x, w) + bias + R) in channels-last f16 or bf16, groups 1,
 // channels a multiple of 8, as an implicit GEMM: the product of a matrix of

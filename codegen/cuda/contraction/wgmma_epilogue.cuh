@@ -1,4 +1,4 @@
-//===- wgmma_epilogue.cuh - From a warpgroup's sums to the output ---------===//
+//===- wgmma_epilogue.cuh - The epilogue of WGMMA products ----------------===//
 //
 // Each warp stores its 16 rows of a tile of wgmma_tile.cuh through shared
 // memory, in boxes that TMA writes while the warp continues. TMA has loaded the

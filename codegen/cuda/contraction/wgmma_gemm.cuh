@@ -1,4 +1,4 @@
-//===- wgmma_gemm.cuh - Own matrix products on sm_90a ---------------------===//
+//===- wgmma_gemm.cuh - Matrix products on sm_90a -------------------------===//
 //
 // D[b] = epilogue(A[b] · B[b] + bias + R[b]) for A and B of f16 or bf16,
 // accumulated in f32, D and R of f16, bf16 or f32. The problem is a struct of

@@ -1,4 +1,4 @@
-//===- wgmma_plan.cuh - How a block's memory and threads are shared out ---===//
+//===- wgmma_plan.cuh - Constants of a WGMMA product ----------------------===//
 //
 // Constants that follow from the tile of a product, for wgmma_gemm.cuh and
 // wgmma_conv.cuh: threads, shared memory, and the order of tiles.

@@ -1,4 +1,4 @@
-//===- wgmma_tile.cuh - Tiles of a product by specialised warps -----------===//
+//===- wgmma_tile.cuh - Main loop of warp-specialized products ------------===//
 //
 // The main loop of wgmma_gemm.cuh and wgmma_conv.cuh. One thread of a block
 // (the producer) starts TMA copies into a ring of pipeline stages, each with 64

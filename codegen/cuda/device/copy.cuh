@@ -1,4 +1,4 @@
-//===- copy.cuh - Copies into shared memory that run by themselves --------===//
+//===- copy.cuh - Asynchronous copies to shared memory --------------------===//
 //
 // Asynchronous copies (cp.async): the thread continues, and sees the data after
 // it has waited for the copy's group. See the PTX ISA, "Data Movement". Below

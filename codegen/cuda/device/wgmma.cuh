@@ -1,4 +1,4 @@
-//===- wgmma.cuh - Warpgroup matrix products of sm_90a --------------------===//
+//===- wgmma.cuh - WGMMA instructions of sm_90a ---------------------------===//
 //
 // WGMMA: four warps asynchronously multiply 64 rows by N columns, 16 steps of k
 // at a time, from shared memory. See the PTX ISA, "Asynchronous Warpgroup Level

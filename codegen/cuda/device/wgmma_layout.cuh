@@ -1,4 +1,4 @@
-//===- wgmma_layout.cuh - How blocks divide their shared memory -----------===//
+//===- wgmma_layout.cuh - Shared memory layout of WGMMA kernels -----------===//
 //
 // Threads and shared memory of the kernels that use WGMMA, as functions of
 // their problems and schedules. Kernels, the compiler and the checks all use

@@ -1,4 +1,4 @@
-//===- Library.td - What schedules of libraries' calls are made of ---------===//
+//===- Library.td - Base of libraries' schedules --------------------------===//
 
 #ifndef FRIT_CUDA_LIBRARY
 #define FRIT_CUDA_LIBRARY

@@ -1,4 +1,4 @@
-//===- MemorySkeleton.h - Skeletons that memory bounds --------------------===//
+//===- MemorySkeleton.h - Base of memory-bound skeletons ------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_MEMORY_MEMORYSKELETON_H
 #define FRIT_CODEGEN_CUDA_MEMORY_MEMORYSKELETON_H

@@ -1,4 +1,4 @@
-//===- RowStaging.cpp - Rows that travel through shared memory ------------===//
+//===- RowStaging.cpp - Rows staged in shared memory ----------------------===//
 //
 // If rows may begin anywhere in a vector, a block copies all of its rows to
 // shared memory at once (row_staged.cuh). This file finds the tensors that can

@@ -1,4 +1,4 @@
-//===- ScheduleMap.cpp - How threads share elements -----------------------===//
+//===- ScheduleMap.cpp - Choice of elementwise schedules ------------------===//
 //
 // Chooses among map, generic, windows and strips, and the number of elements
 // per thread.

@@ -1,4 +1,4 @@
-//===- ScheduleRow.cpp - How threads share rows and columns ---------------===//
+//===- ScheduleRow.cpp - Choice of row and column schedules ---------------===//
 //
 // Chooses the row or column skeleton of a reduction, its block size, and how
 // much of a row each thread keeps.

@@ -1,4 +1,4 @@
-//===- ScheduleTranspose.cpp - Tiles and vectors of transposes ------------===//
+//===- ScheduleTranspose.cpp - Choice of transpose schedules --------------===//
 
 #include "codegen/cuda/memory/TransposeKernel.h"
 

@@ -1,4 +1,4 @@
-//===- Strips.cpp - Outputs one below the other ---------------------------===//
+//===- Strips.cpp - Strips of vertically adjacent outputs -----------------===//
 
 #include "codegen/cuda/memory/Strips.h"
 

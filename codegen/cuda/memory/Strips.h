@@ -1,4 +1,4 @@
-//===- Strips.h - Outputs one below the other -----------------------------===//
+//===- Strips.h - Strips of vertically adjacent outputs -------------------===//
 //
 // Reductions over few elements, such as pooling, whose windows overlap along a
 // dimension that is not the innermost. A thread computes a strip: several

@@ -1,4 +1,4 @@
-//===- Windows.cpp - Neighbouring outputs that share what they read -------===//
+//===- Windows.cpp - Windows of neighbouring outputs ----------------------===//
 
 #include "codegen/cuda/memory/Windows.h"
 

@@ -1,4 +1,4 @@
-//===- Windows.h - Neighbouring outputs that share what they read ---------===//
+//===- Windows.h - Windows of neighbouring outputs ------------------------===//
 //
 // Reductions over few elements, such as pooling, along an image's rows. A
 // thread computes several neighbouring outputs and unrolls their reductions.

@@ -1,4 +1,4 @@
-//===- row.cuh - Reductions along rows, and what surrounds them -----------===//
+//===- row.cuh - Reductions along rows ------------------------------------===//
 //
 // Softmax, layer norm, losses and every other fusion of the shape
 //

@@ -1,4 +1,4 @@
-//===- row_columns.cuh - Reductions along rows, and sums down columns -----===//
+//===- row_columns.cuh - Reductions along rows, with column sums ----------===//
 //
 // One kernel for a layer norm's gradient, which reduces rows, and the gradients
 // of its scale and bias and of a preceding bias, which are column sums of the

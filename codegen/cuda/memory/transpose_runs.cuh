@@ -1,4 +1,4 @@
-//===- transpose_runs.cuh - Permutations that keep runs of neighbours -----===//
+//===- transpose_runs.cuh - Transposes of contiguous runs -----------------===//
 //
 // Transposes that keep the innermost dimension move contiguous runs: a batch of
 // matrices of runs, whose rows run along the future second-innermost dimension.

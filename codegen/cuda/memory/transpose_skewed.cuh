@@ -1,4 +1,4 @@
-//===- transpose_skewed.cuh - Odd matrices of 16-bit elements -------------===//
+//===- transpose_skewed.cuh - Transposes in skewed tiles ------------------===//
 //
 // Transposes matrices of 16-bit elements whose rows or columns begin at odd
 // offsets, so that a rectangular tile has no aligned vectors. Tiles are skewed

@@ -1,4 +1,4 @@
-//===- Graph.h - What a kernel computes, element by element ---------------===//
+//===- Graph.h - A kernel's elements as graphs of scalars -----------------===//
 //
 // Kernels are printed directly from the linalg form of a fusion, without
 // buffers. `element(tensor, indices)` follows a tensor's definition back to the

@@ -1,4 +1,4 @@
-//===- GraphFold.cpp - Simplify operations as graphs are made -------------===//
+//===- GraphFold.cpp - Fold operations during graph construction ----------===//
 
 #include "codegen/cuda/scalar/Graph.h"
 

@@ -1,4 +1,4 @@
-//===- Nodes.cpp - Making and sharing the nodes of a graph ----------------===//
+//===- Nodes.cpp - Creation and sharing of graph nodes --------------------===//
 
 #include "codegen/cuda/scalar/Graph.h"
 

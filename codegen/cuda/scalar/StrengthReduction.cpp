@@ -1,4 +1,4 @@
-//===- StrengthReduction.cpp - Values by fewer instructions ---------------===//
+//===- StrengthReduction.cpp - Strength reduction of scalar operations ----===//
 //
 // Replaces operations of a linalg body by cheaper ones: division by a value
 // that many elements share becomes multiplication by its reciprocal, and

@@ -1,4 +1,4 @@
-//===- CudaTarget.cpp - What passes ask about NVIDIA GPUs -----------------===//
+//===- CudaTarget.cpp - The target of NVIDIA GPUs -------------------------===//
 
 #include "codegen/cuda/target/CudaTarget.h"
 

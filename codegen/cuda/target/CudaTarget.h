@@ -1,4 +1,4 @@
-//===- CudaTarget.h - What passes ask about NVIDIA GPUs -------------------===//
+//===- CudaTarget.h - The target of NVIDIA GPUs ---------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H
 #define FRIT_CODEGEN_CUDA_TARGET_CUDATARGET_H

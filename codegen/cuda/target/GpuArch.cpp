@@ -1,4 +1,4 @@
-//===- GpuArch.cpp - A GPU as schedules see it ----------------------------===//
+//===- GpuArch.cpp - Sizes and rates of a GPU -----------------------------===//
 
 #include "codegen/cuda/target/GpuArch.h"
 

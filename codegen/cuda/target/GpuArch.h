@@ -1,4 +1,4 @@
-//===- GpuArch.h - A GPU as schedules see it ------------------------------===//
+//===- GpuArch.h - Sizes and rates of a GPU -------------------------------===//
 //
 // Sizes and rates of the device that an architecture stands for: all hardware
 // properties that schedules and costs depend on. No other file has the number

@@ -1,4 +1,4 @@
-//===- Problem.cpp - A fusion as skeletons see it -------------------------===//
+//===- Problem.cpp - A fusion's problem, for skeletons --------------------===//
 
 #include "codegen/cuda/target/Problem.h"
 

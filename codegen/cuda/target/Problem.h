@@ -1,4 +1,4 @@
-//===- Problem.h - A fusion as skeletons see it ---------------------------===//
+//===- Problem.h - A fusion's problem, for skeletons ----------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_TARGET_PROBLEM_H
 #define FRIT_CODEGEN_CUDA_TARGET_PROBLEM_H

@@ -1,4 +1,4 @@
-//===- Schedule.td - What every schedule of a GPU is made of ---------------===//
+//===- Schedule.td - Base of all GPU schedules ----------------------------===//
 
 #ifndef FRIT_CUDA_SCHEDULE
 #define FRIT_CUDA_SCHEDULE

@@ -1,4 +1,4 @@
-//===- Skeleton.h - One way to run fusions on a GPU -----------------------===//
+//===- Skeleton.h - Interface of skeletons --------------------------------===//
 //
 // A skeleton is a kernel's frame in device code and the class that fills it.
 // The class decides which fusions it runs, offers schedules, estimates their

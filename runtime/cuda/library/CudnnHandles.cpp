@@ -1,4 +1,4 @@
-//===- CudnnHandles.cpp - Handles of cuDNN that nobody uses ---------------===//
+//===- CudnnHandles.cpp - A pool of unused cuDNN handles ------------------===//
 
 #include "runtime/cuda/library/CudnnHandles.h"
 

@@ -1,4 +1,4 @@
-//===- CudnnHandles.h - Handles of cuDNN that nobody uses -----------------===//
+//===- CudnnHandles.h - A pool of unused cuDNN handles --------------------===//
 
 #ifndef FRIT_CUDA_CUDNNHANDLES_H
 #define FRIT_CUDA_CUDNNHANDLES_H

@@ -1,4 +1,4 @@
-//===- activation.h - What follows a product or convolution ---------------===//
+//===- activation.h - Activation functions --------------------------------===//
 //
 // Activation functions that have a name in the compiler, plans, artifacts and
 // the runtime.

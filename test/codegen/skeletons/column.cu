@@ -1,4 +1,4 @@
-//===- column.cu - Checks column.cuh: softmax and means down columns ------===//
+//===- column.cu - Checks column.cuh --------------------------------------===//
 
 #include "frit/column.cuh"
 

@@ -1,4 +1,4 @@
-//===- wgmma_candidates.h - Our and cuBLASLt's kernels for a product ------===//
+//===- wgmma_candidates.h - Frit's and cuBLASLt's kernels of a product ----===//
 //
 // Graphs of frit's kernel in any tiling, and of cuBLASLt's algorithms for the
 // same product. Their results are compared.
