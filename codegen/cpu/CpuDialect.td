@@ -16,7 +16,8 @@ class Cpu_Schedule<string name, string mnemonic_, list<Trait> traits = []>
   let mnemonic = mnemonic_;
 }
 
-/// A call of the runtime's own kernel, whose operands come by role.
+/// A call of the runtime's own kernel, with operands in the order of their
+/// roles.
 class Cpu_CallSchedule<string name, string mnemonic_>
     : Cpu_Schedule<name, mnemonic_,
                    [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {

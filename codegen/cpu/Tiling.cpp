@@ -88,7 +88,7 @@ static int64_t tileOuterLoops(func::FuncOp function) {
     auto count = getConstantIntValue(forOp.getUpperBound());
     if (!count || *count == 1)
       continue;
-    // Every call would repeat what is written before the loop.
+    // Every call would repeat the writes before the loop.
     if (!llvm::all_of(forOp.getInitArgs(), [](Value init) {
           return init.getDefiningOp<tensor::EmptyOp>();
         }))

@@ -41,9 +41,9 @@ uint64_t StridedRegion::offset(uint64_t run) const {
   return result;
 }
 
-// In-place copies: spreading out moves runs to higher addresses only and goes
-// from last to first; gathering moves them down and goes from first to last. So
-// no run is overwritten before it is copied.
+// In-place copies: copyInto moves runs to higher addresses only, from last to
+// first; copyOutOf moves them to lower addresses, from first to last. So no run
+// is overwritten before it is copied.
 
 void frit::copyInto(const StridedRegion &region, const void *small, void *large,
                     uint64_t largeBytes) {

@@ -25,8 +25,8 @@ static void redirect(onnx::GraphProto &graph, const std::string &from,
       output.set_name(to);
 }
 
-/// Removes node number `index` of the bodies below `graph`. `index` counts down
-/// on the way.
+/// Removes node number `index` of the bodies below `graph`. Decrements `index`
+/// for each node before it.
 static bool leaveOut(onnx::GraphProto &graph, unsigned &index, bool isBody) {
   for (int i = 0; i < graph.node_size(); ++i) {
     onnx::NodeProto &node = *graph.mutable_node(i);

@@ -63,7 +63,7 @@ template <class P, class T> struct WgmmaColumns {
     }
   }
 
-  /// Broadcasts the thread's two columns of the 8 from 8 `group` on.
+  /// Fetches the thread's two columns of the 8 from 8 `group` on, by shuffles.
   __device__ void give(float (&pair)[2], int group) const {
     int lane = group % 8 * 4 + threadIdx.x % 4;
     uint32_t got[kWords];

@@ -119,7 +119,7 @@ class RowStaged : public RowFamily<RowStagedAttr> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// With sums down columns
+// With column sums
 //===----------------------------------------------------------------------===//
 
 LogicalResult

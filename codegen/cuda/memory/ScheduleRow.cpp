@@ -183,7 +183,7 @@ nn::Schedule RowScheduler::scheduleRows() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows with sums down columns
+// Rows with column sums
 //===----------------------------------------------------------------------===//
 
 /// Chooses the widest vectors with which a row keeps at least three quarters of

@@ -108,8 +108,8 @@ DnnDescriptor AttentionBuilder::operand(const StridedOperand &from,
 
 int AttentionBuilder::halfType() const { return dnnTypeOf(p.type); }
 
-/// Returns the mask's tensor. Broadcast dimensions have size 1. But for the
-/// gradient, queries have stride 0: with size 1, engines of 9.14 and 9.19
+/// Returns the mask's tensor. Broadcast dimensions have size 1, except queries
+/// in the gradient, which have stride 0: with size 1, engines of 9.14 and 9.19
 /// compute wrong gradients.
 DnnDescriptor AttentionBuilder::mask() {
   const int64_t *strides = p.mask.strides;
