@@ -22,7 +22,7 @@ class Network(ImageBlocks):
     def image(self) -> Value:
         """Returns rows."""
         rank = self.one_of(2, 2, 2, 2, 1)
-        batch = self.one_of(1, 2, 3, 4, 8)
+        batch = self.one_of(1, 2, 3, 4, 8) * self.scale
         size = self.one_of(5, 7, 8, 8, 12, 16, 16, 17) if rank == 2 else \
             self.one_of(16, 33, 64, 100)
         channels = self.one_of(1, 3, 3, 8, 16, 64)
@@ -44,7 +44,7 @@ class Network(ImageBlocks):
 
     def tokens(self) -> tuple[Value, Value]:
         """Returns embedded tokens and the table."""
-        batch, rows = self.one_of(1, 2, 3, 4), self.one_of(
+        batch, rows = self.one_of(1, 2, 3, 4) * self.scale, self.one_of(
             1, 7, 8, 16, 17, 32, 33, 64)
         words, width = self.width(), self.width(192)
         table = self.weight([words, width], 0.5)
@@ -65,6 +65,7 @@ class Network(ImageBlocks):
             shape = [self.one_of(1, 2, 7, 16, 33, 64, 128), self.width()]
             if self.chance(0.5):
                 shape.insert(0, self.one_of(1, 2, 3, 4))
+            shape[0] *= self.scale
             x = self.given(self.draw(shape))
         least = 1 if kind < 5 else 2
         for _ in range(self.integer(least - 1, least + 3)):
@@ -147,7 +148,7 @@ class Network(ImageBlocks):
         return json.dumps(self.config)
 
 
-def generate(seed: int) -> Network:
-    network = Network(np.random.default_rng(seed))
+def generate(seed: int, scale=1) -> Network:
+    network = Network(np.random.default_rng(seed), scale)
     network.build()
     return network

@@ -2,7 +2,7 @@
 without height."""
 import numpy as np
 
-from .nodes import MOST_ELEMENTS, MOST_PRODUCTS, Value
+from .nodes import Value
 from .rows import RowBlocks
 
 
@@ -18,8 +18,8 @@ class ImageBlocks(RowBlocks):
         after = [(s + 2 * pad - kernel) // stride + 1 for s in sizes]
         cost = batch * channels * np.prod(after) * before // groups \
             * kernel ** len(sizes)
-        if cost > MOST_PRODUCTS or \
-                batch * channels * np.prod(after) > MOST_ELEMENTS:
+        if not self.computes(cost) or \
+                not self.holds(batch * channels * np.prod(after)):
             return x
         self.blocks.append(f"conv {kernel}/{stride}/{pad} of {groups}")
         operands = [x, self.weight([channels, before // groups]
@@ -148,7 +148,7 @@ class ImageBlocks(RowBlocks):
             return x
         y = other[self.integer(0, len(other))]
         channels = x.shape[1] + y.shape[1]
-        if channels > 300 or x.size + y.size > MOST_ELEMENTS:
+        if channels > 300 or not self.holds(x.size + y.size):
             return x
         self.blocks.append("concat")
         return self.add("Concat", [x, y], [x.shape[0], channels,
@@ -156,7 +156,7 @@ class ImageBlocks(RowBlocks):
 
     def enlarge(self, x: Value) -> Value:
         rank = len(x.shape) - 2
-        if x.size << rank > MOST_ELEMENTS:
+        if not self.holds(x.size << rank):
             return x
         after = [*x.shape[:2], *(2 * s for s in x.shape[2:])]
         if self.chance(0.5):
@@ -167,8 +167,8 @@ class ImageBlocks(RowBlocks):
                             nearest_mode="floor")
         width = self.width(64)
         after[1] = width
-        if x.size * width << rank > MOST_PRODUCTS or \
-                np.prod(after) > MOST_ELEMENTS:
+        if not self.computes(x.size * width << rank) or \
+                not self.holds(np.prod(after)):
             return x
         self.blocks.append("conv_transpose")
         w = self.weight([x.shape[1], width] + [2] * rank,

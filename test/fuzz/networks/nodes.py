@@ -7,8 +7,9 @@ from onnx import helper, numpy_helper
 
 ODD = (1, 3, 5, 7, 9, 17, 33, 50, 100, 129)
 EVEN = (8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 192, 256)
-MOST_ELEMENTS = 1 << 16  # of a value
-MOST_PRODUCTS = 1 << 24  # of a contraction
+# Of a value and of a contraction, for each time that the batch is multiplied.
+MOST_ELEMENTS = 1 << 16
+MOST_PRODUCTS = 1 << 24
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Builder:
     """A network that is being made."""
 
     rng: np.random.Generator
+    scale: int = 1  # of the batch
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     weights: dict[str, np.ndarray] = field(default_factory=dict)
     inputs: dict[str, np.ndarray] = field(default_factory=dict)
@@ -34,6 +36,12 @@ class Builder:
     output: Value | None = None
     target: str = ""
     blocks: list[str] = field(default_factory=list)  # what it is made of
+
+    def holds(self, elements: int) -> bool:
+        return elements <= MOST_ELEMENTS * self.scale
+
+    def computes(self, products: int) -> bool:
+        return products <= MOST_PRODUCTS * self.scale
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -97,12 +105,19 @@ class Builder:
     def activation(self, x: Value) -> Value:
         kind = self.one_of("Relu", "Gelu", "Gelu", "silu", "Tanh", "Sigmoid",
                            "LeakyRelu", "Softplus", "Elu", "HardSwish", "Mish",
-                           "erf")
+                           "erf", "PRelu", "Clip")
         self.blocks.append(kind)
         if kind == "silu":
             return self.same("Mul", x, self.same("Sigmoid", x))
         if kind == "Gelu":
             return self.same("Gelu", x, approximate=self.one_of("none", "tanh"))
+        if kind == "PRelu":
+            image = len(x.shape) > 3
+            slopes = [x.shape[1], 1, 1] if image else [x.shape[-1]]
+            return self.same(kind, x, self.weight(slopes, 0.1, 0.25))
+        if kind == "Clip":
+            return self.same(kind, x, *(self.constant(np.float32(bound))
+                                        for bound in (-1, 1)))
         if kind == "erf":  # as exporters write GELU
             e = self.same("Erf", self.same(
                 "Div", x, self.constant(np.float32(2 ** 0.5))))

@@ -1,7 +1,7 @@
 """Blocks of rows: values of shape (..., channels)."""
 import numpy as np
 
-from .nodes import MOST_ELEMENTS, MOST_PRODUCTS, Builder, Value
+from .nodes import Builder, Value
 
 
 class RowBlocks(Builder):
@@ -24,8 +24,7 @@ class RowBlocks(Builder):
 
     def fits(self, x: Value, width: int) -> bool:
         rows = x.size // x.shape[-1]
-        return rows * width <= MOST_ELEMENTS and \
-            x.size * width <= MOST_PRODUCTS
+        return self.holds(rows * width) and self.computes(x.size * width)
 
     def norm_rows(self, x: Value) -> Value:
         channels = x.shape[-1]
@@ -96,7 +95,7 @@ class RowBlocks(Builder):
         return self.same("Add", x, y)
 
     def rows_block(self, x: Value) -> Value:
-        kind = self.integer(0, 10)
+        kind = self.integer(0, 12)
         if kind < 3:
             return self.mlp(x)
         if kind < 5:
@@ -110,8 +109,25 @@ class RowBlocks(Builder):
             return self.activation(x)
         return self.rows_other(x)
 
+    def normalize(self, x: Value) -> Value:
+        """Divides rows by their norm, which is 0 for some of them."""
+        self.blocks.append("normalize")
+        kept = self.rng.random([*x.shape[:-1], 1]) < 0.9
+        x = self.same("Mul", x, self.constant(kept.astype(np.float32)))
+        norm = self.add("ReduceL2", [x, self.constant(np.array([-1]))],
+                        kept.shape, keepdims=1)
+        norm = self.same("Clip", norm, self.constant(np.float32(1e-2)))
+        return self.same("Mul", self.same("Div", x, norm), self.weight(
+            [x.shape[-1]], 0.2, 1.0))
+
+    def subtract_largest(self, x: Value) -> Value:
+        self.blocks.append("largest")
+        most = self.add("ReduceMax", [x, self.constant(np.array([-1]))],
+                        [*x.shape[:-1], 1], keepdims=1)
+        return self.same("Sub", x, most)
+
     def rows_other(self, x: Value) -> Value:
-        kind = self.integer(0, 5)
+        kind = self.integer(0, 7)
         if kind == 0:
             return self.drop(x) if x.name.startswith("v") else x
         if kind == 1:
@@ -123,14 +139,21 @@ class RowBlocks(Builder):
         if kind == 3 and x.shape[-1] >= 4:
             self.blocks.append("slice")
             half = x.shape[-1] // 2
+            largest = self.chance(0.3)
 
             def part(start, end):
                 return self.add(
                     "Slice", [x, *(self.constant(np.array([i]))
                                    for i in (start, end, -1))],
                     [*x.shape[:-1], half])
-            return self.same("Mul", part(0, half), self.same(
-                "Sigmoid", part(half, 2 * half)))
+            one, other = part(0, half), part(half, 2 * half)
+            if largest:
+                return self.same("Max", one, other)
+            return self.same("Mul", one, self.same("Sigmoid", other))
+        if kind == 5:
+            return self.normalize(x)
+        if kind == 6:
+            return self.subtract_largest(x)
         other = [v for v in self.values if v.shape == x.shape
                  and v.name != x.name]
         if other:
