@@ -5,8 +5,6 @@
 #include "compiler/transform/Graph.h"
 #include "dialects/nn/operators/Custom.h"
 
-#include <queue>
-
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -86,9 +84,10 @@ FusionGroups::FusionGroups(Block &block, const Target &target,
   for (ArrayRef<Operation *> members : whole) {
     unsigned to = indices.lookup(members.front());
     for (Operation *member : members.drop_front())
-      merge(indices.lookup(member), to);
+      absorb(indices.lookup(member), to);
     groups[to].kind = Kind::opaque;
   }
+  placeAll(sorted());
 }
 
 FusionGroups::Group FusionGroups::single(unsigned index) const {
@@ -97,7 +96,6 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   group.members = {index};
   group.size.instructions = countInstructions(op);
   group.size.tensors = op->getNumOperands() + op->getNumResults();
-  group.reach = index;
   if (op->getNumResults() == 1)
     group.space = llvm::to_vector(resultType(op).getShape());
   if (isView(op) || isa<PackOp>(op)) {
@@ -134,25 +132,16 @@ SmallVector<Operation *> FusionGroups::operatorsOf(const Group &group) const {
                              [&](unsigned member) { return ops[member]; });
 }
 
-SmallVector<unsigned> FusionGroups::producers(const Group &group) const {
-  SmallVector<unsigned> found;
-  unsigned self = groupOf[group.members.front()];
-  for (unsigned member : group.members)
-    for (Value operand : ops[member]->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        if (auto it = indices.find(def); it != indices.end())
-          if (unsigned id = groupOf[it->second]; id != self)
-            found.push_back(id);
-  llvm::sort(found);
-  found.erase(llvm::unique(found), found.end());
-  return found;
-}
-
 //===----------------------------------------------------------------------===//
 // Joining
 //===----------------------------------------------------------------------===//
 
 void FusionGroups::merge(unsigned from, unsigned to) {
+  placeBoth(from, to);
+  absorb(from, to);
+}
+
+void FusionGroups::absorb(unsigned from, unsigned to) {
   Group &consumer = groups[to], &producer = groups[from];
   // A chain after an anchor stays anchored, and the last anchor determines the
   // space. Otherwise a reduction does, and then elementwise operators.
@@ -166,7 +155,6 @@ void FusionGroups::merge(unsigned from, unsigned to) {
     consumer.rows = producer.rows;
   }
   consumer.size = sizeOfBoth(producer, consumer);
-  consumer.reach = std::max(consumer.reach, producer.reach);
   for (unsigned member : producer.members)
     groupOf[member] = to;
   size_t count = consumer.members.size();
@@ -174,7 +162,6 @@ void FusionGroups::merge(unsigned from, unsigned to) {
   std::inplace_merge(consumer.members.begin(), consumer.members.begin() + count,
                      consumer.members.end());
   producer.members.clear();
-  spreadReach(to);
 }
 
 void FusionGroups::joinProducers(unsigned index, bool onlyRecomputed) {
@@ -227,32 +214,8 @@ void FusionGroups::join() {
 //===----------------------------------------------------------------------===//
 
 SmallVector<SmallVector<Operation *>> FusionGroups::ordered() const {
-  // Kahn's algorithm. Prefers the group whose last operator comes first, which
-  // keeps the program's order if possible.
-  SmallVector<unsigned> waiting(groups.size());
-  SmallVector<SmallVector<unsigned>> readers(groups.size());
-  using Entry = std::pair<unsigned, unsigned>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  for (auto [id, group] : llvm::enumerate(groups)) {
-    if (group.members.empty())
-      continue;
-    SmallVector<unsigned> read = producers(group);
-    waiting[id] = read.size();
-    for (unsigned producer : read)
-      readers[producer].push_back(id);
-    if (read.empty())
-      ready.push({group.members.back(), id});
-  }
-  SmallVector<SmallVector<Operation *>> result;
-  while (!ready.empty()) {
-    unsigned id = ready.top().second;
-    ready.pop();
-    result.push_back(operatorsOf(groups[id]));
-    for (unsigned reader : readers[id])
-      if (--waiting[reader] == 0)
-        ready.push({groups[reader].members.back(), reader});
-  }
-  return result;
+  return llvm::map_to_vector(
+      sorted(), [&](unsigned id) { return operatorsOf(groups[id]); });
 }
 
 SmallVector<FusionGroups::Refusal> FusionGroups::refusals() const {

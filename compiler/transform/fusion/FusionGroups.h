@@ -33,7 +33,7 @@
 #include "dialects/nn/Match.h"
 #include "dialects/nn/Target.h"
 
-#include "llvm/ADT/BitVector.h"
+#include <map>
 
 namespace frit {
 
@@ -110,9 +110,8 @@ private:
     int64_t rows = 0; ///< leading dimensions that a row group keeps
     /// Size of the group's kernel; `tensors` is an upper bound.
     nn::KernelSize size;
-    /// Last program position of the operators that the group contains or
-    /// depends on; an upper bound.
-    unsigned reach = 0;
+    /// Place in a topological order of the groups; no two have the same.
+    uint64_t place = 0;
     /// Returns the space with the reduced dimensions set to 1.
     llvm::SmallVector<int64_t> reduced() const;
   };
@@ -123,8 +122,6 @@ private:
   void joinProducers(unsigned index, bool onlyRecomputed = false);
   /// Returns the operators of a group, in program order.
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
-  /// Returns the other groups whose results `group` reads.
-  llvm::SmallVector<unsigned> producers(const Group &group) const;
   /// Returns why `from` and its reader `to` cannot share a kernel, if they
   /// cannot. The legality checks are in FusionLegality.cpp.
   nn::Legality checkLegality(unsigned from, unsigned to) const;
@@ -146,18 +143,42 @@ private:
   bool readsMoved(const Group &from, const Group &to) const;
   /// Returns the size of a kernel of both groups.
   nn::KernelSize sizeOfBoth(const Group &from, const Group &to) const;
-  /// Returns whether `to` also depends on `from` through a third group. A
-  /// search that takes too long answers yes. In FusionOrder.cpp.
-  bool dependsIndirectly(unsigned from, unsigned to) const;
-  /// Propagates a group's reach to the groups that depend on it.
-  void spreadReach(unsigned id);
+  /// Makes a group and its reader one, which checkLegality has allowed.
   void merge(unsigned from, unsigned to);
+  /// Adds the operators of `from` to `to`, whose place stays the same.
+  void absorb(unsigned from, unsigned to);
+
+  // In FusionOrder.cpp:
+
+  /// Returns the other groups whose results `group` reads.
+  llvm::SmallVector<unsigned> producers(const Group &group) const;
+  /// Returns the groups in a topological order, in the program's if possible.
+  llvm::SmallVector<unsigned> sorted() const;
+  /// Groups between the places of a group and of its reader: those that depend
+  /// on the group, or those that the reader needs.
+  struct Between {
+    bool dependents = false;
+    llvm::SmallVector<unsigned> groups;
+  };
+  /// Whether the reader depends on the group through a third one.
+  enum class Path { none, exists, unknown };
+  /// Finds the groups between that depend on `from` or that `to` needs, by
+  /// `found.dependents`. They are all of them if there is no path.
+  Path search(unsigned from, unsigned to, Between &found, size_t limit) const;
+  /// Returns the fewer groups of the two kinds, or nothing if `to` also depends
+  /// on `from` through one of them. A search that takes too long finds nothing
+  /// either.
+  std::optional<Between> findBetween(unsigned from, unsigned to) const;
+  void placeAll(llvm::ArrayRef<unsigned> order);
+  /// Gives `to` a place for both groups, which will be one.
+  void placeBoth(unsigned from, unsigned to);
 
   const nn::Target &target;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, unsigned> indices;
-  llvm::SmallVector<unsigned> groupOf; ///< by operator
-  llvm::SmallVector<Group> groups;     ///< no members: merged into another
+  llvm::SmallVector<unsigned> groupOf;  ///< by operator
+  llvm::SmallVector<Group> groups;      ///< no members: merged into another
+  std::map<uint64_t, unsigned> byPlace; ///< groups in their order
   llvm::SmallVector<Refusal> refused;
 };
 

@@ -195,7 +195,7 @@ Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
         both.tensors > largest.tensors)
       why = Mismatch("one kernel of both would be too large");
   }
-  if (!why && dependsIndirectly(from, to))
+  if (!why && !findBetween(from, to))
     why = Mismatch("another kernel has to run between");
   return why;
 }
