@@ -43,11 +43,14 @@ static LogicalResult checkShard(plan::LaunchOp launch) {
 /// Checks that only launches of shards use sharded states and that their
 /// kernels take an element count. CPU targets do not shard.
 static LogicalResult checkShards(ModuleOp module) {
+  DenseSet<StringAttr> sharded;
+  for (auto state : module.getOps<plan::StateOp>())
+    if (state.getSharded())
+      sharded.insert(state.getSymNameAttr());
   auto isDivided = [&](Value value) {
     plan::BufferOp root = plan::rootOf(value);
     return root && root.getSpace() == plan::Space::state &&
-           module.lookupSymbol<plan::StateOp>(root.getSymbolAttr())
-               .getSharded();
+           sharded.contains(root.getSymbolAttr());
   };
   WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto program = dyn_cast<plan::ProgramOp>(op);

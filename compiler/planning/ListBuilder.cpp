@@ -39,6 +39,10 @@ public:
     list = plan::CommandListOp::create(b, TypeRange(), ValueRange());
     list.setSymName(function.getSymName());
     b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
+    auto module = program->getParentOfType<ModuleOp>();
+    for (auto state : module.getOps<plan::StateOp>())
+      if (state.getSharded())
+        sharded.insert(state.getSymNameAttr());
   }
 
   /// `resultSpace` is the memory space of the function's results; `prepared`
@@ -335,12 +339,10 @@ private:
   /// fusion's results: the fusion uses a sharded state, or ranks exchange the
   /// shards. Null otherwise.
   IntegerAttr shardRows(nn::FusionOp fusion) {
-    auto module = program->getParentOfType<ModuleOp>();
     auto isSharded = [&](Value value) {
       plan::BufferOp root = plan::rootOf(map.lookup(value));
       return root.getSpace() == plan::Space::state &&
-             module.lookupSymbol<plan::StateOp>(root.getSymbolAttr())
-                 .getSharded();
+             sharded.contains(root.getSymbolAttr());
     };
     auto isGathered = [](Value value) {
       return llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -420,6 +422,7 @@ private:
   SmallVector<Value> exchanged; ///< buffers that are not waited for yet
   DenseMap<Value, Value> destination;
   DenseMap<StringAttr, BlockArgument> states; ///< values before the call
+  DenseSet<StringAttr> sharded; ///< states of which a rank has a shard
 };
 } // namespace
 

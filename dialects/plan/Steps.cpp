@@ -52,12 +52,12 @@ SmallVector<Value> frit::plan::writesOf(Operation *step) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// Checks that a step's buffers match the kernel that it names.
-static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
-                                  size_t inputs, size_t outputs) {
-  auto program = step->getParentOfType<ProgramOp>();
-  auto kernel = dyn_cast_or_null<KernelOp>(
-      mlir::SymbolTable::lookupSymbolIn(program, name.getAttr()));
+/// Returns the kernel that a step names, if the step's buffers match it.
+static FailureOr<KernelOp> findKernel(Operation *step, FlatSymbolRefAttr name,
+                                      size_t inputs, size_t outputs,
+                                      SymbolTableCollection &symbols) {
+  auto kernel = dyn_cast_or_null<KernelOp>(symbols.lookupSymbolIn(
+      step->getParentOfType<ProgramOp>(), name.getAttr()));
   if (!kernel)
     return step->emitOpError() << name << " is not a kernel of this program";
   if (kernel.getFusion()->getNumOperands() != inputs ||
@@ -66,7 +66,16 @@ static LogicalResult verifyKernel(Operation *step, FlatSymbolRefAttr name,
            << name << " takes " << kernel.getFusion()->getNumOperands()
            << " inputs and " << kernel.getFusion()->getNumResults()
            << " outputs";
-  return success();
+  return kernel;
+}
+
+/// Checks that the fallback of a library call takes the same buffers.
+template <typename Op>
+static LogicalResult verifyFallback(Op op, SymbolTableCollection &symbols) {
+  return success(
+      !op.getFallbackAttr() ||
+      succeeded(findKernel(op, op.getFallbackAttr(), op.getInputs().size(),
+                           op.getOutputs().size(), symbols)));
 }
 
 /// Checks that a launch's arguments are single numbers or have its rows.
@@ -85,25 +94,24 @@ static LogicalResult verifyShard(LaunchOp launch) {
          << *rows << " rows of " << nn::kShardRow << " elements";
 }
 
-LogicalResult LaunchOp::verify() {
-  if (failed(verifyKernel(*this, getKernelAttr(), getInputs().size(),
-                          getOutputs().size())))
+LogicalResult LaunchOp::verify() { return verifyShard(*this); }
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = findKernel(*this, getKernelAttr(), getInputs().size(),
+                           getOutputs().size(), symbols);
+  if (failed(kernel))
     return failure();
-  auto kernel = cast<KernelOp>(mlir::SymbolTable::lookupSymbolIn(
-      getOperation()->getParentOfType<ProgramOp>(), getKernelAttr().getAttr()));
-  uint64_t needed = kernel.getLaunchWorkspaceBytes();
+  uint64_t needed = kernel->getLaunchWorkspaceBytes();
   if (getWorkspace() && byteSize(getWorkspace().getType()) < needed)
     return emitOpError() << "has a workspace that is smaller than the "
                          << needed << " bytes " << getKernelAttr() << " needs";
-  return verifyShard(*this);
+  return success();
 }
 
 template <typename Op> static LogicalResult verifyContraction(Op op) {
   size_t inputs = 2 + op.getBias() + op.getResidual();
   if (op.getInputs().size() != inputs || op.getOutputs().size() != 1)
     return op.emitOpError() << "takes " << inputs << " inputs and one output";
-  if (op.getFallbackAttr())
-    return verifyKernel(op, op.getFallbackAttr(), inputs, 1);
   return success();
 }
 
@@ -111,6 +119,10 @@ LogicalResult GemmOp::verify() {
   if (getLd().size() != 3 || getBatchStrides().size() != 3)
     return emitOpError("ld and batch_strides are those of A, B and D");
   return verifyContraction(*this);
+}
+
+LogicalResult GemmOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyFallback(*this, symbols);
 }
 
 LogicalResult ConvOp::verify() {
@@ -122,6 +134,10 @@ LogicalResult ConvOp::verify() {
     return emitOpError("is a gradient, which has no bias, residual or "
                        "activation");
   return verifyContraction(*this);
+}
+
+LogicalResult ConvOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyFallback(*this, symbols);
 }
 
 LogicalResult AttentionOp::verify() {
@@ -149,9 +165,11 @@ LogicalResult AttentionOp::verify() {
     if (operand.getArgument() != inputs)
       return emitOpError("writes argument ")
              << operand.getArgument() << " and its output is " << inputs;
-  if (getFallbackAttr())
-    return verifyKernel(*this, getFallbackAttr(), inputs, 1);
   return success();
+}
+
+LogicalResult AttentionOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyFallback(*this, symbols);
 }
 
 LogicalResult CopyOp::verify() {

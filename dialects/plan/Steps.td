@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
-    AttrSizedOperandSegments, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
+    AttrSizedOperandSegments, ParentOneOf<["CommandListOp", "GuardOp"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let hasVerifier = 1;
 }
 
