@@ -155,8 +155,7 @@ LogicalResult AddLoss::addParameters() {
     parameters.push_back(constant);
   }
   warnOfBuffers(parameters);
-  for (ConstantOp parameter : parameters)
-    replaceByArgument(main, parameter, "nn.parameter");
+  replaceByArguments(main, parameters, "nn.parameter");
   if (!parameters.empty())
     return success();
   return emitError(main.getLoc(), "no weight trains: ")

@@ -19,23 +19,41 @@ BlockArgument frit::addArgument(func::FuncOp main, Type type,
   return insertArgument(main, main.getNumArguments(), type, attributes, loc);
 }
 
-BlockArgument frit::replaceByArgument(func::FuncOp main,
-                                      nn::ConstantOp constant, StringRef kind) {
+void frit::replaceByArguments(func::FuncOp main,
+                              ArrayRef<nn::ConstantOp> constants,
+                              StringRef kind) {
   Builder b(main.getContext());
-  BlockArgument argument =
-      addArgument(main, constant.getType(),
-                  {b.getNamedAttr(kind, constant.getNameAttr()),
-                   b.getNamedAttr("nn.initial", constant.getValue())},
-                  constant.getLoc());
-  constant.getY().replaceAllUsesWith(argument);
-  constant.erase();
-  return argument;
+  unsigned first = main.getNumArguments();
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Location> locations;
+  for (nn::ConstantOp constant : constants) {
+    types.push_back(constant.getType());
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(kind, constant.getNameAttr()),
+         b.getNamedAttr("nn.initial", constant.getValue())}));
+    locations.push_back(constant.getLoc());
+  }
+  // At once: the function's type has all arguments.
+  (void)main.insertArguments(SmallVector<unsigned>(types.size(), first), types,
+                             attributes, locations);
+  for (auto [constant, argument] :
+       llvm::zip_equal(constants, main.getArguments().drop_front(first))) {
+    constant->getResult(0).replaceAllUsesWith(argument);
+    constant->erase();
+  }
 }
 
 void frit::addResult(func::FuncOp main, Value value,
                      ArrayRef<NamedAttribute> attributes) {
-  (void)main.insertResult(main.getNumResults(), value.getType(),
-                          DictionaryAttr::get(main.getContext(), attributes));
+  addResults(main, value, DictionaryAttr::get(main.getContext(), attributes));
+}
+
+void frit::addResults(func::FuncOp main, ArrayRef<Value> values,
+                      ArrayRef<DictionaryAttr> attributes) {
+  (void)main.insertResults(
+      SmallVector<unsigned>(values.size(), main.getNumResults()),
+      SmallVector<Type>(ValueRange(values).getTypes()), attributes);
   Operation *terminator = main.getBody().front().getTerminator();
-  terminator->insertOperands(terminator->getNumOperands(), value);
+  terminator->insertOperands(terminator->getNumOperands(), values);
 }

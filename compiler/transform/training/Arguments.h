@@ -20,15 +20,20 @@ mlir::BlockArgument addArgument(mlir::func::FuncOp main, mlir::Type type,
                                 llvm::ArrayRef<mlir::NamedAttribute> attributes,
                                 mlir::Location loc);
 
-/// Replaces a named constant by an argument whose attribute `kind` is the
+/// Replaces named constants by last arguments, whose attribute `kind` is the
 /// constant's name and whose `nn.initial` is its value.
-mlir::BlockArgument replaceByArgument(mlir::func::FuncOp main,
-                                      nn::ConstantOp constant,
-                                      llvm::StringRef kind);
+void replaceByArguments(mlir::func::FuncOp main,
+                        llvm::ArrayRef<nn::ConstantOp> constants,
+                        llvm::StringRef kind);
 
 /// Adds a last result with these attributes.
 void addResult(mlir::func::FuncOp main, mlir::Value value,
                llvm::ArrayRef<mlir::NamedAttribute> attributes);
+
+/// Adds last results at once: the function's type has all of them, so one after
+/// another takes time and memory of their number's square.
+void addResults(mlir::func::FuncOp main, llvm::ArrayRef<mlir::Value> values,
+                llvm::ArrayRef<mlir::DictionaryAttr> attributes);
 
 } // namespace frit
 

@@ -26,6 +26,8 @@
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Random.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -61,7 +63,7 @@ private:
   BlockArgument addNumber(StringRef name, Location loc);
   void useBatchStatistics();
   StringAttr nameOfStatistic(Value statistic);
-  void addStatistic(StringAttr name, Value now, FloatAttr momentum);
+  DictionaryAttr describeStatistic(StringAttr name, FloatAttr momentum);
 
   const TrainingOptions &options;
   TrainingFunction function;
@@ -237,20 +239,31 @@ StringAttr TrainingMode::nameOfStatistic(Value statistic) {
 /// batch's own and returns them. A norm that is applied several times returns
 /// statistics of the same names several times.
 void TrainingMode::useBatchStatistics() {
-  Block &block = main.getBody().front();
-  for (auto norm : llvm::make_early_inc_range(block.getOps<BatchNormOp>())) {
+  SmallVector<BatchNormOp> norms;
+  llvm::SetVector<ConstantOp> constants;
+  for (auto norm : main.getBody().front().getOps<BatchNormOp>()) {
+    Value statistics[] = {norm.getMean(), norm.getVariance()};
+    if (!llvm::all_of(statistics,
+                      [&](Value v) { return bool(nameOfStatistic(v)); })) {
+      norm->removeAttr("nn.momentum");
+      continue;
+    }
+    norms.push_back(norm);
+    for (Value statistic : statistics)
+      if (auto constant = statistic.getDefiningOp<ConstantOp>())
+        constants.insert(constant);
+  }
+  replaceByArguments(main, constants.getArrayRef(), "nn.statistic");
+
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> attributes;
+  for (BatchNormOp norm : norms) {
     auto momentum =
         dyn_cast_or_null<FloatAttr>(norm->removeAttr("nn.momentum"));
-    StringAttr names[] = {nameOfStatistic(norm.getMean()),
-                          nameOfStatistic(norm.getVariance())};
-    if (!names[0] || !names[1])
-      continue;
-    for (Value statistic : {norm.getMean(), norm.getVariance()})
-      if (auto constant = statistic.getDefiningOp<ConstantOp>())
-        replaceByArgument(main, constant, "nn.statistic");
     if (!trains())
       continue;
-
+    StringAttr names[] = {nameOfStatistic(norm.getMean()),
+                          nameOfStatistic(norm.getVariance())};
     NNBuilder b(norm.getLoc(), norm);
     Value x = norm.getX();
     ArrayRef<int64_t> shape = shapeOf(x);
@@ -267,22 +280,25 @@ void TrainingMode::useBatchStatistics() {
     norm.setBatchStatistics(true);
     // The running variance is the unbiased one.
     double count = double(tensorType(x).getNumElements()) / shape[1];
-    addStatistic(names[0], batchMean, momentum);
-    addStatistic(names[1], batchVariance * (count / std::max(count - 1, 1.)),
-                 momentum);
+    results.append(
+        {batchMean.value(),
+         (batchVariance * (count / std::max(count - 1, 1.))).value()});
+    for (StringAttr name : names)
+      attributes.push_back(describeStatistic(name, momentum));
   }
+  addResults(main, results, attributes);
 }
 
-/// Returns the batch's statistic from the function, as the next value of the
-/// running statistic `name`, with the norm's momentum if it has one.
-void TrainingMode::addStatistic(StringAttr name, Value now,
-                                FloatAttr momentum) {
+/// Returns the attributes of a result that is the next value of the running
+/// statistic `name`, with the norm's momentum if it has one.
+DictionaryAttr TrainingMode::describeStatistic(StringAttr name,
+                                               FloatAttr momentum) {
   Builder b(&getContext());
   SmallVector<NamedAttribute> attributes = {
       b.getNamedAttr("nn.statistic", name)};
   if (momentum)
     attributes.push_back(b.getNamedAttr("nn.momentum", momentum));
-  addResult(main, now, attributes);
+  return b.getDictionaryAttr(attributes);
 }
 
 std::unique_ptr<Pass> frit::createTrainingMode(const TrainingOptions &options,

@@ -27,7 +27,8 @@ namespace {
 class Differentiation {
 public:
   Differentiation(Value loss, ArrayRef<Value> parameters)
-      : loss(loss), block(*loss.getParentBlock()), parameters(parameters) {}
+      : loss(loss), block(*loss.getParentBlock()), parameters(parameters),
+        parameterSet(parameters.begin(), parameters.end()) {}
 
   FailureOr<SmallVector<Value>> run(Value seed);
 
@@ -39,9 +40,7 @@ private:
     return block.mightHaveTerminator() ? block.back().getIterator()
                                        : block.end();
   }
-  bool isParameter(Value value) const {
-    return llvm::is_contained(parameters, value);
-  }
+  bool isParameter(Value value) const { return parameterSet.contains(value); }
   void reportMissing(Operation *op);
   LogicalResult differentiate(Operation *op);
   void add(Value value, Value gradient, NNBuilder &b);
@@ -49,6 +48,7 @@ private:
   Value loss;
   Block &block;
   ArrayRef<Value> parameters;
+  llvm::DenseSet<Value> parameterSet;
   /// Values that depend on a parameter and that the loss depends on.
   llvm::DenseSet<Value> active;
   llvm::DenseMap<Value, Value> gradients;
