@@ -88,28 +88,31 @@ static void fuse(SumGroup &rows, MutableArrayRef<ReduceOp> leading) {
 }
 
 void frit::sumRowsFirst(Block &block, const SplitReductionsRewrite &rewrite) {
-  SmallVector<Steps> sums;
+  SmallVector<ReduceOp> sums;
+  llvm::DenseMap<Operation *, size_t> places; ///< of those in no kernel yet
+  llvm::DenseMap<Operation *, ReduceOp> leadingOf;
   for (auto op : llvm::to_vector(block.getOps<ReduceOp>()))
-    if (trailingAxes(op) && rewrite.parts(op) > 1)
-      sums.push_back(reduceRowsFirst(op));
-  llvm::DenseSet<Operation *> done;
-  for (auto [i, sum] : llvm::enumerate(sums)) {
-    if (done.contains(sum.rows))
+    if (trailingAxes(op) && rewrite.parts(op) > 1) {
+      Steps steps = reduceRowsFirst(op);
+      leadingOf[steps.rows] = steps.leading;
+      places[steps.rows] = sums.size();
+      sums.push_back(steps.rows);
+    }
+  for (auto [place, sum] : llvm::enumerate(sums)) {
+    if (!places.contains(sum))
       continue;
     SumGroup group;
-    group.sums.push_back(sum.rows);
+    group.sums.push_back(sum);
     group.findChain();
-    SmallVector<ReduceOp> leading = {sum.leading};
-    for (Steps other : ArrayRef(sums).drop_front(i + 1)) {
-      size_t before = group.sums.size();
-      if (!done.contains(other.rows) &&
-          ArrayRef<int64_t>(other.leading.getAxes()) ==
-              ArrayRef<int64_t>(sum.leading.getAxes()))
-        group.tryAdd(other.rows);
-      if (group.sums.size() > before)
-        leading.push_back(other.leading);
+    ArrayRef<int64_t> axes = leadingOf.lookup(sum).getAxes();
+    group.addOthers(sums, places, place + 1, [&](ReduceOp other) {
+      return ArrayRef<int64_t>(leadingOf.lookup(other).getAxes()) == axes;
+    });
+    SmallVector<ReduceOp> leading;
+    for (ReduceOp member : group.sums) {
+      places.erase(member);
+      leading.push_back(leadingOf.lookup(member));
     }
-    done.insert_range(group.sums);
     if (leading.size() > 1)
       fuse(group, leading);
   }

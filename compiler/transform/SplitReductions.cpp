@@ -375,24 +375,29 @@ void SplitReductions::run(Block &block) {
   splitGroupStatistics(block, rewrite->parts, moments);
   splitBatchStatistics(block, rewrite->parts, moments);
   sumRowsFirst(block, *rewrite);
-  SmallVector<std::pair<ReduceOp, int64_t>> sums;
+  SmallVector<ReduceOp> sums;
+  llvm::DenseMap<Operation *, size_t> places; ///< of those that are not split
+  llvm::DenseMap<Operation *, int64_t> partsOf;
   for (auto op : block.getOps<ReduceOp>())
-    if (int64_t parts = keepsColumns(op) ? rewrite->parts(op) : 1; parts > 1)
-      sums.push_back({op, parts});
-  llvm::DenseSet<Operation *> done;
-  for (auto [i, entry] : llvm::enumerate(sums)) {
-    auto [sum, parts] = entry;
-    if (done.contains(sum))
+    if (int64_t parts = keepsColumns(op) ? rewrite->parts(op) : 1; parts > 1) {
+      partsOf[op] = parts;
+      places[op] = sums.size();
+      sums.push_back(op);
+    }
+  for (auto [place, sum] : llvm::enumerate(sums)) {
+    int64_t parts = partsOf.lookup(sum);
+    if (!places.contains(sum))
       continue;
     SumGroup group;
     group.leading = sum.getAxes().size();
     group.outer = sum.getAxes().front();
     group.sums.push_back(sum);
     group.findChain();
-    for (auto [other, otherParts] : ArrayRef(sums).drop_front(i + 1))
-      if (!done.contains(other) && otherParts == parts)
-        group.tryAdd(other);
-    done.insert_range(group.sums);
+    group.addOthers(sums, places, place + 1, [&](ReduceOp other) {
+      return partsOf.lookup(other) == parts;
+    });
+    for (ReduceOp member : group.sums)
+      places.erase(member);
     if (group.sums.size() > 1) {
       storeRoots(group);
       storeCopies(group, *rewrite);

@@ -33,9 +33,18 @@ struct SumGroup {
   /// Finds the chain: elementwise operators of the reduced shape that are
   /// stored or all of whose readers belong to the group.
   void findChain();
-  /// Adds `sum` if it reads one of the group's tensors and can be computed
-  /// where the group's first reduction is.
-  void tryAdd(nn::ReduceOp sum);
+  /// Adds the reductions of `all` from `next` on that fit, read one of the
+  /// group's tensors and can be computed where the group's first reduction is.
+  /// `places` are those of the reductions that no group has.
+  void addOthers(llvm::ArrayRef<nn::ReduceOp> all,
+                 const llvm::DenseMap<mlir::Operation *, size_t> &places,
+                 size_t next, llvm::function_ref<bool(nn::ReduceOp)> fits);
+
+private:
+  llvm::SmallVector<size_t>
+  findReaders(const llvm::DenseMap<mlir::Operation *, size_t> &places,
+              size_t next);
+  bool tryAdd(nn::ReduceOp sum);
 };
 
 /// Returns whether an operand that broadcasts to `from` also does to a shape
