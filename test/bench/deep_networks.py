@@ -122,8 +122,17 @@ def unet(nodes: int, file: Path) -> None:
     b.write(file, (16, channels, 16, 16), b.classify(x, channels))
 
 
+def gates(nodes: int, file: Path) -> None:
+    """Sums of two functions of the sum before, between two matrices."""
+    b, width = Builder(), 64
+    x = b.linear("x", width, width)
+    for _ in range(nodes // 3):
+        x = b.op("Add", b.op("Sigmoid", x), b.op("Tanh", x))
+    b.write(file, (1024, width), b.linear(x, width, CLASSES))
+
+
 NETWORKS = {kind.__name__: kind
-            for kind in (tower, perceptron, transformer, unet)}
+            for kind in (tower, perceptron, transformer, unet, gates)}
 
 if __name__ == "__main__":
     NETWORKS[sys.argv[1]](int(sys.argv[2]), Path(sys.argv[3]))

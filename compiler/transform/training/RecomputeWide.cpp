@@ -68,6 +68,8 @@ static bool isStored(Value value) {
 }
 
 namespace {
+class Replacements;
+
 /// The elementwise operators of one shape that compute a value, and the 16-bit
 /// tensors of that shape that they read.
 struct Chain {
@@ -76,40 +78,69 @@ struct Chain {
 
   /// Adds the operators that compute `value`. Returns whether 16-bit tensors
   /// suffice.
-  bool add(Value value, ArrayRef<int64_t> shape);
+  bool add(Value value, ArrayRef<int64_t> shape, Replacements &replacements);
+  bool addOperands(Operation *op, ArrayRef<int64_t> shape,
+                   Replacements &replacements);
+};
+
+/// The chains that compute 16-bit values from one other tensor each, which is
+/// certainly in memory. Each is found once: that of a value depends on those of
+/// all values that it is a function of.
+class Replacements {
+public:
+  /// Those of `earlier` are known, and stay as they are.
+  explicit Replacements(const Replacements *earlier = nullptr)
+      : earlier(earlier) {}
+
+  /// Returns the chain of a value of an elementwise operator, or null.
+  const Chain *find(Value value);
 
 private:
-  bool addOperands(Operation *op, ArrayRef<int64_t> shape);
+  const Replacements *earlier;
+  llvm::DenseMap<Value, std::unique_ptr<Chain>> known; ///< null: there is none
 };
 } // namespace
 
-bool Chain::addOperands(Operation *op, ArrayRef<int64_t> shape) {
+const Chain *Replacements::find(Value value) {
+  if (earlier)
+    if (auto it = earlier->known.find(value); it != earlier->known.end())
+      return it->second.get();
+  if (auto it = known.find(value); it != known.end())
+    return it->second.get();
+  auto own = std::make_unique<Chain>();
+  if (!own->addOperands(value.getDefiningOp(), shapeOf(value), *this) ||
+      own->roots.size() != 1 || !isStored(own->roots[0]))
+    own.reset();
+  return (known[value] = std::move(own)).get();
+}
+
+bool Chain::addOperands(Operation *op, ArrayRef<int64_t> shape,
+                        Replacements &replacements) {
   if (ops.size() >= kLongestRecompute)
     return false;
   ops.insert(op);
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return tensorType(operand).getNumElements() !=
                resultType(op).getNumElements() ||
-           add(operand, shape);
+           add(operand, shape, replacements);
   });
 }
 
-bool Chain::add(Value value, ArrayRef<int64_t> shape) {
+bool Chain::add(Value value, ArrayRef<int64_t> shape,
+                Replacements &replacements) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_nonnull<ElementwiseOp>(op) || shapeOf(value) != shape)
     return is16Bits(value) && (roots.insert(value), true);
   if (ops.contains(op))
     return true;
   if (ops.empty() || !is16Bits(value))
-    return addOperands(op, shape);
+    return addOperands(op, shape, replacements);
   // A 16-bit value is read from memory, unless one other tensor replaces it
   // that is certainly there.
-  Chain own;
-  if (own.addOperands(op, shape) && own.roots.size() == 1 &&
-      isStored(own.roots[0]) &&
-      ops.size() + own.ops.size() <= kLongestRecompute) {
-    ops.insert(own.ops.begin(), own.ops.end());
-    roots.insert(own.roots[0]);
+  if (const Chain *own = replacements.find(value);
+      own && ops.size() + own->ops.size() <= kLongestRecompute) {
+    ops.insert(own->ops.begin(), own->ops.end());
+    roots.insert(own->roots[0]);
   } else {
     roots.insert(value);
   }
@@ -118,15 +149,17 @@ bool Chain::add(Value value, ArrayRef<int64_t> shape) {
 
 /// Returns the 16-bit tensors that `readers` of `value` read besides it.
 static llvm::SmallSetVector<Value, 4>
-readBeside(Value value, const llvm::SmallSetVector<Operation *, 4> &readers) {
+readBeside(Value value, const llvm::SmallSetVector<Operation *, 4> &readers,
+           const Replacements &earlier) {
   Chain chain;
+  Replacements replacements(&earlier);
   for (Operation *reader : readers) {
     if (!isa<ElementwiseOp>(reader))
       continue;
     for (Value operand : reader->getOperands())
       if (operand != value && shapeOf(operand) == shapeOf(value)) {
         Chain own;
-        if (own.add(operand, shapeOf(value)))
+        if (own.add(operand, shapeOf(value), replacements))
           chain.roots.insert(own.roots.begin(), own.roots.end());
       }
   }
@@ -202,17 +235,25 @@ static void reshapeNarrow(ReshapeOp reshape) {
 
 /// Stores the selections that need two tensors which their readers do not read.
 static void storeSelections(Block &block) {
-  for (auto op : llvm::make_early_inc_range(block.getOps<WhereOp>())) {
-    Value value = op.getY();
-    Type narrow = typeOfSelection(op);
+  // What is stored changes only operators behind it.
+  Replacements replacements;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<ElementwiseOp>(op))
+      continue;
+    Value value = op.getResult(0);
+    if (is16Bits(value))
+      replacements.find(value);
+    Type narrow = typeOfSelection(&op);
+    if (!narrow || tensorType(value).getNumElements() < kFewElements)
+      continue;
     llvm::SmallSetVector<Operation *, 4> readers(value.getUsers().begin(),
                                                  value.getUsers().end());
     Chain chain;
-    if (!narrow || tensorType(value).getNumElements() < kFewElements ||
-        readers.size() < 2 || !chain.add(value, shapeOf(value)) ||
+    if (readers.size() < 2 || !chain.add(value, shapeOf(value), replacements) ||
         chain.roots.size() > 2)
       continue;
-    llvm::SmallSetVector<Value, 4> beside = readBeside(value, readers);
+    llvm::SmallSetVector<Value, 4> beside =
+        readBeside(value, readers, replacements);
     if (llvm::count_if(chain.roots,
                        [&](Value root) { return !beside.contains(root); }) > 1)
       store(value, narrow, readers.getArrayRef());
@@ -226,9 +267,14 @@ void RecomputeWide::run(Block &block) {
   // Backwards, because a chain that is repeated repeats the values that it
   // reads too.
   SmallVector<Operation *> ops;
+  // What is repeated changes only operators behind it.
+  Replacements replacements;
   for (Operation &op : block)
-    if (isa<ElementwiseOp>(op))
+    if (isa<ElementwiseOp>(op)) {
       ops.push_back(&op);
+      if (is16Bits(op.getResult(0)))
+        replacements.find(op.getResult(0));
+    }
   llvm::DenseSet<Operation *> erased;
   for (Operation *op : llvm::reverse(ops)) {
     if (erased.contains(op))
@@ -242,7 +288,8 @@ void RecomputeWide::run(Block &block) {
     if (readers.size() < 2)
       continue;
     Chain chain;
-    if (!chain.add(value, type.getShape()) || chain.roots.size() > 2)
+    if (!chain.add(value, type.getShape(), replacements) ||
+        chain.roots.size() > 2)
       continue;
     SmallVector<Operation *> order(chain.ops.begin(), chain.ops.end());
     llvm::sort(order, [](Operation *a, Operation *b) {
