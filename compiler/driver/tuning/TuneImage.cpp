@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/target/GpuArch.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Contractions.h"
 
@@ -16,14 +17,11 @@
 using namespace mlir;
 using namespace frit;
 
-/// Target time of a call, and the rates for estimating it.
+/// Target time of a call, and the rate of FLOPs for estimating it.
 static constexpr double kCallMicroseconds = 400;
 static constexpr double kFlopsPerMicrosecond = 500e6;
-static constexpr double kBytesPerMicrosecond = 3e6;
 static constexpr double kLeastMicroseconds = 3;
 static constexpr unsigned kFewest = 4, kMost = 64;
-/// Bytes of weights that exceed L2.
-static constexpr double kColdBytes = 96e6;
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
 /// Period of random numbers, not a multiple of any tile's row.
 static constexpr size_t kPeriodBytes = 8 * 131071;
@@ -85,7 +83,8 @@ TuneImage::TuneImage(nn::FusionOp fusion, ArrayRef<nn::Schedule> schedules,
     bytes += bytesOf(type);
   double guess =
       std::max({double(planning::countFlops(fusion)) / kFlopsPerMicrosecond,
-                bytes / kBytesPerMicrosecond, kLeastMicroseconds});
+                bytes / cuda::describeArch(options.arch).memoryRate,
+                kLeastMicroseconds});
   count = unsigned(
       std::clamp(kCallMicroseconds / guess, double(kFewest), double(kMost)));
 }
@@ -107,7 +106,9 @@ void TuneImage::build() {
   Block *body = function.addEntryBlock();
   b.setInsertionPointToEnd(body);
 
-  size_t copies = weightBytes > 0 ? size_t(kColdBytes / weightBytes) + 1 : 1;
+  // Two times L2: a weight has left it when its turn comes again.
+  double coldBytes = 2. * cuda::describeArch(options.arch).l2Bytes;
+  size_t copies = weightBytes > 0 ? size_t(coldBytes / weightBytes) + 1 : 1;
   copies = std::min<size_t>(copies, count * schedules.size());
   std::vector<SmallVector<Value>> inputs(copies);
   for (SmallVector<Value> &list : inputs) {
