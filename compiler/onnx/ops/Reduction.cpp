@@ -3,6 +3,8 @@
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -105,7 +107,8 @@ static Results logSum(Node &node) {
   return finish(node, y, *r);
 }
 
-/// Builds log Σ exp(x). Subtracts the maximum first, so that nothing overflows.
+/// Builds log Σ exp(x). Subtracts the maximum first, so that nothing overflows,
+/// unless it is infinite: infinity less infinity is NaN.
 static Results logSumExp(Node &node) {
   auto r = readReduction(node);
   if (!r)
@@ -114,6 +117,10 @@ static Results logSumExp(Node &node) {
   if (r->axes.empty())
     return {x};
   Value most = node.reduce(x, nn::Combiner::max, r->axes);
+  Value isInfinite = node.create<nn::EqualOp>(
+      {node.create<nn::AbsOp>(most),
+       node.scalar(x, std::numeric_limits<double>::infinity())});
+  most = node.create<nn::WhereOp>({isInfinite, node.scalar(x, 0), most});
   Value rest = node.create<nn::ExpOp>(node.create<nn::SubOp>({x, most}));
   Value y = node.create<nn::AddOp>(
       {node.create<nn::LogOp>(sum(node, rest, *r)), most});
