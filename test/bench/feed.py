@@ -1,5 +1,5 @@
-"""Whether a GPU waits for data: milliseconds of a step that frit-train feeds from
-files, and of the same step on a batch that stays on the GPU.
+"""Measures whether a GPU waits for data: milliseconds of a step that frit-train
+feeds from files, and of the same step on a batch that stays on the GPU.
 
     feed.py [--only NAME] [--steps N] BIN
 

@@ -96,7 +96,7 @@ def time_rank(rank, size, step, name, ids, results, _):
 
 
 def time_ddp(rank, size, step, name, ids, results, _):
-    """The same by PyTorch's DistributedDataParallel and torch.compile."""
+    """Times PyTorch's DistributedDataParallel with torch.compile."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29577")
     torch.cuda.set_device(rank)
     torch.distributed.init_process_group("nccl", rank=rank, world_size=size)

@@ -1,4 +1,4 @@
-"""What a PyTorch user runs today: eager, and what torch.compile makes of it.
+"""Runs a model as PyTorch users do: eager, and with torch.compile.
 
     peers.py MODEL PRECISION BATCH WEIGHTS
 

@@ -35,7 +35,7 @@ def make_kernels(folders, library, settings, level):
 
 
 def is_long(record):
-    """Whether optimizing a test's kernels pays off."""
+    """Returns whether optimizing a test's kernels pays off."""
     return record["kind"] == "light"
 
 

@@ -53,7 +53,7 @@ class Runtime:
 
 
 def declared_tensor(value):
-    """What a model says about an input or about the elements of a sequence."""
+    """Type and shape that a model gives an input or the elements of a sequence."""
     kind = value.type
     if kind.HasField("optional_type"):
         kind = kind.optional_type.elem_type
@@ -207,7 +207,7 @@ class Job:
 
 
 def needs_one(record):
-    """Whether one artifact cannot serve all sets of data, and why."""
+    """Returns why one artifact cannot serve all sets of data, if so."""
     fixed, sets = record["fixed"], record["data"]
     if any((given[n] != sets[0][0][n]).any()
            for given, _ in sets[1:] for n in fixed):
@@ -300,7 +300,7 @@ class Worker:
         self.stream.flush()
 
     def end(self):
-        """How its process ended. Workers started later hold its channel open,
+        """Returns how its process ended. Workers started later hold its channel open,
         so closing it would not tell it to."""
         try:
             self.stream.write(b"\n")

@@ -255,7 +255,7 @@ class Graph:
         return value
 
     def with_noise(self, noisy, result, rounds) -> np.ndarray:
-        """What was computed from noisy operands, rounded once more."""
+        """Returns a result of noisy operands, rounded once more."""
         if not is_float(result.dtype) or not rounds \
                 or noisy.shape != result.shape:
             return noisy

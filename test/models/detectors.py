@@ -145,7 +145,7 @@ def detections(path: Path) -> tuple[np.ndarray, ...]:
 
 
 def missed(expected: Path, found: Path) -> tuple[int, int]:
-    """How many boxes there are, and how many of them were not found."""
+    """Returns the number of boxes, and of those that were not found."""
     others = detections(found)
     taken = np.zeros(len(others[0]), bool)
     misses = 0

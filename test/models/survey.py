@@ -190,7 +190,7 @@ def cases(batch: int, tokens: int) -> dict[str, Callable[[], Case]]:
 
 
 def seeded(build: Callable[[], Case]) -> Case:
-    """The same weights and inputs each time."""
+    """Seeds weights and inputs, so that they are the same each time."""
     torch.manual_seed(0)
     model, inputs = build()
     for part in model.eval().modules():

@@ -144,7 +144,8 @@ class Model:
 
 
 def lost(x):
-    """What f32 loses of an operand's differences, which norms are made of."""
+    """Returns the relative error in f32 of an operand's differences, as norms have
+    them."""
     if not harness.is_float(x) or np.ptp(x) == 0:
         return 0
     return 2e-6 * float(abs(x).max() / np.ptp(x))

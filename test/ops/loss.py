@@ -1,5 +1,5 @@
 # RUN: %python %s
-"""What training minimizes."""
+"""Losses."""
 import numpy as np
 
 from harness import case, random, run

@@ -1,4 +1,4 @@
-"""Which weights train: what PyTorch's newer exporter says of them counts.
+"""Tests that those weights train that PyTorch's newer exporter marks.
 
     parameters.py FOLDER
 """

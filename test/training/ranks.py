@@ -166,8 +166,8 @@ def check_states(ranks):
 
 
 def distance(one, other, weights):
-    """How far apart two runs' losses and states are, or only the weights of these,
-    and which of them.
+    """Returns the largest difference of two runs' losses and states, or only of the
+    weights among these, and its name.
 
     A rank corrects its running variances by the elements that it has itself."""
     apart = {"loss": max(abs(a - b) / abs(b) for a, b in zip(one[0], other[0]))}

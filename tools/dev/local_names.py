@@ -57,7 +57,7 @@ def functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def names(text: str, is_unity: bool) -> Iterator[tuple[str, int]]:
-    """What a source must not define if another of its library does."""
+    """Yields names that no other source of the library may define."""
     yield from functions(text)
     for kind in (CONSTANT, TYPE) if is_unity else ():
         for found in kind.finditer(text):

@@ -41,7 +41,7 @@ def center(browser):
 
 
 def colors(browser):
-    """How many different colours the canvas shows."""
+    """Returns the number of colours that the canvas shows."""
     return browser.run("""(c => new Set(new Uint32Array(
         c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size)(document.querySelector('canvas'))""")
 

@@ -252,7 +252,7 @@ def is_padded(name, text, work):
 
 
 def agrees(name, work):
-    """Whether all sizes compute what ONNX Runtime does."""
+    """Returns whether all sizes give ONNX Runtime's results."""
     session = onnxruntime.InferenceSession(work / f"{name}.onnx")
     generator = numpy.random.default_rng(5)
     agreed = True

@@ -17,7 +17,7 @@ OPSET = 21
 
 
 class Network(ImageBlocks):
-    """What `generate` returns; `model` and `training_file` are for fritc."""
+    """Result of `generate`; `model` and `training_file` are for fritc."""
 
     def image(self) -> Value:
         """Returns rows."""

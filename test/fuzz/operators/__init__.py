@@ -1,4 +1,4 @@
-"""What random graphs are made of."""
+"""Operators of random graphs."""
 from . import (attention, contraction, control, counted, elementwise,  # noqa: F401
                indexing, integers, known, movement, normalization,
                quantization, recurrent, reduction, sampling, sequence,

@@ -15,7 +15,7 @@ def softmax(g: Graph, op):
 
 
 def varies(x, axes):
-    """Whether the variance is large enough not to amplify rounding errors."""
+    """Returns whether the variance is large enough not to amplify rounding errors."""
     return np.all(np.var(x.array, axis=tuple(axes)) >= 0.05)
 
 

@@ -1,4 +1,4 @@
-"""Whether the options in a command exist, without running it."""
+"""Checks the options of a command without running it."""
 import functools
 import pathlib
 import re
@@ -10,7 +10,7 @@ TOOLS = ("fritc", "frit-run", "frit-train", "frit-reduce", "frit-doctor")
 
 
 def complaint(line: str) -> str | None:
-    """What is wrong with a command line: an unknown option of one of frit's
+    """Returns what is wrong with a command line: an unknown option of one of frit's
     tools or of a script of the tree, or a script that does not exist."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|<>")
     lexer.whitespace_split = True

@@ -46,7 +46,7 @@ COMMAND = re.compile(rf"(?:{'|'.join(TOOLS)}) ")
 
 
 class Fault(Exception):
-    """What is wrong with a page, with its file and line."""
+    """A fault of a page, with its file and line."""
 
 
 class Block(NamedTuple):
@@ -154,7 +154,7 @@ class Page:
             self.require(block, f"{python} block.py")
 
     def check(self, block: Block) -> None:
-        """What can be known of a block without running it."""
+        """Checks a block without running it."""
         if block.language == "python":
             compile(block.text, f"{self.path}:{block.line}", "exec")
         if not block.language and re.search(rf"^(?:\$ |{COMMAND.pattern})", block.text, re.M):

@@ -95,7 +95,7 @@ def losses_of(run):
 
 
 def deviations(a, b):
-    """How far the losses of two runs are apart, step by step."""
+    """Returns the relative difference of two runs' losses at each step."""
     first, second = losses_of(a), losses_of(b)
     shared = sorted(set(first) & set(second))
     assert len(shared) >= 20, shared

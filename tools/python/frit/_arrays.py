@@ -151,7 +151,7 @@ class PyTorch:
             raise AssertionError
 
     def is_plain(self, tensor) -> bool:
-        """Whether a tensor can be used where it lies."""
+        """Returns whether a tensor can be used without a copy."""
         return (type(tensor) in self.plain_types and tensor.is_contiguous()
                 and not tensor.is_neg() and not tensor.is_conj())
 

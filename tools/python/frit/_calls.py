@@ -1,4 +1,4 @@
-"""What calls of a module use: contexts, and arrays of frit_tensor."""
+"""Contexts and arrays of frit_tensor for a module's calls."""
 from __future__ import annotations
 
 import threading
@@ -67,8 +67,8 @@ class Tensors:
 
 
 class Call:
-    """What calls with arrays of the same names, types, shapes and places have in
-    common, for one context."""
+    """Shared state of a context's calls with arrays of the same names, types, shapes
+    and places."""
 
     def __init__(self, module: int, outputs: Sequence[TensorInfo], names,
                  described):
@@ -227,7 +227,7 @@ class Allocator:
 
 
 class Handles:
-    """What must be freed, in order. Functions of one artifact have handles of
+    """Handles to free, in order. Functions of one artifact have handles of
     their own."""
 
     def __init__(self, module: int, remarks: Remarks, allocator: Allocator):

@@ -1,4 +1,4 @@
-"""What the package raises."""
+"""Exceptions of the package."""
 from __future__ import annotations
 
 

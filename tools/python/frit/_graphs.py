@@ -28,7 +28,7 @@ class Unsupported(Exception):
 #===----------------------------------------------------------------------===#
 
 def _is_random(node: torch.fx.Node) -> bool:
-    """Whether an operator of an exported graph draws random numbers."""
+    """Returns whether an operator of an exported graph draws random numbers."""
     tags = getattr(node.target, "tags", ())
     if torch.Tag.nondeterministic_seeded not in tags:
         return False

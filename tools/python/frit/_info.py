@@ -1,4 +1,4 @@
-"""What a module tells about itself."""
+"""Description of a module."""
 from __future__ import annotations
 
 from ctypes import POINTER, byref, c_int32
@@ -51,7 +51,7 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """Where the module runs. Memory in bytes, peaks per second; 0 if unknown."""
+    """Device of the module. Memory in bytes, peaks per second; 0 if unknown."""
 
     device: str  #: "cuda:0" or "cpu"
     name: str

@@ -209,7 +209,7 @@ class Module:
 
     @property
     def device(self) -> str:
-        """Where the module runs: "cuda:0" or "cpu"."""
+        """Device that the module runs on: "cuda:0" or "cpu"."""
         return "cpu" if self._caller.device < 0 else f"cuda:{self._caller.device}"
 
     def __repr__(self) -> str:

@@ -71,7 +71,7 @@ def _march(device: torch.device) -> str:
 
 
 def _is_weight(node: torch.fx.Node, example: Any) -> bool:
-    """Whether an input of a graph is a parameter or buffer of the model."""
+    """Returns whether an input of a graph is a parameter or buffer of the model."""
     return "lifted" in node.meta or isinstance(example, torch.nn.Parameter) or (
         isinstance(example, torch.Tensor) and bool(
             node.meta.get("tensor_dict", {}).get("_dynamo_static_input_type")
@@ -149,7 +149,7 @@ class _Compiled:
         return made
 
     def changed(self, arguments: Sequence[Any]) -> bool:
-        """Whether parameters are others than at the last call."""
+        """Returns whether parameters have changed since the last call."""
         now = self.watched_of(arguments)
         return not (all(map(operator.is_, now, self.held))
                     and _states(now) == self.seen)
@@ -243,7 +243,7 @@ def inputs_only(guards: Sequence[Any]) -> list[bool]:
 
 
 class _Graph:
-    """What `torch.compile` calls instead of a graph."""
+    """Callable that `torch.compile` uses instead of a graph."""
 
     def __init__(self, graph: torch.fx.GraphModule, examples: Sequence[Any],
                  options: Mapping[str, Any]):
