@@ -16,10 +16,9 @@ public:
   /// Allocates from `source`; null means malloc without a limit.
   explicit HostMemory(std::shared_ptr<MemorySource> source = nullptr)
       : source(std::move(source)) {}
-  HostMemory(HostMemory &&other) noexcept
-      : source(other.source), pointer(std::exchange(other.pointer, nullptr)),
-        size(std::exchange(other.size, 0)),
-        mapped(std::exchange(other.mapped, false)) {}
+  HostMemory(HostMemory &&other) noexcept : HostMemory(other.source) {
+    *this = std::move(other);
+  }
   HostMemory &operator=(HostMemory &&other) noexcept {
     std::swap(source, other.source);
     std::swap(pointer, other.pointer);

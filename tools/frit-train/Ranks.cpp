@@ -77,7 +77,7 @@ Ranks::~Ranks() {
 }
 
 static void setPatience(int connection, int milliseconds) {
-  timeval patience = {milliseconds / 1000, milliseconds % 1000 * 1000};
+  timeval patience = {milliseconds / 1000, milliseconds % 1000 * 1000L};
   setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 

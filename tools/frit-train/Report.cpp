@@ -65,7 +65,7 @@ void Report::print(const std::string &line) {
 
 /// Formats a duration: "3 h 12 min".
 static std::string formatLeft(double seconds) {
-  uint64_t whole = uint64_t(seconds + 0.5);
+  auto whole = uint64_t(std::llround(seconds));
   if (whole < 60)
     return std::to_string(whole) + " s";
   if (whole < 3600)
@@ -109,7 +109,7 @@ void Report::step(uint64_t number, uint64_t epoch,
   log(line);
   if (printsSteps)
     print(text("step %llu of %llu, epoch %llu: ", (unsigned long long)done,
-               (unsigned long long)total, (unsigned long long)(epoch + 1)) +
+               (unsigned long long)total, (unsigned long long)epoch + 1) +
           lossText + rateText + text(", %.0f samples/s", rateNow));
 }
 

@@ -12,8 +12,9 @@ std::string Printer::loopHeads(Node *node) {
   for (auto [counter, size] : node->counters) {
     std::string k = fresh("k");
     nameDim(counter, k);
-    heads += indented("for (int " + k + " = 0; " + k + " < " +
-                          std::to_string(size) + "; ++" + k + ")",
+    heads += indented((Twine("for (int ") + k + " = 0; " + k + " < " +
+                       Twine(size) + "; ++" + k + ")")
+                          .str(),
                       2 * depth++);
   }
   return heads;
@@ -97,7 +98,7 @@ void Printer::shareLoops(ArrayRef<Node *> roots) {
     std::string element = name + "[v]";
     pushScope(kLane);
     std::string first = value(node->operands[0]);
-    line(element + " = " + first + ";");
+    line(Twine(element) + " = " + first + ";");
     std::string initial = popScope();
 
     pushScope(node->loopBit);
@@ -107,7 +108,7 @@ void Printer::shareLoops(ArrayRef<Node *> roots) {
     pushScope(kLane);
     if (guarded) {
       std::string term = value(guarded->operands[1]);
-      line(element + " += " + term + ";");
+      line(Twine(element) + " += " + term + ";");
     } else {
       step(node, element);
     }

@@ -78,9 +78,10 @@ static bool isSumOfSquares(Value value) {
     }
     auto reduce = dyn_cast<ReduceOp>(op);
     auto quotient = dyn_cast<DivOp>(op);
-    if (!isa<CastOp, ReshapeOp, AvgPoolOp>(op) &&
-        !(reduce && reduce.getKind() == Combiner::sum) &&
-        !(quotient && isNumber(quotient.getB())))
+    bool isLinear = isa<CastOp, ReshapeOp, AvgPoolOp>(op) ||
+                    (reduce && reduce.getKind() == Combiner::sum) ||
+                    (quotient && isNumber(quotient.getB()));
+    if (!isLinear)
       return false;
     value = op->getOperand(0);
   }
