@@ -148,7 +148,7 @@ void SumGroup::addOthers(ArrayRef<ReduceOp> all,
     size_t place = left[i++];
     if (!fits(all[place]) || !tryAdd(all[place]))
       continue;
-    // What reads the same as the reduction may join, too.
+    // Readers of the same values as the reduction may join, too.
     left = findReaders(places, place + 1);
     i = 0;
   }

@@ -17,6 +17,8 @@ import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from draws import Draws
+
 onnxruntime.set_default_logger_severity(4)
 
 OPSET = 26          # the newest that ONNX Runtime knows
@@ -113,8 +115,7 @@ def is_tame(r: np.ndarray) -> bool:
 
 
 @dataclass
-class Graph:
-    rng: np.random.Generator
+class Graph(Draws):
     values: list[Value] = field(default_factory=list)
     sealed: list[Value] = field(default_factory=list)  # for no one to read
     nodes: list[onnx.NodeProto] = field(default_factory=list)
@@ -123,16 +124,6 @@ class Graph:
     opset: int = OPSET
     domains: set[str] = field(default_factory=set)
     beyond: bool = False  # whether operators are taken that ONNX Runtime lacks
-
-    def chance(self, p: float) -> bool:
-        return self.rng.random() < p
-
-    def integer(self, low: int, high: int) -> int:
-        """low <= result < high"""
-        return int(self.rng.integers(low, high))
-
-    def one_of(self, *choices):
-        return choices[self.integer(0, len(choices))]
 
     def float_type(self) -> np.dtype:
         return self.one_of(*[F32] * 12, F64, F64, F16)

@@ -5,6 +5,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from draws import Draws
+
 ODD = (1, 3, 5, 7, 9, 17, 33, 50, 100, 129)
 EVEN = (8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 192, 256)
 # Of a value and of a contraction, for each time that the batch is multiplied.
@@ -23,10 +25,9 @@ class Value:
 
 
 @dataclass
-class Builder:
+class Builder(Draws):
     """A network that is being made."""
 
-    rng: np.random.Generator
     scale: int = 1  # of the batch
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     weights: dict[str, np.ndarray] = field(default_factory=dict)
@@ -42,16 +43,6 @@ class Builder:
 
     def computes(self, products: int) -> bool:
         return products <= MOST_PRODUCTS * self.scale
-
-    def chance(self, p: float) -> bool:
-        return self.rng.random() < p
-
-    def integer(self, low: int, high: int) -> int:
-        """low <= result < high"""
-        return int(self.rng.integers(low, high))
-
-    def one_of(self, *choices):
-        return choices[self.integer(0, len(choices))]
 
     def width(self, most=256) -> int:
         sizes = EVEN if self.chance(0.7) else ODD
