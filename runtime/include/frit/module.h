@@ -291,7 +291,8 @@ typedef struct frit_device_info {
   double bytes_per_second, flops_per_second;
   /** Memory that a context takes for all its calls. On a GPU: arena, state,
    *  inputs and outputs. On the CPU: arena, state and scratch memory of the
-   *  threads. 0 if the module runs nothing. */
+   *  threads; without copies of inputs and outputs that a call gives unaligned
+   *  to 64 bytes or with strides. 0 if the module runs nothing. */
   uint64_t context_bytes;
 } frit_device_info;
 
