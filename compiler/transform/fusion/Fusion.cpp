@@ -69,8 +69,8 @@ static void cloneGenerators(Block &block) {
   }
 }
 
-/// Likewise clones slices whose readers can index the sliced tensor directly.
-/// That tensor is in memory anyway: it has other readers or comes from a
+/// Likewise clones slices whose readers can index the sliced tensor directly,
+/// if that tensor is in memory anyway: it has other readers or comes from a
 /// contraction.
 static void cloneSlices(Block &block) {
   auto isInMemory = [](Value value) {
