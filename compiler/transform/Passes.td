@@ -1,7 +1,7 @@
 //===- Passes.td - The passes over nn, in the order they run ----------------===//
 
-#ifndef FRIT_TRANSFORM_PASSES
-#define FRIT_TRANSFORM_PASSES
+#ifndef FRIT_COMPILER_TRANSFORM_PASSES_TD
+#define FRIT_COMPILER_TRANSFORM_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
@@ -101,4 +101,4 @@ def Schedule : TargetPass<"schedule"> {
   let summary = "Set the target's schedule on every fusion";
 }
 
-#endif // FRIT_TRANSFORM_PASSES
+#endif // FRIT_COMPILER_TRANSFORM_PASSES_TD

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_NN_BASE
-#define FRIT_NN_BASE
+#ifndef FRIT_DIALECTS_NN_BASE_TD
+#define FRIT_DIALECTS_NN_BASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -237,4 +237,4 @@ class NN_Structural<string mnemonic, string onnx, list<Trait> traits = []>
     : NN_Inferred<mnemonic, onnx, !listconcat([
         DeclareOpInterfaceMethods<NN_StructuralInterface>], traits)>;
 
-#endif // FRIT_NN_BASE
+#endif // FRIT_DIALECTS_NN_BASE_TD

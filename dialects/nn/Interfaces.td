@@ -1,7 +1,7 @@
 //===- Interfaces.td - Interfaces of operators ----------------------------===//
 
-#ifndef FRIT_NN_INTERFACES
-#define FRIT_NN_INTERFACES
+#ifndef FRIT_DIALECTS_NN_INTERFACES_TD
+#define FRIT_DIALECTS_NN_INTERFACES_TD
 
 include "mlir/IR/OpBase.td"
 
@@ -64,4 +64,4 @@ def NN_DifferentiableInterface : OpInterface<"DifferentiableOp"> {
     (ins "::frit::nn::NNBuilder &":$b, "::mlir::Value":$dy)>];
 }
 
-#endif // FRIT_NN_INTERFACES
+#endif // FRIT_DIALECTS_NN_INTERFACES_TD

@@ -1,7 +1,7 @@
 //===- Schedule.td - The interface of schedules ---------------------------===//
 
-#ifndef FRIT_NN_SCHEDULE
-#define FRIT_NN_SCHEDULE
+#ifndef FRIT_DIALECTS_NN_SCHEDULE_TD
+#define FRIT_DIALECTS_NN_SCHEDULE_TD
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
@@ -38,4 +38,4 @@ def NN_Schedule : AttrInterface<"Schedule"> {
   ];
 }
 
-#endif // FRIT_NN_SCHEDULE
+#endif // FRIT_DIALECTS_NN_SCHEDULE_TD

@@ -1,7 +1,7 @@
 //===- LibraryCall.td - Schedules of fusions that a library computes --------===//
 
-#ifndef FRIT_PLAN_LIBRARYCALL
-#define FRIT_PLAN_LIBRARYCALL
+#ifndef FRIT_DIALECTS_PLAN_LIBRARYCALL_TD
+#define FRIT_DIALECTS_PLAN_LIBRARYCALL_TD
 
 include "mlir/IR/OpBase.td"
 
@@ -29,4 +29,4 @@ def Plan_LibraryCall : AttrInterface<"LibraryCall"> {
   ];
 }
 
-#endif // FRIT_PLAN_LIBRARYCALL
+#endif // FRIT_DIALECTS_PLAN_LIBRARYCALL_TD

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_PLAN
-#define FRIT_PLAN
+#ifndef FRIT_DIALECTS_PLAN_PLAN_TD
+#define FRIT_DIALECTS_PLAN_PLAN_TD
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
@@ -300,4 +300,4 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
 
 include "dialects/plan/Steps.td"
 
-#endif // FRIT_PLAN
+#endif // FRIT_DIALECTS_PLAN_PLAN_TD

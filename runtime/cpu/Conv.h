@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CPU_CONV_H
-#define FRIT_CPU_CONV_H
+#ifndef FRIT_RUNTIME_CPU_CONV_H
+#define FRIT_RUNTIME_CPU_CONV_H
 
 #include "runtime/cpu/Cpu.h"
 #include "runtime/cpu/MicroKernel.h"
@@ -72,4 +72,4 @@ void depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_CONV_H
+#endif // FRIT_RUNTIME_CPU_CONV_H

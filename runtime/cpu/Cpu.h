@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CPU_CPU_H
-#define FRIT_CPU_CPU_H
+#ifndef FRIT_RUNTIME_CPU_CPU_H
+#define FRIT_RUNTIME_CPU_CPU_H
 
 #include "frit/artifact.h"
 
@@ -126,4 +126,4 @@ bool conv(const artifact::Conv &problem, void *const *arguments,
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_CPU_H
+#endif // FRIT_RUNTIME_CPU_CPU_H

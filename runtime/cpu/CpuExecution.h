@@ -1,7 +1,7 @@
 //===- CpuExecution.h - Run a plan on the host ----------------------------===//
 
-#ifndef FRIT_CPU_CPUEXECUTION_H
-#define FRIT_CPU_CPUEXECUTION_H
+#ifndef FRIT_RUNTIME_CPU_CPUEXECUTION_H
+#define FRIT_RUNTIME_CPU_CPUEXECUTION_H
 
 #include "runtime/cpu/HostModel.h"
 
@@ -76,4 +76,4 @@ private:
 };
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_CPUEXECUTION_H
+#endif // FRIT_RUNTIME_CPU_CPUEXECUTION_H

@@ -1,7 +1,7 @@
 //===- CpuSteps.h - A list of steps bound to host memory ------------------===//
 
-#ifndef FRIT_CPU_CPUSTEPS_H
-#define FRIT_CPU_CPUSTEPS_H
+#ifndef FRIT_RUNTIME_CPU_CPUSTEPS_H
+#define FRIT_RUNTIME_CPU_CPUSTEPS_H
 
 #include "runtime/cpu/Cpu.h"
 #include "runtime/cpu/HostGroup.h"
@@ -75,4 +75,4 @@ private:
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_CPUSTEPS_H
+#endif // FRIT_RUNTIME_CPU_CPUSTEPS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CPU_GEMM_H
-#define FRIT_CPU_GEMM_H
+#ifndef FRIT_RUNTIME_CPU_GEMM_H
+#define FRIT_RUNTIME_CPU_GEMM_H
 
 #include "runtime/cpu/Cpu.h"
 #include "runtime/cpu/MicroKernel.h"
@@ -75,4 +75,4 @@ private:
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_GEMM_H
+#endif // FRIT_RUNTIME_CPU_GEMM_H

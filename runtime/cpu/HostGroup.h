@@ -1,7 +1,7 @@
 //===- HostGroup.h - Collectives of processes of one host -----------------===//
 
-#ifndef FRIT_CPU_HOSTGROUP_H
-#define FRIT_CPU_HOSTGROUP_H
+#ifndef FRIT_RUNTIME_CPU_HOSTGROUP_H
+#define FRIT_RUNTIME_CPU_HOSTGROUP_H
 
 #include "frit/artifact.h"
 #include "runtime/exec/Status.h"
@@ -59,4 +59,4 @@ private:
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_HOSTGROUP_H
+#endif // FRIT_RUNTIME_CPU_HOSTGROUP_H

@@ -1,7 +1,7 @@
 //===- HostMemory.h - Large aligned host memory ---------------------------===//
 
-#ifndef FRIT_CPU_HOSTMEMORY_H
-#define FRIT_CPU_HOSTMEMORY_H
+#ifndef FRIT_RUNTIME_CPU_HOSTMEMORY_H
+#define FRIT_RUNTIME_CPU_HOSTMEMORY_H
 
 #include "runtime/exec/MemorySource.h"
 
@@ -49,4 +49,4 @@ private:
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_HOSTMEMORY_H
+#endif // FRIT_RUNTIME_CPU_HOSTMEMORY_H

@@ -1,7 +1,7 @@
 //===- HostModel.h - A loaded model on the host ---------------------------===//
 
-#ifndef FRIT_CPU_HOSTMODEL_H
-#define FRIT_CPU_HOSTMODEL_H
+#ifndef FRIT_RUNTIME_CPU_HOSTMODEL_H
+#define FRIT_RUNTIME_CPU_HOSTMODEL_H
 
 #include "runtime/cpu/CpuSteps.h"
 #include "runtime/cpu/HostMemory.h"
@@ -42,4 +42,4 @@ Status allocateArena(uint64_t bytes, const ScratchSize &scratch,
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_HOSTMODEL_H
+#endif // FRIT_RUNTIME_CPU_HOSTMODEL_H

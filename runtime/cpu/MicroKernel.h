@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CPU_MICROKERNEL_H
-#define FRIT_CPU_MICROKERNEL_H
+#ifndef FRIT_RUNTIME_CPU_MICROKERNEL_H
+#define FRIT_RUNTIME_CPU_MICROKERNEL_H
 
 #include "frit/artifact.h"
 
@@ -112,4 +112,4 @@ const MicroKernel &microKernel(Accumulator accumulator);
 
 } // namespace frit::cpu
 
-#endif // FRIT_CPU_MICROKERNEL_H
+#endif // FRIT_RUNTIME_CPU_MICROKERNEL_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CUDA_CUDAAPI_H
-#define FRIT_CUDA_CUDAAPI_H
+#ifndef FRIT_RUNTIME_CUDA_CUDAAPI_H
+#define FRIT_RUNTIME_CUDA_CUDAAPI_H
 
 #include <cstddef>
 #include <cstdint>
@@ -208,4 +208,4 @@ struct Api {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDAAPI_H
+#endif // FRIT_RUNTIME_CUDA_CUDAAPI_H

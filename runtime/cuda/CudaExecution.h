@@ -1,7 +1,7 @@
 //===- CudaExecution.h - Run a plan on a GPU ------------------------------===//
 
-#ifndef FRIT_CUDA_CUDAEXECUTION_H
-#define FRIT_CUDA_CUDAEXECUTION_H
+#ifndef FRIT_RUNTIME_CUDA_CUDAEXECUTION_H
+#define FRIT_RUNTIME_CUDA_CUDAEXECUTION_H
 
 #include "runtime/cuda/CudaSteps.h"
 #include "runtime/cuda/SharedStream.h"
@@ -157,4 +157,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDAEXECUTION_H
+#endif // FRIT_RUNTIME_CUDA_CUDAEXECUTION_H

@@ -1,7 +1,7 @@
 //===- CudaExecutor.h - A model's code and weights on a GPU ---------------===//
 
-#ifndef FRIT_CUDA_CUDAEXECUTOR_H
-#define FRIT_CUDA_CUDAEXECUTOR_H
+#ifndef FRIT_RUNTIME_CUDA_CUDAEXECUTOR_H
+#define FRIT_RUNTIME_CUDA_CUDAEXECUTOR_H
 
 #include "runtime/cuda/LoadedModel.h"
 #include "runtime/cuda/Preparation.h"
@@ -60,4 +60,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDAEXECUTOR_H
+#endif // FRIT_RUNTIME_CUDA_CUDAEXECUTOR_H

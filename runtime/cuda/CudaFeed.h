@@ -1,7 +1,7 @@
 //===- CudaFeed.h - Inputs that are copied to the GPU while calls run -----===//
 
-#ifndef FRIT_CUDA_CUDAFEED_H
-#define FRIT_CUDA_CUDAFEED_H
+#ifndef FRIT_RUNTIME_CUDA_CUDAFEED_H
+#define FRIT_RUNTIME_CUDA_CUDAFEED_H
 
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/SharedStream.h"
@@ -45,4 +45,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDAFEED_H
+#endif // FRIT_RUNTIME_CUDA_CUDAFEED_H

@@ -1,7 +1,7 @@
 //===- CudaGuards.h - Steps that run only if a condition holds ------------===//
 
-#ifndef FRIT_CUDA_CUDAGUARDS_H
-#define FRIT_CUDA_CUDAGUARDS_H
+#ifndef FRIT_RUNTIME_CUDA_CUDAGUARDS_H
+#define FRIT_RUNTIME_CUDA_CUDAGUARDS_H
 
 #include "runtime/cuda/Driver.h"
 
@@ -29,4 +29,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDAGUARDS_H
+#endif // FRIT_RUNTIME_CUDA_CUDAGUARDS_H

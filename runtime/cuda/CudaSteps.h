@@ -1,7 +1,7 @@
 //===- CudaSteps.h - A list of steps bound to device memory ---------------===//
 
-#ifndef FRIT_CUDA_CUDASTEPS_H
-#define FRIT_CUDA_CUDASTEPS_H
+#ifndef FRIT_RUNTIME_CUDA_CUDASTEPS_H
+#define FRIT_RUNTIME_CUDA_CUDASTEPS_H
 
 #include "runtime/cuda/DeviceState.h"
 #include "runtime/cuda/LoadedModel.h"
@@ -188,4 +188,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDASTEPS_H
+#endif // FRIT_RUNTIME_CUDA_CUDASTEPS_H

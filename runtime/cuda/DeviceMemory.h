@@ -1,7 +1,7 @@
 //===- DeviceMemory.h - Memory of a GPU -----------------------------------===//
 
-#ifndef FRIT_CUDA_DEVICEMEMORY_H
-#define FRIT_CUDA_DEVICEMEMORY_H
+#ifndef FRIT_RUNTIME_CUDA_DEVICEMEMORY_H
+#define FRIT_RUNTIME_CUDA_DEVICEMEMORY_H
 
 #include "runtime/cuda/Driver.h"
 
@@ -45,4 +45,4 @@ struct SharedMemory {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_DEVICEMEMORY_H
+#endif // FRIT_RUNTIME_CUDA_DEVICEMEMORY_H

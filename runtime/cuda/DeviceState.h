@@ -1,7 +1,7 @@
 //===- DeviceState.h - The state of a context and its peers ---------------===//
 
-#ifndef FRIT_CUDA_DEVICESTATE_H
-#define FRIT_CUDA_DEVICESTATE_H
+#ifndef FRIT_RUNTIME_CUDA_DEVICESTATE_H
+#define FRIT_RUNTIME_CUDA_DEVICESTATE_H
 
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/library/Nccl.h"
@@ -38,4 +38,4 @@ struct DeviceState {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_DEVICESTATE_H
+#endif // FRIT_RUNTIME_CUDA_DEVICESTATE_H

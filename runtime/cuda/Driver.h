@@ -1,7 +1,7 @@
 //===- Driver.h - Find the NVIDIA driver and a device ---------------------===//
 
-#ifndef FRIT_CUDA_DRIVER_H
-#define FRIT_CUDA_DRIVER_H
+#ifndef FRIT_RUNTIME_CUDA_DRIVER_H
+#define FRIT_RUNTIME_CUDA_DRIVER_H
 
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/exec/MemorySource.h"
@@ -100,4 +100,4 @@ Status findTarget(const PlanView &plan, int ordinal,
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_DRIVER_H
+#endif // FRIT_RUNTIME_CUDA_DRIVER_H

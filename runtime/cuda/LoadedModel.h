@@ -1,7 +1,7 @@
 //===- LoadedModel.h - A loaded model on a GPU ----------------------------===//
 
-#ifndef FRIT_CUDA_LOADEDMODEL_H
-#define FRIT_CUDA_LOADEDMODEL_H
+#ifndef FRIT_RUNTIME_CUDA_LOADEDMODEL_H
+#define FRIT_RUNTIME_CUDA_LOADEDMODEL_H
 
 #include "runtime/cuda/CudaGuards.h"
 #include "runtime/cuda/DeviceMemory.h"
@@ -61,4 +61,4 @@ protected:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_LOADEDMODEL_H
+#endif // FRIT_RUNTIME_CUDA_LOADEDMODEL_H

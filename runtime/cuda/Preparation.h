@@ -1,7 +1,7 @@
 //===- Preparation.h - Divide the prepare steps by memory -----------------===//
 
-#ifndef FRIT_CUDA_PREPARATION_H
-#define FRIT_CUDA_PREPARATION_H
+#ifndef FRIT_RUNTIME_CUDA_PREPARATION_H
+#define FRIT_RUNTIME_CUDA_PREPARATION_H
 
 #include "runtime/exec/PlanView.h"
 
@@ -25,4 +25,4 @@ std::vector<Window> windowsOf(const PlanView &plan,
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_PREPARATION_H
+#endif // FRIT_RUNTIME_CUDA_PREPARATION_H

@@ -1,7 +1,7 @@
 //===- SharedStream.h - The stream that calls run on ----------------------===//
 
-#ifndef FRIT_CUDA_SHAREDSTREAM_H
-#define FRIT_CUDA_SHAREDSTREAM_H
+#ifndef FRIT_RUNTIME_CUDA_SHAREDSTREAM_H
+#define FRIT_RUNTIME_CUDA_SHAREDSTREAM_H
 
 #include "runtime/cuda/Driver.h"
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_SHAREDSTREAM_H
+#endif // FRIT_RUNTIME_CUDA_SHAREDSTREAM_H

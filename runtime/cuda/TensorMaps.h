@@ -1,7 +1,7 @@
 //===- TensorMaps.h - Encode TMA descriptors ------------------------------===//
 
-#ifndef FRIT_CUDA_TENSORMAPS_H
-#define FRIT_CUDA_TENSORMAPS_H
+#ifndef FRIT_RUNTIME_CUDA_TENSORMAPS_H
+#define FRIT_RUNTIME_CUDA_TENSORMAPS_H
 
 #include "runtime/cuda/Driver.h"
 
@@ -19,4 +19,4 @@ Status encodeTensorMap(const Driver &driver, const artifact::TensorMap &map,
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_TENSORMAPS_H
+#endif // FRIT_RUNTIME_CUDA_TENSORMAPS_H

@@ -1,7 +1,7 @@
 //===- Upload.h - Upload weights to a GPU ---------------------------------===//
 
-#ifndef FRIT_CUDA_UPLOAD_H
-#define FRIT_CUDA_UPLOAD_H
+#ifndef FRIT_RUNTIME_CUDA_UPLOAD_H
+#define FRIT_RUNTIME_CUDA_UPLOAD_H
 
 #include "runtime/cuda/Driver.h"
 
@@ -41,4 +41,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_UPLOAD_H
+#endif // FRIT_RUNTIME_CUDA_UPLOAD_H

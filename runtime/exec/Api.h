@@ -1,7 +1,7 @@
 //===- Api.h - Error reporting of the C interface -------------------------===//
 
-#ifndef FRIT_EXEC_API_H
-#define FRIT_EXEC_API_H
+#ifndef FRIT_RUNTIME_EXEC_API_H
+#define FRIT_RUNTIME_EXEC_API_H
 
 #include "runtime/exec/Status.h"
 
@@ -17,4 +17,4 @@ frit_status noSuchIndex(const char *function, uint32_t index);
 
 } // namespace frit
 
-#endif // FRIT_EXEC_API_H
+#endif // FRIT_RUNTIME_EXEC_API_H

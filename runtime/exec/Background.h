@@ -1,7 +1,7 @@
 //===- Background.h - Run work on another thread --------------------------===//
 
-#ifndef FRIT_EXEC_BACKGROUND_H
-#define FRIT_EXEC_BACKGROUND_H
+#ifndef FRIT_RUNTIME_EXEC_BACKGROUND_H
+#define FRIT_RUNTIME_EXEC_BACKGROUND_H
 
 #include <functional>
 #include <pthread.h>
@@ -40,4 +40,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_EXEC_BACKGROUND_H
+#endif // FRIT_RUNTIME_EXEC_BACKGROUND_H

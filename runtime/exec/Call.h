@@ -1,7 +1,7 @@
 //===- Call.h - Match the inputs of a call with a variant -----------------===//
 
-#ifndef FRIT_EXEC_CALL_H
-#define FRIT_EXEC_CALL_H
+#ifndef FRIT_RUNTIME_EXEC_CALL_H
+#define FRIT_RUNTIME_EXEC_CALL_H
 
 #include "runtime/exec/PlanView.h"
 
@@ -72,4 +72,4 @@ std::string formatOpenType(const PlanView &plan,
 
 } // namespace frit
 
-#endif // FRIT_EXEC_CALL_H
+#endif // FRIT_RUNTIME_EXEC_CALL_H

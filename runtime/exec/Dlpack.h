@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_EXEC_DLPACK_H
-#define FRIT_EXEC_DLPACK_H
+#ifndef FRIT_RUNTIME_EXEC_DLPACK_H
+#define FRIT_RUNTIME_EXEC_DLPACK_H
 
 #include <cstdint>
 
@@ -43,4 +43,4 @@ struct ManagedTensor {
 
 } // namespace frit::dlpack
 
-#endif // FRIT_EXEC_DLPACK_H
+#endif // FRIT_RUNTIME_EXEC_DLPACK_H

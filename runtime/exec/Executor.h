@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_EXEC_EXECUTOR_H
-#define FRIT_EXEC_EXECUTOR_H
+#ifndef FRIT_RUNTIME_EXEC_EXECUTOR_H
+#define FRIT_RUNTIME_EXEC_EXECUTOR_H
 
 #include "runtime/exec/Feed.h"
 #include "runtime/exec/MemorySource.h"
@@ -219,4 +219,4 @@ Status noKernel(const PlanView &plan, const artifact::Step &step,
 
 } // namespace frit
 
-#endif // FRIT_EXEC_EXECUTOR_H
+#endif // FRIT_RUNTIME_EXEC_EXECUTOR_H

@@ -1,7 +1,7 @@
 //===- Feed.h - Inputs that are copied while calls run --------------------===//
 
-#ifndef FRIT_EXEC_FEED_H
-#define FRIT_EXEC_FEED_H
+#ifndef FRIT_RUNTIME_EXEC_FEED_H
+#define FRIT_RUNTIME_EXEC_FEED_H
 
 #include "runtime/exec/Status.h"
 
@@ -42,4 +42,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_EXEC_FEED_H
+#endif // FRIT_RUNTIME_EXEC_FEED_H

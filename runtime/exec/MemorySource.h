@@ -1,7 +1,7 @@
 //===- MemorySource.h - Source of a module's memory -----------------------===//
 
-#ifndef FRIT_EXEC_MEMORYSOURCE_H
-#define FRIT_EXEC_MEMORYSOURCE_H
+#ifndef FRIT_RUNTIME_EXEC_MEMORYSOURCE_H
+#define FRIT_RUNTIME_EXEC_MEMORYSOURCE_H
 
 #include "runtime/exec/Status.h"
 
@@ -41,4 +41,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_EXEC_MEMORYSOURCE_H
+#endif // FRIT_RUNTIME_EXEC_MEMORYSOURCE_H

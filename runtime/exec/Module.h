@@ -1,7 +1,7 @@
 //===- Module.h - Types behind the handles of runtime.h -------------------===//
 
-#ifndef FRIT_EXEC_MODULE_H
-#define FRIT_EXEC_MODULE_H
+#ifndef FRIT_RUNTIME_EXEC_MODULE_H
+#define FRIT_RUNTIME_EXEC_MODULE_H
 
 #include "runtime/exec/Call.h"
 #include "runtime/exec/Executor.h"
@@ -115,4 +115,4 @@ private:
   std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked
 };
 
-#endif // FRIT_EXEC_MODULE_H
+#endif // FRIT_RUNTIME_EXEC_MODULE_H

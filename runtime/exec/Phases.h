@@ -1,7 +1,7 @@
 //===- Phases.h - Time spent in each phase of opening a model -------------===//
 
-#ifndef FRIT_EXEC_PHASES_H
-#define FRIT_EXEC_PHASES_H
+#ifndef FRIT_RUNTIME_EXEC_PHASES_H
+#define FRIT_RUNTIME_EXEC_PHASES_H
 
 #include <chrono>
 #include <vector>
@@ -42,4 +42,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_EXEC_PHASES_H
+#endif // FRIT_RUNTIME_EXEC_PHASES_H

@@ -1,7 +1,7 @@
 //===- Safetensors.h - Find the tensors of a safetensors file -------------===//
 
-#ifndef FRIT_EXEC_SAFETENSORS_H
-#define FRIT_EXEC_SAFETENSORS_H
+#ifndef FRIT_RUNTIME_EXEC_SAFETENSORS_H
+#define FRIT_RUNTIME_EXEC_SAFETENSORS_H
 
 #include "runtime/exec/Status.h"
 
@@ -27,4 +27,4 @@ Status readSafetensors(const uint8_t *data, uint64_t size,
 
 } // namespace frit
 
-#endif // FRIT_EXEC_SAFETENSORS_H
+#endif // FRIT_RUNTIME_EXEC_SAFETENSORS_H

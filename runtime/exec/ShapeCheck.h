@@ -1,7 +1,7 @@
 //===- ShapeCheck.h - Check the shapes in an artifact's plan --------------===//
 
-#ifndef FRIT_EXEC_SHAPECHECK_H
-#define FRIT_EXEC_SHAPECHECK_H
+#ifndef FRIT_RUNTIME_EXEC_SHAPECHECK_H
+#define FRIT_RUNTIME_EXEC_SHAPECHECK_H
 
 #include "runtime/exec/PlanView.h"
 
@@ -21,4 +21,4 @@ Status checkVariants(const PlanView &plan);
 
 } // namespace frit
 
-#endif // FRIT_EXEC_SHAPECHECK_H
+#endif // FRIT_RUNTIME_EXEC_SHAPECHECK_H

@@ -1,7 +1,7 @@
 //===- SharedLibrary.h - Open a compiled model's file ---------------------===//
 
-#ifndef FRIT_EXEC_SHAREDLIBRARY_H
-#define FRIT_EXEC_SHAREDLIBRARY_H
+#ifndef FRIT_RUNTIME_EXEC_SHAREDLIBRARY_H
+#define FRIT_RUNTIME_EXEC_SHAREDLIBRARY_H
 
 #include "runtime/exec/Status.h"
 
@@ -16,4 +16,4 @@ Status openModelLibrary(const std::string &path, void *&library,
 
 } // namespace frit
 
-#endif // FRIT_EXEC_SHAREDLIBRARY_H
+#endif // FRIT_RUNTIME_EXEC_SHAREDLIBRARY_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_EXEC_STATUS_H
-#define FRIT_EXEC_STATUS_H
+#ifndef FRIT_RUNTIME_EXEC_STATUS_H
+#define FRIT_RUNTIME_EXEC_STATUS_H
 
 #include "frit/runtime.h"
 
@@ -57,4 +57,4 @@ std::string formatBytes(uint64_t bytes);
       return status_;                                                          \
   } while (false)
 
-#endif // FRIT_EXEC_STATUS_H
+#endif // FRIT_RUNTIME_EXEC_STATUS_H

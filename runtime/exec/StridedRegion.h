@@ -1,7 +1,7 @@
 //===- StridedRegion.h - A region of a larger tensor, as runs of bytes ----===//
 
-#ifndef FRIT_EXEC_STRIDEDREGION_H
-#define FRIT_EXEC_STRIDEDREGION_H
+#ifndef FRIT_RUNTIME_EXEC_STRIDEDREGION_H
+#define FRIT_RUNTIME_EXEC_STRIDEDREGION_H
 
 #include <cstdint>
 #include <span>
@@ -39,4 +39,4 @@ void copyOutOf(const StridedRegion &region, const void *large, void *small);
 
 } // namespace frit
 
-#endif // FRIT_EXEC_STRIDEDREGION_H
+#endif // FRIT_RUNTIME_EXEC_STRIDEDREGION_H

@@ -1,7 +1,7 @@
 //===- Targets.h - Choose the target that suits a device ------------------===//
 
-#ifndef FRIT_EXEC_TARGETS_H
-#define FRIT_EXEC_TARGETS_H
+#ifndef FRIT_RUNTIME_EXEC_TARGETS_H
+#define FRIT_RUNTIME_EXEC_TARGETS_H
 
 #include "runtime/exec/PlanView.h"
 
@@ -49,4 +49,4 @@ std::string listArchs(const PlanView &plan);
 
 } // namespace frit
 
-#endif // FRIT_EXEC_TARGETS_H
+#endif // FRIT_RUNTIME_EXEC_TARGETS_H

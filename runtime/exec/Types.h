@@ -1,7 +1,7 @@
 //===- Types.h - Element types and shapes: sizes and text -----------------===//
 
-#ifndef FRIT_EXEC_TYPES_H
-#define FRIT_EXEC_TYPES_H
+#ifndef FRIT_RUNTIME_EXEC_TYPES_H
+#define FRIT_RUNTIME_EXEC_TYPES_H
 
 #include "frit/artifact.h"
 #include "frit/runtime.h"
@@ -26,4 +26,4 @@ bool countElements(std::span<const int64_t> dims, uint64_t &count);
 
 } // namespace frit
 
-#endif // FRIT_EXEC_TYPES_H
+#endif // FRIT_RUNTIME_EXEC_TYPES_H

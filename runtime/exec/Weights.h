@@ -1,7 +1,7 @@
 //===- Weights.h - Host memory of a model's original weights --------------===//
 
-#ifndef FRIT_EXEC_WEIGHTS_H
-#define FRIT_EXEC_WEIGHTS_H
+#ifndef FRIT_RUNTIME_EXEC_WEIGHTS_H
+#define FRIT_RUNTIME_EXEC_WEIGHTS_H
 
 #include "runtime/exec/PlanView.h"
 
@@ -65,4 +65,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_EXEC_WEIGHTS_H
+#endif // FRIT_RUNTIME_EXEC_WEIGHTS_H

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_EMULATOR_H
-#define FRIT_TEST_EMULATOR_H
+#ifndef FRIT_TEST_EMULATOR_EMULATOR_H
+#define FRIT_TEST_EMULATOR_EMULATOR_H
 
 #include "scheduler.h"
 
@@ -177,4 +177,4 @@ template <class T> T atomicAdd(T *to, T value) {
 inline float __fdividef(float x, float y) { return x / y; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 
-#endif // FRIT_TEST_EMULATOR_H
+#endif // FRIT_TEST_EMULATOR_EMULATOR_H

@@ -1,6 +1,6 @@
 //===- Pch.h - Headers that most compiler files include -------------------===//
-#ifndef FRIT_PCH_H
-#define FRIT_PCH_H
+#ifndef FRIT_TOOLS_DEV_PCH_H
+#define FRIT_TOOLS_DEV_PCH_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,4 +37,4 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
-#endif // FRIT_PCH_H
+#endif // FRIT_TOOLS_DEV_PCH_H

@@ -4,8 +4,9 @@
     check_structure.py [ROOT]
 
 Top-level names are the design's, folders are three deep at most, a source file
-has at most 800 lines, nothing is left to do in it, a test checks something, and
-no two files of a library define the same file-local name (local_names.py).
+has at most 800 lines, nothing is left to do in it, a header's guard follows its
+path, a test checks something, and no two files of a library define the same
+file-local name (local_names.py).
 """
 import re
 import sys
@@ -25,6 +26,16 @@ LEFT_OVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 CHECKS = re.compile(r"CHECK|FileCheck|expected-(error|warning|remark)|\bnot\b|\bdiff\b"
                     r"|\bcmp\b|%python|--compare|-verify")
 
+HEADER = {".cuh", ".h", ".hpp"}
+GUARD = re.compile(r"^#ifndef (\w+)\n#define \1\n", re.MULTILINE)
+
+
+def guard_of(file: Path) -> str:
+    """The include guard of `file`: its path, or how programs include a header of
+    the runtime."""
+    path = str(file).removeprefix("runtime/include/frit/")
+    return "FRIT_" + re.sub(r"\W", "_", path).upper()
+
 
 def complaints(root: Path) -> Iterator[str]:
     tracked = files(root)
@@ -42,6 +53,10 @@ def complaints(root: Path) -> Iterator[str]:
         if found := LEFT_OVER.search(text):
             line = text.count("\n", 0, found.start()) + 1
             yield f"{file}:{line}: {found[0]}: finish it"
+        guard = GUARD.search(text)
+        if guard and guard[1].startswith("FRIT_") or file.suffix in HEADER:
+            if not guard or guard[1] != guard_of(file):
+                yield f"{file}: its include guard must be {guard_of(file)}"
         if file.suffix in {".mlir", ".test"} and not CHECKS.search(text):
             yield f"{file}: checks nothing"
     yield from collisions(root, tracked)

@@ -1,7 +1,7 @@
 //===- Machine.h - Findings of frit-doctor --------------------------------===//
 
-#ifndef FRIT_DOCTOR_MACHINE_H
-#define FRIT_DOCTOR_MACHINE_H
+#ifndef FRIT_TOOLS_FRIT_DOCTOR_MACHINE_H
+#define FRIT_TOOLS_FRIT_DOCTOR_MACHINE_H
 
 #include <cstdint>
 #include <string>
@@ -84,4 +84,4 @@ private:
 
 } // namespace frit::doctor
 
-#endif // FRIT_DOCTOR_MACHINE_H
+#endif // FRIT_TOOLS_FRIT_DOCTOR_MACHINE_H

@@ -1,7 +1,7 @@
 //===- Options.h - Command line of frit-doctor ----------------------------===//
 
-#ifndef FRIT_DOCTOR_OPTIONS_H
-#define FRIT_DOCTOR_OPTIONS_H
+#ifndef FRIT_TOOLS_FRIT_DOCTOR_OPTIONS_H
+#define FRIT_TOOLS_FRIT_DOCTOR_OPTIONS_H
 
 #include "tools/support/Arguments.h"
 
@@ -19,4 +19,4 @@ tools::Parsed parseOptions(int count, char **arguments, Options &options);
 
 } // namespace frit::doctor
 
-#endif // FRIT_DOCTOR_OPTIONS_H
+#endif // FRIT_TOOLS_FRIT_DOCTOR_OPTIONS_H

@@ -1,7 +1,7 @@
 //===- Report.h - Print the findings of frit-doctor -----------------------===//
 
-#ifndef FRIT_DOCTOR_REPORT_H
-#define FRIT_DOCTOR_REPORT_H
+#ifndef FRIT_TOOLS_FRIT_DOCTOR_REPORT_H
+#define FRIT_TOOLS_FRIT_DOCTOR_REPORT_H
 
 #include "tools/frit-doctor/Machine.h"
 
@@ -13,4 +13,4 @@ void printJson(const Machine &machine, const std::vector<std::string> &unmet);
 
 } // namespace frit::doctor
 
-#endif // FRIT_DOCTOR_REPORT_H
+#endif // FRIT_TOOLS_FRIT_DOCTOR_REPORT_H

@@ -1,7 +1,7 @@
 //===- Delta.h - Delta debugging of a list --------------------------------===//
 
-#ifndef FRIT_REDUCE_DELTA_H
-#define FRIT_REDUCE_DELTA_H
+#ifndef FRIT_TOOLS_FRIT_REDUCE_DELTA_H
+#define FRIT_TOOLS_FRIT_REDUCE_DELTA_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -23,4 +23,4 @@ Kept minimize(unsigned count,
 
 } // namespace frit::reduce
 
-#endif // FRIT_REDUCE_DELTA_H
+#endif // FRIT_TOOLS_FRIT_REDUCE_DELTA_H

@@ -1,7 +1,7 @@
 //===- Model.h - Remove parts of a model ----------------------------------===//
 
-#ifndef FRIT_REDUCE_MODEL_H
-#define FRIT_REDUCE_MODEL_H
+#ifndef FRIT_TOOLS_FRIT_REDUCE_MODEL_H
+#define FRIT_TOOLS_FRIT_REDUCE_MODEL_H
 
 #include "compiler/onnx/onnx.pb.h"
 
@@ -51,4 +51,4 @@ void removeNotes(onnx::ModelProto &model);
 
 } // namespace frit::reduce
 
-#endif // FRIT_REDUCE_MODEL_H
+#endif // FRIT_TOOLS_FRIT_REDUCE_MODEL_H

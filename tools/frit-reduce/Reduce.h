@@ -1,7 +1,7 @@
 //===- Reduce.h - Shrink a model while it stays interesting ---------------===//
 
-#ifndef FRIT_REDUCE_REDUCE_H
-#define FRIT_REDUCE_REDUCE_H
+#ifndef FRIT_TOOLS_FRIT_REDUCE_REDUCE_H
+#define FRIT_TOOLS_FRIT_REDUCE_REDUCE_H
 
 #include "tools/frit-reduce/Model.h"
 #include "tools/frit-reduce/Test.h"
@@ -17,4 +17,4 @@ llvm::Error reduce(onnx::ModelProto &model, const Knowledge &known, Test &test,
 
 } // namespace frit::reduce
 
-#endif // FRIT_REDUCE_REDUCE_H
+#endif // FRIT_TOOLS_FRIT_REDUCE_REDUCE_H

@@ -1,7 +1,7 @@
 //===- Shrink.h - Shrink sizes, numbers and subgraphs ---------------------===//
 
-#ifndef FRIT_REDUCE_SHRINK_H
-#define FRIT_REDUCE_SHRINK_H
+#ifndef FRIT_TOOLS_FRIT_REDUCE_SHRINK_H
+#define FRIT_TOOLS_FRIT_REDUCE_SHRINK_H
 
 #include "tools/frit-reduce/Model.h"
 
@@ -48,4 +48,4 @@ bool takeBranch(onnx::ModelProto &model, unsigned index);
 
 } // namespace frit::reduce
 
-#endif // FRIT_REDUCE_SHRINK_H
+#endif // FRIT_TOOLS_FRIT_REDUCE_SHRINK_H

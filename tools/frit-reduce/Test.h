@@ -1,7 +1,7 @@
 //===- Test.h - The interestingness test ----------------------------------===//
 
-#ifndef FRIT_REDUCE_TEST_H
-#define FRIT_REDUCE_TEST_H
+#ifndef FRIT_TOOLS_FRIT_REDUCE_TEST_H
+#define FRIT_TOOLS_FRIT_REDUCE_TEST_H
 
 #include "compiler/driver/TemporaryFolder.h"
 #include "compiler/onnx/onnx.pb.h"
@@ -46,4 +46,4 @@ private:
 
 } // namespace frit::reduce
 
-#endif // FRIT_REDUCE_TEST_H
+#endif // FRIT_TOOLS_FRIT_REDUCE_TEST_H

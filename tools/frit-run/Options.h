@@ -1,7 +1,7 @@
 //===- Options.h - Command line of frit-run -------------------------------===//
 
-#ifndef FRIT_RUN_OPTIONS_H
-#define FRIT_RUN_OPTIONS_H
+#ifndef FRIT_TOOLS_FRIT_RUN_OPTIONS_H
+#define FRIT_TOOLS_FRIT_RUN_OPTIONS_H
 
 #include "tools/support/RunOptions.h"
 
@@ -43,4 +43,4 @@ Parsed parseOptions(int count, char **arguments, Options &options);
 
 } // namespace frit::run
 
-#endif // FRIT_RUN_OPTIONS_H
+#endif // FRIT_TOOLS_FRIT_RUN_OPTIONS_H

@@ -1,7 +1,7 @@
 //===- Profile.h - Results of a profile -----------------------------------===//
 
-#ifndef FRIT_RUN_PROFILE_H
-#define FRIT_RUN_PROFILE_H
+#ifndef FRIT_TOOLS_FRIT_RUN_PROFILE_H
+#define FRIT_TOOLS_FRIT_RUN_PROFILE_H
 
 #include "Session.h"
 
@@ -45,4 +45,4 @@ ExitStatus writePage(const std::string &path, const Profile &profile,
 
 } // namespace frit::run
 
-#endif // FRIT_RUN_PROFILE_H
+#endif // FRIT_TOOLS_FRIT_RUN_PROFILE_H

@@ -1,7 +1,7 @@
 //===- Session.h - A model, its inputs and its outputs --------------------===//
 
-#ifndef FRIT_RUN_SESSION_H
-#define FRIT_RUN_SESSION_H
+#ifndef FRIT_TOOLS_FRIT_RUN_SESSION_H
+#define FRIT_TOOLS_FRIT_RUN_SESSION_H
 
 #include "Options.h"
 #include "frit/runtime.hpp"
@@ -98,4 +98,4 @@ bool compare(const Session &session);
 
 } // namespace frit::run
 
-#endif // FRIT_RUN_SESSION_H
+#endif // FRIT_TOOLS_FRIT_RUN_SESSION_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TRAIN_CHECKPOINT_H
-#define FRIT_TRAIN_CHECKPOINT_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
+#define FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
 
 #include "tools/support/SafetensorsFile.h"
 
@@ -96,4 +96,4 @@ CheckpointFault readCheckpoint(const std::string &path,
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_CHECKPOINT_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H

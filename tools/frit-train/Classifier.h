@@ -1,7 +1,7 @@
 //===- Classifier.h - Accuracy of a classifier ----------------------------===//
 
-#ifndef FRIT_TRAIN_CLASSIFIER_H
-#define FRIT_TRAIN_CLASSIFIER_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_CLASSIFIER_H
+#define FRIT_TOOLS_FRIT_TRAIN_CLASSIFIER_H
 
 #include "tools/frit-train/Loader.h"
 
@@ -38,4 +38,4 @@ void count(const Classifier &classifier, const Tensor &scores,
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_CLASSIFIER_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_CLASSIFIER_H

@@ -1,7 +1,7 @@
 //===- Evaluation.h - Loss and accuracy on evaluation data ----------------===//
 
-#ifndef FRIT_TRAIN_EVALUATION_H
-#define FRIT_TRAIN_EVALUATION_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_EVALUATION_H
+#define FRIT_TOOLS_FRIT_TRAIN_EVALUATION_H
 
 #include "tools/frit-train/Classifier.h"
 #include "tools/frit-train/Model.h"
@@ -22,4 +22,4 @@ bool evaluate(Model &model, const Dataset &data, const Options &options,
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_EVALUATION_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_EVALUATION_H

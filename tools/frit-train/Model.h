@@ -1,7 +1,7 @@
 //===- Model.h - The functions of a compiled training step ----------------===//
 
-#ifndef FRIT_TRAIN_MODEL_H
-#define FRIT_TRAIN_MODEL_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_MODEL_H
+#define FRIT_TOOLS_FRIT_TRAIN_MODEL_H
 
 #include "frit/runtime.h"
 #include "tools/frit-train/Loader.h"
@@ -137,4 +137,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_MODEL_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_MODEL_H

@@ -1,7 +1,7 @@
 //===- Options.h - Command line of frit-train -----------------------------===//
 
-#ifndef FRIT_TRAIN_OPTIONS_H
-#define FRIT_TRAIN_OPTIONS_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
+#define FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 
 #include "tools/frit-train/Place.h"
 #include "tools/frit-train/Schedule.h"
@@ -58,4 +58,4 @@ Parsed parseOptions(int count, char **arguments, Options &options);
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_OPTIONS_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H

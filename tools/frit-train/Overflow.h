@@ -1,7 +1,7 @@
 //===- Overflow.h - Find what overflowed in a step ------------------------===//
 
-#ifndef FRIT_TRAIN_OVERFLOW_H
-#define FRIT_TRAIN_OVERFLOW_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_OVERFLOW_H
+#define FRIT_TOOLS_FRIT_TRAIN_OVERFLOW_H
 
 #include "frit/runtime.h"
 
@@ -25,4 +25,4 @@ frit_status findOverflow(frit_context *context,
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_OVERFLOW_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_OVERFLOW_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TRAIN_RANKS_H
-#define FRIT_TRAIN_RANKS_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_RANKS_H
+#define FRIT_TOOLS_FRIT_TRAIN_RANKS_H
 
 #include "tools/frit-train/Place.h"
 
@@ -71,4 +71,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_RANKS_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_RANKS_H

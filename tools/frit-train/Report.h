@@ -1,7 +1,7 @@
 //===- Report.h - Progress of a training run ------------------------------===//
 
-#ifndef FRIT_TRAIN_REPORT_H
-#define FRIT_TRAIN_REPORT_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_REPORT_H
+#define FRIT_TOOLS_FRIT_TRAIN_REPORT_H
 
 #include "compiler/driver/Progress.h"
 #include "tools/frit-train/Checkpoint.h"
@@ -67,4 +67,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_REPORT_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_REPORT_H

@@ -1,7 +1,7 @@
 //===- Schedule.h - The learning rate of each step ------------------------===//
 
-#ifndef FRIT_TRAIN_SCHEDULE_H
-#define FRIT_TRAIN_SCHEDULE_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_SCHEDULE_H
+#define FRIT_TOOLS_FRIT_TRAIN_SCHEDULE_H
 
 #include "tools/support/Fault.h"
 
@@ -63,4 +63,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_SCHEDULE_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_SCHEDULE_H

@@ -1,7 +1,7 @@
 //===- Shortage.h - Check that a step fits in GPU memory ------------------===//
 
-#ifndef FRIT_TRAIN_SHORTAGE_H
-#define FRIT_TRAIN_SHORTAGE_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_SHORTAGE_H
+#define FRIT_TOOLS_FRIT_TRAIN_SHORTAGE_H
 
 #include <cstdint>
 #include <string>
@@ -22,4 +22,4 @@ std::string describeShortage(const MemoryNeed &need);
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_SHORTAGE_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_SHORTAGE_H

@@ -1,7 +1,7 @@
 //===- Stop.h - Stop a run between two steps ------------------------------===//
 
-#ifndef FRIT_TRAIN_STOP_H
-#define FRIT_TRAIN_STOP_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_STOP_H
+#define FRIT_TOOLS_FRIT_TRAIN_STOP_H
 
 namespace frit::train {
 
@@ -20,4 +20,4 @@ public:
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_STOP_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_STOP_H

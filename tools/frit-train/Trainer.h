@@ -1,7 +1,7 @@
 //===- Trainer.h - A training run -----------------------------------------===//
 
-#ifndef FRIT_TRAIN_TRAINER_H
-#define FRIT_TRAIN_TRAINER_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_TRAINER_H
+#define FRIT_TOOLS_FRIT_TRAIN_TRAINER_H
 
 #include "tools/frit-train/Ranks.h"
 #include "tools/frit-train/Report.h"
@@ -89,4 +89,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TRAIN_TRAINER_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_TRAINER_H

@@ -1,7 +1,7 @@
 //===- TuneOnGpu.h - Time candidates on this machine's GPU ----------------===//
 
-#ifndef FRIT_FRITC_TUNEONGPU_H
-#define FRIT_FRITC_TUNEONGPU_H
+#ifndef FRIT_TOOLS_FRITC_TUNEONGPU_H
+#define FRIT_TOOLS_FRITC_TUNEONGPU_H
 
 #include "compiler/driver/tuning/Tune.h"
 #include "runtime/cuda/Driver.h"
@@ -23,4 +23,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_FRITC_TUNEONGPU_H
+#endif // FRIT_TOOLS_FRITC_TUNEONGPU_H

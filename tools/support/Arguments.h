@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TOOLS_ARGUMENTS_H
-#define FRIT_TOOLS_ARGUMENTS_H
+#ifndef FRIT_TOOLS_SUPPORT_ARGUMENTS_H
+#define FRIT_TOOLS_SUPPORT_ARGUMENTS_H
 
 #include "compiler/driver/Help.h"
 
@@ -73,4 +73,4 @@ int statusOf(Parsed parsed);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_ARGUMENTS_H
+#endif // FRIT_TOOLS_SUPPORT_ARGUMENTS_H

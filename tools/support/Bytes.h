@@ -1,7 +1,7 @@
 //===- Bytes.h - Parse bytes of damaged or truncated files ----------------===//
 
-#ifndef FRIT_TOOLS_BYTES_H
-#define FRIT_TOOLS_BYTES_H
+#ifndef FRIT_TOOLS_SUPPORT_BYTES_H
+#define FRIT_TOOLS_SUPPORT_BYTES_H
 
 #include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
@@ -108,4 +108,4 @@ Fault makeNpz(const std::vector<Tensor> &tensors, std::vector<uint8_t> &bytes);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_BYTES_H
+#endif // FRIT_TOOLS_SUPPORT_BYTES_H

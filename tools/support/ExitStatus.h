@@ -1,7 +1,7 @@
 //===- ExitStatus.h - Exit statuses of frit-run and frit-train ------------===//
 
-#ifndef FRIT_TOOLS_EXITSTATUS_H
-#define FRIT_TOOLS_EXITSTATUS_H
+#ifndef FRIT_TOOLS_SUPPORT_EXITSTATUS_H
+#define FRIT_TOOLS_SUPPORT_EXITSTATUS_H
 
 namespace frit::tools {
 
@@ -15,4 +15,4 @@ enum ExitStatus {
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_EXITSTATUS_H
+#endif // FRIT_TOOLS_SUPPORT_EXITSTATUS_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TOOLS_FAULT_H
-#define FRIT_TOOLS_FAULT_H
+#ifndef FRIT_TOOLS_SUPPORT_FAULT_H
+#define FRIT_TOOLS_SUPPORT_FAULT_H
 
 #include "tools/support/ExitStatus.h"
 
@@ -49,4 +49,4 @@ private:
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_FAULT_H
+#endif // FRIT_TOOLS_SUPPORT_FAULT_H

@@ -1,7 +1,7 @@
 //===- Files.h - Read and write tensors in files --------------------------===//
 
-#ifndef FRIT_TOOLS_FILES_H
-#define FRIT_TOOLS_FILES_H
+#ifndef FRIT_TOOLS_SUPPORT_FILES_H
+#define FRIT_TOOLS_SUPPORT_FILES_H
 
 #include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
@@ -32,4 +32,4 @@ Fault writingFault(const std::string &path, std::error_code code);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_FILES_H
+#endif // FRIT_TOOLS_SUPPORT_FILES_H

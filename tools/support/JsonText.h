@@ -1,7 +1,7 @@
 //===- JsonText.h - JSON as text ------------------------------------------===//
 
-#ifndef FRIT_TOOLS_JSONTEXT_H
-#define FRIT_TOOLS_JSONTEXT_H
+#ifndef FRIT_TOOLS_SUPPORT_JSONTEXT_H
+#define FRIT_TOOLS_SUPPORT_JSONTEXT_H
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,4 +18,4 @@ inline std::string jsonText(const nlohmann::ordered_json &json,
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_JSONTEXT_H
+#endif // FRIT_TOOLS_SUPPORT_JSONTEXT_H

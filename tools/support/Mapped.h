@@ -1,7 +1,7 @@
 //===- Mapped.h - Tensors of files that are not read into memory ----------===//
 
-#ifndef FRIT_TOOLS_MAPPED_H
-#define FRIT_TOOLS_MAPPED_H
+#ifndef FRIT_TOOLS_SUPPORT_MAPPED_H
+#define FRIT_TOOLS_SUPPORT_MAPPED_H
 
 #include "frit/runtime.h"
 #include "tools/support/Bytes.h"
@@ -27,4 +27,4 @@ void handleLostFiles();
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_MAPPED_H
+#endif // FRIT_TOOLS_SUPPORT_MAPPED_H

@@ -1,7 +1,7 @@
 //===- Message.h - A tool's messages on standard error --------------------===//
 
-#ifndef FRIT_TOOLS_MESSAGE_H
-#define FRIT_TOOLS_MESSAGE_H
+#ifndef FRIT_TOOLS_SUPPORT_MESSAGE_H
+#define FRIT_TOOLS_SUPPORT_MESSAGE_H
 
 #include "tools/support/Fault.h"
 
@@ -22,4 +22,4 @@ int finishOutput(int status);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_MESSAGE_H
+#endif // FRIT_TOOLS_SUPPORT_MESSAGE_H

@@ -1,7 +1,7 @@
 //===- RunOptions.h - Options to run a model ------------------------------===//
 
-#ifndef FRIT_TOOLS_RUNOPTIONS_H
-#define FRIT_TOOLS_RUNOPTIONS_H
+#ifndef FRIT_TOOLS_SUPPORT_RUNOPTIONS_H
+#define FRIT_TOOLS_SUPPORT_RUNOPTIONS_H
 
 #include "frit/runtime.h"
 #include "tools/support/Arguments.h"
@@ -35,4 +35,4 @@ frit_module_options moduleOptions(const RunOptions &options);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_RUNOPTIONS_H
+#endif // FRIT_TOOLS_SUPPORT_RUNOPTIONS_H

@@ -1,7 +1,7 @@
 //===- SafetensorsFile.h - Write safetensors files ------------------------===//
 
-#ifndef FRIT_TOOLS_SAFETENSORSFILE_H
-#define FRIT_TOOLS_SAFETENSORSFILE_H
+#ifndef FRIT_TOOLS_SUPPORT_SAFETENSORSFILE_H
+#define FRIT_TOOLS_SUPPORT_SAFETENSORSFILE_H
 
 #include "tools/support/Bytes.h"
 
@@ -26,4 +26,4 @@ Metadata readMetadata(Bytes bytes);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_SAFETENSORSFILE_H
+#endif // FRIT_TOOLS_SUPPORT_SAFETENSORSFILE_H

@@ -1,7 +1,7 @@
 //===- Table.h - Tables and figures for a terminal ------------------------===//
 
-#ifndef FRIT_TOOLS_TABLE_H
-#define FRIT_TOOLS_TABLE_H
+#ifndef FRIT_TOOLS_SUPPORT_TABLE_H
+#define FRIT_TOOLS_SUPPORT_TABLE_H
 
 #include <string>
 #include <vector>
@@ -29,4 +29,4 @@ std::string formatTime(double milliseconds);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_TABLE_H
+#endif // FRIT_TOOLS_SUPPORT_TABLE_H

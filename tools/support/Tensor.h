@@ -1,7 +1,7 @@
 //===- Tensor.h - Tensors in host memory ----------------------------------===//
 
-#ifndef FRIT_TOOLS_TENSOR_H
-#define FRIT_TOOLS_TENSOR_H
+#ifndef FRIT_TOOLS_SUPPORT_TENSOR_H
+#define FRIT_TOOLS_SUPPORT_TENSOR_H
 
 #include "frit/runtime.h"
 #include "runtime/exec/Status.h"
@@ -100,4 +100,4 @@ void fillRandom(Tensor &tensor, const RandomSpec &spec);
 
 } // namespace frit::tools
 
-#endif // FRIT_TOOLS_TENSOR_H
+#endif // FRIT_TOOLS_SUPPORT_TENSOR_H

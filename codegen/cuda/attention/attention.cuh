@@ -51,8 +51,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_ATTENTION_CUH
-#define FRIT_DEVICE_ATTENTION_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
 
 #include "frit/attention_warp.cuh"
 
@@ -239,4 +239,4 @@ attentionFloor(const typename P::T *q, const typename P::T *k,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_ATTENTION_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_ATTENTION_PRODUCTS_CUH
-#define FRIT_DEVICE_ATTENTION_PRODUCTS_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_PRODUCTS_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_PRODUCTS_CUH
 
 #include "frit/mma.cuh"
 #include "frit/tile.cuh"
@@ -188,4 +188,4 @@ __device__ inline void packWeights(uint32_t (&a)[4],
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_ATTENTION_PRODUCTS_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_PRODUCTS_CUH

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_ATTENTION_ROWS_CUH
-#define FRIT_DEVICE_ATTENTION_ROWS_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_ROWS_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_ROWS_CUH
 
 #include "frit/attention_products.cuh"
 
@@ -337,4 +337,4 @@ __device__ inline const typename P::Mask *maskOf(const typename P::Mask *mask,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_ATTENTION_ROWS_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_ROWS_CUH

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_ATTENTION_WARP_CUH
-#define FRIT_DEVICE_ATTENTION_WARP_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_WARP_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_WARP_CUH
 
 #include "frit/attention_rows.cuh"
 
@@ -264,4 +264,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_ATTENTION_WARP_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_WARP_CUH

@@ -40,8 +40,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_ATTENTION_CUH
-#define FRIT_DEVICE_WGMMA_ATTENTION_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_CUH
 
 #include "frit/wgmma_attention_warpgroup.cuh"
 
@@ -121,4 +121,4 @@ wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_ATTENTION_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_CUH

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_ATTENTION_SOFTMAX_CUH
-#define FRIT_DEVICE_WGMMA_ATTENTION_SOFTMAX_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_SOFTMAX_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_SOFTMAX_CUH
 
 #include "frit/wgmma_attention_tile.cuh"
 
@@ -136,4 +136,4 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_ATTENTION_SOFTMAX_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_SOFTMAX_CUH

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_ATTENTION_TILE_CUH
-#define FRIT_DEVICE_WGMMA_ATTENTION_TILE_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_TILE_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_TILE_CUH
 
 #include "frit/attention.cuh"
 #include "frit/wgmma.cuh"
@@ -178,4 +178,4 @@ __device__ inline void forAttentionTiles(const Use &use) {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_ATTENTION_TILE_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_TILE_CUH

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_ATTENTION_WARPGROUP_CUH
-#define FRIT_DEVICE_WGMMA_ATTENTION_WARPGROUP_CUH
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_WARPGROUP_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_WARPGROUP_CUH
 
 #include "frit/wgmma_attention_softmax.cuh"
 
@@ -401,4 +401,4 @@ template <class P> struct AttentionWarpgroup {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_ATTENTION_WARPGROUP_CUH
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_WARPGROUP_CUH

@@ -24,8 +24,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_CONV_CUH
-#define FRIT_DEVICE_CONV_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_CONV_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_CONV_CUH
 
 #include "frit/mma.cuh"
 #include "frit/norm.cuh"
@@ -255,4 +255,4 @@ convSumFloor(const typename P::T *x, const typename P::T *w,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_CONV_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_CONV_CUH

@@ -52,8 +52,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_CHAIN_CUH
-#define FRIT_DEVICE_WGMMA_CHAIN_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
 
 #include "frit/wgmma_tile.cuh"
 
@@ -399,4 +399,4 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_CHAIN_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH

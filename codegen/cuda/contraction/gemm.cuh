@@ -25,8 +25,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_GEMM_CUH
-#define FRIT_DEVICE_GEMM_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_GEMM_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_GEMM_CUH
 
 #include "frit/mma.cuh"
 #include "frit/norm.cuh"
@@ -284,4 +284,4 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_GEMM_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_GEMM_CUH

@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_NORM_CUH
-#define FRIT_DEVICE_NORM_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_NORM_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_NORM_CUH
 
 #include "frit/tile.cuh"
 
@@ -258,4 +258,4 @@ __device__ inline void sumColumns(float *sums, const D *d, int64_t row,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_NORM_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_NORM_CUH

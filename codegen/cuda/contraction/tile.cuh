@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_TILE_CUH
-#define FRIT_DEVICE_TILE_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_TILE_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_TILE_CUH
 
 #include "frit/base.cuh"
 
@@ -272,4 +272,4 @@ __device__ inline void multiplyTile(int depth, const LoadA &loadA,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_TILE_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_TILE_CUH

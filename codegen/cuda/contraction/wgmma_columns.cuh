@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_COLUMNS_CUH
-#define FRIT_DEVICE_WGMMA_COLUMNS_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_COLUMNS_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_COLUMNS_CUH
 
 #include "frit/mma.cuh"
 #include "frit/wgmma_plan.cuh"
@@ -186,4 +186,4 @@ struct BoxSums {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_COLUMNS_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_COLUMNS_CUH

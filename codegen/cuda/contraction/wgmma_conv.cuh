@@ -59,8 +59,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_CONV_CUH
-#define FRIT_DEVICE_WGMMA_CONV_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_CONV_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_CONV_CUH
 
 #include "frit/wgmma_tile.cuh"
 
@@ -201,4 +201,4 @@ __device__ inline void wgmmaConvSum(
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_CONV_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_CONV_CUH

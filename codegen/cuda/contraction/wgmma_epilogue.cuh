@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_EPILOGUE_CUH
-#define FRIT_DEVICE_WGMMA_EPILOGUE_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
 
 #include "frit/norm.cuh"
 #include "frit/wgmma_columns.cuh"
@@ -383,4 +383,4 @@ template <class P> struct WgmmaStore {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_EPILOGUE_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH

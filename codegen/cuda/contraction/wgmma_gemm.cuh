@@ -72,8 +72,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_GEMM_CUH
-#define FRIT_DEVICE_WGMMA_GEMM_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_GEMM_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_GEMM_CUH
 
 #include "frit/wgmma_tile.cuh"
 
@@ -148,4 +148,4 @@ wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB, const TensorMap *mapD,
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_GEMM_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_GEMM_CUH

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_PLAN_CUH
-#define FRIT_DEVICE_WGMMA_PLAN_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_PLAN_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_PLAN_CUH
 
 #include "frit/norm.cuh"
 #include "frit/wgmma.cuh"
@@ -102,4 +102,4 @@ template <class P> struct WgmmaPlan {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_PLAN_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_PLAN_CUH

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_SPLIT_CUH
-#define FRIT_DEVICE_WGMMA_SPLIT_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_SPLIT_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_SPLIT_CUH
 
 #include "frit/wgmma_plan.cuh"
 
@@ -84,4 +84,4 @@ template <class P> struct WgmmaShares {
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_SPLIT_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_SPLIT_CUH

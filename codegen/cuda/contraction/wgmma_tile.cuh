@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_TILE_CUH
-#define FRIT_DEVICE_WGMMA_TILE_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH
+#define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH
 
 #include "frit/wgmma_epilogue.cuh"
 #include "frit/wgmma_split.cuh"
@@ -291,4 +291,4 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_TILE_CUH
+#endif // FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_BASE_CUH
-#define FRIT_DEVICE_BASE_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_BASE_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_BASE_CUH
 
 #if defined(FRIT_EMULATE)
 #include "emulator.h"
@@ -297,4 +297,4 @@ struct alignas(64) TensorMap {
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_BASE_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_BASE_CUH

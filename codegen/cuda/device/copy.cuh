@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_COPY_CUH
-#define FRIT_DEVICE_COPY_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_COPY_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_COPY_CUH
 
 #include "frit/base.cuh"
 
@@ -102,4 +102,4 @@ __device__ inline void fromShared(typename Body::Element (&vector)[V],
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_COPY_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_COPY_CUH

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_MATH_CUH
-#define FRIT_DEVICE_MATH_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_MATH_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_MATH_CUH
 
 namespace frit {
 
@@ -365,4 +365,4 @@ inline uint16_t floatToHalf(float x) {
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_MATH_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_MATH_CUH

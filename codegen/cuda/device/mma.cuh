@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_MMA_CUH
-#define FRIT_DEVICE_MMA_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_MMA_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_MMA_CUH
 
 #include "frit/copy.cuh"
 
@@ -290,4 +290,4 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_MMA_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_MMA_CUH

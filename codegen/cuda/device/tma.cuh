@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_TMA_CUH
-#define FRIT_DEVICE_TMA_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_TMA_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_TMA_CUH
 
 #include "frit/base.cuh"
 
@@ -275,4 +275,4 @@ template <int Pending> __device__ inline void waitStores() {
 
 #endif
 
-#endif // FRIT_DEVICE_TMA_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_TMA_CUH

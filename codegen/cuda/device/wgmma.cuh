@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_CUH
-#define FRIT_DEVICE_WGMMA_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_WGMMA_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_WGMMA_CUH
 
 #include "frit/tma.cuh"
 
@@ -224,4 +224,4 @@ FRIT_WGMMA(256, 128, 129, 130, 131, 132, 133, 134)
 
 #endif
 
-#endif // FRIT_DEVICE_WGMMA_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_WGMMA_CUH

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_WGMMA_LAYOUT_CUH
-#define FRIT_DEVICE_WGMMA_LAYOUT_CUH
+#ifndef FRIT_CODEGEN_CUDA_DEVICE_WGMMA_LAYOUT_CUH
+#define FRIT_CODEGEN_CUDA_DEVICE_WGMMA_LAYOUT_CUH
 
 namespace frit {
 
@@ -215,4 +215,4 @@ struct WgmmaAttentionLayout {
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_WGMMA_LAYOUT_CUH
+#endif // FRIT_CODEGEN_CUDA_DEVICE_WGMMA_LAYOUT_CUH

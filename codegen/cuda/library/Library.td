@@ -1,7 +1,7 @@
 //===- Library.td - Base of libraries' schedules --------------------------===//
 
-#ifndef FRIT_CUDA_LIBRARY
-#define FRIT_CUDA_LIBRARY
+#ifndef FRIT_CODEGEN_CUDA_LIBRARY_LIBRARY_TD
+#define FRIT_CODEGEN_CUDA_LIBRARY_LIBRARY_TD
 
 include "codegen/cuda/target/Schedule.td"
 include "dialects/plan/LibraryCall.td"
@@ -44,4 +44,4 @@ class Cuda_CallOnly<string name, string mnemonic_, string orders>
   }];
 }
 
-#endif // FRIT_CUDA_LIBRARY
+#endif // FRIT_CODEGEN_CUDA_LIBRARY_LIBRARY_TD

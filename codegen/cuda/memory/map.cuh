@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DEVICE_MAP_CUH
-#define FRIT_DEVICE_MAP_CUH
+#ifndef FRIT_CODEGEN_CUDA_MEMORY_MAP_CUH
+#define FRIT_CODEGEN_CUDA_MEMORY_MAP_CUH
 
 #include "frit/base.cuh"
 
@@ -40,4 +40,4 @@ __device__ inline void mapApart(const Body &body, Index n) {
 
 } // namespace frit
 
-#endif // FRIT_DEVICE_MAP_CUH
+#endif // FRIT_CODEGEN_CUDA_MEMORY_MAP_CUH

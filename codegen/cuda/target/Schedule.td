@@ -1,7 +1,7 @@
 //===- Schedule.td - Base of all GPU schedules ----------------------------===//
 
-#ifndef FRIT_CUDA_SCHEDULE
-#define FRIT_CUDA_SCHEDULE
+#ifndef FRIT_CODEGEN_CUDA_TARGET_SCHEDULE_TD
+#define FRIT_CODEGEN_CUDA_TARGET_SCHEDULE_TD
 
 include "mlir/IR/AttrTypeBase.td"
 include "dialects/nn/Schedule.td"
@@ -51,4 +51,4 @@ class NumberOr<string usual, string what>
 /// A flag, printed only if it is set.
 class Choice<string what> : DefaultValuedParameter<"bool", "false", what>;
 
-#endif // FRIT_CUDA_SCHEDULE
+#endif // FRIT_CODEGEN_CUDA_TARGET_SCHEDULE_TD

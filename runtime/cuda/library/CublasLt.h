@@ -1,7 +1,7 @@
 //===- CublasLt.h - Matrix products by cuBLASLt ---------------------------===//
 
-#ifndef FRIT_CUDA_CUBLASLT_H
-#define FRIT_CUDA_CUBLASLT_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUBLASLT_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUBLASLT_H
 
 #include "frit/artifact.h"
 #include "runtime/cuda/library/CublasLtApi.h"
@@ -37,4 +37,4 @@ public:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUBLASLT_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUBLASLT_H

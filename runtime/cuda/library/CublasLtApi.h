@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CUDA_CUBLASLTAPI_H
-#define FRIT_CUDA_CUBLASLTAPI_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUBLASLTAPI_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUBLASLTAPI_H
 
 #include "runtime/cuda/CudaApi.h"
 
@@ -100,4 +100,4 @@ struct CublasLtApi {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUBLASLTAPI_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUBLASLTAPI_H

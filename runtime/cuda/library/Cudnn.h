@@ -1,7 +1,7 @@
 //===- Cudnn.h - Convolutions and attention by cuDNN ----------------------===//
 
-#ifndef FRIT_CUDA_CUDNN_H
-#define FRIT_CUDA_CUDNN_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNN_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUDNN_H
 
 #include "frit/artifact.h"
 #include "runtime/cuda/library/CudnnApi.h"
@@ -86,4 +86,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDNN_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUDNN_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CUDA_CUDNNAPI_H
-#define FRIT_CUDA_CUDNNAPI_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNNAPI_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUDNNAPI_H
 
 #include "runtime/cuda/CudaApi.h"
 
@@ -243,4 +243,4 @@ struct CudnnApi {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDNNAPI_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUDNNAPI_H

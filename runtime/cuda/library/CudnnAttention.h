@@ -1,7 +1,7 @@
 //===- CudnnAttention.h - Graphs of attention and its gradient ------------===//
 
-#ifndef FRIT_CUDA_CUDNNATTENTION_H
-#define FRIT_CUDA_CUDNNATTENTION_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNNATTENTION_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUDNNATTENTION_H
 
 #include "runtime/cuda/library/CudnnCall.h"
 
@@ -102,4 +102,4 @@ inline bool needsLengths(const artifact::Attention &problem) {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDNNATTENTION_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUDNNATTENTION_H

@@ -1,7 +1,7 @@
 //===- CudnnCall.h - Calls of a graph that cuDNN fuses --------------------===//
 
-#ifndef FRIT_CUDA_CUDNNCALL_H
-#define FRIT_CUDA_CUDNNCALL_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNNCALL_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUDNNCALL_H
 
 #include "runtime/cuda/library/Cudnn.h"
 #include "runtime/cuda/library/CudnnGraph.h"
@@ -53,4 +53,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDNNCALL_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUDNNCALL_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CUDA_CUDNNGRAPH_H
-#define FRIT_CUDA_CUDNNGRAPH_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNNGRAPH_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUDNNGRAPH_H
 
 #include "runtime/cuda/library/CudnnApi.h"
 
@@ -128,4 +128,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDNNGRAPH_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUDNNGRAPH_H

@@ -1,7 +1,7 @@
 //===- CudnnHandles.h - A pool of unused cuDNN handles --------------------===//
 
-#ifndef FRIT_CUDA_CUDNNHANDLES_H
-#define FRIT_CUDA_CUDNNHANDLES_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNNHANDLES_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_CUDNNHANDLES_H
 
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/cuda/library/CudnnApi.h"
@@ -39,4 +39,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_CUDNNHANDLES_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_CUDNNHANDLES_H

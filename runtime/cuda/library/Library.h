@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CUDA_LIBRARY_H
-#define FRIT_CUDA_LIBRARY_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_LIBRARY_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_LIBRARY_H
 
 #include <dlfcn.h>
 #include <initializer_list>
@@ -90,4 +90,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_LIBRARY_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_LIBRARY_H

@@ -1,7 +1,7 @@
 //===- LibraryCall.h - A step's call of cuBLASLt or cuDNN -----------------===//
 
-#ifndef FRIT_CUDA_LIBRARYCALL_H
-#define FRIT_CUDA_LIBRARYCALL_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_LIBRARYCALL_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_LIBRARYCALL_H
 
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/exec/Status.h"
@@ -75,4 +75,4 @@ inline void *pointer(DevicePointer address) {
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_LIBRARYCALL_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_LIBRARYCALL_H

@@ -1,7 +1,7 @@
 //===- Nccl.h - Collectives of GPUs by NCCL -------------------------------===//
 
-#ifndef FRIT_CUDA_NCCL_H
-#define FRIT_CUDA_NCCL_H
+#ifndef FRIT_RUNTIME_CUDA_LIBRARY_NCCL_H
+#define FRIT_RUNTIME_CUDA_LIBRARY_NCCL_H
 
 #include "frit/artifact.h"
 #include "runtime/cuda/CudaApi.h"
@@ -86,4 +86,4 @@ private:
 
 } // namespace frit::cuda
 
-#endif // FRIT_CUDA_NCCL_H
+#endif // FRIT_RUNTIME_CUDA_LIBRARY_NCCL_H

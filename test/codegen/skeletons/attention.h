@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_SKELETONS_ATTENTION_H
-#define FRIT_TEST_SKELETONS_ATTENTION_H
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_ATTENTION_H
+#define FRIT_TEST_CODEGEN_SKELETONS_ATTENTION_H
 
 #include "frit/attention.cuh"
 
@@ -307,4 +307,4 @@ void benchAttention(const std::string &name, const Launch &launch) {
 
 #endif
 
-#endif // FRIT_TEST_SKELETONS_ATTENTION_H
+#endif // FRIT_TEST_CODEGEN_SKELETONS_ATTENTION_H

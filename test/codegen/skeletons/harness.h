@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_SKELETONS_HARNESS_H
-#define FRIT_TEST_SKELETONS_HARNESS_H
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_HARNESS_H
+#define FRIT_TEST_CODEGEN_SKELETONS_HARNESS_H
 
 #include "frit/base.cuh"
 
@@ -257,4 +257,4 @@ int run(int argc, char **argv, const Checks &checks, const Benches &benches) {
 
 } // namespace harness
 
-#endif // FRIT_TEST_SKELETONS_HARNESS_H
+#endif // FRIT_TEST_CODEGEN_SKELETONS_HARNESS_H

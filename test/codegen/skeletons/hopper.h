@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_SKELETONS_HOPPER_H
-#define FRIT_TEST_SKELETONS_HOPPER_H
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_HOPPER_H
+#define FRIT_TEST_CODEGEN_SKELETONS_HOPPER_H
 
 #include "harness.h"
 
@@ -257,4 +257,4 @@ int runOnHopper(int argc, char **argv, const Checks &checks,
 
 } // namespace harness
 
-#endif // FRIT_TEST_SKELETONS_HOPPER_H
+#endif // FRIT_TEST_CODEGEN_SKELETONS_HOPPER_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_SKELETONS_WGMMA_BENCH_H
-#define FRIT_TEST_SKELETONS_WGMMA_BENCH_H
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BENCH_H
+#define FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BENCH_H
 
 #include "wgmma_shapes.h"
 
@@ -276,4 +276,4 @@ inline int launchesOf(const Shape &shape, Memory &memory) {
 
 } // namespace harness
 
-#endif // FRIT_TEST_SKELETONS_WGMMA_BENCH_H
+#endif // FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BENCH_H

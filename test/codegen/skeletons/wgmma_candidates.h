@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_SKELETONS_WGMMA_CANDIDATES_H
-#define FRIT_TEST_SKELETONS_WGMMA_CANDIDATES_H
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_WGMMA_CANDIDATES_H
+#define FRIT_TEST_CODEGEN_SKELETONS_WGMMA_CANDIDATES_H
 
 #include "wgmma_bench.h"
 
@@ -255,4 +255,4 @@ inline void sortByTime(std::vector<Candidate> &candidates, size_t first) {
 
 } // namespace harness
 
-#endif // FRIT_TEST_SKELETONS_WGMMA_CANDIDATES_H
+#endif // FRIT_TEST_CODEGEN_SKELETONS_WGMMA_CANDIDATES_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TEST_SKELETONS_WGMMA_SHAPES_H
-#define FRIT_TEST_SKELETONS_WGMMA_SHAPES_H
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_WGMMA_SHAPES_H
+#define FRIT_TEST_CODEGEN_SKELETONS_WGMMA_SHAPES_H
 
 #include "hopper.h"
 
@@ -139,4 +139,4 @@ inline std::vector<harness::Cut> cutsOf(const Shape &shape) {
   return result;
 }
 
-#endif // FRIT_TEST_SKELETONS_WGMMA_SHAPES_H
+#endif // FRIT_TEST_CODEGEN_SKELETONS_WGMMA_SHAPES_H
