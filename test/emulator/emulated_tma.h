@@ -42,10 +42,10 @@ struct Barrier {
 inline void fenceBarrierInit() { emu::fenceBarrierInit(); }
 
 inline void joinThreads(int threads) { emu::syncNamed(1, threads); }
-template <int Threads> inline void syncTurn(int barrier) {
+template <int Threads> inline void syncNamedBarrier(int barrier) {
   emu::syncNamed(barrier, Threads);
 }
-template <int Threads> inline void arriveTurn(int barrier) {
+template <int Threads> inline void arriveNamedBarrier(int barrier) {
   emu::arriveNamed(barrier, Threads);
 }
 

@@ -109,7 +109,7 @@ wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
   } else {
     incMaxRegisters<Shape::kMany>();
     AttentionWarpgroup<P> warpgroup = {memory};
-    warpgroup.giveFirstTurn();
+    warpgroup.initOrder();
     forAttentionTiles<P>([&](const AttentionTile &tile) {
       warpgroup.compute(tile, mask, mapO, stats);
     });

@@ -58,24 +58,26 @@ template <class P> struct AttentionWarpgroup {
         frit::keepBelow(sums[column][i]);
   }
 
-  /// Waits for this warpgroup's turn. Warpgroups start products in turn
-  /// (ping-pong): while the products of one run, the others compute weights.
-  __device__ void takeTurn() const {
+  /// Waits until this warpgroup may start products. Order barriers let one
+  /// warpgroup after the other start them (ping-pong): while the products of
+  /// one run, the others compute weights.
+  __device__ void waitForOrder() const {
     if constexpr (kGroups > 1)
-      syncTurn<256>(2 + group);
+      syncNamedBarrier<256>(2 + group);
   }
-  __device__ void passTurn() const {
+  /// Lets the next warpgroup start.
+  __device__ void arriveOrder() const {
     if constexpr (kGroups > 1)
-      arriveTurn<256>(2 + (group + 1) % kGroups);
+      arriveNamedBarrier<256>(2 + (group + 1) % kGroups);
   }
-  /// Gives the first turn. Call once, at the start.
-  __device__ void giveFirstTurn() const {
+  /// Lets the first warpgroup start. Call once, at the start.
+  __device__ void initOrder() const {
     if (group == kGroups - 1)
-      passTurn();
+      arriveOrder();
   }
 
   /// Releases a barrier without a branch. After a branch, ptxas may leave a
-  /// warp diverged, and the turn barriers count each diverged part as a warp.
+  /// warp diverged, and the order barriers count each diverged part as a warp.
   __device__ void release(Barrier &barrier) const {
     barrier.arriveIf(threadIdx.x % 32 == 0);
   }
@@ -163,8 +165,8 @@ template <class P> struct AttentionWarpgroup {
   /// Skips stages that the block loads and this warpgroup does not need.
   __device__ void skip(Place at, int steps) const {
     for (int step = 0; step < steps; ++step) {
-      takeTurn();
-      passTurn();
+      waitForOrder();
+      arriveOrder();
       memory.kFull[at.stage].wait(at.parity);
       release(memory.kEmpty[at.stage]);
       memory.vFull[at.stage].wait(at.parity);
@@ -214,9 +216,9 @@ template <class P> struct AttentionWarpgroup {
         release(memory.qEmpty[qPlace.stage]);
     };
     memory.kFull[at.stage].wait(at.parity);
-    takeTurn();
+    waitForOrder();
     multiplyKeys(all.scores, at.stage);
-    passTurn();
+    arriveOrder();
     waitProducts<0>();
     keepBelow(all.scores);
     releaseKeys(0);
@@ -231,10 +233,10 @@ template <class P> struct AttentionWarpgroup {
       if (!kAhead || step == 1)
         memory.kFull[at.stage].wait(at.parity);
       memory.vFull[before.stage].wait(before.parity);
-      takeTurn();
+      waitForOrder();
       multiplyKeys(scores, at.stage);
       addValues(sums, all.weights, before.stage);
-      passTurn();
+      arriveOrder();
       waitProducts<1>();
       keepBelow(scores);
       bool rises;

@@ -13,7 +13,7 @@
 namespace frit {
 
 /// Constants of the first convolution for conv.cuh, with tiles of 64.
-template <class P> struct ChainTiles : P {
+template <class P> struct ConvB2bTiles : P {
   static constexpr int groups = 1, tileM = 64, tileN = 64;
   static constexpr bool channelsLast = true;
 };
@@ -27,10 +27,10 @@ convB2bFloor(const typename P::T *x, const typename P::T *w,
              const typename P::LastBias *lastBias, const typename P::D *r,
              typename P::D *y) {
   using T = typename P::T;
-  using Index = ConvIndex<ChainTiles<P>>;
+  using Index = ConvIndex<ConvB2bTiles<P>>;
   using Offset =
       OffsetIn<largest(Index::kPixels * P::filters, Index::kPixels, 0)>;
-  static_assert(kConvUsesMma<ChainTiles<P>> && P::k % 64 == 0);
+  static_assert(kConvUsesMma<ConvB2bTiles<P>> && P::k % 64 == 0);
   __shared__ Pack<T, 8> middle[64][P::k / 8];
   const Index index = {0};
   pdlWait();

@@ -66,15 +66,15 @@ namespace frit {
 //===----------------------------------------------------------------------===//
 
 /// The columns of the first product.
-template <class P> struct ChainFirst {
+template <class P> struct ConvB2bFirst {
   static constexpr int64_t n = P::k;
 };
-template <class P> struct WgmmaPlan<ChainFirst<P>> {
+template <class P> struct WgmmaPlan<ConvB2bFirst<P>> {
   static constexpr int kUnitN = P::k;
 };
 
 /// The second product: a batch of the rows of y, tileN columns at a time.
-template <class P> struct ChainSecond {
+template <class P> struct ConvB2bSecond {
   using D = typename P::D;
   using Bias = typename P::LastBias;
   using Epilogue = typename P::Last;
@@ -83,7 +83,7 @@ template <class P> struct ChainSecond {
   static constexpr int64_t ldd = n, strideD = m * n;
   static constexpr int tileN = P::columns;
 };
-template <class P> struct WgmmaPlan<ChainSecond<P>> {
+template <class P> struct WgmmaPlan<ConvB2bSecond<P>> {
   static constexpr bool kBoxes = true;
   static constexpr int kBoxN = kLineBytes / int(sizeof(typename P::D));
   static constexpr int kUnitN = P::filters, kRowBlocks = 1;
@@ -92,7 +92,7 @@ template <class P> struct WgmmaPlan<ChainSecond<P>> {
 
 /// Pixels of a row of y, and the position of the rows of x that they need in
 /// the sequence that the block loads.
-struct ChainTile {
+struct ConvB2bTile {
   int image, row, col;
   int firstRow;
   /// Whether the block's next tile shares none of these rows.
@@ -104,9 +104,9 @@ struct ChainTile {
 //===----------------------------------------------------------------------===//
 
 /// State that all roles of a block share.
-template <class P> struct ChainBlock {
+template <class P> struct ConvB2bBlock {
   using T = typename P::T;
-  using Second = ChainSecond<P>;
+  using Second = ConvB2bSecond<P>;
   using Store = WgmmaStore<Second>;
   /// A warpgroup's accumulators of the first product, and the same as an
   /// operand of the second.
@@ -138,16 +138,16 @@ template <class P> struct ChainBlock {
   static_assert(kBarriers * 8 <= kBarrierBytes && kLayout.fits());
 
   unsigned char *shared;
-  Barrier *full, *empty, *filled, *turns, *lastFull;
+  Barrier *full, *empty, *filled, *order, *lastFull;
   int firstTile, lastTile;
 
-  __device__ ChainBlock() {
+  __device__ ConvB2bBlock() {
     shared = tensorShared();
     full = reinterpret_cast<Barrier *>(shared + kBarriersAt);
     empty = full + P::stages;
     filled = empty + P::stages;
-    turns = filled + kWarps * P::slots;
-    lastFull = turns + P::warpgroups;
+    order = filled + kWarps * P::slots;
+    lastFull = order + P::warpgroups;
     firstTile = int(int64_t(blockIdx.x) * kTiles / gridDim.x);
     lastTile = int(int64_t(blockIdx.x + 1) * kTiles / gridDim.x);
   }
@@ -161,14 +161,14 @@ template <class P> struct ChainBlock {
       for (int i = 0; i < kWarps * P::slots; ++i)
         filled[i].init(1);
       for (int i = 0; i < P::warpgroups; ++i)
-        turns[i].init(4);
+        order[i].init(4);
       lastFull->init(1);
       fenceBarrierInit();
     }
     __syncthreads();
   }
 
-  __device__ ChainTile tileAt(int index) const {
+  __device__ ConvB2bTile tileAt(int index) const {
     const int strip = index / P::p, row = index % P::p;
     // Every strip loads its own rows at its begin and end.
     const int before = strip - firstTile / P::p;
@@ -211,7 +211,7 @@ template <class P> struct ChainBlock {
     PipelineState<P::stages> place;
     int withTaps = P::r;
     for (int index = firstTile; index < lastTile;) {
-      const ChainTile tile = tileAt(index);
+      const ConvB2bTile tile = tileAt(index);
       const int left = lastTile - index, below = P::p - tile.row;
       const int rows = left < below ? left : below;
       for (int row = 0; row < rows + P::r - 1; ++row) {
@@ -245,7 +245,7 @@ template <class P> struct ChainBlock {
 
   /// Computes the first product. The swizzle depends on addresses, so an
   /// operand may begin at any pixel of a row.
-  __device__ void multiplyPixels(Sums &sums, const ChainTile &tile) {
+  __device__ void multiplyPixels(Sums &sums, const ConvB2bTile &tile) {
     for (int row = 0; row < P::r; ++row) {
       const int at = tile.firstRow + row, stage = at % P::stages;
       full[stage].wait(at / P::stages % 2);
@@ -268,10 +268,10 @@ template <class P> struct ChainBlock {
 
   /// Releases the rows of a tile that no later tile needs, and lets the next
   /// warpgroup start; earlier warpgroups have finished reading.
-  __device__ void release(const ChainTile &tile, int turn) {
+  __device__ void release(const ConvB2bTile &tile, int group) {
     if (threadIdx.x % 32 != 0)
       return;
-    turns[(turn + 1) % P::warpgroups].arrive();
+    order[(group + 1) % P::warpgroups].arrive();
     for (int row = 0; row < (tile.isLast ? P::r : 1); ++row)
       empty[(tile.firstRow + row) % P::stages].arrive();
   }
@@ -340,7 +340,7 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
         const TensorMap *mapY, const TensorMap *mapR,
         const typename P::Bias *bias, const typename P::LastBias *lastBias,
         const typename P::D *r, typename P::D *y) {
-  using Block = ChainBlock<P>;
+  using Block = ConvB2bBlock<P>;
   const int warp = __shfl_sync(0xffffffff, int(threadIdx.x) / 32, 0);
   if (threadIdx.x == 0)
     prefetchMap(mapW);
@@ -355,9 +355,9 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
     return;
   }
   pdlWait();
-  const int turn = warp / 4;
-  int turnsTaken = 0;
-  WgmmaColumns<ChainFirst<P>, typename P::Bias> biases;
+  const int group = warp / 4;
+  int ownTiles = 0;
+  WgmmaColumns<ConvB2bFirst<P>, typename P::Bias> biases;
   if (bias)
     biases.read(bias, 0);
   typename Block::Store store = {mapY,
@@ -370,17 +370,17 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
                                  block.filled + warp * P::slots,
                                  {}};
   block.lastFull->wait(0);
-  for (int index = block.firstTile + turn; index < block.lastTile;
+  for (int index = block.firstTile + group; index < block.lastTile;
        index += P::warpgroups) {
-    const ChainTile tile = block.tileAt(index);
+    const ConvB2bTile tile = block.tileAt(index);
     store.begin({tile.col + warp % 4 * 16, 0, tile.image * P::p + tile.row});
     typename Block::Sums sums;
     typename Block::Operand operand;
     // Warpgroups alternate, also because a barrier cannot tell phases apart
     // that are two or more behind.
-    block.turns[turn].wait(((turn == 0) + turnsTaken++) % 2);
+    block.order[group].wait(((group == 0) + ownTiles++) % 2);
     block.multiplyPixels(sums, tile);
-    block.release(tile, turn);
+    block.release(tile, group);
     block.endPixels(operand, sums, biases, bias);
     block.endTile(store, operand);
   }

@@ -267,7 +267,7 @@ template <class P> struct WgmmaStore {
     RowMoments left = sums[0].moments(16), right = sums[1].moments(16);
     float four[4] = {left.mean, left.squares, right.mean, right.squares};
     storeVector(group + thread / 32 * perWarp + lane * 4, four);
-    syncTurn<128>(1 + warpgroup);
+    syncNamedBarrier<128>(1 + warpgroup);
     if (thread >= Plan::kBoxN)
       return;
     float parts[4][2], mean = 0, squares = 0;

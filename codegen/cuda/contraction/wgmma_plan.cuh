@@ -73,14 +73,14 @@ template <class P> struct WgmmaPlan {
   /// multiplies.
   static constexpr bool kPingPong = P::pingPong;
   static_assert(!kPingPong || kLayout.canPingPong());
-  static constexpr int kTakers = kPingPong ? 2 : 1;
+  static constexpr int kTilesInFlight = kPingPong ? 2 : 1;
   /// Two warpgroups alone on an SM use more registers than threads start with.
   /// The loading warp is then a whole warpgroup, which gives up most of its
   /// registers.
   static constexpr bool kMovesRegisters = kLayout.movesRegisters();
   /// 64-row blocks per warpgroup, and consumer warps per stage.
-  static constexpr int kRowBlocks = kTakers;
-  static constexpr int kReaders = kWarps / kTakers;
+  static constexpr int kRowBlocks = kTilesInFlight;
+  static constexpr int kReaders = kWarps / kTilesInFlight;
 
   /// Returns tile number `index`. P::raster rows of tiles are traversed
   /// together, column by column.

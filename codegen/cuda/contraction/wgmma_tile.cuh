@@ -8,7 +8,9 @@
 //
 // Two barriers per stage: `full` completes a phase when the stage's bytes have
 // arrived, `empty` when every consumer warp has released the stage, in all
-// blocks that it is multicast to.
+// blocks that it is multicast to. With ping-pong, one more barrier per consumer
+// warpgroup, `order`, lets it start a tile once the other has started all of
+// its products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +51,7 @@ template <class P, class Operands> struct WgmmaBlock {
   static_assert(P::split <= Operands::steps);
 
   unsigned char *shared, *received, *boxes;
-  Barrier *full, *empty, *filled, *arrived, *turns;
+  Barrier *full, *empty, *filled, *arrived, *order;
   float *told;
   int rank, firstTile, tileStep, firstStep, lastStep;
 
@@ -65,7 +67,7 @@ template <class P, class Operands> struct WgmmaBlock {
     empty = full + P::stages;
     filled = empty + P::stages;
     arrived = filled + Plan::kSlots * Plan::kOwned;
-    turns = arrived + Plan::kOwned;
+    order = arrived + Plan::kOwned;
     rank = Plan::kCluster > 1 ? int(clusterRank()) : 0;
     firstTile = blockIdx.x / Plan::kCluster;
     tileStep = gridDim.x / Plan::kCluster;
@@ -86,7 +88,7 @@ template <class P, class Operands> struct WgmmaBlock {
       for (int i = 0; P::split > 1 && i < Plan::kOwned; ++i)
         arrived[i].init(1);
       for (int i = 0; Plan::kPingPong && i < 2; ++i)
-        turns[i].init(4);
+        order[i].init(4);
       fenceBarrierInit();
     }
     if constexpr (Plan::kCluster > 1) {
@@ -187,7 +189,7 @@ template <class P, class Operands> struct WgmmaBlock {
     // Ping-pong: all of this tile's stages have arrived, so the other warpgroup
     // may start.
     if (Plan::kPingPong && threadIdx.x % 32 == 0)
-      turns[1 - int(threadIdx.x) / 128].arrive();
+      order[1 - int(threadIdx.x) / 128].arrive();
     waitProducts<0>();
     release(last);
 #pragma unroll
@@ -226,10 +228,10 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
     pdlWait();
     typename WgmmaBlock<P, Operands>::Sums sums;
     typename WgmmaBlock<P, Operands>::Place place;
-    const int turn = Plan::kPingPong ? warp / 4 : 0;
-    int turnsTaken = 0;
+    const int group = Plan::kPingPong ? warp / 4 : 0;
+    int ownTiles = 0;
     const int row = Plan::kPingPong ? warp % 4 * 16 : warp * 16;
-    place.skip(turn * Operands::steps);
+    place.skip(group * Operands::steps);
     WgmmaShares<P> shares = {block.received, block.arrived, block.rank};
     const int part = P::split > 1 ? shares.mine() : 0;
     const int own = P::split > 1 ? shares.slotOf(part) : warp;
@@ -242,8 +244,8 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
                            block.filled + own * Plan::kSlots,
                            norm,
                            block.told};
-    for (int index = block.firstTile + turn * block.tileStep;
-         index < Plan::kTiles; index += Plan::kTakers * block.tileStep) {
+    for (int index = block.firstTile + group * block.tileStep;
+         index < Plan::kTiles; index += Plan::kTilesInFlight * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);
       if (part < Plan::kParts)
         store.begin({tile.m + row, tile.n + part * Plan::kUnitN, tile.batch});
@@ -269,9 +271,9 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
         // Warpgroups alternate, also because a barrier cannot tell phases apart
         // that are two or more behind.
         if constexpr (Plan::kPingPong)
-          block.turns[turn].wait((turn + ++turnsTaken) % 2);
+          block.order[group].wait((group + ++ownTiles) % 2);
         block.multiply(sums, place);
-        place.skip((Plan::kTakers - 1) * Operands::steps);
+        place.skip((Plan::kTilesInFlight - 1) * Operands::steps);
         store.end(sums);
       }
     }

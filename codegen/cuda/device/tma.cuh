@@ -111,11 +111,11 @@ __device__ inline void joinThreads(int threads) {
 
 /// Waits at a named barrier until `Threads` threads have waited or arrived
 /// there.
-template <int Threads> __device__ inline void syncTurn(int barrier) {
+template <int Threads> __device__ inline void syncNamedBarrier(int barrier) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
 }
 /// Arrives at a named barrier without waiting.
-template <int Threads> __device__ inline void arriveTurn(int barrier) {
+template <int Threads> __device__ inline void arriveNamedBarrier(int barrier) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
 }
 

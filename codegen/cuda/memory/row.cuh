@@ -92,8 +92,8 @@ public:
       value = Body::template combine<R>(value,
                                         __shfl_xor_sync(~0u, value, distance));
     if constexpr (!kInWarp) {
-      float (&mine)[kWarps] = slotsOf(turn);
-      turn ^= 1;
+      float (&mine)[kWarps] = slotsOf(buffer);
+      buffer ^= 1;
       if (threadIdx.x % 32 == 0)
         mine[threadIdx.x / 32] = value;
       __syncthreads();
@@ -106,15 +106,14 @@ public:
   }
 
 private:
-  /// Returns the slots of a turn. They are double-buffered, so that one barrier
-  /// per reduction is enough: a slot is rewritten only after the barrier of the
-  /// next reduction.
-  __device__ static auto slotsOf(unsigned turn) -> float (&)[kWarps] {
+  /// Returns one of two buffers of slots, so that one barrier per reduction is
+  /// enough: a slot is rewritten only after the barrier of the next reduction.
+  __device__ static auto slotsOf(unsigned buffer) -> float (&)[kWarps] {
     __shared__ float slots[2][kWarps];
-    return slots[turn];
+    return slots[buffer];
   }
 
-  unsigned turn = 0;
+  unsigned buffer = 0;
 };
 
 /// Tells a visitor that all elements of a vector belong to the row.

@@ -33,7 +33,7 @@ template <class Body, class T, unsigned Run, unsigned Rows, unsigned Cols,
 __device__ inline void transposeRuns(const Body &body, unsigned rows,
                                      unsigned cols, size_t fromStride,
                                      size_t toStride, size_t count) {
-  constexpr unsigned kThreads = 256, kVector = 16 / sizeof(T), kTurn = 4;
+  constexpr unsigned kThreads = 256, kVector = 16 / sizeof(T), kGroup = 4;
   constexpr unsigned kPhases = Aligned ? 1 : kVector;
   // Copies are slower if a sector of global memory is split over two in shared
   // memory, so lines keep their offset within a sector.
@@ -76,12 +76,12 @@ __device__ inline void transposeRuns(const Body &body, unsigned rows,
 
   const size_t to =
       Body::to(matrix) + firstCol * toStride + size_t(firstRow) * Run;
-  constexpr unsigned kTurns = (kWritten + kTurn - 1) / kTurn;
+  constexpr unsigned kGroups = (kWritten + kGroup - 1) / kGroup;
 #pragma unroll 2
-  for (unsigned index = threadIdx.x; index < kTurns * kTurn * Cols;
+  for (unsigned index = threadIdx.x; index < kGroups * kGroup * Cols;
        index += kThreads) {
-    const unsigned col = index / kTurn % Cols;
-    const unsigned vector = index / (kTurn * Cols) * kTurn + index % kTurn;
+    const unsigned col = index / kGroup % Cols;
+    const unsigned vector = index / (kGroup * Cols) * kGroup + index % kGroup;
     const size_t line = to + col * toStride;
     // The vector's position in the line, and the elements left from there to
     // the line's end. The line's first and last vectors are partial.

@@ -82,7 +82,7 @@ public:
     // Rotate the order in which threads store their words, so that groups of
     // eight threads use different banks. The lines of the rows that a warp
     // reads are Lines / kSkewWrite apart.
-    const unsigned turn =
+    const unsigned rotation =
         (lane / 8 + down % (256 / Line) * (Line / 64 - Lines / kSkewWrite)) % 4;
 #pragma unroll 1
     for (unsigned row = down; row < Lines; row += kBatch * kDown) {
@@ -98,7 +98,8 @@ public:
         if (place > last && place < count)
           held[i] = loadEnd(source, place, count);
         if (here < Lines)
-          keep(lines[lineOf(here)] + lane * kSkewRead / 2, held[i].at, turn);
+          keep(lines[lineOf(here)] + lane * kSkewRead / 2, held[i].at,
+               rotation);
       }
     }
   }
@@ -123,20 +124,20 @@ private:
     return words;
   }
 
-  /// Stores four words in an order rotated by `turn`, so that threads with
-  /// different turns use different banks.
+  /// Stores four words in an order rotated by `rotation`, so that threads with
+  /// different rotations use different banks.
   __device__ static void keep(uint32_t *to, const uint32_t (&words)[4],
-                              unsigned turn) {
+                              unsigned rotation) {
     uint32_t once[4], twice[4];
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i)
-      once[i] = turn % 2 ? words[(i + 1) % 4] : words[i];
+      once[i] = rotation % 2 ? words[(i + 1) % 4] : words[i];
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i)
-      twice[i] = turn / 2 ? once[(i + 2) % 4] : once[i];
+      twice[i] = rotation / 2 ? once[(i + 2) % 4] : once[i];
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i)
-      to[(turn + i) % 4] = twice[i];
+      to[(rotation + i) % 4] = twice[i];
   }
 };
 

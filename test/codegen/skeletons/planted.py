@@ -95,11 +95,11 @@ FAULTS = {"wgmma_gemm": {
     "no wait for values":
         ("wgmma_attention_warpgroup.cuh",
          """      memory.vFull[before.stage].wait(before.parity);
-      takeTurn();
-""", "      takeTurn();\n", f"{WRONG}nan|{EARLY}"),
-    "a turn that is not passed":
+      waitForOrder();
+""", "      waitForOrder();\n", f"{WRONG}nan|{EARLY}"),
+    "no arrival at the order barrier":
         ("wgmma_attention_warpgroup.cuh",
-         "      passTurn();\n      waitProducts<1>();",
+         "      arriveOrder();\n      waitProducts<1>();",
          "      waitProducts<1>();", DEADLOCK),
 }}
 

@@ -543,7 +543,7 @@ static void benches() {
   benchNorms<1024, 128, 128, 6, 2>("wgmma gemm f16 12288x1024x1024");
   benchNorms<1024, 128, 256, 4, 1>("wgmma gemm f16 12288x1024x1024, wide");
   benchNorms<4096, 128, 256, 4, 1>("wgmma gemm f16 12288x1024x4096");
-  benchNorms<4096, 128, 128, 6, 2>("wgmma gemm f16 12288x1024x4096, turns");
+  benchNorms<4096, 128, 128, 6, 2>("wgmma gemm f16 12288x1024x4096, ping-pong");
   benchOne<Bert>("wgmma gemm f16 384x1024x4096, split by 8");
 }
 #endif
