@@ -45,7 +45,7 @@ public:
                                return conv.getGroup() == 1 &&
                                       nn::shapeOf(conv.getX()).size() != 4;
                              },
-                             makePlanar});
+                             makeConv2D});
     rewrites.add(ConvRewrite{Step::channelsLast,
                              [](nn::ConvOp conv) {
                                return !conv.getChannelsLast() &&

@@ -56,8 +56,7 @@ static nn::Legality offerTiles(Problem &problem, const Machine &machine,
   if (!schedule)
     return std::nullopt;
   if (problem.conv() && problem.conv()->addend)
-    return nn::Mismatch(
-        "two convolutions in one kernel need warpgroup products");
+    return nn::Mismatch("two convolutions in one kernel need WGMMA");
   offers.add(schedule);
   int64_t other = schedule.getTileM() == 64 ? 128 : 64;
   offers.addAlternative(Attr::get(problem.context(), other, other));
@@ -180,7 +179,7 @@ static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
   auto type = nn::tensorType(conv.getX());
   return arch.hasWgmma && prefersChannelsLast(conv) &&
          type.getElementTypeBitWidth() == 16 && type.getDimSize(1) * 16 < 128 &&
-         canFoldStrideIntoChannels(conv);
+         canApplySpaceToDepth(conv);
 }
 
 /// Returns whether the epilogue joins a kernel that does not compete with a
@@ -225,12 +224,12 @@ class Conv : public TunedSkeletonOf<ConvAttr> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     using Step = ConvRewrite::Step;
-    rewrites.add(ConvRewrite{Step::dimensions, prefersConv2D, makePlanar});
+    rewrites.add(ConvRewrite{Step::dimensions, prefersConv2D, makeConv2D});
     rewrites.add(ConvRewrite{Step::channelsLast,
                              [&machine](nn::ConvOp conv) {
                                return prefersSpaceToDepth(conv, machine.arch);
                              },
-                             foldStrideIntoChannels});
+                             applySpaceToDepth});
     rewrites.add(
         ConvRewrite{Step::channelsLast, prefersChannelsLast, putChannelsLast});
   }
@@ -257,8 +256,7 @@ class Conv : public TunedSkeletonOf<ConvAttr> {
       return problem.conv().mismatch();
     const nn::ConvInfo &info = *problem.conv();
     if (info.addend)
-      return nn::Mismatch(
-          "two convolutions in one kernel need warpgroup products");
+      return nn::Mismatch("two convolutions in one kernel need WGMMA");
     ProblemText text(problem.lowered(), name);
     text.addConv(info);
     return emitTiles("conv", text, info,

@@ -73,7 +73,7 @@ protected:
                                           const Machine &machine) {
     WgmmaTile tile = tileOf(schedule, product);
     if (!machine.arch.hasWgmma)
-      return nn::Mismatch("the target has no warpgroup products");
+      return nn::Mismatch("the target has no WGMMA");
     if (!tile.fits(machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
     return tile;

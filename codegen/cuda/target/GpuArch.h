@@ -38,7 +38,7 @@ struct GpuArch {
   double clock;
 
   bool hasTensorCores; ///< mma.sync of 16-bit floats and TF32
-  bool hasWgmma;       ///< warpgroup products, with TMA
+  bool hasWgmma;       ///< WGMMA, with TMA
   bool hasPdl;         ///< programmatic dependent launch
 
   /// Returns the bytes of shared memory per block if `blocks` blocks share an

@@ -36,12 +36,12 @@ static void replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
                         ArrayRef<int64_t> y,
                         llvm::function_ref<void(ConvOp)> edit,
                         llvm::function_ref<Value(Value)> view) {
-  auto planar = cast<ConvOp>(b.clone(*conv));
-  planar.getXMutable().assign(x);
-  planar.getWMutable().assign(w);
-  edit(planar);
-  planar.getY().setType(conv.getY().getType().clone(y));
-  conv->replaceAllUsesWith(ValueRange{view(planar.getY())});
+  auto conv2D = cast<ConvOp>(b.clone(*conv));
+  conv2D.getXMutable().assign(x);
+  conv2D.getWMutable().assign(w);
+  edit(conv2D);
+  conv2D.getY().setType(conv.getY().getType().clone(y));
+  conv->replaceAllUsesWith(ValueRange{view(conv2D.getY())});
   conv->erase();
 }
 
@@ -57,10 +57,10 @@ static void convLineTo2D(ConvOp conv) {
   Value w = b.reshape(conv.getW(), insertOne(conv.getW()));
   replaceConv(
       b, conv, x, w, insertOne(conv.getY()),
-      [&](ConvOp planar) {
-        planar.setStrides({1, conv.getStrides()[0]});
-        planar.setDilations({1, conv.getDilations()[0]});
-        planar.setPads({0, pads[0], 0, pads[1]});
+      [&](ConvOp conv2D) {
+        conv2D.setStrides({1, conv.getStrides()[0]});
+        conv2D.setDilations({1, conv.getDilations()[0]});
+        conv2D.setPads({0, pads[0], 0, pads[1]});
       },
       [&](Value y) { return b.reshape(y, shapeOf(conv.getY())); });
 }
@@ -102,16 +102,16 @@ static void convFilmTo2D(ConvOp conv) {
   ArrayRef<int64_t> pads = conv.getPads();
   replaceConv(
       b, conv, x, w, {y[0] * y[1], y[2], y[3], y[4]},
-      [&](ConvOp planar) {
-        planar.setStrides(conv.getStrides().drop_front());
-        planar.setDilations(conv.getDilations().drop_front());
-        planar.setPads({pads[1], pads[2], pads[4], pads[5]});
-        planar.setChannelsLast(true);
+      [&](ConvOp conv2D) {
+        conv2D.setStrides(conv.getStrides().drop_front());
+        conv2D.setDilations(conv.getDilations().drop_front());
+        conv2D.setPads({pads[1], pads[2], pads[4], pads[5]});
+        conv2D.setChannelsLast(true);
       },
       [&](Value result) { return transposeToFirst(b, b.reshape(result, y)); });
 }
 
-void frit::makePlanar(ConvOp conv) {
+void frit::makeConv2D(ConvOp conv) {
   if (shapeOf(conv.getX()).size() == 3)
     convLineTo2D(conv);
   else

@@ -62,7 +62,7 @@ static Value squaresToChannels(NNBuilder &b, Value x, ArrayRef<int64_t> square,
       moved, {n, h, w + sides[0] + sides[1], square[0] * square[1] * channels});
 }
 
-bool frit::canFoldStrideIntoChannels(ConvOp conv) {
+bool frit::canApplySpaceToDepth(ConvOp conv) {
   ArrayRef<int64_t> x = shapeOf(conv.getX()), w = shapeOf(conv.getW());
   if (x.size() != 4 || !tensorType(conv.getX()).hasStaticShape() ||
       !tensorType(conv.getW()).hasStaticShape() || conv.getChannelsLast() ||
@@ -79,7 +79,7 @@ bool frit::canFoldStrideIntoChannels(ConvOp conv) {
   return isStrided;
 }
 
-void frit::foldStrideIntoChannels(ConvOp conv) {
+void frit::applySpaceToDepth(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
   ArrayRef<int64_t> square = conv.getStrides(), x = shapeOf(conv.getX());
   ArrayRef<int64_t> w = shapeOf(conv.getW()), y = shapeOf(conv.getY());
