@@ -143,6 +143,35 @@ def test_threads():
     assert not wrong
 
 
+def test_weights_while_called():
+    """Weights change between calls of other threads."""
+    module = frit.compile(MODELS / "digits.onnx", **CPU)
+    bias = np.zeros(10, np.float32)
+    module.set_weights({"6.bias": bias})
+    results = {False: module(IMAGE)}
+    high = np.float32([9] + 9 * [0])
+    module.set_weights({"6.bias": high})
+    results[True] = module(IMAGE)
+    wrong, ended = [], threading.Event()
+
+    def work():
+        while not ended.is_set():
+            made = module(IMAGE)
+            if not any(np.array_equal(made, r) for r in results.values()):
+                wrong.append(made)
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for turn in range(100):
+        module.set_weights({"6.bias": high if turn % 2 else bias})
+        if not np.array_equal(module(IMAGE), results[bool(turn % 2)]):
+            wrong.append(turn)
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:3]
+
+
 def test_gil():
     """Another thread goes on while the model runs."""
     graph = FOLDER / "slow.json"

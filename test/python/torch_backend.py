@@ -5,6 +5,7 @@
 Results are held to eager PyTorch's, in float32. With EXTRA, "models" runs models
 of torchvision and transformers, at small sizes.
 """
+import gc
 import os
 import sys
 import threading
@@ -155,11 +156,11 @@ def test_frozen():
                     .skip_guard_on_all_nn_modules_unsafe)
     for batch in (2, 2, 3, 5, 5):
         assert told(lambda: same(fast, net, images(batch, 3, 8, 8))) == []
-    seen, frit.torch._states = frit.torch._states, None
+    seen, frit._compiled._states = frit._compiled._states, None
     try:
         assert told(lambda: same(fast, net, images(5, 3, 8, 8))) == []
     finally:
-        frit.torch._states = seen
+        frit._compiled._states = seen
 
 
 def test_few_guards():
@@ -279,6 +280,55 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong, wrong
+
+
+def test_threads_and_changes():
+    """Threads call while others take new parameters, which are prepared ones: no
+    result mixes old and new."""
+    net = nn.Sequential(*(nn.Linear(256, 256) for _ in range(4)))
+    net = net.to(DEVICE).eval()
+    other = nn.Sequential(*(nn.Linear(256, 256) for _ in range(4)))
+    other = other.to(DEVICE).eval()
+    fast = compiled(net, precision="fp16")
+    x = images(4, 256)
+    same(fast, net, x, tolerance=3e-2)
+    problems = []
+    # The same graph also with other parameters: PyTorch's guards allow that.
+    graph, = [g for g in gc.get_objects() if type(g) is frit.torch._Graph
+              and g.options.get("precision") == "fp16"]
+    calls = {id(m): [*m.parameters()] for m in (net, other)}
+
+    def run(module):
+        with torch.no_grad():
+            given = iter(calls[id(module)])
+            return graph(*(x if i not in graph.weights else next(given)
+                           for i in range(len(graph.weights) + 1)))[0]
+
+    def work(modules, start):
+        try:
+            start.wait()
+            for module in modules:
+                with torch.no_grad():
+                    wanted = module(x)
+                error = (run(module) - wanted).norm() / wanted.norm()
+                if not error < 3e-2:
+                    problems.append(float(error))
+        except Exception as error:
+            problems.append(error)
+
+    for turn in range(30):
+        with torch.no_grad():
+            for module in net, other:
+                for parameter in module.parameters():
+                    parameter.mul_(1.05 if turn % 2 else 1 / 1.05)
+        start = threading.Barrier(3)
+        threads = [threading.Thread(target=work, args=(modules, start))
+                   for modules in ([net] * 3, [net, other] * 2, [net] * 3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not problems, problems[:5]
 
 
 def test_types():

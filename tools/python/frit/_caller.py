@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from . import _abi, _arrays, _info
@@ -11,6 +12,13 @@ from ._abi import lib
 from ._calls import (REMEMBERED, Call, Context, Handles, Repeated, Tensors,
                      dims_of, names_of)
 from ._errors import ArgumentError, Error
+
+
+class _Returned(list):
+    """Contexts that calls give back while none may be taken."""
+
+    def pop(self, *_):
+        raise IndexError
 
 
 class Caller:
@@ -47,7 +55,10 @@ class Caller:
 
     def make_context(self) -> Context:
         with self.handles.guard:
-            return self.make_guarded()
+            try:  # `quiet` may have kept some from this call
+                return self.free.pop()
+            except IndexError:
+                return self.make_guarded()
 
     def make_guarded(self) -> Context:
         handle = self.open_handle()
@@ -62,9 +73,14 @@ class Caller:
         except Error as error:
             self.handles.allocator.explain(error)
             raise
+        context = Context(made, peer)
         self.handles.contexts.append(made)
-        self.handles.remarks.show()
-        return Context(made, peer)
+        try:
+            self.handles.remarks.show()
+        except BaseException:  # a warning may be an exception
+            self.free.append(context)
+            raise
+        return context
 
     def state_context(self) -> Context:
         """The only context of a module with state. Hold the lock."""
@@ -87,19 +103,37 @@ class Caller:
         except IndexError:
             return self.make_context()
 
+    @contextmanager
+    def quiet(self) -> Iterator[list[Context]]:
+        """Lets no call begin and waits for those that run. Gives all contexts;
+        calls may take those that are left in the list at the end."""
+        with self.lock, self.handles.guard:
+            free, returned = self.free, _Returned()
+            found: list[Context] = []
+            # Calls that begin find none, and wait for the guard to make one.
+            self.free = returned
+            try:
+                while True:
+                    for contexts in free, returned:
+                        try:
+                            while True:
+                                found.append(list.pop(contexts))
+                        except IndexError:
+                            pass
+                    if len(found) == len(self.handles.contexts):
+                        break
+                    time.sleep(1e-4)
+                yield found
+            finally:
+                free.extend(found)
+                self.free = free
+
     def stop(self) -> None:
         """Lets no call begin, waits for those that run, and frees what the
         module has."""
         self.handles.is_open = False
-        with self.lock, self.handles.guard:
-            idle = 0
-            while not self.has_state and idle < len(self.handles.contexts):
-                try:
-                    self.free.pop()
-                    idle += 1
-                except IndexError:
-                    time.sleep(1e-3)
-            self.free.clear()
+        with self.quiet() as contexts:
+            contexts.clear()
             self.handles.close()
 
     def give(self, context: Context) -> None:

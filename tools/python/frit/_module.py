@@ -170,7 +170,8 @@ class Module:
         stay. Also to be called when weights in the same arrays have changed.
 
         The arrays' memory is used where it lies, and is kept from being freed.
-        No call of the module may be running.
+        Waits for calls of other threads; each call has all weights as they were
+        before, or all as they are after.
 
         >>> import frit, numpy as np
         >>> model = frit.compile("digits.onnx", march="x86-64-v3")
@@ -184,12 +185,15 @@ class Module:
             if array.device not in (-1, self._caller.device):
                 raise ArgumentError(f"a weight is on cuda:{array.device}, and "
                                     f"the module runs on {self.device}")
-        self.synchronize()
-        if self._caller.device >= 0:
-            _arrays.synchronize(kept)
-        _abi.check(lib.frit_module_set_weights(handle, tensors.array,
-                                               tensors.count))
-        self._handles.weights.update(zip(weights, kept))
+        with self._caller.quiet() as contexts:
+            handle = self._caller.open_handle()  # may have been closed meanwhile
+            for context in contexts:
+                _abi.check(lib.frit_context_synchronize(context.handle))
+            if self._caller.device >= 0:
+                _arrays.synchronize(kept)
+            _abi.check(lib.frit_module_set_weights(handle, tensors.array,
+                                                   tensors.count))
+            self._handles.weights.update(zip(weights, kept))
 
     #===------------------------------------------------------------------===#
     # What it is

@@ -23,18 +23,19 @@ import inspect
 import operator
 import os
 import tempfile
+import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ._arrays import PyTorch
 from ._compile import compile as compile_model
-from ._compile import options_of, reject_unknown_keywords
+from ._compile import reject_unknown_keywords
+from ._compiled import Compiled
 from ._errors import ArgumentError, Error
-from ._graphs import Unsupported, artifact_of, exported, model_of
+from ._graphs import Unsupported
 from ._module import Module, load
 
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
@@ -53,6 +54,8 @@ class Fallback(UserWarning):
 
 
 _told: set[str] = set()
+#: Held while a graph is compiled: PyTorch's exporter has global state.
+_compiling = threading.RLock()
 
 
 def _tell(reason: str) -> None:
@@ -63,147 +66,12 @@ def _tell(reason: str) -> None:
                       stacklevel=3)
 
 
-def _march(device: torch.device) -> str:
-    if device.type != "cuda":
-        return "native"
-    major, minor = torch.cuda.get_device_capability(device)
-    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
-
-
 def _is_weight(node: torch.fx.Node, example: Any) -> bool:
     """Returns whether an input of a graph is a parameter or buffer of the model."""
     return "lifted" in node.meta or isinstance(example, torch.nn.Parameter) or (
         isinstance(example, torch.Tensor) and bool(
             node.meta.get("tensor_dict", {}).get("_dynamo_static_input_type")
             or getattr(example, "_dynamo_static_input_type", None)))
-
-
-class _Compiled:
-    """A graph, compiled for certain shapes of its inputs."""
-
-    def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any],
-                 weights: Sequence[int], options: Mapping[str, Any]):
-        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-        tensors += [*graph.parameters(), *graph.buffers()]
-        devices = {t.device for t in tensors}
-        if len(devices) != 1:
-            raise Unsupported("its tensors are on several devices" if devices
-                               else "it has no tensors")
-        self.device, = devices
-        if self.device.type not in ("cpu", "cuda"):
-            raise Unsupported(f"its tensors are on {self.device}")
-        inputs = [i for i, a in enumerate(arguments)
-                  if isinstance(a, torch.Tensor) and i not in weights]
-        for i in inputs:
-            if arguments[i].is_complex() or arguments[i].is_quantized:
-                raise Unsupported(f"it takes tensors of {arguments[i].dtype}")
-        self.inputs_of = _picker(inputs)
-        # PyTorch guards types, devices and lazy views of a graph's inputs.
-        plain = PyTorch().is_plain
-        self.is_guarded = all(plain(arguments[i]) for i in inputs)
-        given: dict[str, Any] = dict(options)
-        is_frozen = given.pop("freeze", False)
-        given.setdefault("march", _march(self.device))
-        found = options_of(given.pop("march"), given.pop("precision", None),
-                           given.pop("shape", None), given.pop("type", None),
-                           given.pop("options", ()))
-        artifact = self._artifact(exported(graph, arguments), arguments, weights,
-                                  found)
-        device = "cpu" if self.device.type == "cpu" else \
-            f"cuda:{self.device.index or 0}"
-        self.module: Module = load(artifact, device=device, **given, weights={
-            name: arguments[i].detach().contiguous()
-            for i, name in self.names.items()})
-        #: Those whose values are in the code come last.
-        self.watched = [] if is_frozen else [*self.names, *self.constants]
-        self.watched_of = _picker(self.watched)
-        self.held = self.watched_of(arguments)
-        self.seen = _states(self.held)
-        self.constants_seen = _states(self.held[len(self.names):])
-
-    def _artifact(self, program, arguments: Sequence[Any],
-                  weights: Sequence[int], options: Sequence[str]) -> Path:
-        """Compiles the graph. Sets `names` and `constants`: the weights, and the
-        inputs whose values the compiler must know."""
-        # Sizes are not inputs of the exported program.
-        places = {index: place for place, index in enumerate(
-            i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor))}
-        # Indices and scalars become part of the code.
-        constants = {i for i in weights if arguments[i].numel() <= 1
-                     or not arguments[i].is_floating_point()}
-        while True:
-            names = {i: f"weight.{i}" for i in weights if i not in constants}
-            model, used = model_of(
-                program, {places[i]: name for i, name in names.items()},
-                {places[i]: arguments[i] for i in constants})
-            made = artifact_of(model, {*names.values()}, options)
-            known = {info.name
-                     for info in load(made, device="none").info.weights}
-            folded = {i for i, name in names.items()
-                      if name in used and name not in known}
-            if not folded:
-                break
-            constants |= folded
-        self.names = {i: name for i, name in names.items() if name in known}
-        self.constants = sorted(constants)
-        return made
-
-    def changed(self, arguments: Sequence[Any]) -> bool:
-        """Returns whether parameters have changed since the last call."""
-        now = self.watched_of(arguments)
-        return not (all(map(operator.is_, now, self.held))
-                    and _states(now) == self.seen)
-
-    def refresh(self, arguments: Sequence[Any]) -> bool:
-        """Takes parameters that have changed. Returns false if some of them are
-        in the code, which must be compiled again."""
-        held = self.watched_of(arguments)
-        count = len(self.names)
-        same = all(map(operator.is_, held[count:], self.held[count:]))
-        if not same or _states(held[count:]) != self.constants_seen:
-            return False
-        self.held = held
-        self.seen = _states(held)
-        self.module.set_weights({name: arguments[i].detach().contiguous()
-                                 for i, name in self.names.items()})
-        return True
-
-    def __call__(self, arguments: Sequence[Any]) -> list:
-        inputs = self.inputs_of(arguments)
-        try:
-            if self.is_guarded:
-                results = self.module._caller.repeat(inputs)
-                if results is not None:
-                    return results
-            return self.module.call_list(inputs)
-        except ValueError:
-            return self.module.call_list([_plain(t) for t in inputs])
-
-
-def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple]:
-    """Returns a function that takes the elements at `places` of a sequence."""
-    if len(places) > 1:
-        return operator.itemgetter(*places)
-    return lambda values: tuple([values[i] for i in places])
-
-
-_VERSION = operator.attrgetter("_version")
-
-
-def _states(tensors: Sequence[torch.Tensor]) -> tuple[int, list[int]]:
-    """Differs after tensors have changed: in their memory, which counts their
-    version up, or by `data =`, which gives them other memory."""
-    try:
-        versions = sum(map(_VERSION, tensors))
-    except RuntimeError:  # tensors of inference mode have no version
-        versions = sum(0 if t.is_inference() else t._version for t in tensors)
-    return versions, [*map(torch.Tensor.data_ptr, tensors)]
-
-
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor in memory as the runtime takes it."""
-    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    return tensor if tensor.data_ptr() % 16 == 0 else tensor.clone()
 
 
 def _lift(graph: torch.fx.GraphModule
@@ -257,17 +125,19 @@ class _Graph:
                         if _is_weight(node, example)]
         self.sizes = [i for i, example in enumerate(examples)
                       if not isinstance(example, torch.Tensor)]
-        self.compiled: dict[tuple, _Compiled | None] = {}
+        self.compiled: dict[tuple, Compiled | None] = {}
         self.repeated = 0
 
-    def _compile(self, key: tuple, arguments: Sequence[Any]) -> _Compiled | None:
+    def _compile(self, key: tuple, arguments: Sequence[Any]) -> Compiled | None:
         """Compiles the graph for these arguments; None if PyTorch runs it."""
+        if key in self.compiled:  # by another thread
+            return self.compiled[key]
         made = None
         try:
             if len(self.compiled) == _MOST_SHAPES:
                 raise Unsupported(f"it was called with more than "
                                    f"{_MOST_SHAPES} shapes")
-            made = _Compiled(self.graph, arguments, self.weights, self.options)
+            made = Compiled(self.graph, arguments, self.weights, self.options)
         except (Unsupported, Error) as error:
             _tell(str(error))
         except Exception as error:  # of PyTorch's exporter, which has many
@@ -277,14 +147,16 @@ class _Graph:
             self.compiled[key] = made
         return made
 
-    def _again(self, key: tuple, given: Sequence[Any]):
+    def _again(self, key: tuple, compiled: Compiled, given: Sequence[Any]):
         """Calls the graph after values that are in its code have changed."""
-        self.repeated += 1
-        if self.repeated > _MOST_REPEATED:
-            _tell("indices or scalars of its model change between calls")
-            self.compiled[key] = None
-        else:
-            del self.compiled[key]
+        with _compiling:
+            if self.compiled.get(key) is compiled:
+                self.repeated += 1
+                if self.repeated > _MOST_REPEATED:
+                    _tell("indices or scalars of its model change between calls")
+                    self.compiled[key] = None
+                else:
+                    del self.compiled[key]
         return self(*given)
 
     def __call__(self, *given):
@@ -292,18 +164,19 @@ class _Graph:
         try:
             compiled = self.compiled[key]
         except KeyError:
-            with torch.no_grad():
+            with _compiling, torch.no_grad():
                 compiled = self._compile(key, (*given, *self.lifted))
         if compiled is None:
             return self.graph(*given, *self.lifted)
+        seen = compiled.seen
         results = compiled(given)
         # The GPU works meanwhile. Results with old parameters are discarded.
         if compiled.watched:
             arguments = (*given, *self.lifted) if self.lifted else given
-            if compiled.changed(arguments):
-                if not compiled.refresh(arguments):
-                    return self._again(key, given)
-                results = compiled(given)
+            if compiled.has_changed(arguments, seen):
+                results = compiled.call_changed(given, arguments)
+                if results is None:
+                    return self._again(key, compiled, given)
         return results
 
 

@@ -1,0 +1,178 @@
+"""A graph of PyTorch's, compiled: its parameters, and what becomes of changes."""
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, List, Tuple
+
+import torch
+
+from ._arrays import PyTorch
+from ._compile import options_of
+from ._graphs import Unsupported, artifact_of, exported, model_of
+from ._module import Module, load
+
+
+def _march(device: torch.device) -> str:
+    if device.type != "cuda":
+        return "native"
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+
+def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple]:
+    """Returns a function that takes the elements at `places` of a sequence."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return lambda values: tuple([values[i] for i in places])
+
+
+_VERSION = operator.attrgetter("_version")
+
+
+def _states(tensors: Sequence[torch.Tensor]) -> tuple[int, list[int]]:
+    """Differs after tensors have changed: in their memory, which counts their
+    version up, or by `data =`, which gives them other memory."""
+    try:
+        versions = sum(map(_VERSION, tensors))
+    except RuntimeError:  # tensors of inference mode have no version
+        versions = sum(0 if t.is_inference() else t._version for t in tensors)
+    return versions, [*map(torch.Tensor.data_ptr, tensors)]
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor in memory as the runtime takes it."""
+    tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    return tensor if tensor.data_ptr() % 16 == 0 else tensor.clone()
+
+
+#: Parameters, and their states.
+_Seen = Tuple[Tuple[torch.Tensor, ...], Tuple[int, List[int]]]
+_CHANGING: _Seen = ((), (-1, []))
+
+
+def _are_same(tensors: Sequence[torch.Tensor], seen: _Seen) -> bool:
+    return all(map(operator.is_, tensors, seen[0])) and \
+        _states(tensors) == seen[1]
+
+
+class Compiled:
+    """A graph, compiled for certain shapes of its inputs."""
+
+    def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any],
+                 weights: Sequence[int], options: Mapping[str, Any]):
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+        tensors += [*graph.parameters(), *graph.buffers()]
+        devices = {t.device for t in tensors}
+        if len(devices) != 1:
+            raise Unsupported("its tensors are on several devices" if devices
+                               else "it has no tensors")
+        self.device, = devices
+        if self.device.type not in ("cpu", "cuda"):
+            raise Unsupported(f"its tensors are on {self.device}")
+        inputs = [i for i, a in enumerate(arguments)
+                  if isinstance(a, torch.Tensor) and i not in weights]
+        for i in inputs:
+            if arguments[i].is_complex() or arguments[i].is_quantized:
+                raise Unsupported(f"it takes tensors of {arguments[i].dtype}")
+        self.inputs_of = _picker(inputs)
+        # PyTorch guards types, devices and lazy views of a graph's inputs.
+        plain = PyTorch().is_plain
+        self.is_guarded = all(plain(arguments[i]) for i in inputs)
+        given: dict[str, Any] = dict(options)
+        is_frozen = given.pop("freeze", False)
+        given.setdefault("march", _march(self.device))
+        found = options_of(given.pop("march"), given.pop("precision", None),
+                           given.pop("shape", None), given.pop("type", None),
+                           given.pop("options", ()))
+        artifact = self._artifact(exported(graph, arguments), arguments, weights,
+                                  found)
+        #: Those whose values are in the code come last.
+        self.watched = [] if is_frozen else [*self.names, *self.constants]
+        self.watched_of = _picker(self.watched)
+        #: Held while parameters are replaced.
+        self.lock = threading.RLock()
+        #: The parameters that calls use and their states; `_CHANGING` while they
+        #: are replaced. A call used these if they are the same object before and
+        #: after it.
+        self.seen = self._look(arguments)
+        constants = self.seen[0][len(self.names):]
+        self.constants_seen = constants, _states(constants)
+        device = "cpu" if self.device.type == "cpu" else \
+            f"cuda:{self.device.index or 0}"
+        self.module: Module = load(artifact, device=device, **given, weights={
+            name: arguments[i].detach().contiguous()
+            for i, name in self.names.items()})
+
+    def _artifact(self, program, arguments: Sequence[Any],
+                  weights: Sequence[int], options: Sequence[str]) -> Path:
+        """Compiles the graph. Sets `names` and `constants`: the weights, and the
+        inputs whose values the compiler must know."""
+        # Sizes are not inputs of the exported program.
+        places = {index: place for place, index in enumerate(
+            i for i, a in enumerate(arguments) if isinstance(a, torch.Tensor))}
+        # Indices and scalars become part of the code.
+        constants = {i for i in weights if arguments[i].numel() <= 1
+                     or not arguments[i].is_floating_point()}
+        while True:
+            names = {i: f"weight.{i}" for i in weights if i not in constants}
+            model, used = model_of(
+                program, {places[i]: name for i, name in names.items()},
+                {places[i]: arguments[i] for i in constants})
+            made = artifact_of(model, {*names.values()}, options)
+            known = {info.name
+                     for info in load(made, device="none").info.weights}
+            folded = {i for i, name in names.items()
+                      if name in used and name not in known}
+            if not folded:
+                break
+            constants |= folded
+        self.names = {i: name for i, name in names.items() if name in known}
+        self.constants = sorted(constants)
+        return made
+
+    def _look(self, arguments: Sequence[Any]) -> _Seen:
+        held = self.watched_of(arguments)
+        return held, _states(held)
+
+    def has_changed(self, arguments: Sequence[Any], seen: _Seen) -> bool:
+        """Returns whether a call, before which `seen` was read, used other
+        parameters than these."""
+        if seen is not self.seen:
+            return True
+        return not _are_same(self.watched_of(arguments), seen)
+
+    def _refresh(self, arguments: Sequence[Any]) -> bool:
+        """Takes parameters that have changed. Returns false if some of them are
+        in the code, which must be compiled again."""
+        now = self._look(arguments)
+        if not _are_same(now[0][len(self.names):], self.constants_seen):
+            return False
+        self.seen = _CHANGING
+        self.module.set_weights({name: arguments[i].detach().contiguous()
+                                 for i, name in self.names.items()})
+        self.seen = now
+        return True
+
+    def call_changed(self, inputs: Sequence[Any], arguments: Sequence[Any]
+                     ) -> list | None:
+        """Makes a call with parameters that may have changed. None if some of
+        them are in the code, which must be compiled again."""
+        with self.lock:  # another thread may have other parameters
+            if self.has_changed(arguments, self.seen) and \
+                    not self._refresh(arguments):
+                return None
+            return self(inputs)
+
+    def __call__(self, arguments: Sequence[Any]) -> list:
+        inputs = self.inputs_of(arguments)
+        try:
+            if self.is_guarded:
+                results = self.module._caller.repeat(inputs)
+                if results is not None:
+                    return results
+            return self.module.call_list(inputs)
+        except ValueError:
+            return self.module.call_list([_plain(t) for t in inputs])
