@@ -230,7 +230,7 @@ def test_falls_back():
         assert torch.equal(y, x + 1)
         function = compiled(Unknown())
         reason, = told(lambda: same(function, Unknown(), x))
-        assert "PyTorch cannot export it" in reason, reason
+        assert "PyTorch cannot export 'aten.special_" in reason, reason
         # Once, not at every call.
         assert told(lambda: same(function, Unknown(), x)) == []
         wrong = compiled(nn.ReLU(), march="sm_1")
@@ -240,6 +240,43 @@ def test_falls_back():
     fast = compiled(net)
     reasons = told(lambda: fast(images(2, 3, 8, 8))[0].sum().backward())
     assert "gradients" in reasons[0] and net.conv.weight.grad is not None
+
+
+def test_reasons():
+    """Each reason is told once, names the operator, and has no colors."""
+    x = images(3, 3)
+
+    def reasons(function, **options):
+        torch._dynamo.reset()
+        fast = torch.compile(function, backend="frit",
+                             options={**OPTIONS, **options})
+        return told(lambda: same(fast, function, x))
+
+    frit.torch._told.clear()
+    for name in "linalg_svdvals", "special_i0e":
+        kind, _, short = name.partition("_")
+        function = getattr(getattr(torch, kind), short)
+        reason, = reasons(lambda x: function(x))
+        assert f"PyTorch cannot export 'aten.{name}.default' to ONNX: " \
+            in reason and "\x1b" not in reason and len(reason) < 500, reason
+        assert reasons(lambda x: function(x) + 1) == []
+    # fritc's message is the same for another graph.
+    missing = {"options": ["-fkeep-fp32=missing"]}
+    reason, = reasons(lambda x: x + 1, **missing)
+    assert "cannot read 'missing'" in reason, reason
+    assert reasons(lambda x: x + 2, **missing) == []
+    # What the machine lacks is not the exporter's fault.
+    for variable, value, text in (
+            ("FRIT_CACHE", "/dev/null/cache", "cannot write to the folder of "
+             "compiled graphs, '/dev/null/cache': Not a directory"),
+            ("PATH", "/nowhere", "fritc is neither beside this Python")):
+        before = os.environ[variable]
+        try:
+            os.environ[variable] = value
+            reason, = reasons(lambda x: x + 3)
+            assert reason.startswith(f"a graph runs in PyTorch: {text}"), reason
+        finally:
+            os.environ[variable] = before
 
 
 def test_breaks():

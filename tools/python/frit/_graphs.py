@@ -5,11 +5,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import struct
 import tempfile
+import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,73 @@ import torch
 
 from . import __version__
 from ._compile import run_fritc
+from ._errors import CompileError
 
 
 class Unsupported(Exception):
-    """Why frit does not compile a graph."""
+    """Why frit does not compile a graph. Where operators are at fault, `nodes`
+    names them in `program`, the exported graph."""
+
+    def __init__(self, reason: str,
+                 program: torch.export.ExportedProgram | None = None,
+                 nodes: Iterable[str] = ()):
+        super().__init__(reason)
+        self.program, self.nodes = program, frozenset(nodes)
+
+
+#===----------------------------------------------------------------------===#
+# What an exception of PyTorch's exporter says
+#===----------------------------------------------------------------------===#
+
+def summary_of(error: BaseException) -> str:
+    """The first line of an exception, without colors."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+    return f"{type(error).__name__}: {text.partition(chr(10))[0]:.300}"
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """An exception and what led to it, which comes last."""
+    found = [error]
+    while cause := found[-1].__cause__:
+        found.append(cause)
+    return found
+
+
+def _node_at_fault(error: BaseException) -> torch.fx.Node | None:
+    """The node that PyTorch's exporter was translating. Its messages name it,
+    but only its frames have it."""
+    for cause in reversed(_causes(error)):
+        frames = [frame for frame, _ in traceback.walk_tb(cause.__traceback__)]
+        for frame in reversed(frames):
+            for value in frame.f_locals.values():
+                if isinstance(value, torch.fx.Node):
+                    return value
+    return None
+
+
+def origins_of(node: torch.fx.Node) -> set[str]:
+    """Names of the exported program's nodes that a node was made from."""
+    def walk(name: str, sources: Sequence[Any]) -> set[str]:
+        if not sources:
+            return {name}
+        return {n for s in sources for n in walk(s.name, s.from_node)}
+    return walk(node.name, node.meta.get("from_node", ()))
+
+
+def _refusal(program: torch.export.ExportedProgram,
+             error: Exception) -> Unsupported:
+    """Why PyTorch cannot export a program to ONNX."""
+    why = summary_of(_causes(error)[-1])
+    node = _node_at_fault(error)
+    origins = origins_of(node) if node else set()
+    targets = {n.target for n in program.graph.nodes
+               if n.op == "call_function" and n.name in origins}
+    if not targets:
+        return Unsupported(f"PyTorch cannot export it to ONNX: {why}")
+    names = ", ".join(sorted(f"'{target}'" for target in targets))
+    return Unsupported(
+        f"PyTorch cannot export {names} to ONNX: {why}", program,
+        [n.name for n in program.graph.nodes if n.target in targets])
 
 
 #===----------------------------------------------------------------------===#
@@ -52,13 +117,20 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
                            "onnxscript") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
-        program = torch.export.export(graph, tuple(arguments), strict=False)
-        for node in program.graph.nodes:
-            if _is_random(node):
-                raise Unsupported(f"'{node.target}' draws random numbers")
-        # fritc simplifies the graph itself, ten times as fast.
-        made = torch.onnx.export(program, dynamo=True, verbose=False,
-                                 optimize=False)
+        try:
+            program = torch.export.export(graph, tuple(arguments), strict=False)
+        except Exception as error:  # of many types
+            raise Unsupported("PyTorch cannot export it: "
+                              f"{summary_of(_causes(error)[-1])}") from error
+        if random := [n for n in program.graph.nodes if _is_random(n)]:
+            raise Unsupported(f"'{random[0].target}' draws random numbers",
+                              program, [n.name for n in random])
+        try:
+            # fritc simplifies the graph itself, ten times as fast.
+            made = torch.onnx.export(program, dynamo=True, verbose=False,
+                                     optimize=False)
+        except Exception as error:  # of many types
+            raise _refusal(program, error) from error
         # An exported graph may write to its tensors. The functional form shows
         # that.
         signature = made.exported_program.graph_signature
@@ -150,13 +222,23 @@ def artifact_of(model: bytes, names: set[str], options: Sequence[str]) -> Path:
     made = place / "graph.so"
     if made.exists():
         return made
-    place.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=place.parent))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=place.parent))
+    except OSError as error:
+        raise Unsupported(
+            f"cannot write to the folder of compiled graphs, '{place.parent}': "
+            f"{error.strerror}; FRIT_CACHE names another") from None
     try:
         # The weights' bytes are placeholders and are dropped: PyTorch has them.
         (folder / "graph.onnx").write_bytes(model)
-        run_fritc([str(folder / "graph.onnx"), "-o", str(folder / "graph.so"),
-                   "-frandom-weights=1", "-fexternal-weights", *options])
+        try:
+            run_fritc([str(folder / "graph.onnx"), "-o",
+                       str(folder / "graph.so"), "-frandom-weights=1",
+                       "-fexternal-weights", *options])
+        except CompileError as error:
+            raise Unsupported(str(error).replace(f"{folder}{os.sep}", "")
+                              ) from error
         file = folder / "graph.safetensors"
         if file.exists():
             _keep_only(file, names)

@@ -35,7 +35,7 @@ from ._compile import compile as compile_model
 from ._compile import reject_unknown_keywords
 from ._compiled import Compiled
 from ._errors import ArgumentError, Error
-from ._graphs import Unsupported
+from ._graphs import Unsupported, summary_of
 from ._module import Module, load
 
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
@@ -138,11 +138,10 @@ class _Graph:
                 raise Unsupported(f"it was called with more than "
                                    f"{_MOST_SHAPES} shapes")
             made = Compiled(self.graph, arguments, self.weights, self.options)
-        except (Unsupported, Error) as error:
+        except (Unsupported, Error, OSError) as error:
             _tell(str(error))
-        except Exception as error:  # of PyTorch's exporter, which has many
-            _tell("PyTorch cannot export it to ONNX: "
-                  f"{type(error).__name__}: {str(error).strip()[:500]}")
+        except Exception as error:
+            _tell(summary_of(error))
         if len(self.compiled) <= _MOST_SHAPES:
             self.compiled[key] = made
         return made
