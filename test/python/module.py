@@ -221,8 +221,12 @@ def test_wrong_options():
             ("weights are given by name", {"weights": [IMAGE]}),
             ("'cuda' cannot be disabled", {"disable": "cudnn,cuda"}),
             ("device must be a text such as 'cuda:1', not 0", {"device": 0}),
+            ("device has a null character", {"device": "cpu\0junk"}),
+            ("weights_folder has a null character", {"weights_folder": "a\0b"}),
             ("an allocator is a pair of functions", {"allocator": len})):
         fails(frit.ArgumentError, text, lambda: frit.load(artifact, **options))
+    fails(frit.ArgumentError, r"path has a null character: 'a\x00b'",
+          lambda: frit.load("a\0b"))
     for text, options in (
             ("march is a text such as 'sm_90a'", {"march": 90}),
             ("shape is a dict such as", {"shape": [1, 2]}),

@@ -1,6 +1,7 @@
 """Contexts and arrays of frit_tensor for a module's calls."""
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,15 @@ from ._abi import lib
 from ._arrays import Described, describe
 from ._errors import ArgumentError, Error, RuntimeRemark
 from ._info import TensorInfo
+
+
+def c_text(argument: str, text: str | os.PathLike) -> bytes:
+    """A text for C. Raises ArgumentError if C would take it to end earlier."""
+    made = os.fsencode(text)
+    if b"\0" in made:
+        raise ArgumentError(f"{argument} has a null character: {text!r:.80}")
+    return made
+
 
 def names_of(names: Iterable[str]) -> tuple[bytes, ...]:
     """The model's names of tensors, as the runtime takes them."""

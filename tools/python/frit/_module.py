@@ -10,10 +10,11 @@ from typing import Any
 from . import _abi, _arrays, _info
 from ._abi import lib
 from ._caller import Caller
-from ._calls import (Allocator, Handles, Remarks, Tensors, by_name, names_of,
-                     weight_tensors)
+from ._calls import (Allocator, Handles, Remarks, Tensors, by_name, c_text,
+                     names_of, weight_tensors)
 from ._errors import ArgumentError, Error, printable
 from ._info import Info, Step, TensorInfo
+
 
 class Module:
     """A compiled model, ready to be called. `compile` and `load` make one.
@@ -302,7 +303,6 @@ class Module:
                   for name, value in values.items()]
         self._state(lib.frit_state_write, [*values], arrays, False)
 
-
     def group_id(self) -> bytes:
         """Makes the id of a new group of processes that train together. One of
         them makes it, and gives it to the others for `join`."""
@@ -381,15 +381,18 @@ def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
     if not isinstance(device, str):
         raise ArgumentError(f"device must be a text such as 'cuda:1', not {device!r}")
     remarks, taken = Remarks(), Allocator(allocator)
-    folder = None if weights_folder is None else os.fsencode(weights_folder)
-    options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions), device.encode(),
-                                 folder, flags, threads, remarks.callback, None,
-                                 memory_limit, taken.allocate, taken.release)
+    folder = None if weights_folder is None else \
+        c_text("weights_folder", weights_folder)
+    options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions),
+                                 c_text("device", device), folder, flags,
+                                 threads, remarks.callback, None, memory_limit,
+                                 taken.allocate, taken.release)
     tensors, kept = weight_tensors(weights or {}, None)
     _arrays.synchronize(kept)
     try:
-        handle = _abi.opened(lib.frit_module_load_weights, os.fsencode(path),
-                             byref(options), tensors.array, tensors.count)
+        handle = _abi.opened(lib.frit_module_load_weights,
+                             c_text("path", path), byref(options),
+                             tensors.array, tensors.count)
     except Error as error:
         taken.explain(error)
         raise
