@@ -8,6 +8,10 @@ def Cpu_Dialect : Dialect {
   let name = "cpu";
   let cppNamespace = "::frit::cpu";
   let summary = "Schedules of fusions on x86-64";
+  let description = [{
+    Which code runs a fusion: loops, a kernel of the runtime, or a user's.
+    The attributes have no parameters. Set by the pass `schedule`.
+  }];
   let useDefaultAttributePrinterParser = 1;
 }
 
@@ -28,7 +32,7 @@ class Cpu_CallSchedule<string name, string mnemonic_>
 }
 
 def Cpu_LoopsAttr : Cpu_Schedule<"Loops", "loops"> {
-  let summary = "A loop nest, tiled and vectorised by LLVM.";
+  let summary = "A loop nest that frit tiles and LLVM vectorises.";
 }
 
 def Cpu_CustomAttr : Cpu_Schedule<"Custom", "custom"> {

@@ -24,9 +24,9 @@ def NN_Dialect : Dialect {
     Value semantics on ranked tensors. Operands of elementwise operators
     broadcast as in NumPy. Element types are `f32`, `f64`, `f16`, `bf16`,
     signless integers for ONNX's signed ones, `ui8`…`ui64` for its unsigned
-    ones and `i1` for bool. 16-bit floats are storage: bodies compute in f32.
-    Floats of 8 and 4 bits and integers of 4 and 2 are storage that only `cast`
-    reads; they take a byte each.
+    ones and `i1` for bool. 16-bit floats are storage: arithmetic on them is in
+    f32. Small types (floats of 8 and 4 bits, integers of 4 and 2) take a byte
+    per element. They can be moved and cast, but not computed with.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

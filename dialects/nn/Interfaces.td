@@ -48,18 +48,19 @@ def NN_StructuralInterface : OpInterface<"StructuralOp"> {
 def NN_DifferentiableInterface : OpInterface<"DifferentiableOp"> {
   let cppNamespace = "::frit::nn";
   let description = [{
-    An operator with a gradient. Only its first result reaches the loss.
+    An operator with a gradient. Gradients flow through its first result only.
     Composites without a gradient are decomposed before differentiation.
   }];
   let methods = [InterfaceMethod<
-      "Whether this one has a gradient; most always have.",
+      "Returns whether this instance has a gradient.",
       "bool", "isDifferentiable", (ins), "", "return true;">,
     InterfaceMethod<[{
-      Builds the vector-Jacobian product: for each operand the gradient of a
-      number L with respect to it, where `dy` is that with respect to the
-      result. Null where L does not depend on an operand differentiably (an
-      index, a condition). A gradient may have the shape that the operand is
-      broadcast to, and another float type: the caller sums and casts it.
+      Builds the vector-Jacobian product: given `dy`, the gradient of a loss
+      with respect to the result, returns the gradient with respect to each
+      operand. Null for an operand on which the result does not depend
+      differentiably (an index, a condition). A gradient may have the shape that
+      the operand is broadcast to, and another float type: the caller sums and
+      casts it.
     }], "::llvm::SmallVector<::mlir::Value>", "buildVjp",
     (ins "::frit::nn::NNBuilder &":$b, "::mlir::Value":$dy)>];
 }

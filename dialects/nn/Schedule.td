@@ -15,25 +15,26 @@ def NN_Schedule : AttrInterface<"Schedule"> {
   }];
   let methods = [
     InterfaceMethod<
-      "Whether a library computes the fusion.",
+      "Returns whether a library computes the fusion.",
       "bool", "isLibraryCall", (ins), "", "return false;">,
     InterfaceMethod<[{
-        The library's algorithm by the number that the runtime gives it; 0
-        leaves the choice to the library.
+        Returns the library's algorithm, numbered as by the runtime; 0 if the
+        library chooses.
       }], "int64_t", "libraryAlgorithm", (ins), "", "return 0;">,
     InterfaceMethod<[{
-        Of a library call the schedule of the kernel that runs where the library
-        cannot; null where there is none.
+        Returns a library call's fallback, the schedule of the kernel that runs
+        if the library declines; null if there is none.
       }], "::mlir::Attribute", "fallbackSchedule", (ins), "",
       "return ::mlir::Attribute();">,
     InterfaceMethod<[{
-        Whether the kernel's parameters are a contraction's operands in the
-        order of their roles (A, B, bias, residual, ...), so that fusions that
-        differ in the order of their inputs share a kernel.
+        Returns whether the kernel's parameters are a contraction's operands in
+        the order of their roles (A, B, bias, residual, ...). Fusions that only
+        differ in the order of their inputs then share a kernel.
       }], "bool", "ordersOperands", (ins), "", "return false;">,
     InterfaceMethod<[{
-        Whether the kernel reads operands that no earlier kernel writes before
-        those have ended; planning then tells it which they are.
+        Returns whether the kernel reads constant operands, which no earlier
+        kernel writes, before the PDL wait. Planning then tells it which they
+        are.
       }], "bool", "readsConstantsEarly", (ins), "", "return false;">
   ];
 }

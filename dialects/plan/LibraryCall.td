@@ -14,15 +14,15 @@ def Plan_LibraryCall : AttrInterface<"LibraryCall"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds the step of a fusion on `buffers`. Reports at the fusion what the
-        library does not compute.
+        Builds the step of a fusion on `buffers`. Reports an error at the fusion
+        if the library does not compute it.
       }], "::llvm::LogicalResult", "buildStep",
       (ins "::mlir::ImplicitLocOpBuilder &":$builder,
            "::frit::nn::Problem &":$problem,
            "const ::frit::plan::CallBuffers &":$buffers)>,
     InterfaceMethod<[{
-        Returns this call by another of the library's algorithms, by the number
-        that the runtime gives it; 0 leaves the choice to the library.
+        Returns this call with another algorithm, numbered as by the runtime; 0
+        if the library chooses.
       }], "::frit::nn::Schedule", "withAlgorithm",
       (ins "int64_t":$algorithm), "",
       "return ::llvm::cast<::frit::nn::Schedule>(::mlir::Attribute($_attr));">

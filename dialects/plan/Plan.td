@@ -26,8 +26,9 @@ def Plan_Dialect : Dialect {
     `plan-memory` gives every arena buffer its offset.
 
     A module has one program per function and target. The programs of a function
-    differ in their `arch` only. All functions share the module's `plan.state`s:
-    memory that keeps its contents from call to call.
+    have its name, inputs and outputs, and different `arch`s. All functions
+    share the module's `plan.state`s: memory that keeps its contents from call
+    to call.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -88,9 +89,10 @@ def Plan_SourceAttr : AttrDef<Plan_Dialect, "Source"> {
   let summary = "The CUDA C++ of a kernel.";
   let description = [{
     `text` is the kernel without the header that it includes,
-    "frit/`header`.cuh". To compile it takes about `milliseconds`.
-    `preludes` are the texts of a user's files that stand before it, `folders`
-    where these find headers. The kernels of a module have the same ones.
+    "frit/`header`.cuh". Compiling it takes about `milliseconds`. `preludes` are
+    the texts of the user's files that are placed before it, `folders` their
+    include paths. All kernels of a module have the same `preludes` and
+    `folders`.
   }];
   let parameters = (ins StringRefParameter<>:$header, StringRefParameter<>:$text,
       "int64_t":$milliseconds, OptionalParameter<"::mlir::ArrayAttr">:$preludes,
@@ -100,7 +102,7 @@ def Plan_SourceAttr : AttrDef<Plan_Dialect, "Source"> {
 
 def Plan_OperandAttr : AttrDef<Plan_Dialect, "Operand"> {
   let mnemonic = "operand";
-  let summary = "A strided view of four dimensions of an argument.";
+  let summary = "A four-dimensional strided view of a kernel's argument.";
   let description = [{
     Element i is at `offset` + Σ i[d] · `strides[d]`, counted in elements, of
     the kernel's pointer parameter `argument`.
@@ -116,9 +118,8 @@ def Plan_MemberAttr : AttrDef<Plan_Dialect, "Member"> {
   let mnemonic = "member";
   let summary = "A named tensor inside a state.";
   let description = [{
-    The tensor's elements lie densely, row major, from element `offset` of the
-    state on. `initial` is the `plan.constant` that they are set to when a
-    context is created; without it they start as zeros.
+    The tensor lies row major from element `offset` of the state on. A new
+    context sets it to the `plan.constant` `initial`, or to zeros.
   }];
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$offset,
       TypeParameter<"::mlir::RankedTensorType", "the tensor's type">:$type,
@@ -138,8 +139,9 @@ def Plan_ProgramOp : Plan_Op<"program", [
   let summary = "The plan of one function on one target.";
   let description = [{
     `function` is the name under which the runtime opens it, "main" by default.
-    `inputs` and `outputs` are the function's names, in order. `prepare_bytes` is
-    the size of the prepare list's arena, `prepared_bytes` that of its results.
+    `inputs` and `outputs` are the names of the function's inputs and outputs.
+    `prepare_bytes` is the size of the prepare list's arena, `prepared_bytes`
+    that of its results.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
       OptionalAttr<StrAttr>:$function, OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
@@ -172,18 +174,18 @@ def Plan_KernelOp : Plan_Op<"kernel", [
     CUDA (by `emit-kernels`): `source` is the text, and `module` the number of
     the module that it is compiled in. Kernels with the same text share one: all
     but the first have its name as `symbol`, and no source; `symbol` is also the
-    name of a user's kernel, which `preludes` define. `grid` and `block`
-    are the launch configuration, `shared_bytes` the dynamic shared memory.
-    `waits` says that every block waits for the preceding
-    kernels (PDL), so that it may be launched before they end.
+    name of a user's kernel, which `preludes` define. `grid` and `block` are the
+    launch configuration, `shared_bytes` the dynamic shared memory. With
+    `waits`, the kernel may be launched before the preceding ones end, since
+    each block waits for them (PDL).
 
     CPU: `grid[0]` is the number of independent work items. A call over some of
     them has `workspace_bytes` of scratch memory of its own, and at most
     `workspaces` calls run concurrently.
 
     For reports: `flops` counts the multiplications and additions of its
-    contractions, `skipped` the bytes of its inputs that it does not touch
-    because it gathers or slices.
+    contractions, `skipped` the bytes of its inputs that it never reads because
+    it gathers or slices.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       OptionalAttr<DenseI64ArrayAttr>:$grid,
@@ -212,9 +214,9 @@ def Plan_CommandListOp : Plan_Op<"command_list", [
     Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
   let summary = "A list of steps in the order they run.";
   let description = [{
-    A step starts when all earlier ones have ended. If it has `follows`, the
-    positions of earlier steps in the list, it starts when these have ended, and
-    in turn those that they follow.
+    A step starts when all earlier ones have ended. With `follows`, the indices
+    of earlier steps in the list, it starts when these and all steps that they
+    follow, directly or not, have ended.
 
     `input_types` and `output_types` are the types of the model's inputs and
     outputs in this variant. `plan-memory` sets `arena_bytes`, the scratch
@@ -244,9 +246,9 @@ def Plan_StateOp : Plan_Op<"state", [
     share a name. Elements outside of all members start as zeros and cannot be
     read or written by name.
 
-    All programs of a module share its states, each context has them once.
+    All programs of a module share its states; each context has its own copy.
     `plan-memory` sets `offset`, in bytes within the state memory. Ranks divide
-    one that is `sharded`; only launches with `shard_rows` use it.
+    a `sharded` state; only launches with `shard_rows` use it.
 
     ```mlir
     plan.state @params.0 : tensor<4096xf32> [
@@ -274,9 +276,9 @@ def Plan_BufferOp : Plan_Op<"buffer", [
   let summary = "A buffer in one of the runtime's memories.";
   let description = [{
     `index` numbers inputs and outputs, `symbol` names a constant or a state,
-    `offset` is in bytes within the arena or prepared memory. A buffer of a state
-    is the whole of it; views are parts of it. A step may read and write the same
-    bytes of a state.
+    `offset` is in bytes within the arena or prepared memory. A buffer of a
+    state is the whole of it; views are parts of it. A step may read and write
+    the same bytes of a state.
   }];
   let arguments = (ins Plan_SpaceAttr:$space, OptionalAttr<I64Attr>:$index,
       OptionalAttr<StrAttr>:$symbol, OptionalAttr<I64Attr>:$offset);

@@ -14,9 +14,9 @@ def Plan_LaunchOp : Plan_Step<"launch"> {
   let summary = "Runs a kernel.";
   let description = [{
     `workspace` is the scratch memory of the kernel, which `plan-memory`
-    allocates. With `shard_rows` a rank runs the kernel on its shard: arguments
-    are single numbers or have that many rows of 4096 elements, and an element of
-    a result depends on the elements at its place only.
+    allocates. With `shard_rows` a rank runs the kernel on its shard. The kernel
+    is elementwise then, and each argument is one number or has `shard_rows`
+    rows of 4096 elements.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
@@ -61,9 +61,9 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
   let summary = "A convolution or its gradient by cuDNN or the host's kernel.";
   let description = [{
     The fields are those of the struct of the same name in frit/artifact.h. The
-    inputs are x and w; with `pass`, dy and w for the gradient with respect to x,
-    x and dy for the one with respect to w. `fallback` runs on the same buffers
-    if the library declines; without one, opening the model fails then.
+    inputs are x and w; dy and w if `pass` is `grad_input`; x and dy if it is
+    `grad_weight`. If the library declines, `fallback` runs on the same buffers;
+    without a fallback, opening the model fails.
     `algorithm` is the one that tuning found fastest.
   }];
   let arguments = !con(operands, (ins
@@ -81,8 +81,8 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
   let description = [{
     The fields are those of the struct of the same name in frit/artifact.h. With
     `dy`, `stats`, `dq`, `dk` and `dv` it is the gradient; `y` is an input then.
-    `fallback` runs on the same buffers if the library declines; without one,
-    opening the model fails then. `algorithm` is the one that tuning found
+    If the library declines, `fallback` runs on the same buffers; without a
+    fallback, opening the model fails. `algorithm` is the one that tuning found
     fastest.
   }];
   let arguments = !con(operands, (ins
@@ -112,10 +112,10 @@ def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
 def Plan_AllReduceOp : Plan_Op<"all_reduce", [HasParent<"CommandListOp">]> {
   let summary = "Begins to replace a buffer by its mean over the ranks.";
   let description = [{
-    With `sum`, by their sum. Runs beside the steps after it, up to the
-    `plan.await` of the buffer, and after the collective before it. No step
-    between the two touches the buffer. A context that has joined no group leaves
-    it as it is.
+    With `sum`, by their sum. Runs concurrently with the steps after it until
+    the buffer's `plan.await`; no step between the two uses the buffer.
+    Collectives run in order. A context that has joined no group leaves the
+    buffer as it is.
   }];
   let arguments = (ins Plan_Buffer:$buffer, UnitAttr:$sum);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
@@ -126,7 +126,7 @@ def Plan_ReduceScatterOp : Plan_Op<"reduce_scatter", [
     HasParent<"CommandListOp">]> {
   let summary = "Begins to replace a rank's shard by its mean over the ranks.";
   let description = [{
-    All else of the buffer becomes 0. Runs as `plan.all_reduce` does.
+    The rest of the buffer becomes 0. Runs as `plan.all_reduce` does.
   }];
   let arguments = (ins Plan_Buffer:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
@@ -144,7 +144,7 @@ def Plan_AllGatherOp : Plan_Op<"all_gather", [HasParent<"CommandListOp">]> {
 }
 
 def Plan_AwaitOp : Plan_Op<"await", [HasParent<"CommandListOp">]> {
-  let summary = "Waits for all collectives before it, of `buffers`.";
+  let summary = "Waits for the earlier collectives on `buffers`.";
   let arguments = (ins Variadic<Plan_Buffer>:$buffers);
   let assemblyFormat = "$buffers attr-dict `:` type($buffers)";
 }
@@ -154,9 +154,9 @@ def Plan_GuardOp : Plan_Op<"guard", [
   let summary = "Steps that are needed only if a condition equals `when`.";
   let description = [{
     `condition` is one byte, written by earlier steps or the caller. If it
-    differs from `when`, nothing reads what the steps write to other memory than
-    state, and state keeps its value: skipping the steps is optional, unless some
-    of them write state. Memory is planned as if they ran.
+    differs from `when`, the steps are skipped if any of them writes state;
+    otherwise skipping them is optional, since nothing reads their results.
+    Memory is planned as if they ran.
   }];
   let arguments = (ins Plan_Buffer:$condition, BoolAttr:$when);
   let regions = (region SizedRegion<1>:$body);

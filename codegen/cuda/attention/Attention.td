@@ -8,7 +8,8 @@ def Cuda_WgmmaAttentionAttr
   let parameters = (ins
     Number<"queries of a tile: a multiple of 64">:$tile_m,
     Number<"keys of a tile: a multiple of 16">:$tile_n,
-    NumberOr<"1", "warpgroups that share a tile's keys">:$splits,
+    NumberOr<"1", "warpgroups that divide the keys of a tile of 64 queries: at "
+                  "most 3">:$splits,
     Number<"tiles of keys in shared memory">:$stages,
     NumberOr<"1", "blocks that share an SM">:$occupancy);
 }
@@ -17,6 +18,6 @@ def Cuda_AttentionAttr : Cuda_Schedule<"Attention", "attention"> {
   let summary = "Attention in one pass over the keys by mma.sync.";
   let parameters = (ins
     Number<"queries of a tile">:$tile_m, Number<"keys of a tile">:$tile_n,
-    NumberOr<"1", "groups of warps that share a tile's keys">:$splits,
+    NumberOr<"1", "groups of warps that divide a tile's keys">:$splits,
     Number<"queries of a warp: 16 or 32">:$rows_per_warp);
 }

@@ -3,11 +3,11 @@
 include "codegen/cuda/target/Schedule.td"
 
 def Cuda_ConvB2bAttr : Cuda_WgmmaContractionSchedule<"ConvB2b", "conv_b2b"> {
-  let summary = "A convolution and the pointwise one behind it (sm_90a).";
+  let summary = "A convolution and the pointwise one that follows (sm_90a).";
   let parameters = (ins
-    Number<"warpgroups that multiply">:$warpgroups,
+    Number<"consumer warpgroups: 2">:$warpgroups,
     Number<"rows of pixels in shared memory">:$stages,
-    Number<"boxes of results in shared memory, a warp's">:$slots,
-    Number<"filters of the second convolution that are multiplied at a time"
+    Number<"boxes of results in shared memory per warp">:$slots,
+    Number<"output channels of the second convolution per step: 64 or 128"
           >:$columns);
 }

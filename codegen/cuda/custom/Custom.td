@@ -3,7 +3,7 @@
 include "codegen/cuda/target/Schedule.td"
 
 def Cuda_CustomAttr : Cuda_Schedule<"Custom", "custom"> {
-  let summary = "A user's kernel, launched as its node says.";
+  let summary = "A user's kernel, with the launch configuration of its node.";
   let parameters = (ins);
   let assemblyFormat = "";
   let genVerifyDecl = 0;

@@ -7,8 +7,8 @@ include "codegen/cuda/target/Schedule.td"
 include "dialects/plan/LibraryCall.td"
 
 def Cuda_Algorithm
-    : NumberOr<"0", "one of the library's algorithms, by the number that the "
-                    "runtime gives it; 0 leaves the choice to the library">;
+    : NumberOr<"0", "the library's algorithm, numbered as by the runtime; 0 if "
+                    "the library chooses">;
 
 /// A call with a kernel of frit's as its fallback. `orders` is that kernel's
 /// ordersOperands().

@@ -7,12 +7,12 @@ def Cuda_TransposeRunsAttr : Cuda_Schedule<"TransposeRuns", "transpose_runs"> {
   let parameters = (ins
     Number<"bytes of a unit">:$unit,
     Number<"rows of a tile">:$tile_rows, Number<"columns of a tile">:$tile_cols,
-    Choice<"whether every line of a tile is aligned to vectors">:$aligned);
+    Choice<"whether each line of a tile begins at a vector boundary">:$aligned);
 }
 
 def Cuda_TransposeSkewedFlatAttr
     : Cuda_Schedule<"TransposeSkewedFlat", "transpose_skewed_flat"> {
-  let summary = "16-bit matrices with odd sides; a tile contains all rows.";
+  let summary = "16-bit matrices with odd sides; a tile spans all rows.";
   let parameters = (ins
     Number<"threads of a block">:$threads,
     Number<"blocks that share an SM, which bounds a thread's registers"
@@ -23,11 +23,11 @@ def Cuda_TransposeSkewedAttr
     : Cuda_Schedule<"TransposeSkewed", "transpose_skewed"> {
   let summary = "16-bit matrices with odd sides, read and written by vectors.";
   let description = [{
-    Lines begin inside vectors; a tile is skewed so that each of its lines
-    consists of whole vectors.
+    Lines begin inside vectors. A tile is skewed: its lines are shifted against
+    each other so that each consists of whole vectors.
   }];
   let parameters = (ins
-    Number<"rows that a tile writes">:$rows,
+    Number<"rows that a tile writes: 80, 96 or 112">:$rows,
     Number<"blocks that share an SM, which bounds a thread's registers"
           >:$occupancy);
 }
@@ -48,7 +48,7 @@ def Cuda_TransposeAttr : Cuda_Schedule<"Transpose", "transpose"> {
     Number<"rows of a tile">:$tile_rows, Number<"columns of a tile">:$tile_cols,
     Number<"elements of a vector load">:$load_vector,
     Number<"elements of a vector store">:$store_vector,
-    NumberOr<"1", "elements of a word of the tile">:$word,
+    NumberOr<"1", "elements per word of shared memory">:$word,
     Choice<"whether a tile's rows are contiguous in the input">:$flat_load,
     Choice<"whether its columns are contiguous in the output">:$flat_store);
 }

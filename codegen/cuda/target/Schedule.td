@@ -11,10 +11,10 @@ def Cuda_Dialect : Dialect {
   let cppNamespace = "::frit::cuda";
   let summary = "Schedules of fusions on NVIDIA GPUs";
   let description = [{
-    Each attribute is the schedule of one skeleton: which kernel runs a fusion,
-    with every number that its text and its launch depend on besides the
-    problem's own sizes. Set by the pass `schedule`; written by hand, it changes
-    the kernel.
+    Each attribute is the schedule of one skeleton or library call: which kernel
+    runs a fusion, with every number that its text and its launch depend on
+    besides the problem's sizes and, for persistent kernels, the GPU's number of
+    SMs. Set by the pass `schedule`; written by hand, it changes the kernel.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

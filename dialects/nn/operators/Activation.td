@@ -90,7 +90,8 @@ def NN_GeluOp : NN_UnaryFloat<"gelu", "Gelu",
            : 0.5 * x[0] * (1.0 + s.erf(x[0] * 0.7071067811865476)) }]> {
   let summary = "x · Φ(x), or its approximation by tanh.";
   let description = [{
-    Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415.
+    Hendrycks and Gimpel, "Gaussian Error Linear Units", arXiv:1606.08415. Φ is
+    the distribution function of the standard normal distribution.
   }];
   let arguments = (ins NN_FloatTensor:$x,
       DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
@@ -102,7 +103,8 @@ def NN_GeluGradOp : NN_Elementwise<"gelu_grad", "",
     [{ x[1] * geluSlope(s, x[0], getApproximate() == "tanh") }], "t[0]"> {
   let summary = "Gradient of `gelu`: its slope at x times dy.";
   let description = [{
-    One operator, so that with 16 bits its powers of x stay in f32.
+    One operator rather than several, so that powers of x are never rounded to
+    16 bits.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$dy,
       DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,

@@ -11,10 +11,10 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
     heads/groups consecutive heads (Ainslie et al., arXiv:2305.13245). The
     result is batch×heads×queries×value size.
 
-    A `mask` of floats is added to the scaled scores; a `mask` of bools is true
-    for those that count. It is broadcast to batch×heads×queries×keys. With
-    `causal`, query i sees keys 0 to i only. A query that sees no key (all
-    scores are -inf) gives zeros.
+    A float `mask` is added to the scaled scores; a bool `mask` is true where a
+    query may attend to a key. It is broadcast to batch×heads×queries×keys. With
+    `causal`, query i attends to keys 0 to i only. A query whose keys are all
+    masked (all scores are -inf) gives zeros.
 
     If a target keeps the operator whole, scores and sums are f32. `tf32` allows
     the operands of both products to be rounded to TF32.

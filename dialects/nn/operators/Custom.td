@@ -72,10 +72,9 @@ def NN_CustomElementwiseOp : NN_CustomBase<"custom_elementwise", [
   let summary = "A user's function of the elements at the same index.";
   let description = [{
     The function takes an element of each operand, 16-bit floats as f32, and
-    then `constants`. `gradients` are the attributes of the operators that
-    compute the gradient: one for each operand, or unit for none. They take
-    the operands and the result's gradient. `node` are the attributes that the
-    model gives it.
+    then `constants`. `gradients` has for each operand the `#nn.custom` of the
+    operator that computes its gradient from the operands and the result's
+    gradient, or unit. `node` has the attributes of the model's node.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$xs, NN_CustomAttr:$custom,
                    ArrayAttr:$constants, OptionalAttr<ArrayAttr>:$gradients,
@@ -90,9 +89,9 @@ def NN_CustomOp : NN_CustomBase<"custom", []> {
     `constants`. With `workspace`, the last result is memory that only the
     kernel itself reads. `grid`, `block` and `shared_bytes` launch the CUDA
     kernel; the host's is one call. `batched` says that the first dimension of
-    all tensors counts samples, which the kernel keeps apart. `gradients` and `node` are as in
-    nn.custom_elementwise, and one gradient that stands for all operands has a
-    result for each of them.
+    all tensors is that of samples, which do not depend on each other.
+    `gradients` and `node` are as in nn.custom_elementwise, but one operator may
+    compute the gradients of all operands, with a result for each of them.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$xs, NN_CustomAttr:$custom,
       ArrayAttr:$constants, DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$block,

@@ -32,15 +32,15 @@ def NN_MinOp : NN_Binary<"min", "", [{ s.min(x[0], x[1]) }], [Commutative]> {
 }
 def NN_ModOp : NN_Binary<"mod", "Mod",
     [{ s.mod(x[0], x[1], getFmod() != 0) }]> {
-  let summary = "Remainder with the sign of the divisor, or with `fmod = 1` of "
-                "the dividend.";
+  let summary = "Remainder with the divisor's sign, or with the dividend's "
+                "if `fmod = 1`.";
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
                    DefaultValuedAttr<SI64Attr, "0">:$fmod);
   let vjp = [{ {dy, -dy * round((x[0] - y) / x[1])} }];
 }
 def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]",
                               [], /*sameFrom=*/1> {
-  let summary = "`a` to the power of `b`, of `a`'s type.";
+  let summary = "`a` to the power of `b`; the result has `a`'s type.";
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b);
   let differentiable = 1;
 }
@@ -191,7 +191,7 @@ def NN_IsNaNOp : NN_Elementwise<"is_nan", "IsNaN", [{ s.isNaN(x[0]) }],
 }
 def NN_WhereOp : NN_Elementwise<"where", "Where",
     [{ s.select(x[0], x[1], x[2]) }], "t[1]", [], /*sameFrom=*/1> {
-  let summary = "An element of `a` where `condition` holds, else of `b`.";
+  let summary = "`a` where `condition` is true, else `b`, elementwise.";
   let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$a, NN_Tensor:$b);
   let vjp = [{ {::mlir::Value(), where(x[0], dy, 0.0), where(x[0], 0.0, dy)} }];
 }
@@ -202,15 +202,15 @@ def NN_WhereOp : NN_Elementwise<"where", "Where",
 
 def NN_BitwiseAndOp : NN_Bitwise<"bitwise_and", "BitwiseAnd",
     [{ s.bitAnd(x[0], x[1]) }], [Commutative]> {
-  let summary = "Bits that both integers have.";
+  let summary = "Bits that are set in both integers.";
 }
 def NN_BitwiseOrOp : NN_Bitwise<"bitwise_or", "BitwiseOr",
     [{ s.bitOr(x[0], x[1]) }], [Commutative]> {
-  let summary = "Bits that either integer has.";
+  let summary = "Bits that are set in either integer.";
 }
 def NN_BitwiseXorOp : NN_Bitwise<"bitwise_xor", "BitwiseXor",
     [{ s.bitXor(x[0], x[1]) }], [Commutative]> {
-  let summary = "Bits that one of two integers has.";
+  let summary = "Bits that are set in exactly one of the integers.";
 }
 def NN_BitwiseNotOp : NN_Elementwise<"bitwise_not", "BitwiseNot",
     [{ s.bitNot(x[0]) }], "t[0]"> {

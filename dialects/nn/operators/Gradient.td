@@ -9,9 +9,9 @@ class NN_ConvGrad<string mnemonic> : NN_Composite<mnemonic, ""> {
 def NN_ConvGradInputOp : NN_ConvGrad<"conv_grad_input"> {
   let summary = "Gradient of `conv` with respect to x.";
   let description = [{
-    `dy` is the gradient with respect to the convolution's result and `w` its
-    filters; the attributes are the convolution's. `shape` is the spatial shape
-    of x and of the result.
+    `dy` is the gradient with respect to the convolution's result, and `w` are
+    its filters. Attributes are those of the convolution; `shape` is the spatial
+    shape of x and of the result.
   }];
   let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$w,
                    DenseI64ArrayAttr:$shape,
@@ -25,7 +25,7 @@ def NN_ConvGradWeightOp : NN_ConvGrad<"conv_grad_weight"> {
   let summary = "Gradient of `conv` with respect to w.";
   let description = [{
     As `conv_grad_input`, but `x` is the convolution's input and `shape` the
-    window's.
+    shape of its window.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$dy,
                    DenseI64ArrayAttr:$shape,
@@ -38,10 +38,10 @@ def NN_ConvGradWeightOp : NN_ConvGrad<"conv_grad_weight"> {
 def NN_AttentionStatsOp : NN_Composite<"attention_stats", ""> {
   let summary = "Logarithm of the sum of the exponentials of a query's scores.";
   let description = [{
-    The scores are those of `attention` with the same operands and attributes,
-    whose kernel computes it too. The result is batch×heads×queries, f32 (f64
-    for f64): the weights are exp(scores - stats). A query that sees no key has
-    +inf.
+    The scores are those of `attention` on the same operands with the same
+    attributes. A fused attention kernel can return the statistics as a second
+    result. The result is batch×heads×queries, f32 (f64 for f64): the weights
+    are exp(scores - stats). It is +inf for a query whose keys are all masked.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k,
                    Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
@@ -54,12 +54,11 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
   let description = [{
     `y` and `stats` are the results of `attention` and `attention_stats` on the
     operands of the same names with the same attributes, and `dy` is the
-    gradient with respect to y. Values are as long as keys. If there are as many
-    queries as keys, the result has a row per position:
-    batch×queries×(heads + 2·groups)×size, the gradients of all heads of q, then
-    k, then v, as a projection to q, k and v lays them out. Otherwise it has a
-    row per head of a position, (batch·queries·heads + 2·batch·keys·groups)×size:
-    all gradients of q, then of k, then of v.
+    gradient with respect to y. `v` has the head size of `k`. If there are as
+    many queries as keys, the result is batch×queries×(heads + 2·groups)×size:
+    at each position the gradients of all heads of q, then of k, then of v, the
+    layout of a fused q/k/v projection. Otherwise it is (batch·queries·heads +
+    2·batch·keys·groups)×size: all gradients of q, then of k, then of v.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    NN_FloatTensor:$y, NN_FloatTensor:$dy, NN_FloatTensor:$stats,
@@ -71,11 +70,12 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
 def NN_GatherGradOp : NN_Composite<"gather_grad", ""> {
   let summary = "Gradient of `gather`: sums slices of dy by their index.";
   let description = [{
-    The result is dy with the dimensions of `indices`, which begin at `axis`,
-    replaced by one of `size`; slice i is the sum of all slices of dy whose
-    index is i. Indices are as in `gather`; `axis` is not negative. Sums are in
-    f32 for 16-bit floats and in a fixed order. Time is about linear: indices
-    are sorted, and slices with the same index are neighbours (`segment_sum`).
+    The result has dy's shape, but the dimensions that came from `indices`, from
+    `axis` on, are one dimension of `size`. Slice i is the sum of all slices of
+    dy whose index is i. Indices are as in `gather`; `axis` is not negative.
+    Sums are in f32 for 16-bit floats and in a fixed order. Time is about
+    linear: indices are sorted, which makes slices with the same index
+    neighbours (`segment_sum`).
   }];
   let arguments = (ins NN_FloatTensor:$dy, NN_IndexTensor:$indices,
                    I64Attr:$size, I64Attr:$axis);
@@ -85,10 +85,10 @@ def NN_GatherGradOp : NN_Composite<"gather_grad", ""> {
 def NN_SegmentSumOp : NN_Composite<"segment_sum", ""> {
   let summary = "Sums of rows by segment.";
   let description = [{
-    Row s of the result, of which there are `size`, is the sum of the rows
-    `order[i]` of x, which is count×columns, for all i with `segments[i]` = s.
-    `order` and `segments` are lists of count numbers, the rows of x and ascending
-    rows of the result. Sums are in f32 for 16-bit floats and in a fixed order.
+    `x` is count×columns and the result size×columns. Row s of the result is the
+    sum of the rows `order[i]` of x over all i with `segments[i]` = s. Both
+    lists have count entries; `segments` is ascending. Sums are in f32 for
+    16-bit floats and in a fixed order.
   }];
   let arguments = (ins NN_FloatTensor:$x, RankedTensorOf<[I64]>:$order,
                    RankedTensorOf<[I64]>:$segments, I64Attr:$size);
@@ -96,7 +96,7 @@ def NN_SegmentSumOp : NN_Composite<"segment_sum", ""> {
 }
 
 def NN_MaxPoolGradOp : NN_Composite<"max_pool_grad", ""> {
-  let summary = "Gradient of `max_pool`; the first maximum of a window gets it.";
+  let summary = "Gradient of `max_pool`, added at each window's first maximum.";
   let description = [{
     `y` is the result of `max_pool` on `x` with the same attributes and `dy` the
     gradient with respect to it.
@@ -111,8 +111,8 @@ def NN_MaxPoolGradOp : NN_Composite<"max_pool_grad", ""> {
 def NN_AvgPoolGradOp : NN_Composite<"avg_pool_grad", ""> {
   let summary = "Gradient of `avg_pool`.";
   let description = [{
-    `dy` is the gradient with respect to the pool's result; the attributes are
-    the pool's, but `shape` is the spatial shape of x.
+    `dy` is the gradient with respect to the pool's result. Attributes are those
+    of the pool, except that `shape` is the spatial shape of x.
   }];
   let arguments = (ins NN_FloatTensor:$dy,
                    DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
@@ -125,10 +125,10 @@ def NN_AvgPoolGradOp : NN_Composite<"avg_pool_grad", ""> {
 def NN_SumOverWindowsOp : NN_Structural<"sum_over_windows", ""> {
   let summary = "For each element, the sum over the windows that cover it.";
   let description = [{
-    `x` is n×c×spatial and has a number per window; lists are those of
+    `x` is n×c×spatial and has a number per window. Lists are those of
     `max_pool`, and `shape` is the spatial shape of the result. With `places`,
-    which `max_pool_places` gives, a window counts only for the element at its
-    place. 16-bit floats are summed in f32.
+    the result of `max_pool_places`, a window adds only to the element at that
+    position. 16-bit floats are summed in f32.
   }];
   let arguments = (ins NN_FloatTensor:$x,
                    Optional<RankedTensorOf<[I64]>>:$places,

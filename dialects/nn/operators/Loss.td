@@ -10,7 +10,8 @@ def NN_CrossEntropyOp : NN_Composite<"cross_entropy", ""> {
     `reduction='none'`: a row whose label is `ignore_index` gives 0, and with
     `label_smoothing` s the target is 1 - s at the label plus s / classes
     everywhere (Szegedy et al., "Rethinking the Inception Architecture",
-    arXiv:1512.00567). Any other label that is no class gives NaN.
+    arXiv:1512.00567). A label outside of 0 … classes - 1 other than
+    `ignore_index` gives NaN.
   }];
   let arguments = (ins NN_FloatTensor:$x, RankedTensorOf<[I64]>:$labels,
                    DefaultValuedAttr<SI64Attr, "-100">:$ignore_index,
@@ -26,7 +27,8 @@ def NN_CrossEntropyGradOp : NN_Composite<"cross_entropy_grad", ""> {
   let summary = "Gradient of `cross_entropy`: (softmax(x) - target) · dy.";
   let description = [{
     `dy` has a number per row; the result has the shape and type of `x`. Rows
-    that are ignored give zeros, those with a label that is no class NaN.
+    whose label is `ignore_index` give zeros, and those with another label
+    outside of 0 … classes - 1 give NaN.
   }];
   let arguments = (ins NN_FloatTensor:$x, RankedTensorOf<[I64]>:$labels,
                    NN_FloatTensor:$dy,

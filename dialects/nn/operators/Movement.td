@@ -46,8 +46,8 @@ def NN_ConcatOp : NN_Structural<"concat", "Concat"> {
 def NN_PadOp : NN_Structural<"pad", ""> {
   let summary = "Adds `low[d]` elements before and `high[d]` after dimension d.";
   let description = [{
-    `mode` is `constant`, whose elements are `value`, a rank 0 tensor or 0;
-    `edge`, `reflect` or `wrap`. A negative entry crops.
+    `mode` is `constant`, which fills with `value` (a rank 0 tensor, or 0
+    without it), `edge`, `reflect` or `wrap`. A negative entry crops.
   }];
   let arguments = (ins NN_Tensor:$x, Optional<NN_Tensor>:$value,
                    DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
@@ -71,10 +71,10 @@ def NN_GatherOp : NN_Structural<"gather", "Gather"> {
 }
 
 def NN_GatherElementsOp : NN_Structural<"gather_elements", "GatherElements"> {
-  let summary = "Elements of x whose index along `axis` is in `indices`.";
+  let summary = "Elements of x at the indices along `axis` that `indices` has.";
   let description = [{
     The result has the shape of `indices`; along the other dimensions an element
-    keeps its index. `indices` are as in `gather`.
+    keeps its index. Indices are as in `gather`.
   }];
   let arguments = (ins NN_Tensor:$x, NN_IndexTensor:$indices,
                    DefaultValuedAttr<SI64Attr, "0">:$axis);

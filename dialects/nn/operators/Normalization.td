@@ -38,7 +38,7 @@ def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {
 }
 
 def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
-  let summary = "Divides by the root mean square from `axis` on and scales.";
+  let summary = "Divides by the root mean square from `axis` on, then scales.";
   let description = [{
     Zhang and Sennrich, "Root Mean Square Layer Normalization",
     arXiv:1910.07467. `scale` has the shape of the normalized dimensions.
@@ -62,7 +62,7 @@ def NN_MomentsOp : NN_Composite<"moments", ""> {
 }
 
 def NN_MergeMomentsOp : NN_Composite<"merge_moments", ""> {
-  let summary = "Merges the moments of parts to those of rows.";
+  let summary = "Merges moments of parts into those of rows.";
   let description = [{
     [..., parts, 2] gives [..., 1, 2]; each part has `width` elements.
   }];
@@ -70,8 +70,7 @@ def NN_MergeMomentsOp : NN_Composite<"merge_moments", ""> {
   let results = (outs NN_FloatTensor:$y);
 }
 
-/// Normalization with moments of rows: their mean and the inverse of their
-/// standard deviation, both [..., 1].
+/// Normalization of rows by given moments, those of nn.moments.
 class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$moments,
                    NN_FloatTensor:$column, NN_FloatTensor:$offset,
@@ -82,8 +81,11 @@ class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
 def NN_NormalizeOp : NN_ByMoments<"normalize"> {
   let summary = "(x - mean) · inverse · column + offset, by moments of x.";
   let description = [{
-    A layer norm with moments that are already known. `column` has an element
-    per column; `offset` is broadcast, and the result has its element type.
+    A layer norm with moments that are already known. `moments` is a result of
+    `moments`, [..., parts, 2] with parts of `width` elements. `mean` is the
+    row's mean and `inverse` 1 / sqrt(variance + epsilon). `column` has an
+    element per column; `offset` is broadcast, and the result has its element
+    type.
   }];
 }
 
@@ -91,15 +93,16 @@ def NN_NormalizeProductOp : NN_ByMoments<"normalize_product"> {
   let summary = "(x - mean · column) · inverse + offset.";
   let description = [{
     If x = h · w, `moments` are those of h and `column` has the sums of w's
-    columns, the result is the normalized h times w. So the product needs not
-    wait for the norm.
+    columns, the result is the normalized h times w. So the product can start
+    before h's moments are known. `mean` and `inverse` are as in `normalize`.
   }];
 }
 
 class NN_BatchStatistic<string mnemonic> : NN_Composite<mnemonic, ""> {
   let description = [{
-    Over all dimensions but the channels: dimension 1, with `channels_last` the
-    last one. The result has an element per channel, in f32 (f64 for f64).
+    Taken over all dimensions but that of channels, which is dimension 1, or the
+    last with `channels_last`. The result has an element per channel, in f32
+    (f64 for f64).
   }];
   let results = (outs NN_FloatTensor:$y);
 }
@@ -116,11 +119,11 @@ def NN_BatchVarianceOp : NN_BatchStatistic<"batch_variance"> {
 def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
   let summary = "Normalizes channels by given statistics.";
   let description = [{
-    Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167.
-    Channels are dimension 1, with `channels_last` the last one. With
-    `batch_statistics` the mean and variance are those of x itself, over all
-    dimensions but the channels; the gradient of x then includes what they contribute, and
-    they have none of their own.
+    Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167. Channels are
+    dimension 1, with `channels_last` the last one. With `batch_statistics` the
+    mean and variance are those of x itself, over all dimensions but the
+    channels. The gradient with respect to x then includes the terms through
+    `mean` and `variance`, and these operands have none.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    NN_FloatTensor:$bias, NN_FloatTensor:$mean,

@@ -7,9 +7,10 @@ def NN_RandomUniformOp : NN_Structural<"random_uniform", ""> {
   let description = [{
     Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
     SC'11). Element i, in row-major order, is the upper 24 bits of word i mod 4
-    of block i / 4. The key is `seed`. The counter is, from its low word on, the
-    number of the block (48 bits), `stream` (16 bits) and `offset` (64 bits): a
-    graph gives each of its generators a `stream`, and each call an `offset`.
+    of block i / 4. The key is `seed`. The counter consists, from its low word
+    on, of the block's number (48 bits), `stream` (16 bits) and `offset` (64
+    bits). Each generator of a graph has its own `stream`, and each call its own
+    `offset`.
   }];
   let arguments = (ins 0DTensorOf<[I64]>:$seed, 0DTensorOf<[I64]>:$offset,
                    DenseI64ArrayAttr:$shape, I64Attr:$stream);
@@ -17,12 +18,11 @@ def NN_RandomUniformOp : NN_Structural<"random_uniform", ""> {
 }
 
 def NN_DropoutOp : NN_Composite<"dropout", ""> {
-  let summary = "x; where a model trains, elements are dropped at random.";
+  let summary = "Identity; in a training step, drops elements at random.";
   let description = [{
     Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
-    Overfitting", JMLR 15, 2014. Compiling a training step replaces it: each
-    element is 0 with probability `rate`, and the others are scaled by
-    1 / (1 - rate). Elsewhere it is x.
+    Overfitting", JMLR 15, 2014. In a training step, each element is 0 with
+    probability `rate`, and the others are scaled by 1 / (1 - rate).
   }];
   let arguments = (ins NN_FloatTensor:$x, F32Attr:$rate);
   let results = (outs NN_FloatTensor:$y);

@@ -14,7 +14,8 @@ def NN_ReduceOp : NN_Structural<"reduce", ""> {
   let summary = "Reduces along `axes`, which become size 1.";
   let description = [{
     16-bit floats are reduced in f32. The axes are ascending and not negative.
-    An empty sum is 0, an empty product 1, an empty maximum the type's least.
+    An empty sum is 0 and an empty product 1. An empty maximum is the type's
+    least value, an empty minimum its greatest: -inf and inf for floats.
   }];
   let arguments = (ins NN_NumberTensor:$x, NN_CombinerAttr:$kind,
                    DenseI64ArrayAttr:$axes);
@@ -32,8 +33,9 @@ def NN_ReduceMeanOp : NN_Composite<"reduce_mean", ""> {
 class NN_ArgReduce<string mnemonic, string onnx>
     : NN_Composite<mnemonic, onnx> {
   let description = [{
-    The first of equal elements, or with `select_last_index = 1` the last; NaN
-    wins. The dimension stays with size 1 unless `keepdims = 0`.
+    Of equal elements it is the first, or with `select_last_index = 1` the last.
+    NaN counts as the extreme. The dimension stays with size 1 unless
+    `keepdims = 0`.
   }];
   let arguments = (ins NN_NumberTensor:$x,
                    DefaultValuedAttr<SI64Attr, "0">:$axis,
@@ -51,9 +53,9 @@ def NN_ArgMinOp : NN_ArgReduce<"arg_min", "ArgMin"> {
 
 class NN_Cumulative<string mnemonic> : NN_Structural<mnemonic, ""> {
   let description = [{
-    With `exclusive` an element is not in its own result; with `reverse` the
-    sums run from the end. Time is quadratic in the dimension: every result is
-    computed by itself.
+    With `exclusive`, result i leaves out element i. With `reverse`, results
+    accumulate from the end. Time is quadratic in the dimension: each result is
+    computed from scratch.
   }];
   let arguments = (ins NN_NumberTensor:$x, SI64Attr:$axis,
                    UnitAttr:$exclusive, UnitAttr:$reverse);

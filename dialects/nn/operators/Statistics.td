@@ -5,10 +5,10 @@ include "dialects/nn/Base.td"
 def NN_ColumnMomentsOp : NN_Composite<"column_moments", ""> {
   let summary = "Mean and sum of squared deviations of parts of columns.";
   let description = [{
-    One part is `height` successive rows, which all dimensions of x but the last
-    count: x [..., n] gives [2, rows / height, n] in f32, first the means. The
-    epilogue of a contraction can compute them for its result; batch norms of
-    training steps merge them.
+    x [..., n] is viewed as rows×n, with all leading dimensions flattened. A
+    part is `height` successive rows. The result is [2, rows / height, n] in
+    f32, first the means. The epilogue of a contraction can compute them for its
+    result; batch norms of training steps merge them.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
   let results = (outs NN_FloatTensor:$y);
@@ -17,9 +17,10 @@ def NN_ColumnMomentsOp : NN_Composite<"column_moments", ""> {
 def NN_ColumnSumsOp : NN_Composite<"column_sums", ""> {
   let summary = "Sums of parts of columns.";
   let description = [{
-    One part is `height` successive rows, which all dimensions of x but the last
-    count: x [..., n] gives [rows / height, n] in f32. The epilogue of a product
-    can compute them for its result; gradients of biases add them.
+    x [..., n] is viewed as rows×n, with all leading dimensions flattened. A
+    part is `height` successive rows. The result is [rows / height, n] in f32.
+    The epilogue of a matrix product can compute them for its result; gradients
+    of biases sum the parts.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
   let results = (outs NN_FloatTensor:$y);
@@ -27,9 +28,9 @@ def NN_ColumnSumsOp : NN_Composite<"column_sums", ""> {
 
 class NN_GroupStatistic<string mnemonic> : NN_Composite<mnemonic, ""> {
   let description = [{
-    Over all dimensions of a sample and the channels of a group. Channels are
-    the last dimension, in `groups` of neighbours. x [n, ..., c] gives
-    [n, groups, 1], in f32 (f64 for f64).
+    Taken over all positions of a sample and the channels of one group. Channels
+    are the last dimension, divided into `groups` of adjacent ones. x [n, ...,
+    c] gives [n, groups, 1], in f32 (f64 for f64).
   }];
   let results = (outs NN_FloatTensor:$y);
 }
@@ -47,8 +48,9 @@ def NN_GroupNormOp : NN_Composite<"group_norm", ""> {
   let summary = "Normalizes each sample's groups of channels.";
   let description = [{
     Wu and He, "Group Normalization", arXiv:1803.08494. Channels are the last
-    dimension, in `groups` of neighbours; `scale` and `bias` have an element per
-    channel. With as many groups as channels this is an instance norm.
+    dimension, divided into `groups` of adjacent ones; `scale` and `bias` have
+    an element per channel. With as many groups as channels this is an instance
+    norm.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    NN_FloatTensor:$bias, SI64Attr:$groups,

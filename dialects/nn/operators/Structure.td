@@ -49,9 +49,9 @@ def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
 def NN_PackOp : NN_Inferred<"pack", "", []> {
   let summary = "Tensors laid out one after another in one of rank 1.";
   let description = [{
-    The elements of operand i, in row-major order, from `offsets[i]` on. The
-    operands do not overlap; what none covers is 0. Planning makes the operands'
-    producers write there, so no kernel computes it.
+    Operand i's elements lie in row-major order from element `offsets[i]` on.
+    Operands do not overlap, and elements that none covers are 0. Planning makes
+    the operands' producers write there, so no kernel computes it.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$xs, DenseI64ArrayAttr:$offsets,
                    I64Attr:$size);
@@ -61,9 +61,10 @@ def NN_PackOp : NN_Inferred<"pack", "", []> {
 def NN_AllReduceOp : NN_Inferred<"all_reduce", "", []> {
   let summary = "The mean of a tensor over the ranks of a group, or its sum.";
   let description = [{
-    Each rank runs the same program on other data. One that runs alone gets `x`.
-    All ranks compute it, so it stands under no condition. No kernel computes
-    it: planning makes it a step that runs beside the steps after it.
+    Each rank runs the same program on other data. A rank that runs alone gets
+    `x`. Every rank must execute the operator, so it is never inside an
+    `nn.guard`. No kernel computes it: planning makes it a step that runs
+    concurrently with the steps after it.
   }];
   let arguments = (ins NN_Tensor:$x, UnitAttr:$sum);
   let results = (outs NN_Tensor:$y);
@@ -72,9 +73,10 @@ def NN_AllReduceOp : NN_Inferred<"all_reduce", "", []> {
 def NN_ReduceScatterOp : NN_Inferred<"reduce_scatter", "", []> {
   let summary = "A rank's shard of the mean of a tensor over the ranks.";
   let description = [{
-    Ranks divide a tensor in rows of 4096 elements: each has the same number, and
-    the last one the remainder too. Elements outside of the shard are 0. A rank
-    that runs alone gets `x`. See `nn.all_reduce`.
+    A tensor is divided into rows of 4096 elements. Each rank's shard has the
+    same number of rows; the last rank's has the remainder, too. Elements
+    outside of the shard are 0. A rank that runs alone gets `x`. See
+    `nn.all_reduce`.
   }];
   let arguments = (ins NN_Tensor:$x);
   let results = (outs NN_Tensor:$y);
@@ -94,8 +96,8 @@ def NN_MemberAttr : AttrDef<NN_Dialect, "Member"> {
   let mnemonic = "member";
   let summary = "A named tensor within a state.";
   let description = [{
-    The elements of `type`, row major, from element `offset` of the state on.
-    Where a context begins they have the values `initial`, or else are 0.
+    The tensor lies row major from element `offset` of the state on. A new
+    context sets it to `initial`, or to zeros.
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$offset,
       "::mlir::RankedTensorType":$type,
@@ -109,8 +111,8 @@ def NN_StateOp : Op<NN_Dialect, "state", [Symbol]> {
   let description = [{
     A function's argument with the attribute `nn.state = @name` is the value
     before a call, a result with it the value after. The functions of a model
-    that name the same state share it. Ranks divide one that is `sharded`, as
-    `nn.reduce_scatter` does; only elementwise fusions use it.
+    that name the same state share it. Ranks divide a `sharded` state as
+    `nn.reduce_scatter` divides a tensor; only elementwise fusions use it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                    TypedArrayAttrBase<NN_MemberAttr, "member array">:$members,
@@ -152,8 +154,9 @@ def NN_GuardOp : Op<NN_Dialect, "guard", [
     Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "Operators that are needed only if a condition equals `when`.";
   let description = [{
-    If it differs, the results are undefined and do not matter: an nn.where with
-    the same condition selects its other operand.
+    If the condition differs from `when`, the results are undefined. They are
+    used only where an nn.where with the same condition selects its other
+    operand then.
     The block's arguments are the inputs, in order, with their types.
   }];
   let arguments = (ins NN_BoolTensor:$condition, BoolAttr:$when,

@@ -7,11 +7,12 @@ class NN_Pool<string mnemonic> : NN_Structural<mnemonic, ""> {
 }
 
 def NN_MaxPoolOp : NN_Pool<"max_pool"> {
-  let summary = "Maximum under a window over the spatial dimensions.";
+  let summary = "Maximum of a sliding window over the spatial dimensions.";
   let description = [{
-    Lists have an entry per spatial dimension, except `pads`: all leading pads,
-    then all trailing ones. Padding is never the maximum. `shape` is the spatial
-    shape of the result; importers derive it from ONNX's ceil_mode.
+    `x` is n×c×spatial, or with `channels_last` n×spatial×c. Lists have an entry
+    per spatial dimension; `pads` has two, all leading pads and then all
+    trailing ones. Padding is never the maximum. `shape` is the spatial shape of
+    the result; importers derive it from ONNX's ceil_mode.
   }];
   let arguments = (ins NN_NumberTensor:$x, DenseI64ArrayAttr:$window,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -21,9 +22,10 @@ def NN_MaxPoolOp : NN_Pool<"max_pool"> {
 }
 
 def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
-  let summary = "Mean of the elements under a window.";
+  let summary = "Mean of a sliding window over the spatial dimensions.";
   let description = [{
-    As `max_pool`. Padding counts as zeros with `include_pad`, otherwise not.
+    Attributes are those of `max_pool`. With `include_pad`, padding counts as
+    zeros; otherwise the mean leaves it out.
   }];
   let arguments = (ins NN_FloatTensor:$x, DenseI64ArrayAttr:$window,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -33,7 +35,7 @@ def NN_AvgPoolOp : NN_Pool<"avg_pool"> {
 }
 
 def NN_MaxPoolPlacesOp : NN_Structural<"max_pool_places", ""> {
-  let summary = "Position of the maximum under every window.";
+  let summary = "Position of each window's maximum.";
   let description = [{
     `y` is the result of `max_pool` on `x` with the same attributes. A position
     is the row-major index over the spatial dimensions of the first element
