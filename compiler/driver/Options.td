@@ -52,8 +52,8 @@ def S : Flag<["-"], "S">, Group<output_Group>,
 def shared : Flag<one, "shared">, Group<output_Group>,
              HelpText<"Write a shared library (default)">;
 defm emit : Value<two, "emit", output_Group, "stage",
-  "Write a stage: json is the model as a graph in JSON, nn, fused and plan are "
-  "what the compiler makes of it, dot is the plan as a graph for Graphviz",
+  "Write a stage: the model as JSON (json), the compiler's IR (nn, fused, "
+  "plan), the plan for Graphviz (dot), or code (cuda, ptx, cubin, obj, shared)",
   "json,nn,fused,plan,dot,cuda,ptx,cubin,obj,shared">;
 defm report : Value<two, "report", output_Group, "file.html",
   "Also write a page with pictures: what became one kernel and why, the arena, "
@@ -61,8 +61,7 @@ defm report : Value<two, "report", output_Group, "file.html",
 defm header : Value<two, "header", output_Group, "file",
   "Where -c writes the C header (default: beside the object)">;
 defm name : Value<two, "name", output_Group, "name",
-  "What the model is called in C: -c defines <name>_image (default: after the "
-  "output)">;
+  "The model's name in C: -c defines <name>_image (default: after the output)">;
 def fexternal_weights : Flag<one, "fexternal-weights">, Group<output_Group>,
   HelpText<"Write the weights to a file beside the artifact, named after it">;
 def fexternal_weights_EQ : Joined<one, "fexternal-weights=">,
@@ -91,7 +90,8 @@ def x : JoinedOrSeparate<["-"], "x">, Group<model_Group>, MetaVarName<"format">,
         Values<"onnx,json">,
         HelpText<"The input's format (default: json for *.json, else onnx)">;
 defm fprecision : Value<one, "fprecision", model_Group, "precision",
-  "What to compute in; amp-fp16 and amp-bf16 train f32 weights in 16 bits",
+  "Precision of computation; amp-fp16 and amp-bf16 train in 16 bits with f32 "
+  "weights",
   "fp32,tf32,fp16,bf16,amp-fp16,amp-bf16">;
 defm fkeep_fp32 : Value<one, "fkeep-fp32", model_Group, "file",
   "Compute the nodes that <file> names, a name or pattern per line, in f32">;
@@ -101,11 +101,11 @@ defm fshape : Value<one, "fshape", model_Group, "spec",
   "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
   "or compile for several of its sizes, batch=1..64 or batch=1,8,64">;
 defm fbound : Value<one, "fbound", model_Group, "node:number",
-  "Have room for so many results of a node whose data decide how many it has, "
+  "Upper bound of a node's number of results where that depends on data, "
   "boxes/NonZero:4096; a call with more fails">;
 defm felements : Value<one, "felements", model_Group, "input:number",
-  "The sequence <input> has so many tensors, the inputs <input>.0, <input>.1, "
-  "...; 0 also for an optional input without a value">;
+  "Number of tensors in the sequence <input>, which become the inputs "
+  "<input>.0, <input>.1, ...; 0 also for an optional input without a value">;
 defm fconst_input : Value<one, "fconst-input", model_Group, "name=@file",
   "Treat an input as the constant in a file, .npy or a TensorProto">;
 defm custom_op : Value<two, "custom-op", model_Group, "file",
@@ -125,12 +125,12 @@ def fshard_optimizer : Flag<one, "fshard-optimizer">, Group<model_Group>,
                  "state and updates that part of the weights (ZeRO-1)">;
 def fcompress_gradients : Flag<one, "fcompress-gradients">, Group<model_Group>,
         HelpText<"With -fdata-parallel: average gradients as bf16, which halves "
-                 "what GPUs exchange and rounds gradients to 8 bits">;
+                 "what GPUs exchange and rounds it to 8 significant bits">;
 defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
   "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
   "a training step computes values again where that saves memory">;
 defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
-  "Make up weights whose files are missing">;
+  "Draw random weights for missing files">;
 
 //===----------------------------------------------------------------------===//
 // Code
@@ -138,13 +138,13 @@ defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
 
 def O : Joined<["-"], "O">, Group<code_Group>, MetaVarName<"level">,
         Values<"0,1,2,3">,
-        HelpText<"0 is one kernel per operator, 2 the default">;
+        HelpText<"0: one kernel per operator; 1, 2 (default) and 3: the same">;
 defm fuse : Switch<"fuse", "Fuse operators (default)", "One operator per kernel">;
 defm guard : Switch<"guard",
-  "Run what a condition picks only where it does (default)",
-  "Run both branches and pick a result">;
+  "Run only the branch that a data-dependent condition takes (default)",
+  "Run both branches and select a result">;
 defm fork : Switch<"fork",
-  "Run kernels beside each other where the GPU has room (default)",
+  "Run kernels concurrently where they leave the GPU partly idle (default)",
   "Run one kernel after another">;
 defm cublas : Switch<"cublas", "Plan matrix products for cuBLASLt (default)",
                      "Use frit's own matrix products">;
@@ -152,12 +152,12 @@ defm cudnn : Switch<"cudnn",
   "Plan convolutions, attention and their gradients for cuDNN (default)",
   "Use frit's own convolutions and attention">;
 def fdeterministic : Flag<one, "fdeterministic">, Group<code_Group>,
-        HelpText<"Leave out algorithms whose results differ from call to call: "
-                 "gradients of attention then take more time and memory. "
-                 "frit-train --deterministic does so for the rest">;
+        HelpText<"Leave out algorithms whose results differ from call to call; "
+                 "gradients of attention then take more time and memory. For "
+                 "training, also pass frit-train --deterministic">;
 def fPIC : Flag<["-"], "fPIC">, Group<code_Group>,
-           HelpText<"Position-independent code, as it always is; -fpic, -fPIE "
-                    "and -fpie too">;
+           HelpText<"Position-independent code, which is always made; also "
+                    "-fpic, -fPIE, -fpie">;
 def fpic : Flag<["-"], "fpic">, Hidden<fPIC>;
 def fPIE : Flag<["-"], "fPIE">, Hidden<fPIC>;
 def fpie : Flag<["-"], "fpie">, Hidden<fPIC>;
@@ -167,8 +167,8 @@ def fpie : Flag<["-"], "fpie">, Hidden<fPIC>;
 //===----------------------------------------------------------------------===//
 
 defm ftune_generate : Value<one, "ftune-generate", tuning_Group, "file",
-  "Time the schedules of matrix products and convolutions on this machine's "
-  "GPU, add the best to <file> and use them">;
+  "Time the schedules of matrix products, convolutions and attention on this "
+  "machine's GPU, add the best to <file> and use them">;
 defm ftune_use : Value<one, "ftune-use", tuning_Group, "file",
   "Use the schedules that <file> says are best">;
 def ftuned : Flag<one, "ftuned">, Group<tuning_Group>,
@@ -213,13 +213,13 @@ def Rpass_missed : Flag<["-"], "Rpass-missed">, Alias<Rpass_missed_EQ>,
 //===----------------------------------------------------------------------===//
 
 def v : Flag<["-"], "v">, Group<other_Group>,
-        HelpText<"Say what is done, and which versions do it">;
+        HelpText<"Print each step, and the versions of tools">;
 def dry_run : Flag<["-"], "###">, Group<other_Group>,
-              HelpText<"Say what would be done, and do nothing">;
+              HelpText<"Print the steps, but do nothing">;
 def ftime_report : Flag<one, "ftime-report">, Group<other_Group>,
-                   HelpText<"Say where the time went">;
+                   HelpText<"Print where the time went">;
 def memory_report : Flag<two, "memory-report">, Group<other_Group>,
-                    HelpText<"Say what a call's memory is made of">;
+                    HelpText<"Print what a call's memory is made of">;
 def help_ops : Flag<two, "help-ops">, Group<other_Group>,
                HelpText<"List the operators">;
 def help_targets : Flag<two, "help-targets">, Group<other_Group>,

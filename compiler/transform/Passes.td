@@ -1,4 +1,9 @@
-//===- Passes.td - The passes over nn, in the order they run ----------------===//
+//===- Passes.td - The passes over nn, in the pipeline's order ------------===//
+//
+// Simplify also runs after several others. Passes that take TrainingOptions are
+// in training/Training.h.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FRIT_COMPILER_TRANSFORM_PASSES_TD
 #define FRIT_COMPILER_TRANSFORM_PASSES_TD
@@ -20,7 +25,7 @@ class TargetPass<string argument> : NNPass<argument> {
 def Simplify : NNPass<"simplify"> {
   let summary = "Canonicalise, fold small constants, merge equal operators";
   let options = [Option<"sliceRows", "slice-rows", "bool", "true",
-                        "Bring slices before what works row by row">];
+                        "Move slices above operators that work row by row">];
 }
 
 def Compose : NNPass<"compose"> {
@@ -35,10 +40,6 @@ def Precision : NNPass<"precision"> {
                             "globs of names of nodes that stay f32">];
 }
 
-def Differentiate : NNPass<"differentiate"> {
-  let summary = "Append the gradients of a function's first result";
-}
-
 def InterfaceTypes : NNPass<"interface-types"> {
   let summary = "Give inputs and outputs the types that the caller wants";
   let options = [ListOption<"types", "types", "std::string",
@@ -46,55 +47,62 @@ def InterfaceTypes : NNPass<"interface-types"> {
 }
 
 def Layout : TargetPass<"layout"> {
-  let summary = "Put channels last where the target's convolutions want it";
+  let summary = "Put channels last where the target's convolutions are faster";
   let options = [Option<"groupNorms", "group-norms", "bool", "false",
-                        "Normalise groups of channels where these are last">];
+                        "Compute norms as group norms, channels last">];
+}
+
+// Compilation calls buildGradients() in AddOptimizer instead.
+def Differentiate : NNPass<"differentiate"> {
+  let summary = "Append the gradients of a function's first result with "
+                "respect to arguments marked nn.differentiate";
 }
 
 def FoldNorms : TargetPass<"fold-norms"> {
-  let summary = "Make layer norms factors of the products around them";
+  let summary = "Fold layer norms into the matrix products around them";
 }
 
 def Decompose : TargetPass<"decompose"> {
-  let summary = "Replace composites that the target does not keep whole";
+  let summary = "Decompose composites for which the target has no kernel";
 }
 
 def RecomputeWide : NNPass<"recompute-wide"> {
-  let summary = "Compute wide values of 16-bit tensors for every reader";
+  let summary = "Recompute f32 values from 16-bit tensors at each use";
 }
 
 def SplitReductions : TargetPass<"split-reductions"> {
-  let summary = "Reduce in two steps where the results are few";
+  let summary = "Split reductions with few results into two kernels";
 }
 
 def HoistPrepare : NNPass<"hoist-prepare"> {
-  let summary = "Move what depends on weights only to @prepare";
+  let summary = "Move operators that depend only on weights to @prepare";
 }
 
 def AlignColumns : TargetPass<"align-columns"> {
-  let summary = "Round up odd columns that products of gradients read";
+  let summary = "Pad the columns of gradients' matrix products for TMA";
 }
 
 def Guard : TargetPass<"guard"> {
-  let summary = "Guard what is needed for one value of a condition only";
+  let summary = "Put operators that only one value of a condition needs "
+                "into nn.guard";
 }
 
 def Fusion : TargetPass<"fusion"> {
   let summary = "Group operators into kernels";
   let options = [Option<"fuse", "fuse", "bool", "true",
-                        "Group at all; otherwise one operator per kernel">];
+                        "Group operators; otherwise one per kernel">];
 }
 
 def JoinColumnSums : TargetPass<"join-column-sums"> {
-  let summary = "Sum columns in the kernels that reduce the rows";
-}
-
-def JoinActivations : TargetPass<"join-activations"> {
-  let summary = "Let kernels of products store activations and their operands";
+  let summary = "Sum columns in kernels that reduce rows";
 }
 
 def SumProductColumns : TargetPass<"sum-product-columns"> {
-  let summary = "Sum columns in the kernels of products that store them";
+  let summary = "Sum columns of matrix products in their kernels";
+}
+
+def JoinActivations : TargetPass<"join-activations"> {
+  let summary = "Store activations' operands, too, in products' kernels";
 }
 
 def Schedule : TargetPass<"schedule"> {

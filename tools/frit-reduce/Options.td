@@ -19,8 +19,8 @@ def o : JoinedOrSeparate<["-"], "o">, Group<all_Group>, MetaVarName<"file">,
 def output_EQ : Joined<["--"], "output=">, Alias<o>, Flags<[HelpHidden]>;
 def output : Separate<["--"], "output">, Alias<o>, Flags<[HelpHidden]>;
 defm test : Value<"test", "program",
-  "A program that ends with 0 on a model that still fails; its last argument is "
-  "the model's file">;
+  "Program that gets the model's file as its last argument, and exits with 0 "
+  "if the model still fails">;
 defm test_arg : Value<"test-arg", "argument",
   "An argument for the test, before the model">;
 defm timeout : Value<"timeout", "seconds",
