@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/library/Nccl.h"
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 namespace frit::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/exec/MemorySource.h"
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <memory>
 #include <mutex>

@@ -3,7 +3,7 @@
 #ifndef FRIT_RUNTIME_CUDA_PREPARATION_H
 #define FRIT_RUNTIME_CUDA_PREPARATION_H
 
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 #ifndef FRIT_RUNTIME_EXEC_CALL_H
 #define FRIT_RUNTIME_EXEC_CALL_H
 
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <string>
 #include <vector>

@@ -12,9 +12,9 @@
 #include "runtime/exec/Feed.h"
 #include "runtime/exec/MemorySource.h"
 #include "runtime/exec/Phases.h"
-#include "runtime/exec/PlanView.h"
 #include "runtime/exec/StridedRegion.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/plan/PlanView.h"
 
 #include <functional>
 #include <memory>

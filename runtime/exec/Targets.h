@@ -3,7 +3,7 @@
 #ifndef FRIT_RUNTIME_EXEC_TARGETS_H
 #define FRIT_RUNTIME_EXEC_TARGETS_H
 
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <optional>
 

@@ -10,8 +10,8 @@
 #define FRIT_TEST_EMULATOR_EMULATEDPLAN_H
 
 #include "runtime/cpu/HostMemory.h"
-#include "runtime/exec/PlanView.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/plan/PlanView.h"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #include "Check.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <functional>
 

@@ -4,7 +4,7 @@
 #include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <functional>
 

@@ -2,7 +2,7 @@
 
 #include "Check.h"
 #include "PlanWriter.h"
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 //===- ShapeCheck.cpp - Check the shapes in an artifact's plan ------------===//
 
-#include "runtime/exec/ShapeCheck.h"
+#include "runtime/plan/ShapeCheck.h"
 #include "runtime/exec/Types.h"
 
 #include <cstring>

@@ -1,9 +1,9 @@
 //===- PlanCheck.cpp - Check an artifact's plan ---------------------------===//
 
-#include "runtime/exec/PlanCheck.h"
-#include "runtime/exec/ShapeCheck.h"
-#include "runtime/exec/TensorMapCheck.h"
+#include "runtime/plan/PlanCheck.h"
 #include "runtime/exec/Types.h"
+#include "runtime/plan/ShapeCheck.h"
+#include "runtime/plan/TensorMapCheck.h"
 
 #include <cstring>
 #include <unordered_set>

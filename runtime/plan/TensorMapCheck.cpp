@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/exec/TensorMapCheck.h"
+#include "runtime/plan/TensorMapCheck.h"
 #include "runtime/exec/Types.h"
 
 using namespace frit;

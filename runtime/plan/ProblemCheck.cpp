@@ -1,8 +1,8 @@
 //===- ProblemCheck.cpp - Check gemm, conv and attention problems ---------===//
 
-#include "runtime/exec/ProblemCheck.h"
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/ProblemCheck.h"
 #include "runtime/exec/Types.h"
+#include "runtime/plan/PlanView.h"
 
 using namespace frit;
 using namespace frit::artifact;

@@ -1,9 +1,9 @@
 //===- PlanCheck.h - The checks of an artifact's plan ---------------------===//
 
-#ifndef FRIT_RUNTIME_EXEC_PLANCHECK_H
-#define FRIT_RUNTIME_EXEC_PLANCHECK_H
+#ifndef FRIT_RUNTIME_PLAN_PLANCHECK_H
+#define FRIT_RUNTIME_PLAN_PLANCHECK_H
 
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 namespace frit {
 
@@ -78,4 +78,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_RUNTIME_EXEC_PLANCHECK_H
+#endif // FRIT_RUNTIME_PLAN_PLANCHECK_H

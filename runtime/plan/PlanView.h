@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_EXEC_PLANVIEW_H
-#define FRIT_RUNTIME_EXEC_PLANVIEW_H
+#ifndef FRIT_RUNTIME_PLAN_PLANVIEW_H
+#define FRIT_RUNTIME_PLAN_PLANVIEW_H
 
 #include "frit/artifact.h"
 #include "frit/image.h"
@@ -236,4 +236,4 @@ unsigned operandCount(const artifact::Attention &attention);
 
 } // namespace frit
 
-#endif // FRIT_RUNTIME_EXEC_PLANVIEW_H
+#endif // FRIT_RUNTIME_PLAN_PLANVIEW_H

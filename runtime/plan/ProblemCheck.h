@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_EXEC_PROBLEMCHECK_H
-#define FRIT_RUNTIME_EXEC_PROBLEMCHECK_H
+#ifndef FRIT_RUNTIME_PLAN_PROBLEMCHECK_H
+#define FRIT_RUNTIME_PLAN_PROBLEMCHECK_H
 
 #include "frit/artifact.h"
 
@@ -25,4 +25,4 @@ const char *checkAttention(const artifact::Attention &attention,
 
 } // namespace frit
 
-#endif // FRIT_RUNTIME_EXEC_PROBLEMCHECK_H
+#endif // FRIT_RUNTIME_PLAN_PROBLEMCHECK_H

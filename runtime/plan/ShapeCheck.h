@@ -1,9 +1,9 @@
 //===- ShapeCheck.h - Check the shapes in an artifact's plan --------------===//
 
-#ifndef FRIT_RUNTIME_EXEC_SHAPECHECK_H
-#define FRIT_RUNTIME_EXEC_SHAPECHECK_H
+#ifndef FRIT_RUNTIME_PLAN_SHAPECHECK_H
+#define FRIT_RUNTIME_PLAN_SHAPECHECK_H
 
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 namespace frit {
 
@@ -21,4 +21,4 @@ Status checkVariants(const PlanView &plan);
 
 } // namespace frit
 
-#endif // FRIT_RUNTIME_EXEC_SHAPECHECK_H
+#endif // FRIT_RUNTIME_PLAN_SHAPECHECK_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_EXEC_TENSORMAPCHECK_H
-#define FRIT_RUNTIME_EXEC_TENSORMAPCHECK_H
+#ifndef FRIT_RUNTIME_PLAN_TENSORMAPCHECK_H
+#define FRIT_RUNTIME_PLAN_TENSORMAPCHECK_H
 
 #include "frit/artifact.h"
 
@@ -24,4 +24,4 @@ const char *checkTensorMap(const artifact::TensorMap &map,
 
 } // namespace frit
 
-#endif // FRIT_RUNTIME_EXEC_TENSORMAPCHECK_H
+#endif // FRIT_RUNTIME_PLAN_TENSORMAPCHECK_H

@@ -1,6 +1,6 @@
 //===- PlanView.cpp - A checked view of an artifact's plan ----------------===//
 
-#include "runtime/exec/PlanView.h"
+#include "runtime/plan/PlanView.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 //===- StepCheck.cpp - Check the steps of an artifact's plan --------------===//
 
-#include "runtime/exec/PlanCheck.h"
-#include "runtime/exec/ProblemCheck.h"
-#include "runtime/exec/ShapeCheck.h"
-#include "runtime/exec/TensorMapCheck.h"
 #include "runtime/exec/Types.h"
+#include "runtime/plan/PlanCheck.h"
+#include "runtime/plan/ProblemCheck.h"
+#include "runtime/plan/ShapeCheck.h"
+#include "runtime/plan/TensorMapCheck.h"
 
 #include <vector>
 
