@@ -3,7 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_CLASSIFIER_H
 #define FRIT_TOOLS_FRIT_TRAIN_CLASSIFIER_H
 
-#include "tools/frit-train/Loader.h"
+#include "tools/frit-train/data/Loader.h"
 
 #include <optional>
 

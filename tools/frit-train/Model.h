@@ -4,9 +4,9 @@
 #define FRIT_TOOLS_FRIT_TRAIN_MODEL_H
 
 #include "frit/runtime.h"
-#include "tools/frit-train/Loader.h"
 #include "tools/frit-train/Options.h"
 #include "tools/frit-train/Shortage.h"
+#include "tools/frit-train/data/Loader.h"
 
 #include <memory>
 #include <string>

@@ -3,8 +3,8 @@
 #include "tools/frit-train/Trainer.h"
 #include "tools/frit-train/Export.h"
 #include "tools/frit-train/Overflow.h"
-#include "tools/frit-train/Shuffle.h"
 #include "tools/frit-train/Stop.h"
+#include "tools/frit-train/data/Shuffle.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Message.h"
 

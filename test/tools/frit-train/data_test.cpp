@@ -3,10 +3,10 @@
 #include "compiler/driver/TemporaryFolder.h"
 #include "test/runtime/Check.h"
 #include "tools/frit-train/Classifier.h"
-#include "tools/frit-train/Dataset.h"
-#include "tools/frit-train/Loader.h"
 #include "tools/frit-train/Shortage.h"
-#include "tools/frit-train/Shuffle.h"
+#include "tools/frit-train/data/Dataset.h"
+#include "tools/frit-train/data/Loader.h"
+#include "tools/frit-train/data/Shuffle.h"
 #include "tools/support/Files.h"
 #include "tools/support/SafetensorsFile.h"
 

@@ -1,6 +1,6 @@
 //===- Shuffle.cpp - The order of the samples of an epoch -----------------===//
 
-#include "tools/frit-train/Shuffle.h"
+#include "tools/frit-train/data/Shuffle.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 //===- Loader.h - Load batches ahead of their use -------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_LOADER_H
-#define FRIT_TOOLS_FRIT_TRAIN_LOADER_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H
+#define FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H
 
-#include "tools/frit-train/Dataset.h"
+#include "tools/frit-train/data/Dataset.h"
 
 #include <condition_variable>
 #include <functional>
@@ -92,4 +92,4 @@ Fault checkLabels(const LabelCheck &check, const Input &input,
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_LOADER_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H

@@ -1,6 +1,6 @@
 //===- Loader.cpp - Load batches ahead of their use -----------------------===//
 
-#include "tools/frit-train/Loader.h"
+#include "tools/frit-train/data/Loader.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 //===- Dataset.h - Samples for the inputs of a step -----------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_DATASET_H
-#define FRIT_TOOLS_FRIT_TRAIN_DATASET_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_DATA_DATASET_H
+#define FRIT_TOOLS_FRIT_TRAIN_DATA_DATASET_H
 
 #include "tools/support/Mapped.h"
 
@@ -72,4 +72,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_DATASET_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_DATA_DATASET_H

@@ -1,6 +1,6 @@
 //===- Dataset.cpp - Samples for the inputs of a step ---------------------===//
 
-#include "tools/frit-train/Dataset.h"
+#include "tools/frit-train/data/Dataset.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 //===- Shuffle.h - The order of the samples of an epoch -------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_SHUFFLE_H
-#define FRIT_TOOLS_FRIT_TRAIN_SHUFFLE_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_DATA_SHUFFLE_H
+#define FRIT_TOOLS_FRIT_TRAIN_DATA_SHUFFLE_H
 
 #include <cstdint>
 #include <vector>
@@ -34,4 +34,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_SHUFFLE_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_DATA_SHUFFLE_H
