@@ -5,8 +5,8 @@
 
 Top-level names are the design's, folders are three deep at most, a source file
 has at most 800 lines, nothing is left to do in it, a header's guard follows its
-path, a test checks something, and no two files of a library define the same
-file-local name (local_names.py).
+path, a page names source files that exist, a test checks something, and no two
+files of a library define the same file-local name (local_names.py).
 """
 import re
 import sys
@@ -28,6 +28,8 @@ CHECKS = re.compile(r"CHECK|FileCheck|expected-(error|warning|remark)|\bnot\b|\b
 
 HEADER = {".cuh", ".h", ".hpp"}
 GUARD = re.compile(r"^#ifndef (\w+)\n#define \1\n", re.MULTILINE)
+# A file that a page names by its path. NAME.td and FAMILY.cpp stand for any name.
+NAMED = re.compile(r"`([\w./-]+/[\w-]*[a-z][\w-]*\.(?:cpp|cu|cuh|h|hpp|py|td))`")
 
 
 def guard_of(file: Path) -> str:
@@ -37,8 +39,18 @@ def guard_of(file: Path) -> str:
     return "FRIT_" + re.sub(r"\W", "_", path).upper()
 
 
+def missing_files(page: Path, text: str, tracked: set[str]) -> Iterator[str]:
+    """Paths may begin at any folder."""
+    for found in NAMED.finditer(text):
+        path = re.sub(r"^(\.\.?/)+", "", found[1])
+        if not any(file == path or file.endswith("/" + path) for file in tracked):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{page}:{line}: {found[1]} does not exist"
+
+
 def complaints(root: Path) -> Iterator[str]:
     tracked = files(root)
+    names = set(map(str, tracked))
     for name in sorted({file.parts[0] for file in tracked}):
         if name not in TOP_LEVEL and not name.startswith("."):
             yield f"{name}: is no top-level name of the design"
@@ -57,6 +69,8 @@ def complaints(root: Path) -> Iterator[str]:
         if guard and guard[1].startswith("FRIT_") or file.suffix in HEADER:
             if not guard or guard[1] != guard_of(file):
                 yield f"{file}: its include guard must be {guard_of(file)}"
+        if file.suffix == ".md":
+            yield from missing_files(file, text, names)
         if file.suffix in {".mlir", ".test"} and not CHECKS.search(text):
             yield f"{file}: checks nothing"
     yield from collisions(root, tracked)
