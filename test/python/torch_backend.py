@@ -2,100 +2,19 @@
 
     torch_backend.py DEVICE [EXTRA]
 
-Results are held to eager PyTorch's, in float32. With EXTRA, "models" runs models
-of torchvision and transformers, at small sizes.
+With EXTRA, "models" runs models of torchvision and transformers, at small sizes.
 """
 import gc
-import os
-import sys
 import threading
 import time
-import warnings
-from pathlib import Path
 
 import torch
 from torch import nn
 
 import frit
 import frit.torch
-
-DEVICE = torch.device(sys.argv[1])
-CACHE = Path(os.environ["FRIT_CACHE"])
-torch.manual_seed(0)
-torch.backends.cudnn.allow_tf32 = False
-OPTIONS = {"march": "x86-64-v3"} if DEVICE.type == "cpu" else {}
-
-
-class Net(nn.Module):
-    """Convolution, batch norm, an index table, and two outputs."""
-
-    def __init__(self):
-        super().__init__()
-        self.conv = nn.Conv2d(3, 8, 3, padding=1)
-        self.norm = nn.BatchNorm2d(8)
-        self.fc = nn.Linear(8 * 64, 10)
-        self.scale = nn.Parameter(torch.tensor(1.5))
-        self.register_buffer("order", torch.randperm(10))
-
-    def forward(self, x):
-        x = torch.relu(self.norm(self.conv(x)))
-        y = self.fc(x.flatten(1)) * self.scale
-        return y[:, self.order], y.softmax(-1)
-
-
-def compiled(module, **options):
-    torch._dynamo.reset()
-    frit.torch._told.clear()
-    return torch.compile(module, backend="frit",
-                         options={**OPTIONS, **options})
-
-
-def flat(result):
-    if isinstance(result, torch.Tensor):
-        return [result]
-    if hasattr(result, "to_tuple"):
-        result = result.to_tuple()
-    if isinstance(result, (tuple, list)):
-        return [t for part in result for t in flat(part)]
-    return []
-
-
-@torch.no_grad()
-def same(function, module, *arguments, tolerance=1e-5):
-    made, wanted = flat(function(*arguments)), flat(module(*arguments))
-    assert len(made) == len(wanted)
-    for a, b in zip(made, wanted):
-        assert a.shape == b.shape and a.dtype == b.dtype, (a.shape, b.shape)
-        assert a.device == b.device
-        error = (a - b).abs().max() / b.abs().max().clamp(min=1e-20)
-        assert error < tolerance, float(error)
-
-
-def artifacts():
-    return len([*CACHE.glob("*/graph.so")])
-
-
-def images(*shape):
-    return torch.randn(*shape, device=DEVICE)
-
-
-def told(call):
-    """Reasons that the backend gives for running a graph in PyTorch."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        call()
-    return [str(w.message) for w in caught
-            if w.category is frit.torch.Fallback]
-
-
-def fails(kind, call, text=""):
-    """Checks that a call raises an exception of `kind` with `text`."""
-    try:
-        call()
-    except kind as error:
-        assert text in str(error), error
-        return
-    raise AssertionError(f"no {kind.__name__} was raised")
+from torch_support import (DEVICE, OPTIONS, Net, artifacts, compiled, fails,
+                           images, run_tests, same, told)
 
 
 def test_compiles():
@@ -198,104 +117,6 @@ def test_wrong_options():
     fails(TypeError, lambda: frit.torch.export(
         nn.ReLU(), (images(2),), marsh="sm_90a"),
         "export() got an unexpected keyword argument 'marsh'")
-
-
-def test_complex():
-    """ONNX has no complex numbers at a model's ends."""
-    x = images(4).to(torch.complex64)
-    reason, = told(lambda: compiled(lambda x: (x * 2).abs())(x))
-    assert "takes tensors of torch.complex64" in reason, reason
-    reason, = told(lambda: compiled(torch.complex)(images(4), images(4)))
-    assert "returns tensors of torch.complex64" in reason, reason
-
-
-def test_falls_back():
-    class Random(nn.Module):
-        def forward(self, x):
-            return x + torch.rand_like(x)
-
-    class Writes(nn.Module):
-        def forward(self, x):
-            return x.add_(1)
-
-    class Unknown(nn.Module):
-        def forward(self, x):
-            return torch.special.i0e(x) + torch.special.erfcx(x)
-
-    x = images(4, 4).abs()
-    with torch.no_grad():
-        assert "draws random numbers" in told(lambda: compiled(Random())(x))[0]
-        y = x.clone()
-        assert "writes to its inputs" in told(lambda: compiled(Writes())(y))[0]
-        assert torch.equal(y, x + 1)
-        function = compiled(Unknown())
-        reason, = told(lambda: same(function, Unknown(), x))
-        assert "PyTorch cannot export 'aten.special_" in reason, reason
-        # Once, not at every call.
-        assert told(lambda: same(function, Unknown(), x)) == []
-        wrong = compiled(nn.ReLU(), march="sm_1")
-        assert "sm_1" in told(lambda: same(wrong, nn.ReLU(), x))[0]
-    # What needs gradients is PyTorch's.
-    net = Net().to(DEVICE).train()
-    fast = compiled(net)
-    reasons = told(lambda: fast(images(2, 3, 8, 8))[0].sum().backward())
-    assert "gradients" in reasons[0] and net.conv.weight.grad is not None
-
-
-def test_reasons():
-    """Each reason is told once, names the operator, and has no colors."""
-    x = images(3, 3)
-
-    def reasons(function, **options):
-        torch._dynamo.reset()
-        fast = torch.compile(function, backend="frit",
-                             options={**OPTIONS, **options})
-        return told(lambda: same(fast, function, x))
-
-    frit.torch._told.clear()
-    for name in "linalg_svdvals", "special_i0e":
-        kind, _, short = name.partition("_")
-        function = getattr(getattr(torch, kind), short)
-        reason, = reasons(lambda x: function(x))
-        assert f"PyTorch cannot export 'aten.{name}.default' to ONNX: " \
-            in reason and "\x1b" not in reason and len(reason) < 500, reason
-        assert reasons(lambda x: function(x) + 1) == []
-    # fritc's message is the same for another graph.
-    missing = {"options": ["-fkeep-fp32=missing"]}
-    reason, = reasons(lambda x: x + 1, **missing)
-    assert "cannot read 'missing'" in reason, reason
-    assert reasons(lambda x: x + 2, **missing) == []
-    # What the machine lacks is not the exporter's fault.
-    for variable, value, text in (
-            ("FRIT_CACHE", "/dev/null/cache", "cannot write to the folder of "
-             "compiled graphs, '/dev/null/cache': Not a directory"),
-            ("PATH", "/nowhere", "fritc is neither beside this Python")):
-        before = os.environ[variable]
-        try:
-            os.environ[variable] = value
-            reason, = reasons(lambda x: x + 3)
-            assert reason.startswith(f"a graph runs in PyTorch: {text}"), reason
-        finally:
-            os.environ[variable] = before
-
-
-def test_breaks():
-    """A graph break makes two graphs, each of which is compiled."""
-    class Broken(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = nn.Linear(16, 16), nn.Linear(16, 4)
-
-        def forward(self, x):
-            x = self.a(x)
-            if x.sum() > 1e9:
-                x = x + 1
-            return self.b(x)
-    before = artifacts()
-    net = Broken().to(DEVICE).eval()
-    fast = compiled(net)
-    assert told(lambda: same(fast, net, images(2, 16))) == []
-    assert artifacts() - before >= 2
 
 
 def test_threads():
@@ -428,9 +249,4 @@ def test_models():
         assert not reasons
 
 
-for name, test in [*globals().items()]:
-    extra = name == "test_models"
-    if name.startswith("test_") and (not extra or "models" in sys.argv):
-        test()
-        print(f"{name}: ok", flush=True)
-print("all good")
+run_tests(globals())

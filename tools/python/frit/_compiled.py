@@ -87,8 +87,11 @@ class Compiled:
         found = options_of(given.pop("march"), given.pop("precision", None),
                            given.pop("shape", None), given.pop("type", None),
                            given.pop("options", ()))
-        artifact = self._artifact(exported(graph, arguments), arguments, weights,
-                                  found)
+        made = exported(graph, arguments)
+        try:
+            artifact = self._artifact(made.onnx, arguments, weights, found)
+        except Unsupported as error:
+            raise made.refused_by(error) from error
         #: Those whose values are in the code come last.
         self.watched = [] if is_frozen else [*self.names, *self.constants]
         self.watched_of = _picker(self.watched)

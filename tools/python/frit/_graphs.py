@@ -11,9 +11,9 @@ import struct
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -64,12 +64,18 @@ def _node_at_fault(error: BaseException) -> torch.fx.Node | None:
 
 
 def origins_of(node: torch.fx.Node) -> set[str]:
-    """Names of the exported program's nodes that a node was made from."""
-    def walk(name: str, sources: Sequence[Any]) -> set[str]:
-        if not sources:
-            return {name}
-        return {n for s in sources for n in walk(s.name, s.from_node)}
-    return walk(node.name, node.meta.get("from_node", ()))
+    """Names, in the graphs before, of the nodes that a node was made from."""
+    def names(sources: Sequence[Any]) -> set[str]:
+        return {name for s in sources for name in {s.name, *names(s.from_node)}}
+    return names(node.meta.get("from_node", ())) or {node.name}
+
+
+def _same_operators(program: torch.export.ExportedProgram,
+                    origins: Collection[str]) -> list[torch.fx.Node]:
+    """The nodes named in `origins`, and others of the same operators."""
+    targets = {n.target for n in program.graph.nodes
+               if n.op == "call_function" and n.name in origins}
+    return [n for n in program.graph.nodes if n.target in targets]
 
 
 def _refusal(program: torch.export.ExportedProgram,
@@ -77,22 +83,40 @@ def _refusal(program: torch.export.ExportedProgram,
     """Why PyTorch cannot export a program to ONNX."""
     why = summary_of(_causes(error)[-1])
     node = _node_at_fault(error)
-    origins = origins_of(node) if node else set()
-    targets = {n.target for n in program.graph.nodes
-               if n.op == "call_function" and n.name in origins}
-    if not targets:
+    nodes = _same_operators(program, origins_of(node) if node else ())
+    if not nodes:
         return Unsupported(f"PyTorch cannot export it to ONNX: {why}")
-    names = ", ".join(sorted(f"'{target}'" for target in targets))
-    return Unsupported(
-        f"PyTorch cannot export {names} to ONNX: {why}", program,
-        [n.name for n in program.graph.nodes if n.target in targets])
+    names = ", ".join(sorted({f"'{node.target}'" for node in nodes}))
+    return Unsupported(f"PyTorch cannot export {names} to ONNX: {why}", program,
+                       [node.name for node in nodes])
+
+
+class Exported(NamedTuple):
+    """A graph in PyTorch's form, and in ONNX."""
+
+    program: torch.export.ExportedProgram
+    onnx: Any
+
+    def refused_by(self, error: Unsupported) -> Unsupported:
+        """Finds the nodes that fritc's message names."""
+        names = set(re.findall(r"\bnode '([^']*)'", str(error)))
+        made_from = {
+            entry.value.partition(" ")[0].lstrip("%")
+            for node in self.onnx.model_proto.graph.node if node.name in names
+            for entry in node.metadata_props
+            if entry.key == "pkg.torch.onnx.fx_node"}
+        origins = {origin for node in self.onnx.exported_program.graph.nodes
+                   if node.name in made_from for origin in origins_of(node)}
+        return Unsupported(str(error), self.program, [
+            node.name for node in self.program.graph.nodes
+            if node.op == "call_function" and node.name in origins])
 
 
 #===----------------------------------------------------------------------===#
 # From a graph to ONNX
 #===----------------------------------------------------------------------===#
 
-def _is_random(node: torch.fx.Node) -> bool:
+def is_random(node: torch.fx.Node) -> bool:
     """Returns whether an operator of an exported graph draws random numbers."""
     tags = getattr(node.target, "tags", ())
     if torch.Tag.nondeterministic_seeded not in tags:
@@ -108,8 +132,8 @@ def _is_random(node: torch.fx.Node) -> bool:
     return bool(given["dropout_p"]) if "dropout_p" in given else True
 
 
-def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
-    """Exports a graph whose inputs are `arguments`; returns its ONNX program."""
+def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Exported:
+    """Exports a graph whose inputs are `arguments`."""
     try:
         import onnxscript  # noqa: F401
     except ImportError as error:
@@ -122,7 +146,7 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
         except Exception as error:  # of many types
             raise Unsupported("PyTorch cannot export it: "
                               f"{summary_of(_causes(error)[-1])}") from error
-        if random := [n for n in program.graph.nodes if _is_random(n)]:
+        if random := [n for n in program.graph.nodes if is_random(n)]:
             raise Unsupported(f"'{random[0].target}' draws random numbers",
                               program, [n.name for n in random])
         try:
@@ -138,7 +162,7 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]):
             raise Unsupported("it writes to its inputs: " + ", ".join(
                 [*signature.user_inputs_to_mutate.values(),
                  *signature.buffers_to_mutate.values()]))
-        return made
+        return Exported(program, made)
 
 
 def model_of(program, weights: Mapping[int, str],

@@ -7,8 +7,8 @@
 
     module = frit.torch.export(model, (x,), march="sm_90a")   # a frit.Module
 
-The options of the backend are keywords of `frit.compile`, and "freeze". A graph
-that frit cannot compile runs in PyTorch, after a warning that says why. Gradients
+The options of the backend are keywords of `frit.compile`, and "freeze". What frit
+cannot compile of a graph runs in PyTorch, after a warning that says why. Gradients
 are PyTorch's too: frit compiles what runs without them. Compiled graphs are kept
 in `~/.cache/frit` (FRIT_CACHE names another folder) by their content.
 
@@ -37,6 +37,7 @@ from ._compiled import Compiled
 from ._errors import ArgumentError, Error
 from ._graphs import Unsupported, summary_of
 from ._module import Module, load
+from ._split import Split, split
 
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
 #: PyTorch.
@@ -58,12 +59,12 @@ _told: set[str] = set()
 _compiling = threading.RLock()
 
 
-def _tell(reason: str) -> None:
+def _tell(reason: str, what: str = "a graph") -> None:
     """Warns of a graph that runs in PyTorch, once for each reason."""
-    if reason not in _told:
-        _told.add(reason)
-        warnings.warn(f"a graph runs in PyTorch: {reason}", Fallback,
-                      stacklevel=3)
+    text = f"{what} runs in PyTorch: {reason}"
+    if text not in _told:
+        _told.add(text)
+        warnings.warn(text, Fallback, stacklevel=3)
 
 
 def _is_weight(node: torch.fx.Node, example: Any) -> bool:
@@ -125,26 +126,39 @@ class _Graph:
                         if _is_weight(node, example)]
         self.sizes = [i for i, example in enumerate(examples)
                       if not isinstance(example, torch.Tensor)]
-        self.compiled: dict[tuple, Compiled | None] = {}
+        self.compiled: dict[tuple, Compiled | Split | None] = {}
         self.repeated = 0
 
-    def _compile(self, key: tuple, arguments: Sequence[Any]) -> Compiled | None:
+    def _compile(self, key: tuple, arguments: Sequence[Any]) -> Compiled | Split | None:
         """Compiles the graph for these arguments; None if PyTorch runs it."""
         if key in self.compiled:  # by another thread
             return self.compiled[key]
-        made = None
+        made: Compiled | Split | None = None
         try:
             if len(self.compiled) == _MOST_SHAPES:
                 raise Unsupported(f"it was called with more than "
                                    f"{_MOST_SHAPES} shapes")
             made = Compiled(self.graph, arguments, self.weights, self.options)
-        except (Unsupported, Error, OSError) as error:
+        except Unsupported as error:
+            if error.nodes:
+                made = self._split(error)
+            _tell(str(error), "part of a graph" if made else "a graph")
+        except (Error, OSError) as error:
             _tell(str(error))
         except Exception as error:
             _tell(summary_of(error))
         if len(self.compiled) <= _MOST_SHAPES:
             self.compiled[key] = made
         return made
+
+    def _split(self, error: Unsupported) -> Split | None:
+        """Compiles the graph without the operators that are at fault."""
+        try:
+            return split(error.program, error.nodes, self.weights, self.lifted,
+                         lambda part, examples: _Graph(part, examples,
+                                                       self.options))
+        except Exception:  # PyTorch's passes do not take every graph
+            return None
 
     def _again(self, key: tuple, compiled: Compiled, given: Sequence[Any]):
         """Calls the graph after values that are in its code have changed."""
