@@ -10,8 +10,9 @@ from typing import Any, List, Tuple
 import torch
 
 from ._arrays import PyTorch
+from ._cache import artifact_of
 from ._compile import options_of
-from ._graphs import Unsupported, artifact_of, exported, model_of
+from ._graphs import Unsupported, exported, model_of
 from ._module import Module, load
 
 
@@ -124,9 +125,7 @@ class Compiled:
             model, used = model_of(
                 program, {places[i]: name for i, name in names.items()},
                 {places[i]: arguments[i] for i in constants})
-            made = artifact_of(model, {*names.values()}, options)
-            known = {info.name
-                     for info in load(made, device="none").info.weights}
+            made, known = artifact_of(model, {*names.values()}, options)
             folded = {i for i, name in names.items()
                       if name in used and name not in known}
             if not folded:

@@ -1,25 +1,13 @@
-"""From PyTorch's graphs to compiled models, which are kept by content."""
+"""From PyTorch's graphs to ONNX."""
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-import os
 import re
-import shutil
-import struct
-import tempfile
 import traceback
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-
-from . import __version__
-from ._compile import run_fritc
-from ._errors import CompileError
 
 
 class Unsupported(Exception):
@@ -204,73 +192,3 @@ def model_of(program, weights: Mapping[int, str],
         if value.name in renamed:
             raise Unsupported("it returns a parameter")
     return model.SerializeToString(deterministic=True), used
-
-
-#===----------------------------------------------------------------------===#
-# Compiling, once
-#===----------------------------------------------------------------------===#
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("FRIT_CACHE") or Path(base) / "frit")
-
-
-def _keep_only(path: Path, dropped: set[str]) -> None:
-    """Drops tensors from a safetensors file."""
-    with open(path, "rb") as file:
-        size, = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(size))
-        data = io.BytesIO()
-        kept: dict[str, Any] = {}
-        for name, entry in header.items():
-            if name in dropped:
-                continue
-            if name != "__metadata__":
-                begin, end = entry["data_offsets"]
-                file.seek(8 + size + begin)
-                at = data.tell()
-                data.write(file.read(end - begin))
-                entry = {**entry, "data_offsets": [at, data.tell()]}
-            kept[name] = entry
-    text = json.dumps(kept).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data.getvalue())
-
-
-def artifact_of(model: bytes, names: set[str], options: Sequence[str]) -> Path:
-    """Compiles a model, unless it has been. Returns the shared library; beside
-    it lie those weights that are not in `names`."""
-    facts = json.dumps([__version__, *options]).encode()
-    key = hashlib.sha256(facts + b"\0" + model).hexdigest()[:32]
-    place = _cache() / key
-    made = place / "graph.so"
-    if made.exists():
-        return made
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=place.parent))
-    except OSError as error:
-        raise Unsupported(
-            f"cannot write to the folder of compiled graphs, '{place.parent}': "
-            f"{error.strerror}; FRIT_CACHE names another") from None
-    try:
-        # The weights' bytes are placeholders and are dropped: PyTorch has them.
-        (folder / "graph.onnx").write_bytes(model)
-        try:
-            run_fritc([str(folder / "graph.onnx"), "-o",
-                       str(folder / "graph.so"), "-frandom-weights=1",
-                       "-fexternal-weights", *options])
-        except CompileError as error:
-            raise Unsupported(str(error).replace(f"{folder}{os.sep}", "")
-                              ) from error
-        file = folder / "graph.safetensors"
-        if file.exists():
-            _keep_only(file, names)
-        try:
-            folder.rename(place)
-        except OSError:  # another process was first
-            if not made.exists():
-                raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return made
