@@ -16,8 +16,10 @@ from ._errors import ArgumentError, Error, RuntimeRemark
 from ._info import TensorInfo
 
 
-def c_text(argument: str, text: str | os.PathLike) -> bytes:
+def c_text(argument: str, text: str | os.PathLike | None) -> bytes | None:
     """A text for C. Raises ArgumentError if C would take it to end earlier."""
+    if text is None:
+        return None
     made = os.fsencode(text)
     if b"\0" in made:
         raise ArgumentError(f"{argument} has a null character: {text!r:.80}")

@@ -376,15 +376,13 @@ def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
         if not hasattr(number, "__index__") or not 0 <= number < 1 << bits:
             raise ArgumentError(f"{argument} must be a whole number from 0 to "
                                 f"{(1 << bits) - 1}, not {number!r}")
-    if type(device).__module__ == "torch":  # a torch.device
-        device = str(device)
+    device = str(device) if type(device).__module__ == "torch" else device
     if not isinstance(device, str):
         raise ArgumentError(f"device must be a text such as 'cuda:1', not {device!r}")
     remarks, taken = Remarks(), Allocator(allocator)
-    folder = None if weights_folder is None else \
-        c_text("weights_folder", weights_folder)
     options = _abi.ModuleOptions(sizeof(_abi.ModuleOptions),
-                                 c_text("device", device), folder, flags,
+                                 c_text("device", device),
+                                 c_text("weights_folder", weights_folder), flags,
                                  threads, remarks.callback, None, memory_limit,
                                  taken.allocate, taken.release)
     tensors, kept = weight_tensors(weights or {}, None)
