@@ -71,6 +71,31 @@ def test_parameters():
     same(fast, net, x)
 
 
+def test_refresh():
+    """Writes that PyTorch does not count are seen after `refresh`."""
+    graphs = [*frit.torch._graphs]
+    for options in {}, {"precision": "fp16"}, {"freeze": True}:
+        net = Net().to(DEVICE).eval()
+        fast, x = compiled(net, **options), images(2, 3, 8, 8)
+        tolerance = 1e-2 if "precision" in options else 1e-5
+        same(fast, net, x, tolerance=tolerance)
+        graph, = [g for g in frit.torch._graphs
+                  if g.compiled and g not in graphs]
+        graphs.append(graph)
+        first, = graph.compiled.values()
+        writes = (lambda: net.fc.weight.data.mul_(2),
+                  lambda: net.conv.weight.data.neg_(),
+                  lambda: net.fc.bias.data.copy_(torch.arange(10)),
+                  lambda: net.scale.data.mul_(2),
+                  lambda: net.order.data.copy_(net.order.flip(0)))
+        for write in writes:
+            write()
+            frit.torch.refresh()
+            assert told(lambda: same(fast, net, x, tolerance=tolerance)) == []
+            if write is writes[2] and "freeze" not in options:
+                assert [first] == [*graph.compiled.values()]
+
+
 def test_frozen():
     """With "freeze", nothing is asked about parameters after a call."""
     net = Net().to(DEVICE).eval()

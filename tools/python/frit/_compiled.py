@@ -59,6 +59,10 @@ def _are_same(tensors: Sequence[torch.Tensor], seen: _Seen) -> bool:
         _states(tensors) == seen[1]
 
 
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().cpu().clone()
+
+
 class Compiled:
     """A graph, compiled for certain shapes of its inputs."""
 
@@ -104,6 +108,7 @@ class Compiled:
         self.seen = self._look(arguments)
         constants = self.seen[0][len(self.names):]
         self.constants_seen = constants, _states(constants)
+        self.constants_values = [*map(_copy, constants)]
         device = "cpu" if self.device.type == "cpu" else \
             f"cuda:{self.device.index or 0}"
         self.module: Module = load(artifact, device=device, **given, weights={
@@ -157,6 +162,19 @@ class Compiled:
                                  for i, name in self.names.items()})
         self.seen = now
         return True
+
+    def look_anew(self) -> bool:
+        """Makes the next call take all parameters. Returns false if it cannot:
+        if values in the code have changed, or nothing is looked at."""
+        if not self.names and not self.constants:
+            return True
+        with self.lock:
+            values = map(_copy, self.constants_seen[0])
+            if not self.watched or not all(map(torch.equal, values,
+                                               self.constants_values)):
+                return False
+            self.seen = _CHANGING
+            return True
 
     def call_changed(self, inputs: Sequence[Any], arguments: Sequence[Any]
                      ) -> list | None:

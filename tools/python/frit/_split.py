@@ -103,6 +103,9 @@ class Split:
                  first: Sequence[torch.Tensor], last: Sequence[torch.Tensor]):
         self.module, self.first, self.last = module, first, last
 
+    def look_anew(self) -> bool:
+        return True
+
     def __call__(self, arguments: Sequence[Any]) -> list:
         return [*self.module(*self.first, *arguments, *self.last)]
 

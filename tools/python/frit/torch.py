@@ -16,6 +16,7 @@ Parameters stay where they are: frit reads them in PyTorch's memory, and
 holds of its own only what it prepares from them, such as other types and
 layouts. A parameter that changes is noticed at the next call, unless
 `options={"freeze": True}` says that none does: looking takes time for each.
+Writes to a parameter's `data`, or by NumPy, are not; call `refresh` after these.
 """
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ import os
 import tempfile
 import threading
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,9 @@ class Fallback(UserWarning):
 _told: set[str] = set()
 #: Held while a graph is compiled: PyTorch's exporter has global state.
 _compiling = threading.RLock()
+#: Graphs that are in use, and what is held to look at them.
+_graphs: weakref.WeakSet[_Graph] = weakref.WeakSet()
+_listing = threading.Lock()
 
 
 def _tell(reason: str, what: str = "a graph") -> None:
@@ -128,6 +133,8 @@ class _Graph:
                       if not isinstance(example, torch.Tensor)]
         self.compiled: dict[tuple, Compiled | Split | None] = {}
         self.repeated = 0
+        with _listing:
+            _graphs.add(self)
 
     def _compile(self, key: tuple, arguments: Sequence[Any]) -> Compiled | Split | None:
         """Compiles the graph for these arguments; None if PyTorch runs it."""
@@ -160,6 +167,13 @@ class _Graph:
         except Exception:  # PyTorch's passes do not take every graph
             return None
 
+    def look_anew(self) -> None:
+        """Makes the next calls take all parameters, if need be by compiling."""
+        with _compiling:
+            for key, compiled in [*self.compiled.items()]:
+                if compiled is not None and not compiled.look_anew():
+                    del self.compiled[key]
+
     def _again(self, key: tuple, compiled: Compiled, given: Sequence[Any]):
         """Calls the graph after values that are in its code have changed."""
         with _compiling:
@@ -191,6 +205,19 @@ class _Graph:
                 if results is None:
                     return self._again(key, compiled, given)
         return results
+
+
+def refresh() -> None:
+    """Makes compiled graphs take parameters and buffers anew at their next calls.
+
+    To be called after changes that PyTorch does not count: writes to `p.data`, or
+    by NumPy, DLPack or another library. All others are noticed. A graph that was
+    compiled with "freeze", or has changed values in its code, compiles again.
+    """
+    with _listing:
+        graphs = [*_graphs]
+    for graph in graphs:
+        graph.look_anew()
 
 
 def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
