@@ -279,6 +279,49 @@ def test_cache():
         assert made.read_bytes() == whole
 
 
+def test_open_sizes():
+    """A dimension that is open within bounds is compiled once, for all sizes."""
+    class Rows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 4)
+            self.register_buffer("order", torch.randperm(8))
+
+        def forward(self, x):
+            y = self.b(torch.relu(self.a(x))[:, self.order])
+            return y.view(2 * x.shape[0], 2), y * x.shape[0], x.softmax(0)
+
+    def marked(batch):
+        x = images(batch, 8)
+        torch._dynamo.mark_dynamic(x, 0, min=2, max=32)
+        return x
+
+    for options in {}, {"freeze": True}:
+        net = Rows().to(DEVICE).eval()
+        fast, before = compiled(net, **options), artifacts()
+        assert told(lambda: same(fast, net, marked(4))) == []
+        for batch in (5, 2, 32, 31, 4, 5, 5):
+            assert told(lambda: same(fast, net, images(batch, 8))) == []
+        assert artifacts() == before + 1
+        if "freeze" not in options:
+            with torch.no_grad():
+                net.a.weight.mul_(2)
+                same(fast, net, images(7, 8))
+                net.order.copy_(net.order.flip(0))
+                same(fast, net, images(7, 8))
+                same(fast, net, images(8, 8))
+            assert artifacts() == before + 2
+    # PyTorch's exporter wants its size to be even.
+    function = lambda x: x[1::2]
+    fast = compiled(function)
+    reason, = told(lambda: same(fast, function, marked(4)))
+    assert reason.startswith("a graph is compiled for each size anew: "), reason
+    assert told(lambda: same(fast, function, images(6, 8))) == []
+    fails(torch._dynamo.exc.BackendCompilerFailed, lambda: compiled(
+        net, shape={"batch": range(2, 9)})(images(2, 8)),
+        "torch._dynamo.mark_dynamic(x, 0, min=2, max=64)")
+
+
 def test_types():
     net = Net().to(DEVICE).eval()
     x = images(2, 3, 8, 8)

@@ -14,6 +14,7 @@ from ._cache import artifact_of
 from ._compile import options_of
 from ._graphs import Unsupported, exported, model_of
 from ._module import Module, load
+from ._sizes import OpenSizes
 
 
 def _march(device: torch.device) -> str:
@@ -64,10 +65,12 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class Compiled:
-    """A graph, compiled for certain shapes of its inputs."""
+    """A graph, compiled for the shapes of `arguments`, its inputs, or for all open
+    sizes."""
 
     def __init__(self, graph: torch.fx.GraphModule, arguments: Sequence[Any],
-                 weights: Sequence[int], options: Mapping[str, Any]):
+                 weights: Sequence[int], options: Mapping[str, Any],
+                 sizes: OpenSizes | None = None):
         tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
         tensors += [*graph.parameters(), *graph.buffers()]
         devices = {t.device for t in tensors}
@@ -90,9 +93,13 @@ class Compiled:
         is_frozen = given.pop("freeze", False)
         given.setdefault("march", _march(self.device))
         found = options_of(given.pop("march"), given.pop("precision", None),
-                           given.pop("shape", None), given.pop("type", None),
+                           None, given.pop("type", None),
                            given.pop("options", ()))
-        made = exported(graph, arguments)
+        if sizes:
+            made, shapes = sizes.exported(arguments)
+            found += shapes
+        else:
+            made = exported(graph, arguments)
         try:
             artifact = self._artifact(made.onnx, arguments, weights, found)
         except Unsupported as error:

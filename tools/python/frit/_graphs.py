@@ -120,7 +120,8 @@ def is_random(node: torch.fx.Node) -> bool:
     return bool(given["dropout_p"]) if "dropout_p" in given else True
 
 
-def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Exported:
+def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any],
+             dynamic_shapes: Any = None) -> Exported:
     """Exports a graph whose inputs are `arguments`."""
     try:
         import onnxscript  # noqa: F401
@@ -130,7 +131,8 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any]) -> Exported:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
         try:
-            program = torch.export.export(graph, tuple(arguments), strict=False)
+            program = torch.export.export(graph, tuple(arguments), strict=False,
+                                          dynamic_shapes=dynamic_shapes)
         except Exception as error:  # of many types
             raise Unsupported("PyTorch cannot export it: "
                               f"{summary_of(_causes(error)[-1])}") from error

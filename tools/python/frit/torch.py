@@ -39,13 +39,14 @@ from ._compiled import Compiled
 from ._errors import ArgumentError, Error
 from ._graphs import Unsupported, summary_of
 from ._module import Module, load
+from ._sizes import open_sizes
 from ._split import Split, split
 
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
 #: PyTorch.
 _MOST_SHAPES = 16
 #: Options of the backend: "freeze", and keywords of `frit.compile` and `load`.
-_OPTIONS = {"freeze", "march", "precision", "shape", "type", "options"} | (
+_OPTIONS = {"freeze", "march", "precision", "type", "options"} | (
     {*inspect.signature(load).parameters} - {
         "path", "device", "weights", "weights_folder"})
 #: Times that a graph is compiled again because its constants change.
@@ -64,9 +65,9 @@ _graphs: weakref.WeakSet[_Graph] = weakref.WeakSet()
 _listing = threading.Lock()
 
 
-def _tell(reason: str, what: str = "a graph") -> None:
-    """Warns of a graph that runs in PyTorch, once for each reason."""
-    text = f"{what} runs in PyTorch: {reason}"
+def _tell(reason: str, what: str = "a graph runs in PyTorch") -> None:
+    """Warns of a graph that is not compiled as asked, once for each reason."""
+    text = f"{what}: {reason}"
     if text not in _told:
         _told.add(text)
         warnings.warn(text, Fallback, stacklevel=3)
@@ -131,7 +132,9 @@ class _Graph:
                         if _is_weight(node, example)]
         self.sizes = [i for i, example in enumerate(examples)
                       if not isinstance(example, torch.Tensor)]
-        self.compiled: dict[tuple, Compiled | Split | None] = {}
+        self.open_sizes = open_sizes(self.graph) if self.sizes else None
+        #: By the sizes. At None what is compiled for all open sizes.
+        self.compiled: dict[tuple | None, Compiled | Split | None] = {}
         self.repeated = 0
         with _listing:
             _graphs.add(self)
@@ -140,16 +143,28 @@ class _Graph:
         """Compiles the graph for these arguments; None if PyTorch runs it."""
         if key in self.compiled:  # by another thread
             return self.compiled[key]
+        if self.open_sizes and self.open_sizes.hold(key):
+            try:
+                if None not in self.compiled:
+                    self.compiled[None] = Compiled(
+                        self.graph, arguments, self.weights, self.options,
+                        self.open_sizes)
+                self.compiled[key] = self.compiled[None]
+                return self.compiled[key]
+            except (Unsupported, Error) as error:
+                self.open_sizes = None
+                _tell(str(error), "a graph is compiled for each size anew")
         made: Compiled | Split | None = None
         try:
-            if len(self.compiled) == _MOST_SHAPES:
+            if len(self.compiled) >= _MOST_SHAPES:
                 raise Unsupported(f"it was called with more than "
                                    f"{_MOST_SHAPES} shapes")
             made = Compiled(self.graph, arguments, self.weights, self.options)
         except Unsupported as error:
             if error.nodes:
                 made = self._split(error)
-            _tell(str(error), "part of a graph" if made else "a graph")
+            _tell(str(error), f"{'part of ' if made else ''}a graph runs in "
+                              "PyTorch")
         except (Error, OSError) as error:
             _tell(str(error))
         except Exception as error:
@@ -170,20 +185,23 @@ class _Graph:
     def look_anew(self) -> None:
         """Makes the next calls take all parameters, if need be by compiling."""
         with _compiling:
-            for key, compiled in [*self.compiled.items()]:
-                if compiled is not None and not compiled.look_anew():
-                    del self.compiled[key]
+            for compiled in {*self.compiled.values()} - {None}:
+                if not compiled.look_anew():
+                    self._drop(compiled)
+
+    def _drop(self, compiled: Compiled | Split) -> None:
+        for key in [k for k, c in self.compiled.items() if c is compiled]:
+            del self.compiled[key]
 
     def _again(self, key: tuple, compiled: Compiled, given: Sequence[Any]):
         """Calls the graph after values that are in its code have changed."""
         with _compiling:
             if self.compiled.get(key) is compiled:
+                self._drop(compiled)
                 self.repeated += 1
                 if self.repeated > _MOST_REPEATED:
                     _tell("indices or scalars of its model change between calls")
                     self.compiled[key] = None
-                else:
-                    del self.compiled[key]
         return self(*given)
 
     def __call__(self, *given):
@@ -224,6 +242,11 @@ def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
             options: Mapping[str, Any] | None = None, **_: Any):
     """The backend "frit" of `torch.compile`. Compiles at the first call."""
     given = dict(options or {})
+    if "shape" in given:
+        raise ArgumentError(
+            "'shape' is no option of the backend, whose graphs have names of "
+            "PyTorch's; mark what is open of the inputs, as in "
+            "torch._dynamo.mark_dynamic(x, 0, min=2, max=64)")
     if unknown := given.keys() - _OPTIONS:
         raise ArgumentError(f"there is no option '{min(unknown)}'; the options "
                             f"are: {', '.join(sorted(_OPTIONS))}")
