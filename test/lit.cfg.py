@@ -24,6 +24,7 @@ config.substitutions += [
     ("%python", config.python),
     ("%src", config.source_dir),
     ("%bin", os.path.join(config.build_dir, "bin")),
+    ("%other_pythons", os.environ.get("FRIT_PYTHONS", "")),
     # A Python that has PyTorch and onnxscript.
     ("%torch_python", os.environ.get("FRIT_TORCH_PYTHON", "")),
     ("%lib", os.path.join(config.build_dir, "lib")),
@@ -48,6 +49,8 @@ if importlib.util.find_spec("mkdocs"):
     config.available_features.add("mkdocs")  # tools/dev/setup installs it
 if "FRIT_TORCH_PYTHON" in os.environ:
     config.available_features.add("torch")
+if "FRIT_PYTHONS" in os.environ:
+    config.available_features.add("pythons")
 for tool in ("chromium", "kubectl", "shellcheck"):
     if shutil.which(tool):
         config.available_features.add(tool)

@@ -1,9 +1,9 @@
 """Installs the wheel in FOLDER into an empty environment and uses it.
 
-    wheel.py FOLDER SOURCE [PYTHON]
+    wheel.py FOLDER SOURCE [PYTHON...]
 
-With PYTHON, the environment is of that interpreter, and pip fetches NumPy;
-otherwise NumPy is the one of this interpreter.
+With PYTHON, the environments are of these interpreters, one after the other, and
+pip fetches NumPy; otherwise NumPy is the one of this interpreter.
 """
 import os
 import shutil
@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 FOLDER, SOURCE = map(Path, sys.argv[1:3])
-PYTHON = sys.argv[3] if len(sys.argv) > 3 else None
 WORK = FOLDER / "use"
 ENVIRONMENT = FOLDER / "environment"
 
@@ -65,42 +64,54 @@ def run(*command, **options):
     return done.stdout
 
 
-shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-shutil.rmtree(WORK, ignore_errors=True)
-WORK.mkdir()
-for name in ("digits.onnx", "digit_3.npy"):
-    shutil.copy(SOURCE / "test/models" / name, WORK)
-run(PYTHON or sys.executable, "-m", "venv", ENVIRONMENT)
+def install(wheel, interpreter):
+    """Installs the wheel into an empty environment; returns its Python."""
+    shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir()
+    for name in ("digits.onnx", "digit_3.npy"):
+        shutil.copy(SOURCE / "test/models" / name, WORK)
+    run(interpreter or sys.executable, "-m", "venv", ENVIRONMENT)
+    python = ENVIRONMENT / "bin/python"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    if interpreter:
+        run(*pip, "numpy")
+    else:
+        packages, = ENVIRONMENT.glob("lib/python3*/site-packages")
+        for name in ("numpy", "numpy.libs", "nvidia"):
+            if (place := Path(np.__file__).parent.parent / name).exists():
+                (packages / name).symlink_to(place)
+    start = time.monotonic()
+    run(*pip, "--no-deps", "--no-index", wheel)
+    print(f"installed in {time.monotonic() - start:.1f} s")
+    return python
+
+
+def use(python):
+    """Uses the package, the tools, and the CMake package."""
+    # Nothing of this process's environment, and not activated.
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(WORK)}
+    print(run(python, "-c", PROGRAM, env=bare), end="")
+    for tool in ("fritc", "frit-run", "frit-opt", "frit-reduce", "frit-train",
+                 "frit-doctor"):
+        assert run(ENVIRONMENT / "bin" / tool, "--version", env=bare).strip(), tool
+    # NVRTC of the environment, although it is not active.
+    if [*ENVIRONMENT.glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*")]:
+        run(ENVIRONMENT / "bin/fritc", "digits.onnx", "-march=sm_90a", "-o", "gpu.so",
+            env=bare)
+        print("compiled for a GPU")
+    (WORK / "app.c").write_text(C_PROGRAM)
+    (WORK / "CMakeLists.txt").write_text(CMAKE)
+    # Found by the environment's bin in PATH, as when it is activated.
+    active = {**os.environ, "PATH": f"{ENVIRONMENT}/bin:{os.environ['PATH']}"}
+    run("cmake", "-S", ".", "-B", "build", "-G", "Ninja", env=active)
+    run("cmake", "--build", "build", env=active)
+    print(run("build/app"), end="")
+
+
 wheel, = FOLDER.glob("frit-*.whl")
 print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
-python = ENVIRONMENT / "bin/python"
-pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-if PYTHON:
-    run(*pip, "numpy")
-else:
-    packages, = ENVIRONMENT.glob("lib/python3*/site-packages")
-    for name in ("numpy", "numpy.libs", "nvidia"):
-        if (place := Path(np.__file__).parent.parent / name).exists():
-            (packages / name).symlink_to(place)
-start = time.monotonic()
-run(*pip, "--no-deps", "--no-index", wheel)
-print(f"installed in {time.monotonic() - start:.1f} s")
-
-# Nothing of this process's environment, and not activated.
-bare = {"PATH": "/usr/bin:/bin", "HOME": str(WORK)}
-print(run(python, "-c", PROGRAM, env=bare), end="")
-for tool in ("fritc", "frit-run", "frit-opt", "frit-reduce", "frit-train",
-             "frit-doctor"):
-    assert run(ENVIRONMENT / "bin" / tool, "--version", env=bare).strip(), tool
-# NVRTC of the environment, although it is not active.
-if [*ENVIRONMENT.glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*")]:
-    run(ENVIRONMENT / "bin/fritc", "digits.onnx", "-march=sm_90a", "-o", "gpu.so",
-        env=bare)
-    print("compiled for a GPU")
-(WORK / "app.c").write_text(C_PROGRAM)
-(WORK / "CMakeLists.txt").write_text(CMAKE)
-# Found by the environment's bin in PATH, as when it is activated.
-active = {**os.environ, "PATH": f"{ENVIRONMENT}/bin:{os.environ['PATH']}"}
-run("cmake", "-S", ".", "-B", "build", "-G", "Ninja", env=active)
-run("cmake", "--build", "build", env=active)
-print(run("build/app"), end="")
+for interpreter in sys.argv[3:] or [None]:
+    installed = install(wheel, interpreter)
+    print(run(installed, "--version"), end="")
+    use(installed)
