@@ -2,11 +2,11 @@
 
 Usage: registry.py SOURCE
 
-The registry is the attributes of the cuda dialect. That of a skeleton must be
-the schedule of a kernel in a test of this folder, that of a library call the
-schedule of a step in one of test/compiler/planning. All device code must be in
-a check of test/codegen/skeletons, which runs it on the emulator and on a GPU: a
-.cu file whose first line says what it checks.
+The registry is the attributes of the cuda dialect. A test of this folder must
+find that of a skeleton for a fusion, and one must state it; a test of
+test/compiler/planning must state that of a library call. All device code must
+be in a check of test/codegen/skeletons, which runs it on the emulator and on a
+GPU: a .cu file whose first line says what it checks.
 """
 import pathlib
 import re
@@ -25,12 +25,13 @@ def main():
     for file in sorted(rooms.glob("*/*.td")):
         calls = file.parent.name == "library"
         folder = tests / ("compiler/planning" if calls else "codegen/cuda")
-        use = r"schedule\(" if calls else "(CHECK|KEPT).*"
+        uses = [r"schedule\("] if calls else [r"schedule\(", "(CHECK|KEPT).*"]
         texts = "".join(test.read_text() for test in folder.glob("*.mlir"))
         for name in ATTRIBUTE.findall(file.read_text()):
             names.append(name)
-            if not re.search(rf"{use}#cuda\.{name}\b", texts):
-                missing.append(f"no test of {folder} has #cuda.{name}")
+            for use in uses:
+                if not re.search(rf"{use}#cuda\.{name}\b", texts):
+                    missing.append(f"no test of {folder} has {use}#cuda.{name}")
     print("\n".join(missing))
     headers = {file.stem: INCLUDE.findall(file.read_text())
                for file in rooms.glob("*/*.cuh")}
