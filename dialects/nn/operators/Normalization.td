@@ -81,8 +81,8 @@ class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
 def NN_NormalizeOp : NN_ByMoments<"normalize"> {
   let summary = "(x - mean) · inverse · column + offset, by moments of x.";
   let description = [{
-    A layer norm with moments that are already known. `moments` is a result of
-    `moments`, [..., parts, 2] with parts of `width` elements. `mean` is the
+    A layer norm with moments that are already known: `moments` is the result of
+    nn.moments, [..., parts, 2] with parts of `width` elements. `mean` is the
     row's mean and `inverse` 1 / sqrt(variance + epsilon). `column` has an
     element per column; `offset` is broadcast, and the result has its element
     type.

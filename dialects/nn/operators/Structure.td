@@ -154,10 +154,10 @@ def NN_GuardOp : Op<NN_Dialect, "guard", [
     Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "Operators that are needed only if a condition equals `when`.";
   let description = [{
-    If the condition differs from `when`, the results are undefined. They are
-    used only where an nn.where with the same condition selects its other
-    operand then.
-    The block's arguments are the inputs, in order, with their types.
+    If the condition differs from `when`, the results are undefined, and no
+    value depends on them: an nn.where with the same condition selects its other
+    operand, or an nn.and with the condition is false. The block's arguments are
+    the inputs, in order, with their types.
   }];
   let arguments = (ins NN_BoolTensor:$condition, BoolAttr:$when,
                    Variadic<NN_Tensor>:$inputs);
