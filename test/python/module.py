@@ -227,6 +227,7 @@ def test_wrong_options():
         fails(frit.ArgumentError, text, lambda: frit.load(artifact, **options))
     fails(frit.ArgumentError, r"path has a null character: 'a\x00b'",
           lambda: frit.load("a\0b"))
+    fails(TypeError, "not NoneType", lambda: frit.load(None))
     for text, options in (
             ("march is a text such as 'sm_90a'", {"march": 90}),
             ("shape is a dict such as", {"shape": [1, 2]}),

@@ -389,7 +389,7 @@ def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
     _arrays.synchronize(kept)
     try:
         handle = _abi.opened(lib.frit_module_load_weights,
-                             c_text("path", path), byref(options),
+                             c_text("path", os.fspath(path)), byref(options),
                              tensors.array, tensors.count)
     except Error as error:
         taken.explain(error)
