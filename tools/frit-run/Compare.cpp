@@ -25,18 +25,29 @@ struct Difference {
 };
 } // namespace
 
+/// Returns |got - expected| of an element; infinity if only one is finite or
+/// NaN.
+static double distance(const Tensor &got, const Tensor &expected, uint64_t i) {
+  // Integers of 64 bits may be equal as doubles and differ.
+  if (got.isInteger() && expected.isInteger()) {
+    __int128 delta = got.integerAt(i) - expected.integerAt(i);
+    return double(delta < 0 ? -delta : delta);
+  }
+  double a = got.at(i), b = expected.at(i);
+  if (a == b || (std::isnan(a) && std::isnan(b)))
+    return 0;
+  double error = std::fabs(a - b);
+  return std::isfinite(error) ? error : INFINITY;
+}
+
 static Difference differ(const Options &options, const Tensor &got,
                          const Tensor &expected) {
   Difference result;
   double squares = 0, reference = 0;
   for (uint64_t i = 0, count = got.count(); i < count; ++i) {
-    double a = got.at(i), b = expected.at(i);
-    bool same = a == b || (std::isnan(a) && std::isnan(b));
-    double error = same ? 0 : std::fabs(a - b);
-    if (!std::isfinite(error))
-      error = INFINITY;
+    double error = distance(got, expected, i), b = expected.at(i);
     double excess = error - (options.atol + options.rtol * std::fabs(b));
-    if (!same && !(excess <= 0)) // true for NaN, even if tolerance is infinite
+    if (error && !(excess <= 0)) // true for NaN, even if tolerance is infinite
       ++result.wrong;
     if (excess > result.worstExcess || result.worstExcess == -1) {
       result.worstExcess = excess;
@@ -95,15 +106,17 @@ matchOutputs(const Session &session, const std::vector<Tensor> &expected,
 
 static void describe(const Tensor &got, const Tensor &expected,
                      const Difference &difference) {
+  constexpr int kDigits = 8;
   if (difference.pass || !got.count())
     return;
   printf("  %s: %llu of %llu elements are out of tolerance; worst at %s: got "
-         "%.8g, expected %.8g\n",
+         "%s, expected %s\n",
          frit::printable(got.name).c_str(),
          static_cast<unsigned long long>(difference.wrong),
          static_cast<unsigned long long>(got.count()),
-         got.position(difference.worst).c_str(), got.at(difference.worst),
-         expected.at(difference.worst));
+         got.position(difference.worst).c_str(),
+         got.textOf(difference.worst, kDigits).c_str(),
+         expected.textOf(difference.worst, kDigits).c_str());
 }
 
 bool frit::run::compare(const Session &session) {
@@ -140,8 +153,8 @@ bool frit::run::compare(const Session &session) {
                 {"pass", difference.pass}};
     if (output.count())
       row["worst"] = {{"element", output.position(difference.worst)},
-                      {"got", output.at(difference.worst)},
-                      {"expected", reference->at(difference.worst)}};
+                      {"got", jsonElement(output, difference.worst)},
+                      {"expected", jsonElement(*reference, difference.worst)}};
     rows.push_back(std::move(row));
     differences.push_back(difference);
   }

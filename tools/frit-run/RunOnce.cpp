@@ -16,9 +16,8 @@ using Json = nlohmann::ordered_json;
 static constexpr uint64_t kShown = 6;
 
 static std::string formatElement(const Tensor &tensor, uint64_t index) {
-  bool isFloat = tensor.dtype <= FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||
-                 tensor.dtype == FRIT_F8E5M2;
-  return text(isFloat ? "%.5g" : "%.0f", tensor.at(index));
+  constexpr int kDigits = 5;
+  return tensor.textOf(index, kDigits);
 }
 
 static void showOutputs(const Session &session) {
@@ -45,7 +44,7 @@ static void printOutputsJson(const Session &session) {
     Json values = Json::array();
     for (uint64_t i = 0, count = std::min<uint64_t>(tensor.count(), 1000);
          i < count; ++i)
-      values.push_back(tensor.at(i));
+      values.push_back(jsonElement(tensor, i));
     outputs.push_back({{"name", tensor.name},
                        {"type", tensor.type()},
                        {"first_values", std::move(values)}});

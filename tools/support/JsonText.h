@@ -3,6 +3,8 @@
 #ifndef FRIT_TOOLS_SUPPORT_JSONTEXT_H
 #define FRIT_TOOLS_SUPPORT_JSONTEXT_H
 
+#include "tools/support/Tensor.h"
+
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,6 +16,16 @@ inline std::string jsonText(const nlohmann::ordered_json &json,
                             int indent = -1) {
   return json.dump(indent, ' ', false,
                    nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// Returns a tensor's element; integers of 64 bits exactly.
+inline nlohmann::ordered_json jsonElement(const Tensor &tensor,
+                                          uint64_t index) {
+  if (tensor.dtype == FRIT_U64)
+    return uint64_t(tensor.integerAt(index));
+  if (tensor.dtype == FRIT_BOOL || !tensor.isInteger())
+    return tensor.at(index);
+  return int64_t(tensor.integerAt(index));
 }
 
 } // namespace frit::tools

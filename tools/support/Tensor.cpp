@@ -161,6 +161,27 @@ double Tensor::at(uint64_t index) const {
   return NAN;
 }
 
+bool Tensor::isInteger() const {
+  return (dtype >= FRIT_I8 && dtype <= FRIT_BOOL) || dtype >= FRIT_I4;
+}
+
+__int128 Tensor::integerAt(uint64_t index) const {
+  // A double holds all but integers of 64 bits.
+  if (dtype != FRIT_I64 && dtype != FRIT_U64)
+    return __int128(at(index));
+  uint64_t bits;
+  memcpy(&bits, data.data() + index * sizeof bits, sizeof bits);
+  return dtype == FRIT_I64 ? __int128(int64_t(bits)) : __int128(bits);
+}
+
+std::string Tensor::textOf(uint64_t index, int digits) const {
+  if (dtype == FRIT_U64)
+    return std::to_string(uint64_t(integerAt(index)));
+  if (isInteger())
+    return std::to_string(int64_t(integerAt(index)));
+  return format("%.*g", digits, at(index));
+}
+
 void Tensor::set(uint64_t index, double value) {
   uint8_t *to = data.data() + index * frit_dtype_size(dtype);
   switch (dtype) {
@@ -248,6 +269,8 @@ std::pair<uint64_t, uint64_t> Tensor::extremes() const {
   if (dtype == FRIT_F16 || dtype == FRIT_BF16)
     return extremesOfHalves(count(), data.data(),
                             dtype == FRIT_F16 ? 0x7c00 : 0x7f80);
+  if (isInteger())
+    return extremesOf(count(), [this](uint64_t i) { return integerAt(i); });
   return extremesOf(count(), [this](uint64_t i) { return at(i); });
 }
 

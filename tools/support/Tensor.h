@@ -56,6 +56,12 @@ struct Tensor {
   /// Formats the type: "1x3xf32".
   std::string type() const;
   double at(uint64_t index) const;
+  /// Returns whether elements are integers or bools.
+  bool isInteger() const;
+  /// Returns an element of integers exactly.
+  __int128 integerAt(uint64_t index) const;
+  /// Formats an element: integers exactly, floats with `digits` digits.
+  std::string textOf(uint64_t index, int digits) const;
   void set(uint64_t index, double value);
   /// Returns the indices of the first least and the first largest element. The
   /// tensor must not be empty.
