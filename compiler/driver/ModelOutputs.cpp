@@ -43,7 +43,8 @@ llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
   if (constants.empty())
     return writeText(output, text);
   if (output == "-")
-    return llvm::createStringError(
+    return llvm::make_error<StatusError>(
+        kBadUsage,
         "--emit=json writes weights beside the graph; name it with -o");
   auto file = createOutput(path);
   if (!file)

@@ -147,6 +147,8 @@ static bool apply(const Argument &argument, Options &options) {
     }
     return true;
   }
+  if (name == "--rtol=" || name == "--atol=" || name == "--l2=")
+    options.tolerance = name;
   if (name == "--rtol=")
     return parseNumber(argument, options.rtol);
   if (name == "--atol=")
@@ -195,6 +197,8 @@ static bool checkTogether(Options &options) {
       return complain("--report=model.html is used with --profile=page.html");
     frit::protectInput(options.report);
   }
+  if (!options.tolerance.empty() && options.compare.empty())
+    return complain(options.tolerance + "x is used with --compare=file");
   if (!options.keep.empty() && options.shadow.empty())
     return complain("--keep=file is used with --precision-report=shadow.so");
   // The file is read after --output is written.

@@ -19,14 +19,22 @@ bool Session::failed(const Error &error) {
   return complain(error.message());
 }
 
+bool Session::misused(const std::string &message) {
+  exitStatus = kBadUsage;
+  return complain(message);
+}
+
 bool Session::openModule() {
   frit_module_options settings = moduleOptions(options);
-  if (Error error = Module::load(options.model.c_str(), module, &settings))
+  Error error = Module::load(options.model.c_str(), module, &settings);
+  // Such as --device=gpu.
+  if (error.status() == FRIT_INVALID_ARGUMENT)
+    return misused(error.message());
+  if (error)
     return failed(error);
   protectModel(options.model, options.weights);
-  if (Error error = chooseFunction())
-    return failed(error);
-  return true;
+  error = chooseFunction();
+  return !error || failed(error);
 }
 
 Error Session::chooseFunction() {
@@ -202,7 +210,7 @@ bool Session::place(Tensor tensor, const std::string &source) {
     if (inputs[i].name != tensor.name)
       continue;
     if (given[i])
-      return complain("input '" + tensor.name + "' is given twice");
+      return misused("input '" + tensor.name + "' is given twice");
     // NumPy lacks bfloat16; its bits are read as unsigned integers.
     if (inputs[i].dtype == FRIT_BF16 && tensor.dtype == FRIT_U16)
       tensor.dtype = FRIT_BF16;
@@ -314,13 +322,13 @@ bool Session::applyGenerated(const std::string &argument) {
     name = rest;
   }
   if (name.empty() && !nextInput(name))
-    return complain("--input=" + argument + " is one too many: the model has " +
-                    std::to_string(inputs.size()));
+    return misused("--input=" + argument + " is one too many: the model has " +
+                   std::to_string(inputs.size()));
   for (size_t i = 0; !typed && i < inputs.size(); ++i) {
     if (inputs[i].name != name)
       continue;
     if (given[i])
-      return complain("input '" + name + "' is given twice");
+      return misused("input '" + name + "' is given twice");
     if (!checkNumber(inputs[i].dtype))
       return false;
     given[i] = true;

@@ -50,6 +50,8 @@ private:
   bool applyInput(const std::string &argument);
   bool applyFile(const std::string &name, const std::string &path);
   bool applyGenerated(const std::string &argument);
+  /// Prints an error of the command line and returns false.
+  bool misused(const std::string &message);
   bool place(Tensor tensor, const std::string &source);
   bool isInput(const std::string &name) const;
   bool isOutput(const std::string &name) const;

@@ -129,7 +129,10 @@ bool Model::open(uint64_t batch) {
   frit_module *opened = nullptr;
   if (frit_status status =
           frit_module_load(options.model.c_str(), &settings, &opened))
-    return failed(status);
+    // An argument is at fault in --device=gpu, for one.
+    return status == FRIT_INVALID_ARGUMENT
+               ? failed(frit_last_error(), kBadUsage)
+               : failed(status);
   artifact.reset(opened);
   // An export may overwrite an earlier one beside the model, but not the
   // model's weights.

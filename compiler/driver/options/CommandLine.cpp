@@ -185,6 +185,8 @@ bool CommandLine::readCode() {
       !(options.tuneBudget >= 0))
     return wrong("--tune-budget takes a time such as 60s, not '" + budget +
                  "'");
+  if (args.hasArg(OPT_tune_budget_EQ) && options.tuneGenerate.empty())
+    return wrong("--tune-budget is used with -ftune-generate=FILE");
   return true;
 }
 
