@@ -48,5 +48,12 @@ function(frit_add_model target model)
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE)
   target_sources(${target} PRIVATE ${object} ${header})
   target_include_directories(${target} PRIVATE ${folder})
-  target_link_libraries(${target} PRIVATE frit::runtime)
+  # As target_link_libraries(app PRIVATE x), which does not go together with
+  # target_link_libraries(app x).
+  set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES frit::runtime)
+  get_target_property(type ${target} TYPE)
+  if(type MATCHES "STATIC|OBJECT")
+    set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES
+                 $<LINK_ONLY:frit::runtime>)
+  endif()
 endfunction()
