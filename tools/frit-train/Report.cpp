@@ -14,9 +14,9 @@ using namespace frit::train;
 static constexpr uint64_t kBar = 10;
 
 Report::Report(const Options &options, uint64_t first, uint64_t total,
-               uint64_t batch)
+               uint64_t batch, uint64_t memory)
     : options(options), first(first), total(total), batch(batch),
-      every(options.logEvery), done(first), reported(first) {
+      memory(memory), every(options.logEvery), done(first), reported(first) {
   if (!every)
     every = std::clamp<uint64_t>(total / 100, 1, 100);
   printsSteps = !options.json && !isatty(STDOUT_FILENO);
@@ -92,7 +92,8 @@ void Report::step(uint64_t number, uint64_t epoch,
                      "[" + std::string(filled, '#') +
                          std::string(kBar - filled, '.') + "] " +
                          formatLeft(left) + " left, " + lossText +
-                         text(", %.0f samples/s", speed()) + rateText);
+                         text(", %.0f samples/s, ", speed()) +
+                         formatBytes(memory) + rateText);
   if (done % every && done != total)
     return;
   double passed = now - reportedAt;

@@ -17,9 +17,10 @@ namespace frit::train {
 /// elsewhere, and writes the log.
 class Report {
 public:
-  /// Reports on steps from `first` to `total`, each of `batch` samples.
-  Report(const Options &options, uint64_t first, uint64_t total,
-         uint64_t batch);
+  /// Reports on steps from `first` to `total`, each of `batch` samples, which
+  /// take `memory` bytes of the device.
+  Report(const Options &options, uint64_t first, uint64_t total, uint64_t batch,
+         uint64_t memory);
 
   /// Opens the log, if the options name one.
   Fault open();
@@ -51,7 +52,7 @@ private:
   void print(const std::string &line);
 
   const Options &options;
-  uint64_t first, total, batch, every;
+  uint64_t first, total, batch, memory, every;
   uint64_t done;
   Log file;
   Fault logFault;

@@ -280,7 +280,9 @@ bool Trainer::trainSteps(Report &report) {
 
 bool Trainer::run() {
   uint64_t first = position.steps;
-  Report report(options, first, total, position.batch);
+  frit_device_info device = model.device();
+  Report report(options, first, total, position.batch,
+                device.module_bytes + device.context_bytes);
   if (Fault fault = report.open())
     return model.failed(fault);
   if (first >= total && !options.json)
