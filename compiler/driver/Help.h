@@ -38,6 +38,9 @@ struct HelpTable {
   std::vector<std::pair<int, std::string>> statuses;
   /// Example commands, and what they do.
   std::vector<std::pair<std::string, std::string>> examples = {};
+  /// Options that the tool does not have but users expect, such as
+  /// "--accumulate=", and what there is instead. For errors only.
+  std::vector<std::pair<std::string, std::string>> missing = {};
 };
 
 enum class HelpForm { text, man, markdown, bash, zsh };

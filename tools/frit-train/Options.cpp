@@ -91,6 +91,9 @@ static frit::HelpTable helpTable() {
   section("Where it runs", std::move(running));
   section("Other", {{"", "--help", "", "Show this help"},
                     {"", "--version", "", "Show the version"}});
+  help.missing = {{"--accumulate=",
+                   "gradients are accumulated by the compiled step: write "
+                   "\"accumulate\" in fritc's train.json"}};
   help.examples = {
       {"fritc model.onnx --train=train.json -o step.so",
        "compiles the step that this trains with"},

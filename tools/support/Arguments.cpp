@@ -37,9 +37,12 @@ static bool unknown(std::string_view argument, const HelpTable &help) {
   for (const HelpOption &option : help.options)
     names.push_back(option.name);
   size_t equals = argument.find('=');
-  std::string nearest = nearestTo(
-      equals == argument.npos ? argument : argument.substr(0, equals + 1),
-      names);
+  std::string name(argument.substr(0, equals));
+  for (const auto &[missing, instead] : help.missing)
+    if (missing == name + "=")
+      return wrongArgument("unknown option", argument, "; " + instead);
+  std::string nearest =
+      nearestTo(equals == argument.npos ? name : name + "=", names);
   return wrongArgument("unknown option", argument,
                        nearest.empty() ? "; see " + help.tool + " --help"
                                        : "; did you mean '" + nearest + "'?");
