@@ -34,6 +34,10 @@ class Module:
     The GIL is released while the model runs. A module with state, such as a
     training step, runs one call at a time.
 
+    A training step does not check its labels, which may be on a GPU: one that
+    is no class of the model, and not the loss's `ignore_index`, makes the loss
+    NaN. frit-train checks the labels of its data and names the sample.
+
     >>> import frit, numpy as np
     >>> model = frit.compile("digits.onnx", march="x86-64-v3")
     >>> image = np.load("digit_3.npy")          # 1x1x8x8 float32
