@@ -26,7 +26,7 @@
 // - operands and results of the operators of `staysWide`, and elementwise
 //   operators that read only such results;
 //
-// - values on the way from f32 to such an operator through elementwise
+// - values on the way from f32 to such an operator or node through elementwise
 //   operators, movement and products of coordinates. The angles of a rotary
 //   embedding are position × frequency, and half a unit in the last place of
 //   1,000 radians is 0.25 in f16, 2 in bf16;
@@ -60,11 +60,11 @@ static bool isF32(Value value) {
 }
 
 namespace {
-/// Finds the f32 values of a block that reach an operator that stays f32
-/// through operators that preserve precision.
+/// Finds the f32 values of a block that reach an operator that stays f32, or a
+/// node that `keep` names, through operators that preserve precision.
 class WideReaders {
 public:
-  explicit WideReaders(Block &block);
+  WideReaders(ArrayRef<std::string> keep, Block &block);
 
   /// Return whether some reader of `value` leads there, and whether all do.
   bool some(Value value) const { return readers.lookup(value).some; }
@@ -78,6 +78,7 @@ private:
   };
   Readers readersOf(Value value) const;
 
+  ArrayRef<std::string> kept; ///< globs of nodes' names
   llvm::DenseMap<Value, Readers> readers;
 };
 
@@ -85,7 +86,7 @@ private:
 class Narrowing {
 public:
   Narrowing(FloatType to, ArrayRef<std::string> keep, Block &block)
-      : to(to), kept(keep), readers(block) {}
+      : to(to), kept(keep), readers(keep, block) {}
 
   void run(Block &block);
 
@@ -124,7 +125,15 @@ private:
 };
 } // namespace
 
-WideReaders::WideReaders(Block &block) {
+/// Returns whether one of the patterns `keep` names a node of the operator.
+static bool isNamed(ArrayRef<std::string> keep, Operation *op) {
+  return !keep.empty() && llvm::any_of(nodeNamesOf(op), [&](StringRef name) {
+    return matchesAny(keep, name);
+  });
+}
+
+WideReaders::WideReaders(ArrayRef<std::string> keep, Block &block)
+    : kept(keep) {
   for (Operation &op : llvm::reverse(block))
     for (Value result : op.getResults())
       readers[result] = readersOf(result);
@@ -134,7 +143,7 @@ WideReaders::Readers WideReaders::readersOf(Value value) const {
   Readers found;
   found.all = !value.use_empty();
   for (Operation *reader : value.getUsers()) {
-    bool wide = staysWide(reader), all = wide;
+    bool wide = staysWide(reader) || isNamed(kept, reader), all = wide;
     if (!wide && preservesPrecision(reader)) {
       Readers next = readers.lookup(reader->getResult(0));
       wide = next.some;
@@ -266,8 +275,7 @@ void Narrowing::rewrite(Operation *op) {
   if (isa<ConstantOp>(op))
     return;
   auto cast = dyn_cast<CastOp>(op);
-  bool isNamed = llvm::any_of(
-      nodeNamesOf(op), [&](StringRef name) { return matchesAny(kept, name); });
+  bool named = isNamed(kept, op);
   // Results of a named node may not fit into 16 bits.
   bool readsNamed = llvm::any_of(op->getOperands(), [&](Value operand) {
     return forms.lookup(operand).named;
@@ -275,7 +283,7 @@ void Narrowing::rewrite(Operation *op) {
   bool scale = isScale(op), scaled = isScaled(op);
   bool normOfScaled =
       isa<LayerNormOp, RmsNormOp>(op) && forms.lookup(op->getOperand(0)).scaled;
-  bool keep = isNamed || readsNamed || scale || scaled || normOfScaled ||
+  bool keep = named || readsNamed || scale || scaled || normOfScaled ||
               staysWide(op) || followsWide(op) || leadsToWide(op) ||
               op->hasTrait<OpTrait::IsTerminator>();
   // A cast connects f32 to other types: numbers cast from integers are counts
@@ -294,7 +302,7 @@ void Narrowing::rewrite(Operation *op) {
     if (keep || givesWide(op) || isWideResult(result, to)) {
       form.wide = result;
       form.kept = true;
-      form.named = isNamed;
+      form.named = named;
       form.parameter = scale;
       form.scaled = scaled;
     } else {

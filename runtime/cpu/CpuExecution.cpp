@@ -240,20 +240,27 @@ Status CpuExecution::profile(size_t variant, std::span<const Binding> inputs,
 }
 
 Status CpuExecution::trace(size_t variant, std::span<const Binding> inputs,
-                           std::span<const Binding> outputs,
+                           std::span<const Binding> outputs, bool operands,
                            const Visit &visit) {
   FRIT_TRY(bind(variant, inputs, outputs));
   CpuSteps &list = *steps[variant];
   const Model &model = loaded.model;
-  std::vector<const void *> results;
   for (size_t index = 0; index < list.size(); index = list.next(index)) {
-    FRIT_TRY(list.run(index, workspace->pool));
     auto buffers = model.plan.arguments(model.steps(variant)[index]);
-    results.clear();
-    for (size_t i = 0; i < buffers.size(); ++i)
-      if (buffers[i].written)
-        results.push_back(list.argument(index, i));
-    visit(index, results);
+    std::vector<const void *> arguments(buffers.size());
+    // A result may overwrite an operand.
+    std::vector<std::vector<uint8_t>> copies(buffers.size());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      auto *bytes = static_cast<const uint8_t *>(list.argument(index, i));
+      if (buffers[i].written) {
+        arguments[i] = bytes;
+      } else if (operands) {
+        copies[i].assign(bytes, bytes + buffers[i].bytes);
+        arguments[i] = copies[i].data();
+      }
+    }
+    FRIT_TRY(list.run(index, workspace->pool));
+    visit(index, arguments);
   }
   return copyOut(variant, outputs);
 }

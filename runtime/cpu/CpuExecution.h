@@ -45,7 +45,8 @@ public:
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status trace(size_t variant, std::span<const Binding> inputs,
-               std::span<const Binding> outputs, const Visit &visit) override;
+               std::span<const Binding> outputs, bool operands,
+               const Visit &visit) override;
   Status synchronize() override { return Status(); }
   Status join(const frit_group &joined) override;
   Status readState(std::span<const StateBinding> tensors) override;

@@ -39,7 +39,8 @@ public:
                  std::span<const Binding> outputs,
                  std::vector<StepTime> &times) override;
   Status trace(size_t variant, std::span<const Binding> inputs,
-               std::span<const Binding> outputs, const Visit &visit) override;
+               std::span<const Binding> outputs, bool operands,
+               const Visit &visit) override;
   Status synchronize() override;
   Status join(const frit_group &group) override;
   Status readState(std::span<const StateBinding> tensors) override;
@@ -97,7 +98,8 @@ private:
   GraphExec findGraph(Program &program);
 
   // CudaProfile.cpp
-  Status visitResults(const Program &program, size_t index, const Visit &visit);
+  Status readArguments(const Program &program, size_t index, bool written,
+                       std::vector<std::vector<uint8_t>> &copies);
   Status recordSteps(Program &program, std::span<const Event> events,
                      std::vector<bool> &ran);
 

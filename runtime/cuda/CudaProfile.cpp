@@ -86,32 +86,32 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
 // Traces
 //===----------------------------------------------------------------------===//
 
-/// Visits the results that the step at `index` has written.
-Status CudaExecution::visitResults(const Program &program, size_t index,
-                                   const Visit &visit) {
+/// Copies the arguments that the step at `index` writes, or those that it only
+/// reads, to the host once the stream's work has ended. Other arguments' copies
+/// stay as they are.
+Status CudaExecution::readArguments(const Program &program, size_t index,
+                                    bool written,
+                                    std::vector<std::vector<uint8_t>> &copies) {
   const Model &model = loaded.model;
   std::span<const artifact::Buffer> buffers =
       model.plan.arguments(model.steps(program.variant)[index]);
   std::span<const DevicePointer> addresses = program.steps->argumentsOf(index);
-  std::vector<std::vector<uint8_t>> copies;
-  std::vector<const void *> results;
+  copies.resize(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (!buffers[i].written)
+    if (bool(buffers[i].written) != written)
       continue;
-    std::vector<uint8_t> &copy = copies.emplace_back(buffers[i].bytes);
-    results.push_back(copy.data());
-    if (!copy.empty())
-      FRIT_TRY(driver.check(driver.memcpyDtoHAsync(copy.data(), addresses[i],
-                                                   copy.size(), queue()),
-                            "read a result"));
+    copies[i].resize(buffers[i].bytes);
+    if (!copies[i].empty())
+      FRIT_TRY(
+          driver.check(driver.memcpyDtoHAsync(copies[i].data(), addresses[i],
+                                              copies[i].size(), queue()),
+                       "read an argument of a step"));
   }
-  FRIT_TRY(driver.check(driver.streamSynchronize(queue()), "run a step"));
-  visit(index, results);
-  return Status();
+  return driver.check(driver.streamSynchronize(queue()), "run a step");
 }
 
 Status CudaExecution::trace(size_t variant, std::span<const Binding> inputs,
-                            std::span<const Binding> outputs,
+                            std::span<const Binding> outputs, bool operands,
                             const Visit &visit) {
   ContextScope scope(gpu);
   FRIT_TRY(open(variant));
@@ -119,8 +119,15 @@ Status CudaExecution::trace(size_t variant, std::span<const Binding> inputs,
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
   for (size_t index = 0; index < program.steps->size();) {
+    std::vector<std::vector<uint8_t>> copies;
+    if (operands)
+      FRIT_TRY(readArguments(program, index, /*written=*/false, copies));
     FRIT_TRY(program.steps->enqueue(index, queue()));
-    FRIT_TRY(visitResults(program, index, visit));
+    FRIT_TRY(readArguments(program, index, /*written=*/true, copies));
+    std::vector<const void *> arguments;
+    for (const std::vector<uint8_t> &copy : copies)
+      arguments.push_back(copy.data());
+    visit(index, arguments);
     FRIT_TRY(program.steps->next(index, queue()));
   }
   FRIT_TRY(readCounts(program, outputs));

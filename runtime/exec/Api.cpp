@@ -300,36 +300,60 @@ frit_status frit_profile(frit_context *context, const frit_tensor *inputs,
   return FRIT_OK;
 }
 
+/// Returns the last of the steps `ran` that wrote to the memory of an operand.
+static uint32_t writerOf(const artifact::Buffer &operand, const PlanView &plan,
+                         std::span<const artifact::Step> steps,
+                         std::span<const uint32_t> ran) {
+  using artifact::Space;
+  if (operand.space != Space::arena && operand.space != Space::output &&
+      operand.space != Space::state)
+    return FRIT_NO_STEP;
+  for (size_t i = ran.size(); i-- > 0;)
+    for (const artifact::Buffer &result : plan.arguments(steps[ran[i]]))
+      if (result.written && result.space == operand.space &&
+          result.index == operand.index &&
+          result.offset < operand.offset + operand.bytes &&
+          operand.offset < result.offset + result.bytes)
+        return ran[i];
+  return FRIT_NO_STEP;
+}
+
 frit_status frit_trace(frit_context *context, const frit_tensor *inputs,
                        uint32_t input_count, const frit_tensor *outputs,
-                       uint32_t output_count,
+                       uint32_t output_count, int operands,
                        void (*visit)(void *user, const frit_step_info *step,
-                                     const frit_step_result *results,
-                                     uint32_t result_count),
+                                     const frit_step_tensor *tensors,
+                                     uint32_t tensor_count),
                        void *user) {
   if (!hasArrays(context, inputs, input_count, outputs, output_count) || !visit)
     return nullArgument("frit_trace");
   Status status = context->bind({inputs, input_count}, {outputs, output_count});
   if (status.failed())
     return report(std::move(status));
-  const Model &model = context->module->model;
-  std::vector<frit_step_result> results;
+  const PlanView &plan = context->module->model.plan;
+  std::span<const artifact::Step> steps =
+      context->module->model.steps(context->variant);
+  std::vector<uint32_t> ran;
   auto show = [&](size_t index, std::span<const void *const> data) {
     frit_step_info info;
     (void)frit_context_step(context, uint32_t(index), &info);
-    results.clear();
-    for (const artifact::Buffer &buffer :
-         model.plan.arguments(model.steps(context->variant)[index])) {
-      if (!buffer.written)
+    std::span<const artifact::Buffer> buffers = plan.arguments(steps[index]);
+    std::vector<frit_step_tensor> tensors;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const artifact::Buffer &buffer = buffers[i];
+      if (!operands && !buffer.written)
         continue;
       const auto *row = artifact::findDType(artifact::DType(buffer.type));
       uint64_t bytes = row ? row->bytes : 0;
-      results.push_back({frit_dtype(buffer.type),
-                         bytes ? buffer.bytes / bytes : 0,
-                         data[results.size()]});
+      tensors.push_back({frit_dtype(buffer.type),
+                         bytes ? buffer.bytes / bytes : 0, data[i],
+                         buffer.written != 0,
+                         buffer.written ? uint32_t(index)
+                                        : writerOf(buffer, plan, steps, ran)});
     }
-    visit(user, &info, results.data(), uint32_t(results.size()));
+    visit(user, &info, tensors.data(), uint32_t(tensors.size()));
+    ran.push_back(uint32_t(index));
   };
   return report(context->execution->trace(context->variant, context->inputs,
-                                          context->outputs, show));
+                                          context->outputs, operands, show));
 }

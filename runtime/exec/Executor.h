@@ -127,15 +127,16 @@ public:
                          std::span<const Binding> outputs,
                          std::vector<StepTime> &times) = 0;
 
-  /// Called with a step that ran, and the contents of the arguments that it
-  /// wrote, in host memory.
+  /// Called with a step that ran and the contents of its arguments in host
+  /// memory: results after it, operands before it. Null for operands that
+  /// `trace` was not asked for.
   using Visit =
-      std::function<void(size_t step, std::span<const void *const> results)>;
+      std::function<void(size_t step, std::span<const void *const> arguments)>;
 
   /// Runs a variant one step at a time and passes the results of each to
-  /// `visit`.
+  /// `visit`, and its operands if `operands`.
   virtual Status trace(size_t variant, std::span<const Binding> inputs,
-                       std::span<const Binding> outputs,
+                       std::span<const Binding> outputs, bool operands,
                        const Visit &visit) = 0;
 
   virtual Status synchronize() = 0;

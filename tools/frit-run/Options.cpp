@@ -65,8 +65,9 @@ static frit::HelpTable helpTable() {
         "With --profile=page.html: the page of fritc --report that the times "
         "are added to"},
        {"", "--precision-report=", "shadow.so",
-        "Compare what each step stores in 16 bits with the same model compiled "
-        "in f32, worst first; both best with -O0"},
+        "Compare what each step stores in 16 bits, and inputs and weights that "
+        "it reads so, with the same model compiled in f32, worst first; both "
+        "best with -O0"},
        {"", "--keep=", "file",
         "With --precision-report: write the names of the nodes whose numbers "
         "16 bits do not hold, for fritc -fkeep-fp32=file"},

@@ -26,7 +26,7 @@ struct Search {
 } // namespace
 
 template <typename Word>
-static Counts count(const frit_step_result &result, FloatBits bits) {
+static Counts count(const frit_step_tensor &result, FloatBits bits) {
   Counts counts;
   auto *bytes = static_cast<const uint8_t *>(result.data);
   for (uint64_t i = 0; i < result.count; ++i) {
@@ -40,7 +40,7 @@ static Counts count(const frit_step_result &result, FloatBits bits) {
   return counts;
 }
 
-static Counts count(const frit_step_result &result) {
+static Counts count(const frit_step_tensor &result) {
   switch (result.dtype) {
   case FRIT_F16:
     return count<uint16_t>(result, {0x7c00, 0x8000});
@@ -56,11 +56,11 @@ static Counts count(const frit_step_result &result) {
 }
 
 static void visit(void *user, const frit_step_info *step,
-                  const frit_step_result *results, uint32_t number) {
+                  const frit_step_tensor *results, uint32_t number) {
   auto &search = *static_cast<Search *>(user);
   if (!search.first.node.empty())
     return;
-  for (const frit_step_result &result : std::span(results, number)) {
+  for (const frit_step_tensor &result : std::span(results, number)) {
     Counts counts = count(result);
     if (!counts.bad)
       continue;
@@ -79,7 +79,7 @@ frit_status frit::train::findOverflow(frit_context *context,
   Search search;
   frit_status status =
       frit_trace(context, inputs.data(), uint32_t(inputs.size()), nullptr, 0,
-                 visit, &search);
+                 /*operands=*/0, visit, &search);
   found = search.first.node.empty() ? search.negative : search.first;
   return status;
 }

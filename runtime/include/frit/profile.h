@@ -44,21 +44,30 @@ FRIT_API frit_status frit_profile(
     const frit_tensor *outputs, uint32_t output_count,
     void (*visit)(void *user, const frit_step_info *step), void *user);
 
-/** A tensor that a step has written. */
-typedef struct frit_step_result {
+/** In place of a step, for a tensor that no step of the call computed: an input
+ *  or a weight, say. */
+#define FRIT_NO_STEP UINT32_MAX
+
+/** A tensor that a step reads or writes. */
+typedef struct frit_step_tensor {
   frit_dtype dtype;
   uint64_t count;   /**< elements; 0 if the type is not known */
   const void *data; /**< in host memory, during the callback */
-} frit_step_result;
+  int is_result;    /**< whether the step wrote it; otherwise it only read it */
+  /** the last step that wrote it or a part of it; FRIT_NO_STEP if none did */
+  uint32_t step;
+} frit_step_tensor;
 
 /** As frit_run, but step by step, and without a graph. Calls `visit` after each
  *  step that ran with all that it has written: to find the first one with
- *  infinities, say. Results of a GPU are copied to the host, so it is slow. */
+ *  infinities, say. If `operands` is not 0, `visit` also gets what the step
+ *  read, as it was before the step. Tensors of a GPU are copied to the host, so
+ *  it is slow. */
 FRIT_API frit_status frit_trace(
     frit_context *context, const frit_tensor *inputs, uint32_t input_count,
-    const frit_tensor *outputs, uint32_t output_count,
+    const frit_tensor *outputs, uint32_t output_count, int operands,
     void (*visit)(void *user, const frit_step_info *step,
-                  const frit_step_result *results, uint32_t result_count),
+                  const frit_step_tensor *tensors, uint32_t tensor_count),
     void *user);
 
 #ifdef __cplusplus
