@@ -30,11 +30,13 @@ static std::string elementName(Type type) {
 }
 
 /// Makes the source of a user's function with an entry that returns `result`
-/// and passes on `parameters`. `defines` are its macros.
+/// and passes on `parameters`. `defines` are its macros; `check` is C in the
+/// entry.
 static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
                              const std::string &defines,
                              const std::string &result,
-                             ArrayRef<std::string> parameters) {
+                             ArrayRef<std::string> parameters,
+                             const std::string &check) {
   nn::UserFunctionAttr function = custom.getHost();
   std::string declared, passed;
   for (auto [i, type] : llvm::enumerate(parameters)) {
@@ -46,7 +48,7 @@ static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
   auto textWith = [&](StringRef unique) {
     return ("#include <stdint.h>\n" + defines + nn::textOf(function) +
             nn::callDirective(custom, function) + "#pragma weak " + unique +
-            "\n" + result + " " + unique + "(" + declared + ") { " +
+            "\n" + result + " " + unique + "(" + declared + ") { " + check +
             (result == "void" ? "" : "return ") + function.getName() + "(" +
             passed + "); }\n")
         .str();
@@ -61,12 +63,39 @@ static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
   return source;
 }
 
+/// Returns C that does not compile unless a function of one element has the
+/// type: its call would convert numbers. Integers may be unsigned.
+static std::string checkType(StringRef function, const std::string &result,
+                             ArrayRef<std::string> parameters) {
+  auto typeOf = [&](const std::string &name, StringRef sign) {
+    auto withSign = [&](const std::string &type) {
+      return (StringRef(type).starts_with("int") ? sign : "").str() + type;
+    };
+    return withSign(result) + " (*" + name + ")(" +
+           llvm::join(llvm::map_range(parameters, withSign), ", ") + ")";
+  };
+  std::string type = typeOf("", ""), other = typeOf("", "u");
+  std::string address = ("&" + function).str();
+  if (type != other)
+    address = "_Generic(" + address + ", " + other + ": (" + type +
+              ")0, default: " + address + ")";
+  return typeOf("typed", "") + " = " + address + "; (void)typed; ";
+}
+
 static UserSource sourceOf(nn::ScalarCallOp call, StringRef arch) {
   SmallVector<std::string> parameters;
   for (Type type : call.getInputs().getTypes())
     parameters.push_back(elementName(type));
-  return makeSource(call.getCustom(), arch, "",
-                    elementName(call.getY().getType()), parameters);
+  std::string result = elementName(call.getY().getType());
+  // The function may take and give integers of fewer than 32 bits; no float may
+  // become an integer.
+  bool isExact =
+      result != "int32_t" && !llvm::is_contained(parameters, "int32_t");
+  std::string check =
+      isExact
+          ? checkType(call.getCustom().getHost().getName(), result, parameters)
+          : "_Pragma(\"GCC diagnostic error \\\"-Wfloat-conversion\\\"\") ";
+  return makeSource(call.getCustom(), arch, "", result, parameters, check);
 }
 
 static UserSource sourceOf(nn::CustomOp custom, StringRef arch) {
@@ -86,7 +115,7 @@ static UserSource sourceOf(nn::CustomOp custom, StringRef arch) {
     parameters.back() = "void *";
   for (Attribute constant : custom.getConstants())
     parameters.push_back(elementName(cast<TypedAttr>(constant).getType()));
-  return makeSource(custom.getCustom(), arch, defines, "void", parameters);
+  return makeSource(custom.getCustom(), arch, defines, "void", parameters, "");
 }
 
 std::string UserSources::add(UserSource source) {

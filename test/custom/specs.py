@@ -144,6 +144,8 @@ def main(folder: Path) -> None:
     del softcap["gradient"]
     scan = json.loads((HERE / "scan.json").read_text())
     del scan["gradient"]
+    half = {**softcap, "name": "Half", "types": {"T": ["i8"]}, "attributes": {},
+            "cuda": {"file": "narrow.cu", "function": "half"}, "host": {"file": "narrow.c", "function": "half"}}
     for file in [*HERE.glob("*.cu"), *HERE.glob("*.c")]:
         shutil.copy(file, folder)
     count = {"FRIT_COUNT": "int"}
@@ -163,6 +165,15 @@ def main(folder: Path) -> None:
     (folder / "other.cu").write_text(kernel.replace("linear_scan", "other"))
     (folder / "fewer.cu").write_text(kernel.replace(",\n                                       int channels", "")
                                      .replace("channels", "batch"))
+    (folder / "pointees.cu").write_text(kernel.replace("const FRIT_T *x", "const int *x")
+                                        .replace("FRIT_T *h", "double *h").replace("FRIT_T(", "double("))
+    (folder / "plain.cu").write_text(MOMENTS_CU.replace("const float *x", "float *x")
+                                     .replace("FRIT_COUNT *count", "float *count"))
+    for ending in ("cu", "c"):
+        static = "__device__" if ending == "cu" else "static"
+        (folder / f"whole.{ending}").write_text(f"{static} int softcap(int x, float limit) {{ return x; }}\n")
+        (folder / f"narrow.{ending}").write_text(f"{static} signed char half(signed char x) {{ return x / 2; }}\n")
+        (folder / f"double.{ending}").write_text(f"{static} float half(float x) {{ return x / 2; }}\n")
     (folder / "wide.cu").write_text(kernel.replace("int steps", "long steps"))
 
     specs = {
@@ -211,15 +222,21 @@ def main(folder: Path) -> None:
         "other": (scan, {"cuda.file": "other.cu"}),
         "fewer": (scan, {"cuda.file": "fewer.cu"}),
         "wide": (scan, {"cuda.file": "wide.cu"}),
+        "pointees": (scan, {"cuda.file": "pointees.cu"}),
+        "plain": (MOMENTS, {"cuda.file": "plain.cu"}),
+        "whole": (softcap, {"cuda.file": "whole.cu", "host.file": "whole.c"}),
+        "narrow": (half, {}),
+        "fraction": (half, {"cuda.file": "double.cu", "host.file": "double.c"}),
     }
     for name, (spec, changes) in specs.items():
         (folder / f"{name}.json").write_text(json.dumps(changed(spec, changes)))
 
-    f32, i32 = TensorProto.FLOAT, TensorProto.INT32
+    f32, i32, i8 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT8
     cube = [2, 9, 24]
     model(folder / "scan.onnx", "LinearScan", [("x", f32, cube), ("a", f32, cube)],
           [("h", f32, cube)])
     model(folder / "softcap.onnx", "Softcap", [("x", f32, cube)], [("y", f32, cube)], limit=2.0)
+    model(folder / "half.onnx", "Half", [("x", i8, cube)], [("y", i8, cube)])
     model(folder / "axis.onnx", "Softcap", [("x", f32, cube)], [("y", f32, cube)], axis=1)
     model(folder / "moments.onnx", "Moments", [("x", f32, ["rows", 5])],
           [("mean", f32, ["rows"]), ("count", i32, ["rows"])], scale=2.0)

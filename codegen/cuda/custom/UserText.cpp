@@ -2,8 +2,6 @@
 
 #include "codegen/cuda/custom/UserText.h"
 
-#include "dialects/nn/operators/Custom.h"
-
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -47,15 +45,52 @@ static void addFolder(KernelText &text, nn::UserFunctionAttr function) {
     text.folders.push_back(folder);
 }
 
-void frit::cuda::addUserKernel(KernelText &text, Operation *custom) {
-  nn::UserFunctionAttr function = nn::customOf(custom).getDevice();
+/// Includes the templates of checkType before any user's text.
+static void addTypeChecks(KernelText &text) {
+  StringRef include = "#include \"frit/parameters.cuh\"\n";
+  if (!llvm::is_contained(text.preludes, include))
+    text.preludes.insert(text.preludes.begin(), include.str());
+}
+
+/// Returns a line that fails to compile unless a function has the type.
+static std::string checkType(nn::UserFunctionAttr function,
+                             const std::string &result,
+                             ArrayRef<std::string> parameters) {
+  return "static_assert(sizeof(frit::user::Function<" + result + "(" +
+         llvm::join(parameters, ", ") + ")>::check(" +
+         function.getName().str() + ")) > 0, \"\");\n";
+}
+
+/// The same for a kernel.
+static std::string checkKernelType(nn::CustomOp custom) {
+  SmallVector<std::string> parameters;
+  auto add = [&](StringRef qualifier, Value tensor) {
+    Type type = nn::tensorType(tensor).getElementType();
+    parameters.push_back((qualifier + elementName(type) + " *").str());
+  };
+  for (Value x : custom.getXs())
+    add("const ", x);
+  for (Value y : custom.getYs())
+    add("", y);
+  if (custom.getWorkspace())
+    parameters.back() = "frit::user::Workspace";
+  parameters.append(custom.getConstants().size(), "frit::user::Number");
+  nn::UserFunctionAttr function = custom.getCustom().getDevice();
+  return nn::callDirective(custom.getCustom(), function) +
+         checkType(function, "void", parameters);
+}
+
+void frit::cuda::addUserKernel(KernelText &text, nn::CustomOp custom) {
+  nn::UserFunctionAttr function = custom.getCustom().getDevice();
+  addTypeChecks(text);
   std::string defines, undefines;
   for (auto [variable, type] : nn::boundVariables(custom)) {
     std::string macro = ("FRIT_" + variable.getValue()).str();
     defines += ("#define " + macro + " " + elementName(type) + "\n").str();
     undefines += "#undef " + macro + "\n";
   }
-  text.preludes.push_back(defines + nn::textOf(function) + undefines);
+  text.preludes.push_back(defines + nn::textOf(function) + undefines +
+                          checkKernelType(custom));
   addFolder(text, function);
 }
 
@@ -63,20 +98,33 @@ void frit::cuda::addUserFunctions(KernelText &text, nn::FusionOp fusion) {
   for (auto custom :
        fusion.getBody().front().getOps<nn::CustomElementwiseOp>()) {
     nn::UserFunctionAttr function = custom.getCustom().getDevice();
-    std::string arguments;
-    auto add = [&](Type type) {
-      arguments +=
-          (arguments.empty() ? "(" : ", (") + (elementName(type) + ")0").str();
+    SmallVector<std::string> types, arguments;
+    // Narrow integers are passed as 32 bits, which the function may narrow.
+    auto nameOf = [](Value tensor) {
+      Type element = nn::tensorType(tensor).getElementType();
+      std::string passed =
+          elementName(nn::callType(nn::bodyType(element))).str();
+      unsigned bits = element.getIntOrFloatBitWidth();
+      return isa<IntegerType>(element) && bits < 32
+                 ? "frit::user::Narrow<" + passed + ", " +
+                       std::to_string((bits + 7) / 8) + ">"
+                 : passed;
     };
     for (Value x : custom.getXs()) {
-      Type type = nn::tensorType(x).getElementType();
-      add(nn::callType(nn::bodyType(type)));
+      Type element = nn::tensorType(x).getElementType();
+      Type type = nn::callType(nn::bodyType(element));
+      arguments.push_back(("(" + elementName(type) + ")0").str());
+      types.push_back(nameOf(x));
     }
-    for (Attribute constant : custom.getConstants())
-      add(cast<TypedAttr>(constant).getType());
+    for (Attribute constant : custom.getConstants()) {
+      types.push_back(elementName(cast<TypedAttr>(constant).getType()).str());
+      arguments.push_back("(" + types.back() + ")0");
+    }
     std::string check = nn::callDirective(custom.getCustom(), function) +
                         "static_assert(sizeof(" + function.getName().str() +
-                        "(" + arguments + ")) > 0, \"\");\n";
+                        "(" + llvm::join(arguments, ", ") + ")) > 0, \"\");\n" +
+                        checkType(function, nameOf(custom.getY()), types);
+    addTypeChecks(text);
     for (const std::string &part : {nn::textOf(function), check})
       if (!llvm::is_contained(text.preludes, part))
         text.preludes.push_back(part);

@@ -4,15 +4,16 @@
 #define FRIT_CODEGEN_CUDA_CUSTOM_USERTEXT_H
 
 #include "codegen/cuda/scalar/KernelText.h"
+#include "dialects/nn/operators/Custom.h"
 
 namespace frit::cuda {
 
 /// Adds the file of a user's kernel to the preludes of `text`. In the file, the
-/// macro FRIT_T is the type of a type variable T.
-void addUserKernel(KernelText &text, mlir::Operation *custom);
+/// macro FRIT_T is the type of a type variable T. The kernel's type is checked.
+void addUserKernel(KernelText &text, nn::CustomOp custom);
 
 /// Adds the files of the functions that a fusion's elementwise operators call,
-/// each with a line that checks its function's parameters.
+/// each with lines that check its function's type.
 void addUserFunctions(KernelText &text, nn::FusionOp fusion);
 
 /// Returns whether the compiler's messages name the file of a function.
