@@ -6,6 +6,7 @@
 #include "frit/artifact.h"
 #include "frit/image.h"
 #include "frit/printable.h"
+#include "frit/signature.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -190,8 +191,8 @@ static void describe(plan::ProgramOp program, const plan::OpenShapes &shapes,
   os << " *\n";
 }
 
-std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
-                                  StringRef model,
+std::string artifact::writeHeader(mlir::ModuleOp module, const Image &image,
+                                  StringRef symbol, StringRef model,
                                   const plan::FunctionShapes &shapes) {
   std::string text;
   raw_string_ostream os(text);
@@ -225,6 +226,14 @@ std::string artifact::writeHeader(mlir::ModuleOp module, StringRef symbol,
      << "#include \"frit/runtime.h\"\n\n"
      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
      << "extern const frit_image " << symbol << ";\n\n"
+     << "/* frit_module_open checks that the object has the inputs and outputs "
+        "above. */\n"
+     << "static const frit_image " << symbol
+     << "_of_header __attribute__((unused)) = {\n    FRIT_IMAGE_REFERENCE, 0, "
+        "0, &"
+     << symbol << ", UINT64_C(" << signatureHash(signatureOf(image.plan.data()))
+     << "), 0, 0};\n"
+     << "#define " << symbol << " " << symbol << "_of_header\n\n"
      << "#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
   return text;
 }

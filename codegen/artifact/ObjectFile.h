@@ -29,11 +29,12 @@ void addImage(llvm::Module &module, const Image &image, llvm::StringRef symbol,
 llvm::SmallVector<char, 0> compileObject(llvm::Module &module,
                                          llvm::TargetMachine &machine);
 
-/// Returns a C header for programs that link the object: the image's
-/// declaration, and a comment with the inputs, outputs and symbolic dimensions
-/// of each function, and the size of the state.
-std::string writeHeader(mlir::ModuleOp module, llvm::StringRef symbol,
-                        llvm::StringRef model,
+/// Returns a C header for programs that link the object of `image`: a reference
+/// to the image that is checked when it is opened, and a comment with the
+/// inputs, outputs and symbolic dimensions of each function, and the size of
+/// the state.
+std::string writeHeader(mlir::ModuleOp module, const Image &image,
+                        llvm::StringRef symbol, llvm::StringRef model,
                         const plan::FunctionShapes &shapes = {});
 
 } // namespace frit::artifact

@@ -370,10 +370,10 @@ private:
     if (failed(check(writeArtifact(model.host, model.image, output, timing))))
       return failure();
     if (!options.header.empty() &&
-        failed(check(
-            writeText(options.header,
-                      artifact::writeHeader(model.plans, imageSymbol(output),
-                                            options.title, model.shapes)))))
+        failed(check(writeText(
+            options.header,
+            artifact::writeHeader(model.plans, model.image, imageSymbol(output),
+                                  options.title, model.shapes)))))
       return failure();
     say("wrote " + options.output);
     return success();

@@ -6,10 +6,13 @@
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
 
+#include "frit/signature.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <optional>
 
 using namespace frit;
 
@@ -149,7 +152,32 @@ Status frit_module::load(const std::string &path,
   return status.failed() ? std::move(status).within(path) : status;
 }
 
-Status frit_module::open(const frit_image &image,
+/// Returns the image of the object that is linked. If `image` is of a C header,
+/// sets `hash` to that of the header's signature.
+static const frit_image &linkedImage(const frit_image &image,
+                                     std::optional<uint64_t> &hash) {
+  if (image.abi != FRIT_IMAGE_REFERENCE || !image.plan)
+    return image;
+  hash = image.plan_bytes;
+  return *static_cast<const frit_image *>(image.plan);
+}
+
+/// Fails if a program was compiled with the header of another object.
+static Status checkHeader(const PlanView &plan, uint64_t hash) {
+  std::string signature = artifact::signatureOf(&plan.header());
+  if (artifact::signatureHash(signature) == hash)
+    return Status();
+  return Status(
+      FRIT_BAD_MODEL,
+      format("the program was compiled with the header of another model, or of "
+             "an earlier compilation of '%s' with other inputs or outputs; "
+             "compile it with the header that fritc wrote for this object, "
+             "which has %s",
+             std::string(plan.text(plan.header().model)).c_str(),
+             signature.c_str()));
+}
+
+Status frit_module::open(const frit_image &given,
                          const frit_module_options *options,
                          const std::string &folder,
                          std::span<const frit_tensor> weights) {
@@ -167,6 +195,8 @@ Status frit_module::open(const frit_image &image,
   }
   if (!artifact)
     artifact = std::make_shared<OpenedArtifact>();
+  std::optional<uint64_t> hash;
+  const frit_image &image = linkedImage(given, hash);
   artifact->image = model.image = &image;
   model.weights = &artifact->weights;
   model.flags = used.flags;
@@ -178,6 +208,8 @@ Status frit_module::open(const frit_image &image,
   model.memory =
       std::make_shared<MemorySource>(used.memory_limit, used.allocator);
   FRIT_TRY(PlanView::open(image, model.plan));
+  if (hash)
+    FRIT_TRY(checkHeader(model.plan, *hash));
 
   const PlanView &plan = model.plan;
   copyTexts();

@@ -17,6 +17,11 @@ extern "C" {
 
 #define FRIT_IMAGE_ABI 2u
 
+/** In place of the ABI, in the image of a model's C header: `plan` is the image
+ *  of the object that is linked, and `plan_bytes` the hash of the inputs and
+ *  outputs that the header lists. frit_module_open compares it. */
+#define FRIT_IMAGE_REFERENCE 0x66657266u
+
 /** A host kernel of the CPU target: computes the independent work items [begin,
  *  end) of a step over the step's arguments. Any thread may call it. Calls over
  *  disjoint ranges may run concurrently, each with its own workspace: aligned
