@@ -235,6 +235,12 @@ Status cuda::findTarget(const PlanView &plan, int ordinal,
   Gpu gpu;
   FRIT_TRY(gpu.open(ordinal));
   target = chooseCudaTarget(plan, gpu.major, gpu.minor, usePtx);
+  if (!target && gpu.major < kOldestMajor)
+    return Status(
+        FRIT_NO_DEVICE,
+        format("frit compiles for GPUs of compute capability %d.0 and "
+               "later; cuda:%d, %s, has %d.%d",
+               kOldestMajor, ordinal, gpu.name.c_str(), gpu.major, gpu.minor));
   if (!target)
     return Status(FRIT_NO_DEVICE,
                   format("the model has no code for cuda:%d, %s (compute "

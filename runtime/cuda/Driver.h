@@ -12,6 +12,9 @@
 
 namespace frit::cuda {
 
+/// The oldest compute capability that frit compiles for: major.0.
+inline constexpr int kOldestMajor = 8;
+
 /// The driver's library, open while this lives.
 class Driver : public Api {
 public:

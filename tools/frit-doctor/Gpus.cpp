@@ -14,8 +14,6 @@ namespace frit {
 extern const char kProbe[];
 }
 
-/// The oldest capability that frit compiles for.
-static constexpr int kOldestMajor = 8;
 static constexpr unsigned kThreads = 256;
 
 /// Errors of the driver that have a remedy.
