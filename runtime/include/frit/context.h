@@ -99,7 +99,14 @@ FRIT_API frit_status frit_context_set_stream(frit_context *context,
                                              void *stream);
 
 /** The CUstream that calls of the context are enqueued on; null on the cpu
- *  target. */
+ *  target. All device work of a call is in the stream's order, also where the
+ *  call uses streams of its own. So the caller's events order calls among other
+ *  work, without waiting on the host:
+ *
+ *    cuStreamWaitEvent(frit_context_stream(context), inputsWritten, 0);
+ *    frit_run_async(context, inputs, input_count, outputs, output_count);
+ *    cuEventRecord(outputsWritten, frit_context_stream(context));
+ */
 FRIT_API void *frit_context_stream(const frit_context *context);
 
 /** The context's own device buffer for input or output `index`, of
