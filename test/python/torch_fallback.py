@@ -83,11 +83,15 @@ def test_reasons():
             ("FRIT_CACHE", "/dev/null/cache", "cannot write to the folder of "
              "compiled graphs, '/dev/null/cache': Not a directory"),
             ("PATH", "/nowhere", "fritc is neither beside this Python")):
-        before = os.environ[variable]
+        before, x = os.environ[variable], images(3, 3)
         try:
             os.environ[variable] = value
             reason, = reasons(lambda x: x + 3)
             assert reason.startswith(f"a graph runs in PyTorch: {text}"), reason
+            torch._dynamo.mark_dynamic(x, 0, min=2, max=8)
+            reason, = reasons(lambda x: x + 4)
+            assert reason.startswith("a graph is compiled for each size anew: "
+                                     + text), reason
         finally:
             os.environ[variable] = before
 

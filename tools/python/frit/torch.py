@@ -73,6 +73,12 @@ def _tell(reason: str, what: str = "a graph runs in PyTorch") -> None:
         warnings.warn(text, Fallback, stacklevel=3)
 
 
+def _reason_of(error: Exception) -> str:
+    """What an exception says to users, whom a traceback would not help."""
+    is_ours = isinstance(error, (Unsupported, Error, OSError))
+    return str(error) if is_ours else summary_of(error)
+
+
 def _is_weight(node: torch.fx.Node, example: Any) -> bool:
     """Returns whether an input of a graph is a parameter or buffer of the model."""
     return "lifted" in node.meta or isinstance(example, torch.nn.Parameter) or (
@@ -139,7 +145,8 @@ class _Graph:
         with _listing:
             _graphs.add(self)
 
-    def _compile(self, key: tuple, arguments: Sequence[Any]) -> Compiled | Split | None:
+    def _compile(self, key: tuple, arguments: Sequence[Any]
+                 ) -> Compiled | Split | None:
         """Compiles the graph for these arguments; None if PyTorch runs it."""
         if key in self.compiled:  # by another thread
             return self.compiled[key]
@@ -151,24 +158,20 @@ class _Graph:
                         self.open_sizes)
                 self.compiled[key] = self.compiled[None]
                 return self.compiled[key]
-            except (Unsupported, Error) as error:
+            except Exception as error:
                 self.open_sizes = None
-                _tell(str(error), "a graph is compiled for each size anew")
+                _tell(_reason_of(error), "a graph is compiled for each size anew")
         made: Compiled | Split | None = None
         try:
             if len(self.compiled) >= _MOST_SHAPES:
                 raise Unsupported(f"it was called with more than "
                                    f"{_MOST_SHAPES} shapes")
             made = Compiled(self.graph, arguments, self.weights, self.options)
-        except Unsupported as error:
-            if error.nodes:
-                made = self._split(error)
-            _tell(str(error), f"{'part of ' if made else ''}a graph runs in "
-                              "PyTorch")
-        except (Error, OSError) as error:
-            _tell(str(error))
         except Exception as error:
-            _tell(summary_of(error))
+            if isinstance(error, Unsupported) and error.nodes:
+                made = self._split(error)
+            _tell(_reason_of(error),
+                  f"{'part of ' if made else ''}a graph runs in PyTorch")
         if len(self.compiled) <= _MOST_SHAPES:
             self.compiled[key] = made
         return made
