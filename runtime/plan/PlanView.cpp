@@ -2,6 +2,8 @@
 
 #include "runtime/plan/PlanView.h"
 
+#include "runtime/exec/Status.h"
+
 #include <algorithm>
 
 using namespace frit;
@@ -116,8 +118,27 @@ std::string PlanView::textOf(const Guard &guard, const char *by) const {
   return format("if %s%s", guard.when ? "true" : "false", by);
 }
 
+/// Describes a collective that no node of the model asks for, as those of
+/// training.
+static std::string describeCollective(Collective collective, uint64_t bytes) {
+  // The optimizer's buckets consist of whole rows of at least 16 bits.
+  bool isBucket = bytes && bytes % (kShardRow * 2) == 0;
+  const char *of = !isBucket                             ? ""
+                   : collective == Collective::allGather ? " of weights"
+                                                         : " of gradients";
+  const char *kind = collective == Collective::reduceScatter ? "reduce-scatter"
+                     : collective == Collective::allGather   ? "all-gather"
+                                                             : "all-reduce";
+  return format("the %s of %s%s", kind, formatBytes(bytes).c_str(), of);
+}
+
 std::string PlanView::nodeOf(const Step &step) const {
   std::string name(text(step.node));
+  if (name.empty() && step.kind == StepKind::collective) {
+    std::span<const Buffer> buffers = arguments(step);
+    return describeCollective(Collective(step.problem),
+                              buffers.empty() ? 0 : buffers[0].bytes);
+  }
   if (name.empty())
     return "a step of no node";
   // The compiler already writes "node 'x' (Conv)" if it knows the kind.
