@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace frit;
 
 std::vector<std::string> frit::warningNames() {
-  return {"buffer", "folded", "opset",  "optional",  "pattern", "random",
-          "shape",  "shared", "target", "tune-miss", "type"};
+  return {"buffer", "folded", "gradient", "opset",  "optional",  "pattern",
+          "random", "shape",  "shared",   "target", "tune-miss", "type"};
 }
 
 /// Returns the name at the end of a warning, or "".
@@ -105,6 +105,11 @@ void DiagnosticPrinter::print(DiagnosticSeverity severity, Location loc,
     if (said(options.isError, options.areErrors))
       severity = DiagnosticSeverity::Error;
   }
+  std::string where = locationText(loc);
+  // A pass may find the same fault for each target and each variant.
+  if (severity == DiagnosticSeverity::Warning &&
+      !warned.insert(where + "\n" + message.str()).second)
+    return;
   Progress::hide();
   switch (severity) {
   case DiagnosticSeverity::Error:
@@ -122,7 +127,6 @@ void DiagnosticPrinter::print(DiagnosticSeverity severity, Location loc,
     llvm::WithColor::note(out);
     break;
   }
-  std::string where = locationText(loc);
   if (!where.empty())
     out << printable(where) << ": ";
   out << printableLines(withoutOperation(message)) << '\n';

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace frit {
@@ -28,7 +29,8 @@ std::string locationText(mlir::Location loc);
 ///   error: model.onnx: node 'attn' (Softmax, opset 13): axis 5 is out of range
 ///   for a tensor of rank 3
 ///
-/// Unprintable bytes, as in a model's names, are escaped.
+/// Unprintable bytes, as in a model's names, are escaped. A warning is printed
+/// once.
 class DiagnosticPrinter {
 public:
   DiagnosticPrinter(mlir::MLIRContext &context,
@@ -50,6 +52,7 @@ private:
   mlir::ScopedDiagnosticHandler handler;
   llvm::raw_ostream &out;
   mlir::Location nowhere;
+  llvm::StringSet<> warned;
   unsigned numErrors = 0, numWarnings = 0;
 };
 

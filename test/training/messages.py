@@ -33,6 +33,55 @@ model("two", "Identity", ("a", "b"))
 model("half", "Identity", weight=np.ones((4, 6), np.float16))
 model("hardmax", "Hardmax")
 
+
+def chain(name, *nodes, **weights):
+    """Writes nodes from `x`, each of which reads the one before, to `y`."""
+    values = ["x", *(node.output[0] for node in nodes[:-1])]
+    for node, value in zip(nodes, values):
+        node.input.insert(0, value)
+    nodes[-1].output[0] = "y"
+    graph = helper.make_graph(
+        nodes, name, [info("x", TensorProto.FLOAT, (2, 4))],
+        [info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()])
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+        folder / f"{name}.onnx")
+
+
+def node(operator, name, *inputs, **attributes):
+    return helper.make_node(operator, list(inputs), [name + "_out"], name, **attributes)
+
+
+ones, square = np.ones((4, 6), np.float32), np.ones((6, 6), np.float32)
+quantization = {"scale": np.array(0.1, np.float32), "zero": np.array(0, np.int8)}
+float_type = TensorProto.FLOAT
+chain("round", node("MatMul", "fc", "w"), node("Relu", "act"), node("Round", "grid"),
+      node("Tanh", "squash"), w=ones)
+# Only the second layer trains, as the operator's result has no gradient.
+chain("stepped", node("MatMul", "fc", "w"), node("Add", "offset", "b"),
+      node("Round", "grid"), node("MatMul", "fc2", "w2"), w=ones,
+      b=np.ones(6, np.float32), w2=square)
+chain("quantized", node("MatMul", "fc", "w"),
+      node("QuantizeLinear", "to8", "scale", "zero"),
+      node("DequantizeLinear", "from8", "scale", "zero"),
+      node("MatMul", "fc2", "w2"), w=ones, w2=square, **quantization)
+chain("integers", node("MatMul", "fc", "w"), node("Cast", "whole", to=TensorProto.INT32),
+      node("Cast", "real", to=float_type), node("MatMul", "fc2", "w2"), w=ones, w2=square)
+chain("largest", node("MatMul", "fc", "w"), node("ArgMax", "index", axis=1),
+      node("Cast", "real", to=float_type), node("MatMul", "fc2", "w2"), w=ones,
+      w2=np.ones((1, 6), np.float32))
+
+graph = helper.make_graph(
+    [helper.make_node("MatMul", ["x", weight], [output])
+     for weight, output in (("w", "a"), ("v", "b"))], "heads",
+    [info("x", TensorProto.FLOAT, (2, 4))],
+    [info(output, TensorProto.FLOAT, None) for output in "ab"],
+    [numpy_helper.from_array(ones, weight) for weight in "wv"])
+onnx.save(helper.make_model(
+    graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+    folder / "heads.onnx")
+
 nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "fc"),
          helper.make_node("CumProd", ["h", "axis"], ["p"], "grow"),
          helper.make_node("Tanh", ["p"], ["q"], "squash"),
@@ -77,6 +126,8 @@ for name, config in {
         "output": {"loss": {**loss, "output": "z"}, "optimizer": sgd},
         "target": {"loss": {**loss, "target": "x"}, "optimizer": sgd},
         "axis": {"loss": {**loss, "axis": 2}, "optimizer": sgd},
+        "head": {"loss": {**loss, "output": "a"}, "optimizer": sgd},
+        "beneath": {"loss": loss, "optimizer": sgd, "freeze": ["w", "b"]},
         "frozen": {"loss": loss, "optimizer": sgd, "freeze": ["*"]},
         "unmatched": {"loss": loss, "optimizer": sgd, "train": ["v"]},
 }.items():

@@ -24,6 +24,7 @@
 
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Buckets.h"
+#include "compiler/transform/training/CheckGradients.h"
 #include "compiler/transform/training/Optimizer.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
@@ -204,9 +205,9 @@ LogicalResult StepBuilder::buildGradients() {
   auto found = frit::buildGradients(loss, scale, members);
   if (failed(found))
     return failure();
-  if (llvm::none_of(*found, [](Value v) { return bool(v); }))
-    return emitError(loss.getLoc(),
-                     "the loss does not depend on any weight that trains");
+  // Composites on the way have been decomposed, the loss maybe too.
+  if (failed(checkGradients(terminator->getOperand(0), buckets, *found)))
+    return failure();
   // Compress a gradient right after it is computed, so that its average can
   // begin there, and before a reshape, so that its own kernel rounds it.
   auto compress = [&](Value gradient) -> Value {

@@ -17,6 +17,8 @@
 
 #include "dialects/nn/gradients/Gradients.h"
 
+#include "dialects/nn/gradients/LossPaths.h"
+
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -115,19 +117,7 @@ void Differentiation::reportMissing(Operation *op) {
       op->emitError("'")
       << op->getName()
       << "' has no gradient, and what needs one lies before it";
-  Value on = op->getResult(0);
-  for (int step = 0; step < 4 && on != loss; ++step) {
-    auto next = llvm::find_if(on.getUsers(), [&](Operation *user) {
-      return user->getNumResults() == 1 && active.contains(user->getResult(0));
-    });
-    if (next == on.getUsers().end())
-      break;
-    // The loss is no node of the model: it has a file but no line.
-    auto file = dyn_cast<FileLineColLoc>(next->getLoc());
-    if (!file || file.getLine())
-      error.attachNote(next->getLoc()) << "the loss reads it through here";
-    on = next->getResult(0);
-  }
+  LossPaths(loss).attachNotes(error, op);
 }
 
 void Differentiation::add(Value value, Value gradient, NNBuilder &b) {
