@@ -280,10 +280,10 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
       return llvm::any_of(stats.getQ().getUsers(), [&](Operation *user) {
         auto attention = dyn_cast<nn::AttentionOp>(user);
         return attention && nn::isStatsOf(stats, attention) &&
-               takesAttention(attention, machine.arch);
+               takesAttention(attention);
       });
     auto attention = dyn_cast<nn::AttentionOp>(*composite);
-    return attention && takesAttention(attention, machine.arch);
+    return attention && takesAttention(attention);
   }
   bool takesView(nn::CompositeOp composite, Type element,
                  const nn::StridedPlaces &places) const override {

@@ -34,7 +34,7 @@ static Type elementOf(const nn::AttentionInfo &info) {
   return nn::tensorType(op.getQ()).getElementType();
 }
 
-bool frit::cuda::takesAttention(nn::AttentionOp op, const GpuArch &arch) {
+bool frit::cuda::takesAttention(nn::AttentionOp op) {
   for (Value v : op->getOperands())
     if (!nn::tensorType(v).hasStaticShape() ||
         nn::tensorType(v).getNumElements() == 0)
@@ -48,8 +48,8 @@ bool frit::cuda::takesAttention(nn::AttentionOp op, const GpuArch &arch) {
   int64_t valueSize = nn::shapeOf(op.getV()).back();
   Type element = nn::tensorType(op.getQ()).getElementType();
   int64_t piece = kPieceBytes / bytesOf(element);
-  return arch.hasTensorCores && (isTwoBytes(element) || element.isF32()) &&
-         size % piece == 0 && valueSize % piece == 0 &&
+  return (isTwoBytes(element) || element.isF32()) && size % piece == 0 &&
+         valueSize % piece == 0 &&
          std::max(size, valueSize) <=
              (element.isF32() ? kMaxSingleSize : kMaxSize);
 }

@@ -43,7 +43,7 @@ private:
 
 /// Returns whether frit's kernels compute `op`, provided that
 /// takesAttentionView accepts its operands.
-bool takesAttention(nn::AttentionOp op, const GpuArch &arch);
+bool takesAttention(nn::AttentionOp op);
 
 /// Returns whether these kernels read or write a tensor with this layout.
 bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);

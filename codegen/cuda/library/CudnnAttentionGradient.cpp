@@ -88,8 +88,7 @@ class CudnnAttentionGradient
         return false;
     }
     ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
-    return machine.cudnn && !machine.deterministic &&
-           machine.arch.hasTensorCores && q[2] > 1 &&
+    return machine.cudnn && !machine.deterministic && q[2] > 1 &&
            isHalf(nn::tensorType(op.getQ()).getElementType()) &&
            q[3] % piece == 0 && q[3] <= mostSize;
   }

@@ -12,7 +12,7 @@ namespace {
 struct Device {
   const char *name;
   int capability;
-  int64_t sms, threads, shared, sharedOfBlock;
+  int64_t sms, threads, shared;
   int64_t l2MiB, memoryRate;
   double clock;
 };
@@ -20,17 +20,22 @@ struct Device {
 
 /// Sizes of an SM: CUDA C++ Programming Guide, "Compute Capabilities". SMs, L2,
 /// memory and clock: NVIDIA's data sheets of the named device, except those of
-/// the H200, which were measured (test/bench/notes).
+/// the H200, which were measured (test/bench/notes). L2 of the integrated GPUs
+/// (AGX Orin 64GB, AGX Thor, DGX Spark): what deviceQuery reports of them.
+/// NVIDIA names no device of sm_88; its SMs are those of sm_86
+/// (cuda_occupancy.h).
 static constexpr Device kDevices[] = {
-    {"V100", 70, 80, 2048, 96, 96, 6, 900, 1380},
-    {"T4", 75, 40, 1024, 64, 64, 4, 320, 1350},
-    {"A100", 80, 108, 2048, 164, 163, 40, 2039, 1410},
-    {"A40", 86, 84, 1536, 100, 99, 6, 696, 1740},
-    {"L40S", 89, 142, 1536, 100, 99, 96, 864, 2490},
-    {"H200", 90, 132, 2048, 228, 227, 50, 4160, 1700},
-    {"B200", 100, 148, 2048, 228, 227, 126, 7700, 1850},
-    {"B300", 103, 148, 2048, 228, 227, 126, 7700, 1850},
-    {"RTX PRO 6000", 120, 188, 1536, 100, 99, 128, 1790, 2400},
+    {"A100", 80, 108, 2048, 164, 40, 2039, 1410},
+    {"A40", 86, 84, 1536, 100, 6, 696, 1740},
+    {"AGX Orin", 87, 16, 1536, 164, 4, 204, 1300},
+    {"A40", 88, 84, 1536, 100, 6, 696, 1740},
+    {"L40S", 89, 142, 1536, 100, 96, 864, 2490},
+    {"H200", 90, 132, 2048, 228, 50, 4160, 1700},
+    {"B200", 100, 148, 2048, 228, 126, 7700, 1850},
+    {"B300", 103, 148, 2048, 228, 126, 7700, 1850},
+    {"AGX Thor", 110, 20, 1536, 228, 32, 273, 1575},
+    {"RTX PRO 6000", 120, 188, 1536, 100, 128, 1790, 2400},
+    {"GB10", 121, 48, 1536, 100, 24, 273, 2418},
 };
 
 GpuArch frit::cuda::describeArch(StringRef name) {
@@ -53,12 +58,11 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.threadsPerSm = device->threads;
   arch.registersPerSm = 64 << 10;
   arch.sharedPerSm = device->shared << 10;
-  arch.sharedPerBlock = device->sharedOfBlock << 10;
-  arch.sharedReserved = number >= 80 ? 1 << 10 : 0;
+  arch.sharedReserved = 1 << 10;
+  arch.sharedPerBlock = arch.sharedFor(1);
   arch.l2Bytes = device->l2MiB << 20;
   arch.memoryRate = double(device->memoryRate) * 1e3;
   arch.clock = device->clock;
-  arch.hasTensorCores = number >= 80;
   arch.hasWgmma = name == "sm_90a";
   arch.hasPdl = number >= 90;
   return arch;

@@ -37,9 +37,8 @@ struct GpuArch {
   /// Million cycles per second of the SMs' clock under load.
   double clock;
 
-  bool hasTensorCores; ///< mma.sync of 16-bit floats and TF32
-  bool hasWgmma;       ///< WGMMA, with TMA
-  bool hasPdl;         ///< programmatic dependent launch
+  bool hasWgmma; ///< WGMMA, with TMA
+  bool hasPdl;   ///< programmatic dependent launch
 
   /// Returns the bytes of shared memory per block if `blocks` blocks share an
   /// SM.
@@ -62,8 +61,8 @@ struct GpuArch {
 };
 
 /// Returns the device that `-march=NAME` optimizes for: the most common data
-/// center GPU of that architecture. The code runs on all its GPUs; others may
-/// only be slower.
+/// center GPU of that architecture, or its integrated GPU if it has none. The
+/// code runs on all its GPUs; others may only be slower.
 GpuArch describeArch(llvm::StringRef name);
 
 /// A GPU and the libraries that may be planned for it: cuBLASLt for products,

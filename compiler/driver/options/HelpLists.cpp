@@ -42,7 +42,7 @@ void frit::printTargets(llvm::raw_ostream &os,
     if (!llvm::StringRef(target).starts_with("sm_"))
       continue;
     cuda::GpuArch arch = cuda::describeArch(target);
-    std::string uses = arch.hasTensorCores ? "mma.sync" : "";
+    std::string uses = "mma.sync";
     uses += arch.hasPdl ? ", PDL" : "";
     uses += arch.hasWgmma ? ", TMA, WGMMA" : "";
     printTarget(os, target, arch.device, std::to_string(arch.sms),

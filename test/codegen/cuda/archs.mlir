@@ -2,21 +2,24 @@
 // RUN: frit-opt %s --print-cuda='arch=sm_89 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM89
 // RUN: frit-opt %s --print-cuda='arch=sm_90a libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM90
 // RUN: frit-opt %s --print-cuda='arch=sm_100 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM100
+// RUN: frit-opt %s --print-cuda='arch=sm_121 libraries=false' -o /dev/null | FileCheck %s --check-prefixes=CHECK,SM121
 
 // Each architecture's schedules follow its own SM count and shared memory per
 // block.
 
-// 108 tiles of 128 x 128 fill an A100.
+// 108 tiles of 128 x 128 fill an A100, and the 48 SMs of a GB10.
 // SM80:  // k0 #cuda.gemm<tile_m = 128, tile_n = 128>
 // SM89:  // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
 // SM90:  // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
 // SM100: // k0 #cuda.gemm<tile_m = 64, tile_n = 64>
+// SM121: // k0 #cuda.gemm<tile_m = 128, tile_n = 128>
 
 // Only sm_90a has WGMMA.
 // SM80:  // k1 #cuda.gemm<tile_m = 128, tile_n = 128>
 // SM89:  // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
 // SM90:  // k1 #cuda.wgmma_gemm<
 // SM100: // k1 #cuda.gemm<tile_m = 64, tile_n = 64>
+// SM121: // k1 #cuda.gemm<tile_m = 128, tile_n = 128>
 
 // Four elements per thread leave enough threads for an A100, and for an L40S,
 // whose SMs have fewer.
@@ -24,12 +27,14 @@
 // SM89:  // k2 #cuda.generic<interleave = 4, threads = 256>
 // SM90:  // k2 #cuda.generic<threads = 256>
 // SM100: // k2 #cuda.generic<threads = 256>
+// SM121: // k2 #cuda.generic<interleave = 4, threads = 256>
 
 // Tiles of 64 keys do not fit the 99 KB of an L40S.
 // SM80:  // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
 // SM89:  // k3 #cuda.attention<tile_m = 128, tile_n = 32, rows_per_warp = 32>
 // SM90:  // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
 // SM100: // k3 #cuda.attention<tile_m = 128, tile_n = 64, rows_per_warp = 32>
+// SM121: // k3 #cuda.attention<tile_m = 128, tile_n = 32, rows_per_warp = 32>
 
 // Rows of 195 KB and columns of 100 KB fit the shared memory that an H200 has for
 // one block on an SM, and for each of two.
@@ -37,10 +42,12 @@
 // SM89:  // k4 #cuda.row_streamed<
 // SM90:  // k4 #cuda.row_shared<
 // SM100: // k4 #cuda.row_shared<
+// SM121: // k4 #cuda.row_streamed<
 // SM80:  // k5 #cuda.column<
 // SM89:  // k5 #cuda.column<
 // SM90:  // k5 #cuda.column_shared<
 // SM100: // k5 #cuda.column_shared<
+// SM121: // k5 #cuda.column<
 
 // CHECK: extern "C"
 func.func @archs(%a: tensor<1536x64xf32>, %b: tensor<64x1152xf32>,
