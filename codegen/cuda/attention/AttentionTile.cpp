@@ -112,7 +112,7 @@ AttentionTile AttentionTile::withOccupancy(const nn::AttentionInfo &info,
   AttentionTile tile = *this;
   for (int64_t blocks = kMostOccupancy; blocks > 1; --blocks)
     if (hasRegisters(info, blocks, arch) &&
-        layout(info).leastBytes() <= maxSharedBytes(blocks)) {
+        layout(info).leastBytes() <= arch.sharedFor(blocks)) {
       tile.occupancy = blocks;
       return tile;
     }

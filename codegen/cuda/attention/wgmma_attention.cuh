@@ -26,7 +26,7 @@
 //                + 2 · stages · tileN · (rounded(size) + rounded(valueSize))
 //                + (splits - 1) · 512 · (rounded(valueSize) / 2 + 4) + 256
 //   more       = least + 2 · tileM · rounded(size)
-//   shared     = more if that is at most 233472 / blocks - 1024, else least
+//   shared     = more if that is at most maxSharedBytes(blocks), else least
 //   grid.x     = min(batch · heads · ceil(queries / tileM),
 //                    SMs · blocks); any grid is correct
 //

@@ -35,11 +35,11 @@ int64_t tilesOf(const nn::ConvInfo &conv) {
 
 /// Chooses as many rows of pixels as fit, up to those of two tiles. Null if
 /// none fit.
-ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info) {
+ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info, const GpuArch &arch) {
   constexpr int64_t warpgroups = 2;
   for (int64_t slots = 4; slots > 0; slots /= 2) {
     ConvB2bLayout empty = layoutOf(info, warpgroups, /*stages=*/0, slots);
-    int64_t room = maxSharedBytes(1) - empty.sharedBytes();
+    int64_t room = arch.sharedPerBlock - empty.sharedBytes();
     int64_t stages = std::min(room / empty.stageBytes(), 2 * info.first.r);
     if (stages > info.first.r)
       return ConvB2bAttr::get(info.first.x.getContext(), warpgroups, stages,
@@ -75,7 +75,7 @@ static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
                first.r * first.s > 1;
   bool fits = first.c <= kLine && first.c % 8 == 0 && first.k == kLine &&
               last.k % kLine == 0 && first.q + first.s <= 256 &&
-              chooseStages(info);
+              chooseStages(info, machine.arch);
   double fill = double(first.q) / double(ceilDiv(first.q, kTile) * kTile);
   return moves && fits && fill >= kLeastFill &&
          tilesOf(first) >= kLeastTiles * machine.arch.sms;
@@ -116,7 +116,7 @@ class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
     if (!takesConvB2b(*problem.convB2b(), machine))
       return nn::Mismatch("two convolutions, one after the other, do not pay "
                           "or do not fit in one kernel");
-    offers.add(chooseStages(*problem.convB2b()));
+    offers.add(chooseStages(*problem.convB2b(), machine.arch));
     return std::nullopt;
   }
   bool takesChain(const Chain &chain, const Machine &machine) const override {

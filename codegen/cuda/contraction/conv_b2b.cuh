@@ -42,7 +42,7 @@
 //   tiles   = n * p * ceil(q / 64)
 //   grid.x  = min(tiles, SMs)
 //
-// `shared` is at most 232448. Tensor maps, swizzled by 128 bytes:
+// `shared` is at most maxSharedBytes(1). Tensor maps, swizzled by 128 bytes:
 //
 //   x   tiled, dims c, w, h, n; box 64, pixels, 1, 1
 //   w   tiled, dims c, r * s, k; box 64, 1, k

@@ -41,7 +41,7 @@
 //   slots  = 4 where tileM is 128 and split is 1, else 2
 //   parts  = (split - 1) * tileM * tileN * 4 / split, or 0 where that and the
 //            stages are more than `most`: then they share memory
-//   most   = 233472 / blocks - 1024
+//   most   = maxSharedBytes(blocks)
 //   shared = stages * stage + parts + 512 + slots * boxes, with slots halved
 //            while that is more than `most`, and not 1
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch

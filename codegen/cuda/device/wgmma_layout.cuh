@@ -22,9 +22,15 @@ inline constexpr int kBoxLines = 16, kBoxBytes = kBoxLines * kLineBytes;
 /// Bytes reserved for a block's mbarriers.
 inline constexpr int kBarrierBytes = 512;
 
+/// Bytes of shared memory of an SM of sm_90a, and those that the driver
+/// reserves for each block. The compiler's description of sm_90a has them from
+/// here.
+inline constexpr long kSharedPerSm = 228 << 10, kSharedReserved = 1 << 10;
 /// Returns the maximum shared memory in bytes of a block if `blocks` blocks
-/// share an SM of sm_90, which has 228 KiB and reserves 1 KiB per block.
-constexpr long maxSharedBytes(long blocks) { return 233472 / blocks - 1024; }
+/// share an SM.
+constexpr long maxSharedBytes(long blocks) {
+  return kSharedPerSm / blocks - kSharedReserved;
+}
 
 /// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, in
 /// this order: the stages, each with lines of A and then of B; the boxes of the

@@ -2,6 +2,8 @@
 
 #include "codegen/cuda/target/GpuArch.h"
 
+#include "codegen/cuda/device/wgmma_layout.cuh"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -30,7 +32,7 @@ static constexpr Device kDevices[] = {
     {"AGX Orin", 87, 16, 1536, 164, 4, 204, 1300},
     {"A40", 88, 84, 1536, 100, 6, 696, 1740},
     {"L40S", 89, 142, 1536, 100, 96, 864, 2490},
-    {"H200", 90, 132, 2048, 228, 50, 4160, 1700},
+    {"H200", 90, 132, 2048, frit::kSharedPerSm >> 10, 50, 4160, 1700},
     {"B200", 100, 148, 2048, 228, 126, 7700, 1850},
     {"B300", 103, 148, 2048, 228, 126, 7700, 1850},
     {"AGX Thor", 110, 20, 1536, 228, 32, 273, 1575},
@@ -58,7 +60,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.threadsPerSm = device->threads;
   arch.registersPerSm = 64 << 10;
   arch.sharedPerSm = device->shared << 10;
-  arch.sharedReserved = 1 << 10;
+  arch.sharedReserved = kSharedReserved;
   arch.sharedPerBlock = arch.sharedFor(1);
   arch.l2Bytes = device->l2MiB << 20;
   arch.memoryRate = double(device->memoryRate) * 1e3;
