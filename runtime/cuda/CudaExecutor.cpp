@@ -7,6 +7,8 @@
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
 
+#include "frit/tensor_cores.h"
+
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -247,22 +249,6 @@ Status CudaExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
   return Status();
 }
 
-/// Returns the tensor core FLOPs per clock of an SM for dense 16-bit products
-/// with f32 sums, counting a multiplication and an addition as two; 0 if
-/// unknown.
-static double tensorFlopsPerClock(int major, int minor) {
-  switch (major) {
-  case 8:
-    return minor == 0 ? 2048 : 1024;
-  case 9:
-    return 4096;
-  case 10:
-    return 8192;
-  default:
-    return 0;
-  }
-}
-
 void CudaExecutor::describe(frit_device_info &info) const {
   ContextScope scope(gpu);
   size_t free = 0, total = 0;
@@ -287,7 +273,7 @@ void CudaExecutor::describe(frit_device_info &info) const {
                           attribute(kAttributeMemoryBusWidth) / 8;
   info.flops_per_second = 1e3 * attribute(kAttributeClock) *
                           attribute(kAttributeMultiprocessors) *
-                          tensorFlopsPerClock(gpu.major, gpu.minor);
+                          tensorFlopsPerCycle(10 * gpu.major + gpu.minor);
 }
 
 Status frit::createCudaExecutor(Model &model, int ordinal,

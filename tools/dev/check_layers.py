@@ -18,7 +18,7 @@ from tree import files
 
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
 ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/dtype.h", "frit/image.h",
-            "frit/printable.h", "frit/signature.h"]
+            "frit/printable.h", "frit/signature.h", "frit/tensor_cores.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",

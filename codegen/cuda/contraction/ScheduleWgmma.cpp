@@ -18,8 +18,9 @@ static constexpr double kMultiplyTime = 1.2, kSharedTime = 0.58;
 static constexpr double kStepTime = 0.003;
 /// Factor by which a block takes longer if two share an SM.
 static constexpr double kSharedSmTime = 1.26;
-/// Bytes per microsecond from L2 to one SM, and to all SMs.
-static constexpr double kL2Rate = 169e3, kAllL2Rate = 10.8e6;
+/// Bytes per microsecond from L2 to one SM; and to all SMs, as a multiple of
+/// GpuArch::l2Rate.
+static constexpr double kL2Rate = 169e3, kAllL2Rate = 2.16;
 /// Latency of a copy, and of a cluster barrier.
 static constexpr double kLatency = 1.25, kClusterBarrier = 1;
 /// Time from a kernel's start to its first product, from a tile's last product
@@ -33,9 +34,9 @@ static constexpr double kStoreBytes = 35.6e3, kSumBytes = 15.6e3;
 static constexpr double kStoreTime = 0.225, kHiddenStore = 1.33;
 /// Slowdown of stores with a single box in shared memory.
 static constexpr double kOneSlot = 1.4;
-/// Bytes per microsecond of inputs and results that stay in L2, and the bytes
-/// up to which they do.
-static constexpr double kHeldRate = 18.8e6, kMostHeld = 30e6;
+/// Bytes per microsecond of inputs and results that stay in L2, as a multiple
+/// of GpuArch::l2Rate, and the bytes per MiB of L2 up to which they do.
+static constexpr double kHeldRate = 3.76, kMostHeld = 0.6e6;
 /// More stages or blocks per SM than these gain nothing.
 static constexpr int64_t kMostStages = 13, kMostOccupancy = 2;
 /// With this few stages, loops longer than those of the fitted problems do not
@@ -62,12 +63,14 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   int64_t sharing = std::min(tile.occupancy, waves);
   double active = double(std::min(blocks, arch.sms));
   bool pingPong = tile.pingPongs(product, arch);
+  double heldRate = kHeldRate * arch.l2Rate;
+  double mostHeld = kMostHeld * double(arch.l2Bytes >> 20);
 
   double multiply = tile.m * tile.n / 32 * kMultiplyTime / arch.clock;
   double feed =
       (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
   double load = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0 /
-                std::min(kL2Rate, kAllL2Rate / active);
+                std::min(kL2Rate, kAllL2Rate * arch.l2Rate / active);
   // One stage is multiplied while the others are copied.
   int64_t stages = tile.stages * sharing;
   bool stalls = steps > kLongLoop && stages <= kFewStages;
@@ -81,7 +84,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double writers =
       pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =
-      stored / std::min(kStoreBytes * writers, kHeldRate / active) + kStoreTime;
+      stored / std::min(kStoreBytes * writers, heldRate / active) + kStoreTime;
   if (tile.layout().slots() == 1)
     store *= kOneSlot;
   // The store of one tile overlaps with the products of another, or follows
@@ -105,7 +108,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
     others += 2 * elements(addend.getX());
   }
   double move = kFill + weights / arch.memoryRate +
-                others / (others > kMostHeld ? arch.memoryRate : kHeldRate);
+                others / (others > mostHeld ? arch.memoryRate : heldRate);
   return longest({time, move}, 8);
 }
 

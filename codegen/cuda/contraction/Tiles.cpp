@@ -63,11 +63,10 @@ static nn::Legality offerTiles(Problem &problem, const Machine &machine,
   return std::nullopt;
 }
 
-/// Multiply-adds per microsecond of an SM with such tiles, for 16-bit operands,
-/// TF32 and f32, measured on an H200; and the latency of a product's first
-/// operands in microseconds.
-static constexpr double kHalfRate = 3e6, kTf32Rate = 1.5e6, kFloatRate = 0.25e6,
-                        kFillTime = 1.5;
+/// FLOPs per cycle of an SM with such tiles and f32 operands, and the latency
+/// of a product's first operands in microseconds; measured on an H200 at
+/// 1700 MHz.
+static constexpr double kFloatFlops = 0.25e6 / 1700, kFillTime = 1.5;
 
 static std::optional<nn::StepCost> costOfTiles(Problem &problem, int64_t tileM,
                                                int64_t tileN,
@@ -78,9 +77,9 @@ static std::optional<nn::StepCost> costOfTiles(Problem &problem, int64_t tileM,
   Type element = nn::tensorType(problem.fusion().getResult(0)).getElementType();
   double blocks = double(ceilDiv(product->m, tileM) *
                          ceilDiv(product->n, tileN) * product->batch);
-  double rate = element.getIntOrFloatBitWidth() <= 16 ? kHalfRate
-                : product->tf32                       ? kTf32Rate
-                                                      : kFloatRate;
+  double rate = element.getIntOrFloatBitWidth() <= 16 ? arch.mmaRate
+                : product->tf32 ? arch.mmaRate / 2
+                                : kFloatFlops * arch.clock;
   double waves = std::ceil(blocks / double(arch.sms));
   return nn::StepCost{kFillTime + waves * 2.0 *
                                       double(tileM * tileN * product->k) / rate,

@@ -62,14 +62,20 @@ nn::KernelSize CudaTarget::largestKernel() const {
   return {/*instructions=*/(128 << 10) / (8 * 16), /*tensors=*/384};
 }
 
+/// Factor by which kernels as short as those of a guard exceed the time that
+/// memory needs at its full rate.
+static constexpr double kShortKernels = 1.04;
+
 /// Returns whether the work is worth a guard. A conditional node costs 8 us if
 /// its condition is true and 4.5 if not (measured by test/runtime/cuda_test).
 /// So a node whose condition is true half of the time pays from 12 us on.
 /// Estimates the kernels' time low, with fast memory and tensor cores, so that
 /// guarded work certainly takes longer.
 bool CudaTarget::guards(const nn::Work &work) const {
-  double microseconds = 1.5 * double(work.kernels) + double(work.flops) / 5e8 +
-                        double(work.bytes) / 4e6;
+  const GpuArch &arch = device.arch;
+  double microseconds = 1.5 * double(work.kernels) +
+                        double(work.flops) / arch.productRate +
+                        double(work.bytes) / (arch.memoryRate / kShortKernels);
   return microseconds > 12;
 }
 

@@ -32,10 +32,14 @@ struct GpuArch {
   /// Bytes of static shared memory that a kernel may have.
   static constexpr int64_t staticShared = 48 << 10;
   int64_t l2Bytes;
-  /// Bytes per microsecond from device memory.
-  double memoryRate;
   /// Million cycles per second of the SMs' clock under load.
   double clock;
+  /// Bytes per microsecond from device memory, and of a kernel that reads
+  /// mostly from L2.
+  double memoryRate, l2Rate;
+  /// FLOPs per microsecond of products of 16-bit operands: of large products on
+  /// the whole device, and of an SM that uses mma.sync.
+  double productRate, mmaRate;
 
   bool hasWgmma; ///< WGMMA, with TMA
   bool hasPdl;   ///< programmatic dependent launch

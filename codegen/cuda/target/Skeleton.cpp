@@ -53,10 +53,9 @@ const Skeleton *frit::cuda::skeletonOf(nn::Schedule schedule) {
   return nullptr;
 }
 
-/// Measured on an H200: microseconds per kernel in a chain of almost empty
-/// kernels, and bytes per microsecond of a memory-bound kernel that reads
-/// mostly from L2.
-static constexpr double kLaunchTime = 1.3, kL2Rate = 5e6;
+/// Microseconds per kernel in a chain of almost empty kernels, measured on an
+/// H200.
+static constexpr double kLaunchTime = 1.3;
 
 nn::StepCost frit::cuda::costOfMemory(nn::FusionOp fusion, int64_t perThread,
                                       const GpuArch &arch) {
@@ -70,6 +69,6 @@ nn::StepCost frit::cuda::costOfMemory(nn::FusionOp fusion, int64_t perThread,
   llvm::for_each(fusion.getInputs(), count);
   llvm::for_each(fusion.getResults(), count);
   double threads = most / double(perThread);
-  return {kLaunchTime + bytes / kL2Rate,
+  return {kLaunchTime + bytes / arch.l2Rate,
           std::min(1.0, threads / double(arch.threadsOf(arch.threadsPerSm)))};
 }

@@ -17,10 +17,8 @@
 using namespace mlir;
 using namespace frit;
 
-/// Target time of a call, and the rate of FLOPs for estimating it.
-static constexpr double kCallMicroseconds = 400;
-static constexpr double kFlopsPerMicrosecond = 500e6;
-static constexpr double kLeastMicroseconds = 3;
+/// Target time of a call, and least time of a kernel for estimating it.
+static constexpr double kCallMicroseconds = 400, kLeastMicroseconds = 3;
 static constexpr unsigned kFewest = 4, kMost = 64;
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
 /// Period of random numbers, not a multiple of any tile's row.
@@ -81,10 +79,10 @@ TuneImage::TuneImage(nn::FusionOp fusion, ArrayRef<nn::Schedule> schedules,
     bytes += bytesOf(type);
   for (Type type : fusion->getResultTypes())
     bytes += bytesOf(type);
+  cuda::GpuArch arch = cuda::describeArch(options.arch);
   double guess =
-      std::max({double(planning::countFlops(fusion)) / kFlopsPerMicrosecond,
-                bytes / cuda::describeArch(options.arch).memoryRate,
-                kLeastMicroseconds});
+      std::max({double(planning::countFlops(fusion)) / arch.productRate,
+                bytes / arch.memoryRate, kLeastMicroseconds});
   count = unsigned(
       std::clamp(kCallMicroseconds / guess, double(kFewest), double(kMost)));
 }
