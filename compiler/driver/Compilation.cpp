@@ -25,6 +25,8 @@
 #include "compiler/report/Page.h"
 #include "compiler/report/Report.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace frit;
 
@@ -108,6 +110,7 @@ private:
   /// Prints the commands of -###.
   int describe() {
     say("read " + options.input);
+    sayGpu();
     for (const std::string &arch : options.archs)
       say("compile for " + arch);
     if (options.emit == Emit::shared) {
@@ -126,6 +129,7 @@ private:
     if (!file)
       return fail(file.takeError());
     setPipelineOptions();
+    sayGpu();
     if (failed(readOptionFiles()))
       return failure();
     bool isJson = options.language
@@ -166,6 +170,7 @@ private:
     pipelineOptions.guard = options.guard;
     pipelineOptions.fork = options.fork;
     pipelineOptions.archs = options.archs;
+    pipelineOptions.cuda.gpu = options.gpu;
     pipelineOptions.cuda.cublas = options.cublas;
     pipelineOptions.cuda.cudnn = options.cudnn;
     pipelineOptions.cuda.deterministic = options.deterministic;
@@ -233,6 +238,18 @@ private:
   void say(const Twine &message) override {
     if (options.verbose)
       llvm::errs() << "fritc: " << message << "\n";
+  }
+
+  /// Reports the GPU whose sizes schedules are chosen by, if it is this
+  /// machine's.
+  void sayGpu() {
+    if (options.gpu && llvm::is_contained(options.archs, options.gpu->name))
+      say(llvm::formatv("schedule {0} for {1}: {2} SMs, {3} MiB of L2, {4:F0} "
+                        "GB/s",
+                        options.gpu->name, options.gpu->device,
+                        options.gpu->sms, options.gpu->l2Bytes >> 20,
+                        options.gpu->memoryRate / 1e3)
+              .str());
   }
 
   /// Reports how many steps of each main list run concurrently.

@@ -40,10 +40,17 @@ inline constexpr Result kCaptureInvalidated = 901;
 
 inline constexpr int kAttributeClock = 13; ///< kHz
 inline constexpr int kAttributeMultiprocessors = 16;
+inline constexpr int kAttributeIntegrated = 18;
 inline constexpr int kAttributeMemoryClock = 36; ///< kHz
 inline constexpr int kAttributeMemoryBusWidth = 37;
+inline constexpr int kAttributeL2Bytes = 38;
+inline constexpr int kAttributeThreadsPerSm = 39;
 inline constexpr int kAttributeCapabilityMajor = 75;
 inline constexpr int kAttributeCapabilityMinor = 76;
+inline constexpr int kAttributeSharedPerSm = 81;
+inline constexpr int kAttributeRegistersPerSm = 82;
+inline constexpr int kAttributeSharedPerBlock = 97; ///< with opting in
+inline constexpr int kAttributeSharedReserved = 111;
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;

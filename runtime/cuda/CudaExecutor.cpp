@@ -264,13 +264,9 @@ void CudaExecutor::describe(frit_device_info &info) const {
   info.context_bytes = layout.arenaBytes + layout.inputBytes +
                        layout.outputBytes + model.plan.header().stateBytes;
   auto attribute = [&](int which) {
-    int value = 0;
-    gpu.driver.deviceGetAttribute(&value, which, gpu.device);
-    return double(value);
+    return gpu.driver.attributeOf(gpu.device, which);
   };
-  // Double data rate.
-  info.bytes_per_second = 2e3 * attribute(kAttributeMemoryClock) *
-                          attribute(kAttributeMemoryBusWidth) / 8;
+  info.bytes_per_second = gpu.driver.memoryRateOf(gpu.device);
   info.flops_per_second = 1e3 * attribute(kAttributeClock) *
                           attribute(kAttributeMultiprocessors) *
                           tensorFlopsPerCycle(10 * gpu.major + gpu.minor);

@@ -152,6 +152,19 @@ std::string Driver::uuidOf(Device device) const {
   return text;
 }
 
+int Driver::attributeOf(Device device, int attribute) const {
+  int value = 0;
+  return deviceGetAttribute(&value, attribute, device) == kSuccess ? value : 0;
+}
+
+double Driver::memoryRateOf(Device device) const {
+  if (attributeOf(device, kAttributeIntegrated))
+    return 0;
+  // Double data rate.
+  return 2e3 * attributeOf(device, kAttributeMemoryClock) *
+         attributeOf(device, kAttributeMemoryBusWidth) / 8;
+}
+
 Status Driver::check(Result result, const char *doing) const {
   if (result == kSuccess)
     return Status();

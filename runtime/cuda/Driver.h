@@ -36,6 +36,12 @@ public:
   /// instance; "" if the driver knows none.
   std::string uuidOf(Device device) const;
 
+  /// Returns an attribute of a device; 0 if the driver does not know it.
+  int attributeOf(Device device, int attribute) const;
+  /// Returns the peak rate of a device's memory in bytes per second; 0 if
+  /// unknown, as for integrated GPUs, whose driver reports another clock.
+  double memoryRateOf(Device device) const;
+
   /// Returns the driver's text for an error code.
   std::string describe(Result result) const;
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 using namespace frit::cuda;
@@ -118,11 +119,17 @@ Result cuDeviceGetName(char *name, int length, Device) {
   strncpy(name, given ? given : "none", size_t(length));
   return kSuccess;
 }
+/// FRIT_FAKE_ATTRIBUTE_16=114 sets the attribute of that number.
 Result cuDeviceGetAttribute(int *value, int attribute, Device) {
-  *value = attribute == kAttributeCapabilityMajor
-               ? setting("FRIT_FAKE_MAJOR", 9)
-           : attribute == kAttributeCapabilityMinor ? 0
-                                                    : 100;
+  std::string variable = "FRIT_FAKE_ATTRIBUTE_" + std::to_string(attribute);
+  int usual = 0;
+  if (attribute == kAttributeCapabilityMajor)
+    usual = setting("FRIT_FAKE_MAJOR", 9);
+  else if (attribute == kAttributeMultiprocessors ||
+           attribute == kAttributeClock || attribute == kAttributeMemoryClock ||
+           attribute == kAttributeMemoryBusWidth)
+    usual = 100;
+  *value = setting(variable.c_str(), usual);
   return kSuccess;
 }
 Result cuDeviceGetUuid_v2(unsigned char *uuid, Device device) {

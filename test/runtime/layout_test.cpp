@@ -58,6 +58,18 @@ static_assert(kAttributeClock == CU_DEVICE_ATTRIBUTE_CLOCK_RATE &&
               kAttributeMemoryClock == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE &&
               kAttributeMemoryBusWidth ==
                   CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+static_assert(kAttributeIntegrated == CU_DEVICE_ATTRIBUTE_INTEGRATED &&
+              kAttributeL2Bytes == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE &&
+              kAttributeThreadsPerSm ==
+                  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR &&
+              kAttributeSharedPerSm ==
+                  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR &&
+              kAttributeRegistersPerSm ==
+                  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR &&
+              kAttributeSharedPerBlock ==
+                  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN &&
+              kAttributeSharedReserved ==
+                  CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
 static_assert(kFunctionMaxDynamicShared ==
               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&

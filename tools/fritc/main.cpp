@@ -1,5 +1,6 @@
 //===- main.cpp - fritc: compiles a model ---------------------------------===//
 
+#include "PresentGpu.h"
 #include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Interrupts.h"
@@ -12,16 +13,6 @@
 #include <cxxabi.h>
 #include <exception>
 #include <unistd.h>
-
-/// Returns the architecture of this machine's GPU, or "".
-static std::string deviceArch() {
-  frit::cuda::Gpu gpu;
-  if (gpu.open(0).failed())
-    return "";
-  // Hopper's architecture-specific instructions need the suffix.
-  std::string arch = "sm_" + std::to_string(gpu.major * 10 + gpu.minor);
-  return gpu.major == 9 ? arch + "a" : arch;
-}
 
 /// Writes to stderr without allocating.
 static void say(llvm::StringRef text) {
@@ -67,7 +58,8 @@ int main(int argc, char **argv) {
   frit::handleInterrupts();
   frit::watchInterrupts();
   int status = frit::kDone;
-  auto options = frit::parseCommandLine(argc, argv, deviceArch, status);
+  auto options =
+      frit::parseCommandLine(argc, argv, frit::findPresentGpu, status);
   frit::TuneOnGpu device;
   return frit::finishOutput("fritc",
                             options ? frit::compile(*options, device) : status);

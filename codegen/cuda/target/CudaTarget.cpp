@@ -14,8 +14,8 @@ using namespace frit::cuda;
 
 CudaTarget::CudaTarget(CudaOptions options)
     : options(std::move(options)),
-      device{describeArch(this->options.arch), this->options.cublas,
-             this->options.cudnn, this->options.deterministic} {}
+      device{this->options.device(), this->options.cublas, this->options.cudnn,
+             this->options.deterministic} {}
 
 static bool anySkeleton(llvm::function_ref<bool(const Skeleton &)> takes) {
   return llvm::any_of(skeletons(), [&](const std::unique_ptr<Skeleton> &one) {
@@ -127,7 +127,7 @@ nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
   Problem problem(fusion);
   if (options.tuning)
     if (nn::Schedule tuned = options.tuning->pick(
-            problem, options.arch, [&] { return candidates(problem, ~0u); }))
+            problem, device.arch, [&] { return candidates(problem, ~0u); }))
       return tuned;
   std::string reason;
   for (const std::unique_ptr<Skeleton> &skeleton : skeletons()) {

@@ -6,6 +6,7 @@
 #include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/Target.h"
 
+#include <optional>
 #include <string>
 
 namespace frit::cuda {
@@ -14,6 +15,9 @@ class Tuning;
 
 struct CudaOptions {
   std::string arch = "sm_90a";
+  /// The GPU that code for its architecture is scheduled for, by its own sizes;
+  /// none: the usual device of each architecture.
+  std::optional<GpuArch> gpu;
   /// Whether matrix products may use cuBLASLt, and convolutions and attention
   /// cuDNN. Frit's own kernels are their fallback.
   bool cublas = true;
@@ -23,6 +27,11 @@ struct CudaOptions {
   bool deterministic = false;
   /// Timed schedules, preferred to those of the cost model; may be null.
   const Tuning *tuning = nullptr;
+
+  /// Returns the device that code for `arch` is scheduled for.
+  GpuArch device() const {
+    return gpu && gpu->name == arch ? *gpu : describeArch(arch);
+  }
 };
 
 class CudaTarget : public nn::Target {

@@ -21,6 +21,9 @@ struct Device {
   int64_t sms, threads, shared;
   int64_t l2MiB, memoryRate;
   double clock;
+  /// The memory's rate by the peak that the driver reports; below 1 if the rate
+  /// was measured.
+  double sustained = 1;
 };
 } // namespace
 
@@ -36,13 +39,16 @@ static constexpr Device kDevices[] = {
     {"AGX Orin", 87, 16, 1536, 164, 4, 204, 1300},
     {"A40", 88, 84, 1536, 100, 6, 696, 1740},
     {"L40S", 89, 142, 1536, 100, 96, 864, 2490},
-    {"H200", 90, 132, 2048, kSharedPerSm >> 10, 50, 4160, 1700},
+    {"H200", 90, 132, 2048, kSharedPerSm >> 10, 50, 4160, 1700, 0.846},
     {"B200", 100, 148, 2048, 228, 126, 7700, 1850},
     {"B300", 103, 148, 2048, 228, 126, 7700, 1850},
     {"AGX Thor", 110, 20, 1536, 228, 32, 273, 1575},
     {"RTX PRO 6000", 120, 188, 1536, 100, 128, 1790, 2400},
     {"GB10", 121, 48, 1536, 100, 24, 273, 2418},
 };
+
+/// The architecture of the H200.
+static constexpr int kMeasured = 90;
 
 /// Returns the row of an architecture. One without a row gets that of its
 /// nearest predecessor.
@@ -54,18 +60,31 @@ static const Device &deviceOf(int capability) {
   return *device;
 }
 
-/// Sets the rates that were measured on an H200. Those of another device are in
-/// proportion to its SMs, their clock and their tensor cores.
-static void setRates(GpuArch &arch, int capability) {
+/// Returns the SMs of `sms` that clusters of `size` blocks can use, where an
+/// H200 can use `measured` of its SMs.
+static int64_t clusteredSms(int64_t sms, int64_t size, int64_t measured) {
+  int64_t all = deviceOf(kMeasured).sms;
+  int64_t nearest = (2 * sms * measured + all * size) / (2 * all * size) * size;
+  return std::max(std::min(nearest, sms / size * size), std::min(size, sms));
+}
+
+/// Sets what was measured on an H200. Rates of another device are in proportion
+/// to its SMs, their clock and their tensor cores.
+static void setMeasured(GpuArch &arch, const Device &device) {
+  // Kernels of other architectures have no clusters.
+  bool hasClusters = device.capability == kMeasured;
+  arch.smsOfSmallClusters =
+      hasClusters ? clusteredSms(arch.sms, 4, 128) : arch.sms;
+  arch.smsOfLargeClusters =
+      hasClusters ? clusteredSms(arch.sms, 8, 120) : arch.sms;
   // mma.sync reaches 63% of an H200's tensor cores, and no more on later ones.
   constexpr double mostMma = 2576;
-  constexpr int measured = 90;
-  const Device &reference = deviceOf(measured);
-  double clock = arch.clock / reference.clock;
-  double cycles = clock * double(arch.sms) / double(reference.sms);
-  double tensor = tensorFlopsPerCycle(capability);
+  const Device &measured = deviceOf(kMeasured);
+  double clock = arch.clock / measured.clock;
+  double cycles = clock * double(arch.sms) / double(measured.sms);
+  double tensor = tensorFlopsPerCycle(device.capability);
   arch.l2Rate = 5e6 * cycles;
-  arch.productRate = 5e8 * cycles * tensor / tensorFlopsPerCycle(measured);
+  arch.productRate = 5e8 * cycles * tensor / tensorFlopsPerCycle(kMeasured);
   arch.mmaRate = 3e6 * clock * std::min(tensor, mostMma) / mostMma;
 }
 
@@ -79,9 +98,6 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.device = device.name;
   arch.capability = number;
   arch.sms = device.sms;
-  // Measured on an H200; kernels on other architectures have no clusters.
-  arch.smsOfSmallClusters = number == 90 ? 128 : device.sms;
-  arch.smsOfLargeClusters = number == 90 ? 120 : device.sms;
   arch.threadsPerSm = device.threads;
   arch.registersPerSm = 64 << 10;
   arch.sharedPerSm = device.shared << 10;
@@ -90,8 +106,32 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.l2Bytes = device.l2MiB << 20;
   arch.memoryRate = double(device.memoryRate) * 1e3;
   arch.clock = device.clock;
-  setRates(arch, device.capability);
+  setMeasured(arch, device);
   arch.hasWgmma = name == "sm_90a";
   arch.hasPdl = number >= 90;
+  return arch;
+}
+
+GpuArch frit::cuda::describeDevice(StringRef name, const DeviceSizes &sizes) {
+  GpuArch arch = describeArch(name);
+  const Device &device = deviceOf(arch.capability);
+  arch.device = sizes.name;
+  // What was measured on a device is better than what its driver reports.
+  if (device.sustained < 1 && sizes.sms == device.sms &&
+      StringRef(sizes.name).contains(device.name))
+    return arch;
+  auto set = [](auto &size, auto reported) {
+    if (reported > 0)
+      size = reported;
+  };
+  set(arch.sms, sizes.sms);
+  set(arch.threadsPerSm, sizes.threadsPerSm);
+  set(arch.registersPerSm, sizes.registersPerSm);
+  set(arch.sharedPerSm, sizes.sharedPerSm);
+  set(arch.sharedPerBlock, sizes.sharedPerBlock);
+  set(arch.sharedReserved, sizes.sharedReserved);
+  set(arch.l2Bytes, sizes.l2Bytes);
+  set(arch.memoryRate, sizes.memoryRate * device.sustained);
+  setMeasured(arch, device);
   return arch;
 }

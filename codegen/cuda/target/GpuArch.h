@@ -17,9 +17,10 @@
 namespace frit::cuda {
 
 struct GpuArch {
-  std::string name;   ///< "sm_90a"
-  std::string device; ///< "H200", whose sizes these are
-  int capability;     ///< 90
+  std::string name; ///< "sm_90a"
+  /// The device whose sizes these are: "H200", or as the driver names it.
+  std::string device;
+  int capability; ///< 90
   int64_t sms;
   /// SMs that clusters of up to four blocks, and larger ones, can use. If a
   /// cluster's size does not divide the SMs of a GPC, some stay idle.
@@ -64,10 +65,23 @@ struct GpuArch {
   int64_t threadsOf(int64_t perSm) const { return sms * perSm; }
 };
 
+/// Sizes of a device as its driver reports them; 0 where it does not.
+struct DeviceSizes {
+  std::string name; ///< "NVIDIA H100 PCIe"
+  int64_t sms = 0, threadsPerSm = 0, registersPerSm = 0;
+  int64_t sharedPerSm = 0, sharedPerBlock = 0, sharedReserved = 0;
+  int64_t l2Bytes = 0;
+  double memoryRate = 0; ///< peak, in bytes per microsecond
+};
+
 /// Returns the device that `-march=NAME` optimizes for: the most common data
 /// center GPU of that architecture, or its integrated GPU if it has none. The
 /// code runs on all its GPUs; others may only be slower.
 GpuArch describeArch(llvm::StringRef name);
+
+/// Returns a device of architecture `name` by its own sizes; what the driver
+/// does not report is that of describeArch.
+GpuArch describeDevice(llvm::StringRef name, const DeviceSizes &sizes);
 
 /// A GPU and the libraries that may be planned for it: cuBLASLt for products,
 /// cuDNN for convolutions and attention.

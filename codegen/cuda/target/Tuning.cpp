@@ -226,13 +226,16 @@ llvm::Error Tuning::addLines(StringRef path, StringRef text,
 //===----------------------------------------------------------------------===//
 
 const TunedSchedule *Tuning::find(StringRef problem, StringRef arch,
-                                  StringRef environment) const {
+                                  StringRef environment,
+                                  StringRef device) const {
   auto it = schedules.find(problem);
   if (it == schedules.end())
     return nullptr;
   for (const TunedSchedule &tuned : llvm::reverse(it->second))
     if (tuned.arch == arch &&
-        (environment.empty() || tuned.environment == environment))
+        (environment.empty() || tuned.environment == environment) &&
+        (device.empty() ||
+         StringRef(tuned.environment).split(',').first == device))
       return &tuned;
   return nullptr;
 }
@@ -245,22 +248,25 @@ static nn::Schedule candidateOf(nn::Schedule schedule) {
 }
 
 nn::Schedule
-Tuning::pick(Problem &fusion, StringRef arch,
+Tuning::pick(Problem &fusion, const GpuArch &arch,
              llvm::function_ref<SmallVector<nn::Schedule>()> candidates) const {
   std::string problem = tuningProblem(fusion);
   if (problem.empty())
     return nullptr;
-  const TunedSchedule *tuned = find(problem, arch);
+  bool isUsual = arch.sms == describeArch(arch.name).sms;
+  StringRef device = isUsual ? StringRef() : StringRef(arch.device);
+  const TunedSchedule *tuned = find(problem, arch.name, "", device);
   // Kernels take the same time for f16 and bf16.
   if (size_t at = StringRef(problem).find(" bf16 ");
       !tuned && at != StringRef::npos)
-    tuned = find(std::string(problem).replace(at, 6, " f16 "), arch);
+    tuned = find(std::string(problem).replace(at, 6, " f16 "), arch.name, "",
+                 device);
   if (tuned && llvm::is_contained(candidates(), candidateOf(tuned->schedule)))
     return tuned->schedule;
   if (warnsOfMisses && missed.insert(problem).second)
     emitWarning(fusion.fusion().getLoc())
         << (tuned ? "its tuned schedule is none of those that it may have now"
                   : "it is not tuned")
-        << ": '" << problem << "' for " << arch << " [-Wtune-miss]";
+        << ": '" << problem << "' for " << arch.name << " [-Wtune-miss]";
   return nullptr;
 }

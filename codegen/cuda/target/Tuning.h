@@ -15,6 +15,7 @@
 #ifndef FRIT_CODEGEN_CUDA_TARGET_TUNING_H
 #define FRIT_CODEGEN_CUDA_TARGET_TUNING_H
 
+#include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/NN.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -49,16 +50,18 @@ public:
     schedules[problem].push_back(std::move(schedule));
   }
 
-  /// Returns a problem's last schedule for `arch`, in `environment` if that is
-  /// not empty; null if there is none.
+  /// Returns a problem's last schedule for `arch`, in `environment` or on
+  /// `device` if that is not empty; null if there is none.
   const TunedSchedule *find(llvm::StringRef problem, llvm::StringRef arch,
-                            llvm::StringRef environment = "") const;
+                            llvm::StringRef environment = "",
+                            llvm::StringRef device = "") const;
 
   /// Returns the schedule for a fusion on `arch`; null if there is none. It
   /// must be one of the candidates, but a library's algorithm may be any. Times
-  /// in f16 hold for bf16 too.
+  /// in f16 hold for bf16 too, and times of one device for all with as many SMs
+  /// as the usual one of its architecture.
   nn::Schedule
-  pick(Problem &fusion, llvm::StringRef arch,
+  pick(Problem &fusion, const GpuArch &arch,
        llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;
 
   static llvm::StringRef firstLine() { return "frit-tuning 3\n"; }

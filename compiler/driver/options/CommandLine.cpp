@@ -284,16 +284,14 @@ static bool answer(const FritcOptions &parser,
 }
 
 std::optional<DriverOptions>
-frit::parseCommandLine(int argc, char **argv,
-                       llvm::function_ref<std::string()> deviceArch,
-                       int &status) {
+frit::parseCommandLine(int argc, char **argv, FindGpu findGpu, int &status) {
   setUpColors();
   FritcOptions parser;
   std::optional<llvm::opt::InputArgList> args = parser.parse(argc, argv);
   status = args ? kDone : kBadUsage;
   if (!args || answer(parser, *args, status))
     return std::nullopt;
-  CommandLine line(parser, *args, deviceArch);
+  CommandLine line(parser, *args, findGpu);
   if (line.read())
     return std::move(line.options);
   status = line.status;

@@ -16,8 +16,8 @@ namespace frit {
 class CommandLine {
 public:
   CommandLine(const FritcOptions &parser, const llvm::opt::InputArgList &args,
-              llvm::function_ref<std::string()> deviceArch)
-      : parser(parser), args(args), deviceArch(deviceArch) {}
+              FindGpu findGpu)
+      : parser(parser), args(args), findGpu(findGpu) {}
 
   bool read() {
     return readInput() && readOutput() && readTargets() && readModel() &&
@@ -56,7 +56,7 @@ private:
   bool readInput();
   bool readOutput();
   bool readTargets();
-  bool addNative();
+  std::string presentGpu();
   bool readKept(llvm::StringRef path);
   bool readDataParallel();
   bool readModel();
@@ -74,7 +74,7 @@ private:
 
   const FritcOptions &parser;
   const llvm::opt::InputArgList &args;
-  llvm::function_ref<std::string()> deviceArch;
+  FindGpu findGpu;
 };
 
 } // namespace frit

@@ -41,19 +41,17 @@ static StringRef hostArch() {
              : "x86-64-v3";
 }
 
-bool CommandLine::addNative() {
-  std::string device = deviceArch();
-  options.archs.push_back(hostArch().str());
-  if (!device.empty())
-    options.archs.push_back(device);
-  return true;
+/// Looks for this machine's GPU. Returns its architecture, or "" without one.
+std::string CommandLine::presentGpu() {
+  options.gpu = findGpu();
+  return options.gpu ? options.gpu->name : "";
 }
 
 bool CommandLine::readTargets() {
   std::vector<std::string> known = parser.valuesOf(OPT_march_EQ);
   options.defaultArchs = !args.hasArg(OPT_march_EQ);
   if (options.defaultArchs) {
-    std::string device = deviceArch();
+    std::string device = presentGpu();
     bool isKnown = llvm::is_contained(known, device);
     options.archs = {"x86-64-v3", isKnown ? device : "sm_90a"};
   }
@@ -61,10 +59,13 @@ bool CommandLine::readTargets() {
     for (StringRef arch : llvm::split(list, ',')) {
       if (!isValue(OPT_march_EQ, arch))
         return false;
-      if (arch == "native")
-        addNative();
-      else
+      if (arch == "native") {
+        options.archs.push_back(hostArch().str());
+        if (std::string device = presentGpu(); !device.empty())
+          options.archs.push_back(device);
+      } else {
         options.archs.push_back(arch.str());
+      }
     }
   std::vector<std::string> given = std::move(options.archs);
   options.archs.clear();

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONS_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONS_H
 
+#include "codegen/cuda/target/GpuArch.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
@@ -15,6 +16,9 @@
 #include <vector>
 
 namespace frit {
+
+/// Finds this machine's GPU; none if it has none.
+using FindGpu = llvm::function_ref<std::optional<cuda::GpuArch>()>;
 
 /// The last stage of the compilation.
 enum class Emit {
@@ -47,6 +51,8 @@ struct DriverOptions {
   std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;
+  /// This machine's GPU, if -march=native or the lack of -march asks for it.
+  std::optional<cuda::GpuArch> gpu;
   /// No -march was given: targets whose tools are missing are left out.
   bool defaultArchs = false;
   unsigned level = 2;
@@ -78,11 +84,10 @@ struct DriverOptions {
 
 /// Parses the command line. None if the program should exit with `status`: the
 /// usage is wrong, an output cannot be written, or --help was printed.
-/// `deviceArch` returns the GPU present ("sm_90a") or none; called only without
-/// -march, since initialising the driver takes time.
-std::optional<DriverOptions>
-parseCommandLine(int argc, char **argv,
-                 llvm::function_ref<std::string()> deviceArch, int &status);
+/// `findGpu` returns the GPU present or none; called only if options.gpu is to
+/// be set, since initialising the driver takes time.
+std::optional<DriverOptions> parseCommandLine(int argc, char **argv,
+                                              FindGpu findGpu, int &status);
 
 } // namespace frit
 

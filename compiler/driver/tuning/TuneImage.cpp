@@ -4,7 +4,6 @@
 
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/Nvrtc.h"
-#include "codegen/cuda/target/GpuArch.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Contractions.h"
 
@@ -79,7 +78,7 @@ TuneImage::TuneImage(nn::FusionOp fusion, ArrayRef<nn::Schedule> schedules,
     bytes += bytesOf(type);
   for (Type type : fusion->getResultTypes())
     bytes += bytesOf(type);
-  cuda::GpuArch arch = cuda::describeArch(options.arch);
+  cuda::GpuArch arch = options.device();
   double guess =
       std::max({double(planning::countFlops(fusion)) / arch.productRate,
                 bytes / arch.memoryRate, kLeastMicroseconds});
@@ -105,7 +104,7 @@ void TuneImage::build() {
   b.setInsertionPointToEnd(body);
 
   // Two times L2: a weight has left it when its turn comes again.
-  double coldBytes = 2. * cuda::describeArch(options.arch).l2Bytes;
+  double coldBytes = 2. * double(options.device().l2Bytes);
   size_t copies = weightBytes > 0 ? size_t(coldBytes / weightBytes) + 1 : 1;
   copies = std::min<size_t>(copies, count * schedules.size());
   std::vector<SmallVector<Value>> inputs(copies);
