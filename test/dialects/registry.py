@@ -22,8 +22,6 @@ WITHOUT_GRADIENT = {
     # Removed before training, or made after it.
     "all_gather", "all_reduce", "reduce_scatter", "counted", "fusion", "guard", "pack", "state",
     "yield", "scalar_call",
-    # Not differentiable in frit: a product of all before each element.
-    "cum_prod",
     # Gradients themselves, which a training step does not differentiate.
     "gelu_grad", "sum_over_windows",
 }

@@ -140,5 +140,11 @@ gradient("reduce_mean", [wide], (2, 1, 1), ints("axes", (1, 2)))
 gradient("reduce_mean", [wide.astype(np.float16)], (2, 1, 1),
          ints("axes", (1, 2)))
 for flags in ("", ", exclusive", ", reverse", ", exclusive, reverse"):
-    gradient("cum_sum", [x], x.shape, f"axis = -1 : si64{flags}")
+    for axis in (-1, 0):
+        at = f"axis = {axis} : si64{flags}"
+        gradient("cum_sum", [x], x.shape, at)
+        gradient("cum_prod", [x], x.shape, at)
+        gradient("cum_prod", [zeros], zeros.shape, at)
+    gradient("cum_prod", [wide[:, :1]], (2, 1, 5), f"axis = 1 : si64{flags}")
+    gradient("cum_prod", [x.astype(np.float16)], x.shape, f"axis = 1 : si64{flags}")
 run()

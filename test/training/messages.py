@@ -82,20 +82,6 @@ onnx.save(helper.make_model(
     graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
     folder / "heads.onnx")
 
-nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "fc"),
-         helper.make_node("CumProd", ["h", "axis"], ["p"], "grow"),
-         helper.make_node("Tanh", ["p"], ["q"], "squash"),
-         helper.make_node("Mul", ["q", "two"], ["y"], "last")]
-graph = helper.make_graph(
-    nodes, "undifferentiable", [info("x", TensorProto.FLOAT, (2, 4))],
-    [info("y", TensorProto.FLOAT, (2, 6))],
-    [numpy_helper.from_array(value, name) for name, value in (
-        ("w", np.ones((4, 6), np.float32)), ("axis", np.array(1)),
-        ("two", np.array(2, np.float32)))])
-onnx.save(helper.make_model(
-    graph, opset_imports=[helper.make_opsetid("", 26)], ir_version=8),
-    folder / "undifferentiable.onnx")
-
 loss, sgd = {"kind": "cross_entropy"}, {"kind": "sgd"}
 for name, config in {
         "fits": {"loss": loss, "optimizer": sgd},

@@ -69,4 +69,5 @@ def NN_CumSumOp : NN_Cumulative<"cum_sum"> {
 }
 def NN_CumProdOp : NN_Cumulative<"cum_prod"> {
   let summary = "Products of all elements up to each along `axis`.";
+  let differentiable = 1;
 }
