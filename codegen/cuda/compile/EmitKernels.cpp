@@ -72,7 +72,8 @@ static std::string describe(plan::KernelOp kernel, size_t launches) {
             ", ...";
   os << "// " << commentText(names.empty() ? "no node of the model" : names);
   if (launches > 1)
-    os << ", and " << launches - 1 << " more launches";
+    os << ", and " << launches - 1
+       << (launches == 2 ? " more launch" : " more launches");
   os << "\n// (";
   llvm::interleaveComma(fusion->getOperandTypes(), os);
   os << ") -> (";

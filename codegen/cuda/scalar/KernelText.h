@@ -60,7 +60,7 @@ struct KernelFrame {
   /// Minimum blocks per SM, which bounds the registers of a thread; 0 leaves
   /// the bound to the compiler.
   int64_t occupancy = 0;
-  std::string scalars; ///< the last parameters, "unsigned n0"
+  std::string scalars = ""; ///< the last parameters, "unsigned n0"
 };
 
 /// Returns `extern "C" __global__ ... name(...) { call }`.
