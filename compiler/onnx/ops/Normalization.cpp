@@ -223,12 +223,12 @@ ArrayRef<Hook> frit::importer::normalizationHooks() {
   static constexpr Hook hooks[] = {
       {"Softmax", 1, 1, 1, softmaxOfRows<nn::SoftmaxOp>},
       {"LogSoftmax", 1, 1, 1, softmaxOfRows<nn::LogSoftmaxOp>},
-      {"BatchNormalization", 1, 5, 5, batchNorm},
-      {"LpNormalization", 1, 1, 1, lpNorm},
-      {"LayerNormalization", 17, 2, 3, layerNorm},
-      {"RMSNormalization", 23, 2, 2, rmsNorm},
-      {"InstanceNormalization", 1, 3, 3, instanceNorm},
-      {"GroupNormalization", 18, 3, 3, groupNorm},
+      {"BatchNormalization", 1, 5, 5, batchNorm, takesCounts},
+      {"LpNormalization", 1, 1, 1, lpNorm, takesCounts},
+      {"LayerNormalization", 17, 2, 3, layerNorm, takesCounts},
+      {"RMSNormalization", 23, 2, 2, rmsNorm, takesCounts},
+      {"InstanceNormalization", 1, 3, 3, instanceNorm, takesCounts},
+      {"GroupNormalization", 18, 3, 3, groupNorm, takesCounts},
   };
   return hooks;
 }

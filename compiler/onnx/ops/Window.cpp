@@ -238,11 +238,11 @@ static Results lrn(Node &node) {
 
 ArrayRef<Hook> frit::importer::windowHooks() {
   static constexpr Hook hooks[] = {
-      {"MaxPool", 1, 1, 1, maxPool},
+      {"MaxPool", 1, 1, 1, maxPool, takesCounts},
       {"LpPool", 2, 1, 1, lpPool},
       {"GlobalLpPool", 2, 1, 1, globalLpPool},
-      {"AveragePool", 1, 1, 1, averagePool},
-      {"GlobalAveragePool", 1, 1, 1, globalAveragePool},
+      {"AveragePool", 1, 1, 1, averagePool, takesCounts},
+      {"GlobalAveragePool", 1, 1, 1, globalAveragePool, takesCounts},
       {"GlobalMaxPool", 1, 1, 1, globalMaxPool},
       {"LRN", 1, 1, 1, lrn},
   };
