@@ -80,6 +80,22 @@ FAULTS = {"wgmma_gemm": {
     "no fence before stores":
         ("wgmma_epilogue.cuh", "      fenceAsync();\n", "",
          r"is not fenced for the copy engine"),
+    "cluster: a stage given back to one block":
+        ("wgmma_tile.cuh", "block < P::cluster; ++block)",
+         "block < 1; ++block)", DEADLOCK),
+    "split-K: the share of another block":
+        ("wgmma_split.cuh", "int steps = (rank - owner + P::split)",
+         "int steps = (rank - owner + 1 + P::split)", WRONG),
+    "split-K: no wait for shares":
+        ("wgmma_split.cuh", "    arrived[slotOf(part)].wait(0);\n", "", WRONG),
+    "ping-pong: no wait for the other warpgroup":
+        ("wgmma_tile.cuh",
+         "          block.order[group].wait((group + ++ownTiles) % 2);\n",
+         "          ;\n", EARLY),
+    "ping-pong: the other warpgroup's steps not skipped":
+        ("wgmma_tile.cuh",
+         "        place.skip((Plan::kTilesInFlight - 1) * Operands::steps);\n", "",
+         f"{WRONG}|{EARLY}|{DEADLOCK}"),
 }, "wgmma_conv": {
     "descriptor: wrong swizzle of short lines":
         ("wgmma.cuh", "LineBytes == 64 ? 2 : 3", "LineBytes == 64 ? 1 : 3",

@@ -351,11 +351,21 @@ template <class P, bool Full = true> static void check() {
 }
 
 #ifdef FRIT_FEW_CHECKS
+/// Has ping-pong warpgroups also for few tiles.
+template <class Of> struct PingPong : Of {
+  static_assert(Of::layout.canPingPong());
+  static constexpr bool pingPong = true;
+};
+
 /// The checks for planted.py: both operand layouts, two boxes of columns,
-/// several tiles per block.
+/// several tiles per block; a cluster, split-K and ping-pong.
 static void checks() {
   using Few = Matrices<331, 264, 200, 1, false, false>;
   check<Problem<Few, 64, 128, 3>>();
+  using Small = Matrices<130, 136, 200>;
+  check<Problem<Small, 64, 64, 2, 2>, false>();
+  check<Problem<Small, 64, 64, 2, 1, 2>, false>();
+  check<PingPong<Problem<Matrices<520, 264, 136>, 128, 64, 3>>, false>();
 }
 #else
 static void checks() {
