@@ -24,7 +24,7 @@
 //   those results;
 //
 // - operands and results of the operators of `staysWide`, and elementwise
-//   operators that read only such results;
+//   operators and means that read only such results;
 //
 // - values on the way from f32 to such an operator or node through elementwise
 //   operators, movement and products of coordinates. The angles of a rotary
@@ -219,10 +219,10 @@ Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
 }
 
 /// Returns whether an operator's f32 operands are only constants and values
-/// that stayed f32. Holds for elementwise operators and, on the way to a result
-/// of the function, for those that move elements.
+/// that stayed f32. Holds for elementwise operators and means, and on the way
+/// to a result of the function for those that move elements.
 bool Narrowing::followsWide(Operation *op) {
-  if (!isa<ElementwiseOp>(op) &&
+  if (!isa<ElementwiseOp, ReduceMeanOp>(op) &&
       !(movesElements(op) && readers.result(op->getResult(0))))
     return false;
   bool any = false;

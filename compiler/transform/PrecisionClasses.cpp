@@ -14,6 +14,28 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
+/// Returns the tensor that casts to other precisions read.
+static Value beforeCasts(Value x) {
+  while (auto cast = x.getDefiningOp<CastOp>())
+    x = cast.getX();
+  return x;
+}
+
+/// Returns whether an operator computes x · x, or x · x · x from x · x and x. A
+/// power with these exponents is computed so.
+static bool isPower(Operation *op) {
+  auto product = dyn_cast<MulOp>(op);
+  if (!product)
+    return false;
+  auto isSquareOf = [](Value square, Value x) {
+    auto factor = square.getDefiningOp<MulOp>();
+    return factor && factor.getA() == factor.getB() &&
+           beforeCasts(factor.getA()) == beforeCasts(x);
+  };
+  Value a = product.getA(), b = product.getB();
+  return a == b || isSquareOf(a, b) || isSquareOf(b, a);
+}
+
 bool precision::staysWide(Operation *op) {
   // Rounding a random number may move it across the number that it is compared
   // with.
@@ -21,9 +43,11 @@ bool precision::staysWide(Operation *op) {
         return operand.getDefiningOp<RandomUniformOp>();
       }))
     return true;
-  return isa<ReduceOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp, SoftplusOp,
-             ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp, AcoshOp,
-             BitCastOp, BceWithLogitsOp, RandomUniformOp, AllReduceOp>(op);
+  return isPower(op) ||
+         isa<ReduceOp, CumSumOp, CumProdOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp,
+             SoftplusOp, ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp,
+             AsinOp, AcosOp, AcoshOp, AtanhOp, BitCastOp, SquaredErrorOp,
+             BceWithLogitsOp, RandomUniformOp, AllReduceOp>(op);
 }
 
 bool precision::givesWide(Operation *op) {
@@ -61,7 +85,7 @@ bool precision::multipliesCoordinates(Operation *op) {
 bool precision::movesElements(Operation *op) {
   if (auto scatter = dyn_cast<ScatterElementsOp>(op))
     return scatter.getReduction() == "none";
-  return isa<ReshapeOp>(op) || isMovement(op);
+  return isa<ReshapeOp, GatherElementsOp>(op) || isMovement(op);
 }
 
 bool precision::isParameter(Value value) {

@@ -169,4 +169,5 @@ gradient("cross_entropy", [logits, np.array([0, 6, 3, 5, 1])], (5,),
          "ignore_index = 3 : si64, label_smoothing = 0.125 : f32")
 gradient("bce_with_logits", [logits * 8, doubles(5, 1, low=0.1, high=0.9)],
          logits.shape)
+gradient("squared_error", [logits, doubles(5, 1, seed=3)], logits.shape)
 run()

@@ -67,4 +67,9 @@ for dtype in (np.float64, np.float32, np.float16):
     case("bce_with_logits", [x.astype(dtype), t.astype(dtype)],
          y.astype(dtype),
          tolerance=1e-2 if dtype == np.float16 else None)
+x = np.concatenate([random(6, low=-3), [1e4, 1000.25]])
+t = np.concatenate([random(6, low=-3, seed=1), [1e4 + 1, 1000.5]])
+for dtype in (np.float64, np.float32):
+    case("squared_error", [x.astype(dtype), t.astype(dtype)],
+         (x.astype(dtype) - t.astype(dtype)) ** 2)
 run()

@@ -250,10 +250,11 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
       return failure();
-    TensorExpr x(b, b.cast(prediction, b.getF32Type())), t(b, *target);
-    TensorExpr each = (x - t) * (x - t);
-    if (options.loss.kind == LossKind::bceWithLogits)
-      each = TensorExpr(b, BceWithLogitsOp::create(b, x, t));
+    Value x = b.cast(prediction, b.getF32Type());
+    bool isBce = options.loss.kind == LossKind::bceWithLogits;
+    Value losses = isBce ? BceWithLogitsOp::create(b, x, *target).getY()
+                         : SquaredErrorOp::create(b, x, *target).getY();
+    TensorExpr each(b, losses);
     return Value(sumAll(b, each) * (1. / type.getNumElements()));
   }
 

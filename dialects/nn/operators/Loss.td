@@ -37,6 +37,19 @@ def NN_CrossEntropyGradOp : NN_Composite<"cross_entropy_grad", ""> {
   let results = (outs NN_FloatTensor:$dx);
 }
 
+def NN_SquaredErrorOp : NN_Elementwise<"squared_error", "",
+    [{ (x[0] - x[1]) * (x[0] - x[1]) }], "t[0]"> {
+  let summary = "The square of the difference of `x` and `target`.";
+  let description = [{
+    As PyTorch's MSELoss with `reduction='none'`. One operator, so that with 16
+    bits the difference of near numbers is taken in f32.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$target);
+  let vjp = [{
+    {2.0 * dy * (x[0] - x[1]), -2.0 * dy * (x[0] - x[1])}
+  }];
+}
+
 // The gradient is (1 - t) · p - t · (1 - p) with p = sigmoid(x): p - t loses
 // the digits of a p close to t = 1.
 def NN_BceWithLogitsOp : NN_Elementwise<"bce_with_logits", "",

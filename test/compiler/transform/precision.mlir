@@ -208,3 +208,42 @@ func.func @sync_batch_norm(%x: tensor<8x3x4xf32>) -> (tensor<3xf32>, tensor<3xf3
   %2 = nn.batch_variance %x, %1 : (tensor<8x3x4xf32>, tensor<3xf32>) -> tensor<3xf32>
   return %1, %2 : tensor<3xf32>, tensor<3xf32>
 }
+
+// Squares, cubes and their means are f32, as pow is under PyTorch's autocast:
+// 300² is more than f16 has. Another product is not.
+// CHECK-LABEL: func.func @powers
+// CHECK:         %[[F:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<2x4xf16>)
+// CHECK:         %[[S:.*]] = nn.mul %[[F]], %[[F]] {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.reduce_mean %[[S]] {{.*}} -> tensor<2x1xf32>
+// CHECK:         nn.mul %[[S]], %[[F]] {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.mul {{.*}} -> tensor<2x4xf16>
+func.func @powers(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>) -> (tensor<2x1xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+  %0 = nn.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.mul %0, %0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = nn.reduce_mean %1 {axes = array<i64: 1>} : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  %3 = nn.mul %1, %0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = nn.relu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %5 = nn.mul %4, %0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2, %3, %5 : tensor<2x1xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// A target is not rounded: its difference from the prediction may be small.
+// CHECK-LABEL: func.func @squared_error
+// CHECK:         nn.squared_error %{{.*}}, %arg2 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+func.func @squared_error(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %t: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %0 = nn.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.squared_error %0, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
+}
+
+// Running sums, and angles that are picked from others one by one.
+// CHECK-LABEL: func.func @picked_sums
+// CHECK:         nn.cum_sum {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.gather_elements {{.*}} -> tensor<2x3xf32>
+func.func @picked_sums(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %i: tensor<2x3xi64>) -> tensor<2x3xf32> {
+  %0 = nn.matmul %x, %w : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.cum_sum %0 {axis = 1 : si64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = nn.gather_elements %1, %i {axis = 1 : si64} : (tensor<2x4xf32>, tensor<2x3xi64>) -> tensor<2x3xf32>
+  %3 = nn.cos %2 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %3 : tensor<2x3xf32>
+}
