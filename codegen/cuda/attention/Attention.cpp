@@ -169,31 +169,31 @@ LogicalResult
 WgmmaAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                            int64_t tileM, int64_t tileN, int64_t splits,
                            int64_t stages, int64_t occupancy) {
-  if (failed(require(emitError, tileM > 0 && tileM <= 256 && tileM % 64 == 0,
+  if (failed(requireRanges(emitError, {{"splits", splits, 1, 3},
+                                       {"stages", stages, 2, 6},
+                                       {"occupancy", occupancy, 1, 3}})) ||
+      failed(require(emitError, tileM > 0 && tileM <= 256 && tileM % 64 == 0,
                      "tile_m", "a multiple of 64 of at most 256")) ||
       failed(require(emitError, tileN > 0 && tileN <= 256 && tileN % 16 == 0,
                      "tile_n", "a multiple of 16 of at most 256")) ||
-      failed(require(emitError,
-                     splits == 1 || (splits > 0 && splits <= 3 && tileM == 64),
-                     "splits", "1, or up to 3 with a `tile_m` of 64")) ||
-      failed(require(emitError,
-                     stages >= 2 && stages <= 6 && stages % splits == 0,
-                     "stages", "from 2 to 6, a multiple of `splits`")))
+      failed(require(emitError, splits == 1 || tileM == 64, "splits",
+                     "1 unless `tile_m` is 64")))
     return failure();
-  return require(emitError, occupancy >= 1 && occupancy <= 3, "occupancy",
-                 "1, 2 or 3");
+  return require(emitError, stages % splits == 0, "stages",
+                 "a multiple of `splits`");
 }
 
 LogicalResult
 AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t splits,
                       int64_t rowsPerWarp) {
-  if (failed(require(emitError, rowsPerWarp == 16 || rowsPerWarp == 32,
+  if (failed(requireRanges(emitError, {{"tile_m", tileM, 16, 512},
+                                       {"tile_n", tileN, 16, 256}})) ||
+      failed(require(emitError, rowsPerWarp == 16 || rowsPerWarp == 32,
                      "rows_per_warp", "16 or 32")) ||
-      failed(require(emitError, tileM > 0 && tileM % rowsPerWarp == 0, "tile_m",
+      failed(require(emitError, tileM % rowsPerWarp == 0, "tile_m",
                      "a multiple of `rows_per_warp`")) ||
-      failed(require(emitError, tileN > 0 && tileN % 16 == 0, "tile_n",
-                     "a multiple of 16")))
+      failed(require(emitError, tileN % 16 == 0, "tile_n", "a multiple of 16")))
     return failure();
   return require(emitError,
                  isPowerOf2UpTo(splits, 4) &&

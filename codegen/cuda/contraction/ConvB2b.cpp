@@ -86,7 +86,8 @@ ConvB2bAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                     int64_t warpgroups, int64_t stages, int64_t slots,
                     int64_t columns) {
   if (failed(require(emitError, warpgroups == 2, "warpgroups", "2")) ||
-      failed(require(emitError, stages > 1, "stages", "2 or more")) ||
+      failed(
+          requireRanges(emitError, {{"stages", stages, 2, kMostStages}})) ||
       failed(
           require(emitError, isPowerOf2UpTo(slots, 4), "slots", "1, 2 or 4")))
     return failure();

@@ -161,8 +161,7 @@ DepthwiseAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t vector, int64_t strip, int64_t threads) {
   if (failed(require(emitError, isPowerOf2UpTo(vector, 4), "vector",
                      "1, 2 or 4")) ||
-      failed(require(emitError, strip > 0 && strip <= kMostRows, "strip",
-                     "from 1 to 128")))
+      failed(requireRanges(emitError, {{"strip", strip, 1, kMostRows}})))
     return failure();
   return require(emitError, isBlock(threads), "threads",
                  "a multiple of 32 of at most 1024");

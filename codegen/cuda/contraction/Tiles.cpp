@@ -129,8 +129,10 @@ emitTiles(StringRef function, ProblemText &text, const nn::EpilogueInfo &info,
 static LogicalResult
 verifyTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t tileM,
            int64_t tileN) {
-  return require(emitError, tileM == tileN && (tileM == 64 || tileM == 128),
-                 "tile_m", "64 or 128, as `tile_n`");
+  if (failed(require(emitError, tileM == 64 || tileM == 128, "tile_m",
+                     "64 or 128")))
+    return failure();
+  return require(emitError, tileN == tileM, "tile_n", "as large as `tile_m`");
 }
 
 LogicalResult

@@ -17,24 +17,22 @@ verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
                 int64_t n, int64_t stages, int64_t cluster, int64_t split,
                 int64_t occupancy, bool pingpong, int64_t raster) {
   WgmmaLayout layout = {m, n, stages, cluster, split, occupancy};
-  if (failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
+  if (failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages},
+                                       {"cluster", cluster, 1, 2},
+                                       {"occupancy", occupancy, 1, 2},
+                                       {"raster", raster, 1, 1024}})) ||
+      failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
                      "64, 128 or 192")) ||
       failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
                      "a multiple of 64 of at most 256")) ||
-      failed(require(emitError, stages >= 2, "stages", "2 or more")) ||
-      failed(require(emitError, cluster == 1 || (cluster == 2 && split == 1),
-                     "cluster", "1, or 2 where `split` is 1")) ||
       failed(require(emitError, isPowerOf2UpTo(split, 8), "split",
-                     "1, 2, 4 or 8")))
+                     "1, 2, 4 or 8")) ||
+      failed(require(emitError, cluster == 1 || split == 1, "cluster",
+                     "1 unless `split` is 1")))
     return failure();
-  if (failed(require(emitError, occupancy == 1 || occupancy == 2, "occupancy",
-                     "1 or 2")) ||
-      failed(require(emitError, !pingpong || layout.canPingPong(), "pingpong",
-                     "false, but for an SM's only block with tiles of 128 rows "
-                     "and up to 192 columns")))
-    return failure();
-  return require(emitError, raster > 0 && raster <= 1024, "raster",
-                 "from 1 to 1024");
+  return require(emitError, !pingpong || layout.canPingPong(), "pingpong",
+                 "false, but for an SM's only block with tiles of 128 rows "
+                 "and up to 192 columns");
 }
 
 LogicalResult

@@ -9,7 +9,8 @@ using namespace frit::cuda;
 LogicalResult
 frit::cuda::verifyCall(llvm::function_ref<InFlightDiagnostic()> emitError,
                        int64_t algorithm, Attribute fallback) {
-  if (failed(require(emitError, algorithm >= 0, "algorithm", "0 or more")))
+  if (failed(
+          requireRanges(emitError, {{"algorithm", algorithm, 0, INT32_MAX}})))
     return failure();
   auto schedule = dyn_cast_if_present<nn::Schedule>(fallback);
   return require(emitError,

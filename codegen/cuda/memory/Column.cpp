@@ -89,8 +89,7 @@ LogicalResult
 ColumnSharedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                          int64_t team, int64_t vector, int64_t threads,
                          int64_t occupancy) {
-  if (failed(require(emitError, occupancy > 0 && occupancy <= 32, "occupancy",
-                     "from 1 to 32")))
+  if (failed(requireRanges(emitError, {{"occupancy", occupancy, 1, 32}})))
     return failure();
   return verifyColumns(emitError, team, vector, threads);
 }
@@ -99,7 +98,8 @@ LogicalResult
 ColumnAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                    int64_t team, int64_t perThread, int64_t vector,
                    int64_t threads) {
-  if (failed(require(emitError, perThread >= 0, "per_thread", "0 or more")))
+  if (failed(requireRanges(emitError,
+                           {{"per_thread", perThread, 0, kMostPerThread}})))
     return failure();
   return verifyColumns(emitError, team, vector, threads);
 }

@@ -168,8 +168,7 @@ verifyElements(llvm::function_ref<InFlightDiagnostic()> emitError,
                int64_t vector, int64_t interleave, int64_t threads) {
   if (failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
                      "1, 2, 4 or 8")) ||
-      failed(require(emitError, interleave > 0 && interleave <= 16,
-                     "interleave", "from 1 to 16")) ||
+      failed(requireRanges(emitError, {{"interleave", interleave, 1, 16}})) ||
       failed(require(emitError, vector == 1 || interleave == 1, "interleave",
                      "1 where there are vectors")))
     return failure();

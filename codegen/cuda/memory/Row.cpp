@@ -59,12 +59,14 @@ verifyBlock(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t vector,
 static LogicalResult
 verifyTeam(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t team,
            int64_t perThread, int64_t vector, int64_t threads) {
-  if (failed(require(emitError, team == threads || isPowerOf2UpTo(team, 32),
-                     "team", "a power of two of at most 32, or `threads`")) ||
-      failed(require(emitError, perThread > 0 && perThread % vector == 0,
-                     "per_thread", "a multiple of `vector`")))
+  if (failed(requireRanges(emitError,
+                           {{"per_thread", perThread, 1, kMostPerThread}})) ||
+      failed(verifyBlock(emitError, vector, threads)) ||
+      failed(require(emitError, team == threads || isPowerOf2UpTo(team, 32),
+                     "team", "a power of two of at most 32, or `threads`")))
     return failure();
-  return verifyBlock(emitError, vector, threads);
+  return require(emitError, perThread % vector == 0, "per_thread",
+                 "a multiple of `vector`");
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,7 +78,7 @@ RowStagedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t team, int64_t rows, int64_t perThread,
                       int64_t vector, bool skewed, int64_t threads,
                       bool preload) {
-  if (failed(require(emitError, rows == 1 || rows == 2, "rows", "1 or 2")) ||
+  if (failed(requireRanges(emitError, {{"rows", rows, 1, 2}})) ||
       failed(require(emitError, isPowerOf2UpTo(team, 32), "team",
                      "a power of two of at most 32")) ||
       failed(require(emitError, !skewed || vector == 2, "vector",

@@ -8,6 +8,8 @@ using namespace frit::cuda;
 
 /// Maximum steps of an unrolled reduction, and outputs per strip.
 static constexpr int64_t kMostSteps = 32, kLongest = 5;
+/// Maximum number of a dimension in a schedule.
+static constexpr int64_t kLastDim = 31;
 /// Parts loaded ahead of each store, since the compiler does not move loads
 /// above stores.
 static constexpr int64_t kAhead = 2;
@@ -196,13 +198,11 @@ LogicalResult
 StripsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                    int64_t dim, int64_t length, int64_t vector, int64_t threads,
                    int64_t occupancy, bool split) {
-  if (failed(require(emitError, dim >= 0, "dim", "a dimension")) ||
-      failed(require(emitError, length > 1 && length <= kLongest, "length",
-                     "from 2 to 5")) ||
+  if (failed(requireRanges(emitError, {{"dim", dim, 0, kLastDim},
+                                       {"length", length, 2, kLongest},
+                                       {"occupancy", occupancy, 0, 32}})) ||
       failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
-                     "1, 2, 4 or 8")) ||
-      failed(require(emitError, occupancy >= 0 && occupancy <= 32, "occupancy",
-                     "from 0 to 32")))
+                     "1, 2, 4 or 8")))
     return failure();
   return require(emitError, isBlock(threads), "threads",
                  "a multiple of 32 of at most 1024");

@@ -43,10 +43,11 @@ TransposeRunsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (failed(require(emitError, isPowerOf2UpTo(unit, 8), "unit",
                      "1, 2, 4 or 8 bytes")))
     return failure();
-  return require(emitError,
-                 isPowerOf2UpTo(tileRows, 8192) &&
-                     isPowerOf2UpTo(tileCols, 8192),
-                 "tile_rows", "a power of two, as `tile_cols`");
+  constexpr StringLiteral side = "a power of two of at most 8192";
+  if (failed(require(emitError, isPowerOf2UpTo(tileRows, 8192), "tile_rows",
+                     side)))
+    return failure();
+  return require(emitError, isPowerOf2UpTo(tileCols, 8192), "tile_cols", side);
 }
 
 namespace {
@@ -111,8 +112,7 @@ buildSkewed(Problem &problem) {
 LogicalResult TransposeSkewedFlatAttr::verify(
     llvm::function_ref<InFlightDiagnostic()> emitError, int64_t threads,
     int64_t occupancy) {
-  if (failed(require(emitError, occupancy > 0 && occupancy <= 32, "occupancy",
-                     "from 1 to 32")))
+  if (failed(requireRanges(emitError, {{"occupancy", occupancy, 1, 32}})))
     return failure();
   return require(emitError, isBlock(threads), "threads",
                  "a multiple of 32 of at most 1024");
@@ -121,8 +121,7 @@ LogicalResult TransposeSkewedFlatAttr::verify(
 LogicalResult
 TransposeSkewedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                             int64_t rows, int64_t occupancy) {
-  if (failed(require(emitError, occupancy > 0 && occupancy <= 32, "occupancy",
-                     "from 1 to 32")))
+  if (failed(requireRanges(emitError, {{"occupancy", occupancy, 1, 32}})))
     return failure();
   return require(emitError, rows == 80 || rows == 96 || rows == 112, "rows",
                  "80, 96 or 112");
@@ -193,22 +192,37 @@ class TransposeSkewed : public TransposeFamily<TransposeSkewedAttr> {
 // Other tiles
 //===----------------------------------------------------------------------===//
 
+/// Maximum elements of a tile.
+static constexpr int64_t kTileElements = 64 * 64;
+
 static LogicalResult
 verifyVectors(llvm::function_ref<InFlightDiagnostic()> emitError,
               int64_t loadVector, int64_t storeVector) {
-  return require(emitError,
-                 isPowerOf2UpTo(loadVector, 8) &&
-                     isPowerOf2UpTo(storeVector, 8),
-                 "load_vector", "1, 2, 4 or 8, as `store_vector`");
+  if (failed(require(emitError, isPowerOf2UpTo(loadVector, 8), "load_vector",
+                     "1, 2, 4 or 8")))
+    return failure();
+  return require(emitError, isPowerOf2UpTo(storeVector, 8), "store_vector",
+                 "1, 2, 4 or 8");
+}
+
+/// Verifies the sides of a tile in shared memory.
+static LogicalResult
+verifySides(llvm::function_ref<InFlightDiagnostic()> emitError,
+            NumberRange rows, NumberRange cols) {
+  if (failed(requireRanges(emitError, {rows, cols})))
+    return failure();
+  return require(emitError, rows.value * cols.value <= kTileElements,
+                 rows.field, "such that a tile has up to 4096 elements");
 }
 
 LogicalResult
 TransposeFlatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                           int64_t length, int64_t width, int64_t loadVector,
                           int64_t storeVector, bool tall) {
-  if (failed(require(emitError, length > 0 && length % 64 == 0, "length",
-                     "a multiple of 64")) ||
-      failed(require(emitError, width > 0, "width", "positive")))
+  if (failed(verifySides(emitError, {"length", length, 64, kTileElements},
+                         {"width", width, 1, 64})) ||
+      failed(require(emitError, length % 64 == 0, "length",
+                     "a multiple of 64")))
     return failure();
   return verifyVectors(emitError, loadVector, storeVector);
 }
@@ -218,10 +232,9 @@ TransposeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileRows, int64_t tileCols, int64_t loadVector,
                       int64_t storeVector, int64_t word, bool flatLoad,
                       bool flatStore) {
-  if (failed(require(
-          emitError,
-          tileRows > 0 && tileCols > 0 && tileRows * tileCols <= 64 * 64,
-          "tile_rows", "such that a tile has up to 4096 elements")) ||
+  if (failed(
+          verifySides(emitError, {"tile_rows", tileRows, 1, kTileElements},
+                      {"tile_cols", tileCols, 1, kTileElements})) ||
       failed(require(emitError, isPowerOf2UpTo(word, 4), "word", "1, 2 or 4")))
     return failure();
   return verifyVectors(emitError, loadVector, storeVector);

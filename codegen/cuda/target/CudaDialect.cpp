@@ -28,3 +28,13 @@ frit::cuda::require(llvm::function_ref<InFlightDiagnostic()> emitError,
     return success();
   return emitError() << "'" << field << "' must be " << what;
 }
+
+LogicalResult
+frit::cuda::requireRanges(llvm::function_ref<InFlightDiagnostic()> emitError,
+                          ArrayRef<NumberRange> numbers) {
+  for (const NumberRange &number : numbers)
+    if (number.value < number.least || number.value > number.most)
+      return emitError() << "'" << number.field << "' must be from "
+                         << number.least << " to " << number.most;
+  return success();
+}

@@ -21,6 +21,24 @@ llvm::LogicalResult
 require(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, bool holds,
         llvm::StringRef field, llvm::StringRef what);
 
+/// A number of a schedule and the range of its legal values.
+struct NumberRange {
+  llvm::StringRef field;
+  int64_t value, least, most;
+};
+/// Verifies that numbers are in their ranges: fails with an error that names
+/// the first field that is not, and its range. Call it before any arithmetic on
+/// the numbers, which come from files.
+llvm::LogicalResult
+requireRanges(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+              llvm::ArrayRef<NumberRange> numbers);
+
+/// Maximum elements that a thread keeps or reads at a time: twice those of
+/// 16 bits that its registers hold.
+inline constexpr int64_t kMostPerThread = 1024;
+/// Maximum stages of a pipeline in shared memory.
+inline constexpr int64_t kMostStages = 64;
+
 /// Returns whether `value` is a power of two, at most `most`.
 inline bool isPowerOf2UpTo(int64_t value, int64_t most) {
   return value > 0 && value <= most && (value & (value - 1)) == 0;
