@@ -140,9 +140,7 @@ static int64_t wordOf(const TransposeKernel &kernel, Tile tile, bool flat) {
                       ? kernel.movedBytes()
                       : storageBytes(kernel.moved->type);
   int64_t word = std::max<int64_t>(4 / bytes, 1);
-  bool fits = kernel.load.vector % word == 0 && kernel.store.vector >= word &&
-              kernel.cols % word == 0 && tile.cols % word == 0 && !flat;
-  return fits ? word : 1;
+  return kernel.isWords(word, tile.cols) && !flat ? word : 1;
 }
 
 nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,

@@ -221,8 +221,9 @@ TransposeFlatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                           int64_t storeVector, bool tall) {
   if (failed(verifySides(emitError, {"length", length, 64, kTileElements},
                          {"width", width, 1, 64})) ||
-      failed(require(emitError, length % 64 == 0, "length",
-                     "a multiple of 64")))
+      failed(
+          require(emitError, length % 64 == 0, "length", "a multiple of 64")) ||
+      failed(require(emitError, width % 8 != 0, "width", "no multiple of 8")))
     return failure();
   return verifyVectors(emitError, loadVector, storeVector);
 }
@@ -232,9 +233,8 @@ TransposeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileRows, int64_t tileCols, int64_t loadVector,
                       int64_t storeVector, int64_t word, bool flatLoad,
                       bool flatStore) {
-  if (failed(
-          verifySides(emitError, {"tile_rows", tileRows, 1, kTileElements},
-                      {"tile_cols", tileCols, 1, kTileElements})) ||
+  if (failed(verifySides(emitError, {"tile_rows", tileRows, 1, kTileElements},
+                         {"tile_cols", tileCols, 1, kTileElements})) ||
       failed(require(emitError, isPowerOf2UpTo(word, 4), "word", "1, 2 or 4")))
     return failure();
   return verifyVectors(emitError, loadVector, storeVector);
@@ -290,6 +290,9 @@ class Transpose : public TransposeFamily<TransposeAttr> {
         (flatLoad && !kernel.isFlat(true, loads, tileRows, tileCols)) ||
         (flatStore && !kernel.isFlat(false, stores, tileRows, tileCols)))
       return nn::Mismatch("its tile has no such vectors");
+    if (!kernel.isWords(schedule.getWord(), tileCols) ||
+        (schedule.getWord() > 1 && (flatLoad || flatStore)))
+      return nn::Mismatch("its tile does not consist of such words");
     std::string flat;
     if (flatLoad || flatStore)
       flat = std::string(flatLoad ? ", true" : ", false") +

@@ -56,6 +56,12 @@ public:
   /// cross the ends of rows.
   bool isFlat(bool loads, int64_t vector, int64_t tileRows,
               int64_t tileCols) const;
+  /// Returns whether neither vectors nor the edges of the matrix and of a tile
+  /// split words of `word` elements.
+  bool isWords(int64_t word, int64_t tileCols) const {
+    return word == 1 || (load.vector % word == 0 && store.vector >= word &&
+                         cols % word == 0 && tileCols % word == 0);
+  }
   /// Returns whether every line of a tile of runs is aligned to vectors at both
   /// ends.
   bool hasAlignedLines(int64_t tileRows, int64_t tileCols) const;
