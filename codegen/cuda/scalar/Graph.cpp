@@ -99,8 +99,9 @@ Node *Graph::element(Value tensor, ArrayRef<AffineExpr> indices) {
                                      indices);
             })
             .Case([&](tensor::EmptyOp) {
-              Type value = valueType(type.getElementType());
-              return constant(Builder(context).getZeroAttr(value), value);
+              // The result of a whole operator in LinalgFusion.
+              return fail("it contains an operator that other skeletons "
+                          "compute");
             })
             .Case([&](tensor::CollapseShapeOp op) {
               return reshaped(op.getSrc());

@@ -3,6 +3,7 @@
 #include "codegen/cuda/scalar/LinalgFusion.h"
 
 #include "dialects/nn/lowering/Lowering.h"
+#include "dialects/nn/operators/Custom.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -38,14 +39,15 @@ LinalgFusion::LinalgFusion(nn::FusionOp fusion)
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values.lookup(operand));
-    Value result = op.getResult(0);
-    if (isa<nn::CompositeOp>(op))
+    if (!isa<nn::CompositeOp, nn::CustomOp>(op)) {
+      values.map(op.getResult(0), nn::lowerToLinalg(&op, b, operands));
+      continue;
+    }
+    for (Value result : op.getResults())
       values.map(result, tensor::EmptyOp::create(
                              b, nn::shapeOf(result),
                              nn::signlessType(
                                  nn::tensorType(result).getElementType())));
-    else
-      values.map(result, nn::lowerToLinalg(&op, b, operands));
   }
   for (Value value : body.getTerminator()->getOperands())
     results.push_back(values.lookup(value));

@@ -12,8 +12,8 @@
 namespace frit::cuda {
 
 /// The linalg form of a fusion, in a module that this object owns. Composites
-/// that the target keeps whole become empty tensors, since their skeletons only
-/// need the types.
+/// that the target keeps whole and users' operators become empty tensors: their
+/// skeletons only need the types, and others cannot print their elements.
 class LinalgFusion {
 public:
   explicit LinalgFusion(nn::FusionOp fusion);
