@@ -61,9 +61,8 @@ bool takesEnd(const nn::ConvInfo &conv) {
 
 } // namespace
 
-/// Returns whether conv_b2b.cuh computes the two convolutions, faster than two
-/// kernels would.
-static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
+/// Returns whether conv_b2b.cuh computes the two convolutions.
+static bool canTakeConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
   const nn::ConvInfo &first = info.first, &last = info.last;
   if (!machine.arch.hasWgmma ||
       !isHalf(nn::tensorType(first.x).getElementType()) ||
@@ -74,10 +73,16 @@ static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
                first.dilationH == 1 && first.dilationW == 1 &&
                first.r * first.s > 1;
   bool fits = first.c <= kLine && first.c % 8 == 0 && first.k == kLine &&
-              last.k % kLine == 0 && first.q + first.s <= 256 &&
-              chooseStages(info, machine.arch);
+              last.k % kLine == 0 && first.q + first.s <= 256;
+  return moves && fits;
+}
+
+/// Returns whether it does, faster than two kernels would.
+static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
+  const nn::ConvInfo &first = info.first;
   double fill = double(first.q) / double(ceilDiv(first.q, kTile) * kTile);
-  return moves && fits && fill >= kLeastFill &&
+  return canTakeConvB2b(info, machine) && chooseStages(info) &&
+         fill >= kLeastFill &&
          tilesOf(first) >= kLeastTiles * machine.arch.sms;
 }
 
@@ -140,7 +145,7 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
                                         const Machine &machine) const {
   if (!problem.convB2b())
     return problem.convB2b().mismatch();
-  if (!takesConvB2b(*problem.convB2b(), machine))
+  if (!canTakeConvB2b(*problem.convB2b(), machine))
     return nn::Mismatch("it is no two convolutions that WGMMA computes");
   const LinalgFusion &lowered = problem.lowered();
   const nn::ConvInfo &first = problem.convB2b()->first,

@@ -124,7 +124,7 @@ static int64_t widestWindows(const LinalgFusion &lowered,
   int64_t width = 1;
   for (int64_t next = 2; next <= 8; next *= 2) {
     auto windows = makeWindows(lowered, group, next);
-    if (!windows || group.count / next < 64 * 1024)
+    if (!windows || !windows->pays() || group.count / next < 64 * 1024)
       continue;
     width = next;
     if (windows->widest() == 16)
@@ -196,9 +196,9 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
     if (vector == 1 || scattered) {
       vector = std::max(vector, widestWindows(lowered, groups[0]));
       Graph wide(context);
-      if (hasScatteredLoops(buildRoots(wide, lowered, groups[0], vector),
-                            wide) &&
-          makeWindows(lowered, groups[0], vector))
+      auto windows = makeWindows(lowered, groups[0], vector);
+      if (windows && windows->pays() &&
+          hasScatteredLoops(buildRoots(wide, lowered, groups[0], vector), wide))
         return nn::Schedule(
             WindowsAttr::get(context, vector, threadsFor(count / vector)));
     } else if (StripsAttr strips = chooseStrips(problem, vector, machine)) {

@@ -8,6 +8,8 @@ using namespace frit::cuda;
 
 /// Maximum steps of an unrolled reduction, and outputs per strip.
 static constexpr int64_t kMostSteps = 32, kLongest = 5;
+/// Maximum elements of an output, which 32 bits index.
+static constexpr int64_t kMostElements = int64_t(1) << 30;
 /// Maximum number of a dimension in a schedule.
 static constexpr int64_t kLastDim = 31;
 /// Parts loaded ahead of each store, since the compiler does not move loads
@@ -63,9 +65,11 @@ bool Strips::canSplit() const {
          inner > channels;
 }
 
-bool Strips::pays() const {
-  if (!graph.failure().empty() ||
-      (length > 1 && partsUpTo[1] >= 2 * partsUpTo[0]))
+bool Strips::pays() const { return partsUpTo[1] < 2 * partsUpTo[0]; }
+
+bool Strips::fits() const {
+  if (!graph.failure().empty() || inner % vector ||
+      outer * size * inner > kMostElements)
     return false;
   return llvm::none_of(Graph::reachable(roots, graph), [](Node *node) {
     return node->kind == Node::Kind::loop ||
@@ -153,31 +157,34 @@ std::string Strips::print(bool split) {
          "  }\n";
 }
 
-/// Returns the strips along dimension `dim`, or null if they do not pay.
+/// Returns the strips along dimension `dim`, or null if the skeleton cannot
+/// compute them.
 static std::unique_ptr<Strips> makeStrips(const LinalgFusion &lowered,
                                           unsigned dim, int64_t length,
                                           int64_t vector) {
   ArrayRef<int64_t> shape = rankedType(lowered.outputs()[0]).getShape();
-  if (dim + 1 >= shape.size() || shape[dim] < length)
+  if (dim + 1 >= shape.size() || shape[dim] < length ||
+      groupOutputs(lowered).size() != 1)
     return nullptr;
   auto strips = std::make_unique<Strips>(lowered, dim, length, vector);
-  return strips->pays() ? std::move(strips) : nullptr;
+  return strips->fits() ? std::move(strips) : nullptr;
 }
 
 StripsAttr frit::cuda::chooseStrips(Problem &problem, int64_t vector,
                                     const Machine &machine) {
   const LinalgFusion &lowered = problem.lowered();
-  auto type = rankedType(lowered.outputs()[0]);
-  if (type.getNumElements() > int64_t(1) << 30)
-    return nullptr;
+  int64_t rank = rankedType(lowered.outputs()[0]).getRank();
   StripsAttr best;
   int64_t least = INT64_MAX;
   for (int64_t length = 2; length <= kLongest; ++length) {
     // Take the first dimension along which strips pay.
     std::unique_ptr<Strips> strips;
     unsigned dim = 0;
-    for (; dim + 1 < type.getRank() && !strips; ++dim)
+    for (; dim + 1 < rank && !strips; ++dim) {
       strips = makeStrips(lowered, dim, length, vector);
+      if (strips && !strips->pays())
+        strips.reset();
+    }
     if (!strips || strips->count() / vector < machine.arch.threadsOf(kBusy))
       break;
     int64_t parts = strips->strips() * strips->stripParts();

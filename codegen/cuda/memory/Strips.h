@@ -22,7 +22,10 @@ public:
   Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
          int64_t vector);
 
-  /// Returns whether windows share parts and read them as vectors.
+  /// Returns whether the skeleton can compute them: as vectors, unrolled, with
+  /// indices of 32 bits.
+  bool fits() const;
+  /// Returns whether windows share parts.
   bool pays() const;
   /// Return the parts per window, and per strip.
   int64_t windowParts() const { return partsUpTo.front(); }

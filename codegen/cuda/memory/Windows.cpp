@@ -24,11 +24,11 @@ Windows::Windows(const LinalgFusion &lowered, ArrayRef<unsigned> outputs,
       roots.push_back(graph.elementAt(
           lowered.outputs()[output],
           space.add(space.mul(group, width), space.constant(i))));
-  fits = graph.failure().empty() &&
-         llvm::none_of(Graph::reachable(roots, graph), [](Node *node) {
-           return node->kind == Node::Kind::loop;
-         });
-  if (fits)
+  unrolls = graph.failure().empty() &&
+            llvm::none_of(Graph::reachable(roots, graph), [](Node *node) {
+              return node->kind == Node::Kind::loop;
+            });
+  if (unrolls)
     findRuns();
 }
 
@@ -77,7 +77,7 @@ void Windows::findRuns() {
 }
 
 bool Windows::pays() const {
-  return fits && 2 * (int64_t(runs.size()) + scalarLoads) <= loads;
+  return 2 * (int64_t(runs.size()) + scalarLoads) <= loads;
 }
 
 int64_t Windows::widest() const {
@@ -130,7 +130,7 @@ std::unique_ptr<Windows> frit::cuda::makeWindows(const LinalgFusion &lowered,
     return nullptr;
   auto windows =
       std::make_unique<Windows>(lowered, group.outputs, group.count, width);
-  return windows->pays() ? std::move(windows) : nullptr;
+  return windows->fits() ? std::move(windows) : nullptr;
 }
 
 LogicalResult

@@ -21,6 +21,8 @@ public:
   Windows(const LinalgFusion &lowered, llvm::ArrayRef<unsigned> outputs,
           int64_t count, int64_t width);
 
+  /// Returns whether all reductions unroll.
+  bool fits() const { return unrolls; }
   /// Returns whether sharing and vectors at least halve the load instructions.
   bool pays() const;
   /// Returns the bytes of the longest vector.
@@ -45,11 +47,11 @@ private:
   llvm::SmallVector<Node *> roots;
   llvm::SmallVector<Run> runs;
   int64_t loads = 0, scalarLoads = 0;
-  bool fits = false;
+  bool unrolls = false;
 };
 
-/// Returns windows of `width` outputs per thread for a group, or null if they
-/// save nothing.
+/// Returns windows of `width` outputs per thread for a group, or null if the
+/// skeleton cannot compute them.
 std::unique_ptr<Windows> makeWindows(const LinalgFusion &lowered,
                                      const OutputGroup &group, int64_t width);
 
