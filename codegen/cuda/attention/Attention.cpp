@@ -206,6 +206,7 @@ namespace {
 /// The common part of both skeletons. Their cost beside other kernels is
 /// unknown.
 template <class Attr> class AttentionSkeleton : public TunedSkeletonOf<Attr> {
+  double compileMilliseconds() const override { return 300; }
   std::optional<nn::StepCost> costOf(Problem &, Attr,
                                      const Machine &) const override {
     return std::nullopt;

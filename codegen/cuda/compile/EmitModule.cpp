@@ -2,8 +2,6 @@
 
 #include "codegen/cuda/compile/EmitModule.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 #include <cmath>
 #include <map>
 #include <set>
@@ -23,19 +21,9 @@ static constexpr double kWorthModules = 16, kLongMilliseconds = 700;
 /// separately.
 static constexpr double kMostModules = 48;
 
-// Fitted to the times of the kernels of the models in test/bench. The skeleton
-// matters most.
 double frit::cuda::estimateMilliseconds(const KernelText &kernel) {
-  double base = StringSwitch<double>(kernel.header)
-                    .Case("conv_b2b", 400)
-                    .Cases({"attention", "wgmma_attention", "conv"}, 300)
-                    .Case("wgmma_gemm", 250)
-                    .Case("wgmma_conv", 160)
-                    .Case("gemm", 80)
-                    .Cases({"row", "row_staged", "column", "depthwise"}, 50)
-                    .Case("map", 5)
-                    .Default(20); // transposes
-  return base + 2.5 * double(kernel.sums) + double(kernel.source.size()) / 100;
+  return kernel.headerMilliseconds + 2.5 * double(kernel.sums) +
+         double(kernel.source.size()) / 100;
 }
 
 /// Joins kernels, given as pairs of header and source, after the headers and

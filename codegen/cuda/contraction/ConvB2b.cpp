@@ -62,7 +62,8 @@ bool takesEnd(const nn::ConvInfo &conv) {
 } // namespace
 
 /// Returns whether conv_b2b.cuh computes the two convolutions.
-static bool canTakeConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
+static bool canTakeConvB2b(const nn::ConvB2bInfo &info,
+                           const Machine &machine) {
   const nn::ConvInfo &first = info.first, &last = info.last;
   if (!machine.arch.hasWgmma ||
       !isHalf(nn::tensorType(first.x).getElementType()) ||
@@ -82,8 +83,7 @@ static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
   const nn::ConvInfo &first = info.first;
   double fill = double(first.q) / double(ceilDiv(first.q, kTile) * kTile);
   return canTakeConvB2b(info, machine) && chooseStages(info) &&
-         fill >= kLeastFill &&
-         tilesOf(first) >= kLeastTiles * machine.arch.sms;
+         fill >= kLeastFill && tilesOf(first) >= kLeastTiles * machine.arch.sms;
 }
 
 LogicalResult
@@ -91,8 +91,7 @@ ConvB2bAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                     int64_t warpgroups, int64_t stages, int64_t slots,
                     int64_t columns) {
   if (failed(require(emitError, warpgroups == 2, "warpgroups", "2")) ||
-      failed(
-          requireRanges(emitError, {{"stages", stages, 2, kMostStages}})) ||
+      failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages}})) ||
       failed(
           require(emitError, isPowerOf2UpTo(slots, 4), "slots", "1, 2 or 4")))
     return failure();
@@ -115,6 +114,7 @@ static artifact::TensorMap tiledMap(unsigned argument, Type type,
 
 namespace {
 class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
+  double compileMilliseconds() const override { return 400; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (problem.kind() != Problem::Kind::contraction || !problem.convB2b())

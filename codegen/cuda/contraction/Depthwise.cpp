@@ -169,6 +169,7 @@ DepthwiseAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 class Depthwise : public SkeletonOf<DepthwiseAttr> {
+  double compileMilliseconds() const override { return 50; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (problem.kind() != Problem::Kind::depthwise)

@@ -21,6 +21,7 @@ MergeMomentsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 namespace {
 /// The kernel that merges moments of rows (norm.cuh).
 class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
+  double compileMilliseconds() const override { return 20; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (problem.kind() == Problem::Kind::moments)

@@ -193,6 +193,7 @@ static bool joinsTiles(const Chain &chain) {
 namespace {
 
 class Gemm : public TunedSkeletonOf<GemmAttr> {
+  double compileMilliseconds() const override { return 80; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     return offerTiles<GemmAttr>(problem, machine, offers);
@@ -222,6 +223,7 @@ class Gemm : public TunedSkeletonOf<GemmAttr> {
 };
 
 class Conv : public TunedSkeletonOf<ConvAttr> {
+  double compileMilliseconds() const override { return 300; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     using Step = ConvRewrite::Step;

@@ -128,6 +128,7 @@ static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
 }
 
 class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
+  double compileMilliseconds() const override { return 250; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
@@ -220,6 +221,7 @@ static int64_t momentHeight(nn::ConvOp conv, ArrayRef<Operation *> epilogue,
 }
 
 class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
+  double compileMilliseconds() const override { return 160; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(ColumnMomentsRewrite{

@@ -27,6 +27,7 @@ nn::Match<KernelText> emitFallback(Problem &problem, mlir::Attribute fallback,
 
 /// A library's call. Its cost among other kernels is unknown.
 template <class Attr> class LibraryCallOf : public TunedSkeletonOf<Attr> {
+  double compileMilliseconds() const override { return 0; }
   std::optional<nn::StepCost> costOf(Problem &, Attr,
                                      const Machine &) const override {
     return std::nullopt;

@@ -8,9 +8,11 @@
 namespace frit::cuda {
 
 /// Base of a family of skeletons that share one decision: `decide` picks the
-/// member and schedule for a fusion. The family takes fusions of `kinds`, or of
-/// any kind if none is named.
-template <class Attr, Problem::Decide *decide, Problem::Kind... kinds>
+/// member and schedule for a fusion. `milliseconds` is their
+/// compileMilliseconds(). The family takes fusions of `kinds`, or of any kind
+/// if none is named.
+template <class Attr, Problem::Decide *decide, int milliseconds,
+          Problem::Kind... kinds>
 class MemorySkeleton : public SkeletonOf<Attr> {
 protected:
   /// Returns the elements of the largest tensor that a thread has in flight.
@@ -22,6 +24,7 @@ protected:
   }
 
 private:
+  double compileMilliseconds() const override { return milliseconds; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
     if (sizeof...(kinds) && ((problem.kind() != kinds) && ...))

@@ -112,7 +112,8 @@ nn::Match<nn::Schedule> chooseTranspose(Problem &problem,
                                         const Machine &machine);
 template <class Attr>
 using TransposeFamily =
-    MemorySkeleton<Attr, chooseTranspose, Problem::Kind::transpose>;
+    MemorySkeleton<Attr, chooseTranspose, /*milliseconds=*/20,
+                   Problem::Kind::transpose>;
 
 } // namespace frit::cuda
 

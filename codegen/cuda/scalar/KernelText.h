@@ -34,6 +34,8 @@ struct KernelText {
   /// Accumulators of a thread. Device code unrolls over them, so compile time
   /// grows with their number.
   int64_t sums = 0;
+  /// NVRTC's approximate time for the device code that it includes.
+  double headerMilliseconds = 0;
   /// TMA descriptors, passed after the pointers. Kernels that use them also
   /// contain a second body for architectures without WGMMA.
   llvm::SmallVector<artifact::TensorMap, 0> tensorMaps;

@@ -76,6 +76,10 @@ public:
   /// Returns whether tuning times its schedules.
   virtual bool isTuned() const { return false; }
 
+  /// Returns NVRTC's approximate time for the skeleton's device code, which
+  /// divides kernels among modules. Fitted to the models in test/bench.
+  virtual double compileMilliseconds() const = 0;
+
   /// Adds the schedules that can run `problem`. Otherwise returns why there are
   /// none; no reason if the skeleton is for other kinds of fusion.
   virtual nn::Legality offer(Problem &problem, const Machine &machine,
@@ -129,7 +133,12 @@ public:
   nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
                              llvm::StringRef name,
                              const Machine &machine) const final {
-    return emitText(problem, llvm::cast<Attr>(schedule), name, machine);
+    nn::Match<KernelText> text =
+        emitText(problem, llvm::cast<Attr>(schedule), name, machine);
+    // A library's call adds nothing to its fallback's time.
+    if (text)
+      text->headerMilliseconds += this->compileMilliseconds();
+    return text;
   }
 
 protected:
