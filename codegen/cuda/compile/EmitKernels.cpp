@@ -58,27 +58,54 @@ static void setLaunch(plan::KernelOp kernel, const KernelText &text,
     kernel.setScalars(text.scalars);
 }
 
-/// Returns comments for readers of the text: the model's nodes of the first of
-/// the kernel's `launches`, the shapes, and the schedule. They are added after
-/// texts have been compared, so that equal kernels stay one.
-static std::string describe(plan::KernelOp kernel, size_t launches) {
-  auto fusion = cast<nn::FusionOp>(kernel.getFusion());
-  std::string text, names = plan::nodeNames(fusion.getLoc());
-  llvm::raw_string_ostream os(text);
-  // Long lists of nodes are truncated.
-  constexpr size_t longest = 200;
+/// Returns the names of the model's nodes at `loc`. Long lists are truncated.
+static std::string nodesText(Location loc) {
+  constexpr size_t longest = 1000;
+  std::string names = plan::nodeNames(loc);
   if (names.size() > longest)
     names = names.substr(0, std::min(names.rfind(", ", longest), longest)) +
             ", ...";
-  os << "// " << commentText(names.empty() ? "no node of the model" : names);
-  if (launches > 1)
-    os << ", and " << launches - 1
-       << (launches == 2 ? " more launch" : " more launches");
-  os << "\n// (";
-  llvm::interleaveComma(fusion->getOperandTypes(), os);
+  return commentText(names.empty() ? "no node of the model" : names);
+}
+
+static std::string typesText(plan::KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "(";
+  llvm::interleaveComma(kernel.getFusion()->getOperandTypes(), os);
   os << ") -> (";
-  llvm::interleaveComma(fusion->getResultTypes(), os);
-  os << ")\n// " << fusion.getScheduleAttr() << "\n";
+  llvm::interleaveComma(kernel.getFusion()->getResultTypes(), os);
+  os << ")";
+  return text;
+}
+
+/// The steps that launch kernels with one text: the nodes and the shapes of
+/// each, without repetitions.
+using Launches = std::vector<std::string>;
+
+static std::string launchText(Location loc, plan::KernelOp kernel) {
+  return nodesText(loc) + ": " + typesText(kernel);
+}
+
+/// Returns comments for readers of the text: the model's nodes, the shapes and
+/// the schedule of `kernel`, and the other launches of its text. They are added
+/// after texts have been compared, so that equal kernels stay one.
+static std::string describe(plan::KernelOp kernel, Launches launches) {
+  constexpr size_t most = 4;
+  Location loc = kernel.getFusion()->getLoc();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// " << nodesText(loc) << "\n// " << typesText(kernel) << "\n";
+  llvm::erase(launches, launchText(loc, kernel));
+  for (const std::string &launch : ArrayRef(launches).take_front(most))
+    os << "// also " << launch << "\n";
+  if (launches.size() > most) {
+    size_t more = launches.size() - most;
+    os << "// and " << more << " more launch" << (more == 1 ? "" : "es")
+       << "\n";
+  }
+  os << "// " << cast<nn::FusionOp>(kernel.getFusion()).getScheduleAttr()
+     << "\n";
   return text;
 }
 
@@ -129,17 +156,28 @@ public:
       texts.push_back(std::move(*text));
       first.push_back(kernel);
     }
-    llvm::StringMap<size_t> launchesOf; // by kernel
-    program.walk(
-        [&](plan::LaunchOp launch) { ++launchesOf[launch.getKernel()]; });
-    SmallVector<size_t> modules = groupKernels(texts), launches(texts.size());
+    SmallVector<size_t> modules = groupKernels(texts);
+    llvm::StringMap<std::pair<plan::KernelOp, size_t>> byName;
     for (auto [kernel, number] : uses) {
       kernel.setModule(modules[number]);
-      launches[number] += launchesOf.lookup(kernel.getSymName());
+      byName[kernel.getSymName()] = {kernel, number};
     }
-    for (auto [kernel, text, count] : llvm::zip_equal(first, texts, launches))
+    // A library's call launches its fallback if the library declines.
+    std::vector<Launches> launches(texts.size());
+    program.walk([&](Operation *step) {
+      for (StringRef name : {"kernel", "fallback"})
+        if (auto symbol = step->getAttrOfType<FlatSymbolRefAttr>(name)) {
+          auto [kernel, number] = byName.lookup(symbol.getValue());
+          if (!kernel)
+            continue;
+          std::string text = launchText(step->getLoc(), kernel);
+          if (!llvm::is_contained(launches[number], text))
+            launches[number].push_back(std::move(text));
+        }
+    });
+    for (auto [kernel, text, steps] : llvm::zip_equal(first, texts, launches))
       kernel.setSourceAttr(plan::SourceAttr::get(
-          &getContext(), text.header, describe(kernel, count) + text.source,
+          &getContext(), text.header, describe(kernel, steps) + text.source,
           int64_t(estimateMilliseconds(text)), listOf(text.preludes),
           listOf(text.folders)));
   }
