@@ -61,3 +61,58 @@ func.func @other(%x: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+// expected-error@+1 {{'vector' must be 1, 2, 4 or 8}}
+#zero = #cuda.row<team = 32, per_thread = 4, vector = 0, threads = 128>
+
+// -----
+
+// expected-error@+1 {{'stages' must be from 2 to 64}}
+#stages = #cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4611686018427387904>
+
+// -----
+
+// expected-error@+1 {{'width' must be no multiple of 8}}
+#width = #cuda.transpose_flat<length = 64, width = 8, load_vector = 1, store_vector = 1, tall = true>
+
+// -----
+
+func.func @words(%x: tensor<64x95xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: its tile does not consist of such words (schedule #cuda.transpose<}}
+  %0 = nn.fusion(%x) schedule(#cuda.transpose<tile_rows = 64, tile_cols = 64, load_vector = 1, store_vector = 8, word = 2>) : (tensor<64x95xf16>) -> tensor<95x64xf16> {
+  ^bb0(%a: tensor<64x95xf16>):
+    %1 = nn.transpose %a {perm = array<i64: 1, 0>} : (tensor<64x95xf16>) -> tensor<95x64xf16>
+    nn.yield %1 : tensor<95x64xf16>
+  }
+  return
+}
+
+// -----
+
+#rows = #nn.custom<name = "com.example::Rows", types = ["T", "T"],
+                   variables = {T = [f16]},
+                   device = <name = "rows_kernel", path = "rows.cu", text = "// the file">>
+
+func.func @user(%x: tensor<4x8xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it contains an operator that other skeletons compute (schedule #cuda.map<threads = 64>)}}
+  %0:2 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<64xi8>) {
+  ^bb0(%a: tensor<4x8xf16>):
+    %y:2 = nn.custom %a {custom = #rows, grid = array<i64: 4, 1, 1>, block = array<i64: 32, 1, 1>, shared_bytes = 16 : i64, workspace} : (tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<64xi8>)
+    nn.yield %y#0, %y#1 : tensor<4x8xf16>, tensor<64xi8>
+  }
+  return
+}
+
+// -----
+
+func.func @whole(%x: tensor<4096x16x2xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: it contains an operator that other skeletons compute}}
+  %0 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<4096x16x2xf32>) -> tensor<4096x1x2xf32> {
+  ^bb0(%a: tensor<4096x16x2xf32>):
+    %1 = nn.merge_moments %a {width = 64 : si64} : (tensor<4096x16x2xf32>) -> tensor<4096x1x2xf32>
+    nn.yield %1 : tensor<4096x1x2xf32>
+  }
+  return
+}

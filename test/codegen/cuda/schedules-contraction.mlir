@@ -74,25 +74,25 @@ func.func @wgmma_conv(%x: tensor<8x56x56x64xf16>, %y: tensor<64x3x3x64xf16>) {
 
 // -----
 
-// Rows of pixels for six stages and 128 filters at a time, and for four and 64.
+// Two convolutions that do not pay in one kernel: the schedule decides.
 // CHECK: // k0 #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128> grid 132x1x1 block 288 shared
 // CHECK: // k1 #cuda.conv_b2b<warpgroups = 2, stages = 4, slots = 2, columns = 64> grid 132x1x1 block 288 shared
 // CHECK: warpgroups = 2, stages = 6, slots = 4, columns = 128;
 // CHECK: frit::convB2b<k0_problem>(
 // CHECK: warpgroups = 2, stages = 4, slots = 2, columns = 64;
 // CHECK: frit::convB2b<k1_problem>(
-func.func @conv_b2b(%x: tensor<32x56x56x64xf16>, %y: tensor<64x3x3x64xf16>, %z: tensor<256x1x1x64xf16>) {
-  %p = nn.fusion(%x, %y, %z) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128>) : (tensor<32x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<32x56x56x256xf16> {
-  ^bb0(%a: tensor<32x56x56x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<256x1x1x64xf16>):
-    %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<32x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<32x56x56x64xf16>
-    %2 = nn.conv %1, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<32x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<32x56x56x256xf16>
-    nn.yield %2 : tensor<32x56x56x256xf16>
+func.func @conv_b2b(%x: tensor<8x56x56x64xf16>, %y: tensor<64x3x3x64xf16>, %z: tensor<256x1x1x64xf16>) {
+  %p = nn.fusion(%x, %y, %z) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {
+  ^bb0(%a: tensor<8x56x56x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<256x1x1x64xf16>):
+    %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16>
+    %2 = nn.conv %1, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16>
+    nn.yield %2 : tensor<8x56x56x256xf16>
   }
-  %q = nn.fusion(%x, %y, %z) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 4, slots = 2, columns = 64>) : (tensor<32x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<32x56x56x256xf16> {
-  ^bb0(%a: tensor<32x56x56x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<256x1x1x64xf16>):
-    %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<32x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<32x56x56x64xf16>
-    %2 = nn.conv %1, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<32x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<32x56x56x256xf16>
-    nn.yield %2 : tensor<32x56x56x256xf16>
+  %q = nn.fusion(%x, %y, %z) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 4, slots = 2, columns = 64>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {
+  ^bb0(%a: tensor<8x56x56x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<256x1x1x64xf16>):
+    %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16>
+    %2 = nn.conv %1, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16>
+    nn.yield %2 : tensor<8x56x56x256xf16>
   }
   return
 }
