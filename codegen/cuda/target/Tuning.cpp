@@ -174,14 +174,18 @@ llvm::Error Tuning::addLine(StringRef line, MLIRContext *context) {
   TunedSchedule tuned;
   tuned.arch = fields[1];
   tuned.environment = fields[2];
+  std::string why;
   {
     // The caller reports errors of the file, once.
-    ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
+    ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+      if (why.empty())
+        why = ": " + diagnostic.str();
+    });
     tuned.schedule =
         dyn_cast_or_null<nn::Schedule>(parseAttribute(fields[3], context));
   }
   if (!tuned.schedule)
-    return llvm::createStringError("its schedule cannot be read");
+    return llvm::createStringError("its schedule cannot be read" + why);
   auto [time, rest] = fields[4].split(" us, best of ");
   if (time.getAsDouble(tuned.microseconds) ||
       rest.getAsInteger(10, tuned.candidates))
