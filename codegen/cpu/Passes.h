@@ -62,8 +62,9 @@ void addBufferizationPasses(mlir::OpPassManager &passes);
 /// ==>
 ///   func @k(%x, %u) { %t = memref.alloca() : memref<4xf32> ... }
 std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
-/// Makes that pass known to frit-opt.
-void registerPlaceAllocationsPass();
+
+/// Makes the passes above known to frit-opt.
+void registerPasses();
 
 /// Adds passes that lower bufferized functions without allocations to the LLVM
 /// dialect, for the processor of `machine`. They take bare pointers.

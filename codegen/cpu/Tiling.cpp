@@ -15,6 +15,12 @@
 
 #include <numeric>
 
+namespace frit::cpu {
+#define GEN_PASS_DEF_STORERESULTS
+#define GEN_PASS_DEF_TILEOUTERLOOPS
+#include "codegen/cpu/Passes.h.inc"
+} // namespace frit::cpu
+
 using namespace mlir;
 
 /// Elements per tile, which stays in L1 and L2 with its temporaries.
@@ -118,14 +124,7 @@ static void storeResults(func::FuncOp function) {
 }
 
 namespace {
-struct TileOuterLoops
-    : PassWrapper<TileOuterLoops, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileOuterLoops)
-  StringRef getArgument() const override { return "tile-outer-loops"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, linalg::LinalgDialect,
-                    scf::SCFDialect, tensor::TensorDialect>();
-  }
+struct TileOuterLoops : frit::cpu::impl::TileOuterLoopsBase<TileOuterLoops> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
@@ -135,12 +134,7 @@ struct TileOuterLoops
   }
 };
 
-struct StoreResults : PassWrapper<StoreResults, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StoreResults)
-  StringRef getArgument() const override { return "store-results"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<bufferization::BufferizationDialect>();
-  }
+struct StoreResults : frit::cpu::impl::StoreResultsBase<StoreResults> {
   void runOnOperation() override {
     if (!getOperation().isExternal())
       storeResults(getOperation());

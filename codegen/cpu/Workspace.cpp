@@ -13,6 +13,11 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/MathExtras.h"
 
+namespace frit::cpu {
+#define GEN_PASS_DEF_PLACEALLOCATIONS
+#include "codegen/cpu/Passes.h.inc"
+} // namespace frit::cpu
+
 using namespace mlir;
 using namespace frit;
 
@@ -89,12 +94,7 @@ static FailureOr<cpu::Workspace> placeAllocations(func::FuncOp function) {
 
 namespace {
 struct PlaceAllocations
-    : PassWrapper<PlaceAllocations, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceAllocations)
-  StringRef getArgument() const override { return "place-allocations"; }
-  StringRef getDescription() const override {
-    return "Put temporaries of host kernels on the stack or into the workspace";
-  }
+    : frit::cpu::impl::PlaceAllocationsBase<PlaceAllocations> {
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
@@ -113,8 +113,10 @@ std::unique_ptr<Pass> cpu::createPlaceAllocationsPass() {
   return std::make_unique<PlaceAllocations>();
 }
 
-void cpu::registerPlaceAllocationsPass() {
-  PassRegistration<PlaceAllocations>();
+void cpu::registerPasses() {
+  registerPass(createTileOuterLoopsPass);
+  registerPass(createStoreResultsPass);
+  registerPass(createPlaceAllocationsPass);
 }
 
 int64_t cpu::countWorkspaces(const Workspace &workspace, int64_t items,

@@ -37,27 +37,19 @@
 
 #include "llvm/Support/MathExtras.h"
 
+namespace frit::planning {
+#define GEN_PASS_DEF_BUILDPLAN
+#include "compiler/planning/Passes.h.inc"
+} // namespace frit::planning
+
 using namespace mlir;
 using namespace frit;
 
 namespace {
 
-struct BuildPlan : PassWrapper<BuildPlan, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BuildPlan)
-
-  BuildPlan() = default;
+struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
   explicit BuildPlan(planning::BuildPlanOptions options)
       : options(std::move(options)) {}
-  BuildPlan(const BuildPlan &other)
-      : PassWrapper(other), options(other.options) {}
-
-  StringRef getArgument() const override { return "build-plan"; }
-  StringRef getDescription() const override {
-    return "Turn scheduled fusions into a plan";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<plan::PlanDialect>();
-  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();

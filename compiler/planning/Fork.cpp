@@ -25,6 +25,11 @@
 
 #include "mlir/IR/Remarks.h"
 
+namespace frit::planning {
+#define GEN_PASS_DEF_FORK
+#include "compiler/planning/Passes.h.inc"
+} // namespace frit::planning
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
@@ -215,15 +220,8 @@ private:
   mutable DenseMap<StringAttr, std::optional<nn::StepCost>> known;
 };
 
-struct Fork : PassWrapper<Fork, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Fork)
-
+struct Fork : frit::planning::impl::ForkBase<Fork> {
   explicit Fork(const nn::Target &target) : target(target) {}
-
-  StringRef getArgument() const override { return "fork"; }
-  StringRef getDescription() const override {
-    return "Run steps concurrently where that is faster";
-  }
 
   void runOnOperation() override {
     std::optional<nn::BranchCosts> costs = target.branchCosts();

@@ -19,18 +19,17 @@
 #include "compiler/planning/Passes.h"
 #include "compiler/planning/Plans.h"
 
+namespace frit::planning {
+#define GEN_PASS_DEF_MERGEPLANS
+#include "compiler/planning/Passes.h.inc"
+} // namespace frit::planning
+
 using namespace mlir;
 using namespace frit;
 
 namespace {
 
-struct MergePlans : PassWrapper<MergePlans, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MergePlans)
-  StringRef getArgument() const override { return "merge-plans"; }
-  StringRef getDescription() const override {
-    return "Merge the plans in nested modules";
-  }
-
+struct MergePlans : frit::planning::impl::MergePlansBase<MergePlans> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     planning::Plans plans(module.getLoc());

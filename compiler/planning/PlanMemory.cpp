@@ -20,18 +20,17 @@
 #include "dialects/plan/Plan.h"
 #include "frit/artifact.h"
 
+namespace frit::planning {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "compiler/planning/Passes.h.inc"
+} // namespace frit::planning
+
 using namespace mlir;
 using namespace frit;
 
 namespace {
 
-struct PlanMemory : PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemory)
-  StringRef getArgument() const override { return "plan-memory"; }
-  StringRef getDescription() const override {
-    return "Give every arena buffer and every state its offset";
-  }
-
+struct PlanMemory : frit::planning::impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     placeStates();
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {

@@ -2,15 +2,22 @@
 
 #include "compiler/transform/Passes.h"
 
+#include "compiler/transform/training/Training.h"
+
 using namespace mlir;
 
-void frit::registerTransformPasses(const nn::Target &target) {
+void frit::registerTransformPasses(const nn::Target &target,
+                                   const TrainingOptions &training) {
+  constexpr auto step = TrainingFunction::trainStep;
+  registerPass([&training] { return createTrainingMode(training, step); });
+  registerPass([&training] { return createAddLoss(training, step); });
   registerPass([] { return createSimplify(); });
   registerPass([] { return createCompose(); });
   registerPass([] { return createPrecision(); });
   registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([&target] { return createLayout(target); });
+  registerPass([&training] { return createAddOptimizer(training, step); });
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
   registerPass([] { return createRecomputeWide(); });
@@ -23,4 +30,5 @@ void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([&target] { return createSumProductColumns(target); });
   registerPass([&target] { return createJoinActivations(target); });
   registerPass([&target] { return createSchedule(target); });
+  registerPass([&training] { return createRecompute(training); });
 }

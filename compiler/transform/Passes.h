@@ -8,6 +8,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_PASSES_H
 #define FRIT_COMPILER_TRANSFORM_PASSES_H
 
+#include "compiler/transform/training/TrainingOptions.h"
 #include "dialects/nn/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -34,8 +35,10 @@ std::unique_ptr<mlir::Pass> createSumProductColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 
 /// Registers every pass for command lines. Those that need a target use
-/// `target`, which must outlive them.
-void registerTransformPasses(const nn::Target &target);
+/// `target`, those that make a training step `training`; both must outlive
+/// them.
+void registerTransformPasses(const nn::Target &target,
+                             const TrainingOptions &training);
 
 } // namespace frit
 

@@ -1,7 +1,6 @@
 //===- Passes.td - The passes over nn, in the pipeline's order ------------===//
 //
-// Simplify also runs after several others. Passes that take TrainingOptions are
-// in training/Training.h.
+// Simplify also runs after several others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +19,20 @@ class NNPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
 /// target.
 class TargetPass<string argument> : NNPass<argument> {
   let constructor = "made in Passes.h";
+}
+
+/// A pass of models that train. Its constructor takes TrainingOptions (see
+/// training/Training.h).
+class TrainingPass<string argument> : NNPass<argument> {
+  let constructor = "made in training/Training.h";
+}
+
+def TrainingMode : TrainingPass<"training-mode"> {
+  let summary = "Make dropout and batch norm what they are in training";
+}
+
+def AddLoss : TrainingPass<"add-loss"> {
+  let summary = "Make weights arguments and the loss a result";
 }
 
 def Simplify : NNPass<"simplify"> {
@@ -56,6 +69,10 @@ def Layout : TargetPass<"layout"> {
 def Differentiate : NNPass<"differentiate"> {
   let summary = "Append the gradients of a function's first result with "
                 "respect to arguments marked nn.differentiate";
+}
+
+def AddOptimizer : TrainingPass<"add-optimizer"> {
+  let summary = "Compute gradients and update the weights that train";
 }
 
 def FoldNorms : TargetPass<"fold-norms"> {
@@ -107,6 +124,10 @@ def JoinActivations : TargetPass<"join-activations"> {
 
 def Schedule : TargetPass<"schedule"> {
   let summary = "Set the target's schedule on every fusion";
+}
+
+def Recompute : TrainingPass<"recompute"> {
+  let summary = "Run the kernels of named nodes again in the backward pass";
 }
 
 #endif // FRIT_COMPILER_TRANSFORM_PASSES_TD

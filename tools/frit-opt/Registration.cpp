@@ -3,6 +3,7 @@
 #include "tools/frit-opt/Registration.h"
 
 #include "codegen/cpu/CpuDialect.h"
+#include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/EmitModule.h"
@@ -16,22 +17,31 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+using namespace frit;
+
+/// Returns the training of frit-opt's passes: SGD of the mean squared error.
+/// Nodes whose names begin with "again" are recomputed.
+static TrainingOptions testTraining() {
+  TrainingOptions training;
+  training.loss.kind = LossKind::mse;
+  training.recompute = {"again*"};
+  return training;
+}
 
 void frit::registerEverything(DialectRegistry &registry) {
-  registry
-      .insert<nn::NNDialect, plan::PlanDialect, cuda::CudaDialect,
-              cpu::CpuDialect, arith::ArithDialect, func::FuncDialect,
-              linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect>();
+  registry.insert<nn::NNDialect, plan::PlanDialect, cuda::CudaDialect,
+                  cpu::CpuDialect>();
+  cpu::registerDialects(registry);
   registerCanonicalizerPass();
   registerCSEPass();
   nn::registerLowerPass();
-  cpu::registerPlaceAllocationsPass();
+  cpu::registerPasses();
   cuda::registerEmitKernelsPass();
   cuda::registerPrintCudaPass();
   registerDescribePass();
 
   static const TestTarget target;
-  registerTransformPasses(target);
+  static const TrainingOptions training = testTraining();
+  registerTransformPasses(target, training);
   planning::registerPlanningPasses(target);
 }

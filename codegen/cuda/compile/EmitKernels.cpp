@@ -25,6 +25,11 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
 
+namespace frit::cuda {
+#define GEN_PASS_DEF_EMITKERNELS
+#include "codegen/cuda/compile/Passes.h.inc"
+} // namespace frit::cuda
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
@@ -110,21 +115,9 @@ static std::string describe(plan::KernelOp kernel, Launches launches) {
 }
 
 namespace {
-class EmitKernels
-    : public PassWrapper<EmitKernels, OperationPass<plan::ProgramOp>> {
+class EmitKernels : public frit::cuda::impl::EmitKernelsBase<EmitKernels> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitKernels)
   explicit EmitKernels(CudaOptions options) : options(std::move(options)) {}
-
-  StringRef getArgument() const override { return "emit-kernels"; }
-  StringRef getDescription() const override {
-    return "Emit the kernels of CUDA programs";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
-                scf::SCFDialect, tensor::TensorDialect, func::FuncDialect>();
-  }
 
   void runOnOperation() override {
     plan::ProgramOp program = getOperation();

@@ -21,27 +21,27 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Names.h"
+#include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/BufferValues.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/operators/Loss.h"
 
+namespace frit {
+#define GEN_PASS_DEF_ADDLOSS
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
 namespace {
-class AddLoss : public PassWrapper<AddLoss, OperationPass<ModuleOp>> {
+class AddLoss : public frit::impl::AddLossBase<AddLoss> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AddLoss)
   AddLoss(const TrainingOptions &options, TrainingFunction function)
       : options(options), function(function) {}
-
-  StringRef getArgument() const override { return "add-loss"; }
-  StringRef getDescription() const override {
-    return "Make weights arguments and the loss a result";
-  }
 
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");

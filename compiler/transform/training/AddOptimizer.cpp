@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Buckets.h"
 #include "compiler/transform/training/CheckGradients.h"
@@ -32,21 +33,20 @@
 
 #include <limits>
 
+namespace frit {
+#define GEN_PASS_DEF_ADDOPTIMIZER
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
 namespace {
-class AddOptimizer : public PassWrapper<AddOptimizer, OperationPass<ModuleOp>> {
+class AddOptimizer : public frit::impl::AddOptimizerBase<AddOptimizer> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AddOptimizer)
   AddOptimizer(const TrainingOptions &options, TrainingFunction function)
       : options(options), function(function) {}
-
-  StringRef getArgument() const override { return "add-optimizer"; }
-  StringRef getDescription() const override {
-    return "Compute gradients and update the weights that train";
-  }
 
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");

@@ -24,11 +24,17 @@
 #include "compiler/transform/training/Recompute.h"
 
 #include "compiler/transform/Names.h"
+#include "compiler/transform/Passes.h"
 #include "compiler/transform/training/FusedStep.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/ContractionInfo.h"
 
 #include "llvm/ADT/SetVector.h"
+
+namespace frit {
+#define GEN_PASS_DEF_RECOMPUTE
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
 
 using namespace mlir;
 using namespace frit;
@@ -200,15 +206,9 @@ void frit::recompute(func::FuncOp main, ArrayRef<size_t> kernels) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class Recompute : public PassWrapper<Recompute, OperationPass<ModuleOp>> {
+class Recompute : public frit::impl::RecomputeBase<Recompute> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Recompute)
   explicit Recompute(const TrainingOptions &options) : options(options) {}
-
-  StringRef getArgument() const override { return "recompute"; }
-  StringRef getDescription() const override {
-    return "Run the kernels of named nodes again in the backward pass";
-  }
 
   void runOnOperation() override {
     FusedStep step(getOperation().lookupSymbol<func::FuncOp>("main"));

@@ -21,6 +21,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Names.h"
+#include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Fold.h"
@@ -28,21 +29,20 @@
 
 #include "llvm/ADT/SetVector.h"
 
+namespace frit {
+#define GEN_PASS_DEF_TRAININGMODE
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
 namespace {
-class TrainingMode : public PassWrapper<TrainingMode, OperationPass<ModuleOp>> {
+class TrainingMode : public frit::impl::TrainingModeBase<TrainingMode> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TrainingMode)
   TrainingMode(const TrainingOptions &options, TrainingFunction function)
       : options(options), function(function) {}
-
-  StringRef getArgument() const override { return "training-mode"; }
-  StringRef getDescription() const override {
-    return "Make dropout and batch norm what they are in training";
-  }
 
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");

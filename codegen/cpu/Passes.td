@@ -1,0 +1,32 @@
+//===- Passes.td - The passes over host kernels -----------------------------===//
+
+#ifndef FRIT_CODEGEN_CPU_PASSES_TD
+#define FRIT_CODEGEN_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+/// A pass over a kernel's function. Constructors are in Passes.h.
+class KernelPass<string argument> : Pass<argument, "::mlir::func::FuncOp"> {
+  let constructor = "made in Passes.h";
+}
+
+def TileOuterLoops : KernelPass<"tile-outer-loops"> {
+  let summary = "Tile host kernels, so that their outermost loop runs over work "
+                "items";
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def StoreResults : KernelPass<"store-results"> {
+  let summary = "Store the results of host kernels to their arguments";
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def PlaceAllocations : KernelPass<"place-allocations"> {
+  let summary = "Put temporaries of host kernels on the stack or into the "
+                "workspace";
+}
+
+#endif // FRIT_CODEGEN_CPU_PASSES_TD

@@ -1,0 +1,39 @@
+// RUN: frit-opt --pass-pipeline='builtin.module(func.func(tile-outer-loops))' %s | FileCheck %s
+// RUN: frit-opt --pass-pipeline='builtin.module(func.func(tile-outer-loops,store-results))' %s | FileCheck %s --check-prefix=STORED
+
+// The rows of the last operation become work items, and the maximum of a row is
+// computed in its item.
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME: %[[BEGIN:[^:]*]]: index, %[[END:[^:]*]]: index)
+// CHECK-SAME: cpu.items = 64 : i64
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: return %{{.*}} : tensor<64x256xf32>
+
+// The result goes to the last argument before the bounds.
+
+// STORED-LABEL: func.func @rows(
+// STORED-SAME: %[[OUT:[^:]*]]: memref<64x256xf32>, %{{[^:]*}}: index, %{{[^:]*}}: index)
+// STORED: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[OUT]]
+// STORED-NEXT: return
+// STORED-NEXT: }
+func.func @rows(%x: tensor<64x256xf32>, %out: memref<64x256xf32>, %begin: index, %end: index) -> tensor<64x256xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%least : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x256xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.maximumf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %d = tensor.empty() : tensor<64x256xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<64x256xf32>, tensor<64xf32>) outs(%d : tensor<64x256xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.subf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x256xf32>
+  return %y : tensor<64x256xf32>
+}
