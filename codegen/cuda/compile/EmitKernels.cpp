@@ -125,7 +125,7 @@ public:
       return;
     options.arch = program.getArch();
     CudaTarget target(options);
-    SmallVector<KernelText> texts;
+    SmallVector<KernelText, 0> texts;
     SmallVector<plan::KernelOp> first; // the first one with each text
     llvm::StringMap<size_t> known;     // index in `texts`, by text
     SmallVector<std::pair<plan::KernelOp, size_t>> uses;

@@ -38,7 +38,7 @@ public:
     options.cublas = libraries;
     options.cudnn = libraries;
     CudaTarget target(options);
-    SmallVector<KernelText> kernels;
+    SmallVector<KernelText, 0> kernels;
     SmallVector<std::string> launches;
     WalkResult result = getOperation().walk([&](nn::FusionOp fusion) {
       std::string name = "k" + std::to_string(kernels.size());

@@ -82,7 +82,7 @@ static bool canTakeConvB2b(const nn::ConvB2bInfo &info,
 static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
   const nn::ConvInfo &first = info.first;
   double fill = double(first.q) / double(ceilDiv(first.q, kTile) * kTile);
-  return canTakeConvB2b(info, machine) && chooseStages(info) &&
+  return canTakeConvB2b(info, machine) && chooseStages(info, machine.arch) &&
          fill >= kLeastFill && tilesOf(first) >= kLeastTiles * machine.arch.sms;
 }
 

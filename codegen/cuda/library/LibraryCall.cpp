@@ -10,7 +10,7 @@ LogicalResult
 frit::cuda::verifyCall(llvm::function_ref<InFlightDiagnostic()> emitError,
                        int64_t algorithm, Attribute fallback) {
   if (failed(
-          requireRanges(emitError, {{"algorithm", algorithm, 0, INT32_MAX}})))
+          requireRanges(emitError, {{"algorithm", algorithm, 0, UINT32_MAX}})))
     return failure();
   auto schedule = dyn_cast_if_present<nn::Schedule>(fallback);
   return require(emitError,

@@ -99,7 +99,7 @@ func.func @user(%x: tensor<4x8xf16>) {
   // expected-error@+1 {{has no CUDA kernel: it contains an operator that other skeletons compute (schedule #cuda.map<threads = 64>)}}
   %0:2 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<64xi8>) {
   ^bb0(%a: tensor<4x8xf16>):
-    %y:2 = nn.custom %a {custom = #rows, grid = array<i64: 4, 1, 1>, block = array<i64: 32, 1, 1>, shared_bytes = 16 : i64, workspace} : (tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<64xi8>)
+    %y:2 = nn.custom %a {custom = #rows, constants = [], grid = array<i64: 4, 1, 1>, block = array<i64: 32, 1, 1>, shared_bytes = 16 : i64, workspace} : (tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<64xi8>)
     nn.yield %y#0, %y#1 : tensor<4x8xf16>, tensor<64xi8>
   }
   return
