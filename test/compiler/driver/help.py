@@ -14,6 +14,7 @@ os.chdir(sys.argv[1])
 TOOLS = {"fritc": ["--emit=", "--report=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
          "frit-run": ["--input=", "--compare=", "--profile", "-v"],
          "frit-train": ["--data=", "--lr=", "--resume", "-v"],
+         "frit-opt": ["--layout", "--pass-pipeline=", "-o"],
          "frit-reduce": ["--test=", "-o"],
          "frit-doctor": ["--need=", "--json"]}
 
@@ -32,7 +33,8 @@ def complete(tool, line):
 
 
 for tool, some in TOOLS.items():
-    text = output(tool, "--help")
+    # MLIR prints frit-opt's --help.
+    text = output(tool, "--help=text" if tool == "frit-opt" else "--help")
     assert max(map(len, text.splitlines())) <= 80, text
     assert text.startswith(f"usage: {tool} ") and "Exit status: 0 done" in text, text
     options = re.findall(r"^  (-[-\w#]+=?)", text, re.MULTILINE)

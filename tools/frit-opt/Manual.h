@@ -1,0 +1,15 @@
+//===- Manual.h - The manual page and completion of frit-opt --------------===//
+
+#ifndef FRIT_TOOLS_FRIT_OPT_MANUAL_H
+#define FRIT_TOOLS_FRIT_OPT_MANUAL_H
+
+#include "compiler/driver/Help.h"
+
+namespace frit {
+
+/// Returns what the manual page says. Passes must be registered.
+HelpTable optManual();
+
+} // namespace frit
+
+#endif // FRIT_TOOLS_FRIT_OPT_MANUAL_H
