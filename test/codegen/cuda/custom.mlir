@@ -9,7 +9,7 @@
 
 // CHECK: plan.kernel @rows_0 attributes {block = array<i64: 32, 1, 1>, grid = array<i64: 4, 1, 1>, module = 0 : i64,
 // CHECK-SAME: scalars = array<i64: 8, 1069547520>, shared_bytes = 16 : i64,
-// CHECK-SAME: source = #plan.source<header = "", {{.*}}preludes = ["#define FRIT_T __half\0A#line 1 \22rows.cu\22\0A// the file\0A#undef FRIT_T\0A"], folders = ["."]>,
+// CHECK-SAME: source = #plan.source<header = "", {{.*}}preludes = ["#include \22frit/parameters.cuh\22\0A", "#define FRIT_T __half\0A#line 1 \22rows.cu\22\0A// the file\0A#undef FRIT_T\0A#line 1 \22rows.cu, as com.example::Rows calls it\22\0Astatic_assert({{.*}}(const __half *, __half *, frit::user::Workspace, frit::user::Number, frit::user::Number)>::check(rows_kernel)) > 0, \22\22);\0A"], folders = ["."]>,
 // CHECK-SAME: symbol = "rows_kernel"}
 // CHECK-NOT: waits
 // CHECK: nn.fusion{{.*}} schedule(#cuda.custom)
