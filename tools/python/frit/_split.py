@@ -42,7 +42,7 @@ class _Support(OperatorSupportBase):
 
     def __init__(self, program: torch.export.ExportedProgram,
                  refused: Collection[str]):
-        self.refused = refused
+        self.refused = set(refused)
         self.targets = {node.target for node in program.graph.nodes
                         if node.name in refused}
 
@@ -96,8 +96,8 @@ class Split:
     """A graph for certain shapes, some parts of which PyTorch runs. Parts look
     after their parameters themselves."""
 
-    watched = ()
-    seen = None
+    watched: Sequence[Any] = ()
+    seen: Any = None
 
     def __init__(self, module: torch.fx.GraphModule,
                  first: Sequence[torch.Tensor], last: Sequence[torch.Tensor]):

@@ -188,8 +188,8 @@ class _Graph:
     def look_anew(self) -> None:
         """Makes the next calls take all parameters, if need be by compiling."""
         with _compiling:
-            for compiled in {*self.compiled.values()} - {None}:
-                if not compiled.look_anew():
+            for compiled in {*self.compiled.values()}:
+                if compiled and not compiled.look_anew():
                     self._drop(compiled)
 
     def _drop(self, compiled: Compiled | Split) -> None:
@@ -217,9 +217,9 @@ class _Graph:
         if compiled is None:
             return self.graph(*given, *self.lifted)
         seen = compiled.seen
-        results = compiled(given)
+        results: list | None = compiled(given)
         # The GPU works meanwhile. Results with old parameters are discarded.
-        if compiled.watched:
+        if compiled.watched and isinstance(compiled, Compiled):
             arguments = (*given, *self.lifted) if self.lifted else given
             if compiled.has_changed(arguments, seen):
                 results = compiled.call_changed(given, arguments)
