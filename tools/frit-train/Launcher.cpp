@@ -116,23 +116,31 @@ bool Launcher::anyRuns() const {
   return false;
 }
 
-/// Records ranks that have ended.
+/// Records ranks that have ended. Of several at a time, one that a signal ended
+/// is the first: the others fail because they no longer hear from it.
 void Launcher::reap() {
+  int failed = kDone;
   for (uint32_t rank = 0; rank < processes.size(); ++rank) {
     int status = 0;
     if (!processes[rank] ||
         waitpid(processes[rank], &status, WNOHANG) != processes[rank])
       continue;
     processes[rank] = 0;
-    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    int result = number ? 128 + number : WEXITSTATUS(status);
+    if (!WIFSIGNALED(status)) {
+      if (!failed)
+        failed = WEXITSTATUS(status);
+      continue;
+    }
     // Ranks that the launcher itself ended are not reported.
-    if (number && !first)
+    int number = WTERMSIG(status);
+    if (!first) {
       complain("rank " + std::to_string(rank) + " was ended by signal " +
                std::to_string(number) + " (" + strsignal(number) + ")");
-    if (result && !first)
-      first = result;
+      first = 128 + number;
+    }
   }
+  if (failed && !first)
+    first = failed;
 }
 
 int Launcher::wait(const sigset_t &signals) {
