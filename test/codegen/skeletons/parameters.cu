@@ -35,8 +35,8 @@ static_assert(!Takes<const float *, Workspace>::value);
 template <class T> __device__ T twice(T x) { return x + x; }
 
 // One of several functions, and an instance of a template.
-static_assert(
-    sizeof(frit::user::Function<float(float)>::check(twice<float>)) > 0);
+static_assert(sizeof(frit::user::Function<float(float)>::check(twice<float>)) >
+              0);
 static_assert(sizeof(frit::user::Function<int(int)>::check(twice)) > 0);
 
 extern "C" __global__ void doubled(float *x) {
