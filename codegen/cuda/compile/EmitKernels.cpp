@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace frit::cuda {
 #define GEN_PASS_DEF_EMITKERNELS
@@ -157,6 +158,7 @@ public:
     }
     // A library's call launches its fallback if the library declines.
     std::vector<Launches> launches(texts.size());
+    std::vector<llvm::StringSet<>> listed(texts.size());
     program.walk([&](Operation *step) {
       for (StringRef name : {"kernel", "fallback"})
         if (auto symbol = step->getAttrOfType<FlatSymbolRefAttr>(name)) {
@@ -164,7 +166,7 @@ public:
           if (!kernel)
             continue;
           std::string text = launchText(step->getLoc(), kernel);
-          if (!llvm::is_contained(launches[number], text))
+          if (listed[number].insert(text).second)
             launches[number].push_back(std::move(text));
         }
     });
