@@ -75,14 +75,6 @@ static Value sortList(NNBuilder &b, Value x) {
                          ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
 }
 
-/// Returns `x` without its first `step` rows and with as many zeros at the end.
-static Value shiftRows(NNBuilder &b, Value x, int64_t step) {
-  SmallVector<int64_t> low(shapeOf(x).size(), 0), high = low;
-  low[0] = -step;
-  high[0] = step;
-  return padZeros(b, x, low, high);
-}
-
 /// Returns [size, columns]: sums of the rows of dy [count, columns] by their
 /// index.
 static Value addRows(NNBuilder &b, Value dy, TensorExpr index, int64_t size) {
@@ -118,8 +110,8 @@ SmallVector<Value> SegmentSumOp::decompose(NNBuilder &b) {
   TensorExpr column(b, b.reshape(sorted, {count, 1}));
   for (int64_t step = 1; step < count; step *= 2) {
     // A row that is shifted in has index -1.
-    TensorExpr next(b, shiftRows(b, column + 1.0, step));
-    TensorExpr other(b, shiftRows(b, sums, step));
+    TensorExpr next(b, shift(b, column + 1.0, 0, step));
+    TensorExpr other(b, shift(b, sums, 0, step));
     sums = sums + where(equal(next - 1.0, column), other, 0.0);
   }
   // The first row with an index, if there is one: rows below it, and rows up to

@@ -26,6 +26,13 @@ Value frit::nn::padZeros(NNBuilder &b, Value x, ArrayRef<int64_t> low,
   return PadOp::create(b, x, Value(), before, after, "constant");
 }
 
+Value frit::nn::shift(NNBuilder &b, Value x, int64_t axis, int64_t count) {
+  SmallVector<int64_t> low(shapeOf(x).size(), 0), high = low;
+  low[axis] = -count;
+  high[axis] = count;
+  return padZeros(b, x, low, high);
+}
+
 Value frit::nn::spreadOut(NNBuilder &b, Value x, ArrayRef<int64_t> steps) {
   SmallVector<int64_t> apart, joined, low, high, crop;
   for (auto [size, step] : llvm::zip_equal(shapeOf(x), steps)) {

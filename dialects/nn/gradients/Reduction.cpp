@@ -55,17 +55,6 @@ SmallVector<Value> ReduceOp::buildVjp(NNBuilder &b, Value gradient) {
   llvm_unreachable("no such combiner");
 }
 
-/// Returns `x` moved by `count` positions along `axis`, to the front for
-/// positive numbers. Zeros take the places that become free.
-static TensorExpr shifted(NNBuilder &b, Value x, int64_t axis, int64_t count) {
-  ArrayRef<int64_t> shape = shapeOf(x);
-  count = std::clamp(count, -shape[axis], shape[axis]);
-  SmallVector<int64_t> low(shape.size(), 0), high = low;
-  low[axis] = -count;
-  high[axis] = count;
-  return {b, padZeros(b, x, low, high)};
-}
-
 /// With p[i] = x[0] ⋯ x[i], the gradient of x[k] is x[0] ⋯ x[k-1] · s[k], where
 /// s[k] = dp[k] + x[k+1] · s[k+1]. This recurrence is a scan of the maps
 /// s -> dp[k] + x[k+1] · s, which doubles their reach at each step (Blelloch,
@@ -78,11 +67,12 @@ SmallVector<Value> CumProdOp::buildVjp(NNBuilder &b, Value gradient) {
   TensorExpr before(
       b, CumProdOp::create(b, x, axis, /*exclusive=*/true, getReverse()));
   if (getExclusive())
-    sums = shifted(b, sums, axis, next);
-  TensorExpr factors = shifted(b, x, axis, next);
+    sums = {b, shift(b, sums, axis, next)};
+  TensorExpr factors(b, shift(b, x, axis, next));
   for (int64_t reach = 1; reach < size; reach *= 2) {
-    sums = sums + factors * shifted(b, sums, axis, next * reach);
-    factors = factors * shifted(b, factors, axis, next * reach);
+    TensorExpr later(b, shift(b, sums, axis, next * reach));
+    sums = sums + factors * later;
+    factors = factors * TensorExpr(b, shift(b, factors, axis, next * reach));
   }
   return {before * sums};
 }
