@@ -61,7 +61,8 @@ static std::string checkType(nn::UserFunctionAttr function,
          function.getName().str() + ")) > 0, \"\");\n";
 }
 
-/// The same for a kernel.
+/// Returns a line that fails to compile unless a user's kernel takes the
+/// tensors and numbers of its node.
 static std::string checkKernelType(nn::CustomOp custom) {
   SmallVector<std::string> parameters;
   auto add = [&](StringRef qualifier, Value tensor) {
