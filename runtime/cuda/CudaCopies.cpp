@@ -42,6 +42,12 @@ void CudaExecution::makeStaging() {
     staging = static_cast<uint8_t *>(pinned);
 }
 
+/// Pinned memory that the driver still knows: cudaDeviceReset() elsewhere in
+/// the process unmaps it.
+uint8_t *CudaExecution::usableStaging() const {
+  return staging && isPinned(staging) ? staging : nullptr;
+}
+
 bool CudaExecution::isPinned(const void *data) const {
   unsigned type = 0;
   int attribute = kPointerMemoryType;
@@ -92,7 +98,8 @@ Status CudaExecution::copyInput(const StridedRegion &region, const void *data,
                                 DevicePointer to, uint64_t bytes,
                                 uint64_t stagingOffset) {
   auto *from = static_cast<const uint8_t *>(data);
-  bool staged = staging && stagingOffset != kNotStaged && !isPinned(from);
+  bool staged =
+      stagingOffset != kNotStaged && !isPinned(from) && usableStaging();
   Result result = kSuccess;
   if (staged && !region.isWhole())
     copyInto(region, from, staging + stagingOffset, bytes);
