@@ -14,7 +14,7 @@ using llvm::StringRef;
 
 llvm::Expected<Test> Test::create(StringRef program,
                                   std::vector<std::string> arguments,
-                                  unsigned seconds, bool isQuiet) {
+                                  unsigned seconds, frit::Progress *progress) {
   Test test;
   auto found = llvm::sys::findProgramByName(program);
   if (!found || !llvm::sys::fs::can_execute(*found))
@@ -27,7 +27,7 @@ llvm::Expected<Test> Test::create(StringRef program,
   test.program = *found;
   test.arguments = std::move(arguments);
   test.seconds = seconds;
-  test.isQuiet = isQuiet;
+  test.progress = progress;
   if (auto code = TemporaryFolder::create(test.folder))
     return llvm::createStringError("cannot make a folder for models: " +
                                    code.message());
@@ -48,6 +48,10 @@ llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
   llvm::SmallVector<StringRef> command = {program};
   command.append(arguments.begin(), arguments.end());
   command.push_back(file);
+  if (progress)
+    progress->update(0, 0,
+                     std::to_string(numRuns) + " tests, " +
+                         std::to_string(model.graph().node_size()) + " nodes");
   // The test gets no input; its output is shown if the user asks.
   std::optional<StringRef> quiet[] = {"", "", ""};
   std::optional<StringRef> loud[] = {"", std::nullopt, std::nullopt};
@@ -55,7 +59,7 @@ llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
   bool couldNotRun = false;
   ChildSignals signals;
   status = llvm::sys::ExecuteAndWait(program, command, std::nullopt,
-                                     isQuiet ? quiet : loud, seconds,
+                                     progress ? quiet : loud, seconds,
                                      /*MemoryLimit=*/0, &message, &couldNotRun);
   if (couldNotRun)
     return llvm::createStringError("cannot run the test '" + program +

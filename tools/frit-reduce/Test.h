@@ -3,6 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_REDUCE_TEST_H
 #define FRIT_TOOLS_FRIT_REDUCE_TEST_H
 
+#include "compiler/driver/Progress.h"
 #include "compiler/driver/TemporaryFolder.h"
 #include "compiler/onnx/onnx.pb.h"
 
@@ -19,10 +20,11 @@ namespace frit::reduce {
 class Test {
 public:
   /// Creates a test. `arguments` come before the file's name. A run that takes
-  /// longer than `seconds` (0: no limit) counts as not interesting.
+  /// longer than `seconds` (0: no limit) counts as not interesting. `progress`
+  /// shows the runs, and without it their output is shown.
   static llvm::Expected<Test> create(llvm::StringRef program,
                                      std::vector<std::string> arguments,
-                                     unsigned seconds, bool isQuiet);
+                                     unsigned seconds, Progress *progress);
 
   /// Runs the test, once per distinct model. Fails if it cannot be run.
   llvm::Expected<bool> isInteresting(const onnx::ModelProto &model);
@@ -38,7 +40,7 @@ private:
   std::vector<std::string> arguments;
   unsigned seconds = 0, numRuns = 0;
   int status = 0;
-  bool isQuiet = true;
+  Progress *progress = nullptr;
   TemporaryFolder folder;
   std::string file;           ///< the model that is tested
   llvm::StringMap<bool> seen; ///< by the model's digest

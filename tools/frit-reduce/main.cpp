@@ -2,6 +2,7 @@
 
 #include "compiler/driver/Interrupts.h"
 #include "compiler/driver/Outputs.h"
+#include "compiler/driver/Progress.h"
 #include "compiler/driver/Status.h"
 #include "compiler/driver/options/OptionParser.h"
 #include "tools/frit-reduce/Reduce.h"
@@ -101,8 +102,11 @@ static llvm::Error run(const Options &options) {
   auto model = readModel(input);
   if (!model)
     return inFile(model.takeError());
+  std::optional<frit::Progress> progress;
+  if (!options.verbose)
+    progress.emplace("reduce " + input);
   auto test = Test::create(options.program, options.testArguments,
-                           options.seconds, !options.verbose);
+                           options.seconds, progress ? &*progress : nullptr);
   if (!test)
     return test.takeError();
   // Check the output first, not after hours of tests.
@@ -140,6 +144,7 @@ static llvm::Error run(const Options &options) {
   }));
   if (isStream)
     keep(write());
+  progress.reset();
   if (!failure)
     (isStream ? llvm::errs() : llvm::outs())
         << options.output << ": " << sizeText(*model) << " (of " << before

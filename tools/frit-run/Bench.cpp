@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "compiler/driver/Progress.h"
 #include "frit/printable.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 using namespace frit;
 using namespace frit::run;
@@ -104,6 +106,7 @@ int frit::run::bench(Session &session) {
   const Options &options = session.options;
   if (!session.run())
     return session.status();
+  std::optional<Progress> progress(std::in_place, "time " + options.model);
   Timer timer(session, options.noTransfers);
   Clock::time_point start = Clock::now();
   auto elapsed = [&] {
@@ -132,8 +135,10 @@ int frit::run::bench(Session &session) {
       return session.status();
     times.push_back(seconds * 1e3);
     runs += timer.onDevice ? batch : 1;
+    progress->update(0, 0, std::to_string(runs) + " calls");
   }
   double total = elapsed();
+  progress.reset();
   std::ranges::sort(times);
   double median = quantile(times, 0.5), p10 = quantile(times, 0.1),
          p90 = quantile(times, 0.9);

@@ -1,6 +1,7 @@
 //===- Session.cpp - A model, its inputs and its outputs ------------------===//
 
 #include "Session.h"
+#include "compiler/driver/Progress.h"
 #include "tools/support/Files.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ bool Session::misused(const std::string &message) {
 }
 
 bool Session::openModule() {
+  Progress progress("open " + options.model);
   frit_module_options settings = moduleOptions(options);
   Error error = Module::load(options.model.c_str(), module, &settings);
   // Such as --device=gpu.
@@ -48,6 +50,7 @@ Error Session::chooseFunction() {
 }
 
 bool Session::openContext() {
+  Progress progress("prepare " + options.model);
   if (Error error = Context::create(module, context))
     return failed(error);
   return true;
@@ -376,6 +379,7 @@ std::vector<frit_tensor> Session::bindOutputs() {
 }
 
 bool Session::run() {
+  Progress progress("run " + options.model);
   if (Error error = context.run(bindInputs(), bindOutputs()))
     return failed(error);
   return true;
