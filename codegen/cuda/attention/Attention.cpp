@@ -107,6 +107,9 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
     return info.mismatch();
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
+  auto blocks = launchBlocks(tile.blocks, tile.tiles(*info));
+  if (!blocks)
+    return blocks.mismatch();
   const LinalgFusion &lowered = problemOfFusion.lowered();
   auto pointer = [](StringRef name, int64_t offset) {
     return name.str() + (offset ? " + " + std::to_string(offset) : "");
@@ -147,7 +150,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
            ");\n#else\nfrit::attentionFloor<" + problem + ">(" + tensors +
            rest + "#endif\n";
   }
-  kernel.grid[0] = tile.blocks(*info, arch);
+  kernel.grid[0] = *blocks;
   kernel.block[0] = tile.threads();
   kernel.sharedBytes = tile.sharedBytes(*info);
   kernel.source =
@@ -168,10 +171,11 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
 LogicalResult
 WgmmaAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                            int64_t tileM, int64_t tileN, int64_t splits,
-                           int64_t stages, int64_t occupancy) {
+                           int64_t stages, int64_t occupancy, int64_t blocks) {
   if (failed(requireRanges(emitError, {{"splits", splits, 1, 3},
                                        {"stages", stages, 2, 6},
-                                       {"occupancy", occupancy, 1, 3}})) ||
+                                       {"occupancy", occupancy, 1, 3},
+                                       {"blocks", blocks, 0, kMostBlocks}})) ||
       failed(require(emitError, tileM > 0 && tileM <= 256 && tileM % 64 == 0,
                      "tile_m", "a multiple of 64 of at most 256")) ||
       failed(require(emitError, tileN > 0 && tileN <= 256 && tileN % 16 == 0,
@@ -217,7 +221,7 @@ class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
   static WgmmaAttentionAttr attrOf(const AttentionTile &tile,
                                    MLIRContext *context) {
     return WgmmaAttentionAttr::get(context, tile.m, tile.n, tile.splits,
-                                   tile.stages, tile.occupancy);
+                                   tile.stages, tile.occupancy, tile.blocks);
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -245,7 +249,8 @@ class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
     return emitAttention(problem, name,
                          {schedule.getTileM(), /*rowsPerWarp=*/16,
                           schedule.getTileN(), schedule.getSplits(),
-                          schedule.getStages(), schedule.getOccupancy()},
+                          schedule.getStages(), schedule.getOccupancy(),
+                          schedule.getBlocks()},
                          machine.arch);
   }
 };

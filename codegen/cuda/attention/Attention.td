@@ -11,7 +11,8 @@ def Cuda_WgmmaAttentionAttr
     NumberOr<"1", "warpgroups that divide the keys of a tile of 64 queries: at "
                   "most 3">:$splits,
     Number<"tiles of keys in shared memory">:$stages,
-    NumberOr<"1", "blocks that share an SM">:$occupancy);
+    NumberOr<"1", "blocks that share an SM">:$occupancy,
+    Blocks:$blocks);
 }
 
 def Cuda_AttentionAttr : Cuda_Schedule<"Attention", "attention"> {

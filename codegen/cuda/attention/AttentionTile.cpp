@@ -110,20 +110,13 @@ bool AttentionTile::hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
 AttentionTile AttentionTile::withOccupancy(const nn::AttentionInfo &info,
                                            const GpuArch &arch) const {
   AttentionTile tile = *this;
-  for (int64_t blocks = kMostOccupancy; blocks > 1; --blocks)
-    if (hasRegisters(info, blocks, arch) &&
-        layout(info).leastBytes() <= arch.sharedFor(blocks)) {
-      tile.occupancy = blocks;
-      return tile;
-    }
-  tile.occupancy = 1;
+  tile.occupancy = kMostOccupancy;
+  while (tile.occupancy > 1 &&
+         (!hasRegisters(info, tile.occupancy, arch) ||
+          layout(info).leastBytes() > arch.sharedFor(tile.occupancy)))
+    --tile.occupancy;
+  tile.blocks = arch.persistentBlocks(tiles(info), tile.occupancy);
   return tile;
-}
-
-int64_t AttentionTile::blocks(const nn::AttentionInfo &info,
-                              const GpuArch &arch) const {
-  return usesWgmma() ? std::min(tiles(info), arch.sms * occupancy)
-                     : tiles(info);
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,15 +17,15 @@ int64_t elementBytes(const nn::AttentionInfo &info);
 /// A tile of attention.cuh or, if it has stages, of wgmma_attention.cuh.
 struct AttentionTile {
   int64_t m = 64, rowsPerWarp = 16, n = 64, splits = 1, stages = 0;
-  /// Blocks per SM (wgmma_attention.cuh only).
-  int64_t occupancy = 1;
+  /// Blocks per SM, and of the launch or 0 (wgmma_attention.cuh only).
+  int64_t occupancy = 1, blocks = 0;
 
   bool usesWgmma() const { return stages != 0; }
   int64_t threads() const;
   int64_t sharedBytes(const nn::AttentionInfo &info) const;
   int64_t tiles(const nn::AttentionInfo &info) const;
-  int64_t blocks(const nn::AttentionInfo &info, const GpuArch &arch) const;
-  /// Returns the tile with as many blocks per SM as fit.
+  /// Returns the tile with as many blocks per SM as fit, and the blocks of the
+  /// launch.
   AttentionTile withOccupancy(const nn::AttentionInfo &info,
                               const GpuArch &arch) const;
 

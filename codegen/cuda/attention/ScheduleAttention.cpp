@@ -124,8 +124,8 @@ frit::cuda::allWgmmaTiles(const nn::AttentionInfo &info, const GpuArch &arch) {
                               stages % splits == 0);
           // Extra stages that a tile's keys do not fill pay only if the block
           // has another tile whose keys can fill them.
-          bool filled = stages == 2 || (stages - 1) * n < info.keys ||
-                        tile.tiles(info) > tile.blocks(info, arch);
+          bool filled =
+              stages == 2 || (stages - 1) * n < info.keys || tile.blocks != 0;
           if (small && shares && filled &&
               tile.sharedBytes(info) <= arch.sharedPerBlock)
             tiles.push_back(tile);

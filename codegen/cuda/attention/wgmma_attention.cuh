@@ -27,8 +27,8 @@
 //                + (splits - 1) · 512 · (rounded(valueSize) / 2 + 4) + 256
 //   more       = least + 2 · tileM · rounded(size)
 //   shared     = more if that is at most maxSharedBytes(blocks), else least
-//   grid.x     = min(batch · heads · ceil(queries / tileM),
-//                    SMs · blocks); any grid is correct
+//   grid.x     = at most batch · heads · ceil(queries / tileM); blocks that
+//                run at a time are enough
 //
 // Tensor maps, of rank 4, innermost first, swizzled by 128 bytes, zeros
 // outside, with the strides of Q, K, V and O:

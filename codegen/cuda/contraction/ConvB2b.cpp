@@ -42,8 +42,10 @@ ConvB2bAttr chooseStages(const nn::ConvB2bInfo &info, const GpuArch &arch) {
     int64_t room = arch.sharedPerBlock - empty.sharedBytes();
     int64_t stages = std::min(room / empty.stageBytes(), 2 * info.first.r);
     if (stages > info.first.r)
-      return ConvB2bAttr::get(info.first.x.getContext(), warpgroups, stages,
-                              slots, info.last.k % 128 == 0 ? 128 : 64);
+      return ConvB2bAttr::get(
+          info.first.x.getContext(), warpgroups, stages, slots,
+          info.last.k % 128 == 0 ? 128 : 64,
+          arch.persistentBlocks(tilesOf(info.first), /*perSm=*/1));
   }
   return nullptr;
 }
@@ -89,9 +91,10 @@ static bool takesConvB2b(const nn::ConvB2bInfo &info, const Machine &machine) {
 LogicalResult
 ConvB2bAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                     int64_t warpgroups, int64_t stages, int64_t slots,
-                    int64_t columns) {
+                    int64_t columns, int64_t blocks) {
   if (failed(require(emitError, warpgroups == 2, "warpgroups", "2")) ||
-      failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages}})) ||
+      failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages},
+                                       {"blocks", blocks, 0, kMostBlocks}})) ||
       failed(
           require(emitError, isPowerOf2UpTo(slots, 4), "slots", "1, 2 or 4")))
     return failure();
@@ -156,6 +159,9 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
       layoutOf(*problem.convB2b(), warpgroups, stages, slots);
   if (!layout.fits() || stages <= first.r || last.k % columns)
     return nn::Mismatch("it does not fit into shared memory");
+  auto blocks = launchBlocks(schedule.getBlocks(), tilesOf(first));
+  if (!blocks)
+    return blocks.mismatch();
   int64_t threads = layout.threads();
   ProblemText text(lowered, name);
   text.addConv(first);
@@ -203,7 +209,7 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
       text.parameter(last.w) + ", " + operands + "#endif\n";
   kernel.header = "conv_b2b";
   kernel.block[0] = threads;
-  kernel.grid[0] = std::min(tilesOf(first), machine.arch.sms);
+  kernel.grid[0] = *blocks;
   kernel.sharedBytes = layout.sharedBytes();
   kernel.source = text.definition() +
                   kernelFunction(name, lowered,

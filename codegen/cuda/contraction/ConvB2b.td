@@ -9,5 +9,6 @@ def Cuda_ConvB2bAttr : Cuda_WgmmaContractionSchedule<"ConvB2b", "conv_b2b"> {
     Number<"rows of pixels in shared memory">:$stages,
     Number<"boxes of results in shared memory per warp">:$slots,
     Number<"output channels of the second convolution per step: 64 or 128"
-          >:$columns);
+          >:$columns,
+    Blocks:$blocks);
 }

@@ -57,12 +57,11 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
                                      const GpuArch &arch) {
   int64_t steps = ceilDiv(ceilDiv(product.k, kWgmmaDepth), tile.split);
   int64_t cluster = tile.cluster * tile.split;
-  int64_t blocks = tile.tiles(product) * cluster;
+  int64_t blocks = tile.neededBlocks(product);
   // Concurrent blocks of an SM share its units.
   int64_t waves = ceilDiv(blocks, arch.clusteredSms(cluster));
   int64_t sharing = std::min(tile.occupancy, waves);
   double active = double(std::min(blocks, arch.sms));
-  bool pingPong = tile.pingPongs(product, arch);
   double heldRate = kHeldRate * arch.l2Rate;
   double mostHeld = kMostHeld * double(arch.l2Bytes >> 20);
 
@@ -82,14 +81,14 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double stored =
       sums * resultBytes * (product.residual || product.storedSum ? 2 : 1);
   double writers =
-      pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
+      tile.pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =
       stored / std::min(kStoreBytes * writers, heldRate / active) + kStoreTime;
   if (tile.layout().slots() == 1)
     store *= kOneSlot;
   // The store of one tile overlaps with the products of another, or follows
   // them.
-  double time = pingPong || sharing > 1
+  double time = tile.pingPong || sharing > 1
                     ? waves * std::max(compute, kHiddenStore * store) + store
                     : waves * (compute + store) + (waves - 1) * kNextTile;
   time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
@@ -133,7 +132,8 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
                                                   unsigned most) {
   SmallVector<WgmmaPick> picks;
   int64_t steps = ceilDiv(product.k, kWgmmaDepth);
-  auto add = [&](const WgmmaTile &tile) {
+  auto add = [&](WgmmaTile tile) {
+    tile.pingPong = tile.pingPongs(product, arch);
     double time = wgmmaMicroseconds(product, tile, resultBytes, arch);
     picks.push_back({tile, time});
   };

@@ -36,6 +36,9 @@ WgmmaTile WgmmaTile::forProduct(const nn::GemmInfo &product,
     tile.occupancy = 1;
   tile.pingPong = tile.pingPongs(product, arch);
   tile.raster = tile.layout().rasterRows(arch.sms);
+  int64_t blocks =
+      tile.layout().gridOf(product.m, product.n, product.batch, arch.sms);
+  tile.blocks = blocks < tile.neededBlocks(product) ? blocks : 0;
   return tile;
 }
 

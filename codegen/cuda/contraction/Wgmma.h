@@ -39,6 +39,8 @@ struct WgmmaTile {
   bool pingPong = false;
   /// Rows of tiles that are traversed together.
   int64_t raster = 1;
+  /// Blocks of the launch, which take tiles in turn; 0 if each has one tile.
+  int64_t blocks = 0;
   /// Whether the moments of the product's columns are taken. Not part of the
   /// schedule.
   bool columnMoments = false;
@@ -48,18 +50,21 @@ struct WgmmaTile {
     return {m, n, stages, cluster, split, occupancy, columnMoments};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
-  /// per SM if they fit, ping-pong if it pays, and the raster.
+  /// per SM if they fit, ping-pong if it pays, the raster, and the blocks of
+  /// the launch.
   WgmmaTile forProduct(const nn::GemmInfo &product, const GpuArch &arch) const;
   /// Returns whether `occupancy` blocks fit on an SM.
   bool fits(const GpuArch &arch) const;
-  /// Return the number of tiles of a product, of blocks, and whether they work
-  /// in ping-pong.
+  /// Returns the number of tiles of a product; counts clusters if blocks share
+  /// B.
   int64_t tiles(const nn::GemmInfo &product) const {
     return layout().tilesOf(product.m, product.n, product.batch);
   }
-  int64_t blocks(const nn::GemmInfo &product, const GpuArch &arch) const {
-    return layout().gridOf(product.m, product.n, product.batch, arch.sms);
+  /// Returns the blocks that the tiles of a product need if each has its own.
+  int64_t neededBlocks(const nn::GemmInfo &product) const {
+    return tiles(product) * layout().blocksPerCluster();
   }
+  /// Returns whether ping-pong pays for a product.
   bool pingPongs(const nn::GemmInfo &product, const GpuArch &arch) const {
     return layout().pingPongs(product.m, product.n, product.batch, arch.sms);
   }

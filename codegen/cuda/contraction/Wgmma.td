@@ -16,7 +16,8 @@ class Cuda_WgmmaSchedule<string name, string mnemonic_>
     Choice<"whether each consumer warpgroup has tiles of its own (ping-pong)"
           >:$pingpong,
     NumberOr<"1", "rows of tiles that are visited together, so that their "
-                  "operands come from L2">:$raster);
+                  "operands come from L2">:$raster,
+    Blocks:$blocks);
 }
 
 def Cuda_WgmmaGemmAttr : Cuda_WgmmaSchedule<"WgmmaGemm", "wgmma_gemm"> {

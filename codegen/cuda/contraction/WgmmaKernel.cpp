@@ -10,6 +10,7 @@
 #include "codegen/cuda/contraction/WgmmaKernel.h"
 
 #include "codegen/cuda/contraction/ProblemText.h"
+#include "codegen/cuda/target/Skeleton.h"
 
 using namespace mlir;
 using namespace frit;
@@ -35,9 +36,8 @@ artifact::TensorMap matrixMap(unsigned argument, Type type, int64_t rows,
 class WgmmaKernel {
 public:
   WgmmaKernel(const LinalgFusion &lowered, StringRef name,
-              const WgmmaTile &tile, const GpuArch &arch)
-      : lowered(lowered), name(name), text(lowered, name), tile(tile),
-        arch(arch) {}
+              const WgmmaTile &tile)
+      : lowered(lowered), name(name), text(lowered, name), tile(tile) {}
 
   /// Adds the map of A or x, or of B or w.
   void addMap(const artifact::TensorMap &map) {
@@ -51,6 +51,9 @@ public:
                                StringRef function, StringRef floor) {
     Type type = elementType(lowered.outputs()[0]);
     int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+    auto blocks = launchBlocks(tile.blocks, tile.neededBlocks(product));
+    if (!blocks)
+      return blocks.mismatch();
     bool boxes = tile.storesBoxes(product, bytes);
     std::string maps[2] = {"nullptr", "nullptr"};
     std::string sources = "&m0, &m1, ";
@@ -103,7 +106,7 @@ public:
             .str();
     kernel.header = header;
     kernel.block[0] = tile.layout().threads();
-    kernel.grid[0] = tile.blocks(product, arch);
+    kernel.grid[0] = *blocks;
     kernel.sharedBytes = tile.layout().sharedBytes();
     // Accumulators per thread: for 64 rows, or for a whole tile in ping-pong.
     kernel.sums =
@@ -126,7 +129,6 @@ private:
   StringRef name;
   ProblemText text;
   WgmmaTile tile;
-  const GpuArch &arch;
   KernelText kernel;
 };
 
@@ -165,9 +167,9 @@ void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
 
 nn::Match<KernelText> cuda::emitWgmmaGemm(const nn::GemmInfo &info,
                                           const LinalgFusion &lowered,
-                                          StringRef name, const WgmmaTile &tile,
-                                          const GpuArch &arch) {
-  WgmmaKernel kernel(lowered, name, tile, arch);
+                                          StringRef name,
+                                          const WgmmaTile &tile) {
+  WgmmaKernel kernel(lowered, name, tile);
   Type type = nn::tensorType(info.a).getElementType();
   ProblemText &text = kernel.problem();
   auto addOperand = [&](Value v, bool alongK, int64_t lines, int64_t leading,
@@ -186,9 +188,9 @@ nn::Match<KernelText> cuda::emitWgmmaGemm(const nn::GemmInfo &info,
 
 nn::Match<KernelText> cuda::emitWgmmaConv(const nn::ConvInfo &info,
                                           const LinalgFusion &lowered,
-                                          StringRef name, const WgmmaTile &tile,
-                                          const GpuArch &arch) {
-  WgmmaKernel kernel(lowered, name, tile, arch);
+                                          StringRef name,
+                                          const WgmmaTile &tile) {
+  WgmmaKernel kernel(lowered, name, tile);
   kernel.addConvMaps(info);
   kernel.problem().addConv(info);
   if (!info.addend)

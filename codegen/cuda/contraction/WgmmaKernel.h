@@ -12,15 +12,15 @@ namespace frit::cuda {
 /// Emits the kernel `name`, which computes a product by wgmma_gemm.cuh.
 nn::Match<KernelText> emitWgmmaGemm(const nn::GemmInfo &info,
                                     const LinalgFusion &lowered,
-                                    llvm::StringRef name, const WgmmaTile &tile,
-                                    const GpuArch &arch);
+                                    llvm::StringRef name,
+                                    const WgmmaTile &tile);
 
 /// Emits the kernel `name`, which computes a convolution and its addend by
 /// wgmma_conv.cuh.
 nn::Match<KernelText> emitWgmmaConv(const nn::ConvInfo &info,
                                     const LinalgFusion &lowered,
-                                    llvm::StringRef name, const WgmmaTile &tile,
-                                    const GpuArch &arch);
+                                    llvm::StringRef name,
+                                    const WgmmaTile &tile);
 
 } // namespace frit::cuda
 

@@ -15,12 +15,14 @@ using namespace frit::cuda;
 static LogicalResult
 verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
                 int64_t n, int64_t stages, int64_t cluster, int64_t split,
-                int64_t occupancy, bool pingpong, int64_t raster) {
+                int64_t occupancy, bool pingpong, int64_t raster,
+                int64_t blocks) {
   WgmmaLayout layout = {m, n, stages, cluster, split, occupancy};
   if (failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages},
                                        {"cluster", cluster, 1, 2},
                                        {"occupancy", occupancy, 1, 2},
-                                       {"raster", raster, 1, 1024}})) ||
+                                       {"raster", raster, 1, 1024},
+                                       {"blocks", blocks, 0, kMostBlocks}})) ||
       failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
                      "64, 128 or 192")) ||
       failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
@@ -28,7 +30,11 @@ verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
       failed(require(emitError, isPowerOf2UpTo(split, 8), "split",
                      "1, 2, 4 or 8")) ||
       failed(require(emitError, cluster == 1 || split == 1, "cluster",
-                     "1 unless `split` is 1")))
+                     "1 unless `split` is 1")) ||
+      failed(require(emitError, blocks == 0 || split == 1, "blocks",
+                     "0 unless `split` is 1")) ||
+      failed(require(emitError, blocks % cluster == 0, "blocks",
+                     "a multiple of `cluster`")))
     return failure();
   return require(emitError, !pingpong || layout.canPingPong(), "pingpong",
                  "false, but for an SM's only block with tiles of 128 rows "
@@ -39,18 +45,18 @@ LogicalResult
 WgmmaGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t stages,
                       int64_t cluster, int64_t split, int64_t occupancy,
-                      bool pingpong, int64_t raster) {
+                      bool pingpong, int64_t raster, int64_t blocks) {
   return verifyWgmmaTile(emitError, tileM, tileN, stages, cluster, split,
-                         occupancy, pingpong, raster);
+                         occupancy, pingpong, raster, blocks);
 }
 
 LogicalResult
 WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t stages,
                       int64_t cluster, int64_t split, int64_t occupancy,
-                      bool pingpong, int64_t raster) {
+                      bool pingpong, int64_t raster, int64_t blocks) {
   return verifyWgmmaTile(emitError, tileM, tileN, stages, cluster, split,
-                         occupancy, pingpong, raster);
+                         occupancy, pingpong, raster, blocks);
 }
 
 namespace {
@@ -59,10 +65,11 @@ namespace {
 template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
 protected:
   static WgmmaTile tileOf(Attr schedule, const nn::GemmInfo &product) {
-    return {
-        schedule.getTileM(),    schedule.getTileN(),  schedule.getStages(),
-        schedule.getCluster(),  schedule.getSplit(),  schedule.getOccupancy(),
-        schedule.getPingpong(), schedule.getRaster(), takesColumns(product)};
+    return {schedule.getTileM(),    schedule.getTileN(),
+            schedule.getStages(),   schedule.getCluster(),
+            schedule.getSplit(),    schedule.getOccupancy(),
+            schedule.getPingpong(), schedule.getRaster(),
+            schedule.getBlocks(),   takesColumns(product)};
   }
 
   /// Returns the tile if an SM has room for it.
@@ -85,7 +92,7 @@ protected:
       WgmmaTile tile = pick.tile.forProduct(*product, machine.arch);
       offers.add(Attr::get(problem.context(), tile.m, tile.n, tile.stages,
                            tile.cluster, tile.split, tile.occupancy,
-                           tile.pingPong, tile.raster));
+                           tile.pingPong, tile.raster, tile.blocks));
     }
   }
 
@@ -104,9 +111,12 @@ private:
     WgmmaTile tile = tileOf(schedule, *product);
     double time =
         wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
-    double blocks = double(tile.blocks(*product, machine.arch));
-    return nn::StepCost{time, std::min(1.0, blocks / double(machine.arch.sms *
-                                                            tile.occupancy))};
+    auto blocks = launchBlocks(tile.blocks, tile.neededBlocks(*product));
+    if (!blocks)
+      return std::nullopt;
+    return nn::StepCost{
+        time, std::min(1.0, double(*blocks) /
+                                double(machine.arch.sms * tile.occupancy))};
   }
 };
 
@@ -183,8 +193,7 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
     auto tile = fittingTile(schedule, *product, machine);
     if (!tile)
       return tile.mismatch();
-    return emitWgmmaGemm(*product, problem.lowered(), name, *tile,
-                         machine.arch);
+    return emitWgmmaGemm(*product, problem.lowered(), name, *tile);
   }
 };
 
@@ -255,8 +264,7 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
     auto tile = fittingTile(schedule, *productOf(problem), machine);
     if (!tile)
       return tile.mismatch();
-    return emitWgmmaConv(*problem.conv(), problem.lowered(), name, *tile,
-                         machine.arch);
+    return emitWgmmaConv(*problem.conv(), problem.lowered(), name, *tile);
   }
 };
 

@@ -40,7 +40,7 @@
 //   shared  = stages * row + (k * r * s + k / 64 * filters +
 //             64 * warpgroups * slots) * 128 + 512
 //   tiles   = n * p * ceil(q / 64)
-//   grid.x  = min(tiles, SMs)
+//   grid.x  = at most tiles; a block per SM is enough
 //
 // `shared` is at most maxSharedBytes(1). Tensor maps, swizzled by 128 bytes:
 //

@@ -46,8 +46,8 @@
 //            while that is more than `most`, and not 1
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
 //   grid.x = split > 1 ? tiles * split
-//                      : min(tiles, SMs * blocks / cluster) *
-//                      cluster
+//                      : a multiple of cluster, at most tiles * cluster;
+//                        blocks that run at a time are enough
 //
 // `shared` is at most `most`. A thread has up to 240 registers with one block
 // of 128 rows per SM, 96 with two, 128 with one block of 192 rows or two of 64,

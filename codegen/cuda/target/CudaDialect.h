@@ -38,6 +38,8 @@ requireRanges(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
 inline constexpr int64_t kMostPerThread = 1024;
 /// Maximum stages of a pipeline in shared memory.
 inline constexpr int64_t kMostStages = 64;
+/// Maximum blocks of a persistent kernel: many more than run at a time.
+inline constexpr int64_t kMostBlocks = 1 << 16;
 
 /// Returns whether `value` is a power of two, at most `most`.
 inline bool isPowerOf2UpTo(int64_t value, int64_t most) {

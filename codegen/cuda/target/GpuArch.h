@@ -61,6 +61,11 @@ struct GpuArch {
            : cluster <= 4 ? smsOfSmallClusters
                           : smsOfLargeClusters;
   }
+  /// Returns the blocks of a persistent kernel that run at a time, `perSm` on
+  /// each SM; 0 if there are no more tiles than that.
+  int64_t persistentBlocks(int64_t tiles, int64_t perSm) const {
+    return tiles > sms * perSm ? sms * perSm : 0;
+  }
   /// Returns the threads of all SMs if each has `perSm`.
   int64_t threadsOf(int64_t perSm) const { return sms * perSm; }
 };

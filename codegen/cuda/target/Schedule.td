@@ -13,8 +13,8 @@ def Cuda_Dialect : Dialect {
   let description = [{
     Each attribute is the schedule of one skeleton or library call: which kernel
     runs a fusion, with every number that its text and its launch depend on
-    besides the problem's sizes and, for persistent kernels, the GPU's number of
-    SMs. Set by the pass `schedule`; written by hand, it changes the kernel.
+    besides the problem's sizes. Set by the pass `schedule`; written by hand, it
+    changes the kernel.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -48,6 +48,11 @@ class Cuda_WgmmaContractionSchedule<string name, string mnemonic>
 class Number<string what> : AttrParameter<"int64_t", what>;
 class NumberOr<string usual, string what>
     : DefaultValuedParameter<"int64_t", usual, what>;
+/// The blocks of a persistent kernel: as many as run at a time, if there are
+/// more tiles.
+def Blocks
+    : NumberOr<"0", "blocks of the launch, which divide the tiles among them; "
+                    "0: as many as the tiles need">;
 /// A flag, printed only if it is set.
 class Choice<string what> : DefaultValuedParameter<"bool", "false", what>;
 

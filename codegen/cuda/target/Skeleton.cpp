@@ -57,6 +57,14 @@ const Skeleton *frit::cuda::skeletonOf(nn::Schedule schedule) {
 /// H200.
 static constexpr double kLaunchTime = 1.3;
 
+nn::Match<int64_t> frit::cuda::launchBlocks(int64_t blocks, int64_t needed) {
+  // Blocks load operands of their first tile without asking whether there is
+  // one.
+  if (blocks > needed)
+    return nn::Mismatch("it has more blocks than tiles");
+  return blocks ? blocks : needed;
+}
+
 nn::StepCost frit::cuda::costOfMemory(nn::FusionOp fusion, int64_t perThread,
                                       const GpuArch &arch) {
   double bytes = 0, most = 0;

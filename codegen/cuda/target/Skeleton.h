@@ -160,6 +160,10 @@ public:
 nn::StepCost costOfMemory(nn::FusionOp fusion, int64_t perThread,
                           const GpuArch &arch);
 
+/// Returns the blocks of a launch whose tiles need `needed` blocks and whose
+/// schedule has `blocks`, which is 0 unless the kernel is persistent.
+nn::Match<int64_t> launchBlocks(int64_t blocks, int64_t needed);
+
 /// Creates the skeleton of an attribute. The skeleton's own file specializes
 /// it.
 template <class Attr> std::unique_ptr<Skeleton> makeSkeleton();

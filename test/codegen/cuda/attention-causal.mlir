@@ -21,6 +21,6 @@ func.func @main(%q: tensor<2x16x4096x64xf16>, %k: tensor<4x16x2048x128xf16>, %s:
   return
 }
 
-// CHECK: // k0 #cuda.wgmma_attention<tile_m = 256, tile_n = 64, stages = 4>
-// CHECK: // k1 #cuda.wgmma_attention<tile_m = 192, tile_n = 64, stages = 3>
-// CHECK: // k2 #cuda.wgmma_attention<tile_m = 64, tile_n = 64, stages = 2, occupancy = 3>
+// CHECK: // k0 #cuda.wgmma_attention<tile_m = 256, tile_n = 64, stages = 4, blocks = 132>
+// CHECK: // k1 #cuda.wgmma_attention<tile_m = 192, tile_n = 64, stages = 3, blocks = 132>
+// CHECK: // k2 #cuda.wgmma_attention<tile_m = 64, tile_n = 64, stages = 2, occupancy = 3, blocks = 396>

@@ -29,7 +29,7 @@ func.func @chains(%x: tensor<32x56x56x64xf16>, %w: tensor<64x3x3x64xf16>,
   return
 }
 
-// CHECK:      // k0 #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128> grid 132x1x1 block [[T:[0-9]+]] shared
+// CHECK:      // k0 #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 132> grid 132x1x1 block [[T:[0-9]+]] shared
 // CHECK-NEXT: //   m0 of 0: dims 64x56x56x32, strides 128x7168x401408, box 64x58x1x1
 // CHECK-NEXT: //   m1 of 1: dims 64x9x64, strides 128x1152, box 64x1x64
 // CHECK-NEXT: //   m2 of 2: dims 64x256x1, strides 128x32768, box 64x64x1

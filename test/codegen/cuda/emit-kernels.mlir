@@ -1,11 +1,12 @@
 // RUN: frit-opt %s --emit-kernels | FileCheck %s
 // RUN: frit-opt %s --emit-kernels --emit-kernels | FileCheck %s
 
-// Kernels get their launch, tensor maps, text and module. Where only a shape
-// differs that the text does not tell, the text is shared.
+// Kernels get their launch, tensor maps, text and module. The grid is that of
+// the schedule. Where only a shape differs that the text does not tell, the text
+// is shared.
 
 // CHECK:      plan.kernel @matmul_0 attributes {block = array<i64: [[T:[0-9]+]], 1, 1>,
-// CHECK-SAME: grid = array<i64: {{[0-9]+}}, 1, 1>, module = 1 : i64, shared_bytes = {{[1-9][0-9]*}} : i64,
+// CHECK-SAME: grid = array<i64: 60, 1, 1>, module = 1 : i64, shared_bytes = {{[1-9][0-9]*}} : i64,
 // CHECK-SAME: source = #plan.source<header = "wgmma_gemm", text = "{{.*}}matmul_0(
 // CHECK-SAME: tensor_maps = [#plan.tensor_map<argument = 0, type = f16, kind = tiled, dims = [768, 512, 1], strides = [1536, 786432],
 // CHECK-SAME: waits}
@@ -19,7 +20,7 @@
 plan.program @gpu "sm_90a" {
   plan.kernel @matmul_0 {
   ^bb0(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>):
-    %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4>) : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16> {
+    %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4, blocks = 60>) : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16> {
     ^bb0(%a: tensor<4x128x768xf16>, %b: tensor<768x3072xf16>):
       %y = nn.matmul %a, %b : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16>
       nn.yield %y : tensor<4x128x3072xf16>

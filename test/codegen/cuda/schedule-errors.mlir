@@ -23,6 +23,26 @@
 
 // -----
 
+// expected-error@+1 {{'blocks' must be a multiple of `cluster`}}
+#cluster = #cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4, cluster = 2, blocks = 131>
+
+// -----
+
+// expected-error@+1 {{'blocks' must be 0 unless `split` is 1}}
+#split = #cuda.wgmma_conv<tile_m = 64, tile_n = 128, stages = 4, split = 2, blocks = 66>
+
+// -----
+
+// expected-error@+1 {{'blocks' must be from 0 to 65536}}
+#attention = #cuda.wgmma_attention<tile_m = 128, tile_n = 128, stages = 2, blocks = -1>
+
+// -----
+
+// expected-error@+1 {{'blocks' must be from 0 to 65536}}
+#convs = #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 4611686018427387904>
+
+// -----
+
 // expected-error@+1 {{'fallback' must be the schedule of a kernel}}
 #library = #cuda.cublas_gemm<fallback = 7 : i64>
 
@@ -113,6 +133,18 @@ func.func @whole(%x: tensor<4096x16x2xf32>) {
   ^bb0(%a: tensor<4096x16x2xf32>):
     %1 = nn.merge_moments %a {width = 64 : si64} : (tensor<4096x16x2xf32>) -> tensor<4096x1x2xf32>
     nn.yield %1 : tensor<4096x1x2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @blocks(%x: tensor<512x768xf16>, %w: tensor<768x3072xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it has more blocks than tiles (schedule #cuda.wgmma_gemm<}}
+  %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4, blocks = 97>) : (tensor<512x768xf16>, tensor<768x3072xf16>) -> tensor<512x3072xf16> {
+  ^bb0(%a: tensor<512x768xf16>, %b: tensor<768x3072xf16>):
+    %y = nn.matmul %a, %b : (tensor<512x768xf16>, tensor<768x3072xf16>) -> tensor<512x3072xf16>
+    nn.yield %y : tensor<512x3072xf16>
   }
   return
 }

@@ -49,9 +49,9 @@ func.func @conv(%x: tensor<8x56x56x64xf16>, %y: tensor<64x3x3x64xf16>) {
 
 // -----
 
-// Two blocks per SM, and one in ping-pong.
+// Two blocks per SM, and one in ping-pong, which takes several tiles.
 // CHECK: // k0 #cuda.wgmma_conv<tile_m = 128, tile_n = 64, stages = 4, occupancy = 2, raster = 8> grid 196x1x1 block 288 shared
-// CHECK: // k1 #cuda.wgmma_conv<tile_m = 128, tile_n = 64, stages = 6, pingpong = true> grid 132x1x1 block 384 shared
+// CHECK: // k1 #cuda.wgmma_conv<tile_m = 128, tile_n = 64, stages = 6, pingpong = true, blocks = 100> grid 100x1x1 block 384 shared
 // CHECK: tileM = 128, tileN = 64;
 // CHECK: stages = 4, cluster = 1, split = 1, blocks = 2, raster = 8;
 // CHECK: __launch_bounds__(288, 2)
@@ -64,7 +64,7 @@ func.func @wgmma_conv(%x: tensor<8x56x56x64xf16>, %y: tensor<64x3x3x64xf16>) {
     %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16>
     nn.yield %1 : tensor<8x56x56x64xf16>
   }
-  %q = nn.fusion(%x, %y) schedule(#cuda.wgmma_conv<tile_m = 128, tile_n = 64, stages = 6, pingpong = true>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16> {
+  %q = nn.fusion(%x, %y) schedule(#cuda.wgmma_conv<tile_m = 128, tile_n = 64, stages = 6, pingpong = true, blocks = 100>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16> {
   ^bb0(%a: tensor<8x56x56x64xf16>, %b: tensor<64x3x3x64xf16>):
     %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16>
     nn.yield %1 : tensor<8x56x56x64xf16>
@@ -74,15 +74,16 @@ func.func @wgmma_conv(%x: tensor<8x56x56x64xf16>, %y: tensor<64x3x3x64xf16>) {
 
 // -----
 
-// Two convolutions that do not pay in one kernel: the schedule decides.
-// CHECK: // k0 #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128> grid 132x1x1 block 288 shared
-// CHECK: // k1 #cuda.conv_b2b<warpgroups = 2, stages = 4, slots = 2, columns = 64> grid 132x1x1 block 288 shared
+// Two convolutions that do not pay in one kernel: the schedule decides. Without
+// `blocks`, each tile has its own.
+// CHECK: // k0 #cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 132> grid 132x1x1 block 288 shared
+// CHECK: // k1 #cuda.conv_b2b<warpgroups = 2, stages = 4, slots = 2, columns = 64> grid 448x1x1 block 288 shared
 // CHECK: warpgroups = 2, stages = 6, slots = 4, columns = 128;
 // CHECK: frit::convB2b<k0_problem>(
 // CHECK: warpgroups = 2, stages = 4, slots = 2, columns = 64;
 // CHECK: frit::convB2b<k1_problem>(
 func.func @conv_b2b(%x: tensor<8x56x56x64xf16>, %y: tensor<64x3x3x64xf16>, %z: tensor<256x1x1x64xf16>) {
-  %p = nn.fusion(%x, %y, %z) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {
+  %p = nn.fusion(%x, %y, %z) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 132>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {
   ^bb0(%a: tensor<8x56x56x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<256x1x1x64xf16>):
     %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16>
     %2 = nn.conv %1, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16>

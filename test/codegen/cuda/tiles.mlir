@@ -24,7 +24,7 @@ func.func @tiles(%a: tensor<384x1024xf16>, %b: tensor<1024x1024xf16>,
   }
   // Many tiles: warpgroups work on alternate tiles (ping-pong), and one stage
   // is given up for buffers of results.
-  // CHECK: // k2 #cuda.wgmma_gemm<tile_m = 128, tile_n = 192, stages = 4, pingpong = true, raster = 15> grid 132x1x1 block 384 shared 229888
+  // CHECK: // k2 #cuda.wgmma_gemm<tile_m = 128, tile_n = 192, stages = 4, pingpong = true, raster = 15, blocks = 132> grid 132x1x1 block 384 shared 229888
   %2 = nn.fusion(%e, %f) : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16> {
   ^bb0(%x: tensor<12288x1024xf16>, %w: tensor<1024x3072xf16>):
     %y = nn.matmul %x, %w : (tensor<12288x1024xf16>, tensor<1024x3072xf16>) -> tensor<12288x3072xf16>
