@@ -3,6 +3,7 @@
 #include "compiler/transform/PrecisionClasses.h"
 
 #include "compiler/transform/fusion/FusionGroups.h"
+#include "dialects/nn/Casts.h"
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Random.h"
@@ -13,13 +14,6 @@
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
-
-/// Returns the tensor that casts to other precisions read.
-static Value beforeCasts(Value x) {
-  while (auto cast = x.getDefiningOp<CastOp>())
-    x = cast.getX();
-  return x;
-}
 
 /// Returns whether an operator computes x · x, or x · x · x from x · x and x. A
 /// power with these exponents is computed so.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/Casts.h"
 #include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
@@ -33,13 +34,6 @@ SmallVector<Value> LogSoftmaxOp::buildVjp(NNBuilder &b, Value gradient) {
   return {dy - exp(y) * sumAlong(dy, axisOf(getX(), getAxis()))};
 }
 
-/// Returns whether a value is a mean over the ranks of a group.
-static bool isOverRanks(Value value) {
-  while (auto cast = value.getDefiningOp<CastOp>())
-    value = cast.getX();
-  return value.getDefiningOp<AllReduceOp>() != nullptr;
-}
-
 /// With x̂ = (x - mean) / √(variance + ε) and sums over all but the channels:
 /// dscale = Σ dy · x̂ and dbias = Σ dy. With the batch's own statistics over n
 /// elements, dx = scale / √(variance + ε) · (dy - dbias / n - x̂ · dscale / n)
@@ -66,7 +60,9 @@ SmallVector<Value> BatchNormOp::buildVjp(NNBuilder &b, Value gradient) {
   if (getBatchStatistics()) {
     double count = double(tensorType(x).getNumElements()) / channels;
     TensorExpr scales = dScale, biases = dBias;
-    if (isOverRanks(getMean())) {
+    bool isOverRanks =
+        beforeCasts(getMean()).getDefiningOp<AllReduceOp>() != nullptr;
+    if (isOverRanks) {
       Value both = PackOp::create(b, ArrayRef<Value>(parameters),
                                   ArrayRef<int64_t>{0, channels}, 2 * channels);
       Value sums = AllReduceOp::create(b, both);
