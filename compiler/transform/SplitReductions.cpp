@@ -52,7 +52,7 @@
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/SumGroup.h"
+#include "compiler/transform/Regrouping.h"
 #include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/operators/Gradient.h"
 
@@ -66,32 +66,6 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-/// Moves the values that a group reads to another shape of the same elements:
-/// `from` has `leading` dimensions after the first `outer` ones that become
-/// parts × rows, the others stay.
-class Regrouping {
-public:
-  Regrouping(NNBuilder &b, const SumGroup &group, int64_t parts);
-
-  /// Returns `value` in the new shape; operators of the chain are computed
-  /// there, equal ones once.
-  Value regroup(Value value);
-  /// The operators that were built, in order.
-  SmallVector<Operation *> built;
-  /// Values of the chain in the new shape.
-  llvm::DenseMap<Value, Value> moved;
-
-private:
-  Value regroupRoot(Value value);
-  Value regroupBroadcast(Value value);
-
-  NNBuilder &b;
-  const SumGroup &group;
-  llvm::DenseMap<Value, Value> roots; ///< in the new shape
-  SmallVector<int64_t> from, to;
-  size_t leading, outer;
-};
-
 class SplitReductions
     : public TargetRewritePass<frit::impl::SplitReductionsBase<SplitReductions>,
                                SplitReductionsRewrite> {
@@ -205,73 +179,6 @@ static void storeCopies(SumGroup &group,
 //===----------------------------------------------------------------------===//
 // Splitting
 //===----------------------------------------------------------------------===//
-
-Regrouping::Regrouping(NNBuilder &b, const SumGroup &group, int64_t parts)
-    : b(b), group(group) {
-  ReduceOp first = group.sums.front();
-  from.assign(shapeOf(first.getX()).begin(), shapeOf(first.getX()).end());
-  leading = first.getAxes().size();
-  outer = group.outer;
-  int64_t rows = 1;
-  for (int64_t size : ArrayRef(from).slice(outer, leading))
-    rows *= size;
-  to.assign(from.begin(), from.begin() + outer);
-  to.append({parts, rows / parts});
-  llvm::append_range(to, ArrayRef(from).drop_front(outer + leading));
-}
-
-/// Returns an operand, which broadcasts to the old shape, such that it
-/// broadcasts to the new one.
-Value Regrouping::regroupBroadcast(Value value) {
-  ArrayRef<int64_t> shape = shapeOf(value);
-  size_t kept = from.size() - leading - outer;
-  while (!shape.empty() && shape.front() == 1 && shape.size() > kept)
-    shape = shape.drop_front();
-  // Without leading dimensions, the operand aligns with the kept ones.
-  if (shape.size() <= kept)
-    return b.reshape(value, shape);
-  size_t before = outer - (from.size() - shape.size());
-  SmallVector<int64_t> regrouped(shape.take_front(before));
-  if (shape.slice(before, leading) == ArrayRef(from).slice(outer, leading))
-    regrouped.append({to[outer], to[outer + 1]});
-  else
-    regrouped.append({1, 1});
-  llvm::append_range(regrouped, shape.drop_front(before + leading));
-  return b.reshape(value, regrouped);
-}
-
-Value Regrouping::regroupRoot(Value value) {
-  Value &root = roots[value];
-  if (!root)
-    root = shapeOf(value) == ArrayRef(from) ? b.reshape(value, to)
-                                            : regroupBroadcast(value);
-  return root;
-}
-
-Value Regrouping::regroup(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !group.chain.contains(op))
-    return regroupRoot(value);
-  if (Value done = moved.lookup(value))
-    return done;
-  SmallVector<Value> operands = llvm::map_to_vector(
-      op->getOperands(), [&](Value operand) { return regroup(operand); });
-  Operation *clone = b.clone(*op);
-  clone->setOperands(operands);
-  clone->getResult(0).setType(tensorType(value).clone(to));
-  // Operators of one kernel are computed once; the mark would keep equal ones
-  // apart.
-  if (group.sums.size() > 1)
-    clone->removeAttr("nn.recomputed");
-  for (Operation *other : built)
-    if (OperationEquivalence::isEquivalentTo(
-            clone, other, OperationEquivalence::IgnoreLocations)) {
-      clone->erase();
-      return moved[value] = other->getResult(0);
-    }
-  built.push_back(clone);
-  return moved[value] = clone->getResult(0);
-}
 
 void SplitReductions::split(const SumGroup &group, int64_t parts) {
   ReduceOp first = group.sums.front();
