@@ -32,6 +32,7 @@
 #include "runtime/exec/Executor.h"
 #include "test/emulator/EmulatedPlan.h"
 #include "tools/support/Files.h"
+#include "tools/support/RandomData.h"
 
 #include <algorithm>
 #include <cmath>

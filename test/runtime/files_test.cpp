@@ -7,6 +7,7 @@
 #include "Check.h"
 #include "tools/support/Bytes.h"
 #include "tools/support/Files.h"
+#include "tools/support/RandomData.h"
 
 #include <algorithm>
 #include <cmath>

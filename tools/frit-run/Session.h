@@ -7,7 +7,7 @@
 #include "frit/runtime.hpp"
 #include "tools/support/ExitStatus.h"
 #include "tools/support/Message.h"
-#include "tools/support/Tensor.h"
+#include "tools/support/RandomData.h"
 
 namespace frit::run {
 

@@ -90,20 +90,6 @@ bool parseType(const std::string &text, frit_dtype &dtype,
 /// or beyond any machine; exits if it is beyond this one.
 bool allocate(Tensor &tensor);
 
-/// Distribution of random data.
-struct RandomSpec {
-  uint64_t seed = 0;
-  bool hasRange = false;
-  double low = 0, high = 0;
-};
-
-/// Parses "random", "random:SEED" or "random:SEED:LOW..HIGH".
-bool parseRandom(const std::string &text, RandomSpec &spec);
-
-/// Fills floats from a normal distribution and integers with 0 or 1; with a
-/// range, both uniformly.
-void fillRandom(Tensor &tensor, const RandomSpec &spec);
-
 } // namespace frit::tools
 
 #endif // FRIT_TOOLS_SUPPORT_TENSOR_H

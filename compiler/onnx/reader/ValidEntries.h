@@ -1,8 +1,8 @@
 //===- ValidEntries.h - Entries of a result that are valid ----------------===//
 //
-// An operator on data-dependent tensors computes all entries of the upper bound.
-// Its loops (buildLinalg) determine which of them are valid: an entry is valid
-// if the loop index that writes it reads valid entries.
+// An operator on data-dependent tensors computes all entries of the upper
+// bound. Its loops (buildLinalg) determine which of them are valid: an entry is
+// valid if the loop index that writes it reads valid entries.
 //
 //===----------------------------------------------------------------------===//
 
