@@ -29,9 +29,9 @@ static std::string elementName(Type type) {
          std::to_string(type.getIntOrFloatBitWidth()) + "_t";
 }
 
-/// Makes the source of a user's function with an entry that returns `result`
-/// and passes on `parameters`. `defines` are its macros; `check` is C in the
-/// entry.
+/// Returns the source of a user's function and of an entry that passes
+/// `parameters` to it and returns `result`. `defines` are its macros; `check`
+/// is C at the beginning of the entry.
 static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
                              const std::string &defines,
                              const std::string &result,
@@ -63,8 +63,9 @@ static UserSource makeSource(nn::CustomAttr custom, StringRef arch,
   return source;
 }
 
-/// Returns C that does not compile unless a function of one element has the
-/// type: its call would convert numbers. Integers may be unsigned.
+/// Returns C that compiles only if a function of single elements has exactly
+/// this type, since a call would silently convert numbers. Integers may be
+/// unsigned.
 static std::string checkType(StringRef function, const std::string &result,
                              ArrayRef<std::string> parameters) {
   auto typeOf = [&](const std::string &name, StringRef sign) {
@@ -87,8 +88,8 @@ static UserSource sourceOf(nn::ScalarCallOp call, StringRef arch) {
   for (Type type : call.getInputs().getTypes())
     parameters.push_back(elementName(type));
   std::string result = elementName(call.getY().getType());
-  // The function may take and give integers of fewer than 32 bits; no float may
-  // become an integer.
+  // The function may take and return integers of fewer than 32 bits; no float
+  // may become an integer.
   bool isExact =
       result != "int32_t" && !llvm::is_contained(parameters, "int32_t");
   std::string check =

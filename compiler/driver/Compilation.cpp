@@ -240,7 +240,7 @@ private:
       llvm::errs() << "fritc: " << message << "\n";
   }
 
-  /// Reports the GPU whose sizes schedules are chosen by, if it is this
+  /// Reports the GPU for whose sizes schedules are chosen, if it is this
   /// machine's.
   void sayGpu() {
     if (options.gpu && llvm::is_contained(options.archs, options.gpu->name))

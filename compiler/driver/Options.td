@@ -96,7 +96,7 @@ defm fprecision : Value<one, "fprecision", model_Group, "precision",
   "fp32,tf32,fp16,bf16,amp-fp16,amp-bf16">;
 defm fkeep_fp32 : Value<one, "fkeep-fp32", model_Group, "file",
   "Compute the nodes that <file> names, a name or pattern per line, in f32; "
-  "\\ before *, ?, [ or # takes its meaning away">;
+  "\\ before *, ?, [ or # makes it literal">;
 defm ftype : Value<one, "ftype", model_Group, "name:type",
   "Take an input or give an output in another type, image:u8 or logits:f16">;
 defm fshape : Value<one, "fshape", model_Group, "spec",

@@ -134,7 +134,7 @@ public:
       std::function<void(size_t step, std::span<const void *const> arguments)>;
 
   /// Runs a variant one step at a time and passes the results of each to
-  /// `visit`, and its operands if `operands`.
+  /// `visit`, and also its operands if `operands` is set.
   virtual Status trace(size_t variant, std::span<const Binding> inputs,
                        std::span<const Binding> outputs, bool operands,
                        const Visit &visit) = 0;

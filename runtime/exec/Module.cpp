@@ -152,7 +152,7 @@ Status frit_module::load(const std::string &path,
   return status.failed() ? std::move(status).within(path) : status;
 }
 
-/// Returns the image of the object that is linked. If `image` is of a C header,
+/// Returns the image of the linked object. If `image` comes from a C header,
 /// sets `hash` to that of the header's signature.
 static const frit_image &linkedImage(const frit_image &image,
                                      std::optional<uint64_t> &hash) {

@@ -205,8 +205,8 @@ public:
   std::string textOf(const artifact::Guard &guard, const char *by) const;
 
   /// Names the model's nodes that a step computes: "node 'x' (Conv, opset 13)".
-  /// Describes a collective of no node: "the all-reduce of 4.0 MiB of
-  /// gradients".
+  /// Describes a collective that belongs to no node: "the all-reduce of 4.0 MiB
+  /// of gradients".
   std::string nodeOf(const artifact::Step &step) const;
 
 private:

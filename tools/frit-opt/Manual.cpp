@@ -1,6 +1,7 @@
 //===- Manual.cpp - The manual page and completion of frit-opt ------------===//
 //
-// MLIR prints --help; this lists the same passes for the other forms.
+// MLIR prints --help; this lists the same passes for the manual page and for
+// completion.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,7 @@
 
 namespace frit {
 
-/// Returns what the manual page says. Passes must be registered.
+/// Returns the contents of the manual page. Passes must be registered.
 HelpTable optManual();
 
 } // namespace frit

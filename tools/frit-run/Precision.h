@@ -17,7 +17,7 @@ struct PrecisionRow {
   std::string node, tensor, type;
   double error = 0;    ///< relative error of the model's numbers
   double rounding = 0; ///< relative error after rounding to the type
-  double least = 0;    ///< magnitude of the shadow's smallest number but 0
+  double least = 0;    ///< magnitude of the shadow's smallest nonzero number
   double largest = 0;  ///< magnitude of the shadow's largest number
   uint64_t over = 0, under = 0;
   /// Whether the type cannot represent the shadow's numbers: some overflow, or
@@ -30,9 +30,9 @@ struct PrecisionRow {
 ///
 /// - results, matched by the nodes that compute them;
 ///
-/// - operands that no compared result is: inputs, weights and other values that
-///   a cast has narrowed. They belong to the node that reads them, because the
-///   cast goes if that node computes in f32.
+/// - operands that have not been compared as results: inputs, weights and other
+///   values that a cast has narrowed. They count for the node that reads them,
+///   because the cast disappears if that node computes in f32.
 class PrecisionComparison {
 public:
   /// Runs both. Prints an error and returns false if that fails.
@@ -81,8 +81,8 @@ private:
 
   Places places;
   std::map<Place, Narrow> stored;
-  std::set<uint32_t> compared; ///< steps of the model, by their results
-  std::set<uint32_t> read;     ///< the same, by operands that are their results
+  std::set<uint32_t> compared; ///< steps of the model with compared results
+  std::set<uint32_t> read; ///< steps whose results were compared as operands
 };
 
 } // namespace frit::run

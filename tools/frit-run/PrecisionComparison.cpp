@@ -98,7 +98,7 @@ void PrecisionComparison::compare(const Place &place,
     return;
   auto [narrowed, step] = std::move(it->second);
   stored.erase(it);
-  // A result that was compared is no news as an operand.
+  // Do not compare a result again as an operand.
   if (!place.isResult && compared.contains(step))
     return;
   if (tensor.dtype != FRIT_F32) {
@@ -134,8 +134,8 @@ bool PrecisionComparison::run(Session &model, Session &shadow) {
     return false;
   for (const auto &[place, rest] : stored)
     alone += place.isResult && !read.contains(rest.step);
-  // Causes come first, by the precision that the type lacks; numbers that are
-  // NaN before those with an error.
+  // Causes come first, the largest rounding error before others; then tensors
+  // with NaN, then the rest by error.
   auto badness = [](const PrecisionRow &row) {
     bool isNan = std::isnan(row.error);
     return std::tuple(row.isToBlame ? row.rounding : 0, isNan,

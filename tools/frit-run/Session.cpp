@@ -29,7 +29,7 @@ bool Session::openModule() {
   Progress progress("open " + options.model);
   frit_module_options settings = moduleOptions(options);
   Error error = Module::load(options.model.c_str(), module, &settings);
-  // Such as --device=gpu.
+  // An option is wrong, such as --device=gpu.
   if (error.status() == FRIT_INVALID_ARGUMENT)
     return misused(error.message());
   if (error)

@@ -116,8 +116,8 @@ bool Launcher::anyRuns() const {
   return false;
 }
 
-/// Records ranks that have ended. Of several at a time, one that a signal ended
-/// is the first: the others fail because they no longer hear from it.
+/// Records ranks that have ended. If several have, one that a signal ended
+/// counts as the first: the others failed because they lost contact with it.
 void Launcher::reap() {
   int failed = kDone;
   for (uint32_t rank = 0; rank < processes.size(); ++rank) {

@@ -129,7 +129,7 @@ bool Model::open(uint64_t batch) {
   frit_module *opened = nullptr;
   if (frit_status status =
           frit_module_load(options.model.c_str(), &settings, &opened))
-    // An argument is at fault in --device=gpu, for one.
+    // An option is wrong, such as --device=gpu.
     return status == FRIT_INVALID_ARGUMENT
                ? failed(frit_last_error(), kBadUsage)
                : failed(status);

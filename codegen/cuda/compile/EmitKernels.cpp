@@ -85,8 +85,8 @@ static std::string typesText(plan::KernelOp kernel) {
   return text;
 }
 
-/// The steps that launch kernels with one text: the nodes and the shapes of
-/// each, without repetitions.
+/// The launches of kernels that share a text: nodes and shapes of each, without
+/// duplicates.
 using Launches = std::vector<std::string>;
 
 static std::string launchText(Location loc, plan::KernelOp kernel) {
@@ -95,7 +95,7 @@ static std::string launchText(Location loc, plan::KernelOp kernel) {
 
 /// Returns comments for readers of the text: the model's nodes, the shapes and
 /// the schedule of `kernel`, and the other launches of its text. They are added
-/// after texts have been compared, so that equal kernels stay one.
+/// after texts have been compared, so that they do not keep equal texts apart.
 static std::string describe(plan::KernelOp kernel, Launches launches) {
   constexpr size_t most = 4;
   Location loc = kernel.getFusion()->getLoc();

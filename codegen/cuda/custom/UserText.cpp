@@ -52,7 +52,7 @@ static void addTypeChecks(KernelText &text) {
     text.preludes.insert(text.preludes.begin(), include.str());
 }
 
-/// Returns a line that fails to compile unless a function has the type.
+/// Returns a line that compiles only if a function has this type.
 static std::string checkType(nn::UserFunctionAttr function,
                              const std::string &result,
                              ArrayRef<std::string> parameters) {
@@ -61,8 +61,8 @@ static std::string checkType(nn::UserFunctionAttr function,
          function.getName().str() + ")) > 0, \"\");\n";
 }
 
-/// Returns a line that fails to compile unless a user's kernel takes the
-/// tensors and numbers of its node.
+/// Returns a line that compiles only if a user's kernel takes the tensors and
+/// numbers of its node.
 static std::string checkKernelType(nn::CustomOp custom) {
   SmallVector<std::string> parameters;
   auto add = [&](StringRef qualifier, Value tensor) {

@@ -5,8 +5,8 @@
 //   static_assert(sizeof(frit::user::Function<float(float, float)>::check(
 //                     softcap)) > 0, "");
 //
-// If the types differ, the compiler reports the parameter with both, as a class
-// that it cannot instantiate:
+// If the types differ, the compiler reports a class that it cannot instantiate,
+// with the index of the parameter, its type and the type it should have:
 //
 //   Parameter<1, int, float>
 //
@@ -17,11 +17,11 @@
 
 namespace frit::user {
 
-/// In place of the type of a kernel's number, whose PTX is checked.
+/// Stands for the type of a kernel's number, which is checked in the PTX.
 struct Number;
-/// In place of the type of a pointer to the workspace.
+/// Stands for the type of a pointer to the workspace.
 struct Workspace;
-/// In place of the type of an integer that `Bytes` hold.
+/// Stands for the type of an integer that fits into `Bytes` bytes.
 template <typename Type, int Bytes> struct Narrow;
 
 template <typename T> struct IntegerBytes {
@@ -43,8 +43,8 @@ template <> struct IntegerBytes<long long> : Integer<long long> {};
 template <>
 struct IntegerBytes<unsigned long long> : Integer<unsigned long long> {};
 
-/// Whether a parameter of type Has takes a value of type Wants as it is.
-/// Integers of equal size do, whatever their sign.
+/// Whether a parameter of type Has takes a value of type Wants unchanged.
+/// Integers of the same size do, signed or not.
 template <typename Has, typename Wants> struct Takes {
   static constexpr bool value =
       IntegerBytes<Has>::value &&

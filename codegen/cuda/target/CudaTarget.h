@@ -15,8 +15,8 @@ class Tuning;
 
 struct CudaOptions {
   std::string arch = "sm_90a";
-  /// The GPU that code for its architecture is scheduled for, by its own sizes;
-  /// none: the usual device of each architecture.
+  /// The GPU whose sizes decide the schedules of code for its architecture; if
+  /// there is none, those of the usual device do.
   std::optional<GpuArch> gpu;
   /// Whether matrix products may use cuBLASLt, and convolutions and attention
   /// cuDNN. Frit's own kernels are their fallback.

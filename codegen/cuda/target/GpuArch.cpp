@@ -21,8 +21,8 @@ struct Device {
   int64_t sms, threads, shared;
   int64_t l2MiB, memoryRate;
   double clock;
-  /// The memory's rate by the peak that the driver reports; below 1 if the rate
-  /// was measured.
+  /// The memory's rate as a fraction of the peak that the driver reports; below
+  /// 1 if the rate was measured.
   double sustained = 1;
 };
 } // namespace
@@ -60,8 +60,8 @@ static const Device &deviceOf(int capability) {
   return *device;
 }
 
-/// Returns the SMs of `sms` that clusters of `size` blocks can use, where an
-/// H200 can use `measured` of its SMs.
+/// Returns how many of `sms` SMs clusters of `size` blocks can use, given that
+/// they can use `measured` SMs of an H200.
 static int64_t clusteredSms(int64_t sms, int64_t size, int64_t measured) {
   int64_t all = deviceOf(kMeasured).sms;
   int64_t nearest = (2 * sms * measured + all * size) / (2 * all * size) * size;
@@ -116,7 +116,7 @@ GpuArch frit::cuda::describeDevice(StringRef name, const DeviceSizes &sizes) {
   GpuArch arch = describeArch(name);
   const Device &device = deviceOf(arch.capability);
   arch.device = sizes.name;
-  // What was measured on a device is better than what its driver reports.
+  // Measured rates are better than those that the driver reports.
   if (device.sustained < 1 && sizes.sms == device.sms &&
       StringRef(sizes.name).contains(device.name))
     return arch;

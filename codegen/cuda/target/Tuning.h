@@ -58,8 +58,8 @@ public:
 
   /// Returns the schedule for a fusion on `arch`; null if there is none. It
   /// must be one of the candidates, but a library's algorithm may be any. Times
-  /// in f16 hold for bf16 too, and times of one device for all with as many SMs
-  /// as the usual one of its architecture.
+  /// in f16 also hold for bf16. Times of any device hold for all devices with
+  /// as many SMs as the usual one of their architecture; others need their own.
   nn::Schedule
   pick(Problem &fusion, const GpuArch &arch,
        llvm::function_ref<llvm::SmallVector<nn::Schedule>()> candidates) const;

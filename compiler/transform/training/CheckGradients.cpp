@@ -1,7 +1,7 @@
 //===- CheckGradients.cpp - Whether the loss trains the weights -----------===//
 //
 // A weight has no gradient if the loss does not depend on it, or only through
-// operators whose results are constant between jumps: rounding, comparisons,
+// operators whose results are piecewise constant: rounding, comparisons,
 // conversions to integers. Such a weight never moves, except by weight decay.
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace frit;
 
-/// Reports that no parameter has a gradient, with the way from the nearest one
+/// Reports that no parameter has a gradient, with the path from the nearest one
 /// to the loss.
 static void reportNone(Value loss, ArrayRef<const BucketMember *> members) {
   LossPaths paths(loss);

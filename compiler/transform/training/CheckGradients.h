@@ -9,7 +9,7 @@ namespace frit {
 
 /// Warns of parameters without a gradient, which are null in `gradients`, the
 /// gradients of all members of the buckets in order. Fails after an error if
-/// there is no gradient at all. Names the operators that pass none.
+/// there is no gradient at all. Names the operators through which none passes.
 llvm::LogicalResult checkGradients(mlir::Value loss,
                                    llvm::ArrayRef<Bucket> buckets,
                                    llvm::ArrayRef<mlir::Value> gradients);

@@ -30,8 +30,8 @@ std::optional<unsigned> LossPaths::length(Value value) const {
   return it == steps.end() ? std::nullopt : std::optional(it->second.length);
 }
 
-/// Returns whether the gradient of an operator's result continues to `operand`.
-/// Asks the operator: it may be differentiable and yet constant between jumps.
+/// Returns whether the gradient of an operator's result passes to `operand`.
+/// Asks the operator, which may be differentiable and yet piecewise constant.
 static bool passesGradient(OpResult result, Value operand) {
   auto type = dyn_cast<RankedTensorType>(result.getType());
   if (!type || !isa<FloatType>(type.getElementType()))

@@ -18,11 +18,11 @@ public:
   /// depend on the value.
   std::optional<unsigned> length(mlir::Value value) const;
 
-  /// Returns the first operator on the path whose gradient does not continue to
-  /// what the path comes from; null if there is none.
+  /// Returns the first operator on the path through which no gradient passes
+  /// back; null if there is none.
   mlir::Operation *findBlocker(mlir::Value value) const;
 
-  /// Adds a note for each of the next operators behind `op`.
+  /// Adds a note for each of the operators that follow `op` on its path.
   void attachNotes(mlir::InFlightDiagnostic &message,
                    mlir::Operation *op) const;
 

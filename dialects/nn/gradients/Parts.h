@@ -13,7 +13,8 @@ mlir::Value padZeros(NNBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> low,
                      llvm::ArrayRef<int64_t> high);
 
 /// Moves the elements of `x` by `count` positions along `axis`, to the front if
-/// `count` is positive. Those that leave are dropped; zeros take free places.
+/// `count` is positive. Elements that leave are dropped; zeros fill the vacated
+/// positions.
 mlir::Value shift(NNBuilder &b, mlir::Value x, int64_t axis, int64_t count);
 
 /// Inserts `steps[d]` - 1 zeros between the elements of dimension d.

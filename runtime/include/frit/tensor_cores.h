@@ -1,7 +1,7 @@
 //===- tensor_cores.h - Rates of tensor cores -----------------------------===//
 //
-// What the compiler's costs and the runtime's profiles both know of a GPU's
-// tensor cores.
+// Peak rates of a GPU's tensor cores, for the compiler's cost model and the
+// runtime's profiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,8 @@
 namespace frit {
 
 /// Returns the FLOPs per cycle that an SM of this compute capability (90 for
-/// 9.0) computes in dense products of 16-bit floats; 0 if unknown. By NVIDIA's
-/// data sheets: FLOP/s by SMs and clock.
+/// 9.0) computes in dense products of 16-bit floats; 0 if unknown. Derived from
+/// NVIDIA's data sheets: FLOP/s divided by the number of SMs and their clock.
 constexpr int tensorFlopsPerCycle(int capability) {
   switch (capability) {
   case 80:

@@ -1,5 +1,5 @@
-"""Compiles models, once: artifacts are kept by the content of what they are made
-from."""
+"""Compiles each model once: artifacts are cached by the content of everything that
+they are made from."""
 from __future__ import annotations
 
 import hashlib
@@ -45,7 +45,7 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def _named_in(path: Path, content: bytes) -> Iterator[Path]:
-    """Files that a file may name, as --custom-op's does its kernels and these
+    """Files that a file may name: one of --custom-op names its kernels, and these
     their headers."""
     text = content.decode(errors="replace")
     if path.suffix == ".json":
@@ -69,7 +69,7 @@ def _digests(paths: Sequence[Path]) -> list[str]:
             if path in seen or not path.is_file():
                 continue
             content = path.read_bytes()
-        except (OSError, ValueError):  # no name of a file
+        except (OSError, ValueError):  # it does not name a file
             continue
         seen[path] = hashlib.sha256(content).hexdigest()
         if len(content) < 1 << 20:
@@ -78,7 +78,7 @@ def _digests(paths: Sequence[Path]) -> list[str]:
 
 
 def _files_of(options: Sequence[str]) -> Iterator[Path]:
-    """What may be the name of a file that fritc reads, in these options."""
+    """The parts of options that may name a file that fritc reads."""
     for option in options:
         if option.startswith(_WRITTEN):
             continue

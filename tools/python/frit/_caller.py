@@ -105,8 +105,8 @@ class Caller:
 
     @contextmanager
     def quiet(self) -> Iterator[list[Context]]:
-        """Lets no call begin and waits for those that run. Gives all contexts;
-        calls may take those that are left in the list at the end."""
+        """Lets no call begin and waits for those that run. Yields all contexts;
+        later calls may take those that are left in the list at the end."""
         with self.lock, self.handles.guard:
             free, returned = self.free, _Returned()
             found: list[Context] = []

@@ -1,4 +1,4 @@
-"""A graph of PyTorch's, compiled: its parameters, and what becomes of changes."""
+"""A compiled graph of PyTorch: its parameters, and what happens if they change."""
 from __future__ import annotations
 
 import operator
@@ -35,8 +35,8 @@ _VERSION = operator.attrgetter("_version")
 
 
 def _states(tensors: Sequence[torch.Tensor]) -> tuple[int, list[int]]:
-    """Differs after tensors have changed: in their memory, which counts their
-    version up, or by `data =`, which gives them other memory."""
+    """A value that differs after tensors have changed: in place, which increments
+    their version, or by `data =`, which gives them other memory."""
     try:
         versions = sum(map(_VERSION, tensors))
     except RuntimeError:  # tensors of inference mode have no version
@@ -45,7 +45,7 @@ def _states(tensors: Sequence[torch.Tensor]) -> tuple[int, list[int]]:
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor in memory as the runtime takes it."""
+    """The tensor in a memory layout that the runtime takes."""
     tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
     return tensor if tensor.data_ptr() % 16 == 0 else tensor.clone()
 
@@ -171,8 +171,8 @@ class Compiled:
         return True
 
     def look_anew(self) -> bool:
-        """Makes the next call take all parameters. Returns false if it cannot:
-        if values in the code have changed, or nothing is looked at."""
+        """Makes the next call read all parameters. Returns false if it cannot:
+        because values in the code have changed, or nothing is watched."""
         if not self.names and not self.constants:
             return True
         with self.lock:

@@ -20,9 +20,9 @@ class OpenSizes:
     def __init__(self, graph: torch.fx.GraphModule,
                  bounds: Sequence[tuple[int, int]],
                  dynamic_shapes: Sequence[Mapping[int, Any]]):
-        #: The graph without its inputs that are sizes.
+        #: The graph, without those of its inputs that are sizes.
         self.graph = graph
-        #: Least and most, of each of these.
+        #: The least and the largest value of each of these.
         self.bounds = bounds
         self.dynamic_shapes = dynamic_shapes
 

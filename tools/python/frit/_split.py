@@ -15,10 +15,10 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ._graphs import is_random, origins_of
 
-#: Operators of which one makes a part worth compiling, by what names have.
+#: Words in the names of operators, one of which makes a part worth compiling.
 _CONTRACTIONS = ("mm", "matmul", "linear", "conv", "attention", "einsum",
                  "lstm", "gru", "rnn_")
-#: Otherwise it takes that many: one kernel instead of several.
+#: Without one, a part takes this many operators: one kernel instead of several.
 _LEAST_OPERATORS = 3
 
 #: Makes a part of a graph callable: its inputs' examples come second.
@@ -38,7 +38,7 @@ def _values_of(node: torch.fx.Node) -> Sequence[object]:
 
 
 class _Support(OperatorSupportBase):
-    """What a compiled part may have."""
+    """What a compiled part may contain."""
 
     def __init__(self, program: torch.export.ExportedProgram,
                  refused: Collection[str]):
@@ -93,8 +93,8 @@ class _Part(torch.nn.Module):
 
 
 class Split:
-    """A graph for certain shapes, some parts of which PyTorch runs. Parts look
-    after their parameters themselves."""
+    """A graph for certain shapes, some parts of which PyTorch runs. Each compiled
+    part watches its own parameters."""
 
     watched: Sequence[Any] = ()
     seen: Any = None
@@ -117,7 +117,7 @@ def split(program: torch.export.ExportedProgram, refused: Collection[str],
     `refused`; None if no part of it is worth it. Inputs numbered in `weights` are
     parameters, and those at the end are `last`."""
     support = _Support(program, refused)
-    # Without operators that write to their inputs, which are in other parts.
+    # The functional form: a part must not write to tensors of another.
     program = program.run_decompositions({})
     signature = program.graph_signature
     module = program.graph_module

@@ -13,8 +13,7 @@ are PyTorch's too: frit compiles what runs without them. Compiled graphs are kep
 in `~/.cache/frit` (FRIT_CACHE names another folder) by their content.
 
 Parameters stay where they are: frit reads them in PyTorch's memory, and
-holds of its own only what it prepares from them, such as other types and
-layouts. A parameter that changes is noticed at the next call, unless
+stores only what it prepares from them, such as other types and layouts. A parameter that changes is noticed at the next call, unless
 `options={"freeze": True}` says that none does: looking takes time for each.
 Writes to a parameter's `data`, or by NumPy, are not; call `refresh` after these.
 """
@@ -60,7 +59,7 @@ class Fallback(UserWarning):
 _told: set[str] = set()
 #: Held while a graph is compiled: PyTorch's exporter has global state.
 _compiling = threading.RLock()
-#: Graphs that are in use, and what is held to look at them.
+#: Graphs that are in use, and the lock for this set.
 _graphs: weakref.WeakSet[_Graph] = weakref.WeakSet()
 _listing = threading.Lock()
 
@@ -139,7 +138,7 @@ class _Graph:
         self.sizes = [i for i, example in enumerate(examples)
                       if not isinstance(example, torch.Tensor)]
         self.open_sizes = open_sizes(self.graph) if self.sizes else None
-        #: By the sizes. At None what is compiled for all open sizes.
+        #: Compiled graphs by their sizes; at None, that for all open sizes.
         self.compiled: dict[tuple | None, Compiled | Split | None] = {}
         self.repeated = 0
         with _listing:
@@ -186,7 +185,7 @@ class _Graph:
             return None
 
     def look_anew(self) -> None:
-        """Makes the next calls take all parameters, if need be by compiling."""
+        """Makes the next calls read all parameters, compiling again if need be."""
         with _compiling:
             for compiled in {*self.compiled.values()}:
                 if compiled and not compiled.look_anew():
@@ -229,11 +228,11 @@ class _Graph:
 
 
 def refresh() -> None:
-    """Makes compiled graphs take parameters and buffers anew at their next calls.
+    """Makes compiled graphs read parameters and buffers again at their next calls.
 
-    To be called after changes that PyTorch does not count: writes to `p.data`, or
-    by NumPy, DLPack or another library. All others are noticed. A graph that was
-    compiled with "freeze", or has changed values in its code, compiles again.
+    Call it after changes that PyTorch does not count: writes to `p.data`, or by
+    NumPy, DLPack or another library. All others are noticed. A graph is compiled
+    again if it was compiled with "freeze", or if values in its code have changed.
     """
     with _listing:
         graphs = [*_graphs]
