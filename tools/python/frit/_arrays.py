@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int32,
-                    c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object,
-                    pythonapi)
+from ctypes import byref
 from typing import NamedTuple
 
 import numpy as np
 
 from . import _abi
+from ._dlpack import GPUS, DeviceArray, DLTensor, pointer_of
 from ._errors import ArgumentError
 
 #: frit_dtype by NumPy's name of the type. Those from bfloat16 on exist in NumPy
@@ -31,6 +30,8 @@ NAMES = {code: name for name, code in CODES.items()}
 #: Integers of fewer bits, by the byte that the runtime wants: NumPy's extension
 #: types leave its upper bits open, and PyTorch packs them.
 SMALL = {20: np.int8, 21: np.uint8, 22: np.int8, 23: np.uint8}
+#: Bytes of the vectors that the cpu target's kernels write.
+_ALIGNMENT = 64
 
 
 class Described(NamedTuple):
@@ -221,60 +222,6 @@ class PyTorch:
 # Other libraries, by DLPack
 #===----------------------------------------------------------------------===#
 
-pythonapi.PyCapsule_GetPointer.restype = c_void_p
-pythonapi.PyCapsule_GetPointer.argtypes = [py_object, c_char_p]
-pythonapi.PyCapsule_New.restype = py_object
-pythonapi.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
-
-_DELETER = CFUNCTYPE(None, c_void_p)
-_CUDA, _CUDA_MANAGED = 2, 13
-_ALIGNMENT = 64  # of the vectors that the cpu target's kernels write
-
-
-class _DLTensor(Structure):
-    _fields_ = [("data", c_void_p), ("device_type", c_int32),
-                ("device_id", c_int32), ("ndim", c_int32),
-                ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16),
-                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
-                ("byte_offset", c_uint64)]
-
-
-class _DLManagedTensor(Structure):
-    _fields_ = [("tensor", _DLTensor), ("context", c_void_p),
-                ("deleter", c_void_p)]
-
-
-class DeviceArray:
-    """Memory of the module's device for an output. Another library takes it
-    over, once, by `from_dlpack`."""
-
-    def __init__(self, shape: tuple[int, ...], code: int, module: int):
-        dims = (c_int64 * max(len(shape), 1))(*shape)
-        managed = c_void_p()
-        _abi.check(_abi.lib.frit_dlpack_allocate(module, code, len(shape), dims,
-                                                 byref(managed)))
-        self.shape = shape
-        assert managed.value
-        self._managed: int | None = managed.value
-        self._tensor = _DLManagedTensor.from_address(managed.value)
-        self.pointer = self._tensor.tensor.data or 0
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        tensor = self._tensor.tensor
-        return tensor.device_type, tensor.device_id
-
-    def __dlpack__(self, **options):
-        if self._managed is None:
-            raise ArgumentError("the array has been taken over already")
-        capsule = pythonapi.PyCapsule_New(self._managed, b"dltensor", None)
-        self._managed = None
-        return capsule
-
-    def __del__(self):
-        if getattr(self, "_managed", None) is not None:
-            _DELETER(self._tensor.deleter)(self._managed)
-
-
 class DLPack:
     """Arrays of the library that `array` is of. It has waited for its own work
     on the default stream when it hands out a pointer."""
@@ -289,13 +236,13 @@ class DLPack:
 
     def describe(self, array, module: int) -> Described:
         kind, _ = array.__dlpack_device__()
-        on_gpu = kind in (_CUDA, _CUDA_MANAGED)
+        on_gpu = kind in GPUS
         capsule = array.__dlpack__(stream=1) if on_gpu else array.__dlpack__()
-        pointer = pythonapi.PyCapsule_GetPointer(capsule, b"dltensor")
+        pointer = pointer_of(capsule)
         tensor = _abi.Tensor()
         _abi.check(_abi.lib.frit_tensor_from_dlpack(module, pointer,
                                                     byref(tensor)))
-        device = _DLTensor.from_address(pointer).device_id if on_gpu else -1
+        device = DLTensor.from_address(pointer).device_id if on_gpu else -1
         # The capsule frees its contents when it is destroyed.
         return Described(tensor.data or 0, tensor.dtype,
                          tuple(tensor.dims[:tensor.rank]), device, capsule)
