@@ -2,27 +2,37 @@
 
 #include "compiler/driver/Interrupts.h"
 
-#include <algorithm>
+#include "compiler/driver/Progress.h"
+
+#include <atomic>
 #include <csignal>
 #include <mutex>
 #include <pthread.h>
+#include <sys/uio.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
+#include <utility>
 
 /// Signals that users and other programs send.
 static constexpr int kSent[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 /// Signals that the program itself causes.
 static constexpr int kCaused[] = {SIGPIPE, SIGXCPU};
 
+namespace {
+/// A file or an empty folder to remove.
+struct Temporary {
+  std::string path;
+  Temporary *next = nullptr; ///< the one registered before
+};
+} // namespace
+
 /// Guards `temporaries`. Locked with all signals blocked, so that a handler
-/// never waits for the thread that it interrupted.
+/// never waits for the thread that it interrupted. Nothing is allocated under
+/// it, so that a thread without memory may lock it.
 static std::mutex mutex;
-static std::vector<std::string> &temporaries() {
-  // Never destroyed: a signal may come while the program ends.
-  static auto *paths = new std::vector<std::string>;
-  return *paths;
-}
+/// The last registered one. Never freed: a signal may come while the program
+/// ends.
+static Temporary *temporaries = nullptr;
 
 namespace {
 class Locked {
@@ -44,10 +54,9 @@ private:
 } // namespace
 
 static void removeListed() {
-  std::vector<std::string> &paths = temporaries();
-  for (auto path = paths.rbegin(); path != paths.rend(); ++path)
-    if (unlink(path->c_str()) != 0)
-      rmdir(path->c_str());
+  for (const Temporary *at = temporaries; at; at = at->next)
+    if (unlink(at->path.c_str()) != 0)
+      rmdir(at->path.c_str());
 }
 
 /// Ends the program by signal `number`.
@@ -100,7 +109,6 @@ static void install(int number) {
 }
 
 void frit::handleInterrupts() {
-  temporaries();
   for (int number : signals().sent)
     install(number);
   for (int number : signals().caused)
@@ -141,32 +149,71 @@ frit::ChildSignals::~ChildSignals() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void frit::addTemporary(const std::string &path) {
-  Locked locked;
-  temporaries().push_back(path);
+/// Registers a temporary file under the lock.
+static void add(Temporary *added) {
+  added->next = temporaries;
+  temporaries = added;
 }
 
-std::string frit::makeTemporary(const std::function<std::string()> &make) {
+void frit::addTemporary(const std::string &path) {
+  auto *added = new Temporary{path};
   Locked locked;
-  std::string path = make();
-  if (!path.empty())
-    temporaries().push_back(path);
-  return path;
+  add(added);
+}
+
+bool frit::makeTemporary(std::string &path,
+                         const std::function<bool(char *)> &make) {
+  auto *added = new Temporary{path};
+  {
+    Locked locked;
+    if (make(added->path.data())) {
+      add(added);
+      path = added->path; // as long as before, so this does not allocate
+      return true;
+    }
+  }
+  delete added;
+  return false;
 }
 
 void frit::keepTemporary(const std::string &path) {
   Locked locked;
-  std::erase(temporaries(), path);
+  for (Temporary **at = &temporaries; *at;)
+    if ((*at)->path == path)
+      delete std::exchange(*at, (*at)->next);
+    else
+      at = &(*at)->next;
 }
 
-void frit::removeTemporaries() {
-  sigset_t all, before;
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+/// Removes the temporary files for good: none can be added afterwards. If the
+/// program crashed while the list was being changed, they stay.
+static void removeAtFault() {
+  sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  // Skip if the program crashed while the list was being changed.
-  if (mutex.try_lock()) {
-    removeListed();
-    mutex.unlock();
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (mutex.try_lock())
+      return removeListed();
+    usleep(1000);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void frit::endAtFault(int status,
+                      std::initializer_list<std::string_view> message) {
+  static std::atomic_flag isEnding;
+  while (isEnding.test_and_set())
+    pause();
+  Progress::clearAtFault();
+  // In one piece, between the lines of other processes.
+  iovec parts[8];
+  int count = 0;
+  for (std::string_view part : message)
+    parts[count++] = {const_cast<char *>(part.data()), part.size()};
+  [[maybe_unused]] ssize_t written = writev(STDERR_FILENO, parts, count);
+  removeAtFault();
+  _exit(status);
 }

@@ -9,7 +9,9 @@
 
 #include <csignal>
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace frit {
 
@@ -41,13 +43,18 @@ private:
 /// program, the last registered first.
 void addTemporary(const std::string &path);
 /// Creates a file with `make` and registers it before any signal is handled.
-/// `make` returns the path, or "" after a failure, as this does.
-std::string makeTemporary(const std::function<std::string()> &make);
+/// `path` is a pattern that `make` completes in place, as mkdtemp() does.
+/// Returns false if `make` does.
+bool makeTemporary(std::string &path, const std::function<bool(char *)> &make);
 /// Makes the file permanent.
 void keepTemporary(const std::string &path);
-/// Removes all temporary files now, for a program that ends by a fault of its
-/// own. Safe in a signal handler.
-void removeTemporaries();
+
+/// Ends the program by a fault that it cannot return from: writes the parts of
+/// `message`, at most eight, removes all temporary files and exits. Allocates
+/// nothing and is safe in a signal handler. Of several threads, only the first
+/// has a say.
+[[noreturn]] void endAtFault(int status,
+                             std::initializer_list<std::string_view> message);
 
 } // namespace frit
 

@@ -4,6 +4,7 @@
 
 #include "frit/printable.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -25,7 +26,7 @@ static constexpr auto kTick = 200ms;
 /// Guards everything below, and which progress is shown.
 static std::mutex mutex;
 static bool isShowing = false;
-static bool isLineDrawn = false;
+static std::atomic<bool> isLineDrawn = false;
 
 struct Progress::State {
   std::string what, detail;
@@ -50,15 +51,14 @@ static size_t width() {
 
 /// Writes to the terminal. Only people read the line, so a failed write does
 /// not matter.
-static void put(const std::string &text) {
+static void put(std::string_view text) {
   [[maybe_unused]] ssize_t written =
       write(STDERR_FILENO, text.data(), text.size());
 }
 
 static void clearLine() {
-  if (isLineDrawn)
+  if (isLineDrawn.exchange(false))
     put("\r\x1b[K");
-  isLineDrawn = false;
 }
 
 /// Returns the first `columns` code points of a printable text.
@@ -128,3 +128,5 @@ void Progress::hide() {
   std::lock_guard lock(mutex);
   clearLine();
 }
+
+void Progress::clearAtFault() { clearLine(); }

@@ -33,6 +33,9 @@ public:
 
   /// Clears the line for a message. The next update shows it again.
   static void hide();
+  /// Clears the line for the last message of a program. Allocates nothing,
+  /// waits for no thread, and is safe in a signal handler.
+  static void clearAtFault();
 
 private:
   struct State;

@@ -17,16 +17,17 @@ std::string frit::temporaryPlace() {
 }
 
 std::error_code TemporaryFolder::create(TemporaryFolder &folder) {
-  int error = 0;
   TemporaryFolder made;
-  made.path = makeTemporary([&]() -> std::string {
-    std::string path = temporaryPlace() + "/frit.XXXXXX";
-    bool isMade = mkdtemp(path.data());
+  std::string path = temporaryPlace() + "/frit.XXXXXX";
+  int error = 0;
+  auto make = [&](char *pattern) {
+    bool isMade = mkdtemp(pattern);
     error = errno;
-    return isMade ? path : "";
-  });
-  if (made.path.empty())
+    return isMade;
+  };
+  if (!makeTemporary(path, make))
     return std::error_code(error, std::generic_category());
+  made.path = std::move(path);
   folder = std::move(made);
   return {};
 }
