@@ -3,8 +3,6 @@
 #include "Session.h"
 #include "compiler/driver/Interrupts.h"
 
-#include <new>
-
 using namespace frit;
 using namespace frit::run;
 
@@ -54,6 +52,6 @@ static int runTool(int count, char **arguments) {
 int main(int count, char **arguments) {
   startTimeReport();
   handleInterrupts();
-  std::set_new_handler([] { outOfMemory("what it has to do"); });
+  handleOutOfMemory();
   return finishOutput(runTool(count, arguments));
 }

@@ -6,8 +6,6 @@
 #include "tools/support/Mapped.h"
 #include "tools/support/Message.h"
 
-#include <new>
-
 using namespace frit::train;
 
 static int runTool(int count, char **arguments) {
@@ -28,6 +26,6 @@ static int runTool(int count, char **arguments) {
 int main(int count, char **arguments) {
   frit::handleInterrupts();
   handleLostFiles();
-  std::set_new_handler([] { outOfMemory("what it has to do"); });
+  handleOutOfMemory();
   return finishOutput(runTool(count, arguments));
 }

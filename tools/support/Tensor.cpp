@@ -1,10 +1,12 @@
 //===- Tensor.cpp - Tensors in host memory --------------------------------===//
 
 #include "tools/support/Tensor.h"
+#include "compiler/driver/Interrupts.h"
+#include "frit/printable.h"
 #include "tools/support/ExitStatus.h"
-#include "tools/support/Message.h"
 
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -16,9 +18,16 @@ using namespace frit::tools;
 // Memory
 //===----------------------------------------------------------------------===//
 
+void frit::tools::handleOutOfMemory() {
+  std::set_new_handler([] {
+    endAtFault(kMachine, {program_invocation_short_name,
+                          ": there is no memory for what it has to do\n"});
+  });
+}
+
 void frit::tools::outOfMemory(const std::string &what) {
-  complain("there is no memory for " + what);
-  _Exit(kMachine);
+  endAtFault(kMachine, {program_invocation_short_name,
+                        ": there is no memory for ", printable(what), "\n"});
 }
 
 void frit::tools::expectMemory(uint64_t bytes, const std::string &what) {

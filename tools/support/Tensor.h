@@ -17,7 +17,12 @@
 
 namespace frit::tools {
 
-/// Prints that there is no memory for `what` and exits with kMachine.
+/// Makes operator new, where it fails, end the program with a message and
+/// kMachine.
+void handleOutOfMemory();
+
+/// Prints that there is no memory for `what`, removes temporary files and exits
+/// with kMachine.
 [[noreturn]] void outOfMemory(const std::string &what);
 
 /// Exits in the same way if `bytes` exceed the machine's memory. The allocation
