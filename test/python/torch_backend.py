@@ -278,6 +278,27 @@ def test_cache():
         assert told(lambda: same(compiled(net), net, x)) == []
         assert made.read_bytes() == whole
 
+    # Constants lie beside it.
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(16, 24)
+
+        def forward(self, x):
+            return self.fc(x) + torch.linspace(0, 1, 24).to(x)
+
+    before = {*CACHE.glob("*/graph.safetensors")}
+    net = Shifted().to(DEVICE).eval()
+    same(compiled(net), net, x)
+    beside, = {*CACHE.glob("*/graph.safetensors")} - before
+    whole = beside.read_bytes()
+    for damaged in None, b"", whole[:20], whole[:-1]:
+        beside.unlink()
+        if damaged is not None:
+            beside.write_bytes(damaged)
+        assert told(lambda: same(compiled(net), net, x)) == []
+        assert beside.read_bytes() == whole
+
 
 def test_open_sizes():
     """A dimension that is open within bounds is compiled once, for all sizes."""

@@ -137,23 +137,40 @@ def _keep_only(path: Path, dropped: set[str]) -> None:
     path.write_bytes(struct.pack("<Q", len(text)) + text + data.getvalue())
 
 
-def _weights_in(artifact: Path) -> set[str] | None:
-    """Names of an artifact's weights; None if it is damaged or of another
-    version."""
+def _stored_in(path: Path) -> set[str]:
+    """Names of the tensors in a safetensors file; none if it is not whole."""
     try:
-        with load(artifact, device="none") as module:
-            return {info.name for info in module.info.weights}
+        whole = path.stat().st_size
+        with open(path, "rb") as file:
+            size, = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(min(size, whole)))
+        header.pop("__metadata__", None)
+        ends = [entry["data_offsets"][1] for entry in header.values()]
+    except (OSError, ValueError, struct.error):
+        return set()
+    return {*header} if 8 + size + max(ends, default=0) <= whole else set()
+
+
+def _weights_in(place: Path, names: set[str]) -> set[str] | None:
+    """Names of the weights of the artifact in a folder; None if it is damaged or
+    of another version, or if weights that are not in `names` are not beside
+    it."""
+    try:
+        with load(place / "graph.so", device="none") as module:
+            known = {info.name for info in module.info.weights}
     except Error:
         return None
+    is_whole = known - names <= _stored_in(place / "graph.safetensors")
+    return known if is_whole else None
 
 
-def _keep(folder: Path, place: Path) -> None:
+def _keep(folder: Path, place: Path, names: set[str]) -> None:
     """Moves a folder to its place, unless another process was first. Replaces
-    one whose artifact cannot be opened."""
+    one that is not whole."""
     try:
         folder.rename(place)
     except OSError:
-        if _weights_in(place / "graph.so") is not None:
+        if _weights_in(place, names) is not None:
             return
         damaged = Path(tempfile.mkdtemp(prefix=".damaged-", dir=place.parent))
         try:
@@ -170,7 +187,7 @@ def artifact_of(model: bytes, names: set[str], options: Sequence[str]
     key = _key_of(model, options)
     place = _cache() / key
     made = place / "graph.so"
-    if (known := _weights_in(made)) is not None:
+    if (known := _weights_in(place, names)) is not None:
         return made, known
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -192,7 +209,7 @@ def artifact_of(model: bytes, names: set[str], options: Sequence[str]
         file = folder / "graph.safetensors"
         if file.exists():
             _keep_only(file, names)
-        _keep(folder, place)
+        _keep(folder, place, names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     with load(made, device="none") as module:
