@@ -82,9 +82,21 @@ onnx.save(helper.make_model(
     graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
     folder / "heads.onnx")
 
+graph = helper.make_graph(
+    [helper.make_node("Gather", ["table", "rows"], ["h"], "pick"),
+     helper.make_node("MatMul", ["h", "w"], ["y"], "fc")], "table",
+    [info("rows", TensorProto.INT64, (2,))], [info("y", TensorProto.FLOAT, None)],
+    [numpy_helper.from_array(np.zeros((5, 4), np.float32), "table"),
+     numpy_helper.from_array(
+         np.arange(-1200, 1200, 100, dtype=np.float32).reshape(4, 6), "w")])
+onnx.save(helper.make_model(
+    graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+    folder / "table.onnx")
+
 loss, sgd = {"kind": "cross_entropy"}, {"kind": "sgd"}
 for name, config in {
         "fits": {"loss": loss, "optimizer": sgd},
+        "table": {"loss": loss, "optimizer": sgd, "freeze": ["w"]},
         "overflow": {"loss": loss, "optimizer": {"kind": "adamw"}, "clip_norm": 1,
                      "loss_scale": {"interval": 3}},
         "decay": {"loss": loss,
@@ -124,6 +136,11 @@ for name, config in {
 # Products of `big` are beyond what fits into 16 bits.
 np.save(folder / "big.npy", np.full((2, 4), 4e4, np.float32))
 np.savez(folder / "big.npz", x=np.full((4, 4), 4e4, np.float32), labels=np.arange(4))
+# Gradients beyond what a rate of 1e38 leaves in 32 bits.
+np.savez(folder / "steep.npz", x=np.full((4, 4), 1e2, np.float32), labels=np.arange(4))
+# Row 0 in the first step and in the last.
+np.savez(folder / "rows.npz", rows=np.array([0, 0, 1, 1, 2, 2, 3, 3, 0, 0]),
+         labels=np.arange(10) % 6)
 random = np.random.default_rng(0)
 np.savez(folder / "small.npz", x=random.standard_normal((64, 4)).astype(np.float32),
          labels=random.integers(0, 6, 64))

@@ -54,9 +54,13 @@ static frit::HelpTable helpTable() {
         "constant with ,min=r; 5ep is 5 epochs (default: the compiled rate)"},
        {"", "--allow-nan", "", "Go on when the loss is not finite"},
        {"", "--trace-overflow", "",
-        "When gradients overflow or the loss is not finite, name the first "
-        "tensor that is not: the step runs again, kernel by kernel, from a "
-        "copy of the state, which is made before each step"},
+        "When gradients overflow, too, name the first tensor that is not "
+        "finite: the step runs again, kernel by kernel, from a copy of the "
+        "state, which is made before each step"},
+       {"", "--trace-limit=", "s",
+        "When the loss is not finite, train again from the newest checkpoint "
+        "or the start, if that took less than <s> seconds, to name the first "
+        "tensor that is not (default: 300; 0: never)"},
        {"", "--eval-every=", "n",
         "Steps between evaluations (default: an epoch)"}});
   section(
@@ -231,6 +235,8 @@ static bool apply(const Argument &argument, Options &options) {
   }
   if (name == "--seed=")
     return parseInteger(argument, options.seed.emplace());
+  if (name == "--trace-limit=")
+    return parseInteger(argument, options.traceLimit);
   if (name == "--ignore-index=")
     return parseInteger(argument, options.ignoredLabel);
   if (name == "--devices=")

@@ -30,6 +30,8 @@ struct Options : RunOptions {
   std::optional<Schedule> schedule;
   bool allowNan = false;
   bool traceOverflow = false;
+  uint64_t traceLimit = 300;  ///< seconds of training that a search repeats
+  bool isSearch = false;      ///< this run repeats another; not an option
   uint64_t evaluateEvery = 0; ///< steps; 0: an epoch
 
   std::string checkpoints;      ///< folder; empty: none are written

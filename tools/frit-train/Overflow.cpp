@@ -55,21 +55,33 @@ static Counts count(const frit_step_tensor &result) {
   }
 }
 
+static Overflow describe(std::string name, const frit_step_tensor &tensor,
+                         const Counts &counts) {
+  return {std::move(name),
+          frit::artifact::findDType(frit::artifact::DType(tensor.dtype))->name,
+          counts.bad, tensor.count};
+}
+
+/// Names what a step computes. Nodes of the model do not compute the loss and
+/// the update of the weights.
+static std::string nameOf(const frit_step_info &step) {
+  return *step.node ? step.node
+                    : "the loss or the optimizer, kernel '" +
+                          std::string(step.kernel) + "'";
+}
+
 static void visit(void *user, const frit_step_info *step,
                   const frit_step_tensor *results, uint32_t number) {
   auto &search = *static_cast<Search *>(user);
-  if (!search.first.node.empty())
+  if (search.first.bad)
     return;
   for (const frit_step_tensor &result : std::span(results, number)) {
     Counts counts = count(result);
     if (!counts.bad)
       continue;
     Overflow &to = counts.isNegative ? search.negative : search.first;
-    if (to.node.empty())
-      to = {
-          step->node,
-          frit::artifact::findDType(frit::artifact::DType(result.dtype))->name,
-          counts.bad, result.count};
+    if (!to.bad)
+      to = describe(nameOf(*step), result, counts);
   }
 }
 
@@ -80,6 +92,18 @@ frit_status frit::train::findOverflow(frit_context *context,
   frit_status status =
       frit_trace(context, inputs.data(), uint32_t(inputs.size()), nullptr, 0,
                  /*operands=*/0, visit, &search);
-  found = search.first.node.empty() ? search.negative : search.first;
+  found = search.first.bad ? search.first : search.negative;
   return status;
+}
+
+Overflow frit::train::findOverflow(const std::vector<TensorView> &tensors) {
+  for (const TensorView &view : tensors) {
+    frit_step_tensor tensor = {};
+    tensor.dtype = view.dtype;
+    tensor.data = view.data.data();
+    tensor.count = view.data.size() / frit_dtype_size(view.dtype);
+    if (Counts counts = count(tensor); counts.bad)
+      return describe(view.name, tensor, counts);
+  }
+  return {};
 }

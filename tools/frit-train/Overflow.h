@@ -4,15 +4,19 @@
 #define FRIT_TOOLS_FRIT_TRAIN_OVERFLOW_H
 
 #include "frit/runtime.h"
+#include "tools/support/SafetensorsFile.h"
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace frit::train {
 
-/// The first tensor of a call that has infinities or NaN.
+using namespace tools;
+
+/// The first tensor that has infinities or NaN.
 struct Overflow {
-  std::string node;          ///< that computes it; empty if all are finite
+  std::string name;          ///< its own, or what computes it
   std::string type;          ///< of its elements
   uint64_t bad = 0, all = 0; ///< elements that are not finite, and all
 };
@@ -22,6 +26,10 @@ struct Overflow {
 /// are full of it.
 frit_status findOverflow(frit_context *context,
                          std::span<const frit_tensor> inputs, Overflow &found);
+
+/// Returns the first of the tensors that has infinities or NaN. If none has,
+/// `bad` is 0.
+Overflow findOverflow(const std::vector<TensorView> &tensors);
 
 } // namespace frit::train
 

@@ -2,7 +2,6 @@
 
 #include "tools/frit-train/Trainer.h"
 #include "tools/frit-train/Export.h"
-#include "tools/frit-train/Overflow.h"
 #include "tools/frit-train/Stop.h"
 #include "tools/frit-train/data/Shuffle.h"
 #include "tools/support/JsonText.h"
@@ -48,6 +47,12 @@ Loader::Settings Trainer::loading() const {
     if (auto classifier =
             Classifier::find(model.evaluate.inputs(), model.evaluate.tensors()))
       settings.labels = classifier->check(data.inputs(), options.ignoredLabel);
+  settings.allocate = [this](uint64_t bytes) {
+    void *memory = nullptr;
+    return frit_feed_allocate(model.trainFeed(), bytes, &memory)
+               ? nullptr
+               : static_cast<uint8_t *>(memory);
+  };
   uint64_t perEpoch = epochSteps();
   uint64_t before = options.place.rank * settings.batch;
   settings.sample = [perEpoch, before, position = position](uint64_t number,
@@ -67,64 +72,6 @@ Loader::Settings Trainer::loading() const {
   return settings;
 }
 
-/// Describes the first NaN of an input.
-static std::string findNan(const Input &type, Bytes data,
-                           const std::function<uint64_t(uint64_t)> &sample) {
-  if (type.isInteger() || type.dtype == FRIT_BOOL)
-    return "";
-  Tensor tensor{type.name, type.dtype, type.dims,
-                Storage(data.begin(), data.end())};
-  for (uint64_t i = 0, count = tensor.count(); i < count; ++i)
-    if (!std::isfinite(tensor.at(i))) {
-      uint64_t row = i / (count / uint64_t(type.dims[0]));
-      return "input '" + type.name + "' is not finite at " +
-             tensor.position(i) + ", in sample " + std::to_string(sample(row));
-    }
-  return "";
-}
-
-bool Trainer::checkLoss(const Batch &batch) {
-  double loss = model.train.metrics()[0].value;
-  if (std::isfinite(loss) || options.allowNan)
-    return true;
-  uint64_t number = position.steps;
-  std::string why;
-  for (size_t i = 0; why.empty() && i < batch.inputs.size(); ++i)
-    why = findNan(data.inputs()[i], batch.inputs[i],
-                  [&](uint64_t row) { return loading().sample(number, row); });
-  if (why.empty())
-    why = (options.place.size > 1 ? "the inputs of rank 0" : "its inputs") +
-          std::string(" are finite, so a lower --lr or a warm-up may help");
-  if (savedAt)
-    why +=
-        "; the newest checkpoint is that of step " + std::to_string(*savedAt);
-  return model.failed(
-      "step " + std::to_string(number + 1) + ": the loss is " +
-      (std::isnan(loss) ? "NaN" : "infinite") + "; " + why +
-      (options.traceOverflow ? "" : "; --trace-overflow names the tensor") +
-      "; --allow-nan goes on");
-}
-
-/// Prints a note if loss scaling has skipped so many steps in a row that it may
-/// skip all of them.
-void Trainer::noteOverflows() {
-  constexpr uint64_t kMany = 20;
-  bool isFinite =
-      std::ranges::all_of(model.train.metrics(), [](const Metric &m) {
-        return std::isfinite(m.value);
-      });
-  overflowed = isFinite ? 0 : overflowed + 1;
-  if (overflowed != kMany || options.place.rank ||
-      !model.hasState("loss_scale"))
-    return;
-  complain(
-      "note: step " + std::to_string(position.steps + 1) +
-      ": the gradients of the last " + std::to_string(kMany) +
-      " steps are not finite, so these changed no weight; a lower "
-      "'loss_scale.initial' in train.json helps if it began too high" +
-      (options.traceOverflow ? "" : "; --trace-overflow names the tensor"));
-}
-
 /// Begins to copy the next batch to the device.
 bool Trainer::send(Loader &loader) {
   const Batch &batch = loader.next();
@@ -138,55 +85,47 @@ bool Trainer::send(Loader &loader) {
   return true;
 }
 
-/// If a scalar that the step returned is not finite, runs the step again from
-/// the state `before` and names the first tensor that is not finite.
-bool Trainer::traceOverflow(const std::vector<TensorView> &before,
-                            std::span<const frit_tensor> inputs) {
-  auto bad = std::ranges::find_if(model.train.metrics(), [](const Metric &m) {
-    return !std::isfinite(m.value);
-  });
-  if (bad == model.train.metrics().end())
-    return true;
-  Overflow found;
-  if (!model.writeState(before))
-    return false;
-  if (frit_status status = findOverflow(model.trainContext(), inputs, found))
-    return model.failed(status);
-  std::string step = "step " + std::to_string(position.steps + 1) + ": ";
-  if (found.node.empty())
-    complain("note: " + step + "'" + bad->name +
-             "' is not finite, and all that its kernels stored is");
-  else
-    complain("note: " + step + "the first tensor that is not finite is of " +
-             found.node + ": " + std::to_string(found.bad) + " of " +
-             std::to_string(found.all) + " " + found.type);
-  return true;
-}
-
-bool Trainer::trainStep(Loader &loader, Report &report) {
+/// Sets the learning rate of the next step, and takes its batch. `inputs` stay
+/// valid until the batch after it is taken.
+bool Trainer::takeBatch(Loader &loader, const Batch *&batch,
+                        std::vector<frit_tensor> &inputs) {
   if (!setRate() || (!sent && !send(loader)))
     return false;
-  const Batch &batch = *std::exchange(sent, nullptr);
-  std::vector<frit_tensor> inputs(data.inputs().size());
+  batch = std::exchange(sent, nullptr);
+  inputs.resize(data.inputs().size());
   if (frit_status status = frit_feed_take(model.trainFeed(), inputs.data()))
     return model.failed(status);
   // Copy a batch that is ready while this step runs.
-  if (loader.isReady() && !send(loader))
+  return !loader.isReady() || send(loader);
+}
+
+bool Trainer::runStep(std::span<const frit_tensor> inputs) {
+  if (frit_status status = model.train.run(model.trainContext(), inputs))
+    return model.failed(status);
+  return true;
+}
+
+void Trainer::advance() {
+  ++position.steps;
+  position.epoch = position.steps / epochSteps();
+  position.inEpoch = position.steps % epochSteps();
+}
+
+bool Trainer::trainStep(Loader &loader, Report &report) {
+  const Batch *batch = nullptr;
+  std::vector<frit_tensor> inputs;
+  if (!takeBatch(loader, batch, inputs))
     return false;
   std::vector<TensorView> before;
   if (options.traceOverflow && !model.readState(before))
     return false;
-  if (frit_status status = model.train.run(model.trainContext(), inputs))
-    return model.failed(status);
-  if (options.traceOverflow && !traceOverflow(before, inputs))
-    return false;
-  if (!checkLoss(batch))
+  if (!runStep(inputs) ||
+      (options.traceOverflow && !traceOverflow(before, inputs)) ||
+      !checkLoss(*batch, inputs, report.seconds()))
     return false;
   noteOverflows();
   uint64_t epoch = position.epoch;
-  ++position.steps;
-  position.epoch = position.steps / epochSteps();
-  position.inEpoch = position.steps % epochSteps();
+  advance();
   report.step(position.steps, epoch, model.train.metrics(), rate);
   return true;
 }
@@ -221,6 +160,7 @@ void Trainer::saveNow(Report &report) {
                   : ""));
   } else {
     savedAt = position.steps;
+    trainedAtSave = report.seconds();
     report.saved(position.steps, checkpoints.pathOf(position.steps));
   }
   report.start();
@@ -255,14 +195,7 @@ bool Trainer::stop(Report &report, int signal) {
 
 bool Trainer::trainSteps(Report &report) {
   StopSignals signals;
-  Loader::Settings settings = loading();
-  settings.allocate = [&](uint64_t bytes) {
-    void *memory = nullptr;
-    return frit_feed_allocate(model.trainFeed(), bytes, &memory)
-               ? nullptr
-               : static_cast<uint8_t *>(memory);
-  };
-  Loader loader(data, settings);
+  Loader loader(data, loading());
   if (!loader.isOpen())
     return model.failed(FRIT_OUT_OF_MEMORY);
   report.start();

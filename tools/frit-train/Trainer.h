@@ -8,6 +8,13 @@
 
 namespace frit::train {
 
+/// What to train again, and up to which step, to name the first tensor that is
+/// not finite.
+struct Search {
+  Options options;
+  uint64_t step; ///< whose loss is not finite, counted from 0
+};
+
 /// Trains as the options say. Functions that return bool print an error before
 /// they return false.
 class Trainer {
@@ -19,6 +26,13 @@ public:
   bool open();
   /// Trains, and writes the results.
   bool run();
+
+  /// Returns what is left to do after run() has stopped at a loss that is not
+  /// finite. It takes a trainer of its own, opened when this has given its
+  /// memory back.
+  std::optional<Search> search() const;
+  /// Trains up to that step, and names the first tensor that is not finite.
+  bool find(uint64_t bad);
 
   /// Returns the exit status after a function returned false.
   int status() const { return model.status(); }
@@ -48,9 +62,21 @@ private:
   bool setRate();
   bool trainSteps(Report &report);
   bool trainStep(Loader &loader, Report &report);
+  bool takeBatch(Loader &loader, const Batch *&batch,
+                 std::vector<frit_tensor> &inputs);
+  bool runStep(std::span<const frit_tensor> inputs);
+  void advance();
   bool send(Loader &loader);
-  bool checkLoss(const Batch &batch);
+  bool hasSkipped() const;
+  bool findTensor(std::span<const frit_tensor> inputs, double trained,
+                  std::string &hint);
+  bool checkLoss(const Batch &batch, std::span<const frit_tensor> inputs,
+                 double trained);
   void noteOverflows();
+  std::string noteOfStep() const;
+  bool nameTensor(std::span<const frit_tensor> inputs, const std::string &what);
+  bool examine(const std::vector<TensorView> &before,
+               std::span<const frit_tensor> inputs, bool &isFound);
   bool traceOverflow(const std::vector<TensorView> &before,
                      std::span<const frit_tensor> inputs);
   bool afterStep(Report &report);
@@ -80,9 +106,12 @@ private:
   std::optional<double> rate; ///< in the state now
   std::optional<Evaluated> evaluated;
   std::optional<uint64_t> savedAt; ///< step of the newest checkpoint
-  Fault saveFault;                 ///< why the last checkpoint was not written
-  double waited = 0;               ///< seconds for data
-  const Batch *sent = nullptr;     ///< for the next step
+  double trainedAtSave = 0; ///< seconds of training before it, in this run
+  /// A step whose loss is not finite, to be trained again; counted from 0.
+  std::optional<uint64_t> searched;
+  Fault saveFault;             ///< why the last checkpoint was not written
+  double waited = 0;           ///< seconds for data
+  const Batch *sent = nullptr; ///< for the next step
   /// Consecutive steps, up to the last one, with gradients that are not finite.
   uint64_t overflowed = 0;
 };

@@ -44,7 +44,7 @@ bool Trainer::openData() {
   total = options.steps ? options.steps : epochs * epochSteps();
   double rises =
       options.schedule ? options.schedule->warmupSteps(epochSteps()) : 0;
-  if (rises > double(total) && !options.place.rank) {
+  if (rises > double(total) && !options.place.rank && !options.isSearch) {
     char text[160];
     snprintf(
         text, sizeof text,

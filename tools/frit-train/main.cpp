@@ -6,6 +6,8 @@
 #include "tools/support/Mapped.h"
 #include "tools/support/Message.h"
 
+#include <memory>
+
 using namespace frit::train;
 
 static int runTool(int count, char **arguments) {
@@ -19,8 +21,16 @@ static int runTool(int count, char **arguments) {
   if (Fault fault = findPlace(place))
     return report(fault);
   takePlace(options, place);
-  Trainer trainer(options);
-  return trainer.open() && trainer.run() ? kDone : trainer.status();
+  auto trainer = std::make_unique<Trainer>(options);
+  if (trainer->open() && trainer->run())
+    return kDone;
+  int status = trainer->status();
+  std::optional<Search> search = trainer->search();
+  trainer.reset();
+  if (search)
+    if (Trainer again(search->options); again.open())
+      (void)again.find(search->step);
+  return status;
 }
 
 int main(int count, char **arguments) {
