@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 using namespace frit::run;
 
@@ -74,6 +75,41 @@ static int nothingCompared(const PrecisionComparison &found,
   return kBadInput;
 }
 
+/// Reads the factor of a training step's gradients: 1 without loss scaling, and
+/// for functions that compute no gradients.
+static bool readLossScale(Session &session, double &scale) {
+  scale = 1;
+  if (!std::string_view(session.module.function()).starts_with("train_step"))
+    return true;
+  for (uint32_t i = 0; i < session.module.stateCount(); ++i) {
+    frit_tensor_info info = session.module.state(i);
+    if (std::string_view(info.name) != "loss_scale")
+      continue;
+    Tensor number{info.name, info.dtype, {}, {}};
+    allocate(number);
+    frit_tensor bound = number.bind();
+    if (frit::Error error = session.context.readState({&bound, 1}))
+      return session.failed(error);
+    scale = number.at(0);
+  }
+  return true;
+}
+
+/// Checks that gradients have the same factor in both.
+static bool checkLossScales(Session &model, Session &shadow) {
+  double factor, other;
+  if (!readLossScale(model, factor) || !readLossScale(shadow, other))
+    return false;
+  if (factor == other)
+    return true;
+  return complain(text("'%s' is no shadow of '%s': it scales the loss by %g, "
+                       "and not by %g, so gradients differ by that; compile "
+                       "it with the same train.json, the same -fprecision= "
+                       "and -fkeep-fp32=all.txt, a file that says *",
+                       shadow.options.model.c_str(),
+                       model.options.model.c_str(), other, factor));
+}
+
 int frit::run::precision(Session &session) {
   Options ofShadow = session.options;
   ofShadow.model = session.options.shadow;
@@ -81,7 +117,7 @@ int frit::run::precision(Session &session) {
   if (!shadow.openModule() || !shadow.prepareTensors() || !shadow.openContext())
     return shadow.status();
   PrecisionComparison found;
-  if (!found.run(session, shadow))
+  if (!checkLossScales(session, shadow) || !found.run(session, shadow))
     return std::max(session.status(), shadow.status());
   if (found.rows.empty())
     return nothingCompared(found, session, shadow);
