@@ -15,6 +15,7 @@
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Outputs.h"
+#include "compiler/driver/PipelineSetup.h"
 #include "compiler/driver/Progress.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
@@ -29,29 +30,6 @@
 
 using namespace mlir;
 using namespace frit;
-
-/// Returns the last stage that --emit needs.
-static Stage stageOf(Emit emit) {
-  switch (emit) {
-  case Emit::nn:
-  case Emit::json:
-    return Stage::imported;
-  case Emit::fused:
-    return Stage::fused;
-  case Emit::plan:
-  case Emit::dot:
-    return Stage::plan;
-  case Emit::cuda:
-    return Stage::cuda;
-  case Emit::ptx:
-  case Emit::cubin:
-    return Stage::device;
-  case Emit::object:
-  case Emit::shared:
-    return Stage::artifact;
-  }
-  llvm_unreachable("no such output");
-}
 
 namespace {
 
@@ -155,25 +133,11 @@ private:
   //===--------------------------------------------------------------------===//
 
   void setPipelineOptions() {
-    pipelineOptions.import = options.import;
+    pipelineOptions = pipelineOptionsOf(options);
     pipelineOptions.import.onMap = [this](StringRef path, StringRef bytes) {
       mapped.push_back({path.str(), bytes});
       protectInput(path.str());
     };
-    pipelineOptions.openSymbols = options.openSymbols;
-    pipelineOptions.precision = options.precision;
-    pipelineOptions.keepWide = options.keepWide;
-    pipelineOptions.keepWideFile = options.keepWideFile;
-    pipelineOptions.types = options.types;
-    pipelineOptions.memoryLimit = options.memoryLimit;
-    pipelineOptions.fuse = options.fuse;
-    pipelineOptions.guard = options.guard;
-    pipelineOptions.fork = options.fork;
-    pipelineOptions.archs = options.archs;
-    pipelineOptions.cuda.gpu = options.gpu;
-    pipelineOptions.cuda.cublas = options.cublas;
-    pipelineOptions.cuda.cudnn = options.cudnn;
-    pipelineOptions.cuda.deterministic = options.deterministic;
     pipelineOptions.cuda.tuning = &tuning;
     if (!options.tuneGenerate.empty())
       pipelineOptions.tune = [this](ModuleOp fused,
@@ -185,9 +149,7 @@ private:
         tune.verbose = options.verbose;
         return check(tuneContractions(fused, target, tune, device, tuning));
       };
-    pipelineOptions.title = options.title;
     pipelineOptions.weightsName = weightsName(artifactOptions());
-    pipelineOptions.last = stageOf(options.emit);
   }
 
   /// Reads the files that options name.

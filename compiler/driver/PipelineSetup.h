@@ -1,0 +1,17 @@
+//===- PipelineSetup.h - What a command line asks of the pipeline ---------===//
+
+#ifndef FRIT_COMPILER_DRIVER_PIPELINESETUP_H
+#define FRIT_COMPILER_DRIVER_PIPELINESETUP_H
+
+#include "compiler/driver/options/Options.h"
+#include "compiler/pipeline/Pipeline.h"
+
+namespace frit {
+
+/// Returns the pipeline's options for a command line, except what is read from
+/// files, callbacks, and the name of the file of weights.
+PipelineOptions pipelineOptionsOf(const DriverOptions &options);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_PIPELINESETUP_H
