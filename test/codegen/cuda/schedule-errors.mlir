@@ -148,3 +148,28 @@ func.func @blocks(%x: tensor<512x768xf16>, %w: tensor<768x3072xf16>) {
   }
   return
 }
+
+// -----
+
+func.func @attention_blocks(%x: tensor<2x8x256x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it has more blocks than tiles (schedule #cuda.wgmma_attention<}}
+  %0 = nn.fusion(%x) schedule(#cuda.wgmma_attention<tile_m = 128, tile_n = 128, stages = 2, blocks = 33>) : (tensor<2x8x256x64xf16>) -> tensor<2x8x256x64xf16> {
+  ^bb0(%a: tensor<2x8x256x64xf16>):
+    %y = nn.attention %a, %a, %a {scale = 0.125 : f32} : (tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>) -> tensor<2x8x256x64xf16>
+    nn.yield %y : tensor<2x8x256x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @conv_b2b_blocks(%x: tensor<8x56x56x64xf16>, %v: tensor<64x3x3x64xf16>, %w: tensor<256x1x1x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it has more blocks than tiles (schedule #cuda.conv_b2b<}}
+  %0 = nn.fusion(%x, %v, %w) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 449>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {
+  ^bb0(%a: tensor<8x56x56x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<256x1x1x64xf16>):
+    %1 = nn.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>) -> tensor<8x56x56x64xf16>
+    %2 = nn.conv %1, %c {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, channels_last} : (tensor<8x56x56x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16>
+    nn.yield %2 : tensor<8x56x56x256xf16>
+  }
+  return
+}
