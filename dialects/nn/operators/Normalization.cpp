@@ -156,7 +156,7 @@ FailureOr<RankedTensorType> MomentsOp::infer(Adaptor op,
   if (!type.isDynamicDim(type.getRank() - 1))
     shape.back() /= width;
   shape.push_back(2);
-  return RankedTensorType::get(shape, Float32Type::get(type.getContext()));
+  return RankedTensorType::get(shape, workType(type.getElementType()));
 }
 
 SmallVector<Value> MomentsOp::decompose(NNBuilder &b) {
@@ -164,7 +164,8 @@ SmallVector<Value> MomentsOp::decompose(NNBuilder &b) {
   int64_t axis = parts.size(), width = getWidth();
   parts.back() /= width;
   parts.push_back(width);
-  Value x = b.reshape(b.cast(getX(), b.getF32Type()), parts);
+  Value x =
+      b.reshape(b.cast(getX(), tensorType(getY()).getElementType()), parts);
   Value mean = b.div(b.reduce(x, Combiner::sum, axis), b.scalarLike(x, width));
   Value centred = b.sub(x, mean);
   Value squares = b.reduce(b.mul(centred, centred), Combiner::sum, axis);
@@ -269,7 +270,8 @@ NormalizeProductOp::infer(Adaptor op, std::optional<Location> loc) {
 SmallVector<Value> NormalizeOp::decompose(NNBuilder &b) {
   auto [mean, inverse] =
       mergeMoments(b, getMoments(), getWidth(), getEpsilon().convertToDouble());
-  auto work = [&](Value v) { return b.cast(v, b.getF32Type()); };
+  Type wide = tensorType(mean).getElementType();
+  auto work = [&](Value v) { return b.cast(v, wide); };
   Value y = b.mul(b.sub(work(getX()), mean), inverse);
   y = b.add(b.mul(y, work(getColumn())), work(getOffset()));
   return {b.cast(y, tensorType(getY()).getElementType())};
@@ -278,7 +280,8 @@ SmallVector<Value> NormalizeOp::decompose(NNBuilder &b) {
 SmallVector<Value> NormalizeProductOp::decompose(NNBuilder &b) {
   auto [mean, inverse] =
       mergeMoments(b, getMoments(), getWidth(), getEpsilon().convertToDouble());
-  auto work = [&](Value v) { return b.cast(v, b.getF32Type()); };
+  Type wide = tensorType(mean).getElementType();
+  auto work = [&](Value v) { return b.cast(v, wide); };
   Value y = b.sub(work(getX()), b.mul(mean, work(getColumn())));
   y = b.add(b.mul(y, inverse), work(getOffset()));
   return {b.cast(y, tensorType(getY()).getElementType())};

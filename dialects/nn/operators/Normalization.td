@@ -53,9 +53,9 @@ def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
 def NN_MomentsOp : NN_Composite<"moments", ""> {
   let summary = "Mean and sum of squared deviations of parts of rows.";
   let description = [{
-    One part is `width` adjacent elements of the last dimension: x [..., n]
-    gives [..., n / width, 2] in f32. The epilogue of a matrix product can
-    compute them for its result; `normalize` and `normalize_product` merge them.
+    A part is `width` adjacent elements of the last dimension: x [..., n] gives
+    [..., n / width, 2] in f32 (f64 for f64). The epilogue of a matrix product
+    can compute them; `normalize` and `normalize_product` merge them.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$width);
   let results = (outs NN_FloatTensor:$y);

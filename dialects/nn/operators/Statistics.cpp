@@ -30,8 +30,8 @@ ColumnMomentsOp::infer(Adaptor op, std::optional<Location> loc) {
   if (failed(shape))
     return failure();
   shape->insert(shape->begin(), 2);
-  return RankedTensorType::get(*shape,
-                               Float32Type::get(op.getX().getContext()));
+  return RankedTensorType::get(
+      *shape, workType(tensorType(op.getX()).getElementType()));
 }
 
 SmallVector<Value> ColumnMomentsOp::decompose(NNBuilder &b) {
@@ -39,7 +39,8 @@ SmallVector<Value> ColumnMomentsOp::decompose(NNBuilder &b) {
   int64_t height = getHeight();
   int64_t parts[] = {shape[1], height, shape[2]};
   int64_t flat[] = {1, shape[1], shape[2]};
-  Value x = b.reshape(b.cast(getX(), b.getF32Type()), parts);
+  Value x =
+      b.reshape(b.cast(getX(), tensorType(getY()).getElementType()), parts);
   Value mean = b.div(b.reduce(x, Combiner::sum, 1), b.scalarLike(x, height));
   Value centred = b.sub(x, mean);
   Value squares = b.reduce(b.mul(centred, centred), Combiner::sum, 1);
@@ -52,14 +53,15 @@ FailureOr<RankedTensorType> ColumnSumsOp::infer(Adaptor op,
   auto shape = partedShape(op.getX(), op.getHeight(), loc);
   if (failed(shape))
     return failure();
-  return RankedTensorType::get(*shape,
-                               Float32Type::get(op.getX().getContext()));
+  return RankedTensorType::get(
+      *shape, workType(tensorType(op.getX()).getElementType()));
 }
 
 SmallVector<Value> ColumnSumsOp::decompose(NNBuilder &b) {
   ArrayRef<int64_t> shape = shapeOf(getY());
   int64_t parts[] = {shape[0], getHeight(), shape[1]};
-  Value x = b.reshape(b.cast(getX(), b.getF32Type()), parts);
+  Value x =
+      b.reshape(b.cast(getX(), tensorType(getY()).getElementType()), parts);
   return {b.reshape(b.reduce(x, Combiner::sum, 1), shape)};
 }
 

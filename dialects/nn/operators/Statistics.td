@@ -6,9 +6,9 @@ def NN_ColumnMomentsOp : NN_Composite<"column_moments", ""> {
   let summary = "Mean and sum of squared deviations of parts of columns.";
   let description = [{
     x [..., n] is viewed as rows×n, with all leading dimensions flattened. A
-    part is `height` successive rows. The result is [2, rows / height, n] in
-    f32, first the means. The epilogue of a contraction can compute them for its
-    result; batch norms of training steps merge them.
+    part is `height` successive rows. The result is [2, rows / height, n] in f32
+    (f64 for f64), first the means. The epilogue of a contraction can compute
+    them for its result; batch norms of training steps merge them.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
   let results = (outs NN_FloatTensor:$y);
@@ -18,9 +18,9 @@ def NN_ColumnSumsOp : NN_Composite<"column_sums", ""> {
   let summary = "Sums of parts of columns.";
   let description = [{
     x [..., n] is viewed as rows×n, with all leading dimensions flattened. A
-    part is `height` successive rows. The result is [rows / height, n] in f32.
-    The epilogue of a matrix product can compute them for its result; gradients
-    of biases sum the parts.
+    part is `height` successive rows. The result is [rows / height, n] in f32
+    (f64 for f64). The epilogue of a matrix product can compute them for its
+    result; gradients of biases sum the parts.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
   let results = (outs NN_FloatTensor:$y);
