@@ -135,6 +135,37 @@ Value SumOverWindowsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   return buildRounding(b, sums, loweredType(getY()).getElementType());
 }
 
+/// The gradient of a window is dy at its place, or else the sum of dy over all
+/// of the window.
+SmallVector<Value> SumOverWindowsOp::buildVjp(NNBuilder &b, Value dy) {
+  SmallVector<int64_t> shape(shapeOf(getX()));
+  if (Value places = getPlaces()) {
+    auto flat = [&](Value v) {
+      return b.reshape(v, {shape[0], shape[1],
+                           llvm::product_of(spatialShape(v, /*last=*/false))});
+    };
+    Value picked = GatherElementsOp::create(b, flat(dy), flat(places), 2);
+    return {b.reshape(picked, shape), Value()};
+  }
+  // Zeros around dy, so that every window lies over as many elements.
+  size_t dims = getShape().size();
+  SmallVector<int64_t> low(2, 0), high(2, 0);
+  for (size_t d = 0; d < dims; ++d) {
+    int64_t last = (shape[2 + d] - 1) * getStrides()[d] +
+                   (getWindow()[d] - 1) * getDilations()[d] - getPads()[d];
+    low.push_back(getPads()[d]);
+    high.push_back(std::max<int64_t>(last + 1 - getShape()[d], 0));
+  }
+  Value padded = PadOp::create(b, dy, b.scalarLike(dy, 0), low, high);
+  SmallVector<int64_t> none(2 * dims, 0);
+  TensorExpr mean(b, AvgPoolOp::create(b, padded, getWindow(), getStrides(),
+                                       none, getDilations(),
+                                       ArrayRef(shape).drop_front(2),
+                                       /*include_pad=*/false,
+                                       /*channels_last=*/false));
+  return {mean * double(llvm::product_of(getWindow()))};
+}
+
 //===----------------------------------------------------------------------===//
 // Pools
 //===----------------------------------------------------------------------===//

@@ -136,4 +136,5 @@ def NN_SumOverWindowsOp : NN_Structural<"sum_over_windows", ""> {
                    DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
                    DenseI64ArrayAttr:$shape);
   let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
 }

@@ -117,3 +117,23 @@ SmallVector<Value> CrossEntropyGradOp::decompose(NNBuilder &b) {
   dx = where(row.isIgnored, 0.0, dx);
   return {b.cast(dx, tensorType(getDx()).getElementType())};
 }
+
+/// The slopes of a row's (softmax(x) - target) · dy. A row that is ignored has
+/// none, although its label is no class.
+SmallVector<Value> CrossEntropyGradOp::buildVjp(NNBuilder &b, Value g) {
+  CrossEntropyParts row(*this, b);
+  TensorExpr slope = widened(b, g), softmax = row.e / row.sum;
+  auto along = [&](TensorExpr x) {
+    TensorExpr sum(b, b.reduce(x * slope, Combiner::sum, 1));
+    return where(row.isIgnored, 0.0, where(row.isClass, sum, kNoLoss));
+  };
+  TensorExpr target = where(row.isLabel, row.z.number(row.atLabel),
+                            row.z.number(row.elsewhere));
+  TensorExpr dy(b, b.cast(b.reshape(getDy(), {shapeOf(getDy())[0], 1}),
+                          tensorType(row.z).getElementType()));
+  TensorExpr dx =
+      softmax * (slope - along(softmax)) * where(row.isIgnored, 0.0, dy);
+  return {b.cast(dx, tensorType(getX()).getElementType()), Value(),
+          b.cast(b.reshape(along(softmax - target), shapeOf(getDy())),
+                 tensorType(getDy()).getElementType())};
+}

@@ -35,6 +35,7 @@ def NN_CrossEntropyGradOp : NN_Composite<"cross_entropy_grad", ""> {
                    DefaultValuedAttr<SI64Attr, "-100">:$ignore_index,
                    DefaultValuedAttr<F32Attr, "0.0f">:$label_smoothing);
   let results = (outs NN_FloatTensor:$dx);
+  let differentiable = 1;
 }
 
 def NN_SquaredErrorOp : NN_Elementwise<"squared_error", "",
