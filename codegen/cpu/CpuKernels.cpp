@@ -283,17 +283,28 @@ static std::unique_ptr<llvm::Module> translate(cpu::LoweredKernels &lowered,
   return result;
 }
 
-FailureOr<std::vector<cpu::KernelModule>>
-cpu::translateKernels(LoweredKernels lowered, StringRef arch) {
+FailureOr<std::vector<cpu::KernelModule>> cpu::translateKernels(
+    LoweredKernels lowered, StringRef arch,
+    function_ref<void(size_t done, size_t total, StringRef next)> progress) {
+  size_t done = 0, total = lowered.kernels.size();
   std::vector<LoweredKernels> parts = split(std::move(lowered));
   std::vector<KernelModule> result(parts.size());
+  std::mutex mutex;
+  auto report = [&](size_t finished, const LoweredKernels &part) {
+    std::lock_guard lock(mutex);
+    done += finished;
+    plan::KernelOp next = part.kernels.front().op;
+    progress(done, total, next.getSymName());
+  };
   llvm::DefaultThreadPool pool;
   for (auto [part, kernels] : llvm::zip_equal(parts, result))
-    pool.async([&part, &kernels, arch] {
+    pool.async([&part, &kernels, &report, arch] {
+      report(0, part);
       // TargetMachine caches subtargets without a lock.
       auto machine = llvm::cantFail(createMachine(arch));
       kernels.context = std::make_unique<llvm::LLVMContext>();
       kernels.module = translate(part, *machine, *kernels.context);
+      report(part.kernels.size(), part);
     });
   pool.wait();
   if (llvm::any_of(result,

@@ -48,9 +48,13 @@ struct KernelModule {
 
 /// Translates kernels in the LLVM dialect to functions `frit_<kernel>` of
 /// optimized LLVM modules, with the signature of frit/image.h. How many modules
-/// there are depends on the kernels alone, not on the number of cores.
-mlir::FailureOr<std::vector<KernelModule>>
-translateKernels(LoweredKernels lowered, llvm::StringRef arch);
+/// there are depends on the kernels alone, not on the number of cores. Calls
+/// `progress` when `done` of `total` kernels are finished, from one thread at a
+/// time; `next` is an unfinished one.
+mlir::FailureOr<std::vector<KernelModule>> translateKernels(
+    LoweredKernels lowered, llvm::StringRef arch,
+    llvm::function_ref<void(size_t done, size_t total, llvm::StringRef next)>
+        progress);
 
 /// Registers the dialects and interfaces for bufferization and translation.
 void registerDialects(mlir::DialectRegistry &registry);

@@ -13,6 +13,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
 
+#include <mutex>
+
 using namespace llvm;
 using namespace frit;
 using artifact::Form;
@@ -102,11 +104,15 @@ compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
   }
   artifact::addImage(main, image, imageSymbol(options), options.form);
   std::vector<Bytes> objects(modules.size());
+  size_t done = 0;
+  std::mutex mutex;
   DefaultThreadPool pool;
   for (auto [module, object] : zip_equal(modules, objects))
-    pool.async([&object, module] {
+    pool.async([&, module] {
       object = artifact::compileObject(*module,
                                        *cantFail(cpu::createMachine("x86-64")));
+      std::lock_guard lock(mutex);
+      options.progress(++done, objects.size());
     });
   pool.wait();
   return objects;

@@ -25,6 +25,9 @@ struct ArtifactOptions {
   /// Called with each object that a shared library is linked from, starting
   /// with the image's, which has no weights.
   llvm::function_ref<llvm::Error(llvm::StringRef, size_t index)> keepObject;
+  /// Called when `done` of `total` modules of host kernels are machine code,
+  /// from one thread at a time.
+  llvm::function_ref<void(size_t done, size_t total)> progress;
   /// Called with each command that compiles or links.
   llvm::function_ref<void(const llvm::Twine &)> say;
 };

@@ -346,8 +346,15 @@ private:
     output.sources = model.sources;
     auto sayIt = [this](const Twine &message) { say(message); };
     output.say = sayIt;
-    if (failed(check(writeArtifact(model.host, model.image, output, timing))))
-      return failure();
+    auto show = [this](size_t done, size_t total) {
+      update(done, total, "machine code");
+    };
+    output.progress = show;
+    {
+      PipelineHooks::Work work(*this, "write " + options.output);
+      if (failed(check(writeArtifact(model.host, model.image, output, timing))))
+        return failure();
+    }
     if (!options.header.empty() &&
         failed(check(writeText(
             options.header,

@@ -65,7 +65,10 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
   passes.enableVerifier(false);
   if (failed(passes.run(*lowered.module)) || failed(verify(*lowered.module)))
     return failure();
-  auto kernels = cpu::translateKernels(std::move(lowered), arch);
+  auto kernels = cpu::translateKernels(
+      std::move(lowered), arch, [&](size_t done, size_t total, StringRef next) {
+        hooks.update(done, total, next);
+      });
   if (failed(kernels) ||
       failed(hooks.keepHostCode(*kernels, **machine, codeName(program))))
     return failure();
