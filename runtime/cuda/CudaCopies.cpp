@@ -42,12 +42,6 @@ void CudaExecution::makeStaging() {
     staging = static_cast<uint8_t *>(pinned);
 }
 
-/// Pinned memory that the driver still knows: cudaDeviceReset() elsewhere in
-/// the process unmaps it.
-uint8_t *CudaExecution::usableStaging() const {
-  return staging && isPinned(staging) ? staging : nullptr;
-}
-
 bool CudaExecution::isPinned(const void *data) const {
   unsigned type = 0;
   int attribute = kPointerMemoryType;
@@ -98,8 +92,7 @@ Status CudaExecution::copyInput(const StridedRegion &region, const void *data,
                                 DevicePointer to, uint64_t bytes,
                                 uint64_t stagingOffset) {
   auto *from = static_cast<const uint8_t *>(data);
-  bool staged =
-      stagingOffset != kNotStaged && !isPinned(from) && usableStaging();
+  bool staged = staging && stagingOffset != kNotStaged && !isPinned(from);
   Result result = kSuccess;
   if (staged && !region.isWhole())
     copyInto(region, from, staging + stagingOffset, bytes);

@@ -126,7 +126,6 @@ private:
   Status finishCopies(const Program &program, std::span<const Binding> outputs);
   void makeStaging();
   bool isPinned(const void *data) const;
-  uint8_t *usableStaging() const;
 
   /// Returns the stream that calls are enqueued on.
   Stream queue() const { return sharedQueue->stream; }
