@@ -39,6 +39,15 @@ void addLoopFusionPasses(mlir::OpPassManager &passes);
 /// item.
 std::unique_ptr<mlir::Pass> createTileOuterLoopsPass();
 
+/// Merges elementwise linalg operations of a block over the same elements into
+/// one, where there are many. Each would become a loop, for which LLVM takes
+/// milliseconds. Values that only the merged operations read are not stored.
+///
+///   %a = abs %x; %b = neg %a; %c = add %a, %b
+/// ==>
+///   %c = { abs, neg, add } %x
+std::unique_ptr<mlir::Pass> createMergeLoopsPass();
+
 /// Stores the results to the output memrefs and makes the function return
 /// nothing.
 ///

@@ -19,6 +19,12 @@ def TileOuterLoops : KernelPass<"tile-outer-loops"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def MergeLoops : KernelPass<"merge-loops"> {
+  let summary = "Merge the loops of host kernels that have many";
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def StoreResults : KernelPass<"store-results"> {
   let summary = "Store the results of host kernels to their arguments";
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];

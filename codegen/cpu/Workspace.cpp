@@ -115,6 +115,7 @@ std::unique_ptr<Pass> cpu::createPlaceAllocationsPass() {
 
 void cpu::registerPasses() {
   registerPass(createTileOuterLoopsPass);
+  registerPass(createMergeLoopsPass);
   registerPass(createStoreResultsPass);
   registerPass(createPlaceAllocationsPass);
 }

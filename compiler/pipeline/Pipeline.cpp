@@ -366,6 +366,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
   // Elementwise loops merge; the outermost one runs over work items.
   cpu::addLoopFusionPasses(passes);
   passes.addNestedPass<func::FuncOp>(cpu::createTileOuterLoopsPass());
+  passes.addNestedPass<func::FuncOp>(cpu::createMergeLoopsPass());
   // Tensors become buffers, and allocations parts of the workspace.
   passes.addNestedPass<func::FuncOp>(cpu::createStoreResultsPass());
   cpu::addBufferizationPasses(passes);
