@@ -41,14 +41,9 @@ class Group {
 public:
   /// Returns whether `op` or an operation in it reads a result of the group.
   bool isReadBy(Operation &op) const {
-    return op
-        .walk([&](Operation *reader) {
-          return llvm::any_of(reader->getOperands(),
-                              [&](Value value) { return defines(value); })
-                     ? WalkResult::interrupt()
-                     : WalkResult::advance();
-        })
-        .wasInterrupted();
+    return llvm::any_of(op.getOperands(),
+                        [&](Value value) { return defines(value); }) ||
+           isReadIn(op);
   }
 
   /// Returns whether `op` can be added: it reads an element of the group's
@@ -64,7 +59,7 @@ public:
           (op.isDpsInit(&operand) ||
            !op.getMatchingIndexingMap(&operand).isIdentity()))
         return false;
-    return true;
+    return !isReadIn(*op);
   }
 
   void add(linalg::GenericOp op) {
@@ -91,6 +86,21 @@ private:
   /// Returns whether a value is a result of the group.
   bool defines(Value value) const {
     return set.contains(value.getDefiningOp());
+  }
+
+  /// Returns whether an operation in `op` reads a result of the group, such as
+  /// any element of it.
+  bool isReadIn(Operation &op) const {
+    return llvm::any_of(op.getRegions(), [&](Region &region) {
+      return region
+          .walk([&](Operation *reader) {
+            return llvm::any_of(reader->getOperands(),
+                                [&](Value value) { return defines(value); })
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+    });
   }
 
   void merge() {
