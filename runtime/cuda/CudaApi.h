@@ -36,6 +36,7 @@ inline DevicePointer addressOf(const void *data) {
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNoDevice = 100;
+inline constexpr Result kContextDestroyed = 709;
 inline constexpr Result kCaptureInvalidated = 901;
 
 inline constexpr int kAttributeClock = 13; ///< kHz
@@ -129,6 +130,7 @@ struct Api {
   Result (*primaryCtxRelease)(Device);
   Result (*ctxPushCurrent)(Context);
   Result (*ctxPopCurrent)(Context *);
+  Result (*ctxGetId)(Context, unsigned long long *id);
 
   Result (*memGetInfo)(size_t *free, size_t *total);
   Result (*memAlloc)(DevicePointer *, size_t bytes);

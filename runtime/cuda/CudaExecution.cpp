@@ -26,6 +26,7 @@ CudaExecution::~CudaExecution() {
 
 Status CudaExecution::open(const CudaExecution *peer) {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   phases.begin("allocate memory");
   if (peer) {
     sharedQueue = peer->sharedQueue;
@@ -56,6 +57,7 @@ Status CudaExecution::open(const CudaExecution *peer) {
 
 /// Prepares a variant on its first use.
 Status CudaExecution::open(size_t variant) {
+  FRIT_TRY(gpu.checkContext());
   if (version != loaded.version || stateVersion != state->version) {
     FRIT_TRY(synchronize());
     programs = std::vector<Program>(programs.size());
@@ -268,11 +270,13 @@ Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
 
 Status CudaExecution::setStream(void *stream) {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   return sharedQueue->use(static_cast<Stream>(stream));
 }
 
 Status CudaExecution::synchronize() {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   Status status =
       driver.check(driver.streamSynchronize(queue()), "run the model");
   if (status.failed() && !loaded.model.has(FRIT_NO_CUDA_GRAPH))
@@ -284,6 +288,7 @@ Status CudaExecution::synchronize() {
 
 Status CudaExecution::join(const frit_group &joined) {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   auto nccl = std::make_shared<Nccl>();
   FRIT_TRY(nccl->load());
   FRIT_TRY(driver.check(driver.streamSynchronize(queue()), "run the model"));

@@ -21,6 +21,7 @@ CudaFeed::~CudaFeed() {
 
 Status CudaFeed::open(std::span<const uint64_t> sizes) {
   ContextScope scope(*gpu);
+  FRIT_TRY(gpu->checkContext());
   uint64_t bytes = 0;
   for (uint64_t size : sizes) {
     offsets.push_back(bytes);
@@ -36,6 +37,7 @@ Status CudaFeed::open(std::span<const uint64_t> sizes) {
 
 Status CudaFeed::allocate(uint64_t bytes, void *&memory) {
   ContextScope scope(*gpu);
+  FRIT_TRY(gpu->checkContext());
   void *made = nullptr;
   FRIT_TRY(driver.check(driver.memHostAlloc(&made, bytes ? bytes : 1, 0),
                         "get page-locked memory for inputs"));
@@ -46,6 +48,7 @@ Status CudaFeed::allocate(uint64_t bytes, void *&memory) {
 
 Status CudaFeed::send(std::span<const FeedTensor> tensors) {
   ContextScope scope(*gpu);
+  FRIT_TRY(gpu->checkContext());
   Result result = driver.streamWaitEvent(stream, left, 0);
   for (const FeedTensor &tensor : tensors)
     if (tensor.bytes && result == kSuccess)
@@ -60,6 +63,7 @@ Status CudaFeed::send(std::span<const FeedTensor> tensors) {
 Status CudaFeed::take(std::span<const FeedTensor> tensors,
                       std::vector<void *> &places, frit_location &location) {
   ContextScope scope(*gpu);
+  FRIT_TRY(gpu->checkContext());
   Result result = driver.streamWaitEvent(queue->stream, arrived, 0);
   for (size_t i = 0; i < tensors.size(); ++i) {
     DevicePointer to = buffers[tensors[i].index];

@@ -129,6 +129,7 @@ Status CudaExecution::gather(const artifact::ShardedState &divided,
 
 Status CudaExecution::readState(std::span<const StateBinding> tensors) {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   const PlanView &plan = loaded.model.plan;
   FRIT_TRY(makeShards());
   bool waits = false;
@@ -169,6 +170,7 @@ Status CudaExecution::readState(std::span<const StateBinding> tensors) {
 
 Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   FRIT_TRY(makeShards());
   std::vector<Upload> uploads;
   for (const StateBinding &binding : tensors) {

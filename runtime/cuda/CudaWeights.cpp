@@ -105,6 +105,7 @@ Status CudaExecutor::replaceResident(Uploader &uploader,
 
 Status CudaExecutor::setWeights(std::span<const uint32_t> changed) {
   ContextScope scope(gpu);
+  FRIT_TRY(gpu.checkContext());
   Uploader uploader(gpu);
   FRIT_TRY(replaceResident(uploader, changed));
   if (constants != weights->addresses) {

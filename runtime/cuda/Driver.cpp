@@ -39,11 +39,12 @@ Status Driver::load() {
        {primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"},
        {ctxPushCurrent, "cuCtxPushCurrent_v2"},
        {ctxPopCurrent, "cuCtxPopCurrent_v2"},
+       {ctxGetId, "cuCtxGetId"},
        {memGetInfo, "cuMemGetInfo_v2"},
        {memAlloc, "cuMemAlloc_v2"},
-       {memFree, "cuMemFree_v2"},
+       {Api::memFree, "cuMemFree_v2"},
        {memHostAlloc, "cuMemHostAlloc"},
-       {memFreeHost, "cuMemFreeHost"},
+       {Api::memFreeHost, "cuMemFreeHost"},
        {memcpyHtoD, "cuMemcpyHtoD_v2"},
        {memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"},
        {memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"},
@@ -52,28 +53,28 @@ Status Driver::load() {
        {memsetD32Async, "cuMemsetD32Async"},
        {pointerGetAttributes, "cuPointerGetAttributes"},
        {moduleLoadDataEx, "cuModuleLoadDataEx"},
-       {moduleUnload, "cuModuleUnload"},
+       {Api::moduleUnload, "cuModuleUnload"},
        {moduleGetFunction, "cuModuleGetFunction"},
        {funcSetAttribute, "cuFuncSetAttribute"},
        {launchKernel, "cuLaunchKernel"},
        {streamCreate, "cuStreamCreate"},
-       {streamDestroy, "cuStreamDestroy_v2"},
-       {streamSynchronize, "cuStreamSynchronize"},
+       {Api::streamDestroy, "cuStreamDestroy_v2"},
+       {Api::streamSynchronize, "cuStreamSynchronize"},
        {streamWaitEvent, "cuStreamWaitEvent"},
        {streamBeginCapture, "cuStreamBeginCapture_v2"},
        {streamEndCapture, "cuStreamEndCapture"},
        {eventCreate, "cuEventCreate"},
-       {eventDestroy, "cuEventDestroy_v2"},
+       {Api::eventDestroy, "cuEventDestroy_v2"},
        {eventRecord, "cuEventRecord"},
-       {eventSynchronize, "cuEventSynchronize"},
+       {Api::eventSynchronize, "cuEventSynchronize"},
        {eventElapsedTime, "cuEventElapsedTime"},
        {graphCreate, "cuGraphCreate"},
-       {graphDestroy, "cuGraphDestroy"},
+       {Api::graphDestroy, "cuGraphDestroy"},
        {graphAddKernelNode, "cuGraphAddKernelNode_v2"},
        {graphAddChildGraphNode, "cuGraphAddChildGraphNode"},
        {graphAddEventRecordNode, "cuGraphAddEventRecordNode"},
        {graphInstantiate, "cuGraphInstantiateWithFlags"},
-       {graphExecDestroy, "cuGraphExecDestroy"},
+       {Api::graphExecDestroy, "cuGraphExecDestroy"},
        {graphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2"},
        {graphUpload, "cuGraphUpload"},
        {graphLaunch, "cuGraphLaunch"},
@@ -165,6 +166,18 @@ double Driver::memoryRateOf(Device device) const {
          attributeOf(device, kAttributeMemoryBusWidth) / 8;
 }
 
+Status Driver::watch(Context context) {
+  FRIT_TRY(
+      check(ctxGetId(context, &watchedId), "ask for the context's number"));
+  watched = context;
+  return Status();
+}
+
+bool Driver::wasReset() const {
+  unsigned long long id;
+  return watched && (ctxGetId(watched, &id) != kSuccess || id != watchedId);
+}
+
 Status Driver::check(Result result, const char *doing) const {
   if (result == kSuccess)
     return Status();
@@ -200,8 +213,18 @@ Status Gpu::open(int ordinal) {
 }
 
 Status Gpu::retainContext() {
-  return driver.check(driver.primaryCtxRetain(&context, device),
-                      "start the GPU");
+  FRIT_TRY(
+      driver.check(driver.primaryCtxRetain(&context, device), "start the GPU"));
+  return driver.watch(context);
+}
+
+Status Gpu::checkContext() const {
+  if (!driver.wasReset())
+    return Status();
+  return Status(FRIT_DEVICE_ERROR,
+                "other code of this process has reset the GPU (for example by "
+                "cudaDeviceReset), which freed this model's memory; close its "
+                "module and open it again");
 }
 
 Status cuda::findDevice(std::string_view uuid, int &ordinal) {

@@ -16,6 +16,11 @@ namespace frit::cuda {
 inline constexpr int kOldestMajor = 8;
 
 /// The driver's library, open while this lives.
+///
+/// Other code of the process may reset the primary context (cudaDeviceReset),
+/// which frees everything in it, pinned memory too. The driver crashes when it
+/// gets a handle that it freed, so functions that release one, or wait for it,
+/// are hidden here by functions that then fail.
 class Driver : public Api {
 public:
   Driver() = default;
@@ -49,8 +54,49 @@ public:
   /// …".
   Status check(Result result, const char *doing) const;
 
+  /// Remembers the context that later handles belong to.
+  Status watch(Context context);
+  /// Returns whether the watched context has been reset.
+  bool wasReset() const;
+
+  Result moduleUnload(Module module) const {
+    return call(Api::moduleUnload, module);
+  }
+  Result memFree(DevicePointer memory) const {
+    return call(Api::memFree, memory);
+  }
+  Result memFreeHost(void *memory) const {
+    return call(Api::memFreeHost, memory);
+  }
+  Result streamDestroy(Stream stream) const {
+    return call(Api::streamDestroy, stream);
+  }
+  Result streamSynchronize(Stream stream) const {
+    return call(Api::streamSynchronize, stream);
+  }
+  Result eventDestroy(Event event) const {
+    return call(Api::eventDestroy, event);
+  }
+  Result eventSynchronize(Event event) const {
+    return call(Api::eventSynchronize, event);
+  }
+  Result graphDestroy(Graph graph) const {
+    return call(Api::graphDestroy, graph);
+  }
+  Result graphExecDestroy(GraphExec graph) const {
+    return call(Api::graphExecDestroy, graph);
+  }
+
 private:
+  template <class Handle>
+  Result call(Result (*function)(Handle), Handle handle) const {
+    return wasReset() ? kContextDestroyed : function(handle);
+  }
+
   void *library = nullptr;
+  Context watched = nullptr; ///< null: none
+  /// The driver gives each context of a process another number.
+  unsigned long long watchedId = 0;
 };
 
 /// Returns the mutex to hold during graph captures, and while code and
@@ -69,6 +115,8 @@ public:
   /// Finds device `ordinal`. Does not create a context.
   Status open(int ordinal);
   Status retainContext();
+  /// Fails if the context has been reset.
+  Status checkContext() const;
 
   Driver driver;
   /// Source of device memory; null: the driver, without a limit.

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,10 +25,23 @@ static char something;
 /// Memory limit per allocation, in bytes.
 static constexpr size_t kMemory = 64 << 20;
 
+/// Memory that a reset frees.
+static std::mutex allocationMutex;
+static std::set<void *> allocations;
+
 static Result allocate(void **pointer, size_t bytes) {
   *pointer =
       bytes <= kMemory ? aligned_alloc(256, (bytes + 255) & ~255ull) : nullptr;
+  std::lock_guard lock(allocationMutex);
+  allocations.insert(*pointer);
   return *pointer ? kSuccess : kOutOfMemory;
+}
+
+static Result release(void *pointer) {
+  std::lock_guard lock(allocationMutex);
+  allocations.erase(pointer);
+  free(pointer);
+  return kSuccess;
 }
 
 static int setting(const char *variable, int otherwise) {
@@ -42,6 +57,9 @@ template <typename Handle> static Result make(Handle *handle) {
 /// Number of nodes, counted from 1, and edges of the last graph.
 static uintptr_t nodes;
 static std::vector<FakeEdge> edges;
+
+/// Number of the primary context, and of the next one after a reset.
+static std::atomic<unsigned long long> contextId = 1;
 
 /// Streams of the last copy on the device, of the last event recorded, and of
 /// the last wait for one.
@@ -147,6 +165,16 @@ Result cuDevicePrimaryCtxRetain(Context *context, Device) {
 Result cuDevicePrimaryCtxRelease_v2(Device) { return kSuccess; }
 Result cuCtxPushCurrent_v2(Context) { return kSuccess; }
 Result cuCtxPopCurrent_v2(Context *context) { return make(context); }
+Result cuCtxGetId(Context, unsigned long long *id) {
+  *id = contextId;
+  return kSuccess;
+}
+Result cuDevicePrimaryCtxReset_v2(Device) {
+  ++contextId;
+  while (!allocations.empty())
+    release(*allocations.begin());
+  return kSuccess;
+}
 
 Result cuMemGetInfo_v2(size_t *free, size_t *total) {
   const char *left = getenv("FRIT_FAKE_FREE");
@@ -160,17 +188,11 @@ Result cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
   *pointer = reinterpret_cast<DevicePointer>(memory);
   return result;
 }
-Result cuMemFree_v2(DevicePointer pointer) {
-  free(host(pointer));
-  return kSuccess;
-}
+Result cuMemFree_v2(DevicePointer pointer) { return release(host(pointer)); }
 Result cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
   return allocate(pointer, bytes);
 }
-Result cuMemFreeHost(void *pointer) {
-  free(pointer);
-  return kSuccess;
-}
+Result cuMemFreeHost(void *pointer) { return release(pointer); }
 Result cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
   return copy(host(to), from, bytes);
 }

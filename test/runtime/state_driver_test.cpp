@@ -11,6 +11,7 @@
 #include "frit/runtime.hpp"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <elf.h>
 
 using namespace frit;
@@ -152,9 +153,40 @@ static void testWrites() {
   }
 }
 
+/// Tests that after other code has reset the GPU, calls fail without touching
+/// memory that is gone, and that a new module works.
+static void testReset() {
+  OpenedState opened(FRIT_NO_CUDA_GRAPH);
+  opened.call(/*go=*/true, 5);
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  CHECK(driver);
+  auto reset = reinterpret_cast<int (*)(int)>(
+      dlsym(driver, "cuDevicePrimaryCtxReset_v2"));
+  CHECK(reset(0) == 0);
+  bool go = true;
+  std::vector<float> x(64, 6), w(64);
+  static const int64_t dims[] = {64};
+  frit_tensor tensor = {"w", w.data(), FRIT_F32, 1, dims, FRIT_HOST};
+  auto fails = [](const Error &error) {
+    return error.status() == FRIT_DEVICE_ERROR &&
+           strstr(frit_last_error(), "has reset the GPU");
+  };
+  CHECK(fails(opened.context.run(
+      {opened.step.bindInput(0, &go), opened.step.bindInput(1, x.data())},
+      {})));
+  CHECK(fails(opened.context.readState({&tensor, 1})));
+  CHECK(fails(opened.context.writeState({&tensor, 1})));
+  CHECK(fails(opened.context.synchronize()));
+  OpenedState next(FRIT_NO_CUDA_GRAPH);
+  next.call(/*go=*/true, 8);
+  CHECK(next.holds(next.context, 8));
+  dlclose(driver);
+}
+
 int main() {
   testConditions();
   testPeer();
   testWrites();
+  testReset();
   return finish("state_driver_test");
 }

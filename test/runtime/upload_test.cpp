@@ -33,7 +33,7 @@ static Result arrive(Stream stream) {
 int main() {
   Gpu gpu;
   gpu.driver.memcpyHtoD = copyLater;
-  gpu.driver.streamSynchronize = arrive;
+  gpu.driver.Api::streamSynchronize = arrive;
   const uint8_t weights[] = {1, 2, 3, 4, 5};
   uint8_t memory[5] = {};
   auto place = [&](int i) {
