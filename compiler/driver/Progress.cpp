@@ -24,7 +24,7 @@ static constexpr auto kQuiet = 2s;
 static constexpr auto kTick = 200ms;
 
 /// Guards everything below, and which progress is shown.
-static std::mutex mutex;
+static std::mutex progressMutex;
 static bool isShowing = false;
 static std::atomic<bool> isLineDrawn = false;
 
@@ -71,14 +71,14 @@ static std::string cut(std::string text, size_t columns) {
 }
 
 Progress::Progress(std::string what) {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(progressMutex);
   if (isShowing || !isTerminal())
     return;
   isShowing = true;
   state = std::make_unique<State>();
   state->what = std::move(what);
   state->ticker = std::thread([state = state.get()] {
-    std::unique_lock lock(mutex);
+    std::unique_lock lock(progressMutex);
     auto isFinished = [&] { return state->isFinished; };
     for (auto next = state->start + kQuiet;
          !state->finished.wait_until(lock, next, isFinished);
@@ -105,12 +105,12 @@ Progress::~Progress() {
   if (!state)
     return;
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard lock(progressMutex);
     state->isFinished = true;
     state->finished.notify_one();
   }
   state->ticker.join();
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(progressMutex);
   isShowing = false;
 }
 
@@ -118,14 +118,14 @@ void Progress::update(uint64_t done, uint64_t total,
                       const std::string &detail) {
   if (!state)
     return;
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(progressMutex);
   state->done = done;
   state->total = total;
   state->detail = detail;
 }
 
 void Progress::hide() {
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(progressMutex);
   clearLine();
 }
 

@@ -18,7 +18,7 @@ using namespace frit::cuda;
 /// piecewise.
 static constexpr uint64_t kLargestStaged = 16 << 20;
 /// Bytes per piece of a staged tensor: one is sent while the next is copied.
-static constexpr uint64_t kPiece = 1 << 20;
+static constexpr uint64_t kStagedPiece = 1 << 20;
 static constexpr uint64_t kNotStaged = ~uint64_t(0);
 
 void CudaExecution::makeStaging() {
@@ -97,8 +97,8 @@ Status CudaExecution::copyInput(const StridedRegion &region, const void *data,
   if (staged && !region.isWhole())
     copyInto(region, from, staging + stagingOffset, bytes);
   for (uint64_t done = 0; staged && done < bytes && result == kSuccess;
-       done += kPiece) {
-    uint64_t piece = std::min(kPiece, bytes - done);
+       done += kStagedPiece) {
+    uint64_t piece = std::min(kStagedPiece, bytes - done);
     uint8_t *middle = staging + stagingOffset + done;
     if (region.isWhole())
       std::copy_n(from + done, piece, middle);

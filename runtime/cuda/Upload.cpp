@@ -12,9 +12,9 @@
 using namespace frit;
 using namespace frit::cuda;
 
-/// kPiece: bytes that a thread copies at a time. kWorthThreads: minimum bytes
-/// for which several threads pay.
-static constexpr uint64_t kPiece = 2 << 20;
+/// kUploadPiece: bytes that a thread copies at a time. kWorthThreads: minimum
+/// bytes for which several threads pay.
+static constexpr uint64_t kUploadPiece = 2 << 20;
 static constexpr uint64_t kWorthThreads = 16 << 20;
 static constexpr unsigned kMostThreads = 8;
 
@@ -23,9 +23,9 @@ class Uploader::Pieces {
 public:
   explicit Pieces(const std::vector<Upload> &uploads) {
     for (const Upload &upload : uploads)
-      for (uint64_t at = 0; at < upload.bytes; at += kPiece)
+      for (uint64_t at = 0; at < upload.bytes; at += kUploadPiece)
         list.push_back({upload.to + at, upload.from + at,
-                        std::min(kPiece, upload.bytes - at)});
+                        std::min(kUploadPiece, upload.bytes - at)});
   }
   const Upload *take() {
     size_t index = next.fetch_add(1, std::memory_order_relaxed);
@@ -70,7 +70,7 @@ Uploader::Sender::~Sender() {
 Result Uploader::Sender::open() {
   if (pinned)
     return kSuccess;
-  Result result = driver.memHostAlloc(&pinned, 2 * kPiece, 0);
+  Result result = driver.memHostAlloc(&pinned, 2 * kUploadPiece, 0);
   if (result == kSuccess)
     result = driver.streamCreate(&stream, kStreamNonBlocking);
   for (Event &event : sent)
@@ -87,7 +87,7 @@ void Uploader::Sender::run(Pieces &pieces) {
       break;
     // One half is filled while the other is sent.
     unsigned half = count % 2;
-    uint8_t *middle = static_cast<uint8_t *>(pinned) + half * kPiece;
+    uint8_t *middle = static_cast<uint8_t *>(pinned) + half * kUploadPiece;
     if (count >= 2)
       result = driver.eventSynchronize(sent[half]);
     if (result != kSuccess)

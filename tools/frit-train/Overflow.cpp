@@ -20,7 +20,7 @@ struct Counts {
 };
 
 /// State of a search by findOverflow.
-struct Search {
+struct OverflowSearch {
   Overflow first, negative;
 };
 } // namespace
@@ -72,7 +72,7 @@ static std::string nameOf(const frit_step_info &step) {
 
 static void visit(void *user, const frit_step_info *step,
                   const frit_step_tensor *results, uint32_t number) {
-  auto &search = *static_cast<Search *>(user);
+  auto &search = *static_cast<OverflowSearch *>(user);
   if (search.first.bad)
     return;
   for (const frit_step_tensor &result : std::span(results, number)) {
@@ -88,7 +88,7 @@ static void visit(void *user, const frit_step_info *step,
 frit_status frit::train::findOverflow(frit_context *context,
                                       std::span<const frit_tensor> inputs,
                                       Overflow &found) {
-  Search search;
+  OverflowSearch search;
   frit_status status =
       frit_trace(context, inputs.data(), uint32_t(inputs.size()), nullptr, 0,
                  /*operands=*/0, visit, &search);

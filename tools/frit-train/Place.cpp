@@ -11,7 +11,7 @@ using namespace frit::train;
 
 namespace {
 /// The environment variables of a launcher.
-struct Launcher {
+struct LauncherVariables {
   const char *rank, *size;
   std::initializer_list<const char *> local;
 };
@@ -19,7 +19,7 @@ struct Launcher {
 
 /// torchrun is first, because it also describes processes that an MPI or Slurm
 /// has started.
-static const Launcher launchers[] = {
+static const LauncherVariables launchers[] = {
     {"RANK", "WORLD_SIZE", {"LOCAL_RANK"}},
     {"OMPI_COMM_WORLD_RANK",
      "OMPI_COMM_WORLD_SIZE",
@@ -50,7 +50,7 @@ static Fault readNumber(const char *name, uint64_t most, uint32_t &number) {
                     "' is not a number from 0 to " + std::to_string(most));
 }
 
-static Fault readLauncher(const Launcher &launcher, Place &place) {
+static Fault readLauncher(const LauncherVariables &launcher, Place &place) {
   if (Fault fault = readNumber(launcher.size, kMostRanks, place.size))
     return fault;
   if (Fault fault = readNumber(launcher.rank, kMostRanks, place.rank))
@@ -66,7 +66,7 @@ static Fault readLauncher(const Launcher &launcher, Place &place) {
 }
 
 Fault frit::train::findPlace(Place &place) {
-  for (const Launcher &launcher : launchers)
+  for (const LauncherVariables &launcher : launchers)
     if (getenv(launcher.rank) && getenv(launcher.size)) {
       if (Fault fault = readLauncher(launcher, place))
         return fault;

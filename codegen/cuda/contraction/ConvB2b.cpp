@@ -14,7 +14,8 @@ using namespace frit;
 using namespace frit::cuda;
 
 /// Channels per swizzled line, and pixels per tile.
-static constexpr int64_t kLine = kWgmmaDepth, kTile = ConvB2bLayout::tile;
+static constexpr int64_t kLineChannels = kWgmmaDepth,
+                         kTile = ConvB2bLayout::tile;
 /// Minimum tiles per block, to amortize loading the filters, and minimum
 /// fraction of a tile that must be pixels.
 static constexpr int64_t kLeastTiles = 8;
@@ -75,8 +76,9 @@ static bool canTakeConvB2b(const nn::ConvB2bInfo &info,
   bool moves = first.strideH == 1 && first.strideW == 1 &&
                first.dilationH == 1 && first.dilationW == 1 &&
                first.r * first.s > 1;
-  bool fits = first.c <= kLine && first.c % 8 == 0 && first.k == kLine &&
-              last.k % kLine == 0 && first.q + first.s <= 256;
+  bool fits = first.c <= kLineChannels && first.c % 8 == 0 &&
+              first.k == kLineChannels && last.k % kLineChannels == 0 &&
+              first.q + first.s <= 256;
   return moves && fits;
 }
 
@@ -185,13 +187,14 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
     kernel.tensorMaps.push_back(tiledMap(argument, type, dims, box));
   };
   addMap(text.argument(first.x), {first.c, first.width, first.h, first.n},
-         {kLine, layout.pixels(), 1, 1});
+         {kLineChannels, layout.pixels(), 1, 1});
   addMap(text.argument(first.w), {first.c, first.r * first.s, first.k},
-         {kLine, 1, first.k});
-  addMap(text.argument(last.w), {first.k, last.k, 1}, {kLine, kLine, 1});
+         {kLineChannels, 1, first.k});
+  addMap(text.argument(last.w), {first.k, last.k, 1},
+         {kLineChannels, kLineChannels, 1});
   auto addResult = [&](unsigned argument) {
     addMap(argument, {last.k, first.q, first.n * first.p},
-           {kLine, kBoxLines, 1});
+           {kLineChannels, kBoxLines, 1});
   };
   addResult(lowered.inputElements().size());
   if (last.residual)

@@ -8,21 +8,22 @@ using namespace frit;
 using namespace frit::cuda;
 
 /// Threads per block, and threads per SM that suffice to hide latency.
-static constexpr int64_t kThreads = 128, kBusy = 384;
+static constexpr int64_t kDepthwiseThreads = 128, kDepthwiseBusy = 384;
 /// Maximum filter elements per thread, with many threads and with few; outputs
 /// per strip; and unrolled products per strip.
-static constexpr int64_t kKept = 100, kKeptByFew = 36, kLongest = 8,
+static constexpr int64_t kKeptByMany = 100, kKeptByFew = 36, kStripOutputs = 8,
                          kProducts = 1024;
 /// Maximum filter elements, which stay in registers, and rows that a strip
 /// reaches, which are unrolled. Maximum strides, pads and dilations, so that
 /// products with any size fit an int.
-static constexpr int64_t kMostTaps = 81, kMostRows = 128, kMostSteps = 1 << 15;
+static constexpr int64_t kMostTaps = 81, kMostRows = 128,
+                         kMostDistance = 1 << 15;
 
 /// Returns whether the kernel supports this window of an image.
 static bool takesWindow(ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
                         ArrayRef<int64_t> pads, ArrayRef<int64_t> dilations) {
   for (ArrayRef<int64_t> list : {strides, pads, dilations})
-    if (llvm::any_of(list, [](int64_t step) { return step > kMostSteps; }))
+    if (llvm::any_of(list, [](int64_t step) { return step > kMostDistance; }))
       return false;
   return window.size() == 2 && window[0] * window[1] <= kMostTaps &&
          (window[0] - 1) * dilations[0] < kMostRows;
@@ -80,8 +81,9 @@ static nn::Match<nn::DepthwiseConvOp> findConv(nn::FusionOp fusion) {
 static int64_t vectorOf(int64_t taps, int64_t channels, int64_t bytes,
                         int64_t outputs, const GpuArch &arch) {
   auto isTooWide = [&](int64_t vector) {
-    int64_t most =
-        outputs / vector >= arch.threadsOf(kBusy) ? kKept : kKeptByFew;
+    int64_t most = outputs / vector >= arch.threadsOf(kDepthwiseBusy)
+                       ? kKeptByMany
+                       : kKeptByFew;
     return channels % vector != 0 || (vector > 2 && taps * vector > most);
   };
   int64_t vector = std::min<int64_t>(16 / bytes, 4);
@@ -97,13 +99,13 @@ static int64_t stripOf(nn::DepthwiseConvOp conv, int64_t vector,
   ArrayRef<int64_t> w = nn::shapeOf(conv.getW()), y = nn::shapeOf(conv.getY());
   int64_t rows = y[1], rowThreads = y[0] * y[2] * y[3] / vector;
   int64_t length = std::clamp<int64_t>(kProducts / (w[0] * w[1] * vector), 1,
-                                       std::min(rows, kLongest));
+                                       std::min(rows, kStripOutputs));
   int64_t reach = (w[0] - 1) * conv.getDilations()[0];
   int64_t stride = std::min(conv.getStrides()[0], kMostRows);
   while (length > 1 && (length - 1) * stride + reach >= kMostRows)
     --length;
   while (length > 1 &&
-         ceilDiv(rows, length) * rowThreads < arch.threadsOf(kBusy))
+         ceilDiv(rows, length) * rowThreads < arch.threadsOf(kDepthwiseBusy))
     --length;
   return ceilDiv(rows, ceilDiv(rows, length));
 }
@@ -185,7 +187,7 @@ class Depthwise : public SkeletonOf<DepthwiseAttr> {
                  nn::tensorType(conv->getY()).getNumElements(), machine.arch);
     offers.add(DepthwiseAttr::get(problem.context(), vector,
                                   stripOf(*conv, vector, machine.arch),
-                                  kThreads));
+                                  kDepthwiseThreads));
     return std::nullopt;
   }
   void populateRewrites(nn::TargetRewrites &rewrites,

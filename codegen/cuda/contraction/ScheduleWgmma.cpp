@@ -38,7 +38,7 @@ static constexpr double kOneSlot = 1.4;
 /// of GpuArch::l2Rate, and the bytes per MiB of L2 up to which they do.
 static constexpr double kHeldRate = 3.76, kMostHeld = 0.6e6;
 /// More stages or blocks per SM than these gain nothing.
-static constexpr int64_t kMostStages = 13, kMostOccupancy = 2;
+static constexpr int64_t kUsefulStages = 13, kUsefulOccupancy = 2;
 /// With this few stages, loops longer than those of the fitted problems do not
 /// hide the latency of copies.
 static constexpr int64_t kFewStages = 3, kLongLoop = 80;
@@ -139,9 +139,9 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
   };
   auto consider = [&](WgmmaTile tile) {
     tile.columnMoments = takesColumns(product);
-    int64_t most = tile.m * tile.n <= 128 * 128 ? kMostOccupancy : 1;
+    int64_t most = tile.m * tile.n <= 128 * 128 ? kUsefulOccupancy : 1;
     for (tile.occupancy = most; tile.occupancy > 0; --tile.occupancy) {
-      tile.stages = kMostStages;
+      tile.stages = kUsefulStages;
       while (tile.stages > 2 && !tile.fits(arch))
         --tile.stages;
       WgmmaTile overlaid = tile;
@@ -151,7 +151,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       WgmmaTile closer = tile;
       ++closer.occupancy;
       if (!tile.fits(arch) ||
-          (tile.occupancy < kMostOccupancy && closer.fits(arch)))
+          (tile.occupancy < kUsefulOccupancy && closer.fits(arch)))
         continue;
       if (!tile.layout().overlaysStages())
         add(tile);

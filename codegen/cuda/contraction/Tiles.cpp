@@ -12,7 +12,7 @@ using namespace frit::cuda;
 
 static constexpr int64_t kMaxGridYZ = 65535;
 /// Threads per block of gemm.cuh and conv.cuh.
-static constexpr int64_t kThreads = 256;
+static constexpr int64_t kTileThreads = 256;
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -112,13 +112,14 @@ emitTiles(StringRef function, ProblemText &text, const nn::EpilogueInfo &info,
                      text.parameter(product.b) + ", " +
                      text.parameter(info.bias) + ", " +
                      text.parameter(info.residual) + ", y0);\n";
-  kernel.source = text.definition() +
-                  kernelFunction(name, lowered, {.threads = kThreads}, call);
+  kernel.source =
+      text.definition() +
+      kernelFunction(name, lowered, {.threads = kTileThreads}, call);
   int64_t m = ceilDiv(product.rows, tileM), n = ceilDiv(product.cols, tileN);
   kernel.grid[0] = product.rowsFirst ? m : n;
   kernel.grid[1] = std::min<int64_t>(product.rowsFirst ? n : m, kMaxGridYZ);
   kernel.grid[2] = std::min(product.batch, kMaxGridYZ);
-  kernel.block[0] = kThreads;
+  kernel.block[0] = kTileThreads;
   return kernel;
 }
 

@@ -10,7 +10,7 @@ using namespace frit::cuda;
 
 /// Bytes per column that a block of column_shared covers: those of neighbouring
 /// rows.
-static constexpr int64_t kLine = 128;
+static constexpr int64_t kColumnBytes = 128;
 
 /// Returns whether a reduction of this many elements is worth several kernels.
 static bool isLarge(int64_t elements) {
@@ -116,9 +116,10 @@ class ColumnShared : public RowFamily<ColumnSharedAttr> {
     if (!built)
       return built.mismatch();
     RowKernel &kernel = **built;
-    int64_t shared = kernel.cols * kLine;
+    int64_t shared = kernel.cols * kColumnBytes;
     if (vector * kernel.storedBytes() != 16 || !kernel.isCopied() ||
-        threads / team * 16 != kLine || shared > machine.arch.sharedPerBlock)
+        threads / team * 16 != kColumnBytes ||
+        shared > machine.arch.sharedPerBlock)
       return nn::Mismatch("its columns cannot be kept in shared memory so");
     KernelText text = finishColumns(
         kernel, /*keeps=*/false, name, problem.lowered(),

@@ -12,9 +12,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector and of a cache line, and the maximum shared memory of a
-/// block, so that several blocks fit on an SM.
-static constexpr int64_t kVector = 16, kLine = 128, kMostShared = 48 << 10;
+/// Maximum shared memory of a block, so that several blocks fit on an SM.
+static constexpr int64_t kMostShared = 48 << 10;
 
 /// Finds the inputs that are read only at the current element (staged), or only
 /// at its column (weights).
@@ -65,13 +64,13 @@ RowKernel::Staging RowKernel::staging() const {
     staging.weights.push_back({input, staging.weightBytes});
     int64_t copies = isSkewed() ? graph.lanes.width : 1;
     int64_t bytes = covered() * bytesOf(lowered.inputElements()[input]);
-    staging.weightBytes += copies * llvm::alignTo(bytes, kLine);
+    staging.weightBytes += copies * llvm::alignTo(bytes, kCacheLineBytes);
   }
   return staging;
 }
 
 int64_t RowKernel::narrowestStaged() const {
-  int64_t narrowest = kVector;
+  int64_t narrowest = kVectorBytes;
   for (unsigned input : stagedInputs)
     narrowest =
         std::min(narrowest, storageBytes(lowered.inputElements()[input]));
@@ -98,15 +97,16 @@ bool RowKernel::readsOnlyStaged() const {
 bool RowKernel::canStage(int64_t team, int64_t held) const {
   return !isColumns() && team <= 32 && !stagedInputs.empty() &&
          (!isSkewed() || readsOnlyStaged()) &&
-         held * cols * narrowestStaged() % kVector == 0 &&
+         held * cols * narrowestStaged() % kVectorBytes == 0 &&
          held * cols % graph.lanes.width == 0 &&
          stagedBytes(held) <= kMostShared;
 }
 
 int64_t RowKernel::stagedBytes(int64_t held) const {
   Staging staged = staging();
-  return llvm::alignTo(held * cols * staged.bytes,
-                       staged.weights.empty() ? kVector : kLine) +
+  return llvm::alignTo(held * cols * staged.bytes, staged.weights.empty()
+                                                       ? kVectorBytes
+                                                       : kCacheLineBytes) +
          staged.weightBytes;
 }
 
@@ -138,7 +138,7 @@ int64_t RowKernel::stagedInputBytes() const {
 
 bool RowKernel::canSumColumns() const {
   return parts && graph.lanes.width > 1 && !isSkewed() && isVectorised() &&
-         !stagedInputs.empty() && cols * narrowestStaged() % kVector == 0;
+         !stagedInputs.empty() && cols * narrowestStaged() % kVectorBytes == 0;
 }
 
 std::string RowKernel::printStagedInputs() const {

@@ -12,11 +12,9 @@ using namespace frit;
 using namespace frit::cuda;
 
 /// Maximum values of a row per thread in registers.
-static constexpr int64_t kKept = 32;
+static constexpr int64_t kKeptValues = 32;
 /// Threads per SM that suffice to hide latency.
 static constexpr int64_t kBusyThreads = 1024;
-/// Bytes of a sector, the unit of memory accesses, and of a cache line.
-static constexpr int64_t kSector = 32, kLine = 128;
 /// Vector width for rows of 16-bit elements whose length is not a multiple of
 /// it.
 static constexpr int64_t kSkewed = 2;
@@ -89,7 +87,7 @@ private:
 bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
   int64_t bytes = kernel.cols * kernel.narrowestStaged();
   return kernel.canStage(team, held) &&
-         (bytes % kSector != 0 || bytes <= kLine) &&
+         (bytes % kSectorBytes != 0 || bytes <= kCacheLineBytes) &&
          kernel.rows >= held * 4 * arch.sms;
 }
 
@@ -97,14 +95,15 @@ bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
 int64_t RowScheduler::heldRows(int64_t team, int64_t threads,
                                int64_t perThread) const {
   int64_t teams = threads / team;
-  bool two = 2 * perThread * kernel.elementValues() <= kKept &&
+  bool two = 2 * perThread * kernel.elementValues() <= kKeptValues &&
              teams * kernel.cols % vector == 0 && paysStaging(team, 2 * teams);
   return two ? 2 : 1;
 }
 
 /// Uses enough rows per block that they are whole vectors.
 std::optional<Sharing> RowScheduler::stageRows() const {
-  int64_t most = std::max<int64_t>(kKept / kernel.elementValues(), vector);
+  int64_t most =
+      std::max<int64_t>(kKeptValues / kernel.elementValues(), vector);
   int64_t vectors = ceilDiv(kernel.covered(), vector);
   for (int64_t rows : {2, 1}) {
     int64_t team = llvm::PowerOf2Ceil(ceilDiv(kernel.cols, most));
@@ -135,7 +134,8 @@ Sharing RowScheduler::shareRows() const {
   if (auto staged = stageRows())
     return *staged;
   int64_t cols = kernel.cols, vectors = ceilDiv(cols, vector);
-  int64_t most = std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
+  int64_t most =
+      std::max<int64_t>(kKeptValues / kernel.elementValues() / vector, 1);
   // Scalar elements are read by more threads, so that a warp covers whole cache
   // lines.
   if (vector == 1)
@@ -224,22 +224,24 @@ static nn::Match<nn::Schedule> scheduleSums(Problem &problem,
 int64_t RowScheduler::maxKeptColumns() const {
   if (kernel.readsOnce())
     return 0;
-  return std::max<int64_t>(kKept / kernel.elementValues() / vector, 1);
+  return std::max<int64_t>(kKeptValues / kernel.elementValues() / vector, 1);
 }
 
 bool RowScheduler::holdsColumns() const {
   int64_t stored = kernel.storedBytes();
   return vector * stored == 16 && kernel.isCopied() && kernel.isVectorised() &&
-         !kernel.readsOnce() && kernel.cols * kLine > 256 * kKept * stored &&
-         kernel.cols * kLine <= sharedHalf(arch) &&
-         kernel.rows * stored >= 2 * arch.sms * kLine;
+         !kernel.readsOnce() &&
+         kernel.cols * kCacheLineBytes > 256 * kKeptValues * stored &&
+         kernel.cols * kCacheLineBytes <= sharedHalf(arch) &&
+         kernel.rows * stored >= 2 * arch.sms * kCacheLineBytes;
 }
 
 Sharing RowScheduler::shareColumns() const {
   if (holdsColumns()) {
     // Keeps up to four blocks on an SM.
-    int64_t threads = kernel.cols * kLine <= sharedHalf(arch) / 2 ? 256 : 512;
-    return {threads, ceilDiv(kernel.cols, threads / (kLine / 16))};
+    int64_t threads =
+        kernel.cols * kCacheLineBytes <= sharedHalf(arch) / 2 ? 256 : 512;
+    return {threads, ceilDiv(kernel.cols, threads / (kCacheLineBytes / 16))};
   }
   int64_t most = maxKeptColumns();
   int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;

@@ -6,9 +6,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Rows that a tile of transpose_skewed.cuh reads beyond the rows that it
-/// writes.
-static constexpr int64_t kSkew = 16;
 /// Maximum rows for which blocks of skewed tiles with all rows have 256
 /// threads.
 static constexpr int64_t kFlatFewRows = 224;
@@ -17,11 +14,9 @@ static constexpr int64_t kFlatLong = 64;
 /// Minimum side of a matrix for which skewed tiles pay.
 static constexpr int64_t kSkewSide = 128;
 /// Elements moved in the time of a launch.
-static constexpr int64_t kLaunchElements = 1 << 18;
+static constexpr int64_t kLaunchMoves = 1 << 18;
 /// Maximum bytes of a tile of runs, so that many blocks share an SM.
 static constexpr int64_t kMaxRunTileBytes = 13 << 10;
-/// Bytes of a vector and of a sector, the unit of memory accesses.
-static constexpr int64_t kVector = 16, kSector = 32;
 
 namespace {
 struct Tile {
@@ -45,10 +40,9 @@ static int64_t unitOf(const TransposeKernel &kernel) {
 /// elements are as fast without shared memory.
 static bool paysRuns(const TransposeKernel &kernel) {
   int64_t element = kernel.movedBytes(), bytes = kernel.run * element;
-  return bytes % kVector != 0 && (kernel.run % 2 == 0 || element < 4) &&
+  return bytes % kVectorBytes != 0 && (kernel.run % 2 == 0 || element < 4) &&
          bytes <= kMaxRunTileBytes &&
-         kernel.batch * kernel.rows * kernel.cols * kernel.run >=
-             kLaunchElements;
+         kernel.batch * kernel.rows * kernel.cols * kernel.run >= kLaunchMoves;
 }
 
 static nn::Schedule scheduleRuns(const TransposeKernel &kernel,
@@ -57,7 +51,7 @@ static nn::Schedule scheduleRuns(const TransposeKernel &kernel,
   auto fits = [&](int64_t count) { return count * bytes <= kMaxRunTileBytes; };
   int64_t tileRows = 1, tileCols = 1;
   // Write whole sectors; prefer long writes over long reads.
-  while (tileRows * unit < kSector && tileRows < kernel.rows &&
+  while (tileRows * unit < kSectorBytes && tileRows < kernel.rows &&
          fits(2 * tileRows))
     tileRows *= 2;
   while (fits(2 * tileRows * tileCols) &&
@@ -155,7 +149,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,
   // For a small tensor, going through shared memory takes longer than
   // uncoalesced reads.
   if (std::min(scalar.rows, scalar.cols) < 8 &&
-      scalar.batch * scalar.rows * scalar.cols < kLaunchElements)
+      scalar.batch * scalar.rows * scalar.cols < kLaunchMoves)
     return nn::Mismatch("the tensor is small");
   if (scalar.isRuns())
     return scheduleRuns(scalar, context);

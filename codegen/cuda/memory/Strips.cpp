@@ -18,10 +18,8 @@ static constexpr int64_t kAhead = 2;
 /// Threads per block and blocks per SM. Windows of up to three rows need 96
 /// registers per thread, so five blocks fit; longer windows gain from 128
 /// registers. With split blocks, 80 registers suffice.
-static constexpr int64_t kThreads = 128, kOccupancy = 5, kLongOccupancy = 4,
-                         kFewParts = 3, kSplitOccupancy = 6;
-/// Bytes of a cache line.
-static constexpr int64_t kLine = 128;
+static constexpr int64_t kStripThreads = 128, kOccupancy = 5,
+                         kLongOccupancy = 4, kFewParts = 3, kSplitOccupancy = 6;
 /// Threads per SM that suffice to hide latency.
 static constexpr int64_t kBusy = 1024;
 
@@ -36,7 +34,7 @@ Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
   for (int64_t behind : shape.drop_front(dim + 1))
     inner *= behind;
   channels = shape.back();
-  piece = kLine / storageBytes(elementType(lowered.outputs()[0]));
+  piece = kCacheLineBytes / storageBytes(elementType(lowered.outputs()[0]));
   graph.maxUnrolledSteps = kMostSteps;
   graph.keepsParts = true;
   graph.dividends = kLane;
@@ -195,8 +193,8 @@ StripsAttr frit::cuda::chooseStrips(Problem &problem, int64_t vector,
     int64_t occupancy = strips->windowParts() > kFewParts ? kLongOccupancy
                         : split                           ? kSplitOccupancy
                                                           : kOccupancy;
-    best = StripsAttr::get(problem.context(), dim - 1, length, vector, kThreads,
-                           occupancy, split);
+    best = StripsAttr::get(problem.context(), dim - 1, length, vector,
+                           kStripThreads, occupancy, split);
   }
   return best;
 }

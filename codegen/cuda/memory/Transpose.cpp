@@ -34,7 +34,7 @@ static KernelText finish(std::string body, StringRef header, StringRef name,
 //===----------------------------------------------------------------------===//
 
 /// Threads per block of the skeletons with a fixed block size.
-static constexpr int64_t kThreads = 256;
+static constexpr int64_t kTransposeThreads = 256;
 
 LogicalResult
 TransposeRunsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
@@ -75,7 +75,7 @@ class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
     const LinalgFusion &lowered = problem.lowered();
     return finish(
         kernel.printMoved(name, unit), "transpose_runs", name, lowered,
-        {.threads = kThreads},
+        {.threads = kTransposeThreads},
         callText("transposeRuns", name,
                  TransposeKernel::unitName(unit) + ", " +
                      Twine(kernel.run / elements) + ", " + Twine(tileRows) +
@@ -94,9 +94,8 @@ class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
 // Skewed tiles
 //===----------------------------------------------------------------------===//
 
-/// Elements per line of transpose_skewed.cuh that are not columns of its tile,
-/// and rows that a tile reads beyond the rows that it writes.
-static constexpr int64_t kSkewPhases = 8, kSkew = 16;
+/// Elements per line of transpose_skewed.cuh that are not columns of its tile.
+static constexpr int64_t kSkewPhases = 8;
 
 /// Builds the kernel if it only moves matrices of 16-bit elements; otherwise
 /// returns the mismatch.
@@ -260,7 +259,7 @@ class TransposeFlat : public TransposeFamily<TransposeFlatAttr> {
       return nn::Mismatch("its tile is no run of whole vectors");
     const LinalgFusion &lowered = problem.lowered();
     return finish(kernel.print(name), "transpose_flat", name, lowered,
-                  {.threads = kThreads},
+                  {.threads = kTransposeThreads},
                   callText("transposeFlat", name,
                            Twine(length) + ", " + Twine(width) + ", " +
                                Twine(loads) + ", " + Twine(stores) +
@@ -299,7 +298,7 @@ class Transpose : public TransposeFamily<TransposeAttr> {
              (flatStore ? ", true" : "");
     const LinalgFusion &lowered = problem.lowered();
     return finish(kernel.print(name), "transpose", name, lowered,
-                  {.threads = kThreads},
+                  {.threads = kTransposeThreads},
                   callText("transpose", name,
                            Twine(tileRows) + ", " + Twine(tileCols) + ", " +
                                Twine(loads) + ", " + Twine(stores) + ", " +

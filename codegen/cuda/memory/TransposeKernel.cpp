@@ -6,9 +6,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes of a vector.
-static constexpr int64_t kVector = 16;
-
 nn::Legality TransposeKernel::match(nn::FusionOp fusion) {
   for (Operation &op : fusion.getBody().front().without_terminator()) {
     auto found = dyn_cast<nn::TransposeOp>(op);
@@ -132,7 +129,9 @@ int64_t TransposeKernel::movedBytes() const {
 bool TransposeKernel::hasAlignedLines(int64_t tileRows,
                                       int64_t tileCols) const {
   int64_t element = movedBytes();
-  auto fits = [&](int64_t stride) { return stride * element % kVector == 0; };
+  auto fits = [&](int64_t stride) {
+    return stride * element % kVectorBytes == 0;
+  };
   return fits(tileRows * run) && fits(tileCols * run) && fits(rows * run) &&
          fits(cols * run) && fits(row.from) && fits(col.to) &&
          llvm::all_of(others, [&](const Dim &dim) {
@@ -155,14 +154,14 @@ bool TransposeKernel::isVectorised(int64_t tileRows, int64_t tileCols) const {
         continue;
       if (node->pattern.use == LaneUse::scattered ||
           side.vector * storageBytes(lowered.inputElements()[node->argument]) >
-              kVector)
+              kVectorBytes)
         return false;
     }
     return true;
   };
   for (Value output : lowered.outputs())
     if (store.vector > 1 &&
-        store.vector * storageBytes(elementType(output)) > kVector)
+        store.vector * storageBytes(elementType(output)) > kVectorBytes)
       return false;
   return fits(load, moved, cols, true) && fits(store, stored, rows, false);
 }

@@ -22,6 +22,10 @@ struct TransposeSide {
   int64_t vector = 1;
 };
 
+/// Rows that a tile of transpose_skewed.cuh reads beyond the rows that it
+/// writes.
+inline constexpr int64_t kSkew = 16;
+
 class TransposeKernel {
 public:
   /// Elements of a line in transpose_skewed.cuh, and in its tiles that contain

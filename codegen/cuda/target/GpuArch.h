@@ -16,6 +16,11 @@
 
 namespace frit::cuda {
 
+/// Bytes of the widest access of a thread; of a sector, the unit of memory
+/// accesses; and of a cache line.
+inline constexpr int64_t kVectorBytes = 16, kSectorBytes = 32,
+                         kCacheLineBytes = 128;
+
 struct GpuArch {
   std::string name; ///< "sm_90a"
   /// The device whose sizes these are: "H200", or as the driver names it.

@@ -23,7 +23,7 @@ using artifact::Attention;
 using artifact::DType;
 using artifact::StridedOperand;
 
-static constexpr int64_t kPiece = kPieceBytes / kHalfBytes;
+static constexpr int64_t kPieceElements = kPieceBytes / kHalfBytes;
 static constexpr int64_t kMaxSize = 256;
 
 using Memory = CudnnGraph::Memory;
@@ -60,7 +60,7 @@ bool frit::cuda::takesAttention(const Attention &p, size_t version) {
     if (size > INT_MAX)
       return false;
   for (int64_t size : {p.size, p.valueSize})
-    if (size % kPiece || size > kMaxSize)
+    if (size % kPieceElements || size > kMaxSize)
       return false;
   const StridedOperand *operands[] = {&p.q,  &p.y,  &p.k,  &p.v,
                                       &p.dy, &p.dq, &p.dk, &p.dv};
@@ -71,9 +71,10 @@ bool frit::cuda::takesAttention(const Attention &p, size_t version) {
     const int64_t dims[] = {p.batch, isKeys ? p.groups : p.heads,
                             isKeys ? p.keys : p.queries};
     for (int i = 0; i < 3; ++i)
-      if (dims[i] > 1 && (!operand->strides[i] || operand->strides[i] % kPiece))
+      if (dims[i] > 1 &&
+          (!operand->strides[i] || operand->strides[i] % kPieceElements))
         return false;
-    if (operand->offset % kPiece || operand->strides[3] != 1)
+    if (operand->offset % kPieceElements || operand->strides[3] != 1)
       return false;
   }
   // cuDNN 9.10.0 and 9.10.1 compute wrong results.
