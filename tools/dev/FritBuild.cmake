@@ -86,6 +86,12 @@ if(FRIT_PORTABLE)
   include(FritPortable)
 endif()
 
+# With FRIT_UNITY, several files of a library or tool are compiled as one. They
+# share the 4 to 5 s that each would take to read MLIR's and nn's headers and to
+# instantiate what those use. File-local names must not collide within a target.
+set(CMAKE_UNITY_BUILD ${FRIT_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+
 # One precompiled header for everything that includes MLIR.
 add_library(frit_pch OBJECT ${CMAKE_SOURCE_DIR}/tools/dev/Pch.cpp)
 target_include_directories(frit_pch SYSTEM PUBLIC
@@ -95,14 +101,6 @@ target_compile_options(frit_pch PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-
   ${FRIT_MLIR_OPTIONS})
 target_precompile_headers(frit_pch PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/tools/dev/Pch.h>)
-
-# frit_unity(LIBRARY): compiles eight files of a library as one if FRIT_UNITY is
-# on. Reading MLIR's and nn's headers takes 3.5 of the 4 to 5 s of a file, which
-# they then share. File-local names must not collide within the library.
-function(frit_unity library)
-  set_target_properties(${library} PROPERTIES
-    UNITY_BUILD ${FRIT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-endfunction()
 
 # frit_alone(FILES...): compiles files alone all the same, because they use
 # namespace llvm, whose templates have aliases in namespace mlir.

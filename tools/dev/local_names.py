@@ -1,23 +1,23 @@
-"""Names that two files of a library define for themselves.
+"""Names that two files of a library or tool define for themselves.
 
-With FRIT_UNITY, CMake compiles several files of a library as one, in which a
+With FRIT_UNITY, CMake compiles several files of a target as one, in which a
 file-local definition must be the only one of its name. Overloads are allowed:
 parameter types count as part of a function's name.
 
 Each new file changes which files are compiled together, so names are compared
-in the whole library. One that `frit_unity` does not cover may repeat constants
-and types, but no functions: two of the same head are mostly the same code.
+in the whole folder.
 """
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-LIBRARY = re.compile(r"^(?:frit|add)_library\(", re.MULTILINE)
-UNITY = re.compile(r"^frit_unity\(", re.MULTILINE)
+TARGET = re.compile(r"^(?:frit|add)_(?:library|tool|executable)\(", re.MULTILINE)
 # clang-format does not indent at namespace scope, but everywhere else.
 FUNCTION = re.compile(r"^static [^=;{}()]*?\b(\w+)\(", re.MULTILINE)
 CONSTANT = re.compile(r"^(?:static |constexpr |const )[^=;{}()]*?\b(\w+)"
                       r"(?:\[\w*\])*(?: =|\{|;)", re.MULTILINE)
+# A further one of the same declaration.
+FURTHER = re.compile(r",\s+(\w+) = ")
 TYPE = re.compile(r"^(?:struct|class|enum|enum class|union) (\w+)\b[^;{}()]*\{",
                   re.MULTILINE)
 OPEN, CLOSE = "([{<", ")]}>"
@@ -56,29 +56,36 @@ def functions(text: str) -> Iterator[tuple[str, int]]:
         yield f"{found[1]}({', '.join(types)})", found.start(1)
 
 
-def names(text: str, is_unity: bool) -> Iterator[tuple[str, int]]:
-    """Yields names that no other source of the library may define."""
+def constants(text: str) -> Iterator[tuple[str, int]]:
+    """Each file-local constant or variable of a source, and its offset."""
+    for found in CONSTANT.finditer(text):
+        yield found[1], found.start(1)
+        end = max(text.find(";", found.end(1)), found.end(1))
+        for further in FURTHER.finditer(text, found.end(1), end):
+            yield further[1], further.start(1)
+
+
+def names(text: str) -> Iterator[tuple[str, int]]:
+    """Yields names that no other source of the target may define."""
     yield from functions(text)
-    for kind in (CONSTANT, TYPE) if is_unity else ():
-        for found in kind.finditer(text):
-            yield found[1], found.start(1)
+    yield from constants(text)
+    for found in TYPE.finditer(text):
+        yield found[1], found.start(1)
 
 
 def collisions(root: Path, tracked: list[Path]) -> Iterator[str]:
-    """A complaint about each name that two sources of a library define."""
+    """A complaint about each name that two sources of a target define."""
     lists = {file.parent: (root / file).read_text() for file in tracked
              if file.name == "CMakeLists.txt" and file.parts[0] != "test"}
     first: dict[tuple[Path, str], tuple[Path, int]] = {}
     for file in tracked:
-        library = next((folder for folder in file.parents if folder in lists), None)
-        if file.suffix != ".cpp" or not library or not (
-                LIBRARY.search(lists[library]) or UNITY.search(lists[library])):
+        target = next((folder for folder in file.parents if folder in lists), None)
+        if file.suffix != ".cpp" or not target or not TARGET.search(lists[target]):
             continue
         text = (root / file).read_text()
-        is_unity = UNITY.search(lists[library]) is not None
-        for name, offset in names(text, is_unity):
+        for name, offset in names(text):
             line = text.count("\n", 0, offset) + 1
-            other, place = first.setdefault((library, name), (file, line))
+            other, place = first.setdefault((target, name), (file, line))
             if other != file:
                 yield (f"{file}:{line}: `{name}` is also defined in {other}:{place}: "
                        "rename one, or declare it in a header that both include; "
