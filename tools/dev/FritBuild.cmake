@@ -92,8 +92,11 @@ endif()
 set(CMAKE_UNITY_BUILD ${FRIT_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
-# One precompiled header for everything that includes MLIR.
+# One precompiled header for everything that includes MLIR. It has nn's headers
+# too, which nearly all of these files include, so it needs frit_nn_tablegen.
 add_library(frit_pch OBJECT ${CMAKE_SOURCE_DIR}/tools/dev/Pch.cpp)
+add_dependencies(frit_pch frit_nn_tablegen)
+target_include_directories(frit_pch PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 target_include_directories(frit_pch SYSTEM PUBLIC
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(frit_pch PUBLIC ${llvm_definitions})

@@ -2,6 +2,8 @@
 #ifndef FRIT_TOOLS_DEV_PCH_H
 #define FRIT_TOOLS_DEV_PCH_H
 
+#include "dialects/nn/NN.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
