@@ -27,6 +27,11 @@ Status CpuExecution::open(const CpuExecution *peer) {
     ownInputs.emplace_back(model.memory);
   for (size_t i = 0; i < model.plan.outputs(0).size(); ++i)
     ownOutputs.emplace_back(model.memory);
+  // Sizes and counts, which no caller gives.
+  for (size_t i = loaded.modelInputs(); i < ownInputs.size(); ++i)
+    FRIT_TRY(makeInput(i));
+  for (size_t i = loaded.modelOutputs(); i < ownOutputs.size(); ++i)
+    FRIT_TRY(makeOutput(i));
   inputPointers.resize(ownInputs.size());
   outputPointers.resize(ownOutputs.size());
   steps.resize(model.plan.variants().size());
@@ -123,20 +128,28 @@ Status CpuExecution::writeState(std::span<const StateBinding> tensors) {
   return Status();
 }
 
-void *CpuExecution::inputBuffer(uint32_t index) {
-  uint64_t bytes = loaded.model.inputBytes(index);
+/// Allocates the context's own memory for input or output `index` on its first
+/// use, with room for every variant.
+Status CpuExecution::makeInput(uint32_t index) {
   HostMemory &own = ownInputs[index];
-  if (!own.data() && own.allocate(bytes, "an input").failed())
-    return nullptr;
-  return own.data();
+  return own.data() ? Status()
+                    : own.allocate(loaded.model.inputBytes(index),
+                                   "a copy of an input");
+}
+
+Status CpuExecution::makeOutput(uint32_t index) {
+  HostMemory &own = ownOutputs[index];
+  return own.data() ? Status()
+                    : own.allocate(loaded.model.outputBytes(index),
+                                   "a copy of an output");
+}
+
+void *CpuExecution::inputBuffer(uint32_t index) {
+  return makeInput(index).failed() ? nullptr : ownInputs[index].data();
 }
 
 void *CpuExecution::outputBuffer(uint32_t index) {
-  uint64_t bytes = loaded.model.outputBytes(index);
-  HostMemory &own = ownOutputs[index];
-  if (!own.data() && own.allocate(bytes, "an output").failed())
-    return nullptr;
-  return own.data();
+  return makeOutput(index).failed() ? nullptr : ownOutputs[index].data();
 }
 
 static bool isAligned(const void *data) {
@@ -173,9 +186,8 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
     inputPointers[i] = inputs[i].data;
     if (inPlace || !inputTensors[i].bytes)
       continue;
-    inputPointers[i] = inputBuffer(i);
-    if (!inputPointers[i])
-      return Status(FRIT_OUT_OF_MEMORY, "no memory for a copy of an input");
+    FRIT_TRY(makeInput(i));
+    inputPointers[i] = ownInputs[i].data();
     copyInto(region, inputs[i].data, inputPointers[i], inputTensors[i].bytes);
   }
   for (uint32_t o = 0; o < outputs.size(); ++o) {
@@ -184,9 +196,8 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
                    regionOf(plan, outputs[o], outputTensors[o]).isWhole();
     if (inPlace || !outputTensors[o].bytes)
       continue;
-    outputPointers[o] = outputBuffer(o);
-    if (!outputPointers[o])
-      return Status(FRIT_OUT_OF_MEMORY, "no memory for an output");
+    FRIT_TRY(makeOutput(o));
+    outputPointers[o] = ownOutputs[o].data();
   }
   steps[variant]->bindInputs(inputPointers);
   steps[variant]->bindOutputs(outputPointers);
@@ -249,14 +260,16 @@ Status CpuExecution::trace(size_t variant, std::span<const Binding> inputs,
     auto buffers = model.plan.arguments(model.steps(variant)[index]);
     std::vector<const void *> arguments(buffers.size());
     // A result may overwrite an operand.
-    std::vector<std::vector<uint8_t>> copies(buffers.size());
+    std::vector<HostMemory> copies;
     for (size_t i = 0; i < buffers.size(); ++i) {
-      auto *bytes = static_cast<const uint8_t *>(list.argument(index, i));
+      const void *bytes = list.argument(index, i);
       if (buffers[i].written) {
         arguments[i] = bytes;
-      } else if (operands) {
-        copies[i].assign(bytes, bytes + buffers[i].bytes);
-        arguments[i] = copies[i].data();
+      } else if (operands && buffers[i].bytes) {
+        HostMemory &copy = copies.emplace_back(model.memory);
+        FRIT_TRY(copy.allocate(buffers[i].bytes, "a copy of a step's operand"));
+        memcpy(copy.data(), bytes, buffers[i].bytes);
+        arguments[i] = copy.data();
       }
     }
     FRIT_TRY(list.run(index, workspace->pool));

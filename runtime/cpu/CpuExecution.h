@@ -64,6 +64,8 @@ private:
   Status gatherState(std::span<const StateBinding> tensors);
   Status makeState();
   Status makeWorkspace();
+  Status makeInput(uint32_t index);
+  Status makeOutput(uint32_t index);
 
   HostModel &loaded;
   std::shared_ptr<HostState> state;     ///< shared with peers

@@ -128,6 +128,7 @@ void CpuExecutor::describe(frit_device_info &info) const {
   info.module_bytes = prepared.bytes() + copies.bytes();
   info.threads = threadCount();
   info.context_bytes = contextBytes();
+  info.copy_bytes = copyBytes();
 }
 
 Status frit::createCpuExecutor(Model &model,

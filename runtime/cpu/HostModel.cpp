@@ -27,9 +27,23 @@ ScratchSize HostModel::callScratch(Isa isa, unsigned threads) const {
 
 uint64_t HostModel::contextBytes() const {
   unsigned threads = threadCount();
-  return sum(sum(alignedBytes(model.plan.arenaBytes(*model.target)),
-                 callScratch(bestIsa(), threads).total(threads)),
-             model.plan.header().stateBytes);
+  uint64_t bytes = sum(sum(alignedBytes(model.plan.arenaBytes(*model.target)),
+                           callScratch(bestIsa(), threads).total(threads)),
+                       model.plan.header().stateBytes);
+  for (size_t i = modelInputs(); i < model.plan.inputs(0).size(); ++i)
+    bytes = sum(bytes, model.inputBytes(i));
+  for (size_t i = modelOutputs(); i < model.plan.outputs(0).size(); ++i)
+    bytes = sum(bytes, model.outputBytes(i));
+  return bytes;
+}
+
+uint64_t HostModel::copyBytes() const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < modelInputs(); ++i)
+    bytes = sum(bytes, model.inputBytes(i));
+  for (size_t i = 0; i < modelOutputs(); ++i)
+    bytes = sum(bytes, model.outputBytes(i));
+  return bytes;
 }
 
 Status cpu::allocateArena(uint64_t bytes, const ScratchSize &scratch,

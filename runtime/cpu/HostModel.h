@@ -24,6 +24,15 @@ public:
   /// on overflow.
   uint64_t contextBytes() const;
 
+  /// Returns the bytes that a context's calls allocate beyond that if they need
+  /// copies of all the model's inputs and outputs.
+  uint64_t copyBytes() const;
+
+  /// Return the number of the model's own inputs and outputs, which callers
+  /// give. The sizes and counts after them are the context's.
+  size_t modelInputs() const { return model.plan.modelInputs(0).size(); }
+  size_t modelOutputs() const { return model.plan.modelOutputs(0).size(); }
+
   Model &model;
   std::vector<void *> constants; ///< by entry of Header::constants
   /// Counts changes of `constants`.

@@ -1,11 +1,10 @@
 //===- ApiFeed.cpp - The C interface of feeds -----------------------------===//
 
+#include "frit/artifact.h"
 #include "runtime/exec/Api.h"
 #include "runtime/exec/Feed.h"
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
-
-#include <new>
 
 using namespace frit;
 
@@ -24,12 +23,12 @@ struct frit_feed {
 };
 
 Status InputFeed::allocate(uint64_t bytes, void *&result) {
-  auto *bytesOf = new (std::nothrow) uint8_t[bytes ? bytes : 1];
-  if (!bytesOf)
+  void *made = nullptr;
+  if (posix_memalign(&made, artifact::kAlignment, bytes ? bytes : 1))
     return Status(FRIT_OUT_OF_MEMORY,
                   "there is no memory for inputs of " + formatBytes(bytes));
-  memory.emplace_back(bytesOf);
-  result = bytesOf;
+  memory.emplace_back(made);
+  result = made;
   return Status();
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/exec/Status.h"
 
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,7 +25,8 @@ class InputFeed {
 public:
   virtual ~InputFeed() = default;
 
-  /// Returns host memory that lives as long as the feed.
+  /// Returns host memory that lives as long as the feed, aligned so that calls
+  /// read it in place.
   virtual Status allocate(uint64_t bytes, void *&memory);
 
   /// Begins to copy `tensors`. Their memory must not change until the call
@@ -37,7 +39,10 @@ public:
                       std::vector<void *> &places, frit_location &location);
 
 private:
-  std::vector<std::unique_ptr<uint8_t[]>> memory;
+  struct Free {
+    void operator()(void *memory) const { free(memory); }
+  };
+  std::vector<std::unique_ptr<void, Free>> memory;
 };
 
 } // namespace frit

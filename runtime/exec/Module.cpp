@@ -81,15 +81,18 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
                          std::span<const int64_t> counts,
                          std::span<const Binding> outputs) {
   std::span<const artifact::Tensor> tensors = plan.modelOutputs(variant);
-  std::vector<bool> isLength(counts.size());
-  for (const artifact::Tensor &tensor : tensors)
-    for (const artifact::Extent &extent : plan.extents(tensor))
-      if (extent.count != artifact::kNone)
-        isLength[extent.count] = true;
+  auto isLength = [&](size_t count) {
+    return std::ranges::any_of(tensors, [&](const artifact::Tensor &tensor) {
+      return std::ranges::any_of(
+          plan.extents(tensor), [&](const artifact::Extent &extent) {
+            return extent.count != artifact::kNone && extent.count == count;
+          });
+    });
+  };
   // A count that is no output's length is a check of the data: negative if it
   // failed. Its name is the message.
   for (size_t i = 0; i < counts.size(); ++i)
-    if (!isLength[i] && counts[i] < 0)
+    if (counts[i] < 0 && !isLength(i))
       return invalidArgument(std::string(
           plan.text(plan.outputs(variant)[tensors.size() + i].name)));
   for (size_t i = 0; i < tensors.size(); ++i) {

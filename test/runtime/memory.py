@@ -45,6 +45,8 @@ def compile_model(source, name, *flags):
     told = f"  arena     {arena / MIB:.2f} MiB"
     assert told in report, f"{name}: not '{told}' but\n{report}"
     assert info["device"]["context_bytes"] >= arena, info
+    assert info["device"]["copy_bytes"] == sum(
+        tensor["bytes"] for tensor in info["inputs"] + info["outputs"]), info
     return library, arena
 
 
@@ -80,6 +82,20 @@ for name in ("resnet50-dynamo", "vit-b16-dynamo", "bert-large-torchscript",
     libraries.append(compile_model(source, name)[0])
 source = pathlib.Path(TINY) / "resnet50-dynamo-dynamic.onnx"
 libraries.append(compile_model(source, "variants", "-fshape=batch=1..3")[0])
+
+# The size of a call is an input, and a length that depends on data an output.
+save("mean", [make("ReduceMean", ["x"], ["y"], keepdims=1)],
+     {"x": ["batch", 8]}, {"y": [1, 1]})
+libraries.append(compile_model(FOLDER / "mean.onnx", "mean",
+                               "-fshape=batch=3..4")[0])
+save("count", [make("NonZero", ["x"], ["y"])], {"x": [5, 8]},
+     {"y": [2, "n"]}, {"y": TensorProto.INT64})
+libraries.append(compile_model(FOLDER / "count.onnx", "count")[0])
+
+# Weights that train are state.
+digits = pathlib.Path(TINY).parents[1] / "training/digits"
+libraries.append(compile_model(digits / "model.onnx", "train",
+                               f"--train={digits / 'train.json'}")[0])
 counted = run([MEMORY_TEST, *libraries])
 assert counted.returncode == 0, counted.stdout + counted.stderr
 

@@ -186,6 +186,7 @@ static void printInfoJson(const Session &session) {
         {"free_bytes", device.free_bytes},
         {"module_bytes", device.module_bytes},
         {"context_bytes", device.context_bytes},
+        {"copy_bytes", device.copy_bytes},
         {"threads", device.threads}}}};
   if (session.module.functionCount() > 1) {
     Json names = Json::array();
@@ -345,6 +346,10 @@ static void printTables(const Session &session) {
          formatBytes(device.free_bytes).c_str(),
          formatBytes(device.module_bytes).c_str(),
          formatBytes(device.context_bytes).c_str());
+  if (device.copy_bytes)
+    printf("     and up to %s more to copy inputs and outputs that calls give "
+           "unaligned\n",
+           formatBytes(device.copy_bytes).c_str());
   printPicks(session);
   printGuards(session);
 }

@@ -291,9 +291,13 @@ typedef struct frit_device_info {
   double bytes_per_second, flops_per_second;
   /** Memory that a context takes for all its calls. On a GPU: arena, state,
    *  inputs and outputs. On the CPU: arena, state and scratch memory of the
-   *  threads; without copies of inputs and outputs that a call gives unaligned
-   *  to 64 bytes or with strides. 0 if the module runs nothing. */
+   *  threads. 0 if the module runs nothing. */
   uint64_t context_bytes;
+  /** On the CPU: most memory that a context takes beyond that, once calls need
+   *  copies of all inputs and outputs. A copy is needed of a tensor that does
+   *  not start at a multiple of 64 bytes, that is padded in this call or that
+   *  shares memory with an output, and of an output that is not given. */
+  uint64_t copy_bytes;
 } frit_device_info;
 
 FRIT_API frit_status frit_module_device(const frit_module *module,

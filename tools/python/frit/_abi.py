@@ -70,7 +70,8 @@ class DeviceInfo(Structure):
                 ("memory_bytes", c_uint64), ("free_bytes", c_uint64),
                 ("module_bytes", c_uint64), ("threads", c_uint32),
                 ("bytes_per_second", c_double),
-                ("flops_per_second", c_double), ("context_bytes", c_uint64)]
+                ("flops_per_second", c_double), ("context_bytes", c_uint64),
+                ("copy_bytes", c_uint64)]
 
 
 class StepInfo(Structure):

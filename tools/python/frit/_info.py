@@ -59,6 +59,9 @@ class DeviceInfo:
     free_bytes: int
     module_bytes: int
     context_bytes: int
+    #: Most memory that calls of a context take beyond that on the CPU, to copy
+    #: arrays that do not start at a multiple of 64 bytes.
+    copy_bytes: int
     threads: int
     bytes_per_second: float
     flops_per_second: float
@@ -142,7 +145,7 @@ def device_of(handle: int) -> DeviceInfo:
     _abi.check(lib.frit_module_device(handle, byref(info)))
     return DeviceInfo(text(info.device), text(info.name), info.memory_bytes,
                       info.free_bytes, info.module_bytes, info.context_bytes,
-                      info.threads, info.bytes_per_second,
+                      info.copy_bytes, info.threads, info.bytes_per_second,
                       info.flops_per_second)
 
 
