@@ -242,9 +242,19 @@ private:
   // Files out
   //===--------------------------------------------------------------------===//
 
+  /// Checks the names of all outputs. Once the model is imported all inputs are
+  /// known, and nothing has been written yet.
+  LogicalResult checkOutputs() {
+    for (const OutputName &output : outputsOf(options))
+      if (failed(check(outputError(output.path, checkOutput(output.path)))))
+        return failure();
+    return check(files.check());
+  }
+
   LogicalResult keep(Stage stage, ModuleOp module, const Twine &name) override {
     // A warning that counts as an error stops here too.
     if (diagnostics.errors() ||
+        (stage == Stage::imported && failed(checkOutputs())) ||
         failed(check(files.save(module, name + ".mlir"))))
       return failure();
     if (stage == Stage::plan && options.verbose)
@@ -332,12 +342,6 @@ private:
 
   LogicalResult keepArtifact(const CompiledModel &model,
                              TimingScope &timing) override {
-    // Check again: sources of custom operators and weight files were unknown
-    // when the command line was parsed.
-    for (const std::string &path : {options.header, options.report})
-      if (!path.empty())
-        if (failed(check(outputError(path, checkOutput(path)))))
-          return failure();
     ArtifactOptions output = artifactOptions();
     auto keepObject = [this](StringRef object, size_t index) {
       return files.save(object, index ? std::to_string(index) + ".o" : "o");

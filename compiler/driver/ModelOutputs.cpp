@@ -34,15 +34,20 @@ std::string frit::printed(ModuleOp module) {
   return text;
 }
 
+std::string frit::jsonWeightsName(StringRef output) {
+  SmallString<128> path(output);
+  llvm::sys::path::replace_extension(path, ".safetensors");
+  return path.str().str();
+}
+
 llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
   std::string text;
   llvm::raw_string_ostream graph(text);
-  SmallString<128> path(output);
-  llvm::sys::path::replace_extension(path, ".safetensors");
+  std::string path = jsonWeightsName(output);
   auto constants = exportJson(model, llvm::sys::path::filename(path), graph);
   if (constants.empty())
     return writeText(output, text);
-  if (output == "-")
+  if (isStreamOutput(output.str()))
     return llvm::make_error<StatusError>(
         kBadUsage,
         "--emit=json writes weights beside the graph; name it with -o");

@@ -14,6 +14,10 @@ namespace frit {
 /// without the CUDA C++ of kernels.
 std::string printed(mlir::ModuleOp module);
 
+/// Returns the name of the file beside the JSON graph `output` that has its
+/// weights.
+std::string jsonWeightsName(llvm::StringRef output);
+
 /// Writes an imported model as the JSON graph `output` ("-" is standard
 /// output), and its constants, if it has any, beside it as .safetensors.
 llvm::Error writeJson(mlir::ModuleOp model, llvm::StringRef output);

@@ -6,7 +6,9 @@
 #include "compiler/driver/Outputs.h"
 
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace frit;
@@ -18,6 +20,39 @@ StageFiles::StageFiles(const DriverOptions &options) : options(options) {
   llvm::SmallString<128> path(options.output);
   llvm::sys::path::replace_extension(path, "");
   base = isStreamOutput(options.output) ? options.title : path.str().str();
+}
+
+/// Returns a regular expression that matches the names of stage files which
+/// begin with `name`.
+static std::string patternOf(StringRef name, const DriverOptions &options) {
+  std::string archs;
+  for (const std::string &arch : options.archs)
+    archs += (archs.empty() ? "(" : "|") + llvm::Regex::escape(arch);
+  archs += ")";
+  std::string modules = "(nn(_[0-9]+)?|simplified|plan|" + archs + "\\.fused)";
+  return "^" + llvm::Regex::escape(name) + "\\.((.+\\.)?(" + modules +
+         "\\.mlir|" + archs + "\\.cu|" + archs +
+         "(\\.[0-9]+)?\\.(ptx|cubin|ll|s))|([0-9]+\\.)?o)$";
+}
+
+Error StageFiles::check() const {
+  if (!options.saveTemps)
+    return Error::success();
+  // Only files that exist can be in the way.
+  llvm::Regex pattern(patternOf(llvm::sys::path::filename(base), options));
+  StringRef folder = llvm::sys::path::parent_path(base);
+  std::error_code end;
+  llvm::sys::fs::directory_iterator file(folder.empty() ? "." : folder, end);
+  for (; !end && file != llvm::sys::fs::directory_iterator();
+       file.increment(end)) {
+    StringRef name = llvm::sys::path::filename(file->path());
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, name);
+    if (pattern.match(name))
+      if (std::error_code error = checkOutput(path.str().str()))
+        return outputError(path, error);
+  }
+  return Error::success();
 }
 
 Error StageFiles::write(StringRef text) const {

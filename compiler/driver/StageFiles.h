@@ -17,6 +17,10 @@ class StageFiles {
 public:
   explicit StageFiles(const DriverOptions &options);
 
+  /// Fails if -save-temps could write onto an input or into a folder. Knows the
+  /// inputs that have been read so far.
+  llvm::Error check() const;
+
   /// Writes the stage of --emit.
   llvm::Error write(llvm::StringRef text) const;
 

@@ -5,6 +5,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModelName.h"
+#include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/options/HelpLists.h"
 
@@ -127,25 +128,33 @@ bool CommandLine::readOutput() {
   return true;
 }
 
-/// Checks outputs first, before hours of tuning.
-bool CommandLine::checkOutputs() {
-  std::pair<StringRef, std::string> outputs[] = {
+std::vector<OutputName> frit::outputsOf(const DriverOptions &options) {
+  std::vector<OutputName> outputs = {
       {"-o", options.output},
       {"--header", options.header},
       {"--report", options.report},
       {"-fexternal-weights", options.weightsFile},
       {"-ftune-generate", options.tuneGenerate}};
-  for (auto &output : outputs) {
-    auto &[option, path] = output;
-    if (path.empty() || options.dryRun)
-      continue;
-    if (std::error_code error = checkOutput(path))
-      return wrong("cannot write '" + path + "': " + error.message(),
+  if (options.emit == Emit::json && !isStreamOutput(options.output))
+    outputs.push_back({"--emit=json", jsonWeightsName(options.output)});
+  llvm::erase_if(outputs,
+                 [](const OutputName &output) { return output.path.empty(); });
+  return outputs;
+}
+
+/// Checks outputs first, before hours of tuning.
+bool CommandLine::checkOutputs() {
+  std::vector<OutputName> outputs;
+  if (!options.dryRun)
+    outputs = outputsOf(options);
+  for (const OutputName &output : outputs) {
+    if (std::error_code error = checkOutput(output.path))
+      return wrong("cannot write '" + output.path + "': " + error.message(),
                    isOutputFault(error) ? kBadUsage : kMachine);
-    for (auto *other = outputs; other != &output; ++other)
-      if (!other->second.empty() && isSameOutput(path, other->second))
-        return wrong(other->first + " and " + option +
-                     " write the same file, '" + path + "'");
+    for (const OutputName *other = outputs.data(); other != &output; ++other)
+      if (isSameOutput(output.path, other->path))
+        return wrong(other->option + " and " + output.option +
+                     " write the same file, '" + output.path + "'");
   }
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/driver/ModelInput.h"
 #include "compiler/driver/OutputFile.h"
+#include "compiler/driver/options/IncludedFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
@@ -79,6 +80,7 @@ void CustomOpReader::readFunction(
                    "names '" + function->path + "', which is no source text");
   function->text = bytes.str();
   protectInput(function->path);
+  protectIncluded(bytes, llvm::sys::path::parent_path(function->path));
 }
 
 void CustomOpReader::readLaunch(JsonObject &in) {

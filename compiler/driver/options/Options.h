@@ -82,6 +82,15 @@ struct DriverOptions {
   std::string remarksPassed, remarksMissed;
 };
 
+/// A file to write, and the option that names it.
+struct OutputName {
+  llvm::StringRef option;
+  std::string path;
+};
+
+/// Returns all files that options name to be written.
+std::vector<OutputName> outputsOf(const DriverOptions &options);
+
 /// Parses the command line. None if the program should exit with `status`: the
 /// usage is wrong, an output cannot be written, or --help was printed.
 /// `findGpu` returns the GPU present or none; called only if options.gpu is to

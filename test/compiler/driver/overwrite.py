@@ -96,6 +96,29 @@ refused("fritc", "g.json", CPU, "-o", "g.json")
 refused("fritc", "g.json", CPU, "-fexternal-weights", "-o", "g.so")
 refused("fritc", "g.json", "--emit=json", "-o", "g.json")
 
+# Stages are kept onto no input, and none of them, no tuning and no artifact is written
+# where a later output would be refused.
+for stage in ["nn.mlir", "plan.mlir", "x86-64.fused.mlir", "x86-64.ll", "x86-64.0.s", "o"]:
+    os.link("m.onnx", f"k.{stage}")
+    refused("fritc", "m.onnx", CPU, "-save-temps", "-o", "k.so",
+            says=f"cannot write 'k.{stage}': it is an input".encode())
+    os.unlink(f"k.{stage}")
+os.link("m.onnx", "k.own.mlir")  # no name of a stage
+os.link("m.onnx", "k.sm_90a.cu")  # no target of this command
+os.link("w.bin", "e.html")
+os.link("w.bin", "e.h")
+for flags in [["--report=e.html", "-o", "k.so"], ["-c", "--header=e.h", "-o", "k.o"],
+              ["-fexternal-weights=beside.safetensors", "-o", "k.so"]]:
+    refused("fritc", "external.onnx", CPU, "-save-temps", *flags)
+refused("fritc", "external.onnx", "--emit=json", "-save-temps", "-o", "beside.json")
+refused("fritc", "external.onnx", "--emit=json", "-o", "beside.safetensors",
+        says=b"-o and --emit=json write the same file")
+refused("fritc", "external.onnx", "--emit=json", "-o", "/dev/null",
+        says=b"--emit=json writes weights beside the graph")
+assert not os.path.exists("/dev/null.safetensors")
+assert run("fritc", "m.onnx", CPU, "-save-temps", "-o", "k.so").returncode == 0
+assert os.path.exists("k.nn.mlir") and os.path.exists("k.x86-64.s")
+
 # frit-reduce: its test, and the files that the test is given.
 pathlib.Path("fails").write_text("#!/bin/sh\nexit 0\n")
 os.chmod("fails", 0o755)
