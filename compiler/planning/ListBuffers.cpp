@@ -1,0 +1,179 @@
+//===- ListBuffers.cpp - Buffers of a command list ------------------------===//
+
+#include "compiler/planning/ListBuffers.h"
+#include "compiler/planning/InPlace.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::planning;
+
+static MemRefType bufferType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+static int64_t elementBytes(Type tensor) {
+  return plan::byteSize(cast<RankedTensorType>(tensor).clone({1}));
+}
+
+/// Returns the shards that ranks gather to `value`, or `value` itself.
+static Value throughGather(Value value) {
+  auto gather = throughReshapes(value).getDefiningOp<nn::AllGatherOp>();
+  return gather ? gather.getX() : value;
+}
+
+//===----------------------------------------------------------------------===//
+// Create
+//===----------------------------------------------------------------------===//
+
+Value ListBuffers::create(Type tensor, plan::Space space,
+                          std::optional<int64_t> index, StringAttr symbol,
+                          std::optional<int64_t> offset) {
+  auto attr = [&](std::optional<int64_t> v) {
+    return v ? b.getI64IntegerAttr(*v) : IntegerAttr();
+  };
+  return plan::BufferOp::create(b, bufferType(tensor), space, attr(index),
+                                symbol, attr(offset));
+}
+
+Value ListBuffers::createFor(Value result) {
+  auto it = destination.find(result);
+  Value buffer = it == destination.end() ? createInArena(result.getType())
+                                         : view(it->second, result.getType());
+  set(result, buffer);
+  return buffer;
+}
+
+Value ListBuffers::view(Value buffer, Type tensor) {
+  MemRefType type = bufferType(tensor);
+  return buffer.getType() == type
+             ? buffer
+             : Value(plan::ViewOp::create(b, type, buffer, 0));
+}
+
+Value ListBuffers::part(Value whole, int64_t offset, Type tensor) {
+  return plan::ViewOp::create(b, bufferType(tensor), whole,
+                              offset * elementBytes(tensor));
+}
+
+//===----------------------------------------------------------------------===//
+// Bind
+//===----------------------------------------------------------------------===//
+
+LogicalResult ListBuffers::bind(plan::Space resultSpace,
+                                ArrayRef<int64_t> prepared) {
+  if (failed(bindArguments(prepared)))
+    return failure();
+  bindResults(resultSpace, prepared);
+  bindPacks();
+  return success();
+}
+
+LogicalResult ListBuffers::bindArguments(ArrayRef<int64_t> prepared) {
+  for (BlockArgument argument : function.getArguments()) {
+    if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(
+            argument.getArgNumber(), "nn.state")) {
+      set(argument, create(argument.getType(), plan::Space::state, {},
+                           state.getAttr()));
+      states[state.getAttr()] = argument;
+      continue;
+    }
+    auto index = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                        "nn.prepared");
+    if (!index) {
+      set(argument,
+          create(argument.getType(), plan::Space::input, inputs.size()));
+      inputs.push_back(argument.getType());
+      continue;
+    }
+    if (index.getInt() < 0 || index.getInt() >= int64_t(prepared.size()))
+      return function.emitError() << "nn.prepared = " << index.getInt()
+                                  << " is no result of @prepare";
+    set(argument, create(argument.getType(), plan::Space::prepared, {}, nullptr,
+                         prepared[index.getInt()]));
+  }
+  return success();
+}
+
+/// Creates the buffers of the results. The fusion that computes a result,
+/// possibly reshaped, writes there directly.
+void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    if (auto state =
+            function.getResultAttrOfType<FlatSymbolRefAttr>(i, "nn.state")) {
+      BlockArgument before = states.lookup(state.getAttr());
+      results.push_back(of(before));
+      Value made = throughGather(value);
+      if (overwritesState && mayOverwrite(before, made))
+        destination.try_emplace(throughReshapes(made), results.back());
+      continue;
+    }
+    if (space == plan::Space::output) {
+      results.push_back(create(value.getType(), space, outputs.size()));
+      outputs.push_back(value.getType());
+    } else {
+      results.push_back(
+          create(value.getType(), space, {}, nullptr, prepared[i]));
+    }
+    Value source = throughReshapes(value);
+    if (source.getDefiningOp<nn::FusionOp>())
+      destination.try_emplace(source, results.back());
+  }
+}
+
+/// Creates the buffers of packs. The fusion that computes a part, possibly
+/// reshaped, writes there directly.
+void ListBuffers::bindPacks() {
+  for (auto pack : function.getBody().front().getOps<nn::PackOp>()) {
+    Value whole = createInArena(pack.getY().getType());
+    set(pack.getY(), whole);
+    bool changes = isReduced(pack.getY());
+    for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
+      Value source = throughReshapes(x);
+      // A pack that is reduced in place must not hold what others read.
+      if (source.getDefiningOp<nn::FusionOp>() &&
+          (!changes || hasOneReader(source)))
+        destination.try_emplace(source, part(whole, offset, source.getType()));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Copy what was not written in place
+//===----------------------------------------------------------------------===//
+
+void ListBuffers::fill(nn::PackOp pack, Constants &constants) {
+  auto type = cast<RankedTensorType>(pack.getY().getType());
+  Value whole = of(pack.getY());
+  int64_t end = 0;
+  auto clear = [&](int64_t from, int64_t to) {
+    if (from == to)
+      return;
+    auto gap = type.clone({to - from});
+    auto value =
+        DenseElementsAttr::get(gap, b.getZeroAttr(gap.getElementType()));
+    Value zeros =
+        createConstant(gap, constants.get("zeros", value, pack.getLoc()));
+    plan::CopyOp::create(b, zeros, part(whole, from, gap));
+  };
+  for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
+    clear(end, offset);
+    Value place = part(whole, offset, x.getType()), source = of(x);
+    uint64_t at = 0;
+    if (plan::rootOf(source, &at) != plan::rootOf(place) ||
+        at != uint64_t(offset * elementBytes(type)))
+      plan::CopyOp::create(b, source, place);
+    end = offset + nn::tensorType(x).getNumElements();
+  }
+  clear(end, pack.getSize());
+}
+
+void ListBuffers::storeResults() {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
+    Value source = of(value);
+    if (plan::rootOf(source) != plan::rootOf(result))
+      plan::CopyOp::create(b, view(source, value.getType()), result);
+  }
+}

@@ -1,0 +1,88 @@
+//===- ListBuffers.h - Buffers of a command list --------------------------===//
+
+#ifndef FRIT_COMPILER_PLANNING_LISTBUFFERS_H
+#define FRIT_COMPILER_PLANNING_LISTBUFFERS_H
+
+#include "compiler/planning/Constants.h"
+#include "dialects/plan/Plan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace frit::planning {
+
+/// The buffers that hold the values of a function while its command list runs.
+/// A value may share the buffer of another: reshapes are views, and a fusion
+/// writes a result of the function, or a part of a pack, where it belongs.
+class ListBuffers {
+public:
+  /// `b` creates the buffers where it inserts. With `overwritesState`, a kernel
+  /// may write a state's next value over the one before.
+  ListBuffers(mlir::func::FuncOp function, mlir::ImplicitLocOpBuilder &b,
+              bool overwritesState)
+      : function(function), b(b), overwritesState(overwritesState) {}
+
+  /// Creates the buffers of the arguments, the results and the packs.
+  /// `resultSpace` is the memory space of the results; `prepared` has the
+  /// offsets of prepared buffers.
+  llvm::LogicalResult bind(plan::Space resultSpace,
+                           llvm::ArrayRef<int64_t> prepared);
+
+  /// Types of the caller's inputs and outputs, without states and prepared
+  /// values. Known after bind().
+  llvm::ArrayRef<mlir::Type> inputTypes() const { return inputs; }
+  llvm::ArrayRef<mlir::Type> outputTypes() const { return outputs; }
+
+  /// Returns the buffer of a value, or null if it has none yet.
+  mlir::Value find(mlir::Value value) const { return map.lookupOrNull(value); }
+  /// Returns the buffer of a value that has one.
+  mlir::Value of(mlir::Value value) const { return map.lookup(value); }
+  void set(mlir::Value value, mlir::Value buffer) { map.map(value, buffer); }
+
+  /// Creates a buffer in the arena.
+  mlir::Value createInArena(mlir::Type tensor) {
+    return create(tensor, plan::Space::arena, {});
+  }
+  /// Creates the buffer of a plan.constant.
+  mlir::Value createConstant(mlir::Type tensor, mlir::StringAttr symbol) {
+    return create(tensor, plan::Space::constant, {}, symbol);
+  }
+  /// Creates the buffer that a fusion writes `result` to.
+  mlir::Value createFor(mlir::Value result);
+
+  /// Returns `buffer` viewed with the shape of `tensor`.
+  mlir::Value view(mlir::Value buffer, mlir::Type tensor);
+  /// Returns the view of a flat buffer from element `offset` on.
+  mlir::Value part(mlir::Value whole, int64_t offset, mlir::Type tensor);
+
+  /// Copies the parts of a pack that no fusion has written in place, and zeros
+  /// between parts.
+  void fill(nn::PackOp pack, Constants &constants);
+  /// Copies results that no fusion has written in place.
+  void storeResults();
+
+private:
+  mlir::Value create(mlir::Type tensor, plan::Space space,
+                     std::optional<int64_t> index,
+                     mlir::StringAttr symbol = nullptr,
+                     std::optional<int64_t> offset = {});
+  llvm::LogicalResult bindArguments(llvm::ArrayRef<int64_t> prepared);
+  void bindResults(plan::Space space, llvm::ArrayRef<int64_t> prepared);
+  void bindPacks();
+
+  mlir::func::FuncOp function;
+  mlir::ImplicitLocOpBuilder &b;
+  bool overwritesState;
+  mlir::IRMapping map;
+  llvm::SmallVector<mlir::Type> inputs, outputs;
+  llvm::SmallVector<mlir::Value> results; ///< buffers of the results
+  /// Buffers that a fusion's result belongs in.
+  llvm::DenseMap<mlir::Value, mlir::Value> destination;
+  /// Values of states before the call.
+  llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> states;
+};
+
+} // namespace frit::planning
+
+#endif // FRIT_COMPILER_PLANNING_LISTBUFFERS_H
