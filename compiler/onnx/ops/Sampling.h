@@ -1,0 +1,19 @@
+//===- Sampling.h - Sample images at computed positions -------------------===//
+
+#ifndef FRIT_COMPILER_ONNX_OPS_SAMPLING_H
+#define FRIT_COMPILER_ONNX_OPS_SAMPLING_H
+
+#include "compiler/onnx/reader/Expr.h"
+
+namespace frit::importer {
+
+/// Gathers elements of `image` (batch×channels×size) at flat positions that
+/// broadcast to batch×channels×points.
+Expr pick(Expr image, Expr places, int64_t points);
+
+/// In RoiAlign.cpp.
+Results roiAlign(Node &node);
+
+} // namespace frit::importer
+
+#endif // FRIT_COMPILER_ONNX_OPS_SAMPLING_H
