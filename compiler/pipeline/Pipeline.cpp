@@ -2,10 +2,10 @@
 //
 // Read this file first: it is the compiler's table of contents. Pipeline::run
 // has the stages, from the model's file to the artifact. The functions that it
-// calls follow in the same order, except the functions of a model that trains
-// (TrainingFunctions.cpp) and machine code (MachineCode.cpp). Each pass is a
-// .cpp of its name, which begins with an example, in compiler/transform,
-// compiler/planning or codegen.
+// calls follow in the same order, except the import (ImportModel.cpp, and
+// TrainingFunctions.cpp for a model that trains) and machine code
+// (MachineCode.cpp). Each pass is a .cpp of its name, which begins with an
+// example, in compiler/transform, compiler/planning or codegen.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,9 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/planning/Passes.h"
-#include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Training.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -69,57 +67,6 @@ LogicalResult Pipeline::run(ModelSource source) {
 //===----------------------------------------------------------------------===//
 // The model
 //===----------------------------------------------------------------------===//
-
-/// Imports the model once for each combination of sizes that is compiled, and
-/// proves that calls of sizes between them may be padded.
-LogicalResult Pipeline::import(ModelSource source) {
-  TimingScope scope = timing.nest("import");
-  PipelineHooks::Work work(hooks, "read " + source.path);
-  ImportOptions import = options.import;
-  import.trains = options.training.has_value();
-  if (options.training && !options.training->dropout.empty())
-    import.onValue = [this](StringRef name, Value value) {
-      recordValueName(value, name);
-    };
-  if (!options.training)
-    for (const SymbolSizes &symbol : options.openSymbols)
-      import.openSymbols.insert(symbol.name);
-  // Imports that are only compared with another share its weights.
-  WeightCache weights;
-  import.weights = &weights;
-  auto importFor = [&](ArrayRef<int64_t> sizes) {
-    for (auto [symbol, size] : llvm::zip_equal(options.openSymbols, sizes))
-      import.symbols[symbol.name] = size;
-    return (source.isJson ? importJson : importOnnx)(
-        source.file->getMemBufferRef(), source.path, import, context);
-  };
-  if (options.training)
-    return importForTraining(importFor);
-  auto imported = importVariants(options.openSymbols, importFor, context);
-  if (failed(imported))
-    return failure();
-  hooks.say("read " + source.path);
-  functions.push_back({"main", std::move(*imported)});
-  for (auto [i, variant] : llvm::enumerate(functions.back().model.modules))
-    if (failed(hooks.keep(Stage::imported, *variant,
-                          nameOf(functions.back(), i, "nn"))))
-      return failure();
-  return success();
-}
-
-/// Warns of patterns for nodes that stay f32 which match no node.
-void Pipeline::warnOfKeptNames() {
-  SmallVector<StringRef> names;
-  for (Function &function : functions)
-    for (OwningOpRef<ModuleOp> &variant : function.model.modules)
-      variant->walk(
-          [&](Operation *op) { llvm::append_range(names, nodeNamesOf(op)); });
-  for (const std::string &pattern : options.keepWide)
-    checkPatterns(pattern, names, "node", " [-Wpattern]", [&] {
-      return emitWarning(FileLineColLoc::get(&context, options.keepWideFile,
-                                             /*line=*/0, /*column=*/0));
-    });
-}
 
 /// Returns the name under which a stage of a variant is kept. It begins with
 /// the function and the variant if there are several.
