@@ -11,7 +11,7 @@ import sys
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 tried = failed = 0
-names = sys.argv[1:] or ["frit", "frit._compile", "frit._module"]
+names = sys.argv[1:] or ["frit", "frit._compile", "frit._load", "frit._module"]
 for name in names:
     result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     tried, failed = tried + result.attempted, failed + result.failed

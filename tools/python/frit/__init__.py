@@ -15,7 +15,8 @@ from ._compile import compile
 from ._errors import (ArgumentError, CompileError, CompileWarning, Error,
                       RuntimeRemark)
 from ._info import (DeviceInfo, Info, Step, SymbolInfo, TargetInfo, TensorInfo)
-from ._module import Module, load
+from ._load import load
+from ._module import Module
 
 __all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceInfo",
            "Error", "Info", "Module", "RuntimeRemark", "Step", "SymbolInfo",

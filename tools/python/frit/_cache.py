@@ -20,7 +20,7 @@ from . import __version__
 from ._compile import find_tool, run_fritc
 from ._errors import CompileError, Error
 from ._graphs import Unsupported
-from ._module import load
+from ._load import load
 
 #: Options that name a file to write.
 _WRITTEN = ("-o", "--report", "--header", "-ftune-generate", "-fexternal-weights")

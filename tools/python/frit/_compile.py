@@ -15,7 +15,8 @@ from typing import Any
 
 from ._arrays import type_name
 from ._errors import ArgumentError, CompileError, CompileWarning
-from ._module import Module, load
+from ._load import load
+from ._module import Module
 
 
 def find_tool(name: str) -> str:

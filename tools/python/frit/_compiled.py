@@ -13,7 +13,8 @@ from ._arrays import PyTorch
 from ._cache import artifact_of
 from ._compile import options_of
 from ._graphs import Unsupported, exported, model_of
-from ._module import Module, load
+from ._load import load
+from ._module import Module
 from ._sizes import OpenSizes
 
 

@@ -37,7 +37,8 @@ from ._compile import reject_unknown_keywords
 from ._compiled import Compiled
 from ._errors import ArgumentError, Error
 from ._graphs import Unsupported, summary_of
-from ._module import Module, load
+from ._load import load
+from ._module import Module
 from ._sizes import open_sizes
 from ._split import Split, split
 
