@@ -8,6 +8,7 @@
 #ifndef FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_WARPGROUP_CUH
 #define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_WARPGROUP_CUH
 
+#include "frit/wgmma_attention_products.cuh"
 #include "frit/wgmma_attention_softmax.cuh"
 
 #ifdef FRIT_HAS_WGMMA
@@ -20,15 +21,10 @@ template <class P> struct AttentionWarpgroup {
   using Shape = WgmmaAttentionShape<P>;
   using Memory = AttentionMemory<P>;
   using Softmax = LazySoftmax<P>;
+  using Products = WgmmaAttentionProducts<P>;
+  using Sums = typename Products::Sums;
   static constexpr int kKeys = P::tileN / 8;
-  static constexpr int kValues = Shape::kValueSize / 8;
-  using Sums = float[kValues][4];
-
-  /// Scores and weights of 8 · Keys keys.
-  template <int Keys> struct Products {
-    float scores[Keys][4];
-    uint32_t weights[Keys / 2][4];
-  };
+  static constexpr int kValues = Products::kValues;
   /// Groups of 8 keys of the last stage, if it has fewer keys.
   static constexpr int kTail = Shape::kLastKeys / 8;
 
@@ -47,16 +43,6 @@ template <class P> struct AttentionWarpgroup {
   //===--------------------------------------------------------------------===//
   // Order
   //===--------------------------------------------------------------------===//
-
-  /// Keeps the compiler from moving reads of accumulators above the wait.
-  template <int Columns>
-  __device__ static void keepBelow(float (&sums)[Columns][4]) {
-#pragma unroll
-    for (int column = 0; column < Columns; ++column)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        frit::keepBelow(sums[column][i]);
-  }
 
   /// Waits until this warpgroup may start products. Order barriers let one
   /// warpgroup after the other start them (ping-pong): while the products of
@@ -83,84 +69,13 @@ template <class P> struct AttentionWarpgroup {
   }
 
   //===--------------------------------------------------------------------===//
-  // Products
-  //===--------------------------------------------------------------------===//
-
-  /// Advances an operand's descriptor; only its low word changes.
-  __device__ static uint64_t moved(uint64_t operand, uint32_t by) {
-    return operand >> 32 << 32 | (uint32_t(operand) + by);
-  }
-
-  /// Starts the products of the queries with a stage's keys.
-  template <int Keys>
-  __device__ void multiplyKeys(float (&scores)[Keys][4], int stage) const {
-    const unsigned char *q = memory.queriesOf(qPlace.stage) + group * 64 * 128;
-    const unsigned char *k = memory.keysOf(stage);
-    fenceProducts();
-#pragma unroll
-    for (int step = 0; step < Shape::kSize / 16; ++step) {
-      int box = step / 4, by = step % 4 * kNextSteps<true>;
-      Wgmma<Keys * 8>::template multiply<T, true, true>(
-          reinterpret_cast<float (&)[Keys * 4]>(scores),
-          moved(describeOperand<true>(q + box * P::tileM * 128), by),
-          moved(describeOperand<true>(k + box * P::tileN * 128), by), step > 0);
-    }
-    commitProducts();
-  }
-
-  /// Computes the same scores synchronously by mma.sync, for this warp's rows.
-  template <int Keys>
-  __device__ void multiplyAlone(float (&scores)[Keys][4], int stage) const {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int key = 0; key < Keys; ++key)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        scores[key][i] = 0;
-#pragma unroll 1
-    for (int step = 0; step < Shape::kSize / 16; ++step) {
-      unsigned char *q =
-          memory.queriesOf(qPlace.stage) + step / 4 * P::tileM * 128;
-      unsigned char *k = memory.keysOf(stage) + step / 4 * P::tileN * 128;
-      const int piece = step % 4 * 2;
-      uint32_t a[4];
-      loadMatrices<false>(
-          a, Memory::pieceOf(q, warp * 16 + lane % 16, piece + lane / 16));
-#pragma unroll
-      for (int key = 0; key < Keys; key += 2) {
-        uint32_t b[4];
-        loadMatrices<false>(
-            b, Memory::pieceOf(k, key * 8 + lane / 16 * 8 + lane % 8,
-                               piece + lane / 8 % 2));
-        mma<T>(scores[key], a, {b[0], b[1]});
-        mma<T>(scores[key + 1], a, {b[2], b[3]});
-      }
-    }
-  }
-
-  /// Starts adding a stage's weighted values.
-  template <int Steps>
-  __device__ void addValues(Sums &sums, const uint32_t (&weights)[Steps][4],
-                            int stage) const {
-    uint64_t v = describeOperand<false>(memory.valuesOf(stage), P::tileN);
-    fenceProducts();
-#pragma unroll
-    for (int step = 0; step < Steps; ++step)
-      Wgmma<Shape::kValueSize>::template multiply<T, false>(
-          reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
-          moved(v, step * kNextSteps<false>), true);
-    commitProducts();
-  }
-
-  template <int Keys> __device__ static void pack(Products<Keys> &products) {
-#pragma unroll
-    for (int step = 0; step < Keys / 2; ++step)
-      packWeights<T>(products.weights[step], products.scores, step * 2);
-  }
-
-  //===--------------------------------------------------------------------===//
   // A tile of queries
   //===--------------------------------------------------------------------===//
+
+  /// Returns this warpgroup's rows of the current queries.
+  __device__ const unsigned char *queries() const {
+    return memory.queriesOf(qPlace.stage) + group * 64 * 128;
+  }
 
   /// Skips stages that the block loads and this warpgroup does not need.
   __device__ void skip(Place at, int steps) const {
@@ -208,7 +123,7 @@ template <class P> struct AttentionWarpgroup {
   /// `at` on.
   __device__ void sumUp(Sums &sums, Softmax &softmax, Place at,
                         int steps) const {
-    Products<kKeys> all;
+    typename Products::template KeyTile<kKeys> all;
     float rest[2];
     auto releaseKeys = [&](int step) {
       release(memory.kEmpty[at.stage]);
@@ -217,14 +132,14 @@ template <class P> struct AttentionWarpgroup {
     };
     memory.kFull[at.stage].wait(at.parity);
     waitForOrder();
-    multiplyKeys(all.scores, at.stage);
+    Products::multiplyKeys(all.scores, queries(), memory.keysOf(at.stage));
     arriveOrder();
     waitProducts<0>();
-    keepBelow(all.scores);
+    Products::keepBelow(all.scores);
     releaseKeys(0);
     finish(all.scores, softmax, 0);
     softmax.weighFirst(all.scores);
-    pack(all);
+    Products::pack(all);
     // Computes the next stage's weights while the values of the previous one
     // are added.
     auto weighNext = [&](auto &scores, int step) {
@@ -234,16 +149,17 @@ template <class P> struct AttentionWarpgroup {
         memory.kFull[at.stage].wait(at.parity);
       memory.vFull[before.stage].wait(before.parity);
       waitForOrder();
-      multiplyKeys(scores, at.stage);
-      addValues(sums, all.weights, before.stage);
+      Products::multiplyKeys(scores, queries(), memory.keysOf(at.stage));
+      Products::addValues(sums, all.weights, memory.valuesOf(before.stage));
       arriveOrder();
       waitProducts<1>();
-      keepBelow(scores);
+      Products::keepBelow(scores);
       bool rises;
       if constexpr (Softmax::kGuesses) {
         finish(scores, softmax, step);
         rises = softmax.guessMore(scores, rest, [&](auto &scores) {
-          multiplyAlone(scores, at.stage);
+          Products::multiplyKeysSync(scores, memory.queriesOf(qPlace.stage),
+                                     memory.keysOf(at.stage), warp);
           finish(scores, softmax, step);
         });
         releaseKeys(step);
@@ -254,7 +170,7 @@ template <class P> struct AttentionWarpgroup {
       }
       waitAhead(at, before, step + 1 == steps);
       waitProducts<0>();
-      keepBelow(sums);
+      Products::keepBelow(sums);
       release(memory.vEmpty[before.stage]);
       if (rises)
         scaleRows(sums, rest);
@@ -262,20 +178,20 @@ template <class P> struct AttentionWarpgroup {
     auto addLast = [&](const auto &weights) {
       if (!kAhead || steps == 1)
         memory.vFull[at.stage].wait(at.parity);
-      addValues(sums, weights, at.stage);
+      Products::addValues(sums, weights, memory.valuesOf(at.stage));
       waitProducts<0>();
-      keepBelow(sums);
+      Products::keepBelow(sums);
       release(memory.vEmpty[at.stage]);
     };
     const int whole = kTail < kKeys ? steps - 1 : steps;
     for (int step = 1; step < whole; ++step) {
       weighNext(all.scores, step);
-      pack(all);
+      Products::pack(all);
     }
     if constexpr (kTail < kKeys) {
-      Products<kTail> tail;
+      typename Products::template KeyTile<kTail> tail;
       weighNext(tail.scores, whole);
-      pack(tail);
+      Products::pack(tail);
       addLast(tail.weights);
     } else {
       addLast(all.weights);

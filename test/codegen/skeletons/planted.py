@@ -105,9 +105,9 @@ FAULTS = {"wgmma_gemm": {
          "(tap + 1) % P::s * P::dilationW", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
-        ("wgmma_attention_warpgroup.cuh",
-         "describeOperand<false>(memory.valuesOf(stage), P::tileN)",
-         "describeOperand<false>(memory.valuesOf(stage), P::tileN / 2)", WRONG),
+        ("wgmma_attention_products.cuh",
+         "describeOperand<false>(values, P::tileN)",
+         "describeOperand<false>(values, P::tileN / 2)", WRONG),
     "no wait for values":
         ("wgmma_attention_warpgroup.cuh",
          """      memory.vFull[before.stage].wait(before.parity);

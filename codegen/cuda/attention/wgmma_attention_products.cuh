@@ -1,0 +1,126 @@
+//===- wgmma_attention_products.cuh - Products of attention on sm_90a -----===//
+//
+// The two products of wgmma_attention.cuh for a warpgroup's 64 rows of queries:
+// queries by keys, and weights by values. Operands are stages of
+// AttentionMemory; weights are in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_PRODUCTS_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_PRODUCTS_CUH
+
+#include "frit/attention_products.cuh"
+#include "frit/wgmma_attention_tile.cuh"
+
+#ifdef FRIT_HAS_WGMMA
+
+namespace frit {
+
+/// Products of a warpgroup. Each function but multiplyKeysSync() starts a group
+/// of WGMMAs that all four warps must enter.
+template <class P> struct WgmmaAttentionProducts {
+  using T = typename P::T;
+  using Shape = WgmmaAttentionShape<P>;
+  using Memory = AttentionMemory<P>;
+  static constexpr int kValues = Shape::kValueSize / 8;
+  using Sums = float[kValues][4];
+
+  /// Scores and weights of 8 · Keys keys.
+  template <int Keys> struct KeyTile {
+    float scores[Keys][4];
+    uint32_t weights[Keys / 2][4];
+  };
+
+  /// Keeps the compiler from moving reads of accumulators above the wait.
+  template <int Columns>
+  __device__ static void keepBelow(float (&sums)[Columns][4]) {
+#pragma unroll
+    for (int column = 0; column < Columns; ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        frit::keepBelow(sums[column][i]);
+  }
+
+  /// Advances an operand's descriptor; only its low word changes.
+  __device__ static uint64_t moved(uint64_t operand, uint32_t by) {
+    return operand >> 32 << 32 | (uint32_t(operand) + by);
+  }
+
+  /// Starts scores = q · k, for the warpgroup's queries and a stage's keys.
+  template <int Keys>
+  __device__ static void multiplyKeys(float (&scores)[Keys][4],
+                                      const unsigned char *q,
+                                      const unsigned char *k) {
+    fenceProducts();
+#pragma unroll
+    for (int step = 0; step < Shape::kSize / 16; ++step) {
+      int box = step / 4, by = step % 4 * kNextSteps<true>;
+      Wgmma<Keys * 8>::template multiply<T, true, true>(
+          reinterpret_cast<float (&)[Keys * 4]>(scores),
+          moved(describeOperand<true>(q + box * P::tileM * 128), by),
+          moved(describeOperand<true>(k + box * P::tileN * 128), by), step > 0);
+    }
+    commitProducts();
+  }
+
+  /// Computes the same scores synchronously by mma.sync, for rows 16 · `warp`
+  /// to 16 · `warp` + 15 of the block's queries.
+  template <int Keys>
+  __device__ static void multiplyKeysSync(float (&scores)[Keys][4],
+                                          unsigned char *queries,
+                                          unsigned char *keys, int warp) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int key = 0; key < Keys; ++key)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        scores[key][i] = 0;
+#pragma unroll 1
+    for (int step = 0; step < Shape::kSize / 16; ++step) {
+      unsigned char *q = queries + step / 4 * P::tileM * 128;
+      unsigned char *k = keys + step / 4 * P::tileN * 128;
+      const int piece = step % 4 * 2;
+      uint32_t a[4];
+      loadMatrices<false>(
+          a, Memory::pieceOf(q, warp * 16 + lane % 16, piece + lane / 16));
+#pragma unroll
+      for (int key = 0; key < Keys; key += 2) {
+        uint32_t b[4];
+        loadMatrices<false>(
+            b, Memory::pieceOf(k, key * 8 + lane / 16 * 8 + lane % 8,
+                               piece + lane / 8 % 2));
+        mma<T>(scores[key], a, {b[0], b[1]});
+        mma<T>(scores[key + 1], a, {b[2], b[3]});
+      }
+    }
+  }
+
+  /// Starts sums += weights · values, for a stage's values.
+  template <int Steps>
+  __device__ static void addValues(Sums &sums,
+                                   const uint32_t (&weights)[Steps][4],
+                                   const unsigned char *values) {
+    uint64_t v = describeOperand<false>(values, P::tileN);
+    fenceProducts();
+#pragma unroll
+    for (int step = 0; step < Steps; ++step)
+      Wgmma<Shape::kValueSize>::template multiply<T, false>(
+          reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
+          moved(v, step * kNextSteps<false>), true);
+    commitProducts();
+  }
+
+  /// Rounds a tile's scores, which are weights by now, to the operand of
+  /// addValues().
+  template <int Keys> __device__ static void pack(KeyTile<Keys> &tile) {
+#pragma unroll
+    for (int step = 0; step < Keys / 2; ++step)
+      packWeights<T>(tile.weights[step], tile.scores, step * 2);
+  }
+};
+
+} // namespace frit
+
+#endif
+
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_PRODUCTS_CUH
