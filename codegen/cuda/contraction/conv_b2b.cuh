@@ -55,184 +55,25 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
 
-#include "frit/wgmma_tile.cuh"
+#include "frit/conv_b2b_block.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 
 namespace frit {
 
-//===----------------------------------------------------------------------===//
-// Parameters for the parts of other kernels
-//===----------------------------------------------------------------------===//
-
-/// The columns of the first product.
-template <class P> struct ConvB2bFirst {
-  static constexpr int64_t n = P::k;
-};
-template <class P> struct WgmmaPlan<ConvB2bFirst<P>> {
-  static constexpr int kUnitN = P::k;
-};
-
-/// The second product: a batch of the rows of y, tileN columns at a time.
-template <class P> struct ConvB2bSecond {
-  using D = typename P::D;
-  using Bias = typename P::LastBias;
-  using Epilogue = typename P::Last;
-  static constexpr int64_t m = P::q, n = P::filters,
-                           batch = int64_t(P::n) * P::p;
-  static constexpr int64_t ldd = n, strideD = m * n;
-  static constexpr int tileN = P::columns;
-};
-template <class P> struct WgmmaPlan<ConvB2bSecond<P>> {
-  static constexpr bool kBoxes = true;
-  static constexpr int kBoxN = kLineBytes / int(sizeof(typename P::D));
-  static constexpr int kUnitN = P::filters, kRowBlocks = 1;
-  static constexpr int kSlots = P::slots;
-};
-
-/// Pixels of a row of y, and the position of the rows of x that they need in
-/// the sequence that the block loads.
-struct ConvB2bTile {
-  int image, row, col;
-  int firstRow;
-  /// Whether the block's next tile shares none of these rows.
-  bool isLast;
-};
-
-//===----------------------------------------------------------------------===//
-// A block
-//===----------------------------------------------------------------------===//
-
-/// State that all roles of a block share.
-template <class P> struct ConvB2bBlock {
+/// A consumer warpgroup, which computes every tile of its turn.
+template <class P> struct ConvB2bWarpgroup {
   using T = typename P::T;
   using Second = ConvB2bSecond<P>;
   using Store = WgmmaStore<Second>;
-  /// A warpgroup's accumulators of the first product, and the same as an
-  /// operand of the second.
+  /// The accumulators of the first product, and the same as an operand of the
+  /// second.
   using Sums = float[P::k / 2];
   using Operand = uint32_t[P::k / 16][4];
-  static constexpr ConvB2bLayout kLayout = {
-      P::k, P::r, P::s, P::q, P::filters, P::warpgroups, P::stages, P::slots};
-  static constexpr int kWarps = kLayout.warps();
-  /// Tiles along a row of y. A block walks down one column of tiles after the
-  /// other.
-  static constexpr int kStrips = wgmmaCeil(P::q, 64);
-  static constexpr int kTiles = P::n * kStrips * P::p;
-  static constexpr int kRowBytes = kLayout.rowBytes();
-  static constexpr int kStageBytes = kLayout.stageBytes();
-  static constexpr int kTapBytes = kLayout.tapBytes();
-  static constexpr int kLastBytes = kLayout.lastBytes();
-  static constexpr int kFiltersAt = kLayout.filtersAt();
-  static constexpr int kLastAt = kLayout.lastAt();
-  static constexpr int kBoxesAt = kLayout.boxesAt();
-  static constexpr int kWarpBytes = kLayout.warpBytes();
-  static constexpr int kBarriersAt = kLayout.barriersAt();
-  static constexpr int kBarriers =
-      2 * P::stages + kWarps * P::slots + P::warpgroups + 1;
+  using Block = ConvB2bBlock<P>;
 
-  static_assert(P::strideH == 1 && P::strideW == 1);
-  static_assert(P::dilationH == 1 && P::dilationW == 1);
-  static_assert(P::c <= 64 && P::k % 64 == 0 && P::filters % P::columns == 0);
-  static_assert(P::stages > P::r && kLayout.pixels() <= 256);
-  static_assert(kBarriers * 8 <= kBarrierBytes && kLayout.fits());
-
-  unsigned char *shared;
-  Barrier *full, *empty, *filled, *order, *lastFull;
-  int firstTile, lastTile;
-
-  __device__ ConvB2bBlock() {
-    shared = tensorShared();
-    full = reinterpret_cast<Barrier *>(shared + kBarriersAt);
-    empty = full + P::stages;
-    filled = empty + P::stages;
-    order = filled + kWarps * P::slots;
-    lastFull = order + P::warpgroups;
-    firstTile = int(int64_t(blockIdx.x) * kTiles / gridDim.x);
-    lastTile = int(int64_t(blockIdx.x + 1) * kTiles / gridDim.x);
-  }
-
-  __device__ void initBarriers() {
-    if (threadIdx.x == 0) {
-      for (int i = 0; i < P::stages; ++i) {
-        full[i].init(1);
-        empty[i].init(4);
-      }
-      for (int i = 0; i < kWarps * P::slots; ++i)
-        filled[i].init(1);
-      for (int i = 0; i < P::warpgroups; ++i)
-        order[i].init(4);
-      lastFull->init(1);
-      fenceBarrierInit();
-    }
-    __syncthreads();
-  }
-
-  __device__ ConvB2bTile tileAt(int index) const {
-    const int strip = index / P::p, row = index % P::p;
-    // Every strip loads its own rows at its begin and end.
-    const int before = strip - firstTile / P::p;
-    return {strip / kStrips, row, strip % kStrips * 64,
-            index - firstTile + before * (P::r - 1),
-            row + 1 == P::p || index + 1 == lastTile};
-  }
-
-  //===--------------------------------------------------------------------===//
-  // The thread that loads
-  //===--------------------------------------------------------------------===//
-
-  /// Load the taps together with the first rows of x that use them.
-  __device__ void loadTaps(const TensorMap *mapW, int row) {
-    full[row].arriveExpecting(kRowBytes + P::s * kTapBytes);
-    for (int tap = row * P::s; tap < (row + 1) * P::s; ++tap)
-      loadBox(shared + kFiltersAt + tap * kTapBytes, mapW, full[row], 0, tap,
-              0);
-  }
-  __device__ void loadLast(const TensorMap *mapV) {
-    lastFull->arriveExpecting(kLastBytes);
-    unsigned char *to = shared + kLastAt;
-    for (int k = 0; k < P::k; k += 64)
-      for (int n = 0; n < P::filters; n += 64, to += 64 * 128)
-        loadBox(to, mapV, *lastFull, k, n, 0);
-  }
-  __device__ void loadFilters(const TensorMap *mapW, const TensorMap *mapV) {
-    for (int row = 0; row < P::r; ++row)
-      loadTaps(mapW, row);
-    loadLast(mapV);
-  }
-
-  __device__ void produce(const TensorMap *mapX, const TensorMap *mapW,
-                          const TensorMap *mapV) {
-    if constexpr (P::constantB)
-      loadFilters(mapW, mapV);
-    pdlWait();
-    if constexpr (!P::constantB)
-      loadFilters(mapW, mapV);
-    PipelineState<P::stages> place;
-    int withTaps = P::r;
-    for (int index = firstTile; index < lastTile;) {
-      const ConvB2bTile tile = tileAt(index);
-      const int left = lastTile - index, below = P::p - tile.row;
-      const int rows = left < below ? left : below;
-      for (int row = 0; row < rows + P::r - 1; ++row) {
-        Barrier &barrier = full[place.stage];
-        if (withTaps > 0) {
-          --withTaps;
-        } else {
-          empty[place.stage].wait(place.parity ^ 1);
-          barrier.arriveExpecting(kRowBytes);
-        }
-        loadBox(shared + place.stage * kStageBytes, mapX, barrier, 0,
-                tile.col - P::padLeft, tile.row + row - P::padTop, tile.image);
-        place.advance();
-      }
-      index += rows;
-    }
-  }
-
-  //===--------------------------------------------------------------------===//
-  // A warpgroup
-  //===--------------------------------------------------------------------===//
+  const Block &block;
+  int group;
 
   /// Waits for the products that accumulate into `sums`.
   template <int Size>
@@ -248,10 +89,11 @@ template <class P> struct ConvB2bBlock {
   __device__ void multiplyPixels(Sums &sums, const ConvB2bTile &tile) {
     for (int row = 0; row < P::r; ++row) {
       const int at = tile.firstRow + row, stage = at % P::stages;
-      full[stage].wait(at / P::stages % 2);
-      uint64_t a = describeOperand<true>(shared + stage * kStageBytes);
-      uint64_t b =
-          describeOperand<true>(shared + kFiltersAt + row * P::s * kTapBytes);
+      block.full[stage].wait(at / P::stages % 2);
+      uint64_t a =
+          describeOperand<true>(block.shared + stage * Block::kStageBytes);
+      uint64_t b = describeOperand<true>(block.shared + Block::kFiltersAt +
+                                         row * P::s * Block::kTapBytes);
       fenceProducts();
 #pragma unroll
       for (int tap = 0; tap < P::s; ++tap)
@@ -259,7 +101,7 @@ template <class P> struct ConvB2bBlock {
         for (int i = 0; i < 4; ++i)
           Wgmma<P::k>::template multiply<T, true, true>(
               sums, a + tap * (128 / 16) + i * kNextSteps<true>,
-              b + tap * (kTapBytes / 16) + i * kNextSteps<true>,
+              b + tap * (Block::kTapBytes / 16) + i * kNextSteps<true>,
               row > 0 || tap > 0 || i > 0);
       commitProducts();
     }
@@ -268,12 +110,12 @@ template <class P> struct ConvB2bBlock {
 
   /// Releases the rows of a tile that no later tile needs, and lets the next
   /// warpgroup start; earlier warpgroups have finished reading.
-  __device__ void release(const ConvB2bTile &tile, int group) {
+  __device__ void release(const ConvB2bTile &tile) {
     if (threadIdx.x % 32 != 0)
       return;
-    order[(group + 1) % P::warpgroups].arrive();
+    block.order[(group + 1) % P::warpgroups].arrive();
     for (int row = 0; row < (tile.isLast ? P::r : 1); ++row)
-      empty[(tile.firstRow + row) % P::stages].arrive();
+      block.empty[(tile.firstRow + row) % P::stages].arrive();
   }
 
   /// Finishes the first product: packs two neighbours of a row into a word.
@@ -307,7 +149,7 @@ template <class P> struct ConvB2bBlock {
     fenceProducts();
 #pragma unroll
     for (int i = 0; i < P::k / 16; ++i) {
-      uint64_t b = describeOperand<true>(shared + kLastAt +
+      uint64_t b = describeOperand<true>(block.shared + Block::kLastAt +
                                          (i / 4 * P::filters + first) * 128);
       Wgmma<Second::tileN>::template multiply<T, true>(
           sums, operand[i], b + i % 4 * kNextSteps<true>, i > 0);
@@ -341,6 +183,7 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
         const typename P::Bias *bias, const typename P::LastBias *lastBias,
         const typename P::D *r, typename P::D *y) {
   using Block = ConvB2bBlock<P>;
+  using Warpgroup = ConvB2bWarpgroup<P>;
   const int warp = __shfl_sync(0xffffffff, int(threadIdx.x) / 32, 0);
   if (threadIdx.x == 0)
     prefetchMap(mapW);
@@ -356,33 +199,34 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
   }
   pdlWait();
   const int group = warp / 4;
+  Warpgroup warpgroup = {block, group};
   int ownTiles = 0;
   WgmmaColumns<ConvB2bFirst<P>, typename P::Bias> biases;
   if (bias)
     biases.read(bias, 0);
-  typename Block::Store store = {mapY,
-                                 mapR,
-                                 lastBias,
-                                 r,
-                                 y,
-                                 block.shared + Block::kBoxesAt +
-                                     warp * Block::kWarpBytes,
-                                 block.filled + warp * P::slots,
-                                 {}};
+  typename Warpgroup::Store store = {mapY,
+                                     mapR,
+                                     lastBias,
+                                     r,
+                                     y,
+                                     block.shared + Block::kBoxesAt +
+                                         warp * Block::kWarpBytes,
+                                     block.filled + warp * P::slots,
+                                     {}};
   block.lastFull->wait(0);
   for (int index = block.firstTile + group; index < block.lastTile;
        index += P::warpgroups) {
     const ConvB2bTile tile = block.tileAt(index);
     store.begin({tile.col + warp % 4 * 16, 0, tile.image * P::p + tile.row});
-    typename Block::Sums sums;
-    typename Block::Operand operand;
+    typename Warpgroup::Sums sums;
+    typename Warpgroup::Operand operand;
     // Warpgroups alternate, also because a barrier cannot tell phases apart
     // that are two or more behind.
     block.order[group].wait(((group == 0) + ownTiles++) % 2);
-    block.multiplyPixels(sums, tile);
-    block.release(tile, group);
-    block.endPixels(operand, sums, biases, bias);
-    block.endTile(store, operand);
+    warpgroup.multiplyPixels(sums, tile);
+    warpgroup.release(tile);
+    warpgroup.endPixels(operand, sums, biases, bias);
+    warpgroup.endTile(store, operand);
   }
   // Shared memory must outlive the stores that read it.
   if (threadIdx.x % 32 == 0)
