@@ -98,12 +98,15 @@ struct Symbol {
   int64_t least = 1, most = 1;
 };
 
-/// Size that a call uses of one dimension of a variant's tensor. If `symbol` is
-/// not kNone: factor · size + offset, where `size` is the call's size of that
-/// symbol, numbered within the function. If `count` is not kNone: the same with
-/// the value of that count of the variant (outputs only). At most one of the
-/// two is set; with neither, the whole dimension. Never more than the variant's
-/// dimension.
+/// The length that a call uses of one dimension of a variant's tensor:
+///
+///   symbol set (not kNone)  factor · s + offset, where s is the call's size of
+///                           the function's symbol of that number
+///   count set               factor · c + offset, where c is the value of the
+///                           variant's count of that number (outputs only)
+///   neither                 the whole dimension
+///
+/// At most one of the two is set. The length never exceeds the dimension.
 struct Extent {
   uint32_t symbol = kNone;
   uint32_t count = kNone;
@@ -239,8 +242,8 @@ struct TensorMap {
 };
 
 /// Device code of some kernels of a CUDA target: a cubin for the target's
-/// architecture, and PTX for newer devices. Either all modules of a target have
-/// a cubin or none has; the same for PTX.
+/// architecture, and PTX for newer devices. All modules of a target have a
+/// cubin, or none has; likewise PTX.
 struct DeviceModule {
   Blob cubin;
   Blob ptx;
@@ -263,12 +266,12 @@ struct Kernel {
   Range tensorMaps;   ///< of Header::tensorMaps
   Range scalars;      ///< of Header::dims; parameters of up to 64 bits
   uint64_t flops = 0; ///< of its contractions, for reports
-  /// Bytes of its arguments that it does not access because it gathers or
+  /// Bytes of its arguments that it does not access, since it gathers or
   /// slices; for reports.
   uint64_t skipped = 0;
   /// cpu: bytes of scratch memory per concurrent call of the host function, a
   /// multiple of kAlignment. If not 0, the last argument of a launch is the
-  /// workspace, which holds this much for each of them.
+  /// workspace of all concurrent calls.
   uint64_t workspaceBytes = 0;
 };
 
@@ -311,16 +314,15 @@ struct Step {
   uint32_t block[3] = {1, 1, 1};
   uint32_t sharedBytes = 0;
   /// launch: if not 0, each rank launches it for its shard of this number of
-  /// rows. Arguments have as many rows or are numbers. An element of a result
-  /// depends on the elements at its place and on the numbers only. CUDA: the
-  /// kernel takes any grid, and its only scalar is the number of elements. cpu:
-  /// work items are consecutive elements.
+  /// rows. Arguments have as many rows or are scalars, and the kernel is
+  /// elementwise. CUDA: the kernel takes any grid, and its only scalar
+  /// parameter is the number of elements. cpu: work items are consecutive
+  /// elements.
   uint32_t shardRows = 0;
   Range arguments; ///< of Header::buffers
   Text node;       ///< the model's nodes this step computes, for reports
   /// Range of Header::follows: earlier steps that must have ended, together
-  /// with all their predecessors. If `first` is kNone, all earlier steps must
-  /// have.
+  /// with all their predecessors. If `first` is kNone: all earlier steps.
   Range follows = {kNone, 0};
 };
 
@@ -354,8 +356,8 @@ struct Gemm {
   uint64_t workspaceBytes = 0;
 };
 
-/// Result of a convolution step: the convolution, or the gradient of a loss
-/// with respect to x or w from that with respect to y.
+/// What a convolution step computes: y, or the gradient with respect to x or w
+/// from that with respect to y.
 enum class ConvPass : uint32_t { forward, gradInput, gradWeight };
 
 /// y = act(conv(x, w) + bias + R), cross-correlation as in ONNX Conv, two
@@ -398,10 +400,10 @@ struct StridedOperand {
 /// consecutive heads. If `causal`, query i sees keys 0 to i only. Arguments:
 /// `inputs` of them, y, [workspace].
 ///
-/// With `gradient`, y, dy and stats are inputs too, and the step computes dq,
-/// dk and dv, the gradients with respect to q, k and v, which are parts of one
-/// result. `stats` is batch×heads×queries of f32: log Σ exp(scores), +inf for a
-/// query that sees no key.
+/// With `gradient`, y, dy and stats are inputs too, and the step computes the
+/// gradients dq, dk and dv, which are parts of one result. `stats` is
+/// batch×heads×queries of f32: log Σ exp(scores), +inf for a query that sees no
+/// key.
 struct Attention {
   int64_t batch = 0, heads = 0, groups = 0;
   int64_t queries = 0, keys = 0, size = 0, valueSize = 0;
@@ -437,9 +439,9 @@ struct AttentionScratch {
 };
 
 /// The next `steps` steps are needed only if the byte that is the guard's
-/// argument is nonzero (`when` = 1) or zero (`when` = 0). Otherwise nothing
-/// reads what they write except to state memory, so skipping them is optional
-/// unless one of them writes state memory: then they must not run. Guards nest.
+/// argument is nonzero (`when` = 1) or zero (`when` = 0). Otherwise they must
+/// not run if one of them writes state memory, and need not run if none does:
+/// nothing reads their results. Guards nest.
 struct Guard {
   uint32_t steps = 0;
   uint32_t when = 1;
@@ -464,8 +466,8 @@ struct Target {
   uint64_t preparedBytes = 0;
 };
 
-/// A function that a program opens and calls. In their tables, its symbols,
-/// variants and targets come after those of the previous function.
+/// A function that a program opens and calls. Its symbols, variants and targets
+/// follow those of the previous function in their tables.
 struct Function {
   Text name;           ///< unique
   Range symbols;       ///< of Header::symbols; none where all shapes are fixed

@@ -25,8 +25,8 @@ FRIT_API frit_status frit_context_create(frit_module *module,
  *  written. They also share scratch memory, and the buffers of
  *  frit_context_input_buffer, if the new context needs no more than `context`
  *  has. `function` must be a module of the same artifact, opened by
- *  frit_module_open_function from the module of `context` or the other way
- *  round, directly or not; it may be that module itself.
+ *  frit_module_open_function from the module of `context`, directly or through
+ *  other functions, or vice versa; it may be that module itself.
  *
  *  One thread at a time may use a context or one of its peers. Each is
  *  destroyed separately, in any order: shared memory is freed with the last.
@@ -53,14 +53,15 @@ FRIT_API void frit_context_destroy(frit_context *context);
  *  symbolic dimensions, and outputs must have the shapes that
  *  frit_module_output_dims computes. Host tensors are copied to and from a GPU.
  *  Device tensors are used in place: they must start at multiples of 16 bytes
- *  and not overlap. If a library uses them, the last few sets of device
- *  pointers have a CUDA graph each. With other pointers, tensors are copied to
- *  and from the context's own buffers; the second call with them makes a graph.
+ *  and not overlap. If library calls use them, the context keeps a CUDA graph
+ *  for each of the last few sets of device pointers. The first call with new
+ *  pointers copies to and from the context's own buffers; the second captures
+ *  their graph.
  *
- *  Give an output with data-dependent dimensions, and its memory, their upper
- *  bounds. After the call its first bytes hold the valid elements, densely
- *  packed in the shape that frit_context_output_dims returns; the bytes after
- *  them are undefined.
+ *  For an output with data-dependent dimensions, pass their upper bounds and
+ *  memory for as many elements. After the call the valid elements are at its
+ *  start, densely packed in the shape that frit_context_output_dims returns;
+ *  the bytes after them are undefined.
  *
  *  On the CPU target an output may share memory with an input. When a call
  *  fails, the contents of the outputs are undefined; those of the state are too
@@ -71,9 +72,9 @@ FRIT_API frit_status frit_run(frit_context *context, const frit_tensor *inputs,
 
 /** As frit_run, but all tensors are on the device and the call only enqueues
  *  the work on the context's stream. On the CPU target it does the work at
- *  once; if frit_module_counts is not 0, it waits for the counts. Steps that
- *  write state under a condition make it wait for the condition, if the driver
- *  has no conditional graph nodes or the call runs without a graph. */
+ *  once. If frit_module_counts is not 0, it waits for the counts. If a
+ * condition guards steps that write state, and the driver lacks conditional
+ * graph nodes or the call runs without a graph, it waits for that condition. */
 FRIT_API frit_status frit_run_async(frit_context *context,
                                     const frit_tensor *inputs,
                                     uint32_t input_count,
@@ -90,18 +91,17 @@ FRIT_API frit_status frit_context_output_dims(const frit_context *context,
                                               uint32_t index, int64_t *dims);
 
 /** Makes the context and its peers enqueue their work on `stream`, a CUstream
- *  of the module's device, until the next call of this. Null is the context's
- *  own stream again, CU_STREAM_LEGACY (1) the default one. Later work runs
- *  after the work that is already enqueued; the host does not wait. The stream
- *  must live until it is replaced or the context is destroyed. Has no
- *  effect on the cpu target. */
+ *  of the module's device. Null selects the context's own stream again, and
+ *  CU_STREAM_LEGACY (1) the default stream. Later work runs after the work that
+ *  is already enqueued; the host does not wait. The stream must live until it
+ *  is replaced or the context is destroyed. Has no effect on the cpu target. */
 FRIT_API frit_status frit_context_set_stream(frit_context *context,
                                              void *stream);
 
-/** The CUstream that calls of the context are enqueued on; null on the cpu
- *  target. All device work of a call is in the stream's order, also where the
- *  call uses streams of its own. So the caller's events order calls among other
- *  work, without waiting on the host:
+/** Returns the CUstream that calls of the context are enqueued on; null on the
+ *  cpu target. All work of a call is ordered with this stream, even if the call
+ *  forks to other streams. The caller's events therefore order it with other
+ *  work, and the host need not wait:
  *
  *    cuStreamWaitEvent(frit_context_stream(context), inputsWritten, 0);
  *    frit_run_async(context, inputs, input_count, outputs, output_count);
@@ -109,12 +109,12 @@ FRIT_API frit_status frit_context_set_stream(frit_context *context,
  */
 FRIT_API void *frit_context_stream(const frit_context *context);
 
-/** The context's own device buffer for input or output `index`, of
- *  frit_tensor_info's `bytes`; frit_run stages host tensors there. Binding it
- *  costs no new graph. Null when there is no such index. Lives as long as the
- *  context. Peers may have the same buffer for an input. An output that is
- *  shorter in an inner data-dependent dimension is not packed here: its rows
- *  keep the stride of the upper bound. */
+/** Returns the context's own device buffer for input or output `index`, of
+ *  frit_tensor_info's `bytes`. frit_run stages host tensors there; a call that
+ *  passes the buffer itself needs no new CUDA graph. Null if there is no such
+ *  index. Lives as long as the context. Peers may share an input's buffer. An
+ *  output that is shorter in an inner data-dependent dimension is not packed
+ *  here: its rows keep the stride of the upper bound. */
 FRIT_API void *frit_context_input_buffer(frit_context *context, uint32_t index);
 FRIT_API void *frit_context_output_buffer(frit_context *context,
                                           uint32_t index);

@@ -13,15 +13,15 @@ extern "C" {
 
 /** Describes a tensor of another library for a call. `dl_tensor` is a DLTensor
  *  (dlpack.h). It must lie in host memory or on the module's GPU, be dense and
- *  row major, and have a type that frit has. The result has no name, and points
- *  to the DLTensor's shape and memory. */
+ *  row major, and have an element type of frit_dtype. The result has no name,
+ *  and points to the DLTensor's shape and memory. */
 FRIT_API frit_status frit_tensor_from_dlpack(const frit_module *module,
                                              const void *dl_tensor,
                                              frit_tensor *tensor);
 
-/** Allocates a tensor of any contents in memory of the module's device, for
- *  other libraries to use. `managed` receives a DLManagedTensor (dlpack.h),
- *  whose owner calls its deleter; it may outlive the module. */
+/** Allocates an uninitialized tensor on the module's device for other libraries
+ *  to use. `managed` receives a DLManagedTensor (dlpack.h), which may outlive
+ *  the module; its owner must call the deleter. */
 FRIT_API frit_status frit_dlpack_allocate(const frit_module *module,
                                           frit_dtype dtype, uint32_t rank,
                                           const int64_t *dims, void **managed);

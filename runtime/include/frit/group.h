@@ -29,11 +29,11 @@ typedef struct frit_group {
 FRIT_API frit_status frit_group_unique_id(const frit_module *module,
                                           frit_group_id *id);
 
-/** Makes the calls of a context average gradients and losses over a group, in a
- *  function compiled with -fdata-parallel. From then on all ranks must make the
- *  same calls of it. Without this, a context is a group of one rank. Waits
- *  until all ranks have joined. Peers' calls are not affected. The state of all
- *  ranks must be the same; each rank keeps its part of the divided state.
+/** Makes the calls of a context average gradients and losses over a group; its
+ *  function must be compiled with -fdata-parallel. Waits until all ranks have
+ *  joined. From then on all ranks must make the same calls of the context. One
+ *  that has not joined is a group of one rank. Peers' calls are not affected.
+ *  All ranks must have the same state; each keeps its shard of sharded state.
  *
  *  On the cpu target the ranks are processes of one host. */
 FRIT_API frit_status frit_context_join(frit_context *context,

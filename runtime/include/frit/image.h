@@ -1,8 +1,8 @@
 /*===- image.h - The symbol that a compiled model defines -----------------===*\
 |*                                                                            *|
-|* An output of fritc defines one `frit_image` and no other global symbol. It *|
-|* is named <model>_image, and `frit_model_image` too in a shared library.    *|
-|* Plain C, so that the generated header of a model needs nothing else.       *|
+|* Every object or library that fritc writes defines one global symbol, the   *|
+|* `frit_image` <model>_image. A shared library also has it under the name    *|
+|* `frit_model_image`. Plain C: a model's generated header needs only this.   *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -17,9 +17,10 @@ extern "C" {
 
 #define FRIT_IMAGE_ABI 2u
 
-/** In place of the ABI, in the image of a model's C header: `plan` is the image
- *  of the object that is linked, and `plan_bytes` the hash of the inputs and
- *  outputs that the header lists. frit_module_open compares it. */
+/** The `abi` of the image that a model's C header defines. Its `plan` points to
+ *  the image of the linked object, and `plan_bytes` is the hash of the inputs
+ *  and outputs that the header lists; frit_module_open compares the hash with
+ *  the object's. */
 #define FRIT_IMAGE_REFERENCE 0x66657266u
 
 /** A host kernel of the CPU target: computes the independent work items [begin,

@@ -19,23 +19,24 @@ enum frit_module_flags {
   FRIT_NO_CUDA_GRAPH = 1u, /**< launch each step by itself, for debugging */
   FRIT_NO_CUBLAS = 2u,     /**< frit's own kernels instead of cuBLASLt */
   FRIT_NO_CUDNN = 4u,      /**< frit's own kernels instead of cuDNN */
-  /** each kernel starts after its predecessor has ended, for debugging */
+  /** no programmatic dependent launch: each kernel starts after its predecessor
+   *  has ended, for debugging */
   FRIT_NO_PROGRAMMATIC_LAUNCH = 8u,
-  /** only algorithms of libraries that give the same bits in every call on the
-   *  same GPU; a model without any for a step does not open */
+  /** only library algorithms that give the same bits in every call on the same
+   *  GPU; a model with a step that has none does not open */
   FRIT_DETERMINISTIC = 16u
 };
 
-/** The program's own allocator. Called on any thread that is in a frit call,
- *  also on several at a time. Like all functions that frit calls, they must
- *  return: leaving them by an exception or longjmp is undefined. */
+/** The program's own allocator. Its functions run on whichever threads are in a
+ *  frit call, possibly on several at once. Like all callbacks they must return:
+ *  leaving them by an exception or longjmp is undefined behavior. */
 typedef struct frit_allocator {
   /** Returns `bytes` of memory that starts at a multiple of 256 bytes, or null
    *  if there is none: of the module's GPU, whose primary context is current,
    *  or of the host for the cpu target. */
   void *(*allocate)(void *user, size_t bytes);
-  /** Takes back what `allocate` returned for as many bytes. All work that uses
-   *  it has ended. */
+  /** Frees what `allocate` returned for `bytes`. All work that uses it has
+   *  ended. */
   void (*release)(void *user, void *memory, size_t bytes);
   void *user;
 } frit_allocator;
@@ -44,11 +45,11 @@ typedef struct frit_allocator {
 typedef struct frit_module_options {
   size_t struct_bytes; /**< sizeof(frit_module_options) */
 
-  /** "cuda" or "cuda:N" for a GPU, its UUID ("GPU-1b2e…", "MIG-…", or as much
-   *  of it as is unique), "cpu", or "none" to inspect a model without running
-   *  it. Null or "": the first GPU if there is a driver, a device and code in
-   *  the model for it, otherwise the CPU. The driver counts the GPUs that
-   *  CUDA_VISIBLE_DEVICES leaves. */
+  /** "cuda" or "cuda:N", a GPU's UUID ("GPU-1b2e…", "MIG-…", or a prefix that
+   *  is unique), "cpu", or "none" to inspect a model without running it. N
+   *  counts the GPUs that CUDA_VISIBLE_DEVICES leaves. Null or "": the first
+   *  GPU if there is a driver, a device and code in the model for it, otherwise
+   *  the CPU. */
   const char *device;
 
   /** Folder of external weights. Null: the folder of the file that
@@ -60,20 +61,20 @@ typedef struct frit_module_options {
   /** Threads of the cpu target, the calling one included; 0: one per core. */
   uint32_t threads;
 
-  /** Called with remarks that are no errors: a library is missing, a call runs
-   *  without a CUDA graph. May be null. Runs on the thread that is in a frit
-   *  call at that time; `message` is valid during the callback. */
+  /** Called for what is worth knowing but no error: a missing library, a call
+   *  that runs without a CUDA graph. May be null. Runs on the thread of the
+   * frit call that has the remark; `message` is valid during the callback. */
   void (*remark)(void *user, const char *message);
   void *remark_user;
 
-  /** Maximum bytes of the device's memory that the module, its contexts and
-   *  their functions may have at a time; 0: no limit. An allocation beyond it
-   *  fails with FRIT_OUT_OF_MEMORY. Code, graphs and allocations of libraries
-   *  do not count, nor do weights in mapped files on the CPU. */
+  /** Limit in bytes of the device memory that the module, its functions and
+   *  their contexts hold at a time; 0: none. An allocation beyond it fails with
+   *  FRIT_OUT_OF_MEMORY. Code, graphs and allocations of libraries do not
+   *  count, nor do weights in mapped files on the CPU. */
   uint64_t memory_limit;
 
-  /** Allocates that memory; without functions the driver or malloc does. It is
-   *  used until the module and all its contexts are gone. */
+  /** Allocates that memory, until the module and all its contexts are gone. By
+   *  default the driver or malloc does. */
   frit_allocator allocator;
 } frit_module_options;
 
@@ -97,15 +98,15 @@ FRIT_API frit_status frit_module_load(const char *path,
                                       const frit_module_options *options,
                                       frit_module **module);
 
-/** As frit_module_load, with weights of the program instead of those of the
- *  artifact or its files, which need not have them. Tensors are found by name
- *  (see frit_module_weight); type and shape must be the model's.
+/** As frit_module_load, with the program's weights in place of those in the
+ *  artifact or its files, which may lack them. Tensors are found by name (see
+ *  frit_module_weight); type and shape must be the model's.
  *
- *  The module reads their memory, on the host or the module's GPU, which must
- *  stay valid until the weights are replaced or the module is closed. On a GPU,
- *  weights in device memory that starts at a multiple of 256 bytes and that
- *  calls read as they are take no memory of the module. If the weights in that
- *  memory change, see frit_module_set_weights. */
+ *  The module reads the tensors' memory, on the host or the module's GPU, which
+ *  must stay valid until the weights are replaced or the module is closed. On a
+ *  GPU, a weight is not copied if it is in device memory at a multiple of 256
+ *  bytes and calls read it unchanged. After changing weights in that memory,
+ *  call frit_module_set_weights. */
 FRIT_API frit_status frit_module_load_weights(
     const char *path, const frit_module_options *options,
     const frit_tensor *weights, uint32_t count, frit_module **module);
@@ -124,29 +125,26 @@ FRIT_API void frit_module_close(frit_module *module);
  *  "eval_step". frit_module_open and frit_module_load open the first. */
 FRIT_API uint32_t frit_module_function_count(const frit_module *module);
 
-/** The name of function `index`, in the artifact's order; null when there is no
- *  such index. Lives as long as the module. */
+/** Returns the name of function `index`, in the artifact's order; null if there
+ *  is no such index. Lives as long as the module. */
 FRIT_API const char *frit_module_function_name(const frit_module *module,
                                                uint32_t index);
 
-/** The name of the function that the module was opened for. Lives as long as
- *  the module. */
+/** Returns the name of the module's function. Lives as long as the module. */
 FRIT_API const char *frit_module_function(const frit_module *module);
 
 /** Opens another function of the artifact of `module`, on the same device and
- *  with the same options. The result is a module of its own: its inputs,
- *  outputs, symbols, variants and targets are those of the function. Modules
- *  of an artifact share the weights on a GPU and other common data.
+ *  with the same options. The result is a module of its own, with the inputs,
+ *  outputs, symbols, variants and targets of that function. Modules of an
+ *  artifact share the weights on a GPU and other common data.
  *
- *  Every module is closed separately, in any order: shared memory is freed with
- *  the last of them. The image that frit_module_open was given must
- *  outlive all. */
+ *  Close every module, in any order: shared memory is freed with the last of
+ *  them. The image passed to frit_module_open must outlive them all. */
 FRIT_API frit_status frit_module_open_function(frit_module *module,
                                                const char *name,
                                                frit_module **function);
 
-/** The model's name, as its source file gives it. Lives as long as the module.
- */
+/** Returns the model's name in its source file. Lives as long as the module. */
 FRIT_API const char *frit_module_name(const frit_module *module);
 
 FRIT_API uint32_t frit_module_input_count(const frit_module *module);
@@ -196,11 +194,10 @@ FRIT_API frit_status frit_module_output_symbols(const frit_module *module,
                                                 uint32_t index,
                                                 const int32_t **symbols);
 
-/** Number of counts: values computed on the device that give data-dependent
- *  output lengths, such as that of NonZero. 0 for most models. If there are
- *  any, a call on a GPU waits for the computation, copies the counts to the
- *  host (8 bytes each) and then copies the outputs: it synchronizes twice
- *  instead of once, and frit_run_async waits too. */
+/** Number of counts: lengths of outputs that the device computes, such as that
+ *  of NonZero. 0 for most models. If there are any, a call on a GPU waits for
+ *  them, copies them to the host (8 bytes each) and then copies the outputs: it
+ *  synchronizes twice instead of once, and frit_run_async waits too. */
 FRIT_API uint32_t frit_module_counts(const frit_module *module);
 
 /** Per dimension of output `index`: the count that its length depends on, or
@@ -209,8 +206,8 @@ FRIT_API frit_status frit_module_output_counts(const frit_module *module,
                                                uint32_t index,
                                                const int32_t **counts);
 
-/** Computes the shape of output `index` for inputs of these shapes. `dims` has
- *  room for the output's rank. The inputs' data are not read: a data-dependent
+/** Computes the shape of output `index` for inputs of these shapes; `dims` has
+ *  room for the output's rank. Does not read the inputs' data: a data-dependent
  *  dimension (see frit_module_output_counts) gets its upper bound. */
 FRIT_API frit_status frit_module_output_dims(const frit_module *module,
                                              const frit_tensor *inputs,
@@ -259,18 +256,18 @@ FRIT_API frit_status frit_module_variant(const frit_module *module,
  *  the artifact or in a file. */
 FRIT_API uint32_t frit_module_weight_count(const frit_module *module);
 
-/** Describes weight `index`, as the model's file has it. */
+/** Describes weight `index` as it is in the model's file. */
 FRIT_API frit_status frit_module_weight(const frit_module *module,
                                         uint32_t index, frit_tensor_info *info);
 
-/** Replaces weights between calls: later calls of the module's contexts use
- *  these. Tensors are found and kept as in frit_module_load_weights. Those that
- *  are not named stay. Also to be called, with the same tensors, when the
- *  weights in their memory have changed.
+/** Replaces weights for later calls of the module's contexts. Tensors are found
+ *  and used as in frit_module_load_weights; weights that are not named stay.
+ *  Call it with the same tensors after changing the weights in their memory.
  *
- *  All calls must have ended (frit_context_synchronize), and the memory must be
- *  written. Nothing changes if a tensor is wrong; if the call fails otherwise,
- *  the weights are undefined. Weights of a model with state are state. */
+ *  All calls must have ended (frit_context_synchronize), and so must all writes
+ *  to the tensors. Nothing changes if a tensor is wrong; if the call fails
+ *  otherwise, the weights are undefined. A model with state keeps its weights
+ *  there: use frit_state_write. */
 FRIT_API frit_status frit_module_set_weights(frit_module *module,
                                              const frit_tensor *weights,
                                              uint32_t count);
@@ -289,9 +286,9 @@ typedef struct frit_device_info {
   /** Peaks by the data sheet: memory bandwidth, and dense 16-bit matrix
    *  products. 0 if unknown. */
   double bytes_per_second, flops_per_second;
-  /** Memory that a context takes for all its calls. On a GPU: arena, state,
-   *  inputs and outputs. On the CPU: arena, state and scratch memory of the
-   *  threads. 0 if the module runs nothing. */
+  /** Memory that a context holds for its calls. On a GPU: arena, state, inputs
+   *  and outputs. On the CPU: arena, state and scratch memory of the threads. 0
+   *  if the module was opened on "none". */
   uint64_t context_bytes;
   /** On the CPU: most memory that a context takes beyond that, once calls need
    *  copies of all inputs and outputs. A copy is needed of a tensor that does

@@ -34,8 +34,8 @@
 |*   are written only on success.                                             *|
 |* - Sizes are in bytes, dimensions in elements, times in microseconds.       *|
 |* - Tensors are dense and row major.                                         *|
-|* - A module may be used by any number of threads at once, a context and its *|
-|*   peers by one at a time. There is no global state.                        *|
+|* - Any number of threads may use a module at once, but only one at a time a *|
+|*   context and its peers. There is no global state.                         *|
 |* - Nothing here throws, exits or writes to the standard streams.            *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/

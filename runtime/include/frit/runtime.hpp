@@ -194,7 +194,7 @@ private:
   frit_module *handle = nullptr;
 };
 
-/// The memory and stream with which one thread runs a module. Movable, not
+/// The memory and stream that one thread needs to run a module. Movable, not
 /// copyable.
 class Context {
 public:
@@ -263,8 +263,8 @@ private:
   frit_context *handle = nullptr;
 };
 
-/// Copies inputs of later calls of a context, which must outlive it, to the
-/// device while calls run. Movable, not copyable.
+/// Copies inputs of later calls to the device while a call runs. The context
+/// must outlive it. Movable, not copyable.
 class Feed {
 public:
   Feed() = default;

@@ -1,7 +1,7 @@
 //===- signature.h - Inputs and outputs of a plan -------------------------===//
 //
-// The compiler writes the hash of a model's signature to its C header. The
-// runtime compares it with that of the object that is linked.
+// The compiler writes the hash of a model's signature to the model's C header.
+// The runtime compares it with the hash of the linked object's signature.
 //
 //===----------------------------------------------------------------------===//
 

@@ -25,8 +25,8 @@ typedef enum frit_status {
   FRIT_IO_ERROR = 5,
   /** No library accepts a step, and the model has no kernel for it. */
   FRIT_UNSUPPORTED = 6,
-  /** The device reported a failure. After one in a kernel, such as an access
-   *  to memory that does not exist, the driver refuses all work of the process
+  /** The device reported a failure. After a failure in a kernel, such as an
+   *  illegal memory access, the driver refuses all further work of the process
    *  on that GPU: contexts and modules can only be freed. */
   FRIT_DEVICE_ERROR = 7
 } frit_status;
@@ -35,10 +35,10 @@ typedef enum frit_status {
  *  Valid until this thread's next failing call. */
 FRIT_API const char *frit_last_error(void);
 
-/** The name of a status, such as "out of memory". Static. */
+/** Returns the name of a status, such as "out of memory". Static. */
 FRIT_API const char *frit_status_name(frit_status status);
 
-/** The runtime's version, such as "0.1.0". Static. */
+/** Returns the runtime's version, such as "0.1.0". Static. */
 FRIT_API const char *frit_version(void);
 
 #ifdef __cplusplus

@@ -40,10 +40,11 @@ typedef enum frit_dtype {
   FRIT_U2 = 23
 } frit_dtype;
 
-/** Bytes of one element; 0 for a value that is no frit_dtype. */
+/** Returns the bytes of an element; 0 if `dtype` is not a frit_dtype. */
 FRIT_API size_t frit_dtype_size(frit_dtype dtype);
 
-/** "f32", "i64", "bool" …; "?" for a value that is no frit_dtype. Static. */
+/** Returns "f32", "i64", "bool" …; "?" if `dtype` is not a frit_dtype. Static.
+ */
 FRIT_API const char *frit_dtype_name(frit_dtype dtype);
 
 typedef enum frit_location {
@@ -53,7 +54,7 @@ typedef enum frit_location {
 } frit_location;
 
 /** A tensor that the caller owns. `data` must hold all its elements. The struct
- *  and all it points to need to live only until the call returns. */
+ *  and what it points to need to live only until the call returns. */
 typedef struct frit_tensor {
   const char *name; /**< as in the model; null means "by position" */
   void *data;
@@ -63,9 +64,9 @@ typedef struct frit_tensor {
   frit_location location;
 } frit_tensor;
 
-/** Description of an input or output. It points into the module and lives as
- *  long. For symbolic dimensions, `dims` and `bytes` are the largest possible;
- *  see frit_module_symbol. */
+/** Description of an input or output. Its pointers live as long as the module.
+ *  Symbolic dimensions have their largest size in `dims` and `bytes`; see
+ *  frit_module_symbol. */
 typedef struct frit_tensor_info {
   const char *name;
   frit_dtype dtype;
