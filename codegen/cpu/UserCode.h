@@ -1,8 +1,9 @@
 //===- UserCode.h - Users' C for host kernels -----------------------------===//
 //
-// LLVM compiles no C. The system's C compiler compiles a user's function
-// together with an entry function that frit adds. The entry's name is unique to
-// the text, so models that share it can be linked together.
+// The system's C compiler compiles a user's function together with an entry
+// function that frit adds. The entry's name is derived from the text, so models
+// that share the function can be linked together.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CPU_USERCODE_H

@@ -2,9 +2,9 @@
 //
 // Assigns jobs to branches by list scheduling (Topcuoglu et al.,
 // "Performance-effective and low-complexity task scheduling for heterogeneous
-// computing", 2002, with identical processors), with the times of jobs that
-// have the GPU to themselves. Then simulates the result: when concurrent jobs
-// fill the GPU, they slow each other down.
+// computing", 2002, with identical processors). It uses the times of jobs that
+// have the GPU to themselves. The result is then simulated, since concurrent
+// jobs that fill the GPU slow each other down.
 //
 //===----------------------------------------------------------------------===//
 

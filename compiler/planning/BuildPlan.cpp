@@ -2,8 +2,8 @@
 //
 //   func.func @main(%x: tensor<4xf32> {nn.name = "x"})
 //       -> (tensor<4xf32> {nn.name = "y"}) {
-//     %0 = nn.fusion(%x) schedule(#cuda.map<vector = 4, threads = 64>) : ... {
-//     relu } return %0
+//     %0 = nn.fusion(%x) schedule(#cuda.map<vector = 4, ...>) { relu }
+//     return %0
 //   }
 // ==>
 //   plan.program @model "sm_90a" {
@@ -16,18 +16,18 @@
 //   }
 //
 // Fusions with the same text share a kernel. An nn.guard becomes a plan.guard.
-// A fusion whose result is returned writes it directly to the output; reshapes
-// are views. So does one whose result is part of an nn.pack.
+// Reshapes are views. A fusion writes a result of the function, or a part of an
+// nn.pack, directly where it belongs.
 //
 // An nn.state becomes a plan.state; the arguments and results that name it
-// become its buffer. A kernel writes the new value over the old one where
-// nothing reads the old one afterwards; otherwise it is copied at the end of
-// the list.
+// become its buffer. A kernel overwrites the old value with the new one if
+// nothing reads the old one afterwards; otherwise the new one is copied at the
+// end of the list.
 //
-// An nn.all_reduce becomes a plan.all_reduce of its operand's buffer where the
-// operand is ready, and a plan.await before the first step that uses the
-// result. So do nn.reduce_scatter and nn.all_gather. Between the two a launch
-// handles the rank's shard.
+// An nn.all_reduce becomes a plan.all_reduce of its operand's buffer, as soon
+// as the operand is ready, and a plan.await before the first step that uses the
+// result; likewise nn.reduce_scatter and nn.all_gather. Launches between these
+// two compute the rank's shard.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,9 +19,9 @@
 //     command_list @main_8 { relu_1_0 }
 //   }
 //
-// A prepared buffer is identified by a digest of how it is computed: of the
-// steps that write it, with their kernels, attributes and the digests of their
-// inputs, down to the names of constants.
+// Prepared buffers with equal digests are merged. A digest covers the steps
+// that write the buffer, with their kernels and attributes and the digests of
+// their inputs, down to the names of constants.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,10 +13,9 @@
 //     %y = nn.cast %z {to = f32}
 //     return %y
 //
-// mode=tf32 only sets `tf32` on contractions, also those of attention. The
-// graph's inputs and outputs keep their types; casts of weights move to
-// @prepare. Each form of a value is created at most once, so no cast undoes
-// another.
+// mode=tf32 only sets `tf32` on contractions and attention. The graph's inputs
+// and outputs keep their types; casts of weights move to @prepare. A value is
+// cast to a type at most once, so no cast undoes another.
 //
 // Some values stay f32:
 //
@@ -26,15 +25,14 @@
 // - operands and results of the operators of `staysWide`, and elementwise
 //   operators and means that read only such results;
 //
-// - values on the way from f32 to such an operator or node through elementwise
+// - f32 values from which such an operator or node is computed by elementwise
 //   operators, movement and products of coordinates. The angles of a rotary
-//   embedding are position × frequency, and half a unit in the last place of
-//   1,000 radians is 0.25 in f16, 2 in bf16;
+//   embedding are position × frequency; at 1,000 radians, rounding changes an
+//   angle by up to 0.25 in f16 and 2 in bf16;
 //
 // - products with a trained parameter, elementwise functions of these, and
-//   norms of those. So a residual stream with layer scale is f32, as under
-//   PyTorch's autocast: sums in 16 bits would lose a branch that is scaled by
-//   1e-5.
+//   their norms. A residual stream with layer scale is thus f32, as under
+//   PyTorch's autocast: 16-bit sums would lose a branch that is scaled by 1e-5.
 //
 //===----------------------------------------------------------------------===//
 

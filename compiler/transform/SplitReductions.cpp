@@ -8,11 +8,11 @@
 //   %3 = nn.reduce (nn.reshape %2) {axes = [0]} : tensor<1x768xf32>
 //   %s = nn.cast %3 : bf16
 //
-// A kernel that reduces leading dimensions has work for as many threads as
-// there are results. If these are few, the target asks for parts. Elementwise
-// operators that only the reduction reads move to the new shape with it, so
-// that they stay in its kernel. Gradients are full of such sums: those of
-// biases, scales and batch norms.
+// A kernel that reduces leading dimensions has work for about one thread per
+// result. If there are few results, the target asks to reduce parts first.
+// Elementwise operators that only the reduction reads move to the new shape
+// with it, so that they stay in its kernel. Gradients of biases, scales and
+// batch norms are such sums.
 //
 // Reductions that read the same tensor become one fusion in each step, which
 // reads it once:

@@ -1,20 +1,19 @@
 //===- attention.cuh - Attention in tiles of keys -------------------------===//
 //
-// O = softmax(scale · Q·Kᵀ + mask)·V for each head, with the meaning of
-// nn.attention and without scores in memory: each warp keeps rows of queries,
-// keys and values stream through shared memory, and the softmax is computed
-// online (Milakov and Gimelshein, arXiv:1805.02867). Work is partitioned as in
-// FlashAttention-2 (Dao, arXiv:2307.08691). The problem is a struct of
-// constants:
+// O = softmax(scale · Q·Kᵀ + mask)·V for each head, as nn.attention defines it.
+// Scores are never stored: each warp keeps rows of queries, keys and values
+// stream through shared memory, and the softmax is computed online (Milakov and
+// Gimelshein, arXiv:1805.02867). Work is partitioned as in FlashAttention-2
+// (Dao, arXiv:2307.08691). The problem is a struct of constants:
 //
 //   struct P {
 //     using T = frit::f16;                        // or bf16, float; of Q, K, V
 //                                                 // and O
-//     static constexpr bool tf32 = false;         // of f32 alone: whether its
-//                                                 // products may be of TF32
+//     static constexpr bool tf32 = false;         // f32 only: whether products
+//                                                 // may use TF32
 //     using Mask = void;                          // or float, f16, bf16: added
 //                                                 // to the scaled scores; or
-//                                                 // frit::boolean: who counts
+//                                                 // frit::boolean: true keeps
 //     static constexpr int batch, heads;
 //     static constexpr int groups;                // heads of K and V
 //     static constexpr int queries, keys;

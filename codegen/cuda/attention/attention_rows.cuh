@@ -1,9 +1,9 @@
 //===- attention_rows.cuh - Shared code of attention kernels --------------===//
 //
 // Scores, softmax along the keys, and stores, for the 16 rows that a warp has
-// of one tensor core product (mma or WGMMA). In the fragments a thread has rows
-// lane / 4 and lane / 4 + 8: of each 8 columns two neighbours of the first row,
-// then two of the second.
+// of one tensor core product (mma or WGMMA). A thread's fragments have rows
+// lane / 4 and lane / 4 + 8: of every 8 columns, two neighbouring ones of the
+// first row, then the same two of the second.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- attention_warp.cuh - A warp's part of attention --------------------===//
 //
-// How attention.cuh partitions its work, and the work of a warp: the products
-// of 16 or 32 rows of queries with a tile of keys, and of the weights with the
-// values.
+// The partition of attention.cuh's work into warps, and the work of a warp: the
+// products of 16 or 32 rows of queries with a tile of keys, and of the weights
+// with the values.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,10 @@
 // ring of pipeline stages. Each warpgroup has 64 rows of queries, whose weights
 // never leave its registers. While the tensor cores add one tile's values, the
 // warpgroup computes the next tile's weights; warpgroups alternate between the
-// two. Blocks are persistent over tiles, with copies running ahead.
+// two (ping-pong). Blocks are persistent, and copies for a block's next tile
+// start while it computes the current one.
 //
-// P is that of attention.cuh without rowsPerWarp, and with
+// P is attention.cuh's without rowsPerWarp, and with
 //
 //   static constexpr int tileM;       // queries of a block: 64, 128, 192, 256
 //   static constexpr int tileN;       // keys of a stage: an N of Wgmma
@@ -27,8 +28,8 @@
 //                + (splits - 1) · 512 · (rounded(valueSize) / 2 + 4) + 256
 //   more       = least + 2 · tileM · rounded(size)
 //   shared     = more if that is at most maxSharedBytes(blocks), else least
-//   grid.x     = at most batch · heads · ceil(queries / tileM); blocks that
-//                run at a time are enough
+//   grid.x     = at most batch · heads · ceil(queries / tileM); one wave of
+//                blocks is enough
 //
 // Tensor maps, of rank 4, innermost first, swizzled by 128 bytes, zeros
 // outside, with the strides of Q, K, V and O:

@@ -1,9 +1,9 @@
 //===- EmitModule.h - Kernels as translation units ------------------------===//
 //
-// NVRTC takes as long for a network's kernels as for the rest of a compilation,
-// and compiles a translation unit in one thread. So the kernels of a target are
-// grouped into modules that take about equally long. The groups depend on the
-// kernels' text only, so the same model gives the same bytes on every machine.
+// NVRTC takes about half the time of a compilation, and compiles a translation
+// unit in one thread. So the kernels of a target are grouped into modules that
+// take about equally long, to be compiled in parallel. The groups depend only
+// on the kernels' text, so a model gives the same bytes on every machine.
 //
 //===----------------------------------------------------------------------===//
 

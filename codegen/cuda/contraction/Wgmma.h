@@ -1,7 +1,7 @@
 //===- Wgmma.h - WGMMA products and their tiles ---------------------------===//
 //
-// Which products and convolutions wgmma_gemm.cuh and wgmma_conv.cuh compute on
-// sm_90a, what a tile implies for a launch, and which tile is fastest.
+// Legality of products and convolutions for wgmma_gemm.cuh and wgmma_conv.cuh
+// on sm_90a, the launch that a tile implies, and the choice of the tile.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- conv.cuh - Convolutions as implicit GEMM ---------------------------===//
 //
-// y = epilogue(conv(x, w) + bias + R) with the meaning of artifact::Conv, as an
+// y = epilogue(conv(x, w) + bias + R), as artifact::Conv defines it, by an
 // implicit GEMM: the product of a matrix of pixels by taps, which is never
 // stored, and the filters. The problem is a struct of constants:
 //

@@ -1,9 +1,9 @@
 //===- depthwise.cuh - Depthwise convolutions -----------------------------===//
 //
 // y = store(depthwise_conv(x, w)), channels last. A thread computes V channels
-// of a strip: L outputs one below the other. It keeps their filters and
+// of a strip, L outputs one below the other, with their filters and
 // accumulators in registers. It walks down the rows of x under the strip's
-// windows, loads each row once, several rows ahead, and adds it to the
+// windows, prefetches each row once, several rows ahead, and adds it to the
 // accumulators of all windows that contain the row.
 //
 // The fusion is a Body:

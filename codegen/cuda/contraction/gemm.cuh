@@ -1,8 +1,8 @@
 //===- gemm.cuh - Matrix products -----------------------------------------===//
 //
-// D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row-major, with the meaning of
-// artifact::Gemm. The problem is a struct of constants, so that index
-// calculations and absent operands fold away:
+// D[b] = epilogue(A[b]·B[b] + bias + R[b]), all row-major, as artifact::Gemm
+// defines it. The problem is a struct of constants, so that index calculations
+// and absent operands fold away:
 //
 //   struct P {
 //     using A = frit::f16;  using B = frit::f16;  using D = frit::f16;
@@ -16,8 +16,8 @@
 //
 // Blocks have 256 threads and need no dynamic shared memory. A good grid is
 // (ceil(n / tileN), ceil(m / tileM), batch), each within the device's limit;
-// any grid is correct. m, n and k are below 2^31. Tiles of 128 pay if there are
-// still enough blocks to fill the device.
+// any grid is correct. m, n and k are below 2^31. Tiles of 128 are faster if
+// there are still enough blocks to fill the device.
 //
 // f16 and bf16 use the tensor cores if lda, ldb, strideA and strideB are
 // multiples of 8; A and B must then be aligned to 16 bytes, as buffers are.

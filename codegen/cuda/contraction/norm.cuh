@@ -1,19 +1,19 @@
 //===- norm.cuh - Layer norms in the kernels of products ------------------===//
 //
 // A product's kernel can compute the moments of its result's rows: mean and sum
-// of squared deviations of every 64 elements. Products after it merge them to
+// of squared deviations of every 64 elements. Later products merge them to
 // multiply or add normalised rows (compiler/transform/FoldNorms). P then has
 //
-//   static constexpr frit::Norm norm;     // what is normalised, if anything
+//   static constexpr frit::Norm norm;     // the operand to normalise, if any
 //   static constexpr int parts;           // moments per row: 1, or 4 i
-//   static constexpr int partWidth;       // elements that each is of
+//   static constexpr int partWidth;       // elements per moment
 //   static constexpr float epsilon;       // added to the variance
-//   static constexpr bool resultMoments;  // takes those of D; n % 64 == 0
+//   static constexpr bool resultMoments;  // of D's rows; n % 64 == 0
 //   static constexpr bool columnMoments;  // of 64 rows each; m % 64 == 0
 //   static constexpr bool columnSums;     // of 16 rows; m % 16, n % 2 == 0
-//   static constexpr bool storesSum;      // the epilogue's argument, too
+//   static constexpr bool storesSum;      // the epilogue's argument too
 //
-// with which an element of D is the epilogue of
+// and an element of D is the epilogue of
 //
 //   product   (sum - mean * column) * inverse + bias + R
 //   residual  sum + bias + (R - mean) * inverse * column

@@ -1,8 +1,8 @@
 //===- wgmma_columns.cuh - Columns and boxes of an epilogue ---------------===//
 //
-// A warp's part of vectors with an element per column, and of boxes in shared
+// A warp's share of vectors with one element per column, and of boxes in shared
 // memory, in the layout of WGMMA accumulators: of every 8 columns, lane l has
-// column 2 (l % 4) and the next, in rows l / 4 and l / 4 + 8.
+// columns 2 (l % 4) and 2 (l % 4) + 1 of rows l / 4 and l / 4 + 8.
 //
 //===----------------------------------------------------------------------===//
 

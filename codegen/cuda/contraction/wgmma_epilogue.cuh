@@ -1,8 +1,8 @@
 //===- wgmma_epilogue.cuh - The epilogue of WGMMA products ----------------===//
 //
 // Each warp stores its 16 rows of a tile of wgmma_tile.cuh through shared
-// memory, in boxes that TMA writes while the warp continues. TMA has loaded the
-// residual into the same boxes before. Warps do not wait for each other.
+// memory, in boxes that TMA writes while the warp continues. TMA loads the
+// residual into the same boxes beforehand. Warps do not wait for each other.
 //
 //===----------------------------------------------------------------------===//
 

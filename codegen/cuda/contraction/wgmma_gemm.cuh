@@ -24,9 +24,8 @@
 //
 // and norm.cuh's for norms and moments, which need batch 1 and ldd = n.
 //
-// `cluster` or `split` is 1.
-// `split` is at most ceil(k / 64) and divides tileM / 16, or is 8 for a tile of
-// 64 × 128 or 64 × 256.
+// `cluster` or `split` is 1. `split` is at most ceil(k / 64), and divides tileM
+// / 16 or is 8 for a tile of 64 × 128 or 64 × 256.
 //
 // Kernels are declared
 //
@@ -47,7 +46,7 @@
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
 //   grid.x = split > 1 ? tiles * split
 //                      : a multiple of cluster, at most tiles * cluster;
-//                        blocks that run at a time are enough
+//                        one wave of blocks is enough
 //
 // `shared` is at most `most`. A thread has up to 240 registers with one block
 // of 128 rows per SM, 96 with two, 128 with one block of 192 rows or two of 64,
@@ -64,7 +63,7 @@
 //   B, transposeB  dims k, n, batch   box 64, tileN / cluster, 1
 //      else        dims n, k, batch   box 64, 64, 1
 //   D              dims n, m, batch   box 128 / sizeof(D), 16, 1
-//   R              as D; or that of the sum, where P stores it and not R
+//   R              as D; the sum's map instead if P stores the sum
 //
 // so addresses, leading dimensions and strides of A and B must be multiples of
 // 16 bytes. D and R have maps only if ldd and strideD are multiples of 16 bytes

@@ -23,8 +23,7 @@
 //   template <int R> static float combine(float x, float y);  // commutative
 //   void store(const Element (&e)[V], const float (&r)[..], unsigned row,
 //              unsigned col) const;
-//   void finish(const float (&r)[..], unsigned row) const;  // one thread per
-//   row
+//   void finish(const float (&r)[..], unsigned row) const;  // by one thread
 //
 // `load` and `store` handle V consecutive columns from `col` on, a multiple of
 // V. The number of columns is a multiple of V, which may be 1. For rows in
@@ -35,8 +34,8 @@
 //   static constexpr int kPasses[kReductions] = {0, 1, 1};
 //
 // For rows that are not in registers, a Body may have values of a row that
-// stores would compute and load again for every vector. Then its `store` takes
-// them behind `col`:
+// stores would otherwise recompute or reload for every vector. Its `store` then
+// takes them as an argument after `col`:
 //
 //   struct RowValues { int64_t a0; };
 //   RowValues valuesOf(const float (&r)[kReductions], unsigned row) const;

@@ -24,7 +24,7 @@
 //            unsigned col, float (&sums)[kSums][V]) const;
 //   template <int S> void storeSum(float x, unsigned part, unsigned col) const;
 //
-// If it has values of a row, `add` takes them behind `col`, as `store` does.
+// If it has values of a row, `add` takes them after `col`, as `store` does.
 //
 //===----------------------------------------------------------------------===//
 

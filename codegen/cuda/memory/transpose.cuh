@@ -3,9 +3,9 @@
 // A permutation that changes the innermost dimension is a batch of matrix
 // transposes: rows run along the future innermost dimension, columns along the
 // present one. A tile is read along its rows and written along its columns, so
-// that both sides are coalesced; accesses are as wide as the shape allows on
-// either side. If possible the tile holds words of neighbouring elements, which
-// shared memory moves as fast as single ones.
+// that both sides are coalesced; on either side accesses are as wide as the
+// shape allows. If possible the tile holds words of neighbouring elements,
+// which shared memory moves as fast as single ones.
 //
 // A Body defines what is moved, and what is fused into loads and stores:
 //

@@ -7,8 +7,8 @@
 //   gemm f16 m=384 n=1024 k=1024 bias | sm_90a | NVIDIA H200, cuBLASLt 13.1 |
 //     #cuda.wgmma_gemm<tile_m = 128, ...> | 4.1 us, best of 14
 //
-// (each in one line). If a problem has several lines the last one counts, so
-// files can be appended to or concatenated.
+// (each in one line). The last line of a problem takes precedence, so files can
+// be appended to or concatenated.
 //
 //===----------------------------------------------------------------------===//
 

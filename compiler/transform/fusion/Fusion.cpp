@@ -20,9 +20,9 @@
 // and views ends up in a fusion; with fuse=false, in one of its own. Before
 // grouping, a concat of very many operands is split, and broadcasts, counters
 // and slices are cloned for each reader. A reshape between a contraction and a
-// possible epilogue moves after the epilogue, and one of a function of an input
-// moves before that function (FusionReshapes.h). Movement that an opaque
-// composite does by strides is cloned for it (FusionViews.h).
+// possible epilogue moves after the epilogue, and a view of an elementwise
+// function moves before the function (FusionReshapes.h). Movement that an
+// opaque composite does by strides is cloned for it (FusionViews.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,10 +6,10 @@
 // ==>
 //   %g, %s = nn.fusion(%a, %b, %bias) { nn.matmul … nn.add … nn.gelu … }
 //
-// The gradient of an activation reads the activation's operand. So the
-// product's kernel has to store that operand, and a separate kernel for the
-// activation would read all of it again. If nothing else reads the operand, the
-// fusion pass has already put the activation into the product's kernel.
+// The gradient of an activation reads the activation's operand, so the
+// product's kernel has to store it, and a separate kernel for the activation
+// would read it again. If nothing but the activation reads the operand, the
+// fusion pass has already put both into one kernel.
 //
 //===----------------------------------------------------------------------===//
 

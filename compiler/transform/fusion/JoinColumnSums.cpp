@@ -1,16 +1,16 @@
 //===- JoinColumnSums.cpp - Fuse column sums into row kernels -------------===//
 //
 //   %dx = nn.fusion(%dy, %x, …) { … nn.reduce {axes = [1]} … }
-//   %p = nn.fusion(%dy', %x') { … nn.reduce {axes = [1]} … }     parts of
-//   columns %q = nn.fusion(%dx') { … nn.reduce {axes = [1]} … }
+//   %p = nn.fusion(%dy', %x') { … nn.reduce {axes = [1]} … }   column sums of
+//   %q = nn.fusion(%dx') { … nn.reduce {axes = [1]} … }        parts of rows
 // ==>
 //   %dx, %p, %q = nn.fusion(%dy, %x, …) { … }
 //
 // where %dy', %x' and %dx' are reshapes to parts × rows × columns. The gradient
 // of a layer norm reduces rows. The gradients of its scale and bias, and of a
 // bias added to its operand, are column sums of the same tensors and of its
-// result. In a separate kernel (SplitReductions.cpp) they would read all of
-// these again. The sums of the parts become one fusion too.
+// result, which separate kernels (SplitReductions.cpp) would read again. The
+// kernels that add up the parts become one fusion too.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,10 +7,10 @@
 // ==>
 //   first(nn.group_norm %x, %scale, %bias {groups = 32})
 //
-// where first(x) transposes n×spatial×c to n×c×spatial. Exporters write group
-// norms so, and instance norms, whose groups are single channels. Rows that are
-// contiguous only with channels first would cost a transpose of the tensor
-// before the norm, another one after it, and again for the gradient.
+// where first(x) transposes n×spatial×c to n×c×spatial. This is how exporters
+// write group norms, and instance norms, whose groups are single channels. The
+// rows are contiguous only with channels first, which would cost a transpose
+// before the norm and one after it, and two more for the gradient.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,11 +7,11 @@
 //   %o = nn.transpose nn.attention(views of %p)          -> S×B×H×D
 //   %y = nn.transpose nn.matmul(%o as (S·B)×E, %v) as S×B×E
 // ==>
-//   %p = nn.transpose nn.add(nn.matmul(%x, %w), %b)      strides of the
-//   attention %o = nn.transpose nn.attention(views of %p)          -> B×S×H×D
+//   %p = nn.transpose nn.add(nn.matmul(%x, %w), %b)      strides, to attention
+//   %o = nn.transpose nn.attention(views of %p)          -> B×S×H×D
 //   %y = nn.matmul %o as B×S×E, %v
 //
-// A product computes each row by itself, so rows may be permuted before or
+// A product computes each row independently, so rows may be permuted before or
 // after it.
 //
 //===----------------------------------------------------------------------===//

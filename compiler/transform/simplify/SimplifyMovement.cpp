@@ -1,10 +1,10 @@
 //===- SimplifyMovement.cpp - Slices, transposes and views in order -------===//
 //
 // Exporters write the projection to queries, keys and values and the split into
-// heads as views, slices and transposes in many orders. A view between two of
-// the others keeps them in separate kernels. So these patterns move views that
-// split dimensions first, views that merge dimensions last, and slices, which
-// leave less to move, before transposes:
+// heads as views, slices and transposes in many orders. A view between a slice
+// and a transpose keeps the two in separate kernels. These patterns therefore
+// move views that split dimensions to the front, views that merge dimensions to
+// the end, and slices before transposes, which then move less:
 //
 //   %t = nn.transpose %x {perm = [2, 0, 1]} : 5x2x96 -> 96x5x2 ...
 //   view, slice, view, transpose, view

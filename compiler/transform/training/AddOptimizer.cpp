@@ -10,15 +10,16 @@
 //       -> (tensor<f32> {nn.name = "loss"},
 //           tensor<4096xf32> {nn.state = @parameters.0}, …)
 //
-// One call is a micro-step: gradients are added to those of earlier ones, and
-// every `accumulate` calls the optimizer runs. All decisions are numbers of the
-// graph: whether gradients overflowed, how they are clipped, the loss scale.
+// A call is a micro-step: its gradients are added to those of earlier calls,
+// and the optimizer runs every `accumulate` calls. All decisions are values in
+// the graph: whether gradients overflowed, how they are clipped, the loss
+// scale.
 //
-// With several ranks, each has a part of the batch. Gradients and the loss are
-// means over them, so that all ranks take the same decisions and steps. If the
-// optimizer's state is sharded, a rank has a part of each bucket's moments,
-// gets the gradients of that part and updates it; then ranks exchange their
-// parts of the parameters.
+// With several ranks, each computes a part of the batch. Gradients and losses
+// are averaged over the ranks, so all make the same decisions and updates. If
+// the optimizer's state is sharded, a rank holds the moments of its shard of
+// each bucket and gets the mean gradients of that shard only. It updates the
+// shard's parameters, which the ranks then gather.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,10 +14,9 @@
 //
 // TMA cannot read a product's result whose rows are no multiple of 16 bytes, so
 // gradients of an odd number of classes would take three times as long. This
-// rounds up the columns of a product that gradients read, and those of all
-// values in between, whose kernels write the additional columns too, a
-// thousandth of all. Reductions and products read the neutral element in their
-// place.
+// pass rounds up the columns of a product that gradients read, and of all
+// values in between. Their kernels write the additional columns too, about a
+// thousandth of all. Reductions and products read the neutral element there.
 //
 // %w' either extends %w into the weights that follow it in memory, or gets rows
 // of zeros from the kernel that casts %w.

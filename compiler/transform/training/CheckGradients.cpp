@@ -2,7 +2,7 @@
 //
 // A weight has no gradient if the loss does not depend on it, or only through
 // operators whose results are piecewise constant: rounding, comparisons,
-// conversions to integers. Such a weight never moves, except by weight decay.
+// conversions to integers. Such a weight changes only by weight decay.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,11 +13,11 @@
 //   %db = nn.fusion(%dc, %b')
 //   %da = nn.fusion(%db, %a)
 //
-// A kernel runs again where the backward pass first reads a result of it. If it
-// reads results of kernels that run again, it reads the new ones. So a run of
-// such kernels is a segment of checkpointing (Chen et al., "Training Deep Nets
-// with Sublinear Memory Cost", arXiv:1604.06174). It is the same kernel on the
-// same numbers: results are equal bit for bit.
+// A kernel runs again just before the backward pass first reads one of its
+// results. It reads recomputed operands where there are some, so a sequence of
+// such kernels is a segment of activation checkpointing (Chen et al., "Training
+// Deep Nets with Sublinear Memory Cost", arXiv:1604.06174). The same kernel
+// runs on the same values, so results are equal bit for bit.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,14 +10,14 @@
 //   %v = nn.cast %x, %d = nn.sub %v, %mean
 //   … %d …
 //
-// A wide value that kernels of the forward and the backward pass read would be
+// An f32 value that kernels of the forward and the backward pass read would be
 // stored between them. If it is an elementwise function of 16-bit tensors that
-// together are no larger than it, each reader recomputes it: less memory, and
-// less traffic. The attribute nn.recomputed tells fusion that it belongs in its
-// reader's kernel. Readers that end up in one kernel share it again.
+// together are no larger, each reader recomputes it, which saves memory and
+// traffic. The attribute nn.recomputed tells fusion that it belongs in its
+// reader's kernel; readers in one kernel share it again.
 //
 // The cast of a value that is reshaped for a reduction, such as a loss's, is
-// recomputed too. Otherwise it would be stored wide:
+// recomputed too. Otherwise its f32 result would be stored:
 //
 //   %w = nn.cast %x, %r = nn.reshape %w, … nn.reduce %r …
 // ==>
@@ -30,9 +30,9 @@
 //   %y = nn.relu (nn.cast (nn.add (nn.mul %w, %scale), %shift))
 //   %m = nn.where (nn.greater %y, 0), %dy, 0
 //
-// If recomputing a selection between 16-bit numbers and 0, such as %m, needs
+// If recomputing a selection between 16-bit numbers and 0, such as %m, takes
 // two tensors that its readers do not read anyway, the selection is stored in
-// 16 bits instead, which loses nothing.
+// 16 bits instead, which is exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -235,7 +235,7 @@ static void reshapeNarrow(ReshapeOp reshape) {
 
 /// Stores the selections that need two tensors which their readers do not read.
 static void storeSelections(Block &block) {
-  // What is stored changes only operators behind it.
+  // A stored selection changes only operators after it.
   Replacements replacements;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<ElementwiseOp>(op))
@@ -264,10 +264,10 @@ void RecomputeWide::run(Block &block) {
   for (auto reshape : llvm::make_early_inc_range(block.getOps<ReshapeOp>()))
     reshapeNarrow(reshape);
   storeSelections(block);
-  // Backwards, because a chain that is repeated repeats the values that it
-  // reads too.
+  // Backwards, because recomputing a chain also recomputes the values that it
+  // reads.
   SmallVector<Operation *> ops;
-  // What is repeated changes only operators behind it.
+  // A recomputed value changes only operators after it.
   Replacements replacements;
   for (Operation &op : block)
     if (isa<ElementwiseOp>(op)) {

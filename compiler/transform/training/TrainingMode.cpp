@@ -10,12 +10,12 @@
 //     %y = nn.batch_norm %x, %scale, %bias, %mean, %variance {batch_statistics}
 //     return …, %mean, %variance * 1.0001
 //
-// Models are exported for inference as often as for training; both train alike.
-// Dropout, which models for inference lack, is put where the options name it.
-// In the training step, batch norm normalizes by the batch's statistics, which
-// AddOptimizer moves the running ones to, and dropout draws random numbers. In
-// the evaluation step, batch norm reads the running statistics and dropout does
-// nothing.
+// A model trains alike whether it was exported for training or for inference.
+// Models for inference lack dropout, so it is inserted where the options say.
+// In the training step, batch norm normalizes by the batch's statistics, by
+// which AddOptimizer updates the running ones, and dropout draws random
+// numbers. In the evaluation step, batch norm reads the running statistics and
+// dropout does nothing.
 //
 //===----------------------------------------------------------------------===//
 
