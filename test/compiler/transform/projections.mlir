@@ -1,0 +1,127 @@
+// RUN: frit-opt %s --compose --simplify -split-input-file | FileCheck %s
+
+// Three products of one value become one; the bias is 0 where a part has none.
+// CHECK-LABEL: func.func @projections
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[W:.*]] = nn.concat %{{.*}}, %{{.*}}, %{{.*}} {axis = 1 : si64} : {{.*}} -> tensor<32x96xf32>
+// CHECK-DAG:     %[[B:.*]] = nn.concat %{{.*}}, %{{.*}}, %{{.*}} {axis = 0 : si64} : {{.*}} -> tensor<96xf32>
+// CHECK-DAG:     %[[P:.*]] = nn.matmul %[[X]], %[[W]]
+// CHECK:         %[[S:.*]] = nn.add %[[P]], %[[B]]
+// CHECK:         %[[F:.*]] = nn.reshape %[[S]] {shape = array<i64: 2, 5, 6, 16>}
+// CHECK-COUNT-3: nn.slice %[[F]]
+// CHECK:         nn.attention
+func.func @projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
+  %wq = nn.constant "wq" dense<1.0> : tensor<32x32xf32>
+  %wk = nn.constant "wk" dense<2.0> : tensor<32x32xf32>
+  %wv = nn.constant "wv" dense<3.0> : tensor<32x32xf32>
+  %bq = nn.constant "bq" dense<1.0> : tensor<32xf32>
+  %bv = nn.constant "bv" dense<2.0> : tensor<32xf32>
+  %s = nn.constant dense<0.25> : tensor<f32>
+  %0 = nn.matmul %x, %wq : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %1 = nn.add %0, %bq : (tensor<2x5x32xf32>, tensor<32xf32>) -> tensor<2x5x32xf32>
+  %q = nn.mul %1, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %k = nn.matmul %x, %wk : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %2 = nn.matmul %x, %wv : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %v = nn.add %bv, %2 : (tensor<32xf32>, tensor<2x5x32xf32>) -> tensor<2x5x32xf32>
+  %3 = nn.reshape %q {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %5 = nn.reshape %k {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %6 = nn.transpose %5 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x16x5xf32>
+  %7 = nn.reshape %v {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %8 = nn.transpose %7 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %9 = nn.matmul %4, %6 : (tensor<2x2x5x16xf32>, tensor<2x2x16x5xf32>) -> tensor<2x2x5x5xf32>
+  %10 = nn.softmax %9 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %11 = nn.matmul %10, %8 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  return %11 : tensor<2x2x5x16xf32>
+}
+
+// -----
+
+// Sequence-first layout: the transpose before the projection becomes strides,
+// and those after the attention cancel.
+// CHECK-LABEL: func.func @sequence_first
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[P:.*]] = nn.matmul %[[X]], %{{.*}} : (tensor<2x5x32xf32>, tensor<32x32xf32>)
+// CHECK:         %[[S:.*]] = nn.add %[[P]]
+// CHECK:         %[[A:.*]] = nn.attention
+// CHECK:         %[[T:.*]] = nn.transpose %[[A]] {perm = array<i64: 0, 2, 1, 3>}
+// CHECK:         %[[R:.*]] = nn.reshape %[[T]] {shape = array<i64: 2, 5, 32>}
+// CHECK:         %[[M:.*]] = nn.matmul %[[R]]
+// CHECK:         %[[Y:.*]] = nn.add %[[M]]
+// CHECK:         return %[[Y]]
+func.func @sequence_first(%x: tensor<2x5x32xf32>) -> tensor<2x5x32xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<32x32xf32>
+  %b = nn.constant "b" dense<1.0> : tensor<32xf32>
+  %0 = nn.transpose %x {perm = array<i64: 1, 0, 2>} : (tensor<2x5x32xf32>) -> tensor<5x2x32xf32>
+  %1 = nn.matmul %0, %w : (tensor<5x2x32xf32>, tensor<32x32xf32>) -> tensor<5x2x32xf32>
+  %2 = nn.add %1, %b : (tensor<5x2x32xf32>, tensor<32xf32>) -> tensor<5x2x32xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 5, 2, 2, 16>} : (tensor<5x2x32xf32>) -> tensor<5x2x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 1, 2, 0, 3>} : (tensor<5x2x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %5 = nn.matmul %4, %4 {transpose_b} : (tensor<2x2x5x16xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x5xf32>
+  %6 = nn.softmax %5 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %7 = nn.matmul %6, %4 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %8 = nn.transpose %7 {perm = array<i64: 2, 0, 1, 3>} : (tensor<2x2x5x16xf32>) -> tensor<5x2x2x16xf32>
+  %9 = nn.reshape %8 {shape = array<i64: 10, 32>} : (tensor<5x2x2x16xf32>) -> tensor<10x32xf32>
+  %10 = nn.matmul %9, %w : (tensor<10x32xf32>, tensor<32x32xf32>) -> tensor<10x32xf32>
+  %11 = nn.add %10, %b : (tensor<10x32xf32>, tensor<32xf32>) -> tensor<10x32xf32>
+  %12 = nn.reshape %11 {shape = array<i64: 5, 2, 32>} : (tensor<10x32xf32>) -> tensor<5x2x32xf32>
+  %13 = nn.transpose %12 {perm = array<i64: 1, 0, 2>} : (tensor<5x2x32xf32>) -> tensor<2x5x32xf32>
+  return %13 : tensor<2x5x32xf32>
+}
+
+// -----
+
+// Heads repeated before keys are transposed, and projections of fewer heads.
+// CHECK-LABEL: func.func @shared_projections
+// CHECK:         nn.matmul %{{.*}}, %{{.*}} : (tensor<2x5x32xf32>, tensor<32x64xf32>)
+// CHECK-NOT:     nn.expand
+// CHECK:         nn.attention {{.*}} : (tensor<2x2x5x16xf32>, tensor<2x1x5x16xf32>, tensor<2x1x5x16xf32>)
+func.func @shared_projections(%x: tensor<2x5x32xf32>) -> tensor<2x2x5x16xf32> {
+  %wq = nn.constant "wq" dense<1.0> : tensor<32x32xf32>
+  %wk = nn.constant "wk" dense<2.0> : tensor<32x16xf32>
+  %wv = nn.constant "wv" dense<3.0> : tensor<32x16xf32>
+  %0 = nn.matmul %x, %wq : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %1 = nn.matmul %x, %wk : (tensor<2x5x32xf32>, tensor<32x16xf32>) -> tensor<2x5x16xf32>
+  %2 = nn.matmul %x, %wv : (tensor<2x5x32xf32>, tensor<32x16xf32>) -> tensor<2x5x16xf32>
+  %3 = nn.reshape %0 {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %q = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %4 = nn.reshape %1 {shape = array<i64: 2, 1, 1, 5, 16>} : (tensor<2x5x16xf32>) -> tensor<2x1x1x5x16xf32>
+  %5 = nn.expand %4 {shape = array<i64: 2, 1, 2, 5, 16>} : (tensor<2x1x1x5x16xf32>) -> tensor<2x1x2x5x16xf32>
+  %6 = nn.reshape %5 {shape = array<i64: 2, 2, 5, 16>} : (tensor<2x1x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %k = nn.transpose %6 {perm = array<i64: 0, 1, 3, 2>} : (tensor<2x2x5x16xf32>) -> tensor<2x2x16x5xf32>
+  %7 = nn.reshape %2 {shape = array<i64: 2, 1, 1, 5, 16>} : (tensor<2x5x16xf32>) -> tensor<2x1x1x5x16xf32>
+  %8 = nn.expand %7 {shape = array<i64: 2, 1, 2, 5, 16>} : (tensor<2x1x1x5x16xf32>) -> tensor<2x1x2x5x16xf32>
+  %v = nn.reshape %8 {shape = array<i64: 2, 2, 5, 16>} : (tensor<2x1x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  %9 = nn.matmul %q, %k : (tensor<2x2x5x16xf32>, tensor<2x2x16x5xf32>) -> tensor<2x2x5x5xf32>
+  %10 = nn.softmax %9 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %11 = nn.matmul %10, %v : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  return %11 : tensor<2x2x5x16xf32>
+}
+
+// -----
+
+// Queries that are normalized and scaled by position between their projection
+// and the attention: still one product.
+// CHECK-LABEL: func.func @turned_projections
+// CHECK-COUNT-1: nn.matmul
+// CHECK-NOT:     nn.matmul
+// CHECK:         nn.attention
+func.func @turned_projections(%x: tensor<5x32xf32>) -> tensor<1x2x5x16xf32> {
+  %wq = nn.constant "q" dense<0.5> : tensor<32x32xf32>
+  %wk = nn.constant "k" dense<0.25> : tensor<32x16xf32>
+  %wv = nn.constant "v" dense<0.125> : tensor<32x16xf32>
+  %s = nn.constant "s" dense<0.5> : tensor<16xf32>
+  %c = nn.constant "c" dense<0.5> : tensor<1x1x5x1xf32>
+  %0 = nn.matmul %x, %wq : (tensor<5x32xf32>, tensor<32x32xf32>) -> tensor<5x32xf32>
+  %1 = nn.matmul %x, %wk : (tensor<5x32xf32>, tensor<32x16xf32>) -> tensor<5x16xf32>
+  %2 = nn.matmul %x, %wv : (tensor<5x32xf32>, tensor<32x16xf32>) -> tensor<5x16xf32>
+  %3 = nn.reshape %0 {shape = array<i64: 1, 5, 2, 16>} : (tensor<5x32xf32>) -> tensor<1x5x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x2x16xf32>) -> tensor<1x2x5x16xf32>
+  %5 = nn.rms_norm %4, %s : (tensor<1x2x5x16xf32>, tensor<16xf32>) -> tensor<1x2x5x16xf32>
+  %6 = nn.mul %5, %c : (tensor<1x2x5x16xf32>, tensor<1x1x5x1xf32>) -> tensor<1x2x5x16xf32>
+  %7 = nn.reshape %1 {shape = array<i64: 1, 1, 5, 16>} : (tensor<5x16xf32>) -> tensor<1x1x5x16xf32>
+  %8 = nn.mul %7, %c : (tensor<1x1x5x16xf32>, tensor<1x1x5x1xf32>) -> tensor<1x1x5x16xf32>
+  %9 = nn.reshape %2 {shape = array<i64: 1, 1, 5, 16>} : (tensor<5x16xf32>) -> tensor<1x1x5x16xf32>
+  %10 = nn.attention %6, %8, %9 {scale = 0.25 : f32} : (tensor<1x2x5x16xf32>, tensor<1x1x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %10 : tensor<1x2x5x16xf32>
+}
