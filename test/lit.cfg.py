@@ -32,7 +32,7 @@ config.substitutions += [
     ("%link_flags",
      "-fsanitize=address,undefined" if config.sanitize else ""),
     ("%models", os.path.join(config.test_source_root, "models")),
-    # Where mlir-tblgen finds MLIR's definitions.
+    # The include folder of MLIR's definitions, for mlir-tblgen.
     ("%mlir_include",
      os.path.join(os.path.dirname(config.llvm_tools.rstrip("/")), "include")),
 ]

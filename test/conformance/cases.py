@@ -21,8 +21,8 @@ class Case:
     name: str
     kind: str
     model: onnx.ModelProto
-    # Of (inputs, outputs): arrays, lists of them for sequences, None for an
-    # optional without a value.
+    # Pairs of inputs and outputs: arrays, lists of arrays for sequences, None
+    # for an optional without a value.
     data: list
     rtol: float
     atol: float

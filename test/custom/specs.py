@@ -201,7 +201,7 @@ def main(folder: Path) -> None:
         "scratch": (softcap, {"workspace_bytes": 8}),
         "two": (softcap, {"outputs": [*softcap["outputs"], {"name": "z", "type": "T"}]}),
         "gradients": (scan, {"gradient": ["A"]}),
-        # What only a node's shapes show.
+        # Faults that only a node's shapes show.
         "zero": (scan, {"cuda.grid": ["x.0 / (x.1 - x.1)"]}),
         "overflow": (scan, {"cuda.grid": ["x.0 * 9223372036854775807"]}),
         "dimension": (scan, {"cuda.grid": ["x.7"]}),
@@ -212,7 +212,7 @@ def main(folder: Path) -> None:
         "size": (scan, {"inputs.1.shape": ["x.0", "x.1", "x.2 + 1"]}),
         "integers": (scan, {"types.T": ["i32"]}),
         "one": (scan, {"inputs": scan["inputs"][:1]}),
-        # What only compiling shows.
+        # Faults that only compiling shows.
         "device": (softcap, {"host": None}),
         "host": (softcap, {"cuda": None}),
         "broken": (softcap, {"cuda.file": "broken.cu", "host.file": "broken.c"}),

@@ -51,7 +51,7 @@ for last in (False, True):
         return np.moveaxis(a, 1, -1) if last else a
 
     flags = lists + (", channels_last" if last else "")
-    # Which element is the largest is a step of x and y.
+    # The index of the largest element is a step function of x and y.
     gradient("max_pool_grad", [turn(v) for v in (x, y, doubles(1, 2, 4))], turn(x).shape,
              flags, of=[2])
     for flag in ("", ", include_pad"):
@@ -82,7 +82,7 @@ gradient("cross_entropy_grad", [logits, np.array([0, 6, -100, 3, 3]), dy], logit
 gradient("cross_entropy_grad", [logits, np.array([0, 6, 3, 5, 1]), dy], logits.shape,
          "ignore_index = 3 : si64, label_smoothing = 0.125 : f32")
 
-# Of attention: with as many keys as queries, causal or not, and with more keys.
+# Attention with as many keys as queries, causal or not, and with more keys.
 for flags, keys, mask in (("", 4, None), (", causal", 4, None), ("", 6, doubles(4, 6, seed=9))):
     q, k, v = doubles(2, 4, 4, 3), doubles(2, 2, keys, 3, seed=1), doubles(2, 2, keys, 3, seed=2)
     masks = [] if mask is None else [mask]

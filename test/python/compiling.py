@@ -54,7 +54,7 @@ def test_files():
           lambda: frit.compile("--help", **CPU))
     fails(frit.ArgumentError, "fritc wrote no artifact", lambda: frit.compile(
         MODELS / "digits.onnx", options="--help", **CPU))
-    # What fritc says of a model that it compiles is a warning.
+    # Messages of a successful fritc are warnings.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         frit.compile(MODELS / "digits.onnx", options=["-Wnothing"], **CPU)
@@ -100,7 +100,7 @@ def test_interrupts():
             hits += 1
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        # One that was interrupted while it was being started ends by itself.
+        # A fritc that was interrupted while it started exits by itself.
         end = time.monotonic() + 30
         while {path.name for path in folder.iterdir()} - {"m.so"}:
             assert time.monotonic() < end, [*folder.iterdir()]

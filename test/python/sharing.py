@@ -49,7 +49,7 @@ def test_dlpack():
     made, array = digits(Foreign(IMAGE))
     assert made is library and np.array_equal(array, PROBABILITIES)
     Foreign.__module__ = __name__
-    # What the array holds is freed with the call.
+    # References of the array are released after the call.
     before = sys.getrefcount(IMAGE)
     for _ in range(10):
         digits(Foreign(IMAGE))
@@ -281,7 +281,7 @@ def test_allocator():
                 lambda size: wrong, lambda address, size: None)) as module:
             error = fails(frit.Error, "not enough memory", lambda: module(IMAGE))
         assert isinstance(error.__cause__, kind), error.__cause__
-    # One that releases badly is told, and harms nothing else.
+    # An exception in `release` is reported and harms nothing else.
     caught = []
     hook = sys.unraisablehook
     sys.unraisablehook = lambda told: caught.append(told.exc_type)

@@ -34,7 +34,7 @@ def test_compiles():
     # Other sizes, by PyTorch's symbols from the second on.
     for batch in (3, 5, 7, 5):
         assert told(lambda: same(fast, net, images(batch, 3, 8, 8))) == []
-    # Another process finds what was compiled; so does another module.
+    # Another process finds the compiled graph, and so does another module.
     before = artifacts()
     other = Net().to(DEVICE).eval()
     other.order.copy_(net.order)
@@ -179,7 +179,7 @@ def test_threads_and_changes():
     x = images(4, 256)
     same(fast, net, x, tolerance=3e-2)
     problems = []
-    # The same graph also with other parameters: PyTorch's guards allow that.
+    # PyTorch's guards also allow other parameters for the same graph.
     graph, = [g for g in gc.get_objects() if type(g) is frit.torch._Graph
               and g.options.get("precision") == "fp16"]
     calls = {id(m): [*m.parameters()] for m in (net, other)}

@@ -48,7 +48,7 @@ def test_falls_back():
         assert told(lambda: same(function, Unknown(), x)) == []
         wrong = compiled(nn.ReLU(), march="sm_1")
         assert "sm_1" in told(lambda: same(wrong, nn.ReLU(), x))[0]
-    # What needs gradients is PyTorch's.
+    # Graphs that need gradients run in PyTorch.
     net = Net().to(DEVICE).train()
     fast = compiled(net)
     reasons = told(lambda: fast(images(2, 3, 8, 8))[0].sum().backward())
@@ -78,7 +78,7 @@ def test_reasons():
     reason, = reasons(lambda x: x + 1, **missing)
     assert "cannot read 'missing'" in reason, reason
     assert reasons(lambda x: x + 2, **missing) == []
-    # What the machine lacks is not the exporter's fault.
+    # Faults of the machine are not reported as the exporter's.
     for variable, value, text in (
             ("FRIT_CACHE", "/dev/null/cache", "cannot write to the folder of "
              "compiled graphs, '/dev/null/cache': Not a directory"),

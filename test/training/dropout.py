@@ -63,7 +63,7 @@ assert losses("value", [{"after": ["a"], "rate": 0.25}])[0] == by_node
 assert losses("copy", [{"after": ["same"], "rate": 0.25}])[0] == by_node
 subprocess.run(["fritc", folder / "net.onnx", "--emit=json", "-o", folder / "net.json"], check=True)
 assert losses("json", [{"after": ["double"], "rate": 0.25}], source="net.json")[0] == by_node
-# Another seed draws others; the first entry that matches counts.
+# Another seed draws other numbers; the first entry that matches applies.
 assert losses("seed", [{"after": ["a"], "rate": 0.25}], seed=4)[0] != by_node
 assert losses("first", [{"after": ["a"], "rate": 0.25}, {"after": ["double", "x"], "rate": 0}])[0] == by_node
 fractions = kept(losses("input", [{"after": ["x"], "rate": 0.5}])[0]) * 0.5

@@ -28,7 +28,7 @@ save("weight", [node("Mul", ["x", "s"], ["t"], "scale"), node("MatMul", ["t", "w
      {"w": w * 1e6, "s": 1e-4})
 np.save("x.npy", x)
 np.savez("weight.npz", y=x @ w * 100)
-# The same where the weight is moved before any call.
+# The same network, with a weight that is moved at load.
 save("moved", [node("Mul", ["x", "s"], ["t"], "scale"), node("Transpose", ["v"], ["u"], "turn", perm=[1, 0]),
                node("Mul", ["t", "u"], ["y"], "times")], {"v": w[:, :4] * 1e6, "s": 1e-4})
 np.savez("moved.npz", y=x * w[:, :4].T * 100)

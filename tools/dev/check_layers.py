@@ -57,7 +57,7 @@ LAYERS = {
     "compiler/report": ["compiler/report/", "dialects/", "frit/printable.h", *MLIR],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
     "runtime": RUNTIME,
-    # What a plan says does not depend on how it runs.
+    # The meaning of a plan does not depend on how it runs.
     "runtime/plan": ["runtime/plan/", "runtime/exec/Status.h", "runtime/exec/Types.h",
                      "frit/"],
     "runtime/include": ["frit/"],

@@ -44,8 +44,8 @@ public:
   frit_dtype modelType{}, shadowType{}; ///< types of such a tensor
 
 private:
-  /// Where a tensor is in a run. Results are numbered over all steps of a node,
-  /// operands within their step.
+  /// Position of a tensor in a run. Results are numbered over all steps of a
+  /// node, operands within their step.
   struct Place {
     std::string node;
     bool isResult;

@@ -8,8 +8,8 @@
 
 namespace frit::train {
 
-/// What to train again, and up to which step, to name the first tensor that is
-/// not finite.
+/// A run to repeat, up to the step whose loss is not finite, to name the first
+/// tensor that is not.
 struct Search {
   Options options;
   uint64_t step; ///< whose loss is not finite, counted from 0

@@ -90,7 +90,7 @@ bool Trainer::findTensor(std::span<const frit_tensor> inputs, double trained,
                          std::string &hint) {
   bool isAlone = options.place.size == 1;
   if (isAlone && hasSkipped()) {
-    // The same dropout as in the step.
+    // Repeats the step's dropout.
     double calls = 0;
     if (model.hasState("calls") && (!model.readNumber("calls", calls) ||
                                     !model.writeNumber("calls", calls - 1)))

@@ -98,7 +98,7 @@ def check(source, steps):
             for r in reads:
                 for o in other_writes:
                     assert not overlap(memory[r], memory[o]), (i, j)
-    # What a step reads was written before, and not overwritten since.
+    # Buffers that a step reads were written before, and not overwritten since.
     for i, reads in enumerate(steps):
         for j in reads:
             assert j < 0 or j in before[i], (i, j)

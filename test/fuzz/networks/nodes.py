@@ -9,7 +9,7 @@ from draws import Draws
 
 ODD = (1, 3, 5, 7, 9, 17, 33, 50, 100, 129)
 EVEN = (8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 192, 256)
-# Of a value and of a contraction, for each time that the batch is multiplied.
+# Limits per value and per contraction, multiplied with the batch's scale.
 MOST_ELEMENTS = 1 << 16
 MOST_PRODUCTS = 1 << 24
 

@@ -32,7 +32,7 @@ def _cache() -> Path:
 
 
 #===----------------------------------------------------------------------===#
-# What an artifact is made from
+# The inputs of an artifact
 #===----------------------------------------------------------------------===#
 
 def _texts_in(value: object) -> Iterator[str]:

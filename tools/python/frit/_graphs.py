@@ -22,7 +22,7 @@ class Unsupported(Exception):
 
 
 #===----------------------------------------------------------------------===#
-# What an exception of PyTorch's exporter says
+# Reasons in exceptions of PyTorch's exporter
 #===----------------------------------------------------------------------===#
 
 def summary_of(error: BaseException) -> str:
