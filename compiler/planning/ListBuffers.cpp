@@ -73,8 +73,8 @@ LogicalResult ListBuffers::bindArguments(ArrayRef<int64_t> prepared) {
   for (BlockArgument argument : function.getArguments()) {
     if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(
             argument.getArgNumber(), "nn.state")) {
-      set(argument, create(argument.getType(), plan::Space::state, {},
-                           state.getAttr()));
+      set(argument,
+          create(argument.getType(), plan::Space::state, {}, state.getAttr()));
       states[state.getAttr()] = argument;
       continue;
     }
