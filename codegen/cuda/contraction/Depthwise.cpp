@@ -165,8 +165,7 @@ DepthwiseAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      "1, 2 or 4")) ||
       failed(requireRanges(emitError, {{"strip", strip, 1, kMostRows}})))
     return failure();
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 namespace {

@@ -14,8 +14,7 @@ static constexpr int64_t kLanes = 4;
 LogicalResult
 MergeMomentsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                          int64_t threads) {
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 namespace {

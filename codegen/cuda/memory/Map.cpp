@@ -172,8 +172,7 @@ verifyElements(llvm::function_ref<InFlightDiagnostic()> emitError,
       failed(require(emitError, vector == 1 || interleave == 1, "interleave",
                      "1 where there are vectors")))
     return failure();
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 LogicalResult

@@ -52,8 +52,7 @@ verifyBlock(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t vector,
   if (failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
                      "1, 2, 4 or 8")))
     return failure();
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 static LogicalResult

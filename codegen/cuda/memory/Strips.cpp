@@ -209,8 +209,7 @@ StripsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
       failed(require(emitError, isPowerOf2UpTo(vector, 8), "vector",
                      "1, 2, 4 or 8")))
     return failure();
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 namespace {

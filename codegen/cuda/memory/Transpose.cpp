@@ -113,8 +113,7 @@ LogicalResult TransposeSkewedFlatAttr::verify(
     int64_t occupancy) {
   if (failed(requireRanges(emitError, {{"occupancy", occupancy, 1, 32}})))
     return failure();
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 LogicalResult

@@ -139,8 +139,7 @@ WindowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (failed(require(emitError, width > 1 && isPowerOf2UpTo(width, 8), "width",
                      "2, 4 or 8")))
     return failure();
-  return require(emitError, isBlock(threads), "threads",
-                 "a multiple of 32 of at most 1024");
+  return requireBlock(emitError, threads);
 }
 
 namespace {

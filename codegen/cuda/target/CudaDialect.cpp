@@ -30,6 +30,13 @@ frit::cuda::require(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult
+frit::cuda::requireBlock(llvm::function_ref<InFlightDiagnostic()> emitError,
+                         int64_t threads) {
+  return require(emitError, isBlock(threads), "threads",
+                 "a multiple of 32 of at most 1024");
+}
+
+LogicalResult
 frit::cuda::requireRanges(llvm::function_ref<InFlightDiagnostic()> emitError,
                           ArrayRef<NumberRange> numbers) {
   for (const NumberRange &number : numbers)

@@ -33,6 +33,11 @@ llvm::LogicalResult
 requireRanges(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
               llvm::ArrayRef<NumberRange> numbers);
 
+/// Verifies the threads of a block: whole warps, at most 1024.
+llvm::LogicalResult
+requireBlock(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+             int64_t threads);
+
 /// Maximum elements that a thread keeps or reads at a time: twice those of
 /// 16 bits that its registers hold.
 inline constexpr int64_t kMostPerThread = 1024;
