@@ -128,8 +128,7 @@ static nn::Match<KernelText> emitElements(Problem &problem, StringRef name,
     auto roots = buildRoots(graph, lowered, group, vector, interleave);
     if (!graph.failure().empty())
       return nn::Mismatch(graph.failure());
-    // The skeleton's 32-bit index must not wrap when it steps past the end.
-    bool wide = group.count > (int64_t(1) << 30);
+    bool wide = indexIsWide(group.count);
     std::string body = name.str() + "_body";
     if (groups.size() > 1)
       body += std::to_string(i);

@@ -14,6 +14,12 @@ struct OutputGroup {
 };
 llvm::SmallVector<OutputGroup> groupOutputs(const LinalgFusion &lowered);
 
+/// Returns whether kernels index this many elements by 64 bits: a 32-bit index
+/// must not wrap when it steps past the end.
+inline bool indexIsWide(int64_t elements) {
+  return elements > int64_t(1) << 30;
+}
+
 /// Returns a group's outputs at a thread's first element. A thread computes
 /// `vector` neighbouring elements or, if `interleave` is above 1, `interleave`
 /// elements that are one block of threads apart.

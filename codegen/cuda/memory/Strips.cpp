@@ -8,8 +8,6 @@ using namespace frit::cuda;
 
 /// Maximum steps of an unrolled reduction, and outputs per strip.
 static constexpr int64_t kMostSteps = 32, kLongest = 5;
-/// Maximum elements of an output, which 32 bits index.
-static constexpr int64_t kMostElements = int64_t(1) << 30;
 /// Maximum number of a dimension in a schedule.
 static constexpr int64_t kLastDim = 31;
 /// Parts loaded ahead of each store, since the compiler does not move loads
@@ -67,7 +65,7 @@ bool Strips::pays() const { return partsUpTo[1] < 2 * partsUpTo[0]; }
 
 bool Strips::fits() const {
   if (!graph.failure().empty() || inner % vector ||
-      outer * size * inner > kMostElements)
+      indexIsWide(outer * size * inner))
     return false;
   return llvm::none_of(Graph::reachable(roots, graph), [](Node *node) {
     return node->kind == Node::Kind::loop ||

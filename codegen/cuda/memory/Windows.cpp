@@ -165,8 +165,7 @@ nn::Match<KernelText> WindowsSkeleton::emitText(Problem &problem,
   if (!windows)
     return nn::Mismatch("it has no overlapping windows of that width");
   int64_t count = groups[0].count;
-  // The skeleton's 32-bit index must not wrap when it steps past the end.
-  bool wide = count > int64_t(1) << 30;
+  bool wide = indexIsWide(count);
   std::string body = (name + "_body").str();
   KernelText kernel;
   kernel.header = "map";
