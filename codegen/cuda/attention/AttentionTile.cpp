@@ -18,11 +18,7 @@ static constexpr int64_t kMostOccupancy = 3;
 // Supported problems
 //===----------------------------------------------------------------------===//
 
-static bool isTwoBytes(Type element) {
-  return element.isF16() || element.isBF16();
-}
-
-static int64_t bytesOf(Type element) { return isTwoBytes(element) ? 2 : 4; }
+static int64_t bytesOf(Type element) { return isHalf(element) ? 2 : 4; }
 
 int64_t frit::cuda::elementBytes(const nn::AttentionInfo &info) {
   nn::AttentionOp op = info.op;
@@ -35,20 +31,18 @@ static Type elementOf(const nn::AttentionInfo &info) {
 }
 
 bool frit::cuda::takesAttention(nn::AttentionOp op) {
-  for (Value v : op->getOperands())
-    if (!nn::tensorType(v).hasStaticShape() ||
-        nn::tensorType(v).getNumElements() == 0)
-      return false;
+  if (!haveElements(op->getOperands()))
+    return false;
   if (Value mask = op.getMask()) {
     Type element = nn::tensorType(mask).getElementType();
-    if (!isTwoBytes(element) && !element.isF32() && !element.isInteger(1))
+    if (!isHalf(element) && !element.isF32() && !element.isInteger(1))
       return false;
   }
   int64_t size = nn::shapeOf(op.getQ()).back();
   int64_t valueSize = nn::shapeOf(op.getV()).back();
   Type element = nn::tensorType(op.getQ()).getElementType();
   int64_t piece = kPieceBytes / bytesOf(element);
-  return (isTwoBytes(element) || element.isF32()) && size % piece == 0 &&
+  return (isHalf(element) || element.isF32()) && size % piece == 0 &&
          valueSize % piece == 0 &&
          std::max(size, valueSize) <=
              (element.isF32() ? kMaxSingleSize : kMaxSize);
@@ -59,8 +53,8 @@ bool frit::cuda::takesAttentionView(Type element,
   auto isPieces = [&](int64_t elements) {
     return elements * bytesOf(element) % kPieceBytes == 0;
   };
-  return (isTwoBytes(element) || element.isF32()) &&
-         places.strides.back() == 1 && isPieces(places.offset) &&
+  return (isHalf(element) || element.isF32()) && places.strides.back() == 1 &&
+         isPieces(places.offset) &&
          llvm::all_of(ArrayRef(places.strides).drop_back(), isPieces);
 }
 
@@ -143,7 +137,7 @@ bool frit::cuda::haveMaps(const nn::AttentionInfo &info) {
 bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
                                     const GpuArch &arch) {
   int64_t size = std::max(info.size, info.valueSize);
-  return arch.hasWgmma && isTwoBytes(elementOf(info)) && size > 32 &&
+  return arch.hasWgmma && isHalf(elementOf(info)) && size > 32 &&
          size <= kMaxWgmmaSize && haveMaps(info);
 }
 

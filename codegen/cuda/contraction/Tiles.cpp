@@ -164,11 +164,7 @@ static bool prefersConv2D(nn::ConvOp conv) {
   bool isLine = type.getRank() == 3;
   if ((conv.getGroup() != 1 && !(isLine && isDepthwise(conv))) ||
       conv.getChannelsLast() ||
-      llvm::any_of(ValueRange{conv.getX(), conv.getW(), conv.getY()},
-                   [](Value v) {
-                     return !nn::tensorType(v).hasStaticShape() ||
-                            nn::tensorType(v).getNumElements() == 0;
-                   }))
+      !haveElements({conv.getX(), conv.getW(), conv.getY()}))
     return false;
   if (isLine)
     return usesTensorCores(conv);

@@ -90,8 +90,6 @@ frit::cuda::im2colCorners(const nn::ConvInfo &conv) {
 // Legality
 //===----------------------------------------------------------------------===//
 
-bool frit::cuda::isHalf(Type type) { return type.isF16() || type.isBF16(); }
-
 bool frit::cuda::takesColumns(const nn::EpilogueInfo &info) {
   return info.resultMoments &&
          info.resultMoments.getDefiningOp<nn::ColumnMomentsOp>();

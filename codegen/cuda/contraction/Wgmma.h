@@ -9,7 +9,7 @@
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_H
 
 #include "codegen/cuda/device/wgmma_layout.cuh"
-#include "codegen/cuda/target/GpuArch.h"
+#include "codegen/cuda/target/Problem.h"
 #include "dialects/nn/ContractionInfo.h"
 
 #include <utility>
@@ -20,9 +20,6 @@ namespace frit::cuda {
 inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
 /// Rows per column sum; kSumHeight of norm.cuh.
 inline constexpr int64_t kSumHeight = 16;
-
-/// Returns whether WGMMA supports the type.
-bool isHalf(mlir::Type type);
 
 /// Returns whether a contraction takes the moments of columns
 /// (nn.column_moments).

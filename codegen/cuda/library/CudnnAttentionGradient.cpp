@@ -75,12 +75,8 @@ class CudnnAttentionGradient
     // Its engines for Hopper support larger heads.
     const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
-    if (!op)
+    if (!op || !haveElements(op->getOperands()))
       return false;
-    for (Value v : op->getOperands())
-      if (!nn::tensorType(v).hasStaticShape() ||
-          nn::tensorType(v).getNumElements() == 0)
-        return false;
     if (Value mask = op.getMask()) {
       Type element = nn::tensorType(mask).getElementType();
       if ((!isHalf(element) && !element.isF32()) ||

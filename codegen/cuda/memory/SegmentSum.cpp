@@ -21,7 +21,7 @@ static int64_t columnsOf(nn::SegmentSumOp op) {
 /// Returns whether segment_sum.cuh computes it.
 static bool isTaken(nn::SegmentSumOp op) {
   Type element = nn::tensorType(op.getX()).getElementType();
-  return (element.isF16() || element.isBF16() || element.isF32()) &&
+  return (isHalf(element) || element.isF32()) &&
          nn::shapeOf(op.getX())[0] < INT32_MAX;
 }
 

@@ -11,6 +11,16 @@
 
 namespace frit::cuda {
 
+/// Returns whether a type is a 16-bit float.
+inline bool isHalf(mlir::Type type) { return type.isF16() || type.isBF16(); }
+/// Returns whether all tensors have static shapes and at least one element.
+inline bool haveElements(mlir::ValueRange tensors) {
+  return llvm::all_of(tensors, [](mlir::Value tensor) {
+    mlir::RankedTensorType type = nn::tensorType(tensor);
+    return type.hasStaticShape() && type.getNumElements() > 0;
+  });
+}
+
 /// A fusion's problem, with cached results that several skeletons need.
 class Problem : public nn::Problem {
 public:
