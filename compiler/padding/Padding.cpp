@@ -26,10 +26,10 @@
 #include "compiler/padding/Padding.h"
 
 #include "compiler/transform/recognize/MaskValue.h"
+#include "dialects/nn/lowering/Lowering.h"
 #include "dialects/nn/operators/Custom.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace frit;
@@ -50,20 +50,11 @@ static Block::iterator expand(CompositeOp op) {
 }
 
 /// Returns a function with the full decomposition of a composite.
-static OwningOpRef<func::FuncOp> isolate(Operation *op) {
-  OpBuilder types(op->getContext());
-  auto function =
-      func::FuncOp::create(op->getLoc(), "composite",
-                           types.getFunctionType(op->getOperandTypes(), {}));
-  Block *entry = function.addEntryBlock();
+static OwningOpRef<func::FuncOp> decomposeAlone(Operation *op) {
+  OwningOpRef<func::FuncOp> function = isolate(op);
+  Block *entry = &function->getBody().front();
   OpBuilder b = OpBuilder::atBlockEnd(entry);
-  IRMapping map;
-  for (auto [operand, argument] :
-       llvm::zip_equal(op->getOperands(), entry->getArguments()))
-    if (!map.contains(operand))
-      map.map(operand, argument);
-  Operation *copy = b.clone(*op, map);
-  func::ReturnOp::create(b, op->getLoc(), copy->getResults());
+  func::ReturnOp::create(b, op->getLoc(), entry->front().getResults());
   for (auto at = entry->begin(); at != entry->end();) {
     auto composite = dyn_cast<CompositeOp>(*at);
     at = composite ? expand(composite) : std::next(at);
@@ -128,7 +119,8 @@ std::optional<PaddedValue> PaddingProof::padConstant(ConstantOp small,
 std::optional<PaddedValue>
 PaddingProof::padComposite(Operation *small, Operation *large,
                            ArrayRef<PaddedValue> operands) {
-  OwningOpRef<func::FuncOp> a = isolate(small), b = isolate(large);
+  OwningOpRef<func::FuncOp> a = decomposeAlone(small),
+                            b = decomposeAlone(large);
   Block &from = a->getBody().front(), &to = b->getBody().front();
   DenseMap<Value, PaddedValue> known;
   for (auto [x, y, operand] :

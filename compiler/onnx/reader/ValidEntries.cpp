@@ -6,7 +6,6 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace frit;
@@ -61,18 +60,9 @@ private:
   /// Decomposes a composite in a function of its own.
   std::optional<DataShape> composite(Operation *op,
                                      ArrayRef<DataShape> operands) {
-    OpBuilder types(op->getContext());
-    OwningOpRef<func::FuncOp> function =
-        func::FuncOp::create(op->getLoc(), "composite",
-                             types.getFunctionType(op->getOperandTypes(), {}));
-    Block *entry = function->addEntryBlock();
-    OpBuilder b = OpBuilder::atBlockEnd(entry);
-    IRMapping map;
-    for (auto [operand, argument] :
-         llvm::zip_equal(op->getOperands(), entry->getArguments()))
-      if (!map.contains(operand))
-        map.map(operand, argument);
-    Operation *copy = b.clone(*op, map);
+    OwningOpRef<func::FuncOp> function = nn::isolate(op);
+    Block *entry = &function->getBody().front();
+    Operation *copy = &entry->front();
     nn::NNBuilder builder(copy->getLoc(), copy);
     SmallVector<Value> parts = cast<nn::CompositeOp>(copy).decompose(builder);
     copy->replaceAllUsesWith(parts);

@@ -120,6 +120,21 @@ findNests(Block &body) {
   return nests;
 }
 
+OwningOpRef<func::FuncOp> frit::nn::isolate(Operation *op) {
+  Builder types(op->getContext());
+  OwningOpRef<func::FuncOp> function =
+      func::FuncOp::create(op->getLoc(), op->getName().stripDialect(),
+                           types.getFunctionType(op->getOperandTypes(), {}));
+  Block *entry = function->addEntryBlock();
+  IRMapping map;
+  for (auto [operand, argument] :
+       llvm::zip_equal(op->getOperands(), entry->getArguments()))
+    if (!map.contains(operand))
+      map.map(operand, argument);
+  OpBuilder::atBlockEnd(entry).clone(*op, map);
+  return function;
+}
+
 func::FuncOp frit::nn::lowerFusion(FusionOp fusion, StringRef name,
                                    OpBuilder &builder) {
   auto signless = [](TypeRange types) {

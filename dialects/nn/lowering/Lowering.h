@@ -26,6 +26,11 @@ mlir::Value lowerToLinalg(mlir::Operation *op,
                           mlir::ImplicitLocOpBuilder &builder,
                           mlir::ValueRange x);
 
+/// Returns a function, in no module, of a copy of `op` with the function's
+/// arguments as operands. Equal operands share the first one's argument. There
+/// is no return.
+mlir::OwningOpRef<mlir::func::FuncOp> isolate(mlir::Operation *op);
+
 /// Creates a private function `name` at the builder's insertion point (a
 /// module's body) that computes a fusion. Its arguments and results are
 /// signless.
