@@ -23,7 +23,8 @@ def NN_ExpandOp : NN_Structural<"expand", ""> {
 }
 
 def NN_SliceOp : NN_Structural<"slice", ""> {
-  let summary = "Elements `starts[d] + i · steps[d]`, `sizes[d]` of them.";
+  let summary = "In dimension d, `sizes[d]` elements from `starts[d]` on, "
+                "`steps[d]` apart.";
   let description = [{
     One entry per dimension; a step may be negative. Importers resolve ONNX's
     open ends and clamping.
@@ -71,7 +72,8 @@ def NN_GatherOp : NN_Structural<"gather", "Gather"> {
 }
 
 def NN_GatherElementsOp : NN_Structural<"gather_elements", "GatherElements"> {
-  let summary = "Elements of x at the indices along `axis` that `indices` has.";
+  let summary = "For each entry of `indices`, the element of x at that index "
+                "along `axis`.";
   let description = [{
     The result has the shape of `indices`; along the other dimensions an element
     keeps its index. Indices are as in `gather`.

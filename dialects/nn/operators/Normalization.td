@@ -62,7 +62,7 @@ def NN_MomentsOp : NN_Composite<"moments", ""> {
 }
 
 def NN_MergeMomentsOp : NN_Composite<"merge_moments", ""> {
-  let summary = "Merges moments of parts into those of rows.";
+  let summary = "Moments of rows from the moments of their parts.";
   let description = [{
     [..., parts, 2] gives [..., 1, 2]; each part has `width` elements.
   }];
@@ -79,7 +79,7 @@ class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
 }
 
 def NN_NormalizeOp : NN_ByMoments<"normalize"> {
-  let summary = "(x - mean) · inverse · column + offset, by moments of x.";
+  let summary = "(x - mean) · inverse · column + offset, given x's moments.";
   let description = [{
     A layer norm with moments that are already known: `moments` is the result of
     nn.moments, [..., parts, 2] with parts of `width` elements. `mean` is the

@@ -3,7 +3,8 @@
 include "dialects/nn/Base.td"
 
 def NN_RandomUniformOp : NN_Structural<"random_uniform", ""> {
-  let summary = "Uniform random numbers in [0, 1), a function of the arguments.";
+  let summary = "Uniform random numbers in [0, 1), the same for the same "
+                "arguments.";
   let description = [{
     Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
     SC'11). Element i, in row-major order, is the upper 24 bits of word i mod 4

@@ -11,7 +11,7 @@ def NN_Combiner : I32EnumAttr<"Combiner", "a reduction's operation", [
 def NN_CombinerAttr : EnumAttr<NN_Dialect, NN_Combiner, "combiner">;
 
 def NN_ReduceOp : NN_Structural<"reduce", ""> {
-  let summary = "Reduces along `axes`, which become size 1.";
+  let summary = "Sum, product, maximum or minimum along `axes`, now of size 1.";
   let description = [{
     16-bit floats are reduced in f32. The axes are ascending and not negative.
     An empty sum is 0 and an empty product 1. An empty maximum is the type's
@@ -62,12 +62,12 @@ class NN_Cumulative<string mnemonic> : NN_Structural<mnemonic, ""> {
   let results = (outs NN_NumberTensor:$y);
 }
 def NN_CumSumOp : NN_Cumulative<"cum_sum"> {
-  let summary = "Sums of all elements up to each along `axis`.";
+  let summary = "Running sum along `axis`.";
   let vjp = [{
     {CumSumOp::create(b, dy.value(), getAxis(), getExclusive(),
                       !getReverse())} }];
 }
 def NN_CumProdOp : NN_Cumulative<"cum_prod"> {
-  let summary = "Products of all elements up to each along `axis`.";
+  let summary = "Running product along `axis`.";
   let differentiable = 1;
 }

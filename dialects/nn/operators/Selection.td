@@ -26,7 +26,7 @@ def NN_ScatterElementsOp : NN_Structural<"scatter_elements", ""> {
 }
 
 def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
-  let summary = "Position of every element after sorting along `axis`.";
+  let summary = "Index that every element would have if `axis` were sorted.";
   let description = [{
     The sort is ascending, or descending with `descending`, and stable. Time is
     quadratic in the dimension: an element's position is the number of elements
@@ -39,7 +39,7 @@ def NN_SortPlacesOp : NN_Structural<"sort_places", ""> {
 }
 
 def NN_MergePlacesOp : NN_Structural<"merge_places", ""> {
-  let summary = "Sources of the first `count` elements of a merge.";
+  let summary = "Indices of the first `count` elements of two merged lists.";
   let description = [{
     The last dimension of x consists of two halves of equal size, each sorted in
     the order of `sort_places`. The result has indices into it. Equal elements

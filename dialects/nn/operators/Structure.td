@@ -47,7 +47,7 @@ def NN_ReshapeOp : NN_Inferred<"reshape", "", []> {
 }
 
 def NN_PackOp : NN_Inferred<"pack", "", []> {
-  let summary = "Tensors laid out one after another in one of rank 1.";
+  let summary = "Flattened tensors, one after another in a tensor of rank 1.";
   let description = [{
     Operand i's elements lie in row-major order from element `offsets[i]` on.
     Operands do not overlap, and elements that none covers are 0. Planning makes
@@ -71,7 +71,7 @@ def NN_AllReduceOp : NN_Inferred<"all_reduce", "", []> {
 }
 
 def NN_ReduceScatterOp : NN_Inferred<"reduce_scatter", "", []> {
-  let summary = "A rank's shard of the mean of a tensor over the ranks.";
+  let summary = "This rank's shard of a tensor's mean over the ranks.";
   let description = [{
     A tensor is divided into rows of 4096 elements. Each rank's shard has the
     same number of rows; the last rank's has the remainder, too. Elements
@@ -83,7 +83,7 @@ def NN_ReduceScatterOp : NN_Inferred<"reduce_scatter", "", []> {
 }
 
 def NN_AllGatherOp : NN_Inferred<"all_gather", "", []> {
-  let summary = "The tensor that the ranks' shards make up.";
+  let summary = "The whole tensor, joined from the shards of all ranks.";
   let description = [{
     Elements of `x` outside of the rank's shard have no effect. A rank that runs
     alone gets `x`. See `nn.reduce_scatter`.
