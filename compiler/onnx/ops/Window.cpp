@@ -21,7 +21,8 @@ SmallVector<int64_t> frit::importer::windowEntries(Node &node, StringRef name,
                  << " entries instead of " << count;
   else if (llvm::any_of(values,
                         [&](int64_t v) { return v < least || v > most; }))
-    node.error() << "attribute '" << name << "' has an entry below " << least;
+    node.error() << "attribute '" << name << "' has an entry that is not from "
+                 << least << " to " << most;
   else
     return values;
   return fallback;
