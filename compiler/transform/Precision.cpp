@@ -26,9 +26,11 @@
 //   operators and means that read only such results;
 //
 // - f32 values from which such an operator or node is computed by elementwise
-//   operators, movement and products of coordinates. The angles of a rotary
+//   operators, movement, selection and products of coordinates, and a sine also
+//   by averages and products of up to 32 coordinates. The angles of a rotary
 //   embedding are position × frequency; at 1,000 radians, rounding changes an
-//   angle by up to 0.25 in f16 and 2 in bf16;
+//   angle by up to 0.25 in f16 and 2 in bf16. A selection finds elements by
+//   their f32 values;
 //
 // - products with a trained parameter, elementwise functions of these, and
 //   their norms. A residual stream with layer scale is thus f32, as under
@@ -67,12 +69,19 @@ public:
   /// Return whether some reader of `value` leads there, and whether all do.
   bool some(Value value) const { return readers.lookup(value).some; }
   bool all(Value value) const { return readers.lookup(value).all; }
+  /// Returns whether `value` leads to a sine, cosine or tangent.
+  bool angle(Value value) const { return readers.lookup(value).angle; }
+  /// Returns whether an operator is one of those that preserve precision.
+  bool passes(Operation *op) const {
+    return preservesPrecision(op) ||
+           (computesAngles(op) && angle(op->getResult(0)));
+  }
   /// Returns whether `value` leads to a result of the function.
   bool result(Value value) const { return readers.lookup(value).result; }
 
 private:
   struct Readers {
-    bool some = false, all = false, result = false;
+    bool some = false, all = false, angle = false, result = false;
   };
   Readers readersOf(Value value) const;
 
@@ -104,6 +113,7 @@ private:
   Value narrowConstant(ConstantOp constant, OpBuilder &builder);
   bool followsWide(Operation *op);
   bool leadsToWide(Operation *op);
+  bool findsWide(Operation *op);
   bool isScale(Operation *op);
   bool isScaled(Operation *op);
 
@@ -141,11 +151,15 @@ WideReaders::Readers WideReaders::readersOf(Value value) const {
   Readers found;
   found.all = !value.use_empty();
   for (Operation *reader : value.getUsers()) {
-    bool wide = staysWide(reader) || isNamed(kept, reader), all = wide;
-    if (!wide && preservesPrecision(reader)) {
+    bool wide =
+        staysWide(reader) || findsElements(reader) || isNamed(kept, reader);
+    bool all = wide;
+    found.angle |= takesAngles(reader);
+    if (!wide && passes(reader)) {
       Readers next = readers.lookup(reader->getResult(0));
       wide = next.some;
       all = next.all;
+      found.angle |= next.angle;
       found.result |= next.result;
     }
     found.some |= wide;
@@ -238,7 +252,7 @@ bool Narrowing::followsWide(Operation *op) {
 /// stays f32. If it depends on constants alone, all of its readers must: a
 /// weight is stored in one form.
 bool Narrowing::leadsToWide(Operation *op) {
-  if (!preservesPrecision(op) || !readers.some(op->getResult(0)))
+  if (!readers.passes(op) || !readers.some(op->getResult(0)))
     return false;
   bool constant = true;
   for (Value operand : op->getOperands()) {
@@ -249,6 +263,13 @@ bool Narrowing::leadsToWide(Operation *op) {
       return false;
   }
   return !constant || readers.all(op->getResult(0));
+}
+
+/// Returns whether an operator finds elements of a value that stays f32.
+bool Narrowing::findsWide(Operation *op) {
+  return findsElements(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+           return forms.lookup(x).kept || isa<BlockArgument>(x);
+         });
 }
 
 /// Returns whether an operator moves a parameter that trains to a product.
@@ -283,7 +304,7 @@ void Narrowing::rewrite(Operation *op) {
       isa<LayerNormOp, RmsNormOp>(op) && forms.lookup(op->getOperand(0)).scaled;
   bool keep = named || readsNamed || scale || scaled || normOfScaled ||
               staysWide(op) || followsWide(op) || leadsToWide(op) ||
-              op->hasTrait<OpTrait::IsTerminator>();
+              findsWide(op) || op->hasTrait<OpTrait::IsTerminator>();
   // A cast connects f32 to other types: numbers cast from integers are counts
   // and positions.
   if (cast)
@@ -321,6 +342,16 @@ void Narrowing::run(Block &block) {
     rewrite(op);
 }
 
+/// Sets `tf32` on contractions, but for those that give angles.
+static void setTf32(Block &block) {
+  WideReaders readers({}, block);
+  for (Operation &op : block)
+    if (isa<MatmulOp, ConvOp, AttentionOp>(op) && isF32(op.getResult(0)) &&
+        !multipliesCoordinates(&op) &&
+        !(computesAngles(&op) && readers.angle(op.getResult(0))))
+      op.setAttr("tf32", UnitAttr::get(op.getContext()));
+}
+
 namespace {
 class Precision : public frit::impl::PrecisionBase<Precision> {
 public:
@@ -331,11 +362,9 @@ public:
     if (mode == "fp32")
       return;
     if (mode == "tf32") {
-      module.walk([](Operation *op) {
-        if (isa<MatmulOp, ConvOp, AttentionOp>(op) && isF32(op->getResult(0)) &&
-            !multipliesCoordinates(op))
-          op->setAttr("tf32", UnitAttr::get(op->getContext()));
-      });
+      for (auto function : module.getOps<func::FuncOp>())
+        if (!function.isExternal())
+          setTf32(function.getBody().front());
       return;
     }
     Builder builder(&getContext());

@@ -10,6 +10,7 @@
 #include "dialects/nn/operators/Statistics.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace frit;
@@ -66,14 +67,43 @@ bool precision::isWideResult(OpResult result, Type narrow) {
          !custom.takes(op->getNumOperands() + result.getResultNumber(), narrow);
 }
 
+/// Returns the number of products that each element of a contraction sums; none
+/// for other operators.
+static std::optional<int64_t> countProducts(Operation *op) {
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    ArrayRef<int64_t> a = shapeOf(matmul.getA());
+    bool transposed = matmul.getTransposeA() && a.size() > 1;
+    return a[a.size() - (transposed ? 2 : 1)];
+  }
+  if (auto conv = dyn_cast<ConvOp>(op))
+    return computeProduct(shapeOf(conv.getW()).drop_front());
+  return std::nullopt;
+}
+
 bool precision::multipliesCoordinates(Operation *op) {
   constexpr int64_t kMostCoordinates = 4;
-  auto matmul = dyn_cast<MatmulOp>(op);
-  if (!matmul)
-    return false;
-  ArrayRef<int64_t> a = shapeOf(matmul.getA());
-  bool transposed = matmul.getTransposeA() && a.size() > 1;
-  return a[a.size() - (transposed ? 2 : 1)] <= kMostCoordinates;
+  return isa<MatmulOp>(op) && *countProducts(op) <= kMostCoordinates;
+}
+
+bool precision::takesAngles(Operation *op) {
+  return isa<SinOp, CosOp, TanOp>(op);
+}
+
+bool precision::computesAngles(Operation *op) {
+  constexpr int64_t kMostCoordinates = 32;
+  std::optional<int64_t> products = countProducts(op);
+  return isa<AvgPoolOp, ReduceMeanOp>(op) ||
+         (products && *products <= kMostCoordinates);
+}
+
+bool precision::findsElements(Operation *op) {
+  return isa<SortPlacesOp, ArgMaxOp, ArgMinOp, MaxPoolPlacesOp>(op);
+}
+
+bool precision::selectsElements(Operation *op) {
+  if (auto scatter = dyn_cast<ScatterElementsOp>(op))
+    return scatter.getReduction() == "max" || scatter.getReduction() == "min";
+  return isa<MaxPoolOp>(op);
 }
 
 bool precision::movesElements(Operation *op) {
@@ -99,6 +129,6 @@ bool precision::isFactor(Value value) {
 }
 
 bool precision::preservesPrecision(Operation *op) {
-  return isa<ElementwiseOp>(op) || movesElements(op) ||
+  return isa<ElementwiseOp>(op) || movesElements(op) || selectsElements(op) ||
          multipliesCoordinates(op);
 }

@@ -34,6 +34,18 @@ bool isWideResult(mlir::OpResult result, mlir::Type narrow);
 /// directions. Its results are used as angles.
 bool multipliesCoordinates(mlir::Operation *op);
 
+/// Returns whether an operator takes angles.
+bool takesAngles(mlir::Operation *op);
+
+/// Returns whether an operator that gives angles computes each from so few
+/// numbers that in f32 it takes about as long: averages, and products with up
+/// to 32 coordinates.
+bool computesAngles(mlir::Operation *op);
+
+/// Returns whether an operator's results are the positions of elements, which
+/// it selects by their values.
+bool findsElements(mlir::Operation *op);
+
 /// Returns whether an operator moves elements of its operands without changing
 /// them.
 bool movesElements(mlir::Operation *op);
@@ -43,6 +55,10 @@ bool isParameter(mlir::Value value);
 
 /// Returns whether a product reads the value, perhaps after its elements moved.
 bool isFactor(mlir::Value value);
+
+/// Returns whether an operator's results are elements of its operands, which it
+/// selects by their values.
+bool selectsElements(mlir::Operation *op);
 
 /// Returns whether the result of an operator is about as precise as its
 /// operands.

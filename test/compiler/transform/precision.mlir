@@ -247,3 +247,47 @@ func.func @picked_sums(%x: tensor<2x8xf32>, %w: tensor<8x4xf32>, %i: tensor<2x3x
   %3 = nn.cos %2 : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %3 : tensor<2x3xf32>
 }
+
+// Angles that are selected by their size stay f32, and so does what finds them.
+// CHECK-LABEL: func.func @selected_angles
+// CHECK-SAME:    (%[[X:.*]]: tensor<4x8xf32>, %[[P:.*]]: tensor<1x2x4x4xf32>, %[[I:.*]]: tensor<4x1xi64>, %[[U:.*]]: tensor<4x1xf32>)
+// CHECK:         nn.sort_places %[[X]] {{.*}}(tensor<4x8xf32>) -> tensor<4x8xi64>
+// CHECK:         nn.gather_elements %[[X]]{{.*}} -> tensor<4x8xf32>
+// CHECK:         nn.max_pool %[[P]] {{.*}} -> tensor<1x2x3x3xf32>
+// CHECK:         nn.scatter_elements %[[X]], %[[I]], %[[U]] {{.*}} -> tensor<4x8xf32>
+func.func @selected_angles(%x: tensor<4x8xf32>, %p: tensor<1x2x4x4xf32>, %i: tensor<4x1xi64>, %u: tensor<4x1xf32>) -> (tensor<4x8xf32>, tensor<1x2x3x3xf32>, tensor<4x8xf32>) {
+  %0 = nn.sort_places %x {axis = 1 : si64, descending} : (tensor<4x8xf32>) -> tensor<4x8xi64>
+  %1 = nn.gather_elements %x, %0 {axis = 1 : si64} : (tensor<4x8xf32>, tensor<4x8xi64>) -> tensor<4x8xf32>
+  %2 = nn.sin %1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = nn.max_pool %p {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, window = array<i64: 2, 2>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x3x3xf32>
+  %4 = nn.cos %3 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %5 = nn.scatter_elements %x, %i, %u {axis = 1 : si64, reduction = "max"} : (tensor<4x8xf32>, tensor<4x1xi64>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %6 = nn.tan %5 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2, %4, %6 : tensor<4x8xf32>, tensor<1x2x3x3xf32>, tensor<4x8xf32>
+}
+
+// So do products of up to 32 coordinates, where they become angles.
+// CHECK-LABEL: func.func @angles_of_six
+// CHECK:         nn.matmul {{.*}}(tensor<9x6xf32>, tensor<6x8xf32>) -> tensor<9x8xf32>
+// CHECK:         nn.matmul {{.*}}(tensor<9x6xf16>, tensor<6x8xf16>) -> tensor<9x8xf16>
+// CHECK:         nn.matmul {{.*}}(tensor<9x33xf16>, tensor<33x8xf16>) -> tensor<9x8xf16>
+// CHECK:         nn.conv {{.*}} -> tensor<1x8x3x3xf32>
+// TF32-LABEL: func.func @angles_of_six
+// TF32:         nn.matmul %arg0, %{{.*}} : (tensor<9x6xf32>, tensor<6x8xf32>)
+// TF32:         nn.matmul %arg0, %{{.*}} {tf32} : (tensor<9x6xf32>, tensor<6x8xf32>)
+// TF32:         nn.matmul {{.*}} {tf32} : (tensor<9x33xf32>
+func.func @angles_of_six(%x: tensor<9x6xf32>, %z: tensor<9x33xf32>, %g: tensor<1x2x3x3xf32>) -> (tensor<9x8xf32>, tensor<9x8xf32>, tensor<9x8xf32>, tensor<1x8x3x3xf32>) {
+  %w = nn.constant "w" dense_resource<__elided__> : tensor<6x8xf32>
+  %v = nn.constant "v" dense_resource<__elided__> : tensor<6x8xf32>
+  %u = nn.constant "u" dense_resource<__elided__> : tensor<33x8xf32>
+  %k = nn.constant "k" dense_resource<__elided__> : tensor<8x2x1x1xf32>
+  %0 = nn.matmul %x, %w : (tensor<9x6xf32>, tensor<6x8xf32>) -> tensor<9x8xf32>
+  %1 = nn.sin %0 : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %2 = nn.matmul %x, %v : (tensor<9x6xf32>, tensor<6x8xf32>) -> tensor<9x8xf32>
+  %3 = nn.exp %2 : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %4 = nn.matmul %z, %u : (tensor<9x33xf32>, tensor<33x8xf32>) -> tensor<9x8xf32>
+  %5 = nn.sin %4 : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %6 = nn.conv %g, %k {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x2x3x3xf32>, tensor<8x2x1x1xf32>) -> tensor<1x8x3x3xf32>
+  %7 = nn.sin %6 : (tensor<1x8x3x3xf32>) -> tensor<1x8x3x3xf32>
+  return %1, %3, %5, %7 : tensor<9x8xf32>, tensor<9x8xf32>, tensor<9x8xf32>, tensor<1x8x3x3xf32>
+}
