@@ -7,29 +7,12 @@
 // those of the artifact's CPU target, or with a file. With the CPU target the
 // state after the call is compared too. Exit status: 0 if they agree, 1 if not,
 // 2 if something could not run. A variant that serves smaller sizes also runs
-// for the least of them, on padded inputs.
-//
-//   --function=NAME    default: the first
-//   --arch=NAME        the CUDA target; default: the first
-//   --unit=N           which of the files emulate.py was given; default: 0
-//   --input=NAME=VALUE a file of one tensor (.npy, .safetensors, .pb), its
-//                      bytes alone (.bin), or random:SEED:LOW..HIGH as frit-run
-//                      has it; the default is random: floats are normal,
-//                      integers 0 or 1
-//   --compare=FILE     expected outputs (.npz, ...) instead of the cpu target's
-//   --output=FILE      an .npz to write the outputs to, or a .bin for their
-//                      bytes alone; they are then compared with nothing
-//   --rtol=X           of |out - ref| / |ref|; default 1e-4
-//   --calls=N          how often to call it before the outputs are compared;
-//                      default 1. Each seed starts from the first state
-//   --each=NAME=X,...  numbers that a state gets before the calls, in turn; it
-//                      must be one f32
-//   --seeds=N          how many thread schedules to try, with --output which
-//                      one; default 2
+// for the least of them, on padded inputs. The options are in EmulateOptions.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/Executor.h"
+#include "test/emulator/EmulateOptions.h"
 #include "test/emulator/EmulatedPlan.h"
 #include "tools/support/Files.h"
 #include "tools/support/RandomData.h"
@@ -37,30 +20,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 
 using namespace frit;
 using namespace frit::emulation;
 using tools::Fault;
 using tools::Tensor;
-
-namespace {
-struct Options {
-  std::string model, kernels, function, arch, expected, output;
-  std::map<std::string, std::string> inputs;
-  std::string changed;        ///< state of --each
-  std::vector<float> numbers; ///< its value before each call
-  double tolerance = 1e-4;
-  int unit = 0, seeds = 2, calls = 1;
-};
-} // namespace
-
-[[noreturn]] static void die(const std::string &message) {
-  fprintf(stderr, "emulate_run: %s\n", message.c_str());
-  exit(2);
-}
 
 static void require(const Status &status) {
   if (status.failed())
@@ -70,55 +35,6 @@ static void require(const Status &status) {
 static void require(frit_status status) {
   if (status != FRIT_OK)
     die(frit_last_error());
-}
-
-static Options parse(int argc, char **argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    auto value = [&](const char *flag) -> const char * {
-      size_t length = strlen(flag);
-      return argument.compare(0, length, flag) ? nullptr : argv[i] + length;
-    };
-    if (const char *text = value("--arch="))
-      options.arch = text;
-    else if (const char *text = value("--function="))
-      options.function = text;
-    else if (const char *text = value("--calls="))
-      options.calls = atoi(text);
-    else if (const char *text = value("--each=")) {
-      const char *at = strchr(text, '=');
-      options.changed = std::string(text, at ? at : text);
-      for (char *end; at && *at; at = end)
-        options.numbers.push_back(strtof(at + 1, &end));
-    } else if (const char *text = value("--unit="))
-      options.unit = atoi(text);
-    else if (const char *text = value("--compare="))
-      options.expected = text;
-    else if (const char *text = value("--output="))
-      options.output = text;
-    else if (const char *text = value("--rtol="))
-      options.tolerance = atof(text);
-    else if (const char *text = value("--seeds="))
-      options.seeds = atoi(text);
-    else if (const char *text = value("--input=")) {
-      const char *equals = strchr(text, '=');
-      if (!equals)
-        die("--input wants NAME=VALUE");
-      options.inputs[std::string(text, equals)] =
-          equals + 1 + (equals[1] == '@');
-    } else if (argument[0] == '-')
-      die("unknown option '" + argument + "'");
-    else if (options.model.empty())
-      options.model = argument;
-    else if (options.kernels.empty())
-      options.kernels = argument;
-    else
-      die("too many files");
-  }
-  if (options.kernels.empty())
-    die("usage: emulate_run model.so kernels.so [options]");
-  return options;
 }
 
 /// Symbol sizes of a call.
@@ -438,7 +354,7 @@ static Sizes leastSizes(const PlanView &plan, size_t variant) {
 }
 
 int main(int argc, char **argv) {
-  Options options = parse(argc, argv);
+  Options options = parseOptions(argc, argv);
   EmulatedPlan emulated;
   require(emulated.open(options.model, options.kernels, options.unit,
                         options.arch, options.function));
