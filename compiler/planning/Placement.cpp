@@ -6,8 +6,8 @@
 // the best order, as in Maas et al., "TelaMalloc" (ASPLOS 2023): a buffer that
 // exceeds the bound is placed earlier. The search minimizes the total excess of
 // all buffers, not the arena: with equal layers, the arena shrinks only once
-// the last layer is placed well. It also accepts moves that change nothing,
-// since most moves do not.
+// the last layer is placed well. It also accepts moves that change nothing, as
+// most moves do.
 //
 // The cost grows with the number of pairs of buffers that are live at the same
 // time. If there are very many, buffers are placed once, step by step, like an
