@@ -82,8 +82,32 @@ private:
 // Results of the first kernel
 //===----------------------------------------------------------------------===//
 
+/// Returns whether `op` computes a value from whole tensors and single numbers
+/// alone, and no contraction's kernel could compute it: its operands are not,
+/// or not through other such operators, a contraction's result.
+static bool combinesTensors(Operation *op) {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    if (tensorType(operand).getNumElements() == 1)
+      return true;
+    Operation *def = operand.getDefiningOp();
+    return shapeOf(operand) == resultType(op).getShape() &&
+           !isa_and_nonnull<MatmulOp, ConvOp>(def) &&
+           (!isa_and_nonnull<ElementwiseOp>(def) || !operand.hasOneUse() ||
+            combinesTensors(def));
+  });
+}
+
+/// Returns whether `op` adds two convolutions, which one kernel may do.
+static bool addsConvolutions(Operation *op) {
+  return isa<AddOp>(op) && llvm::all_of(op->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<ConvOp>() && operand.hasOneUse();
+         });
+}
+
 /// Computes and stores in the group's kernel, rather than in an earlier one,
-/// the values that the group is the first to read.
+/// the values that the group is the first to read, unless a contraction's
+/// kernel may compute them. For one sum alone, such values must combine whole
+/// tensors.
 static void storeRoots(SumGroup &group) {
   ReduceOp first = group.sums.front();
   ArrayRef<int64_t> from = shapeOf(first.getX());
@@ -93,6 +117,8 @@ static void storeRoots(SumGroup &group) {
     if (!isa_and_nonnull<ElementwiseOp>(op) ||
         op->getBlock() != first->getBlock() || shapeOf(root) != from ||
         tensorType(root).getElementTypeBitWidth() < 16 ||
+        addsConvolutions(op) ||
+        (group.sums.size() == 1 && !combinesTensors(op)) ||
         !llvm::all_of(op->getOperands(), [&](Value v) {
           return canRegroup(v, from, group.leading, group.outer);
         }))
@@ -216,7 +242,7 @@ void SplitReductions::split(const SumGroup &group, int64_t parts) {
   }
   for (auto [sum, result] : llvm::zip(group.sums, results))
     columns.replace(sum, result);
-  if (group.sums.size() > 1) {
+  if (group.sums.size() > 1 || !group.stored.empty()) {
     createFusionOp(ops, ops.back()->getNextNode());
     columns.fuse();
   }
@@ -265,6 +291,21 @@ static void sumSums(Block &block) {
   }
 }
 
+/// Lets kernels of products store f32 if all that follows is the sum of a batch
+/// of them, which would otherwise add 16-bit numbers.
+static void widenSummedProducts(Block &block) {
+  for (auto op : llvm::to_vector(block.getOps<ReduceOp>())) {
+    auto cast = op.getX().getDefiningOp<CastOp>();
+    if (op.getKind() != Combiner::sum || !cast || !cast->hasOneUse() ||
+        op.getAxes() != ArrayRef<int64_t>{0})
+      continue;
+    auto product = cast.getX().getDefiningOp<MatmulOp>();
+    if (product && product->hasOneUse() && shapeOf(product).size() == 3 &&
+        tensorType(cast).getElementType().isF32())
+      createFusionOp({product, cast}, cast->getNextNode());
+  }
+}
+
 /// Returns whether the reduced dimensions are successive and precede kept ones,
 /// the columns.
 static bool keepsColumns(ReduceOp op) {
@@ -278,6 +319,7 @@ static bool keepsColumns(ReduceOp op) {
 
 void SplitReductions::run(Block &block) {
   sumSums(block);
+  widenSummedProducts(block);
   auto *moments = rewrites.find<ColumnMomentsRewrite>();
   splitGroupStatistics(block, rewrite->parts, moments);
   splitBatchStatistics(block, rewrite->parts, moments);
@@ -305,10 +347,9 @@ void SplitReductions::run(Block &block) {
     });
     for (ReduceOp member : group.sums)
       places.erase(member);
-    if (group.sums.size() > 1) {
-      storeRoots(group);
+    storeRoots(group);
+    if (group.sums.size() > 1)
       storeCopies(group, *rewrite);
-    }
     split(group, parts);
   }
   eraseDead(block);

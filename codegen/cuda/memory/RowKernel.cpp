@@ -119,7 +119,8 @@ nn::Legality RowKernel::build(const RowBuild &how) {
       graph.fail("a reduction is not in 32-bit floats");
   if (!graph.failure().empty())
     return nn::Mismatch(graph.failure());
-  joint = isColumns() && reductions.size() > 1 && needsNoResult();
+  joint = isColumns() && (reductions.size() > 1 || !perColumn.empty()) &&
+          needsNoResult();
   findFrontier(how.preload);
   for (Node *node : frontier)
     slots.push_back(node->type);

@@ -86,9 +86,9 @@ public:
   bool readsOnce() const {
     return (reductions.size() == 1 && perColumn.empty()) || isJoint();
   }
-  /// Returns whether one pass over columns computes several reductions and all
-  /// outputs with an element per column: none of them needs a reduction's
-  /// result.
+  /// Returns whether one pass over columns computes all reductions and outputs
+  /// with an element per column, at least two in all: none of them needs a
+  /// reduction's result.
   bool isJoint() const { return joint; }
   /// Returns whether teams of `team` threads can stage rows through shared
   /// memory, `held` rows per block.

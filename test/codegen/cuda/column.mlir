@@ -33,6 +33,14 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
     %6 = nn.div %3, %4 : (tensor<64x100x3136xf16>, tensor<64x1x3136xf16>) -> tensor<64x100x3136xf16>
     nn.yield %6 : tensor<64x100x3136xf16>
   }
+  // A sum, and a value that is stored: one pass.
+  %sum:2 = nn.fusion(%s, %s) : (tensor<64x256x3136xf16>, tensor<64x256x3136xf16>) -> (tensor<64x1x3136xf32>, tensor<64x256x3136xf16>) {
+  ^bb0(%a: tensor<64x256x3136xf16>, %b: tensor<64x256x3136xf16>):
+    %1 = nn.add %a, %b : (tensor<64x256x3136xf16>, tensor<64x256x3136xf16>) -> tensor<64x256x3136xf16>
+    %2 = nn.cast %1 {to = f32} : (tensor<64x256x3136xf16>) -> tensor<64x256x3136xf32>
+    %3 = nn.reduce %2 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x256x3136xf32>) -> tensor<64x1x3136xf32>
+    nn.yield %3, %1 : tensor<64x1x3136xf32>, tensor<64x256x3136xf16>
+  }
   // Two sums that do not need each other, and a value that is stored: one pass.
   %8:3 = nn.fusion(%s, %s) : (tensor<64x256x3136xf16>, tensor<64x256x3136xf16>) -> (tensor<64x1x3136xf32>, tensor<64x1x3136xf32>, tensor<64x256x3136xf16>) {
   ^bb0(%a: tensor<64x256x3136xf16>, %b: tensor<64x256x3136xf16>):
@@ -76,4 +84,7 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
 // CHECK: frit::column<k2_body, 16, 16, 7, 4>({x0, y0}, 200704, 100);
 
 // CHECK-LABEL: struct k3_body {
-// CHECK: frit::columnJoint<k3_body, {{[0-9]+}}, {{[0-9]+}}, 4>({x0, x1, y0, y1, y2}, 200704, 256);
+// CHECK: frit::columnJoint<k3_body, {{[0-9]+}}, {{[0-9]+}}, 4>({x0, x1, y0, y1}, 200704, 256);
+
+// CHECK-LABEL: struct k4_body {
+// CHECK: frit::columnJoint<k4_body, {{[0-9]+}}, {{[0-9]+}}, 4>({x0, x1, y0, y1, y2}, 200704, 256);

@@ -172,6 +172,64 @@ func.func @stored(%x: tensor<16384x256xf32>, %y: tensor<16384x256xf32>) -> (tens
   return %1, %3, %4 : tensor<1x256xf32>, tensor<1x256xf32>, tensor<16384x256xf32>
 }
 
+// One sum alone stores such a value too if it combines whole tensors, but not
+// the sum of two convolutions, which one kernel computes, nor a value of a
+// product.
+// CHECK-LABEL: func.func @stored_by_one
+// CHECK:         %[[F:.*]]:2 = nn.fusion(
+// CHECK:           nn.add
+// CHECK-NOT:     nn.add
+// CHECK:         %[[S:.*]] = nn.reshape %[[F]]#{{[01]}} {shape = array<i64: 16384, 256>}
+// CHECK:         nn.neg %[[S]]
+func.func @stored_by_one(%x: tensor<16384x256xf32>, %y: tensor<16384x256xf32>) -> (tensor<1x256xf32>, tensor<16384x256xf32>) {
+  %0 = nn.add %x, %y : (tensor<16384x256xf32>, tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %2 = nn.neg %0 : (tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  return %1, %2 : tensor<1x256xf32>, tensor<16384x256xf32>
+}
+
+// CHECK-LABEL: func.func @not_of_products
+// CHECK:         %[[P:.*]] = nn.matmul
+// CHECK-NEXT:    %[[S:.*]] = nn.add %[[P]]
+// CHECK:         nn.reduce
+// CHECK:         nn.neg %[[S]]
+func.func @not_of_products(%x: tensor<16384x256xf32>, %w: tensor<256x256xf32>, %y: tensor<16384x256xf32>) -> (tensor<1x256xf32>, tensor<16384x256xf32>) {
+  %p = nn.matmul %x, %w : (tensor<16384x256xf32>, tensor<256x256xf32>) -> tensor<16384x256xf32>
+  %0 = nn.add %p, %y : (tensor<16384x256xf32>, tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16384x256xf32>) -> tensor<1x256xf32>
+  %2 = nn.neg %0 : (tensor<16384x256xf32>) -> tensor<16384x256xf32>
+  return %1, %2 : tensor<1x256xf32>, tensor<16384x256xf32>
+}
+
+// CHECK-LABEL: func.func @not_of_convolutions
+// CHECK:         %[[A:.*]] = nn.conv
+// CHECK-NEXT:    %[[B:.*]] = nn.conv
+// CHECK-NEXT:    nn.add %[[A]], %[[B]]
+func.func @not_of_convolutions(%x: tensor<4x64x64x64xbf16>, %w: tensor<256x1x1x64xbf16>, %y: tensor<4x64x64x256xbf16>) -> (tensor<1x1x1x256xf32>, tensor<1x1x1x256xf32>, tensor<4x64x64x256xbf16>) {
+  %a = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<4x64x64x64xbf16>, tensor<256x1x1x64xbf16>) -> tensor<4x64x64x256xbf16>
+  %b = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<4x64x64x64xbf16>, tensor<256x1x1x64xbf16>) -> tensor<4x64x64x256xbf16>
+  %s = nn.add %a, %b : (tensor<4x64x64x256xbf16>, tensor<4x64x64x256xbf16>) -> tensor<4x64x64x256xbf16>
+  %0 = nn.cast %s {to = f32, storage} : (tensor<4x64x64x256xbf16>) -> tensor<4x64x64x256xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<4x64x64x256xf32>) -> tensor<1x1x1x256xf32>
+  %2 = nn.mul %0, %0 : (tensor<4x64x64x256xf32>, tensor<4x64x64x256xf32>) -> tensor<4x64x64x256xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<4x64x64x256xf32>) -> tensor<1x1x1x256xf32>
+  %4 = nn.neg %s : (tensor<4x64x64x256xbf16>) -> tensor<4x64x64x256xbf16>
+  return %1, %3, %4 : tensor<1x1x1x256xf32>, tensor<1x1x1x256xf32>, tensor<4x64x64x256xbf16>
+}
+
+// Products whose batch is summed are stored in f32.
+// CHECK-LABEL: func.func @wide_products
+// CHECK:         %[[P:.*]] = nn.fusion(%arg0, %arg1) {{.*}} -> tensor<16x64x64xf32>
+// CHECK:           nn.matmul
+// CHECK-NEXT:      nn.cast
+// CHECK:         nn.reduce %[[P]]
+func.func @wide_products(%x: tensor<16x512x64xbf16>, %y: tensor<16x512x64xbf16>) -> tensor<1x64x64xf32> {
+  %0 = nn.matmul %x, %y {transpose_a} : (tensor<16x512x64xbf16>, tensor<16x512x64xbf16>) -> tensor<16x64x64xbf16>
+  %1 = nn.cast %0 {to = f32, storage} : (tensor<16x64x64xbf16>) -> tensor<16x64x64xf32>
+  %2 = nn.reduce %1 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<16x64x64xf32>) -> tensor<1x64x64xf32>
+  return %2 : tensor<1x64x64xf32>
+}
+
 // Sums store values of the forward pass that they recompute, if these fit L2:
 // the gradient of weights, which comes later, reads them.
 // CHECK-LABEL: func.func @again
