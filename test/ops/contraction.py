@@ -62,7 +62,7 @@ def conv(x, w, bias, strides, pads, dilations, group):
 
 
 def conv_case(shape, filters, window, strides=None, pads=None, dilations=None,
-              group=1, bias=True, dtype=np.float32):
+              group=1, bias=True, dtype=np.float32, wide=False):
     rank = len(window)
     strides = strides or [1] * rank
     pads = pads or [0] * 2 * rank
@@ -70,7 +70,7 @@ def conv_case(shape, filters, window, strides=None, pads=None, dilations=None,
     x = random(*shape, dtype=dtype)
     w = random(filters, shape[1] // group, *window, low=-1, high=1,
                dtype=dtype)
-    b = random(filters, dtype=dtype) if bias else None
+    b = random(filters, dtype=np.float32 if wide else dtype) if bias else None
     y = conv(x, w, b, strides, pads, dilations, group).astype(dtype)
     for last in (False, True):
         def order(v):
@@ -94,6 +94,7 @@ conv_case((2, 3, 9), 4, (4,), strides=[2], pads=[1, 2])
 conv_case((1, 2, 4, 5, 4), 3, (2, 3, 2), pads=[1, 0, 0, 0, 1, 1])
 conv_case((1, 3, 7, 6), 4, (3, 3), pads=[1, 1, 1, 1], dtype=np.float16)
 conv_case((1, 3, 7, 6), 4, (3, 3), bias=False, dtype=np.float16)
+conv_case((1, 3, 7, 6), 4, (1, 1), dtype=np.float16, wide=True)
 
 
 def depthwise_case(shape, window, strides, pads, dilations, dtype=np.float32):

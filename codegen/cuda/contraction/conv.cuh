@@ -5,7 +5,8 @@
 // stored, and the filters. The problem is a struct of constants:
 //
 //   struct P {
-//     using T = frit::f16;                          // of x, w, bias, R and y
+//     using T = frit::f16;                          // of x, w, R and y
+//     using Bias = frit::f16;                       // of bias
 //     static constexpr int n, c, h, w;              // x
 //     static constexpr int k, r, s;                 // filters, their size
 //     static constexpr int p, q;                    // y's height and width
@@ -97,7 +98,7 @@ inline constexpr bool kConvUsesMma =
 template <class P>
 __device__ inline void
 convTile(const typename P::T *x, const typename P::T *w,
-         const typename P::T *bias, const typename P::T *r, typename P::T *y,
+         const typename P::Bias *bias, const typename P::T *r, typename P::T *y,
          int group, typename ConvIndex<P>::Pixel firstPixel, int firstFilter) {
   using Index = ConvIndex<P>;
   using Acc = SumOf<typename P::T>;
@@ -142,9 +143,9 @@ convTile(const typename P::T *x, const typename P::T *w,
 template <class P>
 __device__ inline void
 convTileMma(const typename P::T *x, const typename P::T *w,
-            const typename P::T *bias, const typename P::T *r, typename P::T *y,
-            int group, typename ConvIndex<P>::Pixel firstPixel,
-            int firstFilter) {
+            const typename P::Bias *bias, const typename P::T *r,
+            typename P::T *y, int group,
+            typename ConvIndex<P>::Pixel firstPixel, int firstFilter) {
   using Index = ConvIndex<P>;
   const Index index = {group};
   auto copyPixel = [&](void *to, int m, int tap) {
@@ -187,8 +188,8 @@ convTileMma(const typename P::T *x, const typename P::T *w,
 template <class P>
 __device__ inline void
 convTileOf(const typename P::T *x, const typename P::T *w,
-           const typename P::T *bias, const typename P::T *r, typename P::T *y,
-           int group, int64_t firstPixel, int firstFilter) {
+           const typename P::Bias *bias, const typename P::T *r,
+           typename P::T *y, int group, int64_t firstPixel, int firstFilter) {
   if constexpr (kConvUsesMma<P>)
     convTileMma<P>(x, w, bias, r, y, group, firstPixel, firstFilter);
   else
@@ -198,8 +199,8 @@ convTileOf(const typename P::T *x, const typename P::T *w,
 /// Computes the whole convolution; pass null for an absent bias or residual.
 template <class P>
 __device__ inline void conv(const typename P::T *x, const typename P::T *w,
-                            const typename P::T *bias, const typename P::T *r,
-                            typename P::T *y) {
+                            const typename P::Bias *bias,
+                            const typename P::T *r, typename P::T *y) {
   using Index = ConvIndex<P>;
   for (int group = blockIdx.z; group < P::groups; group += gridDim.z)
     for (int filter = blockIdx.y * P::tileN; filter < Index::kFilters;
@@ -213,7 +214,7 @@ __device__ inline void conv(const typename P::T *x, const typename P::T *w,
 /// Fallback of wgmma_conv.cuh's kernels for architectures without WGMMA.
 template <class P>
 __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
-                                 const typename P::T *bias,
+                                 const typename P::Bias *bias,
                                  const typename P::T *r, typename P::T *y,
                                  NormOperands norm = {}) {
   using Q = FloorTiles<P>;
@@ -246,7 +247,7 @@ template <class P, class Q>
 __device__ inline void
 convSumFloor(const typename P::T *x, const typename P::T *w,
              const typename P::T *x2, const typename P::T *w2,
-             const typename P::T *bias, const typename P::T *r,
+             const typename P::Bias *bias, const typename P::T *r,
              typename P::T *y) {
   convFloor<PlainResult<Q>>(x2, w2, nullptr, r, y);
   __syncthreads();

@@ -30,7 +30,8 @@ class CudnnConv
     bool activates = info.activation == Activation::none ||
                      info.activation == Activation::relu;
     return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
-           !info.mixed && !info.addend && !info.isExtended() && activates;
+           !info.mixed && !info.addend && !info.isExtended() && activates &&
+           (!info.bias || nn::tensorType(info.bias).getElementType() == type);
   }
   /// Returns whether frit's kernel is faster: cuDNN is slow for some grouped
   /// convolutions (notes/).

@@ -75,7 +75,7 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
     return emitOptionalError(loc, "x and w have shapes ", shapeText(from),
                              " and ", shapeText(filter),
                              ", not n, c, spatial and k, c / group, window");
-  if (failed(checkElementTypes(loc, {x, w, op.getBias()})))
+  if (failed(checkElementTypes(loc, {x, w})))
     return failure();
 
   bool last = op.getChannelsLast();
@@ -96,10 +96,15 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
       (channels % group != 0 || channels / group != perGroup))
     return emitOptionalError(loc, "x has ", channels, " channels, but w takes ",
                              group, " groups of ", perGroup);
-  if (Value bias = op.getBias())
+  Type element = tensorType(x).getElementType();
+  if (Value bias = op.getBias()) {
+    if (tensorType(bias).getElementType() != workType(element) &&
+        failed(checkElementTypes(loc, {x, bias})))
+      return failure();
     if (shapeOf(bias).size() != 1 || !mayEqual(shapeOf(bias)[0], filters))
       return emitOptionalError(loc, "bias has shape ", shapeText(shapeOf(bias)),
                                " for ", filters, " filters");
+  }
 
   SmallVector<int64_t> shape = {from[0]};
   if (!last)
@@ -108,7 +113,7 @@ FailureOr<RankedTensorType> ConvOp::infer(Adaptor op,
     return failure();
   if (last)
     shape.push_back(filters);
-  return makeType(loc, shape, tensorType(x).getElementType());
+  return makeType(loc, shape, element);
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,8 +22,9 @@ def NN_ConvOp : NN_Structural<"conv", "Conv"> {
   let description = [{
     `x` is n×c×spatial, `w` k×(c/group)×window, and the result n×k×spatial; with
     `channels_last` n×spatial×c, k×window×(c/group) and n×spatial×k. `bias` has
-    k elements. `strides` and `dilations` have an entry per spatial dimension;
-    `pads` has two, all leading pads and then all trailing ones.
+    k elements of the type of x, or of f32 for 16 bits. `strides` and
+    `dilations` have an entry per spatial dimension; `pads` has two, all leading
+    pads and then all trailing ones.
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
                    Optional<NN_FloatTensor>:$bias,

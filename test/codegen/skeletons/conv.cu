@@ -7,6 +7,7 @@ template <class Type, bool ChannelsLast, int N, int C, int H, int W, int K,
           int Groups = 1, int Tile = 64, class Activation = frit::Identity>
 struct Problem {
   using T = Type;
+  using Bias = Type;
   using Epilogue = Activation;
   static constexpr int n = N, c = C, h = H, w = W, k = K, r = R, s = S;
   static constexpr int strideH = Stride, strideW = Stride;
