@@ -224,8 +224,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   layout.groupNorms = training != nullptr;
   passes.addPass(createLayout(target, layout));
   // Gradients, in the layout of the values that they belong to, and the updates
-  // of the optimizer.
+  // of the optimizer. Some convolutions share a gradient with their batch norm.
   if (training) {
+    passes.addPass(createConvBatchNorms(target));
     passes.addPass(createAddOptimizer(training->options, training->kind));
     passes.addPass(createSimplify());
   }

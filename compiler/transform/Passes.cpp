@@ -17,6 +17,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([&target] { return createLayout(target); });
+  registerPass([&target] { return createConvBatchNorms(target); });
   registerPass([&training] { return createAddOptimizer(training, step); });
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });

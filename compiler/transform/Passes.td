@@ -65,6 +65,10 @@ def Layout : TargetPass<"layout"> {
                         "Compute norms as group norms, channels last">];
 }
 
+def ConvBatchNorms : TargetPass<"conv-batch-norms"> {
+  let summary = "Differentiate pointwise convolutions with their batch norms";
+}
+
 // Compilation calls buildGradients() in AddOptimizer instead.
 def Differentiate : NNPass<"differentiate"> {
   let summary = "Append the gradients of a function's first result with "

@@ -134,6 +134,12 @@ for groups in (1, 3, 6):
     gradient("group_mean", [images], (2, groups, 1), attribute)
     gradient("group_variance", [images, doubles(2, groups, 1, seed=1)],
              (2, groups, 1), attribute)
+for last, rank, parts in ((3, 2, 1), (5, 1, 3)):
+    inner = (4, 3) if rank == 2 else (6,)
+    gradient("conv_batch_norm",
+             [doubles(2, *inner, 3), doubles(last, *[1] * rank, 3, seed=1),
+              doubles(last, seed=2), doubles(last, seed=3)], (2, *inner, last),
+             f"parts = {parts} : si64, epsilon = 1.0e-3 : f32")
 parts = doubles(3, 2, 2, low=0.5)
 gradient("merge_moments", [parts], (3, 1, 2), "width = 4 : si64")
 

@@ -124,6 +124,16 @@ for shape in ((2, 3, 4, 5), (2, 3), (2, 3, 6)):
         case("batch_variance", [last, means], variances, "channels_last",
              tolerance=1e-5)
 
+# A pointwise convolution, normalized by the mean and variance of its result.
+for shape in ((2, 3, 4, 5), (6, 2, 3)):
+    v, w, scale, bias = (random(*shape, seed=3), random(7, *[1] * (len(shape) - 2), shape[-1]),
+                         random(7, seed=1), random(7, seed=2))
+    z = v.astype(np.float64) @ w.reshape(7, -1).T.astype(np.float64)
+    others = tuple(range(len(shape) - 1))
+    y = (z - z.mean(others)) / np.sqrt(z.var(others) + 1e-3) * scale + bias
+    case("conv_batch_norm", [v, w, scale, bias], y.astype(np.float32),
+         "parts = 2 : si64, epsilon = 1.0e-3 : f32", 1e-4)
+
 # Groups of neighbouring channels, which come last; one group, and one channel a
 # group. What is far from zero keeps its precision.
 for shape, groups in (((2, 5, 7, 12), 3), ((3, 4, 6), 1), ((2, 3, 8), 8),

@@ -29,6 +29,7 @@
 #include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
+#include "compiler/transform/training/ConvBatchNorms.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/operators/Gradient.h"
 
@@ -78,6 +79,9 @@ public:
       return nn::shapeOf(fusion.getResult(1)).back() >= 64;
     }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
+    rewrites.add(ConvBatchNormsRewrite{[](nn::ConvOp conv) {
+      return nn::shapeOf(conv.getW()).front() >= 256 ? 2 : 0;
+    }});
     rewrites.add(FoldNormsRewrite{
         [](nn::MatmulOp product) {
           return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;

@@ -7,6 +7,7 @@
 #include "compiler/transform/fusion/JoinActivations.h"
 #include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/training/AlignColumns.h"
+#include "compiler/transform/training/ConvBatchNorms.h"
 
 using namespace mlir;
 using namespace frit;
@@ -229,6 +230,38 @@ static int64_t momentHeight(nn::ConvOp conv, ArrayRef<Operation *> epilogue,
   return takes ? kMomentHeight : 0;
 }
 
+/// Microseconds that the small kernels of a joint gradient take, those that
+/// others wait for.
+static constexpr double kJointKernels = 15;
+
+/// Returns the parts of all positions in which products for the joint gradient
+/// of a pointwise convolution and its batch norm keep all SMs busy; 0 if the
+/// two are faster apart. Jointly, the result is not read twice, and its
+/// gradient is neither written nor read, but the operand is read three times
+/// more. In f16, squares of activations might overflow.
+static int64_t jointNormParts(nn::ConvOp conv, const GpuArch &arch) {
+  auto info = nn::describeConv(conv);
+  if (!arch.hasWgmma ||
+      !nn::tensorType(conv.getX()).getElementType().isBF16() || !info ||
+      !takesWgmma(*info))
+    return 0;
+  double positions = double(info->n) * info->p * info->q;
+  double saved = 2 * positions * (4 * info->k - 3 * info->c) / arch.memoryRate;
+  double added = 4 * positions * info->c * info->c / (arch.productRate / 2) +
+                 kJointKernels;
+  if (saved < added)
+    return 0;
+  int64_t steps = info->n * info->p * info->q / kWgmmaDepth;
+  if (steps * kWgmmaDepth != info->n * info->p * info->q)
+    return 0;
+  // Tiles of 128 × 128 in one wave, most SMs busy.
+  int64_t tiles = ceilDiv(info->k, 128) * ceilDiv(info->c, 128);
+  int64_t parts = std::min(std::max<int64_t>(arch.sms / tiles / 4, 1), steps);
+  while (steps % parts)
+    --parts;
+  return parts;
+}
+
 class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
   double compileMilliseconds() const override { return 160; }
   void populateRewrites(nn::TargetRewrites &rewrites,
@@ -237,6 +270,9 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
         [&machine](nn::ConvOp conv, ArrayRef<Operation *> epilogue) {
           return momentHeight(conv, epilogue, machine.arch);
         }});
+    rewrites.add(ConvBatchNormsRewrite{[&machine](nn::ConvOp conv) {
+      return jointNormParts(conv, machine.arch);
+    }});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {

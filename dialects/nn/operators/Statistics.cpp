@@ -172,3 +172,52 @@ SmallVector<Value> GroupNormOp::decompose(NNBuilder &b) {
                   channelsOfGroups(b, b.mul(scale, inverse), x));
   return {b.cast(b.add(y, b.cast(getBias(), work)), element)};
 }
+
+//===----------------------------------------------------------------------===//
+// Batch norm of a pointwise convolution
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+ConvBatchNormOp::infer(Adaptor op, std::optional<Location> loc) {
+  auto type = tensorType(op.getX());
+  ArrayRef<int64_t> x = type.getShape(), w = shapeOf(op.getW());
+  if (x.size() < 3 || w.size() != x.size() || !type.hasStaticShape() ||
+      !tensorType(op.getW()).hasStaticShape() || w.back() != x.back() ||
+      llvm::any_of(w.drop_front().drop_back(),
+                   [](int64_t d) { return d != 1; }))
+    return emitOptionalError(loc, "filters of ", shapeText(w),
+                             " are not pointwise ones for ", shapeText(x));
+  if (failed(checkElementTypes(loc, {op.getX(), op.getW()})))
+    return failure();
+  std::pair<StringRef, Value> vectors[] = {{"scale", op.getScale()},
+                                           {"bias", op.getBias()}};
+  for (auto [name, vector] : vectors)
+    if (shapeOf(vector) != w.take_front())
+      return emitOptionalError(loc, name, " has shape ",
+                               shapeText(shapeOf(vector)), " for ", w.front(),
+                               " channels");
+  int64_t parts = op.getParts();
+  if (type.getNumElements() == 0 || parts < 1 ||
+      type.getNumElements() / x.back() % parts != 0)
+    return emitOptionalError(
+        loc, parts, " parts do not divide the positions of ", shapeText(x));
+  SmallVector<int64_t> shape(x);
+  shape.back() = w.front();
+  return makeType(loc, shape, type.getElementType());
+}
+
+Value frit::nn::convolvePoints(NNBuilder &b, Value x, Value w, Value bias) {
+  size_t rank = shapeOf(x).size() - 2;
+  SmallVector<int64_t> ones(rank, 1), pads(2 * rank, 0);
+  return ConvOp::create(b, x, w, bias, ones, pads, ones, /*group=*/1,
+                        /*channels_last=*/true, /*tf32=*/false);
+}
+
+SmallVector<Value> ConvBatchNormOp::decompose(NNBuilder &b) {
+  Value z = convolvePoints(b, getX(), getW(), Value());
+  Value mean = BatchMeanOp::create(b, z, /*channels_last=*/true);
+  Value variance = BatchVarianceOp::create(b, z, mean, /*channels_last=*/true);
+  return {BatchNormOp::create(b, z, getScale(), getBias(), mean, variance,
+                              getEpsilon(), /*batch_statistics=*/true,
+                              /*channels_last=*/true)};
+}

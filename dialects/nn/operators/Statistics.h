@@ -20,6 +20,10 @@ namespace frit::nn {
 mlir::Value channelsOfGroups(NNBuilder &b, mlir::Value statistic,
                              mlir::Value x);
 
+/// Returns a pointwise convolution with channels last; `bias` may be null.
+mlir::Value convolvePoints(NNBuilder &b, mlir::Value x, mlir::Value w,
+                           mlir::Value bias);
+
 } // namespace frit::nn
 
 #endif // FRIT_DIALECTS_NN_OPERATORS_STATISTICS_H

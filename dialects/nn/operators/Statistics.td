@@ -58,3 +58,20 @@ def NN_GroupNormOp : NN_Composite<"group_norm", ""> {
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }
+
+def NN_ConvBatchNormOp : NN_Composite<"conv_batch_norm", ""> {
+  let summary = "Batch norm of a pointwise convolution's result.";
+  let description = [{
+    Channels are last. x [..., c] and w [k, 1, ..., c] give z = conv(x, w) of
+    [..., k], which is normalized by its own mean and variance over all
+    positions: Ioffe and Szegedy, "Batch Normalization", arXiv:1502.03167. The
+    gradient reads x in place of z, which pays if c is much smaller than k. It
+    adds up products over all positions in `parts` equal parts.
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
+                   NN_FloatTensor:$scale, NN_FloatTensor:$bias,
+                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
+                   DefaultValuedAttr<SI64Attr, "1">:$parts);
+  let results = (outs NN_FloatTensor:$y);
+  let differentiable = 1;
+}
