@@ -206,7 +206,7 @@ Status CudaExecutor::openLibraries() {
   }
   if (!cudnn)
     return Status();
-  cudnnHandles = CudnnHandles::of(*cudnn, gpu.context);
+  cudnnHandles = CudnnHandles::of(*cudnn, gpu.driver, gpu.context);
   int64_t filters = 0;
   for (std::span<const Step> list : model.lists())
     for (const Step &step : list)

@@ -29,13 +29,23 @@ static CudnnApi makeLibrary() {
   return dnn;
 }
 
+/// Added to the numbers of contexts.
+static unsigned long long resets = 0;
+
 int main() {
   CudnnApi library = makeLibrary();
+  Api driver = {};
+  driver.ctxGetId = [](Context context, unsigned long long *id) {
+    *id = reinterpret_cast<uintptr_t>(context) + resets;
+    return kSuccess;
+  };
   auto first = reinterpret_cast<Context>(&library);
   auto second = reinterpret_cast<Context>(&alive);
-  std::shared_ptr<CudnnHandles> one = CudnnHandles::of(library, first);
-  std::shared_ptr<CudnnHandles> other = CudnnHandles::of(library, first);
-  std::shared_ptr<CudnnHandles> elsewhere = CudnnHandles::of(library, second);
+  std::shared_ptr<CudnnHandles> one = CudnnHandles::of(library, driver, first);
+  std::shared_ptr<CudnnHandles> other =
+      CudnnHandles::of(library, driver, first);
+  std::shared_ptr<CudnnHandles> elsewhere =
+      CudnnHandles::of(library, driver, second);
   CHECK(one == other && one != elsewhere);
 
   DnnHandle a = one->take(), b = one->take();
@@ -52,6 +62,21 @@ int main() {
   CHECK(alive.size() == 3);
   other.reset(); // the last model of the device
   CHECK(alive.size() == 1);
-  CHECK(CudnnHandles::of(library, first)->take() == nullptr);
+  CHECK(CudnnHandles::of(library, driver, first)->take() == nullptr);
+
+  // After a reset, the library gets no handle of the context that is gone, and
+  // the next model a new one.
+  starts = true;
+  one = CudnnHandles::of(library, driver, first);
+  a = one->take();
+  b = one->take();
+  one->give(a);
+  ++resets;
+  other = CudnnHandles::of(library, driver, first);
+  CHECK(other != one && other->take() != a);
+  alive.clear();
+  one->give(b);
+  one.reset();
+  CHECK(alive.empty());
   return finish("cudnn_handles_test");
 }

@@ -377,7 +377,11 @@ int main() {
     return 0;
   };
   described.destroy = [](DnnHandle) { return 0; };
-  auto handles = CudnnHandles::of(described, /*context=*/nullptr);
+  driver.ctxGetId = [](Context, unsigned long long *id) {
+    *id = 1;
+    return kSuccess;
+  };
+  auto handles = CudnnHandles::of(described, driver, /*context=*/nullptr);
   auto opened = CudnnHandle::open(described, *handles, driver);
   CHECK(opened);
   CudnnHandle &handle = *opened;

@@ -39,9 +39,10 @@ llvm::Expected<std::string> TuneOnGpu::open() {
   return text;
 }
 
-/// Returns the algorithms of the first library step. `context` is current.
+/// Returns the algorithms of the first library step. The GPU's context is
+/// current.
 static std::vector<uint32_t> algorithmsOf(const PlanView &plan,
-                                          cuda::Context context) {
+                                          const cuda::Gpu &gpu) {
   using artifact::StepKind;
   const artifact::Program &program = plan.programs(plan.targets()[0])[0];
   for (const artifact::Step &step : plan.steps(program.steps)) {
@@ -57,10 +58,8 @@ static std::vector<uint32_t> algorithmsOf(const PlanView &plan,
       cuda::Cudnn cudnn;
       if (!cudnn.load())
         return {};
-      auto handles = cuda::CudnnHandles::of(cudnn, context);
-      // Nothing is enqueued.
-      const cuda::Api driver = {};
-      auto handle = cuda::CudnnHandle::open(cudnn, *handles, driver);
+      auto handles = cuda::CudnnHandles::of(cudnn, gpu.driver, gpu.context);
+      auto handle = cuda::CudnnHandle::open(cudnn, *handles, gpu.driver);
       if (!handle)
         return {};
       auto call = step.kind == StepKind::conv
@@ -79,7 +78,7 @@ std::vector<uint32_t> TuneOnGpu::algorithms(const frit_image &image) {
   if (PlanView::open(image, plan).failed())
     return {};
   cuda::ContextScope scope(gpu);
-  return algorithmsOf(plan, gpu.context);
+  return algorithmsOf(plan, gpu);
 }
 
 static llvm::Error failed(const Error &error) {

@@ -18,21 +18,30 @@ namespace frit::cuda {
 class CudnnHandles {
 public:
   /// Returns the pool of `context`, the current one, for a library with the
-  /// functions `dnn`. It lives as long as its owners.
-  static std::shared_ptr<CudnnHandles> of(const CudnnApi &dnn, Context context);
+  /// functions `dnn`. It lives as long as its owners. After a reset of the GPU
+  /// the context has another pool.
+  static std::shared_ptr<CudnnHandles> of(const CudnnApi &dnn,
+                                          const Api &driver, Context context);
 
-  explicit CudnnHandles(const CudnnApi &dnn) : dnn(dnn) {}
+  CudnnHandles(const CudnnApi &dnn, const Api &driver, Context context);
   CudnnHandles(const CudnnHandles &) = delete;
   /// Requires that the device's context is current.
   ~CudnnHandles();
 
   /// Returns a handle, or null if cuDNN does not start.
   DnnHandle take();
+  /// Abandons the handle if the GPU has been reset: cuDNN crashes when it gets
+  /// one of a context that is gone.
   void give(DnnHandle handle);
 
 private:
+  bool wasReset() const;
+
   /// A copy: its model may be closed before others that share the pool.
   const CudnnApi dnn;
+  decltype(Api::ctxGetId) getId;
+  Context context;
+  unsigned long long id; ///< the context's number, which a reset changes
   std::mutex mutex;
   std::vector<DnnHandle> unused;
 };
