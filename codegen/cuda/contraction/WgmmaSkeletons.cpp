@@ -254,7 +254,8 @@ static int64_t jointNormParts(nn::ConvOp conv, const GpuArch &arch) {
   int64_t steps = info->n * info->p * info->q / kWgmmaDepth;
   if (steps * kWgmmaDepth != info->n * info->p * info->q)
     return 0;
-  // Tiles of 128 × 128 in one wave, most SMs busy.
+  // Tiles of 128 × 128 for a quarter of the SMs; split-K uses the others, so
+  // that few parts are left to add.
   int64_t tiles = ceilDiv(info->k, 128) * ceilDiv(info->c, 128);
   int64_t parts = std::min(std::max<int64_t>(arch.sms / tiles / 4, 1), steps);
   while (steps % parts)
