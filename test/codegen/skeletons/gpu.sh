@@ -26,11 +26,12 @@ else
     head -1 "$name.cu" | grep -q ' on sm_90a ' || echo "$name"
   done)
 fi
+# The layouts that kernels share with the host are constexpr functions.
+build() { nvcc -std=c++20 -O3 --expt-relaxed-constexpr -I"$work" "$@"; }
 pids=()
 for name in $names; do
-  nvcc -std=c++20 -O3 -gencode "arch=compute_${arch#sm_},code=$arch" \
-    -I"$work" -I"$here/../../../runtime/include" "$here/$name.cu" \
-    -o "$work/$name" &
+  build -gencode "arch=compute_${arch#sm_},code=$arch" \
+    -I"$here/../../../runtime/include" "$here/$name.cu" -o "$work/$name" &
   pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid"; done
@@ -46,7 +47,7 @@ for name in $names; do
 done
 emitted=$here/../../../build/bandwidth.cu
 if [ "${1:-}" = --bench ] && [ -f "$emitted" ]; then
-  nvcc -std=c++20 -O3 -arch="$arch" -I"$work" "$emitted" -o "$work/bandwidth"
+  build -arch="$arch" "$emitted" -o "$work/bandwidth"
   echo "== emitted kernels"
   "$work/bandwidth"
 fi
