@@ -6,9 +6,11 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Queries from which large tiles pay for causal attention. A tile reads all
-/// keys up to those of its last query, although earlier queries need fewer.
-static constexpr int64_t kLongCausal = 2048;
+/// Queries from which large tiles pay for causal attention, and from which they
+/// do if each SM gets this many tiles of 64 queries. A tile reads all keys up
+/// to those of its last query, although earlier queries need fewer.
+static constexpr int64_t kLongCausal = 2048, kShorterCausal = 1024;
+static constexpr int64_t kManyTiles = 16;
 
 /// Chooses large tiles for many queries, so that keys are read less often.
 /// Otherwise spreads the queries over all SMs, and the keys of a block over
@@ -64,7 +66,10 @@ AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
   AttentionTile tile;
   tile.stages = 2;
   int64_t blocks = tile.tiles(info);
-  bool isLong = info.causal && info.queries >= kLongCausal;
+  bool isLong =
+      info.causal &&
+      (info.queries >= kLongCausal ||
+       (info.queries >= kShorterCausal && blocks >= kManyTiles * arch.sms));
   if (std::max(info.size, info.valueSize) > 64) {
     AttentionTile three = {192, 16, 64, 1, /*stages=*/3};
     tile.n = 128;

@@ -37,11 +37,20 @@ static constexpr double kOneSlot = 1.4;
 /// Bytes per microsecond of inputs and results that stay in L2, as a multiple
 /// of GpuArch::l2Rate, and the bytes per MiB of L2 up to which they do.
 static constexpr double kHeldRate = 3.76, kMostHeld = 0.6e6;
+/// Bytes per microsecond, as a multiple of GpuArch::l2Rate, by which copies
+/// from L2 slow long products down: at the power limit, what copies draw lowers
+/// the clock.
+static constexpr double kPowerRate = 15;
+/// Microseconds per element for which a warpgroup computes an epilogue of sum
+/// and residual, such as the gradient of an activation; and how much longer it
+/// takes if its sums leave too few registers to overlap elements, or if two
+/// blocks per SM leave so few that it spills.
+static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
 /// More stages or blocks per SM than these gain nothing.
 static constexpr int64_t kUsefulStages = 13, kUsefulOccupancy = 2;
 /// With this few stages, loops longer than those of the fitted problems do not
 /// hide the latency of copies.
-static constexpr int64_t kFewStages = 3, kLongLoop = 80;
+static constexpr int64_t kFewStages = 3, kLongLoop = 60;
 
 /// Returns the time of overlapping operations: the longest, and a little more
 /// if others come near it, since the overlap is not perfect.
@@ -86,11 +95,20 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       stored / std::min(kStoreBytes * writers, heldRate / active) + kStoreTime;
   if (tile.layout().slots() == 1)
     store *= kOneSlot;
+  double finish = store;
+  if (product.mixed && product.residual) {
+    bool isCrowded = tile.pingPong && tile.n > 128;
+    double spread = tile.occupancy > 1 ? kSpilled : isCrowded ? kCrowded : 1;
+    finish = std::max(store, sums / writers * kEpilogueTime * spread);
+  }
   // The store of one tile overlaps with the products of another, or follows
-  // them.
+  // them. Warpgroups or blocks that take turns each multiply and finish.
+  double turn = std::max(kHiddenStore * store, (compute + finish) / 2);
   double time = tile.pingPong || sharing > 1
-                    ? waves * std::max(compute, kHiddenStore * store) + store
-                    : waves * (compute + store) + (waves - 1) * kNextTile;
+                    ? waves * std::max(compute, turn) + finish
+                    : waves * (compute + finish) + (waves - 1) * kNextTile;
+  time += double(blocks) * steps * (tile.m + tile.n / tile.cluster) *
+          kWgmmaDepth * 2.0 / (kPowerRate * arch.l2Rate);
   time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
           (tile.cluster > 1 ? kClusterTime : 0) +
           (tile.layout().overlaysStages() ? kClusterBarrier : 0);
