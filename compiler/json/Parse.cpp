@@ -14,7 +14,8 @@ static constexpr int kMostNested = 64;
 using OpenObjects = std::vector<llvm::StringSet<>>;
 
 Json importer::parseJson(StringRef text) {
-  bool isWrong = false;
+  // The library takes a NUL for the end of the text.
+  bool isWrong = text.contains('\0');
   OpenObjects objects;
   auto watch = [&](int depth, Json::parse_event_t event, Json &parsed) {
     if (event == Json::parse_event_t::object_start)
@@ -81,6 +82,8 @@ std::string importer::whyDiscarded(StringRef text) {
   if (Json::sax_parse(text.begin(), text.end(), &finder) &&
       !finder.twice.empty())
     return "has '" + finder.twice + "' twice in one object";
+  if (size_t nul = text.find('\0'); !finder.position && nul != text.npos)
+    finder.position = nul + 1;
   if (!finder.position)
     return "has values in values more than " + std::to_string(kMostNested) +
            " deep";

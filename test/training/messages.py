@@ -133,6 +133,7 @@ for name, config in {
 (folder / "twice.json").write_text(
     '{"loss": {"kind": "mse"}, "optimizer": {"kind": "sgd"}, "loss": {"kind": "mse"}}')
 (folder / "broken.json").write_text('{"loss": ')
+(folder / "end.json").write_bytes(b'{"loss": {"kind": "mse"}}\n\0')
 # Products of `big` are beyond what fits into 16 bits.
 np.save(folder / "big.npy", np.full((2, 4), 4e4, np.float32))
 np.savez(folder / "big.npz", x=np.full((4, 4), 4e4, np.float32), labels=np.arange(4))

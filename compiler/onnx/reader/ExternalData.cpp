@@ -61,6 +61,12 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
     emitError(loc) << "is external data without a location";
     return std::nullopt;
   }
+  // Calls of the system would take what stands before a NUL.
+  if (location.contains('\0')) {
+    emitError(loc) << "external data at '" << location
+                   << "' has a null character in its name";
+    return std::nullopt;
+  }
   // A model must not read files outside of its folder.
   bool escapes = llvm::sys::path::is_absolute(location);
   for (auto part = llvm::sys::path::begin(location);

@@ -54,6 +54,7 @@ save(
         external("missing", location="no.bin"),
         external("short", location="w.bin", offset=8000),
         external("escapes", location="../w.bin"),
+        external("nul", location="w.bin\0x"),
         external("absolute", location="/etc/passwd"),
         external("nowhere", offset=0),
         external("odd", location="w.bin", offset="one"),
