@@ -40,7 +40,7 @@ static constexpr double kHeldRate = 3.76, kMostHeld = 0.6e6;
 /// Bytes per microsecond, as a multiple of GpuArch::l2Rate, by which copies
 /// from L2 slow long products down: at the power limit, what copies draw lowers
 /// the clock.
-static constexpr double kPowerRate = 15;
+static constexpr double kPowerRate = 11;
 /// Microseconds per element for which a warpgroup computes an epilogue of sum
 /// and residual, such as the gradient of an activation; and how much longer it
 /// takes if its sums leave too few registers to overlap elements, or if two
