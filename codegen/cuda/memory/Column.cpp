@@ -97,9 +97,11 @@ ColumnSharedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 ColumnAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                    int64_t team, int64_t perThread, int64_t vector,
-                   int64_t threads) {
+                   int64_t threads, bool joint) {
   if (failed(requireRanges(emitError,
-                           {{"per_thread", perThread, 0, kMostPerThread}})))
+                           {{"per_thread", perThread, 0, kMostPerThread}})) ||
+      failed(require(emitError, !joint || perThread == 0, "joint",
+                     "false unless `per_thread` is 0")))
     return failure();
   return verifyColumns(emitError, team, vector, threads);
 }
@@ -165,7 +167,9 @@ class Column : public RowFamily<ColumnAttr> {
     RowKernel &kernel = **built;
     if (perThread && team * perThread < kernel.cols)
       return nn::Mismatch("its columns are longer than what a team keeps");
-    if (kernel.isJoint())
+    if (schedule.getJoint() && !kernel.isJoint())
+      return nn::Mismatch("one pass over its columns cannot compute it");
+    if (schedule.getJoint())
       return finishColumns(kernel, /*keeps=*/false, name, problem.lowered(),
                            "frit::columnJoint<" + name + "_body, " +
                                Twine(team) + ", " + Twine(threads / team) +

@@ -19,5 +19,7 @@ def Cuda_ColumnAttr : Cuda_Schedule<"Column", "column"> {
     NumberOr<"0", "elements of a column that a thread keeps in registers; 0 if "
                   "every reduction reads them again">:$per_thread,
     Number<"adjacent columns of a thread">:$vector,
-    Number<"threads of a block">:$threads);
+    Number<"threads of a block">:$threads,
+    Choice<"one pass computes all reductions and the outputs with an element "
+           "per column, none of which needs a reduction's result">:$joint);
 }

@@ -283,7 +283,7 @@ nn::Schedule RowScheduler::scheduleColumns() const {
                                  /*occupancy=*/1024 / threads);
   bool keeps = perThread <= maxKeptColumns();
   return ColumnAttr::get(context(), team, keeps ? perThread : 0, vector,
-                         threads);
+                         threads, kernel.isJoint());
 }
 
 //===----------------------------------------------------------------------===//

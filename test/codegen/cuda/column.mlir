@@ -58,6 +58,8 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
 // CHECK: // k0 #cuda.column<team = 8, vector = 4, threads = 256> grid 512x1x1 block 256
 // CHECK: // k1 #cuda.column_shared<team = 32, vector = 8, threads = 256, occupancy = 4> grid 3136x1x1 block 256 shared 32768
 // CHECK: // k2 #cuda.column<team = 16, per_thread = 7, vector = 4, threads = 256> grid 3136x1x1 block 256
+// CHECK: // k3 #cuda.column<{{.*}}, joint = true> grid
+// CHECK: // k4 #cuda.column<{{.*}}, joint = true> grid
 // CHECK-LABEL: struct k0_body {
 // CHECK: void load(Element (&e)[4], unsigned row, unsigned col) const {
 // CHECK: frit::loadVector(a0, x0 + row / 2048 * 100352 + row % 2048 + col * 2048);

@@ -18,6 +18,11 @@
 
 // -----
 
+// expected-error@+1 {{'joint' must be false unless `per_thread` is 0}}
+#joint = #cuda.column<team = 8, per_thread = 13, vector = 2, threads = 256, joint = true>
+
+// -----
+
 // expected-error@+1 {{'tile_m' must be 64, 128 or 192}}
 #tile = #cuda.wgmma_gemm<tile_m = 96, tile_n = 64, stages = 4>
 
@@ -96,6 +101,19 @@ func.func @other(%x: tensor<8xf32>) {
 
 // expected-error@+1 {{'width' must be no multiple of 8}}
 #width = #cuda.transpose_flat<length = 64, width = 8, load_vector = 1, store_vector = 1, tall = true>
+
+// -----
+
+func.func @column_joint(%x: tensor<4x100x96xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: one pass over its columns cannot compute it (schedule #cuda.column<}}
+  %0 = nn.fusion(%x) schedule(#cuda.column<team = 4, vector = 4, threads = 128, joint = true>) : (tensor<4x100x96xf16>) -> tensor<4x100x96xf16> {
+  ^bb0(%a: tensor<4x100x96xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<4x100x96xf16>) -> tensor<4x1x96xf16>
+    %2 = nn.sub %a, %1 : (tensor<4x100x96xf16>, tensor<4x1x96xf16>) -> tensor<4x100x96xf16>
+    nn.yield %2 : tensor<4x100x96xf16>
+  }
+  return
+}
 
 // -----
 

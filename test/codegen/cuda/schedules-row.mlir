@@ -87,6 +87,29 @@ func.func @column(%x: tensor<4x100x96xf16>) {
 
 // -----
 
+// A sum and what it sums, in one pass over the columns and in one for each.
+// CHECK: // k0 #cuda.column<team = 8, vector = 2, threads = 256, joint = true> grid 6x1x1 block 256
+// CHECK: // k1 #cuda.column<team = 8, vector = 2, threads = 256> grid 6x1x1 block 256
+// CHECK: frit::columnJoint<k0_body, 8, 32, 2>({x0, y0, y1}, 384, 100);
+// CHECK: frit::column<k1_body, 8, 32, 0, 2>({x0, y0, y1}, 384, 100);
+func.func @column_joint(%x: tensor<4x100x96xf32>) {
+  %p:2 = nn.fusion(%x) schedule(#cuda.column<team = 8, vector = 2, threads = 256, joint = true>) : (tensor<4x100x96xf32>) -> (tensor<4x1x96xf32>, tensor<4x100x96xf32>) {
+  ^bb0(%a: tensor<4x100x96xf32>):
+    %1 = nn.exp %a : (tensor<4x100x96xf32>) -> tensor<4x100x96xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<4x100x96xf32>) -> tensor<4x1x96xf32>
+    nn.yield %2, %1 : tensor<4x1x96xf32>, tensor<4x100x96xf32>
+  }
+  %q:2 = nn.fusion(%x) schedule(#cuda.column<team = 8, vector = 2, threads = 256>) : (tensor<4x100x96xf32>) -> (tensor<4x1x96xf32>, tensor<4x100x96xf32>) {
+  ^bb0(%a: tensor<4x100x96xf32>):
+    %1 = nn.exp %a : (tensor<4x100x96xf32>) -> tensor<4x100x96xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<4x100x96xf32>) -> tensor<4x1x96xf32>
+    nn.yield %2, %1 : tensor<4x1x96xf32>, tensor<4x100x96xf32>
+  }
+  return
+}
+
+// -----
+
 // Columns in shared memory, of four blocks per SM and of two.
 // CHECK: // k0 #cuda.column_shared<team = 32, vector = 8, threads = 256, occupancy = 4> grid 4x1x1 block 256 shared
 // CHECK: // k1 #cuda.column_shared<team = 64, vector = 8, threads = 512, occupancy = 2> grid 4x1x1 block 512 shared
