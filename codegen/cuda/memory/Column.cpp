@@ -8,10 +8,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Bytes per column that a block of column_shared covers: those of neighbouring
-/// rows.
-static constexpr int64_t kColumnBytes = 128;
-
 /// Returns whether a reduction of this many elements is worth several kernels.
 static bool isLarge(int64_t elements) {
   constexpr int64_t kFewElements = 1 << 18;
@@ -89,9 +85,12 @@ LogicalResult
 ColumnSharedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                          int64_t team, int64_t vector, int64_t threads,
                          int64_t occupancy) {
-  if (failed(requireRanges(emitError, {{"occupancy", occupancy, 1, 32}})))
+  if (failed(requireRanges(emitError, {{"occupancy", occupancy, 1, 32}})) ||
+      failed(verifyColumns(emitError, team, vector, threads)))
     return failure();
-  return verifyColumns(emitError, team, vector, threads);
+  // Vectors have 16 bytes, and blocks are as wide as a cache line.
+  return require(emitError, threads == kCacheLineBytes / 16 * team, "threads",
+                 "8 times `team`");
 }
 
 LogicalResult
@@ -118,11 +117,9 @@ class ColumnShared : public RowFamily<ColumnSharedAttr> {
     if (!built)
       return built.mismatch();
     RowKernel &kernel = **built;
-    int64_t shared = kernel.cols * kColumnBytes;
-    if (vector * kernel.storedBytes() != 16 || !kernel.isCopied() ||
-        threads / team * 16 != kColumnBytes ||
-        shared > machine.arch.sharedPerBlock)
-      return nn::Mismatch("its columns cannot be kept in shared memory so");
+    int64_t shared = kernel.cols * kCacheLineBytes;
+    if (!kernel.canShareColumns() || shared > machine.arch.sharedPerBlock)
+      return nn::Mismatch("its columns cannot be kept in shared memory");
     KernelText text = finishColumns(
         kernel, /*keeps=*/false, name, problem.lowered(),
         "frit::columnShared<" + name + "_body, " + Twine(team) + ", " +

@@ -225,8 +225,8 @@ class RowShared : public RowFamily<RowSharedAttr> {
     if (!built)
       return built.mismatch();
     RowKernel &kernel = **built;
-    int64_t stored = llvm::alignTo(kernel.storedBytes() * kernel.cols, 16);
-    if (!stored || stored > machine.arch.sharedPerBlock || kernel.readsOnce())
+    int64_t stored = llvm::alignTo(kernel.sharedRowBytes(), 16);
+    if (!stored || stored > machine.arch.sharedPerBlock)
       return nn::Mismatch("its rows are not kept in shared memory");
     int64_t threads = schedule.getThreads();
     const LinalgFusion &lowered = problem.lowered();

@@ -180,6 +180,10 @@ bool RowKernel::isCopied() const {
          (width == 1 || frontier[0]->pattern.use == LaneUse::contiguous);
 }
 
+bool RowKernel::canShareColumns() const {
+  return graph.lanes.width * storedBytes() == 16 && isCopied() && !readsOnce();
+}
+
 nn::Match<std::unique_ptr<RowKernel>>
 frit::cuda::buildRowKernel(Problem &problem, const RowBuild &how) {
   auto kernel =

@@ -82,6 +82,14 @@ public:
   int64_t storedBytes() const;
   /// Returns whether the row in shared memory is an unchanged copy of an input.
   bool isCopied() const;
+  /// Returns the bytes of shared memory of a row of row_shared; 0 if it is read
+  /// only once or cannot be kept there.
+  int64_t sharedRowBytes() const {
+    return readsOnce() ? 0 : storedBytes() * cols;
+  }
+  /// Returns whether column_shared can keep columns: it copies vectors of 16
+  /// bytes of one input, which several passes read.
+  bool canShareColumns() const;
   /// Returns whether a single pass reads each row.
   bool readsOnce() const {
     return (reductions.size() == 1 && perColumn.empty()) || isJoint();

@@ -148,9 +148,8 @@ Sharing RowScheduler::shareRows() const {
   while (count > 1 &&
          kernel.rows * teamFor(count) < arch.threadsOf(kBusyThreads))
     --count;
-  int64_t team = teamFor(count), stored = kernel.storedBytes() * cols;
-  if (team > 512 && stored && stored <= sharedWhole(arch) &&
-      !kernel.readsOnce())
+  int64_t team = teamFor(count), stored = kernel.sharedRowBytes();
+  if (team > 512 && stored && stored <= sharedWhole(arch))
     return {stored <= sharedHalf(arch) ? 512 : 1024, vector};
   if (team > 1024)
     return {1024, vector};
@@ -175,8 +174,8 @@ nn::Schedule RowScheduler::scheduleRows() const {
   if (keeps)
     return RowAttr::get(context(), team, perThread, vector, threads,
                         built.preload);
-  int64_t stored = kernel.storedBytes() * kernel.cols;
-  if (stored && stored <= sharedWhole(arch) && !kernel.readsOnce())
+  int64_t stored = kernel.sharedRowBytes();
+  if (stored && stored <= sharedWhole(arch))
     return RowSharedAttr::get(context(), vector, threads, built.preload);
   return RowStreamedAttr::get(context(), perThread, vector, threads,
                               built.preload);
@@ -229,8 +228,7 @@ int64_t RowScheduler::maxKeptColumns() const {
 
 bool RowScheduler::holdsColumns() const {
   int64_t stored = kernel.storedBytes();
-  return vector * stored == 16 && kernel.isCopied() && kernel.isVectorised() &&
-         !kernel.readsOnce() &&
+  return kernel.canShareColumns() && kernel.isVectorised() &&
          kernel.cols * kCacheLineBytes > 256 * kKeptValues * stored &&
          kernel.cols * kCacheLineBytes <= sharedHalf(arch) &&
          kernel.rows * stored >= 2 * arch.sms * kCacheLineBytes;

@@ -18,6 +18,11 @@
 
 // -----
 
+// expected-error@+1 {{'threads' must be 8 times `team`}}
+#width = #cuda.column_shared<team = 32, vector = 8, threads = 512, occupancy = 2>
+
+// -----
+
 // expected-error@+1 {{'joint' must be false unless `per_thread` is 0}}
 #joint = #cuda.column<team = 8, per_thread = 13, vector = 2, threads = 256, joint = true>
 
@@ -101,6 +106,19 @@ func.func @other(%x: tensor<8xf32>) {
 
 // expected-error@+1 {{'width' must be no multiple of 8}}
 #width = #cuda.transpose_flat<length = 64, width = 8, load_vector = 1, store_vector = 1, tall = true>
+
+// -----
+
+// One pass reads the columns, so that shared memory would gain nothing.
+func.func @column_shared(%x: tensor<4x256x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: its columns cannot be kept in shared memory (schedule #cuda.column_shared<}}
+  %0 = nn.fusion(%x) schedule(#cuda.column_shared<team = 32, vector = 8, threads = 256, occupancy = 4>) : (tensor<4x256x64xf16>) -> tensor<4x1x64xf16> {
+  ^bb0(%a: tensor<4x256x64xf16>):
+    %1 = nn.reduce %a {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<4x256x64xf16>) -> tensor<4x1x64xf16>
+    nn.yield %1 : tensor<4x1x64xf16>
+  }
+  return
+}
 
 // -----
 
