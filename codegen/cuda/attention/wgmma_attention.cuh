@@ -63,15 +63,15 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
     for (int col = 0; col < size; col += 64)
       loadBox(to + col * lines * 2, map, barrier, col, row, head, batch);
   };
-  AttentionPlace<P::stages> place;
-  AttentionPlace<Shape::kQStages> qPlace;
+  PipelineState<P::stages> place;
+  PipelineState<Shape::kQStages> qPlace;
   forAttentionTiles<P>([&](const AttentionTile &tile) {
     const int group = tile.head / (P::heads / P::groups);
     const int steps = attentionSteps<P>(tile.row, P::tileM);
     memory.qEmpty[qPlace.stage].wait(qPlace.parity ^ 1);
     load(memory.queriesOf(qPlace.stage), mapQ, memory.qFull[qPlace.stage],
          Shape::kSize, P::tileM, tile.row, tile.head, tile.batch);
-    qPlace.step();
+    qPlace.advance();
     for (int step = 0; step < steps; ++step) {
       const int key = step * P::tileN, stage = place.stage;
       memory.kEmpty[stage].wait(place.parity ^ 1);
@@ -80,7 +80,7 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
       memory.vEmpty[stage].wait(place.parity ^ 1);
       load(memory.valuesOf(stage), mapV, memory.vFull[stage], Shape::kValueSize,
            P::tileN, key, group, tile.batch);
-      place.step();
+      place.advance();
     }
   });
 }

@@ -9,6 +9,7 @@
 #define FRIT_CODEGEN_CUDA_ATTENTION_WGMMA_ATTENTION_TILE_CUH
 
 #include "frit/attention.cuh"
+#include "frit/pipeline.cuh"
 #include "frit/wgmma.cuh"
 #include "frit/wgmma_layout.cuh"
 
@@ -73,27 +74,6 @@ template <class P> struct WgmmaAttentionShape {
 #ifdef FRIT_HAS_WGMMA
 
 namespace frit {
-
-/// A position in a ring, and the parity of the current phase of its full
-/// barriers.
-template <int Stages> struct AttentionPlace {
-  int stage = 0;
-  uint32_t parity = 0;
-
-  /// Advances by fewer than `Stages` stages.
-  __device__ void step(int steps = 1) {
-    stage += steps;
-    if (stage >= Stages) {
-      stage -= Stages;
-      parity ^= 1;
-    }
-  }
-  __device__ void advance(int steps) {
-    stage += steps;
-    parity ^= stage / Stages & 1;
-    stage %= Stages;
-  }
-};
 
 /// A block's shared memory. Of each pair of barriers, `full` completes a phase
 /// when the bytes have arrived, `empty` when all warps have read them.

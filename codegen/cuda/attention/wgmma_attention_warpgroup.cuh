@@ -28,7 +28,7 @@ template <class P> struct AttentionWarpgroup {
   /// Groups of 8 keys of the last stage, if it has fewer keys.
   static constexpr int kTail = Shape::kLastKeys / 8;
 
-  using Place = AttentionPlace<P::stages>;
+  using Place = PipelineState<P::stages>;
   static constexpr int kGroups = P::tileM / 64;
 
   const Memory &memory;
@@ -38,7 +38,7 @@ template <class P> struct AttentionWarpgroup {
   const int group = P::splits > 1 ? 0 : index / 4;
   const int warp = group * 4 + index % 4;
   Place place;
-  AttentionPlace<Shape::kQStages> qPlace;
+  PipelineState<Shape::kQStages> qPlace;
 
   //===--------------------------------------------------------------------===//
   // Order
@@ -86,7 +86,7 @@ template <class P> struct AttentionWarpgroup {
       release(memory.kEmpty[at.stage]);
       memory.vFull[at.stage].wait(at.parity);
       release(memory.vEmpty[at.stage]);
-      at.step();
+      at.advance();
     }
   }
 
@@ -114,7 +114,7 @@ template <class P> struct AttentionWarpgroup {
     } else if (isLast) {
       memory.vFull[at.stage].wait(at.parity);
     } else {
-      at.step(P::splits);
+      at.advance(P::splits);
       memory.kFull[at.stage].wait(at.parity);
     }
   }
@@ -144,7 +144,7 @@ template <class P> struct AttentionWarpgroup {
     // are added.
     auto weighNext = [&](auto &scores, int step) {
       const Place before = at;
-      at.step(P::splits);
+      at.advance(P::splits);
       if (!kAhead || step == 1)
         memory.kFull[at.stage].wait(at.parity);
       memory.vFull[before.stage].wait(before.parity);
@@ -288,19 +288,19 @@ template <class P> struct AttentionWarpgroup {
     memory.qFull[qPlace.stage].wait(qPlace.parity);
     Place at = place;
     if (P::splits > 1)
-      at.advance(split);
+      at.skip(split);
     if (mine > 0)
       sumUp(sums, softmax, at, mine);
     else
       release(memory.qEmpty[qPlace.stage]);
-    qPlace.step();
+    qPlace.advance();
     if constexpr (P::splits > 1) {
       join(sums, softmax);
     } else {
-      at.advance(mine);
+      at.skip(mine);
       skip(at, steps - mine);
     }
-    place.advance(steps);
+    place.skip(steps);
     if (split == 0 && softmax.firstRow < P::queries) {
       softmax.storeStats(statsOf<P>(stats, tile));
       store(mapO, tile, softmax, sums);

@@ -17,29 +17,13 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH
 
+#include "frit/pipeline.cuh"
 #include "frit/wgmma_epilogue.cuh"
 #include "frit/wgmma_split.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 
 namespace frit {
-
-/// A position in the ring. `parity` is that of the current phase of `full`.
-template <int Stages> struct PipelineState {
-  int stage = 0;
-  uint32_t parity = 0;
-
-  __device__ void skip(int steps) {
-    parity ^= (stage + steps) / Stages % 2;
-    stage = (stage + steps) % Stages;
-  }
-  __device__ void advance() {
-    if (++stage == Stages) {
-      stage = 0;
-      parity ^= 1;
-    }
-  }
-};
 
 /// State that all roles of a block share. Operands has the number of `steps` of
 /// k, the `lineBytesA` of A's lines in shared memory, `loadA(to, barrier, tile,
