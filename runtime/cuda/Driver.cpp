@@ -167,15 +167,8 @@ double Driver::memoryRateOf(Device device) const {
 }
 
 Status Driver::watch(Context context) {
-  FRIT_TRY(
-      check(ctxGetId(context, &watchedId), "ask for the context's number"));
-  watched = context;
-  return Status();
-}
-
-bool Driver::wasReset() const {
-  unsigned long long id;
-  return watched && (ctxGetId(watched, &id) != kSuccess || id != watchedId);
+  return check(contextWatch.start(*this, context),
+               "ask for the context's number");
 }
 
 Status Driver::check(Result result, const char *doing) const {

@@ -3,6 +3,7 @@
 #ifndef FRIT_RUNTIME_CUDA_DRIVER_H
 #define FRIT_RUNTIME_CUDA_DRIVER_H
 
+#include "runtime/cuda/ContextWatch.h"
 #include "runtime/cuda/CudaApi.h"
 #include "runtime/exec/MemorySource.h"
 #include "runtime/plan/PlanView.h"
@@ -57,7 +58,7 @@ public:
   /// Remembers the context that later handles belong to.
   Status watch(Context context);
   /// Returns whether the watched context has been reset.
-  bool wasReset() const;
+  bool wasReset() const { return contextWatch.wasReset(); }
 
   Result moduleUnload(Module module) const {
     return call(Api::moduleUnload, module);
@@ -94,9 +95,7 @@ private:
   }
 
   void *library = nullptr;
-  Context watched = nullptr; ///< null: none
-  /// The driver gives each context of a process another number.
-  unsigned long long watchedId = 0;
+  ContextWatch contextWatch;
 };
 
 /// Returns the mutex to hold during graph captures, and while code and

@@ -3,7 +3,7 @@
 #ifndef FRIT_RUNTIME_CUDA_LIBRARY_CUDNNHANDLES_H
 #define FRIT_RUNTIME_CUDA_LIBRARY_CUDNNHANDLES_H
 
-#include "runtime/cuda/CudaApi.h"
+#include "runtime/cuda/ContextWatch.h"
 #include "runtime/cuda/library/CudnnApi.h"
 
 #include <memory>
@@ -23,7 +23,8 @@ public:
   static std::shared_ptr<CudnnHandles> of(const CudnnApi &dnn,
                                           const Api &driver, Context context);
 
-  CudnnHandles(const CudnnApi &dnn, const Api &driver, Context context);
+  CudnnHandles(const CudnnApi &dnn, const ContextWatch &context)
+      : dnn(dnn), context(context) {}
   CudnnHandles(const CudnnHandles &) = delete;
   /// Requires that the device's context is current.
   ~CudnnHandles();
@@ -35,13 +36,9 @@ public:
   void give(DnnHandle handle);
 
 private:
-  bool wasReset() const;
-
   /// A copy: its model may be closed before others that share the pool.
   const CudnnApi dnn;
-  decltype(Api::ctxGetId) getId;
-  Context context;
-  unsigned long long id; ///< the context's number, which a reset changes
+  const ContextWatch context;
   std::mutex mutex;
   std::vector<DnnHandle> unused;
 };
