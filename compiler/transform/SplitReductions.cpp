@@ -54,6 +54,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/Regrouping.h"
 #include "compiler/transform/TargetRewritePass.h"
+#include "dialects/nn/ContractionInfo.h"
 #include "dialects/nn/operators/Gradient.h"
 
 namespace frit {
@@ -97,13 +98,6 @@ static bool combinesTensors(Operation *op) {
   });
 }
 
-/// Returns whether `op` adds two convolutions, which one kernel may do.
-static bool addsConvolutions(Operation *op) {
-  return isa<AddOp>(op) && llvm::all_of(op->getOperands(), [](Value operand) {
-           return operand.getDefiningOp<ConvOp>() && operand.hasOneUse();
-         });
-}
-
 /// Computes and stores in the group's kernel, rather than in an earlier one,
 /// the values that the group is the first to read, unless a contraction's
 /// kernel may compute them. For one sum alone, such values must combine whole
@@ -117,7 +111,7 @@ static void storeRoots(SumGroup &group) {
     if (!isa_and_nonnull<ElementwiseOp>(op) ||
         op->getBlock() != first->getBlock() || shapeOf(root) != from ||
         tensorType(root).getElementTypeBitWidth() < 16 ||
-        addsConvolutions(op) ||
+        addedConvolutions(op) ||
         (group.sums.size() == 1 && !combinesTensors(op)) ||
         !llvm::all_of(op->getOperands(), [&](Value v) {
           return canRegroup(v, from, group.leading, group.outer);

@@ -199,6 +199,16 @@ static Legality takeNorm(EpilogueInfo &info, Op op, NormKind kind,
   return std::nullopt;
 }
 
+std::optional<std::pair<ConvOp, ConvOp>>
+frit::nn::addedConvolutions(Operation *op) {
+  auto sum = dyn_cast<AddOp>(op);
+  if (!sum || !sum.getA().hasOneUse() || !sum.getB().hasOneUse())
+    return std::nullopt;
+  auto a = sum.getA().getDefiningOp<ConvOp>();
+  auto b = sum.getB().getDefiningOp<ConvOp>();
+  return a && b ? std::optional(std::pair(a, b)) : std::nullopt;
+}
+
 Match<EpilogueInfo>
 frit::nn::describeEpilogue(Operation *contraction,
                            ArrayRef<Operation *> operators) {

@@ -107,6 +107,10 @@ Match<EpilogueInfo>
 describeEpilogue(mlir::Operation *contraction,
                  llvm::ArrayRef<mlir::Operation *> operators);
 
+/// Returns the two convolutions that `op`, an nn.add, adds and nothing else
+/// reads, if it adds such. A target may compute all three in one kernel.
+std::optional<std::pair<ConvOp, ConvOp>> addedConvolutions(mlir::Operation *op);
+
 /// Two back-to-back convolutions with their epilogues. The second is pointwise
 /// and the only reader of the first's result.
 struct ConvB2bInfo {

@@ -198,36 +198,33 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
   }
 };
 
-/// Returns whether one kernel computes a sum of two convolutions.
-static bool addsConvolutions(Operation *sum) {
-  nn::ConvOp convs[2];
-  for (auto [i, operand] : llvm::enumerate(sum->getOperands())) {
-    convs[i] = operand.getDefiningOp<nn::ConvOp>();
-    if (!convs[i] || !convs[i]->hasOneUse())
-      return false;
-  }
-  auto info = nn::describeConv(convs[0]);
-  auto epilogue = nn::describeEpilogue(convs[0], {convs[1], sum});
-  if (!info || !epilogue)
-    return false;
+/// Describes a convolution and the operators after it, if a kernel of WGMMA
+/// computes all of them.
+static std::optional<nn::ConvInfo> describeWgmmaConv(nn::ConvOp conv,
+                                                     ArrayRef<Operation *> then,
+                                                     const GpuArch &arch) {
+  auto info = nn::describeConv(conv);
+  auto epilogue = nn::describeEpilogue(conv, then);
+  if (!arch.hasWgmma || !info || !epilogue)
+    return std::nullopt;
   static_cast<nn::EpilogueInfo &>(*info) = *epilogue;
-  return takesWgmma(*info);
+  return takesWgmma(*info) ? std::optional(*info) : std::nullopt;
 }
 
 /// Returns the height of the column moments that a convolution's kernel takes
-/// after `epilogue`; 0 if it takes none.
+/// after `epilogue`; 0 if it takes none. A kernel that adds two convolutions
+/// takes none.
 static int64_t momentHeight(nn::ConvOp conv, ArrayRef<Operation *> epilogue,
                             const GpuArch &arch) {
-  if (!epilogue.empty() && addsConvolutions(epilogue.front()))
-    return 0;
-  auto info = nn::describeConv(conv);
-  auto follows = nn::describeEpilogue(conv, epilogue);
-  if (!info || !follows)
-    return 0;
-  static_cast<nn::EpilogueInfo &>(*info) = *follows;
-  bool takes = arch.hasWgmma && takesWgmma(*info) &&
-               info->n * info->p * info->q % kMomentHeight == 0;
-  return takes ? kMomentHeight : 0;
+  if (!epilogue.empty())
+    if (auto added = nn::addedConvolutions(epilogue.front()))
+      if (describeWgmmaConv(added->first, {added->second, epilogue.front()},
+                            arch))
+        return 0;
+  auto info = describeWgmmaConv(conv, epilogue, arch);
+  return info && info->n * info->p * info->q % kMomentHeight == 0
+             ? kMomentHeight
+             : 0;
 }
 
 /// Microseconds that the small kernels of a joint gradient take, those that

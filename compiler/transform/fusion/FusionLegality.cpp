@@ -3,6 +3,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 
 #include "compiler/transform/Graph.h"
+#include "dialects/nn/ContractionInfo.h"
 
 using namespace mlir;
 using namespace frit;
@@ -28,9 +29,7 @@ bool FusionGroups::addsContraction(const Group &from, const Group &to) const {
     return false;
   Operation *convs[] = {ops[from.members[0]], ops[to.members[0]]};
   Operation *sum = ops[to.members[1]];
-  return isa<AddOp>(sum) && isa<ConvOp>(convs[0]) && isa<ConvOp>(convs[1]) &&
-         convs[0]->hasOneUse() && convs[1]->hasOneUse() &&
-         target.takesEpilogue(convs, sum);
+  return addedConvolutions(sum) && target.takesEpilogue(convs, sum);
 }
 
 bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
@@ -40,12 +39,13 @@ bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
       conv.getX().getDefiningOp() != fused.back() ||
       onlyReader(fused.back()) != conv)
     return false;
-  if (Operation *reader = onlyReader(conv); isa_and_nonnull<AddOp>(reader))
-    for (Value other : reader->getOperands())
-      if (auto third = other.getDefiningOp<ConvOp>();
-          third && third != conv && third->hasOneUse() &&
-          target.takesEpilogue({conv, third}, reader))
+  // One kernel for a sum of two convolutions is preferred.
+  if (Operation *reader = onlyReader(conv))
+    if (auto added = addedConvolutions(reader)) {
+      auto [a, b] = *added;
+      if (target.takesEpilogue({conv, conv == a ? b : a}, reader))
         return false;
+    }
   return target.takesEpilogue(fused, conv);
 }
 
