@@ -342,7 +342,7 @@ void Narrowing::run(Block &block) {
     rewrite(op);
 }
 
-/// Sets `tf32` on contractions, but for those that give angles.
+/// Sets `tf32` on contractions, except those that compute angles.
 static void setTf32(Block &block) {
   WideReaders readers({}, block);
   for (Operation &op : block)

@@ -83,9 +83,10 @@ private:
 // Results of the first kernel
 //===----------------------------------------------------------------------===//
 
-/// Returns whether `op` computes a value from whole tensors and single numbers
-/// alone, and no contraction's kernel could compute it: its operands are not,
-/// or not through other such operators, a contraction's result.
+/// Returns whether every operand of `op` is a single number or a tensor of its
+/// result's shape that no contraction's kernel computes. Such a kernel may
+/// include elementwise operators, so those that only `op` reads must fulfil the
+/// same.
 static bool combinesTensors(Operation *op) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     if (tensorType(operand).getNumElements() == 1)

@@ -103,7 +103,8 @@ static Operation *onlyReduction(Operation *op) {
   Operation *only = nullptr;
   llvm::SetVector<Operation *> work;
   work.insert(op);
-  // Near readers come first: most operators have two that differ.
+  // Breadth first: two different readers end the search, and most operators
+  // have two nearby.
   for (size_t i = 0; i < work.size(); ++i)
     for (Operation *user : work[i]->getUsers()) {
       if (isa<ElementwiseOp>(user) &&

@@ -9,8 +9,8 @@
 //
 // The gradient of the pair reads the convolution's operand instead of its
 // result, which is wider, and does not store the result's gradient. The pass
-// Decompose splits the forward operator again; its convolution and statistics
-// are those of the running statistics.
+// Decompose splits the forward operator into a convolution and statistics
+// again, which the running statistics read too.
 //
 //===----------------------------------------------------------------------===//
 

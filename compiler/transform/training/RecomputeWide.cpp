@@ -84,8 +84,8 @@ struct Chain {
 };
 
 /// The chains that compute 16-bit values from one other tensor each, which is
-/// certainly in memory. Each is found once: that of a value depends on those of
-/// all values that it is a function of.
+/// certainly in memory. Each is found once, since a value's chain depends on
+/// those of its operands.
 class Replacements {
 public:
   /// Those of `earlier` are known, and stay as they are.

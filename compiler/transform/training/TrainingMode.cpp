@@ -224,8 +224,8 @@ BlockArgument TrainingMode::addNumber(StringRef name, Location loc) {
 // Batch norm
 //===----------------------------------------------------------------------===//
 
-/// Returns the name of a running statistic, a weight or already an argument;
-/// null if it is neither.
+/// Returns the name of a running statistic, which is a weight or the argument
+/// that replaced one; null if it is neither.
 StringAttr TrainingMode::nameOfStatistic(Value statistic) {
   if (auto constant = statistic.getDefiningOp<ConstantOp>())
     return constant.getNameAttr();
