@@ -1,0 +1,231 @@
+//===- cpu_kernels_convs.cpp - The CPU convolutions against loops ---------===//
+
+#include "cpu_kernels_check.h"
+#include "cpu_kernels_tensor.h"
+
+#include <cmath>
+#include <random>
+
+using namespace frit::artifact;
+using namespace frit::cpu;
+using namespace frit::test;
+
+namespace {
+std::string describe(const Conv &c, Isa isa) {
+  char text[320];
+  std::snprintf(
+      text, sizeof text,
+      "conv %ldx%ldx%ldx%ld k%ld %ldx%ld -> %ldx%ld stride %ld %ld dilation "
+      "%ld %ld pads %ld %ld groups %ld last %u type %u isa %u",
+      long(c.n), long(c.c), long(c.h), long(c.w), long(c.k), long(c.r),
+      long(c.s), long(c.p), long(c.q), long(c.strideH), long(c.strideW),
+      long(c.dilationH), long(c.dilationW), long(c.padTop), long(c.padLeft),
+      long(c.groups), c.channelsLast, unsigned(c.type), unsigned(isa));
+  return text;
+}
+
+void testConv(Conv c, std::vector<Isa> isas) {
+  c.p =
+      (c.h + c.padTop + c.padBottom - (c.r - 1) * c.dilationH - 1) / c.strideH +
+      1;
+  c.q =
+      (c.w + c.padLeft + c.padRight - (c.s - 1) * c.dilationW - 1) / c.strideW +
+      1;
+  std::mt19937 engine(c.c * 31 + c.h * 17 + c.k);
+  const int64_t inside = c.c / c.groups;
+  Numbers x(c.type, c.n * c.c * c.h * c.w);
+  Numbers w(c.type, c.k * inside * c.r * c.s), bias(c.type, c.k);
+  Numbers residual(c.type, c.n * c.k * c.p * c.q);
+  for (Numbers *tensor : {&x, &w, &bias, &residual})
+    tensor->randomise(engine);
+  auto at = [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t ks,
+                int64_t hs, int64_t ws) {
+    return c.channelsLast ? ((n * hs + h) * ws + w) * ks + k
+                          : ((n * ks + k) * hs + h) * ws + w;
+  };
+
+  std::vector<double> expected(residual.count), magnitudes(residual.count);
+  for (int64_t n = 0; n < c.n; ++n)
+    for (int64_t k = 0; k < c.k; ++k)
+      for (int64_t p = 0; p < c.p; ++p)
+        for (int64_t q = 0; q < c.q; ++q) {
+          double sum = 0, magnitude = 0;
+          for (int64_t i = 0; i < inside; ++i)
+            for (int64_t r = 0; r < c.r; ++r)
+              for (int64_t s = 0; s < c.s; ++s) {
+                const int64_t h = p * c.strideH + r * c.dilationH - c.padTop;
+                const int64_t v = q * c.strideW + s * c.dilationW - c.padLeft;
+                if (h < 0 || h >= c.h || v < 0 || v >= c.w)
+                  continue;
+                const int64_t channel = k / (c.k / c.groups) * inside + i;
+                const double product = x[at(n, channel, h, v, c.c, c.h, c.w)] *
+                                       w[at(k, i, r, s, inside, c.r, c.s)];
+                sum += product;
+                magnitude += std::abs(product);
+              }
+          const int64_t to = at(n, k, p, q, c.k, c.p, c.q);
+          sum += c.hasBias ? bias[k] : 0;
+          sum += c.hasResidual ? residual[to] : 0;
+          expected[to] = activated(c.activation, sum);
+          magnitudes[to] = magnitude + 2;
+        }
+
+  for (Isa isa : isas) {
+    std::vector<Numbers> results;
+    for (unsigned threads : {1, 3}) {
+      ThreadPool pool(threads, isa);
+      Numbers &y = results.emplace_back(c.type, residual.count);
+      std::vector<void *> arguments = {x.data(), w.data()};
+      if (c.hasBias)
+        arguments.push_back(bias.data());
+      if (c.hasResidual)
+        arguments.push_back(residual.data());
+      arguments.push_back(y.data());
+      check(Scratch().run(conv, c, arguments.data(), pool),
+            describe(c, isa) + ": declined");
+      check(y == results[0], describe(c, isa) + ": depends on threads");
+      check(y.guardHolds(), describe(c, isa) + ": wrote past its end");
+    }
+    for (int64_t i = 0; i < residual.count; ++i)
+      if (!isClose(results[0][i], expected[i], c.type, magnitudes[i])) {
+        check(false, describe(c, isa) + ": element " + std::to_string(i) +
+                         " is " + std::to_string(results[0][i]) + ", not " +
+                         std::to_string(expected[i]));
+        break;
+      }
+  }
+}
+} // namespace
+
+void frit::test::testConvs(const std::vector<Isa> &isas) {
+  std::vector<Conv> shapes = {
+      {.n = 1,
+       .c = 3,
+       .h = 31,
+       .w = 29,
+       .k = 20,
+       .r = 7,
+       .s = 7,
+       .strideH = 2,
+       .strideW = 2,
+       .padTop = 3,
+       .padLeft = 3,
+       .padBottom = 3,
+       .padRight = 3},
+      {.n = 2,
+       .c = 17,
+       .h = 7,
+       .w = 7,
+       .k = 64,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1},
+      {.n = 2, .c = 40, .h = 9, .w = 11, .k = 33, .r = 1, .s = 1},
+      {.n = 1,
+       .c = 24,
+       .h = 9,
+       .w = 12,
+       .k = 16,
+       .r = 1,
+       .s = 1,
+       .strideH = 2,
+       .strideW = 2},
+      {.n = 1,
+       .c = 5,
+       .h = 20,
+       .w = 13,
+       .k = 7,
+       .r = 2,
+       .s = 3,
+       .strideH = 3,
+       .strideW = 5,
+       .padTop = 2,
+       .padRight = 4},
+      {.n = 1,
+       .c = 4,
+       .h = 19,
+       .w = 23,
+       .k = 6,
+       .r = 3,
+       .s = 3,
+       .strideW = 2,
+       .dilationH = 3,
+       .dilationW = 4,
+       .padTop = 5,
+       .padLeft = 1,
+       .padBottom = 2,
+       .padRight = 7},
+      {.n = 3,
+       .c = 12,
+       .h = 8,
+       .w = 10,
+       .k = 18,
+       .r = 3,
+       .s = 2,
+       .padLeft = 1,
+       .groups = 3},
+      {.n = 2,
+       .c = 20,
+       .h = 14,
+       .w = 37,
+       .k = 20,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1,
+       .groups = 20},
+      {.n = 1,
+       .c = 36,
+       .h = 15,
+       .w = 14,
+       .k = 36,
+       .r = 5,
+       .s = 3,
+       .strideH = 2,
+       .strideW = 3,
+       .dilationH = 2,
+       .padTop = 2,
+       .padLeft = 1,
+       .groups = 36},
+      {.n = 2, .c = 6, .h = 9, .w = 9, .k = 18, .r = 3, .s = 3, .groups = 6},
+      {.n = 1,
+       .c = 3,
+       .h = 32,
+       .w = 32,
+       .k = 48,
+       .r = 16,
+       .s = 16,
+       .strideH = 16,
+       .strideW = 16},
+      {.n = 1,
+       .c = 8,
+       .h = 1,
+       .w = 200,
+       .k = 9,
+       .r = 1,
+       .s = 5,
+       .strideW = 4,
+       .padLeft = 2,
+       .padRight = 2},
+      {.n = 1, .c = 700, .h = 3, .w = 5, .k = 10, .r = 1, .s = 1, .padTop = 1},
+      {.n = 1, .c = 30, .h = 5, .w = 5, .k = 4, .r = 5, .s = 5}};
+  int number = 0;
+  for (Conv c : shapes)
+    for (uint32_t last : {0, 1}) {
+      c.channelsLast = last;
+      c.hasBias = number % 3 != 0;
+      c.hasResidual = number % 2;
+      c.activation = number++ % 2 ? Activation::relu : Activation::none;
+      testConv(c, isas);
+      c.type = number % 4 == 0   ? DType::f16
+               : number % 4 == 1 ? DType::bf16
+                                 : DType::f64;
+      c.hasBias = c.hasResidual = 1;
+      testConv(c, isas);
+    }
+}
