@@ -21,7 +21,7 @@ static constexpr size_t kMany = 16;
 /// Loops that become one. With more, the vectors that are live at once exceed
 /// the registers: dense graphs ran up to 40 % longer with all in one, and no
 /// longer than before with 6.
-static constexpr size_t kMerged = 6;
+static constexpr size_t kOperations = 6;
 
 /// Returns whether `op` computes each element of its results on its own.
 static bool isElementwise(linalg::GenericOp op) {
@@ -71,9 +71,10 @@ public:
   /// group.
   void flush() {
     SmallVector<linalg::GenericOp> all = std::move(members);
-    for (size_t i = 0; all.size() >= kMany && i < all.size(); i += kMerged) {
+    for (size_t i = 0; all.size() >= kMany && i < all.size();
+         i += kOperations) {
       members.assign(all.begin() + i,
-                     all.begin() + std::min(i + kMerged, all.size()));
+                     all.begin() + std::min(i + kOperations, all.size()));
       set.clear();
       set.insert_range(members);
       merge();
@@ -161,6 +162,7 @@ private:
     auto merged = linalg::GenericOp::create(
         b, members.back().getLoc(), TypeRange(ValueRange(inits)), inputs, inits,
         maps, members.back().getIteratorTypesArray(), buildBody);
+    merged->setAttr(frit::cpu::kMerged, b.getUnitAttr());
     for (auto [result, by] : llvm::zip_equal(results, merged.getResults()))
       result.replaceAllUsesWith(by);
     for (linalg::GenericOp op : llvm::reverse(members))

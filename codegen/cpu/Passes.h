@@ -22,6 +22,9 @@ inline constexpr llvm::StringLiteral kItems = "cpu.items";
 inline constexpr llvm::StringLiteral kOffsets = "cpu.workspace_offsets";
 inline constexpr llvm::StringLiteral kBytes = "cpu.workspace_bytes";
 
+/// Attribute of a linalg operation that createMergeLoopsPass() made.
+inline constexpr llvm::StringLiteral kMerged = "cpu.merged";
+
 /// Adds passes that fuse chains of elementwise linalg operations.
 void addLoopFusionPasses(mlir::OpPassManager &passes);
 
@@ -71,6 +74,15 @@ void addBufferizationPasses(mlir::OpPassManager &passes);
 /// ==>
 ///   func @k(%x, %u) { %t = memref.alloca() : memref<4xf32> ... }
 std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
+
+/// Makes one loop of the loop nest of a merged operation whose buffers are
+/// contiguous, which LLVM compiles faster.
+///
+///   linalg.generic ins(%x : memref<16x24xf32>) attrs = {cpu.merged}
+/// ==>
+///   %flat = memref.reinterpret_cast %x : memref<384xf32>
+///   linalg.generic ins(%flat : memref<384xf32>)
+std::unique_ptr<mlir::Pass> createFlattenLoopsPass();
 
 /// Makes the passes above known to frit-opt.
 void registerPasses();

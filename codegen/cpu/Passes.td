@@ -35,4 +35,9 @@ def PlaceAllocations : KernelPass<"place-allocations"> {
                 "workspace";
 }
 
+def FlattenLoops : KernelPass<"flatten-loops"> {
+  let summary = "Make one loop of each nest of merged operations";
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 #endif // FRIT_CODEGEN_CPU_PASSES_TD

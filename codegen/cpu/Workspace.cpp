@@ -118,6 +118,7 @@ void cpu::registerPasses() {
   registerPass(createMergeLoopsPass);
   registerPass(createStoreResultsPass);
   registerPass(createPlaceAllocationsPass);
+  registerPass(createFlattenLoopsPass);
 }
 
 int64_t cpu::countWorkspaces(const Workspace &workspace, int64_t items,

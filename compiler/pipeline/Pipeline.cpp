@@ -319,6 +319,8 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
   passes.addNestedPass<func::FuncOp>(cpu::createStoreResultsPass());
   cpu::addBufferizationPasses(passes);
   passes.addNestedPass<func::FuncOp>(cpu::createPlaceAllocationsPass());
+  // Merged loop nests over contiguous buffers become one loop each.
+  passes.addNestedPass<func::FuncOp>(cpu::createFlattenLoopsPass());
   passes.enableTiming(scope);
   if (failed(passes.run(*kernels.module)))
     return failure();
