@@ -54,6 +54,11 @@ cpu::createMachine(StringRef arch) {
 /// s.
 static constexpr int64_t kModuleOperations = 2500;
 
+/// Functions of this many tensors are not inlined into their entry: LLVM would
+/// write down for each access which of them it does not alias, and read it
+/// again in each pass. Kernels of ordinary models have up to 11 tensors.
+static constexpr size_t kManyTensors = 16;
+
 /// Before bufferization, rewrites a function on tensors to read memrefs and
 /// write its results to further memrefs:
 ///   func @k(tensor) -> tensor  ==>  func @k(memref, memref, index, index)
@@ -114,6 +119,8 @@ static void addEntry(llvm::Module &module, StringRef name,
   b.CreateCall(inner, values);
   b.CreateRetVoid();
   inner->setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (pointers >= kManyTensors)
+    inner->addFnAttr(llvm::Attribute::NoInline);
 }
 
 /// Defines the function that the x86 backend calls to round f32 to bf16; libgcc
