@@ -3,6 +3,7 @@
 #include "compiler/planning/Kernels.h"
 
 #include "compiler/planning/Contractions.h"
+#include "dialects/nn/KernelText.h"
 #include "dialects/nn/operators/Custom.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -63,18 +64,7 @@ static int64_t countSkipped(nn::FusionOp fusion) {
 }
 
 FlatSymbolRefAttr planning::Kernels::get(nn::FusionOp fusion) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  // Printed alone, so that values are numbered from the fusion on and equal
-  // fusions have equal text.
-  OpBuilder b(fusion.getContext());
-  Operation *clone = b.clone(*fusion);
-  clone->eraseOperands(0, clone->getNumOperands());
-  clone->print(os, OpPrintingFlags().printGenericOpForm());
-  clone->erase();
-  for (Type type : fusion.getInputs().getTypes())
-    os << type;
-  StringAttr &name = names[text];
+  StringAttr &name = names[nn::kernelText(fusion)];
   if (!name)
     name = create(fusion);
   return FlatSymbolRefAttr::get(name);
