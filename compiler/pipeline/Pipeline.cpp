@@ -272,6 +272,10 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
         training->options.recompute.empty())
       passes.addPass(createJoinActivations(target));
   }
+  // Thousands of kernels that differ in numbers alone become one that reads
+  // them.
+  if (options.fuse)
+    passes.addPass(createShareKernels());
   passes.addPass(createSchedule(target));
   // Nodes that train.json lists are recomputed for the backward pass.
   if (training && training->kind == TrainingFunction::trainStep &&

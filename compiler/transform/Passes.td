@@ -126,6 +126,12 @@ def JoinActivations : TargetPass<"join-activations"> {
   let summary = "Store activations' operands, too, in products' kernels";
 }
 
+def ShareKernels : NNPass<"share-kernels"> {
+  let summary = "Make kernels of very large graphs equal but for what they read";
+  let options = [Option<"mostLoops", "most-loops", "size_t", "512",
+                        "Loops of all kernels up to which nothing changes">];
+}
+
 def Schedule : TargetPass<"schedule"> {
   let summary = "Set the target's schedule on every fusion";
 }
