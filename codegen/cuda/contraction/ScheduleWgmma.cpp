@@ -77,8 +77,9 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double multiply = tile.m * tile.n / 32 * kMultiplyTime / arch.clock;
   double feed =
       (2 * tile.m + tile.n + tile.m / 64 * tile.n) * kSharedTime / arch.clock;
-  double load = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0 /
-                std::min(kL2Rate, kAllL2Rate * arch.l2Rate / active);
+  double stepBytes = (tile.m + tile.n / tile.cluster) * kWgmmaDepth * 2.0;
+  double load =
+      stepBytes / std::min(kL2Rate, kAllL2Rate * arch.l2Rate / active);
   // One stage is multiplied while the others are copied.
   int64_t stages = tile.stages * sharing;
   bool stalls = steps > kLongLoop && stages <= kFewStages;
@@ -107,8 +108,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double time = tile.pingPong || sharing > 1
                     ? waves * std::max(compute, turn) + finish
                     : waves * (compute + finish) + (waves - 1) * kNextTile;
-  time += double(blocks) * steps * (tile.m + tile.n / tile.cluster) *
-          kWgmmaDepth * 2.0 / (kPowerRate * arch.l2Rate);
+  time += double(blocks) * steps * stepBytes / (kPowerRate * arch.l2Rate);
   time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
           (tile.cluster > 1 ? kClusterTime : 0) +
           (tile.layout().overlaysStages() ? kClusterBarrier : 0);

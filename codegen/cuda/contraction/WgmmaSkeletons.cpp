@@ -242,15 +242,14 @@ static int64_t jointNormParts(nn::ConvOp conv, const GpuArch &arch) {
       !nn::tensorType(conv.getX()).getElementType().isBF16() || !info ||
       !takesWgmma(*info))
     return 0;
-  double positions = double(info->n) * info->p * info->q;
-  double saved = 2 * positions * (4 * info->k - 3 * info->c) / arch.memoryRate;
-  double added = 4 * positions * info->c * info->c / (arch.productRate / 2) +
+  int64_t positions = info->n * info->p * info->q;
+  double saved =
+      2.0 * positions * (4 * info->k - 3 * info->c) / arch.memoryRate;
+  double added = 4.0 * positions * info->c * info->c / (arch.productRate / 2) +
                  kJointKernels;
-  if (saved < added)
+  if (saved < added || positions % kWgmmaDepth)
     return 0;
-  int64_t steps = info->n * info->p * info->q / kWgmmaDepth;
-  if (steps * kWgmmaDepth != info->n * info->p * info->q)
-    return 0;
+  int64_t steps = positions / kWgmmaDepth;
   // Tiles of 128 × 128 for a quarter of the SMs; split-K uses the others, so
   // that few parts are left to add.
   int64_t tiles = ceilDiv(info->k, 128) * ceilDiv(info->c, 128);
