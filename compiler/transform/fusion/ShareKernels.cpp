@@ -25,6 +25,8 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <numeric>
+
 namespace frit {
 #define GEN_PASS_DEF_SHAREKERNELS
 #include "compiler/transform/Passes.h.inc"
@@ -70,12 +72,11 @@ static SmallVector<ConstantOp> numbersOf(FusionOp fusion) {
 /// Returns a fusion's text without its numbers.
 static std::string textWithoutNumbers(FusionOp fusion) {
   auto clone = cast<FusionOp>(fusion->clone());
+  Builder b(fusion.getContext());
   for (ConstantOp number : numbersOf(clone)) {
     number.removeNameAttr();
-    number.setValueAttr(cast<ElementsAttr>(Attribute(DenseElementsAttr::get(
-        cast<ShapedType>(number.getY().getType()),
-        FloatAttr::get(tensorType(number.getY()).getElementType(), 0)
-            .getValue()))));
+    number.setValueAttr(
+        cast<ElementsAttr>(b.getZeroAttr(number.getY().getType())));
   }
   std::string text = kernelText(clone);
   clone->destroy();
@@ -197,12 +198,19 @@ private:
 
   /// Returns whether the kernels have more loops than `mostLoops`.
   bool hasMany() {
+    SmallVector<FusionOp> all = fusions();
+    auto count = [](size_t loops, FusionOp fusion) {
+      return loops + countLoops(fusion);
+    };
+    // Printing fusions takes longer than counting.
+    if (std::accumulate(all.begin(), all.end(), size_t(0), count) <= mostLoops)
+      return false;
     llvm::StringSet<> kernels;
-    size_t loops = 0;
-    for (FusionOp fusion : fusions())
-      if (kernels.insert(kernelText(fusion)).second)
-        loops += countLoops(fusion);
-    return loops > mostLoops;
+    llvm::erase_if(all, [&](FusionOp fusion) {
+      return !kernels.insert(kernelText(fusion)).second;
+    });
+    return std::accumulate(all.begin(), all.end(), size_t(0), count) >
+           mostLoops;
   }
 };
 } // namespace
