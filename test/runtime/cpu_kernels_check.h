@@ -3,9 +3,11 @@
 #ifndef FRIT_TEST_RUNTIME_CPU_KERNELS_CHECK_H
 #define FRIT_TEST_RUNTIME_CPU_KERNELS_CHECK_H
 
+#include "cpu_kernels_tensor.h"
 #include "runtime/cpu/Cpu.h"
 
 #include <cstdio>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,32 @@ inline void check(bool holds, const std::string &what) {
     return;
   std::printf("failed: %s\n", what.c_str());
   ++failures;
+}
+
+/// Computes a contraction with each number of threads. Checks that the results
+/// are equal bit for bit and end where they should; returns the first. They
+/// have the type and size of `residual`.
+template <class Kernel, class Problem>
+Numbers computeWith(std::initializer_list<unsigned> threads, Kernel kernel,
+                    const Problem &problem, const std::string &name, Numbers &a,
+                    Numbers &b, Numbers &bias, Numbers &residual,
+                    cpu::Isa isa) {
+  std::vector<Numbers> results;
+  for (unsigned count : threads) {
+    cpu::ThreadPool pool(count, isa);
+    Numbers &result = results.emplace_back(residual.type, residual.count);
+    std::vector<void *> arguments = {a.data(), b.data()};
+    if (problem.hasBias)
+      arguments.push_back(bias.data());
+    if (problem.hasResidual)
+      arguments.push_back(residual.data());
+    arguments.push_back(result.data());
+    check(Scratch().run(kernel, problem, arguments.data(), pool),
+          name + ": declined");
+    check(result == results[0], name + ": depends on threads");
+    check(result.guardHolds(), name + ": wrote past its end");
+  }
+  return results[0];
 }
 
 /// Compares convolutions on these instruction sets with loops.

@@ -71,25 +71,12 @@ void testConv(Conv c, std::vector<Isa> isas) {
         }
 
   for (Isa isa : isas) {
-    std::vector<Numbers> results;
-    for (unsigned threads : {1, 3}) {
-      ThreadPool pool(threads, isa);
-      Numbers &y = results.emplace_back(c.type, residual.count);
-      std::vector<void *> arguments = {x.data(), w.data()};
-      if (c.hasBias)
-        arguments.push_back(bias.data());
-      if (c.hasResidual)
-        arguments.push_back(residual.data());
-      arguments.push_back(y.data());
-      check(Scratch().run(conv, c, arguments.data(), pool),
-            describe(c, isa) + ": declined");
-      check(y == results[0], describe(c, isa) + ": depends on threads");
-      check(y.guardHolds(), describe(c, isa) + ": wrote past its end");
-    }
+    Numbers result = computeWith({1, 3}, conv, c, describe(c, isa), x, w, bias,
+                                 residual, isa);
     for (int64_t i = 0; i < residual.count; ++i)
-      if (!isClose(results[0][i], expected[i], c.type, magnitudes[i])) {
+      if (!isClose(result[i], expected[i], c.type, magnitudes[i])) {
         check(false, describe(c, isa) + ": element " + std::to_string(i) +
-                         " is " + std::to_string(results[0][i]) + ", not " +
+                         " is " + std::to_string(result[i]) + ", not " +
                          std::to_string(expected[i]));
         break;
       }

@@ -77,24 +77,11 @@ void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
   }
 
   for (Isa isa : isas) {
-    std::vector<Numbers> results;
-    for (unsigned threads : {1, 2, 5}) {
-      ThreadPool pool(threads, isa);
-      Numbers &d = results.emplace_back(g.typeD, g.batch * g.strideD);
-      std::vector<void *> arguments = {a.data(), b.data()};
-      if (g.hasBias)
-        arguments.push_back(bias.data());
-      if (g.hasResidual)
-        arguments.push_back(residual.data());
-      arguments.push_back(d.data());
-      check(Scratch().run(gemm, g, arguments.data(), pool),
-            describe(g, isa) + ": declined");
-      check(d == results[0], describe(g, isa) + ": depends on threads");
-      check(d.guardHolds(), describe(g, isa) + ": wrote past its end");
-    }
+    Numbers result = computeWith({1, 2, 5}, gemm, g, describe(g, isa), a, b,
+                                 bias, residual, isa);
     for (int64_t at = 0; at < g.batch * g.m * g.n; ++at) {
       const int64_t x = at / g.n / g.m, i = at / g.n % g.m, j = at % g.n;
-      const double got = results[0][x * g.strideD + i * g.ldd + j];
+      const double got = result[x * g.strideD + i * g.ldd + j];
       if (isClose(got, expected[at], g.typeD, magnitudes[at]))
         continue;
       check(false, describe(g, isa) + ": element " + std::to_string(at) +
