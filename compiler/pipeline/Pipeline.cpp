@@ -224,10 +224,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   layout.groupNorms = training != nullptr;
   passes.addPass(createLayout(target, layout));
   // Gradients, in the layout of the values that they belong to, and the updates
-  // of the optimizer. Some convolutions share a gradient with their batch norm.
+  // of the optimizer. Some convolutions share a gradient with their batch norm,
+  // and some gradients of attention read sums instead of its result.
   if (training) {
     passes.addPass(createConvBatchNorms(target));
     passes.addPass(createAddOptimizer(training->options, training->kind));
+    passes.addPass(createAttentionDeltas(target));
     passes.addPass(createSimplify());
   }
   // Layer norms become factors of the products that read them.

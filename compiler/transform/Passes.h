@@ -23,6 +23,7 @@ namespace frit {
 std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target,
                                          LayoutOptions options = {});
 std::unique_ptr<mlir::Pass> createConvBatchNorms(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createAttentionDeltas(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);

@@ -79,6 +79,10 @@ def AddOptimizer : TrainingPass<"add-optimizer"> {
   let summary = "Compute gradients and update the weights that train";
 }
 
+def AttentionDeltas : TargetPass<"attention-deltas"> {
+  let summary = "Compute the sums of y · dy that gradients of attention need";
+}
+
 def FoldNorms : TargetPass<"fold-norms"> {
   let summary = "Fold layer norms into the matrix products around them";
 }

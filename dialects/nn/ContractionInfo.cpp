@@ -2,6 +2,7 @@
 
 #include "dialects/nn/ContractionInfo.h"
 
+#include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
@@ -371,6 +372,12 @@ int64_t frit::nn::countFlops(Operation *op) {
             2 * k[k.size() - 2] *
             (elements(attention.getQ()) + elements(attention.getY()));
         return attention.getCausal() ? products / 2 : products;
+      })
+      .Case([&](AttentionGradOp gradient) {
+        // Five products; those of weights and their gradient count once.
+        int64_t products =
+            10 * elements(gradient.getQ()) * shapeOf(gradient.getK())[2];
+        return gradient.getCausal() ? products / 2 : products;
       })
       .Default(int64_t(0));
 }

@@ -74,6 +74,19 @@ Match<ConvGradientInfo> frit::nn::describeConvGradient(FusionOp fusion) {
   return info;
 }
 
+/// Describes an operand with a number per query.
+static FailureOr<AttentionOperand> describeNumbers(Value value) {
+  auto view = describeRead(value);
+  if (failed(view))
+    return failure();
+  AttentionOperand operand;
+  operand.argument = view->argument;
+  operand.offset = view->offset;
+  llvm::copy(view->strides, operand.strides);
+  operand.strides[3] = 1;
+  return operand;
+}
+
 Match<AttentionGradientInfo>
 frit::nn::describeAttentionGradient(FusionOp fusion) {
   AttentionGradientInfo info;
@@ -93,7 +106,6 @@ frit::nn::describeAttentionGradient(FusionOp fusion) {
   std::pair<Value, AttentionOperand *> operands[] = {{op.getQ(), &info.q},
                                                      {op.getK(), &info.k},
                                                      {op.getV(), &info.v},
-                                                     {op.getY(), &info.y},
                                                      {op.getDy(), &info.dy}};
   for (auto [value, operand] : operands) {
     auto described = describeOperand(value);
@@ -107,13 +119,15 @@ frit::nn::describeAttentionGradient(FusionOp fusion) {
       return Mismatch("the mask is not a strided view of an input");
     info.mask = *described;
   }
-  auto stats = describeRead(op.getStats());
+  auto stats = describeNumbers(op.getStats());
   if (failed(stats))
     return Mismatch("the statistics are not a strided view of an input");
-  info.stats.argument = stats->argument;
-  info.stats.offset = stats->offset;
-  llvm::copy(stats->strides, info.stats.strides);
-  info.stats.strides[3] = 1;
+  info.stats = *stats;
+  auto y =
+      hasDelta(op) ? describeNumbers(op.getY()) : describeOperand(op.getY());
+  if (failed(y))
+    return Mismatch("an operand is not a strided view of an input");
+  (hasDelta(op) ? info.delta : info.y) = *y;
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
   info.batch = q[0];
   info.heads = q[1];

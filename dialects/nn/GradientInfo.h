@@ -31,9 +31,11 @@ Match<ConvGradientInfo> describeConvGradient(FusionOp fusion);
 /// A fusion of one nn.attention_grad and the data movement before it.
 struct AttentionGradientInfo {
   AttentionGradOp op;
-  AttentionOperand q, k, v, y, dy;
-  AttentionOperand stats;               ///< a column per query
-  std::optional<AttentionOperand> mask; ///< a column per key
+  AttentionOperand q, k, v, dy;
+  std::optional<AttentionOperand> y;     ///< unless delta is an operand
+  std::optional<AttentionOperand> delta; ///< a column per query
+  AttentionOperand stats;                ///< a column per query
+  std::optional<AttentionOperand> mask;  ///< a column per key
   /// Gradients, as parts of the result.
   AttentionOperand dq, dk, dv;
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, size = 0;

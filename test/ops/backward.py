@@ -139,4 +139,7 @@ for dtype in (np.float32, np.float16):
         case("attention_stats", [q, k, *masks], stats, flags, TOLERANCE[dtype])
         case("attention_grad", [q, k, v, y.astype(dtype), dy, stats, *masks],
              expected.astype(dtype), flags, TOLERANCE[dtype])
+        delta = (dy64 * y).sum(-1).astype(np.float32)
+        case("attention_grad", [q, k, v, delta, dy, stats, *masks],
+             expected.astype(dtype), flags, TOLERANCE[dtype])
 run()

@@ -29,6 +29,7 @@
 #include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
+#include "compiler/transform/training/AttentionDeltas.h"
 #include "compiler/transform/training/ConvBatchNorms.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/operators/Gradient.h"
@@ -81,6 +82,9 @@ public:
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(ConvBatchNormsRewrite{[](nn::ConvOp conv) {
       return nn::shapeOf(conv.getW()).front() >= 256 ? 2 : 0;
+    }});
+    rewrites.add(AttentionDeltasRewrite{[](nn::AttentionGradOp gradient) {
+      return nn::shapeOf(gradient.getQ()).back() == 64;
     }});
     rewrites.add(FoldNormsRewrite{
         [](nn::MatmulOp product) {

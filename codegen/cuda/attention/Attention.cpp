@@ -4,6 +4,7 @@
 // result become strides.
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
 #include "dialects/nn/operators/Gradient.h"
@@ -11,16 +12,6 @@
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
-
-/// Formats "  using Q = frit::Strides<24576, 64, 192>;".
-static std::string stridesText(StringRef name, ArrayRef<int64_t> strides) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "  using " << name << " = frit::Strides<";
-  llvm::interleaveComma(strides, os);
-  os << ">;\n";
-  return text;
-}
 
 static std::string definition(StringRef name, const nn::AttentionInfo &info,
                               const AttentionTile &tile,
@@ -77,25 +68,6 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
   else
     text += constants("int", {{"rowsPerWarp", tile.rowsPerWarp}});
   return text + "};\n";
-}
-
-/// Returns a map of Q, K, V or O: boxes of 64 elements by `lines` rows of a
-/// head.
-static artifact::TensorMap operandMap(const nn::AttentionOperand &operand,
-                                      unsigned argument, Type element,
-                                      ArrayRef<int64_t> dims, int64_t lines) {
-  const int64_t bytes = 2;
-  // Any stride is right for a dimension of size 1.
-  SmallVector<int64_t, 3> strides;
-  for (int dim : {2, 1, 0}) {
-    int64_t stride = operand.strides[dim];
-    strides.push_back(stride ? stride * bytes : kLineBytes);
-  }
-  artifact::TensorMap map = tensorMap(argument, element, dims, strides,
-                                      {kLineBytes / bytes, lines, 1, 1});
-  map.offset = operand.offset * bytes;
-  map.swizzle = kLineBytes;
-  return map;
 }
 
 static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,

@@ -219,6 +219,32 @@ struct WgmmaAttentionLayout {
   }
 };
 
+/// A block of wgmma_attention_gradient.cuh: two consumer warpgroups with 64
+/// rows each, and a producer.
+struct WgmmaAttentionGradientLayout {
+  long stages;
+
+  /// Heads have more elements than `smallest`, and at most `largest`.
+  static constexpr long smallest = 32, largest = kWgmmaDepth;
+  static constexpr long warps = 8, threads = 32 * warps + 128;
+  /// Rows of a tile, which stay in registers, and rows of a stage.
+  static constexpr long tileM = 16 * warps, tileN = 64;
+
+  /// Returns the bytes of the rows of two operands that stay, and of two floats
+  /// per row.
+  static constexpr long rowBytes() { return 2 * tileM * kLineBytes; }
+  static constexpr long rowNumberBytes() { return 2 * tileM * 4; }
+  /// Returns the bytes of a stage: the same for its rows.
+  static constexpr long stageBytes() { return 2 * tileN * kLineBytes; }
+  static constexpr long stageNumberBytes() { return 2 * tileN * 4; }
+  /// Returns the bytes of two results.
+  static constexpr long resultBytes() { return 2 * tileM * kLineBytes; }
+  constexpr long sharedBytes() const {
+    return rowBytes() + resultBytes() + rowNumberBytes() +
+           stages * (stageBytes() + stageNumberBytes()) + kBarrierBytes;
+  }
+};
+
 } // namespace frit
 
 #endif // FRIT_CODEGEN_CUDA_DEVICE_WGMMA_LAYOUT_CUH

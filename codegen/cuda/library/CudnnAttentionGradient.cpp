@@ -31,6 +31,10 @@ static int64_t scratchOf(const nn::AttentionGradientInfo &info) {
   return bytes;
 }
 
+static nn::Mismatch needsResult() {
+  return nn::Mismatch("cuDNN computes the sums of y · dy from y itself");
+}
+
 LogicalResult
 CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
                                       nn::Problem &problem,
@@ -38,6 +42,8 @@ CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
   const auto &info = problem.attentionGradient();
   if (!info)
     return plan::reportMisfit(problem.fusion(), info.mismatch());
+  if (!info->y)
+    return plan::reportMisfit(problem.fusion(), needsResult());
   nn::AttentionGradOp op = info->op;
   auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto place = [&](const nn::AttentionOperand &operand) {
@@ -50,7 +56,7 @@ CudnnAttentionGradientAttr::buildStep(ImplicitLocOpBuilder &b,
       integer(info->queries), integer(info->keys), integer(info->size),
       integer(info->size), op.getScaleAttr(), op.getCausalAttr(),
       place(info->q), place(info->k), place(info->v),
-      info->mask ? place(*info->mask) : plan::OperandAttr(), place(info->y),
+      info->mask ? place(*info->mask) : plan::OperandAttr(), place(*info->y),
       place(info->dy), place(info->stats), place(info->dq), place(info->dk),
       place(info->dv), plan::algorithmAttr(b, libraryAlgorithm()));
   return success();
@@ -61,9 +67,13 @@ class CudnnAttentionGradient
     : public LibraryCallOf<CudnnAttentionGradientAttr> {
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
-    if (problem.kind() == Problem::Kind::attentionGradient)
-      offers.add(
-          CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
+    if (problem.kind() != Problem::Kind::attentionGradient)
+      return std::nullopt;
+    const auto &info = problem.attentionGradient();
+    if (info && !info->y)
+      return needsResult();
+    offers.add(
+        CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
     return std::nullopt;
   }
   /// Returns whether cuDNN certainly supports the gradient: there is no
@@ -75,7 +85,7 @@ class CudnnAttentionGradient
     // Its engines for Hopper support larger heads.
     const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
-    if (!op || !haveElements(op->getOperands()))
+    if (!op || nn::hasDelta(op) || !haveElements(op->getOperands()))
       return false;
     if (Value mask = op.getMask()) {
       Type element = nn::tensorType(mask).getElementType();
@@ -91,7 +101,8 @@ class CudnnAttentionGradient
   /// Returns whether the view is supported: cuDNN has no broadcast dimensions.
   bool takesView(nn::CompositeOp composite, Type element,
                  const nn::StridedPlaces &places) const override {
-    if (!isa<nn::AttentionGradOp>(*composite))
+    auto op = dyn_cast<nn::AttentionGradOp>(*composite);
+    if (!op || nn::hasDelta(op))
       return false;
     for (auto [size, stride] : llvm::zip(places.shape, places.strides))
       if (size > 1 && stride == 0)

@@ -294,6 +294,10 @@ bool frit::nn::isStatsOf(AttentionStatsOp stats, AttentionOp attention) {
          stats.getTf32() == attention.getTf32();
 }
 
+bool frit::nn::hasDelta(AttentionGradOp gradient) {
+  return shapeOf(gradient.getY()) == shapeOf(gradient.getStats());
+}
+
 FailureOr<RankedTensorType>
 AttentionStatsOp::infer(Adaptor op, std::optional<Location> loc) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
@@ -324,11 +328,15 @@ SmallVector<Value> AttentionStatsOp::decompose(NNBuilder &b) {
 FailureOr<RankedTensorType>
 AttentionGradOp::infer(Adaptor op, std::optional<Location> loc) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  const bool hasDelta = shapeOf(op.getY()) == shapeOf(op.getStats());
   if (failed(checkElementTypes(
-          loc, {op.getQ(), op.getK(), op.getV(), op.getY(), op.getDy()})))
+          loc, {op.getQ(), op.getK(), op.getV(), op.getDy()})) ||
+      failed(checkElementTypes(
+          loc, {op.getY(), hasDelta ? op.getStats() : op.getQ()})))
     return failure();
   bool fits = q.size() == 4 && k.size() == 4 && shapeOf(op.getV()) == k &&
-              shapeOf(op.getY()) == q && shapeOf(op.getDy()) == q &&
+              (hasDelta || shapeOf(op.getY()) == q) &&
+              shapeOf(op.getDy()) == q &&
               shapeOf(op.getStats()) == q.take_front(3) &&
               tensorType(op.getQ()).hasStaticShape() &&
               tensorType(op.getK()).hasStaticShape() && q[0] == k[0] &&

@@ -17,6 +17,9 @@ namespace frit::nn {
 /// Returns whether these are statistics of the attention's scores.
 bool isStatsOf(AttentionStatsOp stats, AttentionOp attention);
 
+/// Returns whether the operand `y` is delta.
+bool hasDelta(AttentionGradOp gradient);
+
 } // namespace frit::nn
 
 #endif // FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H

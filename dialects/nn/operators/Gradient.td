@@ -59,6 +59,10 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
     at each position the gradients of all heads of q, then of k, then of v, the
     layout of a fused q/k/v projection. Otherwise it is (batch·queries·heads +
     2·batch·keys·groups)×size: all gradients of q, then of k, then of v.
+
+    Of `y` only its product with `dy` counts: `y` may also be delta, the sum of
+    y · dy of each query, which is batch×heads×queries and has the type of
+    `stats`. The pass `attention-deltas` computes it for targets that prefer it.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    NN_FloatTensor:$y, NN_FloatTensor:$dy, NN_FloatTensor:$stats,

@@ -199,6 +199,30 @@ func.func @attention_blocks(%x: tensor<2x8x256x64xf16>) {
 
 // -----
 
+func.func @gradient_result(%x: tensor<2x8x256x64xf16>, %s: tensor<2x8x256xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: it has no sums of y · dy (schedule #cuda.wgmma_attention_gradient<}}
+  %0 = nn.fusion(%x, %s) schedule(#cuda.wgmma_attention_gradient<stages = 6>) : (tensor<2x8x256x64xf16>, tensor<2x8x256xf32>) -> tensor<2x256x24x64xf16> {
+  ^bb0(%a: tensor<2x8x256x64xf16>, %b: tensor<2x8x256xf32>):
+    %g = nn.attention_grad %a, %a, %a, %a, %a, %b {scale = 0.125 : f32} : (tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256x64xf16>, tensor<2x8x256xf32>) -> tensor<2x256x24x64xf16>
+    nn.yield %g : tensor<2x256x24x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @gradient_size(%x: tensor<2x8x256x32xf16>, %s: tensor<2x8x256xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: WGMMA computes gradients of 16-bit attention without a mask and with heads of 40 to 64 elements (schedule #cuda.wgmma_attention_gradient<}}
+  %0 = nn.fusion(%x, %s) schedule(#cuda.wgmma_attention_gradient<stages = 6>) : (tensor<2x8x256x32xf16>, tensor<2x8x256xf32>) -> tensor<2x256x24x32xf16> {
+  ^bb0(%a: tensor<2x8x256x32xf16>, %b: tensor<2x8x256xf32>):
+    %g = nn.attention_grad %a, %a, %a, %b, %a, %b {scale = 0.125 : f32} : (tensor<2x8x256x32xf16>, tensor<2x8x256x32xf16>, tensor<2x8x256x32xf16>, tensor<2x8x256xf32>, tensor<2x8x256x32xf16>, tensor<2x8x256xf32>) -> tensor<2x256x24x32xf16>
+    nn.yield %g : tensor<2x256x24x32xf16>
+  }
+  return
+}
+
+// -----
+
 func.func @conv_b2b_blocks(%x: tensor<8x56x56x64xf16>, %v: tensor<64x3x3x64xf16>, %w: tensor<256x1x1x64xf16>) {
   // expected-error@+1 {{has no CUDA kernel: it has more blocks than tiles (schedule #cuda.conv_b2b<}}
   %0 = nn.fusion(%x, %v, %w) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 449>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {

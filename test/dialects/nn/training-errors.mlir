@@ -113,6 +113,15 @@ func.func @attention_grad(%q: tensor<2x4x5x8xf16>, %k: tensor<2x2x6x8xf16>, %s: 
 
 // -----
 
+// Delta has the type of the statistics.
+func.func @attention_grad_delta(%q: tensor<2x4x5x8xf16>, %k: tensor<2x2x6x8xf16>, %s: tensor<2x4x5xf32>, %d: tensor<2x4x5xf16>) {
+  // expected-error@+1 {{element types differ: 'f16' and 'f32'}}
+  %0 = nn.attention_grad %q, %k, %k, %d, %q, %s {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x2x6x8xf16>, tensor<2x2x6x8xf16>, tensor<2x4x5xf16>, tensor<2x4x5x8xf16>, tensor<2x4x5xf32>) -> tensor<88x8xf16>
+  return
+}
+
+// -----
+
 func.func @attention_stats(%q: tensor<2x4x5x8xf16>, %k: tensor<2x3x6x8xf16>) {
   // expected-error@+1 {{4 heads of queries cannot share 3 of keys}}
   %0 = nn.attention_stats %q, %k {scale = 1.0 : f32} : (tensor<2x4x5x8xf16>, tensor<2x3x6x8xf16>) -> tensor<2x4x5xf32>

@@ -1,0 +1,211 @@
+//===- AttentionGradient.cpp - The gradient of attention by WGMMA ---------===//
+//
+// The skeleton wgmma_attention_gradient (wgmma_attention_gradient.cuh). It
+// reads the sums of y · dy, which the pass attention-deltas computes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/attention/AttentionText.h"
+#include "codegen/cuda/attention/AttentionTile.h"
+#include "codegen/cuda/target/Skeleton.h"
+#include "compiler/transform/training/AttentionDeltas.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+using Layout = WgmmaAttentionGradientLayout;
+
+/// Stages that hide the latency of copies.
+static constexpr int64_t kStages = 6;
+
+/// Returns whether the kernel computes this gradient, once it has delta.
+static bool takesGradient(nn::AttentionGradOp op, const GpuArch &arch) {
+  int64_t size = nn::shapeOf(op.getQ()).back();
+  return arch.hasWgmma && haveElements(op->getOperands()) && !op.getMask() &&
+         isHalf(nn::tensorType(op.getQ()).getElementType()) &&
+         size > Layout::smallest && size <= Layout::largest &&
+         size % (kLineBytes / 16) == 0;
+}
+
+/// Returns the pairs of a tile of keys and one of queries.
+static int64_t tilesOf(const nn::AttentionGradientInfo &info) {
+  return info.batch * info.groups *
+         ceilDiv(std::max(info.queries, info.keys), Layout::tileM);
+}
+
+static nn::Match<nn::AttentionGradientInfo>
+describeGradient(Problem &problem, const GpuArch &arch) {
+  const auto &info = problem.attentionGradient();
+  if (!info)
+    return info;
+  if (!info->delta)
+    return nn::Mismatch("it has no sums of y · dy");
+  if (!takesGradient(info->op, arch))
+    return nn::Mismatch("WGMMA computes gradients of 16-bit attention without "
+                        "a mask and with heads of 40 to 64 elements");
+  return info;
+}
+
+static std::string definition(StringRef name, StringRef element,
+                              const nn::AttentionGradientInfo &info,
+                              int64_t stages) {
+  nn::AttentionGradOp op = info.op;
+  std::string text = ("struct " + name + " {\n  using T = " + element + ";\n").str();
+  text += constantsText("int", {{"batch", info.batch},
+                                {"heads", info.heads},
+                                {"groups", info.groups}});
+  text += constantsText("int", {{"queries", info.queries},
+                                {"keys", info.keys},
+                                {"size", info.size}});
+  text += "  static constexpr float scale = " +
+          literal(op.getScaleAttr(), op.getScaleAttr().getType()) + ";\n";
+  text += ("  static constexpr bool causal = " +
+           StringRef(op.getCausal() ? "true" : "false") + ";\n")
+              .str();
+  std::pair<StringRef, const nn::AttentionOperand *> tensors[] = {
+      {"Stats", &info.stats}, {"Delta", &*info.delta}, {"Q", &info.q},
+      {"K", &info.k},         {"V", &info.v},          {"Dy", &info.dy},
+      {"Dq", &info.dq},       {"Dk", &info.dk},        {"Dv", &info.dv}};
+  for (auto [field, tensor] : tensors)
+    text += stridesText(field, ArrayRef(tensor->strides).drop_back());
+  text += constantsText("int", {{"stages", stages}});
+  return text + "};\n";
+}
+
+static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
+                                          WgmmaAttentionGradientAttr schedule,
+                                          const GpuArch &arch) {
+  auto info = describeGradient(problem, arch);
+  if (!info)
+    return info.mismatch();
+  const Layout layout = {schedule.getStages()};
+  if (layout.sharedBytes() > arch.sharedPerBlock)
+    return nn::Mismatch("its stages do not fit into shared memory");
+  auto blocks = launchBlocks(schedule.getBlocks(), tilesOf(*info));
+  if (!blocks)
+    return blocks.mismatch();
+  const LinalgFusion &lowered = problem.lowered();
+  Type element = elementType(lowered.outputs()[0]);
+  KernelText kernel;
+  kernel.header = "wgmma_attention_gradient";
+  auto add = [&](const nn::AttentionOperand &operand, bool ofQueries,
+                 int64_t lines) {
+    unsigned argument = operand.argument ? operand.argument.getArgNumber()
+                                         : lowered.inputElements().size();
+    kernel.tensorMaps.push_back(
+        operandMap(operand, argument, element,
+                   {info->size, ofQueries ? info->queries : info->keys,
+                    ofQueries ? info->heads : info->groups, info->batch},
+                   lines));
+  };
+  add(info->q, true, Layout::tileN);
+  add(info->k, false, Layout::tileN);
+  add(info->v, false, Layout::tileN);
+  add(info->dy, true, Layout::tileN);
+  add(info->dq, true, kBoxLines);
+  add(info->dk, false, kBoxLines);
+  add(info->dv, false, kBoxLines);
+  const std::string problemName = (name + "_problem").str();
+  std::string call;
+  llvm::raw_string_ostream os(call);
+  os << "const frit::GradientTensors<" << problemName << "> tensors = {";
+  llvm::interleaveComma(
+      ArrayRef<const nn::AttentionOperand *>{
+          &info->q, &info->k, &info->v, &info->dy, &info->dq, &info->dk,
+          &info->dv, &info->stats, &*info->delta},
+      os, [&](const nn::AttentionOperand *operand) {
+        if (operand->argument)
+          os << "x" << operand->argument.getArgNumber();
+        else
+          os << "y0";
+        if (operand->offset)
+          os << " + " << operand->offset;
+      });
+  os << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<" << problemName
+     << ">({&m0, &m1, &m2, &m3, &m4, &m5, &m6}, tensors);\n#else\n"
+        "frit::attentionGradientFloor(tensors);\n#endif\n";
+  kernel.grid[0] = *blocks;
+  kernel.block[0] = Layout::threads;
+  kernel.sharedBytes = layout.sharedBytes();
+  kernel.source = definition(problemName, storageName(element), *info,
+                             schedule.getStages()) +
+                  kernelFunction(name, lowered,
+                                 {.threads = Layout::threads,
+                                  .tensorMaps = kernel.tensorMaps.size(),
+                                  .wait = PdlWait::inSkeleton,
+                                  .occupancy = 1},
+                                 call);
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// The skeleton
+//===----------------------------------------------------------------------===//
+
+LogicalResult WgmmaAttentionGradientAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t stages,
+    int64_t blocks) {
+  return requireRanges(emitError, {{"stages", stages, 2, 8},
+                                   {"blocks", blocks, 0, kMostBlocks}});
+}
+
+namespace {
+class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
+  double compileMilliseconds() const override { return 300; }
+  /// Its cost beside other kernels is unknown.
+  std::optional<nn::StepCost> costOf(Problem &, WgmmaAttentionGradientAttr,
+                                     const Machine &) const override {
+    return std::nullopt;
+  }
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::attentionGradient)
+      return std::nullopt;
+    auto info = describeGradient(problem, machine.arch);
+    if (!info)
+      return info.mismatch();
+    offers.add(WgmmaAttentionGradientAttr::get(
+        problem.context(), kStages,
+        machine.arch.persistentBlocks(tilesOf(*info), /*occupancy=*/1)));
+    return std::nullopt;
+  }
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    auto op = dyn_cast<nn::AttentionGradOp>(*composite);
+    return op && nn::hasDelta(op) && takesGradient(op, machine.arch);
+  }
+  /// TMA reads and writes rows of heads. The kernel itself reads the numbers of
+  /// queries, at any stride.
+  bool takesView(nn::CompositeOp composite, Type element,
+                 const nn::StridedPlaces &places) const override {
+    auto op = dyn_cast<nn::AttentionGradOp>(*composite);
+    if (!op || !nn::hasDelta(op))
+      return false;
+    if (places.shape.size() == 3)
+      return element.isF32();
+    for (auto [size, stride] : llvm::zip(places.shape, places.strides))
+      if (size > 1 && stride == 0)
+        return false;
+    return isHalf(element) && takesAttentionView(element, places);
+  }
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(AttentionDeltasRewrite{[&machine](nn::AttentionGradOp op) {
+      return takesGradient(op, machine.arch);
+    }});
+  }
+  nn::Match<KernelText> emitText(Problem &problem,
+                                 WgmmaAttentionGradientAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    return emitGradient(problem, name, schedule, machine.arch);
+  }
+};
+} // namespace
+
+template <>
+std::unique_ptr<Skeleton>
+frit::cuda::makeSkeleton<WgmmaAttentionGradientAttr>() {
+  return std::make_unique<WgmmaAttentionGradient>();
+}

@@ -1,0 +1,409 @@
+//===- attention_gradient.cuh - The gradient of attention -----------------===//
+//
+// The gradients of q, k and v of attention without a mask. With the scores
+// S = q kᵀ · scale, the weights P = exp(S - stats), dP = dy vᵀ and
+// dS = P ∘ (dP - delta), where delta is the sum of y ∘ dy of each query (Dao et
+// al., arXiv:2205.14135, appendix B.2):
+//
+//   dv = Pᵀ dy      dk = scale · dSᵀ q      dq = scale · dS k
+//
+// A tile of keys adds up dk and dv over all queries, a tile of queries adds up
+// dq over all keys. Each computes S and dP on its own: seven products instead
+// of five. But no block waits for another's sums, nothing is added in device
+// memory, and the result is deterministic. Both are the same loop: rows of two
+// operands stay in registers, those of the other two pass by. Weights and dS
+// come out in the layout of an operand, and never leave the registers.
+//
+// wgmma_attention_gradient.cuh is the kernel for sm_90a. Here are the parts
+// that do not depend on its copies and products, and the fallback for other
+// architectures. P has
+//
+//   using T = f16 or bf16;
+//   static constexpr int batch, heads, groups;  // groups divide heads
+//   static constexpr int queries, keys;
+//   static constexpr int size;     // of a head: at most 64, a multiple of 8
+//   static constexpr float scale;
+//   static constexpr bool causal;               // query i sees keys 0 to i
+//   using Stats, Delta = Strides<...>;          // of batch, head and query
+//   using Q, K, V, Dy = Strides<...>;           // of batch, head and row:
+//   using Dq, Dk, Dv = Strides<...>;            // multiples of 8 elements
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_GRADIENT_CUH
+#define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_GRADIENT_CUH
+
+#include "frit/attention_rows.cuh"
+
+namespace frit {
+
+/// A gradient's tensors in device memory.
+template <class P> struct GradientTensors {
+  using T = typename P::T;
+  static constexpr float kLog2E = 1.44269504f;
+
+  const T *q, *k, *v, *dy;
+  T *dq, *dk, *dv;
+  const float *stats, *delta;
+
+  /// Loads the base of a query's scores, relative to which they are logarithms
+  /// (base 2) of weights, and its delta. Queries past the last have no weights.
+  __device__ void loadNumbers(float &base, float &sum, int batch, int head,
+                              int query) const {
+    auto at = [&]<class Strides>(Strides) {
+      return batch * Strides::batch + head * Strides::head +
+             query * Strides::row;
+    };
+    const bool exists = query < P::queries;
+    base = exists ? -stats[at(typename P::Stats())] * kLog2E : -INFINITY;
+    sum = exists ? delta[at(typename P::Delta())] : 0;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// Rows that pass by together.
+inline constexpr int kGradientColumns = 64;
+
+/// Rows of a head that stay in registers: keys or queries.
+struct GradientTile {
+  int batch, head, row;
+};
+
+/// Consecutive steps of kGradientColumns rows.
+struct GradientSteps {
+  int first, last;
+
+  __device__ int count() const { return last > first ? last - first : 0; }
+};
+
+/// Returns the steps that rows [row, row + rows) of keys if `OfKeys`, else of
+/// queries, need of the other side.
+template <class P, bool OfKeys>
+__device__ inline GradientSteps gradientSteps(int row, int rows) {
+  constexpr int columns = kGradientColumns;
+  constexpr int steps =
+      ((OfKeys ? P::queries : P::keys) + columns - 1) / columns;
+  if (row >= (OfKeys ? P::keys : P::queries))
+    return {0, 0};
+  if (!P::causal)
+    return {0, steps};
+  if (OfKeys)
+    return {row / columns, steps};
+  const int last = (row + rows + columns - 1) / columns;
+  return {0, last < steps ? last : steps};
+}
+
+/// The pairs of a tile of keys and one of queries with `Rows` rows.
+template <class P, int Rows> struct GradientPairs {
+  /// Heads of queries that share keys.
+  static constexpr int kSharing = P::heads / P::groups;
+  static constexpr int kMost = P::queries > P::keys ? P::queries : P::keys;
+  static constexpr int kTiles = (kMost + Rows - 1) / Rows;
+  static constexpr int64_t kCount = int64_t(P::batch) * P::groups * kTiles;
+};
+
+/// Calls `ofKeys(tile)` and `ofQueries(tile)` for the tiles of a block. Tiles of
+/// the same rows make a pair: with the causal rule, early keys have many
+/// queries, and early queries few keys, so that all pairs take the same time.
+template <class P, int Rows, class OfKeys, class OfQueries>
+__device__ inline void forGradientTiles(const OfKeys &ofKeys,
+                                        const OfQueries &ofQueries) {
+  using Pairs = GradientPairs<P, Rows>;
+  using Index = OffsetIn<2 * Pairs::kCount>;
+  for (Index index = blockIdx.x; index < Pairs::kCount; index += gridDim.x) {
+    const int row = int(index % Pairs::kTiles) * Rows;
+    const int group = int(index / Pairs::kTiles) % P::groups;
+    const int batch = int(index / Pairs::kTiles) / P::groups;
+    if (row < P::keys)
+      ofKeys(GradientTile{batch, group, row});
+    if (row < P::queries)
+#pragma unroll 1
+      for (int head = 0; head < Pairs::kSharing; ++head)
+        ofQueries(GradientTile{batch, group * Pairs::kSharing + head, row});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Products of 16 rows and 64 columns, or sums of 64 elements of 16 rows, as
+/// `mma` accumulates them.
+using GradientSums = float[8][4];
+/// 16 rows by 64 columns, as operands of `mma`.
+using GradientOperand = uint32_t[4][4];
+
+/// The weights of 16 rows, which are keys if `OfKeys`, else queries.
+template <class P, bool OfKeys> struct GradientRows {
+  static constexpr int kRowCount = OfKeys ? P::keys : P::queries;
+  static constexpr int kColumnCount = OfKeys ? P::queries : P::keys;
+
+  int firstRow;
+  /// Of queries: the bases of their scores, and delta.
+  float base[2] = {}, delta[2] = {};
+
+  __device__ static int lane() { return threadIdx.x % 32; }
+  __device__ int rowOf(int half) const {
+    return firstRow + half * 8 + lane() / 4;
+  }
+
+  /// Hides the scores of pairs that do not exist, or that the causal rule
+  /// forbids.
+  __device__ void hide(GradientSums &scores, int firstColumn) const {
+#pragma unroll
+    for (int column = 0; column < 8; ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = rowOf(i / 2);
+        const int other = firstColumn + column * 8 + lane() % 4 * 2 + i % 2;
+        const bool forbidden =
+            P::causal && (OfKeys ? other < row : other > row);
+        if (forbidden || other >= kColumnCount)
+          scores[column][i] = P::scale > 0 ? -INFINITY : INFINITY;
+      }
+  }
+
+  /// Returns whether hide() is needed, for rows from `row` on, a multiple of
+  /// kGradientColumns. Queries past the last have no weights anyway.
+  __device__ static bool mustHide(int row, int firstColumn) {
+    return (P::causal && firstColumn == row) ||
+           (!OfKeys && firstColumn + kGradientColumns > kColumnCount);
+  }
+
+  /// Converts products of queries and keys to weights. `numbers` are, if the
+  /// columns are queries, their bases, and then their deltas.
+  __device__ void weigh(GradientSums &scores, const float *numbers) const {
+    constexpr float factor = P::scale * GradientTensors<P>::kLog2E;
+#pragma unroll
+    for (int column = 0; column < 8; ++column) {
+      float pair[2];
+      if constexpr (OfKeys)
+        loadPair(pair, numbers + column * 8);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        scores[column][i] = fastExp2(
+            fma(scores[column][i], factor, OfKeys ? pair[i % 2] : base[i / 2]));
+    }
+  }
+
+  /// Converts weights and dP to operands: the weights, and dS.
+  __device__ void pack(GradientOperand &weights, GradientOperand &ds,
+                       GradientSums &p, GradientSums &dp,
+                       const float *numbers) const {
+    using T = typename P::T;
+#pragma unroll
+    for (int column = 0; column < 8; ++column) {
+      float pair[2];
+      if constexpr (OfKeys)
+        loadPair(pair, numbers + kGradientColumns + column * 8);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        dp[column][i] = p[column][i] *
+                        (dp[column][i] - (OfKeys ? pair[i % 2] : delta[i / 2]));
+    }
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      if constexpr (OfKeys)
+        packWeights<T>(weights[step], p, step * 2);
+      packWeights<T>(ds[step], dp, step * 2);
+    }
+  }
+
+private:
+  /// Loads the numbers of this thread's two columns of eight.
+  __device__ static void loadPair(float (&pair)[2], const float *numbers) {
+    struct alignas(8) Pair {
+      float at[2];
+    };
+    Pair loaded =
+        *reinterpret_cast<const Pair *>(numbers + lane() % 4 * 2);
+    pair[0] = loaded.at[0];
+    pair[1] = loaded.at[1];
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The fallback
+//===----------------------------------------------------------------------===//
+
+/// A tile of 64 rows by mma.sync, by the first 128 threads of a block.
+template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
+  using T = typename P::T;
+  using Rows = GradientRows<P, OfKeys>;
+  using Tile = RowTile<T, kGradientColumns, 64>;
+  static constexpr int kThreads = 128;
+
+  /// 64 rows of two operands, and the numbers of queries.
+  struct Shared {
+    Tile tiles[2];
+    float numbers[2 * kGradientColumns];
+  };
+
+  /// Copies rows of an operand, and zeros for rows and columns that it lacks.
+  template <class Strides>
+  __device__ static void fetch(Strides, Tile &to, const T *from, int batch,
+                               int head, int row, int rows) {
+    using Piece = typename Tile::Piece;
+    from += batch * Strides::batch + head * Strides::head;
+    for (int piece = threadIdx.x; piece < kGradientColumns * 8;
+         piece += kThreads) {
+      const int line = piece / 8, column = piece % 8 * 8;
+      const bool exists = row + line < rows && column < P::size;
+      *to.at(line, column) =
+          exists ? *reinterpret_cast<const Piece *>(
+                       from + (row + line) * Strides::row + column)
+                 : Piece{};
+    }
+  }
+
+  /// Copies rows of queries if `Queries`, else of keys.
+  template <bool Queries>
+  __device__ static void fetchRows(Shared &shared,
+                                   const GradientTensors<P> &tensors, int batch,
+                                   int head, int row) {
+    __syncthreads();
+    if constexpr (Queries) {
+      fetch(typename P::Q(), shared.tiles[0], tensors.q, batch, head, row,
+            P::queries);
+      fetch(typename P::Dy(), shared.tiles[1], tensors.dy, batch, head, row,
+            P::queries);
+      const int i = threadIdx.x;
+      if (i < kGradientColumns)
+        tensors.loadNumbers(shared.numbers[i],
+                            shared.numbers[kGradientColumns + i], batch, head,
+                            row + i);
+    } else {
+      fetch(typename P::K(), shared.tiles[0], tensors.k, batch, head, row,
+            P::keys);
+      fetch(typename P::V(), shared.tiles[1], tensors.v, batch, head, row,
+            P::keys);
+    }
+    __syncthreads();
+  }
+
+  /// Computes to = rows · otherᵀ.
+  __device__ static void multiplyRows(GradientSums &to,
+                                      const GradientOperand &rows,
+                                      Tile &other) {
+#pragma unroll
+    for (int column = 0; column < 8; ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        to[column][i] = 0;
+#pragma unroll
+    for (int step = 0; step < 4; ++step)
+#pragma unroll
+      for (int column = 0; column < 8; column += 2) {
+        uint32_t b[2][2];
+        other.loadRows(b, column * 8, step * 16);
+        mma<T>(to[column], rows[step], b[0]);
+        mma<T>(to[column + 1], rows[step], b[1]);
+      }
+  }
+  /// Computes to += weights · other.
+  __device__ static void addRows(GradientSums &to,
+                                 const GradientOperand &weights, Tile &other) {
+#pragma unroll
+    for (int step = 0; step < 4; ++step)
+#pragma unroll
+      for (int column = 0; column < 8; column += 2) {
+        uint32_t b[2][2];
+        other.loadColumns(b, step * 16, column * 8);
+        mma<T>(to[column], weights[step], b[0]);
+        mma<T>(to[column + 1], weights[step], b[1]);
+      }
+  }
+
+  template <class Strides>
+  __device__ void store(Strides, T *to, const GradientSums &sums, float scale,
+                        const GradientTile &tile) const {
+    to += tile.batch * Strides::batch + tile.head * Strides::head;
+#pragma unroll
+    for (int column = 0; column < 8; ++column)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = this->rowOf(half);
+        const int at = column * 8 + Rows::lane() % 4 * 2;
+        const float *pair = &sums[column][half * 2];
+        if (row < Rows::kRowCount && at < P::size)
+          *reinterpret_cast<uint32_t *>(to + row * Strides::row + at) =
+              packPair<T>(pair[0] * scale, pair[1] * scale);
+      }
+  }
+
+  __device__ void compute(Shared &shared, const GradientTensors<P> &tensors,
+                          const GradientTile &tile) {
+    constexpr int sharing = OfKeys ? P::heads / P::groups : 1;
+    const int warp = threadIdx.x / 32;
+    this->firstRow = tile.row + warp * 16;
+    fetchRows<!OfKeys>(shared, tensors, tile.batch, tile.head, tile.row);
+    GradientOperand a, b, weights, ds;
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      shared.tiles[0].loadA(a[step], warp * 16, step * 16);
+      shared.tiles[1].loadA(b[step], warp * 16, step * 16);
+    }
+    if constexpr (!OfKeys)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = this->rowOf(half) - tile.row;
+        this->base[half] = shared.numbers[row];
+        this->delta[half] = shared.numbers[kGradientColumns + row];
+      }
+    GradientSums sums = {}, values = {}, scores, dp;
+    const GradientSteps steps =
+        gradientSteps<P, OfKeys>(tile.row, kGradientColumns);
+    for (int i = 0; i < sharing; ++i)
+      for (int step = steps.first; step < steps.last; ++step) {
+        const int head = OfKeys ? tile.head * sharing + i
+                                : tile.head / (P::heads / P::groups);
+        const int column = step * kGradientColumns;
+        fetchRows<OfKeys>(shared, tensors, tile.batch, head, column);
+        multiplyRows(scores, a, shared.tiles[0]);
+        multiplyRows(dp, b, shared.tiles[1]);
+        if (Rows::mustHide(tile.row, column))
+          this->hide(scores, column);
+        this->weigh(scores, shared.numbers);
+        this->pack(weights, ds, scores, dp, shared.numbers);
+        addRows(sums, ds, shared.tiles[0]);
+        if constexpr (OfKeys)
+          addRows(values, weights, shared.tiles[1]);
+      }
+    if constexpr (OfKeys) {
+      store(typename P::Dk(), tensors.dk, sums, P::scale, tile);
+      store(typename P::Dv(), tensors.dv, values, 1, tile);
+    } else {
+      store(typename P::Dq(), tensors.dq, sums, P::scale, tile);
+    }
+  }
+};
+
+/// Fallback for architectures without WGMMA: without dynamic shared memory, by
+/// the first 128 threads of a block.
+template <class P>
+__device__ inline void
+attentionGradientFloor(const GradientTensors<P> &tensors) {
+  using OfKeys = GradientFloor<P, true>;
+  using OfQueries = GradientFloor<P, false>;
+  pdlWait();
+  __shared__ __align__(16) unsigned char bytes[sizeof(typename OfKeys::Shared)];
+  if (threadIdx.x >= OfKeys::kThreads)
+    return;
+  forGradientTiles<P, kGradientColumns>(
+      [&](const GradientTile &tile) {
+        OfKeys().compute(
+            *reinterpret_cast<typename OfKeys::Shared *>(bytes), tensors, tile);
+      },
+      [&](const GradientTile &tile) {
+        OfQueries().compute(
+            *reinterpret_cast<typename OfQueries::Shared *>(bytes), tensors,
+            tile);
+      });
+}
+
+} // namespace frit
+
+#endif // FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_GRADIENT_CUH

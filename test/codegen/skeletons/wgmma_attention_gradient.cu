@@ -1,0 +1,224 @@
+//===- wgmma_attention_gradient.cu - Checks the gradient on sm_90a --------===//
+//
+// wgmma_attention_gradient.cuh against the definition of the gradient in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frit/wgmma_attention_gradient.cuh"
+
+/// Tensors are [batch, row, head, size].
+template <class Type, int Batch, int Heads, int Groups, int Queries, int Keys,
+          int Size, int Stages = 4>
+struct Gradient {
+  using T = Type;
+  static constexpr int batch = Batch, heads = Heads, groups = Groups;
+  static constexpr int queries = Queries, keys = Keys, size = Size;
+  static constexpr float scale = 0.25f;
+  static constexpr bool causal = false;
+  using Stats = frit::Strides<Heads * Queries, Queries, 1>;
+  using Delta = frit::Strides<Heads * Queries, 1, Heads>;
+  using Q = frit::Strides<Queries * Heads * Size, Size, Heads * Size>;
+  using K = frit::Strides<Keys * Groups * Size, Size, Groups * Size>;
+  using V = K;
+  using Dy = Q;
+  using Dq = Q;
+  using Dk = K;
+  using Dv = K;
+  static constexpr int stages = Stages;
+};
+template <class Base> struct Causal : Base {
+  static constexpr bool causal = true;
+};
+template <class Base> struct Backward : Base {
+  static constexpr float scale = -0.5f;
+};
+/// A scale that leaves few keys their weight.
+template <class Base> struct Steep : Base {
+  static constexpr float scale = 8;
+};
+
+template <class P>
+__global__ void
+__launch_bounds__(frit::WgmmaAttentionGradientShape<P>::kThreads, 1)
+    gradient(const frit::GradientTensors<P> tensors,
+             const __grid_constant__ frit::TensorMap q,
+             const __grid_constant__ frit::TensorMap k,
+             const __grid_constant__ frit::TensorMap v,
+             const __grid_constant__ frit::TensorMap dy,
+             const __grid_constant__ frit::TensorMap dq,
+             const __grid_constant__ frit::TensorMap dk,
+             const __grid_constant__ frit::TensorMap dv) {
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaAttentionGradient<P>({&q, &k, &v, &dy, &dq, &dk, &dv}, tensors);
+#else
+  frit::attentionGradientFloor(tensors);
+#endif
+}
+
+using Bert = Gradient<frit::bf16, 32, 16, 16, 512, 512, 64, 6>;
+using Gpt = Causal<Gradient<frit::bf16, 16, 12, 12, 1024, 1024, 64, 6>>;
+
+#ifdef __CUDACC_RTC__
+template <class P> __device__ auto compiled = &gradient<P>;
+template __device__ auto compiled<Bert>;
+template __device__ auto compiled<Gpt>;
+#else
+#include "hopper.h"
+
+using namespace harness;
+
+/// The tensors of a problem, and the maps of the kernel.
+template <class P> struct Tensors {
+  using T = typename P::T;
+  static constexpr size_t kRows = size_t(P::batch) * P::heads * P::queries;
+  static constexpr size_t kQueries = kRows * P::size;
+  static constexpr size_t kKeys =
+      size_t(P::batch) * P::groups * P::keys * P::size;
+
+  Buffer<T> q{kQueries}, k{kKeys}, v{kKeys}, dy{kQueries};
+  Buffer<T> dq{kQueries}, dk{kKeys}, dv{kKeys};
+  Buffer<float> stats{kRows}, delta{kRows};
+
+  Tensors() {
+    q.randomize(1);
+    k.randomize(2);
+    v.randomize(3);
+    dy.randomize(4);
+    stats.randomize(5);
+    delta.randomize(6);
+  }
+
+  static size_t queryAt(int b, int h, int i) {
+    return ((size_t(b) * P::queries + i) * P::heads + h) * P::size;
+  }
+  static size_t keyAt(int b, int g, int j) {
+    return ((size_t(b) * P::keys + j) * P::groups + g) * P::size;
+  }
+
+  static frit::TensorMap mapOf(Buffer<T> &buffer, int rows, int heads,
+                               int lines) {
+    const int64_t row = int64_t(heads) * P::size;
+    return tiledMap<T, 4>(buffer.get(), {P::size, rows, heads, P::batch},
+                          {row, P::size, row * rows}, {64, lines, 1, 1});
+  }
+
+  void launch(int blocks = 0) {
+    using Shape = frit::WgmmaAttentionGradientShape<P>;
+    auto ofQueries = [&](Buffer<T> &x, int lines) {
+      return mapOf(x, P::queries, P::heads, lines);
+    };
+    auto ofKeys = [&](Buffer<T> &x, int lines) {
+      return mapOf(x, P::keys, P::groups, lines);
+    };
+    if (!blocks)
+      blocks = int(std::min<int64_t>(Shape::kBlocks, kSms));
+    launchShared(gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
+                 frit::GradientTensors<P>{
+                     q.get(), k.get(), v.get(), dy.get(), dq.get(), dk.get(),
+                     dv.get(), stats.get(), delta.get()},
+                 ofQueries(q, 64), ofKeys(k, 64),
+                 ofKeys(v, 64), ofQueries(dy, 64), ofQueries(dq, 16),
+                 ofKeys(dk, 16), ofKeys(dv, 16));
+  }
+};
+
+/// Checks a problem with `blocks` blocks, or as many as the kernel has.
+template <class P> static void check(int blocks = 0) {
+  using T = typename P::T;
+  Tensors<P> all;
+  std::vector<double> dq(all.kQueries), dk(all.kKeys), dv(all.kKeys);
+  auto dot = [](Buffer<T> &a, size_t i, Buffer<T> &b, size_t j) {
+    double sum = 0;
+    for (int d = 0; d < P::size; ++d)
+      sum += toDouble(a[i + d]) * toDouble(b[j + d]);
+    return sum;
+  };
+  std::vector<double> weights(P::keys), dWeights(P::keys);
+  for (int b = 0; b < P::batch; ++b)
+    for (int h = 0; h < P::heads; ++h)
+      for (int i = 0; i < P::queries; ++i) {
+        const int group = h / (P::heads / P::groups);
+        const size_t query = all.queryAt(b, h, i);
+        const int seen = P::causal ? std::min(i + 1, P::keys) : P::keys;
+        double top = -INFINITY, total = 0, delta = 0;
+        for (int j = 0; j < seen; ++j) {
+          const size_t key = all.keyAt(b, group, j);
+          weights[j] = P::scale * dot(all.q, query, all.k, key);
+          dWeights[j] = dot(all.dy, query, all.v, key);
+          top = std::max(top, weights[j]);
+        }
+        for (int j = 0; j < seen; ++j)
+          total += weights[j] = std::exp(weights[j] - top);
+        for (int j = 0; j < seen; ++j)
+          delta += (weights[j] /= total) * dWeights[j];
+        const size_t row = (size_t(b) * P::heads + h) * P::queries + i;
+        all.stats[row] = float(top + std::log(total));
+        all.delta[(size_t(b) * P::queries + i) * P::heads + h] = float(delta);
+        for (int j = 0; j < seen; ++j) {
+          const size_t key = all.keyAt(b, group, j);
+          const double ds = weights[j] * (dWeights[j] - delta);
+          for (int d = 0; d < P::size; ++d) {
+            dq[query + d] += P::scale * ds * toDouble(all.k[key + d]);
+            dk[key + d] += P::scale * ds * toDouble(all.q[query + d]);
+            dv[key + d] += weights[j] * toDouble(all.dy[query + d]);
+          }
+        }
+      }
+  all.stats.upload();
+  all.delta.upload();
+  all.launch(blocks);
+  std::string name = "gradient " + std::to_string(P::batch) + "x" +
+                     std::to_string(P::heads) + "x" +
+                     std::to_string(P::queries) + "x" +
+                     std::to_string(P::keys) + "x" + std::to_string(P::size);
+  const double tolerance = 2 * epsilonOf<T>();
+  expect(name + " dq", all.dq, dq, tolerance);
+  expect(name + " dk", all.dk, dk, tolerance);
+  expect(name + " dv", all.dv, dv, tolerance);
+}
+
+#ifdef FRIT_FEW_CHECKS
+/// The checks for planted.py.
+static void checks() {
+  check<Causal<Gradient<f16, 1, 2, 2, 200, 200, 64, 2>>>(2);
+}
+#else
+static void checks() {
+  // Whole tiles and tails, several tiles per block, warpgroups without rows,
+  // heads that share keys.
+  check<Gradient<f16, 1, 2, 2, 17, 17, 64, 2>>();
+  check<Gradient<bf16, 2, 1, 1, 128, 128, 64>>();
+  check<Gradient<f16, 1, 2, 2, 197, 197, 64>>(3);
+  check<Gradient<bf16, 1, 4, 2, 130, 70, 40>>(2);
+  check<Gradient<f16, 2, 1, 1, 40, 300, 56, 2>>(1);
+  check<Causal<Gradient<f16, 1, 2, 2, 250, 250, 64, 3>>>(3);
+  check<Causal<Gradient<bf16, 1, 4, 1, 200, 200, 64>>>(1);
+  check<Causal<Gradient<f16, 1, 2, 2, 70, 260, 64>>>(1);
+  check<Causal<Gradient<f16, 1, 1, 1, 260, 70, 64>>>(1);
+  check<Backward<Gradient<f16, 1, 1, 1, 100, 100, 64>>>();
+  check<Causal<Steep<Gradient<f16, 1, 1, 1, 150, 150, 64>>>>();
+#ifndef FRIT_EMULATE
+  check<Gradient<bf16, 2, 3, 3, 512, 512, 64, 6>>(5);
+  check<Causal<Gradient<bf16, 1, 3, 3, 1024, 1024, 64, 6>>>(7);
+#endif
+}
+#endif
+
+static void benches() {
+#ifndef FRIT_EMULATE
+  auto one = []<class P>(P, const char *name) {
+    Tensors<P> all;
+    // Five products of gradients, as others count them.
+    const double work =
+        10e-12 * P::batch * P::heads * P::queries * P::keys * P::size;
+    bench(name, P::causal ? work / 2 : work, "TFLOP/s", [&] { all.launch(); });
+  };
+  one(Bert(), "bert-large b32");
+  one(Gpt(), "gpt3-small b16");
+#endif
+}
+
+int main(int argc, char **argv) {
+  return runOnHopper(argc, argv, checks, benches);
+}
+#endif
