@@ -51,13 +51,14 @@ static std::string definition(StringRef name, StringRef element,
                               const nn::AttentionGradientInfo &info,
                               int64_t stages) {
   nn::AttentionGradOp op = info.op;
-  std::string text = ("struct " + name + " {\n  using T = " + element + ";\n").str();
-  text += constantsText("int", {{"batch", info.batch},
-                                {"heads", info.heads},
-                                {"groups", info.groups}});
-  text += constantsText("int", {{"queries", info.queries},
-                                {"keys", info.keys},
-                                {"size", info.size}});
+  std::string text =
+      ("struct " + name + " {\n  using T = " + element + ";\n").str();
+  text += constantsText(
+      "int",
+      {{"batch", info.batch}, {"heads", info.heads}, {"groups", info.groups}});
+  text += constantsText(
+      "int",
+      {{"queries", info.queries}, {"keys", info.keys}, {"size", info.size}});
   text += "  static constexpr float scale = " +
           literal(op.getScaleAttr(), op.getScaleAttr().getType()) + ";\n";
   text += ("  static constexpr bool causal = " +
@@ -122,7 +123,8 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
         if (operand->offset)
           os << " + " << operand->offset;
       });
-  os << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<" << problemName
+  os << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<"
+     << problemName
      << ">({&m0, &m1, &m2, &m3, &m4, &m5, &m6}, tensors);\n#else\n"
         "frit::attentionGradientFloor(tensors);\n#endif\n";
   kernel.grid[0] = *blocks;
@@ -146,7 +148,7 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
 LogicalResult WgmmaAttentionGradientAttr::verify(
     llvm::function_ref<InFlightDiagnostic()> emitError, int64_t stages,
     int64_t blocks) {
-  return requireRanges(emitError, {{"stages", stages, 2, 8},
+  return requireRanges(emitError, {{"stages", stages, 3, 8},
                                    {"blocks", blocks, 0, kMostBlocks}});
 }
 

@@ -18,8 +18,9 @@ std::string frit::cuda::stridesText(StringRef name, ArrayRef<int64_t> strides) {
 }
 
 artifact::TensorMap frit::cuda::operandMap(const nn::AttentionOperand &operand,
-                                      unsigned argument, Type element,
-                                      ArrayRef<int64_t> dims, int64_t lines) {
+                                           unsigned argument, Type element,
+                                           ArrayRef<int64_t> dims,
+                                           int64_t lines) {
   const int64_t bytes = 2;
   // Any stride is right for a dimension of size 1.
   SmallVector<int64_t, 3> strides;

@@ -105,8 +105,8 @@ template <class P, int Rows> struct GradientPairs {
   static constexpr int64_t kCount = int64_t(P::batch) * P::groups * kTiles;
 };
 
-/// Calls `ofKeys(tile)` and `ofQueries(tile)` for the tiles of a block. Tiles of
-/// the same rows make a pair: with the causal rule, early keys have many
+/// Calls `ofKeys(tile)` and `ofQueries(tile)` for the tiles of a block. Tiles
+/// of the same rows make a pair: with the causal rule, early keys have many
 /// queries, and early queries few keys, so that all pairs take the same time.
 template <class P, int Rows, class OfKeys, class OfQueries>
 __device__ inline void forGradientTiles(const OfKeys &ofKeys,
@@ -173,55 +173,56 @@ template <class P, bool OfKeys> struct GradientRows {
            (!OfKeys && firstColumn + kGradientColumns > kColumnCount);
   }
 
-  /// Converts products of queries and keys to weights. `numbers` are, if the
-  /// columns are queries, their bases, and then their deltas.
-  __device__ void weigh(GradientSums &scores, const float *numbers) const {
-    constexpr float factor = P::scale * GradientTensors<P>::kLog2E;
+  /// A number of each of this thread's columns, if they are queries.
+  using Numbers = float[OfKeys ? 8 : 1][2];
+
+  /// Loads them from those of 64 columns.
+  __device__ static void load(Numbers &to, const float *from) {
+    struct alignas(8) Pair {
+      float at[2];
+    };
+    if constexpr (OfKeys)
 #pragma unroll
-    for (int column = 0; column < 8; ++column) {
-      float pair[2];
-      if constexpr (OfKeys)
-        loadPair(pair, numbers + column * 8);
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        scores[column][i] = fastExp2(
-            fma(scores[column][i], factor, OfKeys ? pair[i % 2] : base[i / 2]));
-    }
+      for (int column = 0; column < 8; ++column) {
+        Pair pair =
+            *reinterpret_cast<const Pair *>(from + column * 8 + lane() % 4 * 2);
+        to[column][0] = pair.at[0];
+        to[column][1] = pair.at[1];
+      }
   }
 
-  /// Converts weights and dP to operands: the weights, and dS.
-  __device__ void pack(GradientOperand &weights, GradientOperand &ds,
-                       GradientSums &p, GradientSums &dp,
-                       const float *numbers) const {
-    using T = typename P::T;
+  /// Converts products of queries and keys to weights. The bases of queries
+  /// that stay are this->base.
+  __device__ void weigh(GradientSums &scores, const Numbers &bases) const {
+    constexpr float factor = P::scale * GradientTensors<P>::kLog2E;
 #pragma unroll
-    for (int column = 0; column < 8; ++column) {
-      float pair[2];
-      if constexpr (OfKeys)
-        loadPair(pair, numbers + kGradientColumns + column * 8);
+    for (int column = 0; column < 8; ++column)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        dp[column][i] = p[column][i] *
-                        (dp[column][i] - (OfKeys ? pair[i % 2] : delta[i / 2]));
-    }
+        scores[column][i] =
+            fastExp2(fma(scores[column][i], factor,
+                         OfKeys ? bases[column][i % 2] : base[i / 2]));
+  }
+
+  /// Converts weights and dP to operands: the weights, and dS. The deltas of
+  /// queries that stay are this->delta.
+  __device__ void pack(GradientOperand &weights, GradientOperand &ds,
+                       const GradientSums &p, GradientSums &dp,
+                       const Numbers &deltas) const {
+    using T = typename P::T;
+#pragma unroll
+    for (int column = 0; column < 8; ++column)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        dp[column][i] =
+            p[column][i] *
+            (dp[column][i] - (OfKeys ? deltas[column][i % 2] : delta[i / 2]));
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
       if constexpr (OfKeys)
         packWeights<T>(weights[step], p, step * 2);
       packWeights<T>(ds[step], dp, step * 2);
     }
-  }
-
-private:
-  /// Loads the numbers of this thread's two columns of eight.
-  __device__ static void loadPair(float (&pair)[2], const float *numbers) {
-    struct alignas(8) Pair {
-      float at[2];
-    };
-    Pair loaded =
-        *reinterpret_cast<const Pair *>(numbers + lane() % 4 * 2);
-    pair[0] = loaded.at[0];
-    pair[1] = loaded.at[1];
   }
 };
 
@@ -285,9 +286,8 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
   }
 
   /// Computes to = rows · otherᵀ.
-  __device__ static void multiplyRows(GradientSums &to,
-                                      const GradientOperand &rows,
-                                      Tile &other) {
+  __device__ static void
+  multiplyRows(GradientSums &to, const GradientOperand &rows, Tile &other) {
 #pragma unroll
     for (int column = 0; column < 8; ++column)
 #pragma unroll
@@ -354,6 +354,7 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
         this->delta[half] = shared.numbers[kGradientColumns + row];
       }
     GradientSums sums = {}, values = {}, scores, dp;
+    typename Rows::Numbers numbers;
     const GradientSteps steps =
         gradientSteps<P, OfKeys>(tile.row, kGradientColumns);
     for (int i = 0; i < sharing; ++i)
@@ -366,8 +367,10 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
         multiplyRows(dp, b, shared.tiles[1]);
         if (Rows::mustHide(tile.row, column))
           this->hide(scores, column);
-        this->weigh(scores, shared.numbers);
-        this->pack(weights, ds, scores, dp, shared.numbers);
+        Rows::load(numbers, shared.numbers);
+        this->weigh(scores, numbers);
+        Rows::load(numbers, shared.numbers + kGradientColumns);
+        this->pack(weights, ds, scores, dp, numbers);
         addRows(sums, ds, shared.tiles[0]);
         if constexpr (OfKeys)
           addRows(values, weights, shared.tiles[1]);
@@ -394,8 +397,8 @@ attentionGradientFloor(const GradientTensors<P> &tensors) {
     return;
   forGradientTiles<P, kGradientColumns>(
       [&](const GradientTile &tile) {
-        OfKeys().compute(
-            *reinterpret_cast<typename OfKeys::Shared *>(bytes), tensors, tile);
+        OfKeys().compute(*reinterpret_cast<typename OfKeys::Shared *>(bytes),
+                         tensors, tile);
       },
       [&](const GradientTile &tile) {
         OfQueries().compute(

@@ -3,11 +3,12 @@
 // attention_gradient.cuh's problems by TMA and WGMMA. A tile has 128 rows. Each
 // of two warpgroups keeps 64 of them, of two operands, in registers; a producer
 // warp copies the rows that pass by into a ring of pipeline stages. While the
-// tensor cores add up one stage, the warpgroup computes the weights of the next.
+// tensor cores add up one stage, the warpgroup computes the weights of the
+// next.
 //
 // P is attention_gradient.cuh's, with heads of more than 32 elements, and
 //
-//   static constexpr int stages;
+//   static constexpr int stages;                // 3 or more
 //
 // Threads and shared memory are those of WgmmaAttentionGradientLayout. grid.x
 // is at most batch · groups · ceil(max(queries, keys) / 128); one wave of
@@ -59,8 +60,7 @@ template <class P> struct GradientProducer {
     if constexpr (OfQueries)
 #pragma unroll
       for (int i = 0; i < Rows / 32; ++i)
-        tensors.loadNumbers(base[i], sum[i], batch, head,
-                                 row + i * 32 + lane);
+        tensors.loadNumbers(base[i], sum[i], batch, head, row + i * 32 + lane);
     empty.wait(parity ^ 1);
     if (lane == 0) {
       full.arriveExpecting(2 * Rows * kLineBytes);
@@ -105,8 +105,7 @@ template <class P> struct GradientProducer {
           GradientSteps steps = gradientSteps<P, true>(tile.row, Shape::kRows);
           for (int head = 0; head < kSharing; ++head)
             for (int step = steps.first; step < steps.last; ++step)
-              copyStage<true>(step, tile.head * kSharing + head,
-                              tile.batch);
+              copyStage<true>(step, tile.head * kSharing + head, tile.batch);
         },
         [&](const GradientTile &tile) {
           copyRows<true>(tile);
@@ -166,10 +165,9 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     const uint64_t columns = describeOperand<true>(other);
 #pragma unroll
     for (int step = 0; step < 4; ++step)
-      Wgmma<64>::multiply<T, true>(reinterpret_cast<float (&)[32]>(to),
-                                   rows[step],
-                                   moved(columns, step * kNextSteps<true>),
-                                   step > 0);
+      Wgmma<64>::multiply<T, true>(
+          reinterpret_cast<float (&)[32]>(to), rows[step],
+          moved(columns, step * kNextSteps<true>), step > 0);
   }
   /// Starts to += weights · other, along the rows of a stage.
   __device__ static void addRows(Sums &to, const Operand &weights,
@@ -177,10 +175,9 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     const uint64_t columns = describeOperand<false>(other, Shape::kColumns);
 #pragma unroll
     for (int step = 0; step < 4; ++step)
-      Wgmma<64>::multiply<T, false>(reinterpret_cast<float (&)[32]>(to),
-                                    weights[step],
-                                    moved(columns, step * kNextSteps<false>),
-                                    true);
+      Wgmma<64>::multiply<T, false>(
+          reinterpret_cast<float (&)[32]>(to), weights[step],
+          moved(columns, step * kNextSteps<false>), true);
   }
 
   /// Loads this warp's rows of an operand that stays.
@@ -225,27 +222,35 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       keepAllBelow(values);
     // Turns a step's products into the operands of startSums().
     auto finish = [&](int step) {
+      typename Rows::Numbers bases, deltas;
+      const float *numbers = memory.numbersOf(at.stage);
+      Rows::load(bases, numbers);
       waitProducts<1>();
       keepAllBelow(scores);
       const int column = step * Shape::kColumns;
-      const float *numbers = memory.numbersOf(at.stage);
       if (Rows::mustHide(row, column))
         this->hide(scores, column);
-      this->weigh(scores, numbers);
+      this->weigh(scores, bases);
+      Rows::load(deltas, numbers + Shape::kColumns);
+      // Compilers hoist waits for products above the arithmetic that should
+      // overlap with them, but not above this wait.
+      Place next = at;
+      next.advance();
+      if (step + 1 < steps.last)
+        memory.full[next.stage].wait(next.parity);
       waitProducts<0>();
       keepAllBelow(dp);
       if (step > steps.first)
         release(memory.empty[before.stage]);
-      this->pack(weights, ds, scores, dp, numbers);
+      this->pack(weights, ds, scores, dp, deltas);
       before = at;
+      at = next;
     };
     memory.full[at.stage].wait(at.parity);
     startScores(at.stage);
     commitProducts();
     finish(steps.first);
     for (int step = steps.first + 1; step < steps.last; ++step) {
-      at.advance();
-      memory.full[at.stage].wait(at.parity);
       startScores(at.stage);
       startSums(before.stage);
       finish(step);
@@ -280,15 +285,15 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
         const float *pair = &from[column + i / 2][i % 2 * 2];
         pairs[i] = packPair<T>(pair[0] * scale, pair[1] * scale);
       }
-      storeMatrices(Memory::pieceOf(box, warp * 16 + lane() % 16,
-                                    column + lane() / 16),
-                    pairs);
+      storeMatrices(
+          Memory::pieceOf(box, warp * 16 + lane() % 16, column + lane() / 16),
+          pairs);
     }
     fenceAsync();
     __syncwarp();
     if (lane() == 0)
-      storeBox(map, box + warp * kBoxBytes, 0, this->firstRow,
-               tile.head, tile.batch);
+      storeBox(map, box + warp * kBoxBytes, 0, this->firstRow, tile.head,
+               tile.batch);
   }
 
   /// Computes a tile. `place` moves on to the stage after it.
@@ -309,10 +314,8 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       }
     __syncwarp();
     release(*memory.rowsEmpty);
-    const GradientSteps all =
-        gradientSteps<P, OfKeys>(tile.row, Shape::kRows);
-    const GradientSteps mine =
-        gradientSteps<P, OfKeys>(row, Shape::kColumns);
+    const GradientSteps all = gradientSteps<P, OfKeys>(tile.row, Shape::kRows);
+    const GradientSteps mine = gradientSteps<P, OfKeys>(row, Shape::kColumns);
     const int before = mine.count() ? mine.first - all.first : 0;
 #pragma unroll 1
     for (int head = 0; head < (OfKeys ? P::heads / P::groups : 1); ++head) {
@@ -341,8 +344,8 @@ wgmmaAttentionGradient(const GradientMaps &maps,
                        const GradientTensors<P> &tensors) {
   using Shape = WgmmaAttentionGradientShape<P>;
   if (threadIdx.x == 0)
-    for (const TensorMap *map : {maps.q, maps.k, maps.v, maps.dy,
-                                 maps.dq, maps.dk, maps.dv})
+    for (const TensorMap *map :
+         {maps.q, maps.k, maps.v, maps.dy, maps.dq, maps.dk, maps.dv})
       prefetchMap(map);
   GradientMemory<P> memory;
   memory.initBarriers();

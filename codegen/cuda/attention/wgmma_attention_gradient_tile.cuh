@@ -28,7 +28,7 @@ template <class P> struct WgmmaAttentionGradientShape {
   /// Registers of a producer thread and of a consumer thread.
   static constexpr int kFew = 24, kMany = 240;
 
-  static_assert(kColumns == kGradientColumns);
+  static_assert(kColumns == kGradientColumns && P::stages >= 3);
   static_assert(P::size > kLayout.smallest && P::size <= kLayout.largest);
 };
 

@@ -6,7 +6,7 @@
 // CHECK:       // k0 #cuda.wgmma_attention_gradient<stages = 6> grid 32x1x1 block 384
 // CHECK-NEXT:  // m0 of 0: dims 64x200x4x4, strides 1536x128x307200, box 64x64x1x1
 // CHECK:       // m6 of 4: dims 64x200x4x4, strides 1536x128x307200, box 64x16x1x1
-// CHECK:       // k1 #cuda.wgmma_attention_gradient<stages = 2, blocks = 3> grid 3x1x1
+// CHECK:       // k1 #cuda.wgmma_attention_gradient<stages = 3, blocks = 3> grid 3x1x1
 // CHECK:       struct k0_problem {
 // CHECK-NEXT:    using T = frit::bf16;
 // CHECK-NEXT:    static constexpr int batch = 4, heads = 4, groups = 4;
@@ -31,7 +31,7 @@
 // A schedule by hand, and heads that share keys.
 // CHECK:       struct k1_problem {
 // CHECK:         heads = 2, groups = 1;
-// CHECK:         static constexpr int stages = 2;
+// CHECK:         static constexpr int stages = 3;
 func.func @main(%qkv: tensor<4x200x12x64xbf16>, %delta: tensor<4x200x4xf32>,
                 %dy: tensor<4x200x4x64xbf16>, %stats: tensor<4x4x200xf32>,
                 %x: tensor<2x2x70x40xf16>, %k: tensor<2x1x300x40xf16>, %s: tensor<2x2x70xf32>) {
@@ -48,7 +48,7 @@ func.func @main(%qkv: tensor<4x200x12x64xbf16>, %delta: tensor<4x200x4xf32>,
     %g = nn.attention_grad %q0, %k0, %v0, %d0, %dy0, %s0 {causal, scale = 0.125 : f32} : (tensor<4x4x200x64xbf16>, tensor<4x4x200x64xbf16>, tensor<4x4x200x64xbf16>, tensor<4x4x200xf32>, tensor<4x4x200x64xbf16>, tensor<4x4x200xf32>) -> tensor<4x200x12x64xbf16>
     nn.yield %g : tensor<4x200x12x64xbf16>
   }
-  %1 = nn.fusion(%x, %k, %s) schedule(#cuda.wgmma_attention_gradient<stages = 2, blocks = 3>) : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>) -> tensor<1480x40xf16> {
+  %1 = nn.fusion(%x, %k, %s) schedule(#cuda.wgmma_attention_gradient<stages = 3, blocks = 3>) : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>) -> tensor<1480x40xf16> {
   ^bb0(%a: tensor<2x2x70x40xf16>, %b: tensor<2x1x300x40xf16>, %c: tensor<2x2x70xf32>):
     %g = nn.attention_grad %a, %b, %b, %c, %a, %c {scale = 0.125 : f32} : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>, tensor<2x2x70x40xf16>, tensor<2x2x70xf32>) -> tensor<1480x40xf16>
     nn.yield %g : tensor<1480x40xf16>

@@ -43,6 +43,12 @@
 
 // -----
 
+// The warpgroups hold two stages while they wait for a third.
+// expected-error@+1 {{'stages' must be from 3 to 8}}
+#gradient = #cuda.wgmma_attention_gradient<stages = 2>
+
+// -----
+
 // expected-error@+1 {{'blocks' must be from 0 to 65536}}
 #attention = #cuda.wgmma_attention<tile_m = 128, tile_n = 128, stages = 2, blocks = -1>
 

@@ -112,13 +112,12 @@ template <class P> struct Tensors {
     };
     if (!blocks)
       blocks = int(std::min<int64_t>(Shape::kBlocks, kSms));
-    launchShared(gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
-                 frit::GradientTensors<P>{
-                     q.get(), k.get(), v.get(), dy.get(), dq.get(), dk.get(),
-                     dv.get(), stats.get(), delta.get()},
-                 ofQueries(q, 64), ofKeys(k, 64),
-                 ofKeys(v, 64), ofQueries(dy, 64), ofQueries(dq, 16),
-                 ofKeys(dk, 16), ofKeys(dv, 16));
+    launchShared(
+        gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
+        frit::GradientTensors<P>{q.get(), k.get(), v.get(), dy.get(), dq.get(),
+                                 dk.get(), dv.get(), stats.get(), delta.get()},
+        ofQueries(q, 64), ofKeys(k, 64), ofKeys(v, 64), ofQueries(dy, 64),
+        ofQueries(dq, 16), ofKeys(dk, 16), ofKeys(dv, 16));
   }
 };
 
@@ -180,17 +179,17 @@ template <class P> static void check(int blocks = 0) {
 #ifdef FRIT_FEW_CHECKS
 /// The checks for planted.py.
 static void checks() {
-  check<Causal<Gradient<f16, 1, 2, 2, 200, 200, 64, 2>>>(2);
+  check<Causal<Gradient<f16, 1, 2, 2, 200, 200, 64, 3>>>(2);
 }
 #else
 static void checks() {
   // Whole tiles and tails, several tiles per block, warpgroups without rows,
   // heads that share keys.
-  check<Gradient<f16, 1, 2, 2, 17, 17, 64, 2>>();
+  check<Gradient<f16, 1, 2, 2, 17, 17, 64, 3>>();
   check<Gradient<bf16, 2, 1, 1, 128, 128, 64>>();
   check<Gradient<f16, 1, 2, 2, 197, 197, 64>>(3);
   check<Gradient<bf16, 1, 4, 2, 130, 70, 40>>(2);
-  check<Gradient<f16, 2, 1, 1, 40, 300, 56, 2>>(1);
+  check<Gradient<f16, 2, 1, 1, 40, 300, 56, 3>>(1);
   check<Causal<Gradient<f16, 1, 2, 2, 250, 250, 64, 3>>>(3);
   check<Causal<Gradient<bf16, 1, 4, 1, 200, 200, 64>>>(1);
   check<Causal<Gradient<f16, 1, 2, 2, 70, 260, 64>>>(1);
