@@ -19,10 +19,20 @@ using Layout = WgmmaAttentionGradientLayout;
 /// Stages that hide the latency of copies.
 static constexpr int64_t kStages = 6;
 
+/// Returns whether the kernel adds a mask: it has a number for each key.
+static bool takesMask(nn::AttentionGradOp op) {
+  Value mask = op.getMask();
+  if (!mask)
+    return true;
+  Type element = nn::tensorType(mask).getElementType();
+  return (isHalf(element) || element.isF32()) &&
+         nn::shapeOf(mask).back() == nn::shapeOf(op.getK())[2];
+}
+
 /// Returns whether the kernel computes this gradient, once it has delta.
 static bool takesGradient(nn::AttentionGradOp op, const GpuArch &arch) {
   int64_t size = nn::shapeOf(op.getQ()).back();
-  return arch.hasWgmma && haveElements(op->getOperands()) && !op.getMask() &&
+  return arch.hasWgmma && haveElements(op->getOperands()) && takesMask(op) &&
          isHalf(nn::tensorType(op.getQ()).getElementType()) &&
          size > Layout::smallest && size <= Layout::largest &&
          size % (kLineBytes / 16) == 0;
@@ -42,12 +52,12 @@ describeGradient(Problem &problem, const GpuArch &arch) {
   if (!info->delta)
     return nn::Mismatch("it has no sums of y · dy");
   if (!takesGradient(info->op, arch))
-    return nn::Mismatch("WGMMA computes gradients of 16-bit attention without "
-                        "a mask and with heads of 40 to 64 elements");
+    return nn::Mismatch("WGMMA computes gradients of 16-bit attention with "
+                        "heads of 40 to 64 elements and masks of all keys");
   return info;
 }
 
-static std::string definition(StringRef name, StringRef element,
+static std::string definition(StringRef name, StringRef element, StringRef mask,
                               const nn::AttentionGradientInfo &info,
                               int64_t stages) {
   nn::AttentionGradOp op = info.op;
@@ -68,6 +78,9 @@ static std::string definition(StringRef name, StringRef element,
       {"Stats", &info.stats}, {"Delta", &*info.delta}, {"Q", &info.q},
       {"K", &info.k},         {"V", &info.v},          {"Dy", &info.dy},
       {"Dq", &info.dq},       {"Dk", &info.dk},        {"Dv", &info.dv}};
+  text += ("  using Mask = " + mask + ";\n").str();
+  const int64_t none[4] = {0, 0, 0, 0};
+  text += stridesText("M", info.mask ? info.mask->strides : none);
   for (auto [field, tensor] : tensors)
     text += stridesText(field, ArrayRef(tensor->strides).drop_back());
   text += constantsText("int", {{"stages", stages}});
@@ -107,6 +120,11 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
   add(info->dq, true, kBoxLines);
   add(info->dk, false, kBoxLines);
   add(info->dv, false, kBoxLines);
+  const StringRef mask =
+      info->mask
+          ? storageName(
+                lowered.inputElements()[info->mask->argument.getArgNumber()])
+          : StringRef("void");
   const std::string problemName = (name + "_problem").str();
   std::string call;
   llvm::raw_string_ostream os(call);
@@ -114,13 +132,16 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
   llvm::interleaveComma(
       ArrayRef<const nn::AttentionOperand *>{
           &info->q, &info->k, &info->v, &info->dy, &info->dq, &info->dk,
-          &info->dv, &info->stats, &*info->delta},
+          &info->dv, &info->stats, &*info->delta,
+          info->mask ? &*info->mask : nullptr},
       os, [&](const nn::AttentionOperand *operand) {
-        if (operand->argument)
+        if (!operand)
+          os << "nullptr";
+        else if (operand->argument)
           os << "x" << operand->argument.getArgNumber();
         else
           os << "y0";
-        if (operand->offset)
+        if (operand && operand->offset)
           os << " + " << operand->offset;
       });
   os << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<"
@@ -130,7 +151,7 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
   kernel.grid[0] = *blocks;
   kernel.block[0] = Layout::threads;
   kernel.sharedBytes = layout.sharedBytes();
-  kernel.source = definition(problemName, storageName(element), *info,
+  kernel.source = definition(problemName, storageName(element), mask, *info,
                              schedule.getStages()) +
                   kernelFunction(name, lowered,
                                  {.threads = Layout::threads,

@@ -1,7 +1,7 @@
 //===- attention_gradient.cuh - The gradient of attention -----------------===//
 //
-// The gradients of q, k and v of attention without a mask. With the scores
-// S = q kᵀ · scale, the weights P = exp(S - stats), dP = dy vᵀ and
+// The gradients of q, k and v of attention. With the scores
+// S = q kᵀ · scale + mask, the weights P = exp(S - stats), dP = dy vᵀ and
 // dS = P ∘ (dP - delta), where delta is the sum of y ∘ dy of each query (Dao et
 // al., arXiv:2205.14135, appendix B.2):
 //
@@ -24,6 +24,8 @@
 //   static constexpr int size;     // of a head: at most 64, a multiple of 8
 //   static constexpr float scale;
 //   static constexpr bool causal;               // query i sees keys 0 to i
+//   using Mask = void, f16, bf16 or float;      // added to scores
+//   using M = Strides<...>;                     // of batch, head, query, key
 //   using Stats, Delta = Strides<...>;          // of batch, head and query
 //   using Q, K, V, Dy = Strides<...>;           // of batch, head and row:
 //   using Dq, Dk, Dv = Strides<...>;            // multiples of 8 elements
@@ -45,20 +47,56 @@ template <class P> struct GradientTensors {
   const T *q, *k, *v, *dy;
   T *dq, *dk, *dv;
   const float *stats, *delta;
+  const typename P::Mask *mask; ///< null if there is none
 
-  /// Loads the base of a query's scores, relative to which they are logarithms
-  /// (base 2) of weights, and its delta. Queries past the last have no weights.
-  __device__ void loadNumbers(float &base, float &sum, int batch, int head,
-                              int query) const {
+  /// Loads a query's addend, -stats, and its delta. Addends are to the
+  /// logarithms, base 2, of weights. Queries past the last have no weights.
+  __device__ void loadQuery(float &addend, float &sum, int batch, int head,
+                            int query) const {
     auto at = [&]<class Strides>(Strides) {
       return batch * Strides::batch + head * Strides::head +
              query * Strides::row;
     };
     const bool exists = query < P::queries;
-    base = exists ? -stats[at(typename P::Stats())] * kLog2E : -INFINITY;
+    addend = exists ? -stats[at(typename P::Stats())] * kLog2E : -INFINITY;
+    // The lowest float, as a mask, would become infinite.
+    if constexpr (kHasMask<P>)
+      addend = fminf(addend, kLargest);
     sum = exists ? delta[at(typename P::Delta())] : 0;
   }
+
+  /// Loads a key's addend, which the mask has for all queries.
+  __device__ float loadKey(int batch, int head, int key) const {
+    return maskAt(maskOf(batch, head), 0, key);
+  }
+
+  __device__ const typename P::Mask *maskOf(int batch, int head) const {
+    if constexpr (kHasMask<P>)
+      return mask + batch * P::M::batch + head * P::M::head;
+    return nullptr;
+  }
+  /// Loads the mask's addend of a pair; 0 if there is none, or no such pair.
+  __device__ static float maskAt(const typename P::Mask *mask, int query,
+                                 int key) {
+    if constexpr (kHasMask<P>)
+      if (query < P::queries && key < P::keys)
+        return load(mask[query * P::M::row + key * P::M::column]) * kLog2E;
+    return 0;
+  }
+
+private:
+  static constexpr float kLargest = 3.402823466e38f;
 };
+
+/// Whether the mask has one number for each key, or one for each score.
+template <class P> __device__ constexpr bool masksKeys() {
+  if constexpr (kHasMask<P>)
+    return P::M::row == 0;
+  return false;
+}
+template <class P> __device__ constexpr bool masksScores() {
+  return kHasMask<P> && !masksKeys<P>();
+}
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -67,7 +105,8 @@ template <class P> struct GradientTensors {
 /// Rows that pass by together.
 inline constexpr int kGradientColumns = 64;
 
-/// Rows of a head that stay in registers: keys or queries.
+/// Rows that stay in registers: keys or queries. `head` is one of queries, of
+/// keys the first that reads them.
 struct GradientTile {
   int batch, head, row;
 };
@@ -118,7 +157,7 @@ __device__ inline void forGradientTiles(const OfKeys &ofKeys,
     const int group = int(index / Pairs::kTiles) % P::groups;
     const int batch = int(index / Pairs::kTiles) / P::groups;
     if (row < P::keys)
-      ofKeys(GradientTile{batch, group, row});
+      ofKeys(GradientTile{batch, group * Pairs::kSharing, row});
     if (row < P::queries)
 #pragma unroll 1
       for (int head = 0; head < Pairs::kSharing; ++head)
@@ -141,13 +180,25 @@ template <class P, bool OfKeys> struct GradientRows {
   static constexpr int kRowCount = OfKeys ? P::keys : P::queries;
   static constexpr int kColumnCount = OfKeys ? P::queries : P::keys;
 
+  /// Whether columns have addends of their own.
+  static constexpr bool kAddsColumns = OfKeys || masksKeys<P>();
+
   int firstRow;
-  /// Of queries: the bases of their scores, and delta.
-  float base[2] = {}, delta[2] = {};
+  /// The rows' addends, and of queries delta.
+  float addend[2] = {}, delta[2] = {};
 
   __device__ static int lane() { return threadIdx.x % 32; }
   __device__ int rowOf(int half) const {
     return firstRow + half * 8 + lane() / 4;
+  }
+
+  /// Loads the addends of keys that stay, for a head of queries.
+  __device__ void loadKeys(const GradientTensors<P> &tensors, int batch,
+                           int head) {
+    if constexpr (OfKeys && masksKeys<P>())
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        addend[half] = tensors.loadKey(batch, head, rowOf(half));
   }
 
   /// Hides the scores of pairs that do not exist, or that the causal rule
@@ -173,39 +224,55 @@ template <class P, bool OfKeys> struct GradientRows {
            (!OfKeys && firstColumn + kGradientColumns > kColumnCount);
   }
 
-  /// A number of each of this thread's columns, if they are queries.
-  using Numbers = float[OfKeys ? 8 : 1][2];
+  /// A number of each of this thread's columns.
+  using Numbers = float[8][2];
 
   /// Loads them from those of 64 columns.
   __device__ static void load(Numbers &to, const float *from) {
     struct alignas(8) Pair {
       float at[2];
     };
-    if constexpr (OfKeys)
 #pragma unroll
-      for (int column = 0; column < 8; ++column) {
-        Pair pair =
-            *reinterpret_cast<const Pair *>(from + column * 8 + lane() % 4 * 2);
-        to[column][0] = pair.at[0];
-        to[column][1] = pair.at[1];
-      }
+    for (int column = 0; column < 8; ++column) {
+      Pair pair =
+          *reinterpret_cast<const Pair *>(from + column * 8 + lane() % 4 * 2);
+      to[column][0] = pair.at[0];
+      to[column][1] = pair.at[1];
+    }
   }
 
-  /// Converts products of queries and keys to weights. The bases of queries
-  /// that stay are this->base.
-  __device__ void weigh(GradientSums &scores, const Numbers &bases) const {
+  /// Converts products of queries and keys to weights. `addends` are the
+  /// columns', from `firstColumn` on, if they have any; `mask` is that of the
+  /// batch and head.
+  __device__ void weigh(GradientSums &scores, const Numbers &addends,
+                        int firstColumn, const typename P::Mask *mask) const {
     constexpr float factor = P::scale * GradientTensors<P>::kLog2E;
 #pragma unroll
     for (int column = 0; column < 8; ++column)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        scores[column][i] =
-            fastExp2(fma(scores[column][i], factor,
-                         OfKeys ? bases[column][i % 2] : base[i / 2]));
+      for (int i = 0; i < 4; ++i) {
+        float &score = scores[column][i];
+        const float ofQuery = OfKeys ? addends[column][i % 2] : addend[i / 2];
+        if constexpr (!kHasMask<P>) {
+          score = fastExp2(fma(score, factor, ofQuery));
+        } else {
+          float ofMask;
+          if constexpr (masksKeys<P>()) {
+            ofMask = OfKeys ? addend[i / 2] : addends[column][i % 2];
+          } else {
+            const int row = rowOf(i / 2);
+            const int other = firstColumn + column * 8 + lane() % 4 * 2 + i % 2;
+            ofMask = GradientTensors<P>::maskAt(mask, OfKeys ? other : row,
+                                                OfKeys ? row : other);
+          }
+          // Weights are at most 1. Large numbers of a mask cancel badly.
+          score = fastExp2(fminf(fma(score, factor, ofMask) + ofQuery, 0));
+        }
+      }
   }
 
-  /// Converts weights and dP to operands: the weights, and dS. The deltas of
-  /// queries that stay are this->delta.
+  /// Converts weights and dP to operands: the weights, and dS. `deltas` are the
+  /// columns', if they are queries.
   __device__ void pack(GradientOperand &weights, GradientOperand &ds,
                        const GradientSums &p, GradientSums &dp,
                        const Numbers &deltas) const {
@@ -236,8 +303,9 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
   using Rows = GradientRows<P, OfKeys>;
   using Tile = RowTile<T, kGradientColumns, 64>;
   static constexpr int kThreads = 128;
+  static constexpr int kSharing = P::heads / P::groups;
 
-  /// 64 rows of two operands, and the numbers of queries.
+  /// 64 rows of two operands, and their addends and deltas.
   struct Shared {
     Tile tiles[2];
     float numbers[2 * kGradientColumns];
@@ -260,7 +328,8 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
     }
   }
 
-  /// Copies rows of queries if `Queries`, else of keys.
+  /// Copies rows of queries if `Queries`, else of keys, and their numbers, for
+  /// a head of queries.
   template <bool Queries>
   __device__ static void fetchRows(Shared &shared,
                                    const GradientTensors<P> &tensors, int batch,
@@ -273,14 +342,17 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
             P::queries);
       const int i = threadIdx.x;
       if (i < kGradientColumns)
-        tensors.loadNumbers(shared.numbers[i],
-                            shared.numbers[kGradientColumns + i], batch, head,
-                            row + i);
+        tensors.loadQuery(shared.numbers[i],
+                          shared.numbers[kGradientColumns + i], batch, head,
+                          row + i);
     } else {
-      fetch(typename P::K(), shared.tiles[0], tensors.k, batch, head, row,
-            P::keys);
-      fetch(typename P::V(), shared.tiles[1], tensors.v, batch, head, row,
-            P::keys);
+      fetch(typename P::K(), shared.tiles[0], tensors.k, batch, head / kSharing,
+            row, P::keys);
+      fetch(typename P::V(), shared.tiles[1], tensors.v, batch, head / kSharing,
+            row, P::keys);
+      if (masksKeys<P>() && threadIdx.x < kGradientColumns)
+        shared.numbers[threadIdx.x] =
+            tensors.loadKey(batch, head, row + threadIdx.x);
     }
     __syncthreads();
   }
@@ -320,7 +392,8 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
   template <class Strides>
   __device__ void store(Strides, T *to, const GradientSums &sums, float scale,
                         const GradientTile &tile) const {
-    to += tile.batch * Strides::batch + tile.head * Strides::head;
+    const int head = OfKeys ? tile.head / kSharing : tile.head;
+    to += tile.batch * Strides::batch + head * Strides::head;
 #pragma unroll
     for (int column = 0; column < 8; ++column)
 #pragma unroll
@@ -336,7 +409,6 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
 
   __device__ void compute(Shared &shared, const GradientTensors<P> &tensors,
                           const GradientTile &tile) {
-    constexpr int sharing = OfKeys ? P::heads / P::groups : 1;
     const int warp = threadIdx.x / 32;
     this->firstRow = tile.row + warp * 16;
     fetchRows<!OfKeys>(shared, tensors, tile.batch, tile.head, tile.row);
@@ -350,31 +422,34 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = this->rowOf(half) - tile.row;
-        this->base[half] = shared.numbers[row];
+        this->addend[half] = shared.numbers[row];
         this->delta[half] = shared.numbers[kGradientColumns + row];
       }
     GradientSums sums = {}, values = {}, scores, dp;
     typename Rows::Numbers numbers;
     const GradientSteps steps =
         gradientSteps<P, OfKeys>(tile.row, kGradientColumns);
-    for (int i = 0; i < sharing; ++i)
+    for (int i = 0; i < (OfKeys ? kSharing : 1); ++i) {
+      const int head = tile.head + i;
+      this->loadKeys(tensors, tile.batch, head);
       for (int step = steps.first; step < steps.last; ++step) {
-        const int head = OfKeys ? tile.head * sharing + i
-                                : tile.head / (P::heads / P::groups);
         const int column = step * kGradientColumns;
         fetchRows<OfKeys>(shared, tensors, tile.batch, head, column);
         multiplyRows(scores, a, shared.tiles[0]);
         multiplyRows(dp, b, shared.tiles[1]);
         if (Rows::mustHide(tile.row, column))
           this->hide(scores, column);
-        Rows::load(numbers, shared.numbers);
-        this->weigh(scores, numbers);
-        Rows::load(numbers, shared.numbers + kGradientColumns);
+        if constexpr (Rows::kAddsColumns)
+          Rows::load(numbers, shared.numbers);
+        this->weigh(scores, numbers, column, tensors.maskOf(tile.batch, head));
+        if constexpr (OfKeys)
+          Rows::load(numbers, shared.numbers + kGradientColumns);
         this->pack(weights, ds, scores, dp, numbers);
         addRows(sums, ds, shared.tiles[0]);
         if constexpr (OfKeys)
           addRows(values, weights, shared.tiles[1]);
       }
+    }
     if constexpr (OfKeys) {
       store(typename P::Dk(), tensors.dk, sums, P::scale, tile);
       store(typename P::Dv(), tensors.dv, values, 1, tile);

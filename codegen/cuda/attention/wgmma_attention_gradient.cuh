@@ -40,15 +40,14 @@ struct GradientMaps {
 /// The producer warp: copies rows for the warpgroups.
 template <class P> struct GradientProducer {
   using Shape = WgmmaAttentionGradientShape<P>;
-  static constexpr int kSharing = P::heads / P::groups;
-
   const GradientMemory<P> &memory;
   const GradientMaps &maps;
   const GradientTensors<P> &tensors;
   PipelineState<P::stages> place;
   uint32_t rowsParity = 0;
 
-  /// Copies `Rows` rows of two operands, and the numbers of queries.
+  /// Copies `Rows` rows of two operands, and their numbers, for a head of
+  /// queries.
   template <int Rows, bool OfQueries>
   __device__ void copy(unsigned char *to, float *numbers, Barrier &full,
                        Barrier &empty, uint32_t parity, int row, int head,
@@ -56,11 +55,15 @@ template <class P> struct GradientProducer {
     const TensorMap *operands[2] = {OfQueries ? maps.q : maps.k,
                                     OfQueries ? maps.dy : maps.v};
     const int lane = threadIdx.x % 32;
-    float base[Rows / 32], sum[Rows / 32];
-    if constexpr (OfQueries)
+    float addend[Rows / 32], delta[Rows / 32];
 #pragma unroll
-      for (int i = 0; i < Rows / 32; ++i)
-        tensors.loadNumbers(base[i], sum[i], batch, head, row + i * 32 + lane);
+    for (int i = 0; i < Rows / 32; ++i) {
+      const int at = row + i * 32 + lane;
+      if constexpr (OfQueries)
+        tensors.loadQuery(addend[i], delta[i], batch, head, at);
+      else if constexpr (masksKeys<P>())
+        addend[i] = tensors.loadKey(batch, head, at);
+    }
     empty.wait(parity ^ 1);
     if (lane == 0) {
       full.arriveExpecting(2 * Rows * kLineBytes);
@@ -69,14 +72,16 @@ template <class P> struct GradientProducer {
 #pragma unroll
         for (int first = 0; first < Rows; first += Shape::kColumns)
           loadBox(to + (operand * Rows + first) * kLineBytes, operands[operand],
-                  full, 0, row + first, head, batch);
+                  full, 0, row + first,
+                  OfQueries ? head : head / Shape::kSharing, batch);
     }
-    if constexpr (OfQueries)
 #pragma unroll
-      for (int i = 0; i < Rows / 32; ++i) {
-        numbers[i * 32 + lane] = base[i];
-        numbers[Rows + i * 32 + lane] = sum[i];
-      }
+    for (int i = 0; i < Rows / 32; ++i) {
+      if constexpr (OfQueries || masksKeys<P>())
+        numbers[i * 32 + lane] = addend[i];
+      if constexpr (OfQueries)
+        numbers[Rows + i * 32 + lane] = delta[i];
+    }
     __syncwarp();
     full.arriveIf(lane == 0);
   }
@@ -103,15 +108,15 @@ template <class P> struct GradientProducer {
         [&](const GradientTile &tile) {
           copyRows<false>(tile);
           GradientSteps steps = gradientSteps<P, true>(tile.row, Shape::kRows);
-          for (int head = 0; head < kSharing; ++head)
+          for (int i = 0; i < Shape::kSharing; ++i)
             for (int step = steps.first; step < steps.last; ++step)
-              copyStage<true>(step, tile.head * kSharing + head, tile.batch);
+              copyStage<true>(step, tile.head + i, tile.batch);
         },
         [&](const GradientTile &tile) {
           copyRows<true>(tile);
           GradientSteps steps = gradientSteps<P, false>(tile.row, Shape::kRows);
           for (int step = steps.first; step < steps.last; ++step)
-            copyStage<false>(step, tile.head / kSharing, tile.batch);
+            copyStage<false>(step, tile.head, tile.batch);
         });
   }
 };
@@ -130,6 +135,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
 
   const Memory &memory;
   const GradientMaps &maps;
+  const GradientTensors<P> &tensors;
   /// This warp's index in the block.
   const int warp;
   /// The rows that stay.
@@ -138,8 +144,8 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
   Sums sums = {}, values = {};
 
   __device__ GradientSide(const Memory &memory, const GradientMaps &maps,
-                          int warp)
-      : memory(memory), maps(maps), warp(warp) {}
+                          const GradientTensors<P> &tensors, int warp)
+      : memory(memory), maps(maps), tensors(tensors), warp(warp) {}
 
   __device__ void release(Barrier &barrier) const {
     barrier.arriveIf(threadIdx.x % 32 == 0);
@@ -196,7 +202,8 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
 
   /// Adds up the steps of the warpgroup, whose rows begin at `row`, from
   /// position `at` on.
-  __device__ void sumUp(Place at, const GradientSteps &steps, int row) {
+  __device__ void sumUp(Place at, const GradientSteps &steps, int row,
+                        const typename P::Mask *mask) {
     Sums scores, dp;
     Operand weights, ds;
     Place before = at;
@@ -222,16 +229,18 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       keepAllBelow(values);
     // Turns a step's products into the operands of startSums().
     auto finish = [&](int step) {
-      typename Rows::Numbers bases, deltas;
+      typename Rows::Numbers addends, deltas;
       const float *numbers = memory.numbersOf(at.stage);
-      Rows::load(bases, numbers);
+      if constexpr (Rows::kAddsColumns)
+        Rows::load(addends, numbers);
       waitProducts<1>();
       keepAllBelow(scores);
       const int column = step * Shape::kColumns;
       if (Rows::mustHide(row, column))
         this->hide(scores, column);
-      this->weigh(scores, bases);
-      Rows::load(deltas, numbers + Shape::kColumns);
+      this->weigh(scores, addends, column, mask);
+      if constexpr (OfKeys)
+        Rows::load(deltas, numbers + Shape::kColumns);
       // Compilers hoist waits for products above the arithmetic that should
       // overlap with them, but not above this wait.
       Place next = at;
@@ -292,8 +301,8 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     fenceAsync();
     __syncwarp();
     if (lane() == 0)
-      storeBox(map, box + warp * kBoxBytes, 0, this->firstRow, tile.head,
-               tile.batch);
+      storeBox(map, box + warp * kBoxBytes, 0, this->firstRow,
+               OfKeys ? tile.head / Shape::kSharing : tile.head, tile.batch);
   }
 
   /// Computes a tile. `place` moves on to the stage after it.
@@ -309,7 +318,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int i = this->rowOf(half) - tile.row;
-        this->base[half] = memory.rowNumbers[i];
+        this->addend[half] = memory.rowNumbers[i];
         this->delta[half] = memory.rowNumbers[Shape::kRows + i];
       }
     __syncwarp();
@@ -318,9 +327,10 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     const GradientSteps mine = gradientSteps<P, OfKeys>(row, Shape::kColumns);
     const int before = mine.count() ? mine.first - all.first : 0;
 #pragma unroll 1
-    for (int head = 0; head < (OfKeys ? P::heads / P::groups : 1); ++head) {
+    for (int i = 0; i < (OfKeys ? Shape::kSharing : 1); ++i) {
+      this->loadKeys(tensors, tile.batch, tile.head + i);
       skip(place, before);
-      sumUp(place, mine, row);
+      sumUp(place, mine, row, tensors.maskOf(tile.batch, tile.head + i));
       place.skip(mine.count());
       skip(place, all.count() - before - mine.count());
     }
@@ -363,11 +373,11 @@ wgmmaAttentionGradient(const GradientMaps &maps,
   uint32_t rowsParity = 0;
   forGradientTiles<P, Shape::kRows>(
       [&](const GradientTile &tile) {
-        GradientSide<P, true> side(memory, maps, warp);
+        GradientSide<P, true> side(memory, maps, tensors, warp);
         side.compute(tile, place, rowsParity);
       },
       [&](const GradientTile &tile) {
-        GradientSide<P, false> side(memory, maps, warp);
+        GradientSide<P, false> side(memory, maps, tensors, warp);
         side.compute(tile, place, rowsParity);
       });
   if (threadIdx.x % 32 == 0)

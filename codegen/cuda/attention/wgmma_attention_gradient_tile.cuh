@@ -24,6 +24,7 @@ template <class P> struct WgmmaAttentionGradientShape {
   static constexpr int kPartBytes = kColumns * kLineBytes;
 
   static constexpr int64_t kBlocks = GradientPairs<P, kRows>::kCount;
+  static constexpr int kSharing = GradientPairs<P, kRows>::kSharing;
 
   /// Registers of a producer thread and of a consumer thread.
   static constexpr int kFew = 24, kMany = 240;
@@ -83,8 +84,7 @@ template <class P> struct GradientMemory {
   __device__ unsigned char *stageOf(int stage, int operand) const {
     return stages + (stage * 2 + operand) * Shape::kPartBytes;
   }
-  /// Returns a stage's numbers. Those of a tile or stage of queries are, for
-  /// each row, the bases of their scores, and then the sums of y · dy.
+  /// Returns a stage's numbers: the addends of its rows, and then their deltas.
   __device__ float *numbersOf(int stage) const {
     return stageNumbers + stage * 2 * Shape::kColumns;
   }

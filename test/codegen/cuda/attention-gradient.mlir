@@ -13,6 +13,8 @@
 // CHECK-NEXT:    static constexpr int queries = 200, keys = 200, size = 64;
 // CHECK-NEXT:    static constexpr float scale = 0.125f;
 // CHECK-NEXT:    static constexpr bool causal = true;
+// CHECK-NEXT:    using Mask = void;
+// CHECK-NEXT:    using M = frit::Strides<0, 0, 0, 0>;
 // CHECK-NEXT:    using Stats = frit::Strides<800, 200, 1>;
 // CHECK-NEXT:    using Delta = frit::Strides<800, 1, 4>;
 // CHECK-NEXT:    using Q = frit::Strides<153600, 64, 768>;
@@ -24,17 +26,20 @@
 // CHECK-NEXT:    using Dv = frit::Strides<153600, 64, 768>;
 // CHECK-NEXT:    static constexpr int stages = 6;
 // CHECK:       __launch_bounds__(384, 1)
-// CHECK:       const frit::GradientTensors<k0_problem> tensors = {x0, x0 + 256, x0 + 512, x2, y0, y0 + 256, y0 + 512, x3, x1};
+// CHECK:       const frit::GradientTensors<k0_problem> tensors = {x0, x0 + 256, x0 + 512, x2, y0, y0 + 256, y0 + 512, x3, x1, nullptr};
 // CHECK:       frit::wgmmaAttentionGradient<k0_problem>({&m0, &m1, &m2, &m3, &m4, &m5, &m6}, tensors);
 // CHECK:       frit::attentionGradientFloor(tensors);
 
-// A schedule by hand, and heads that share keys.
+// A schedule by hand, heads that share keys, and a mask of keys.
 // CHECK:       struct k1_problem {
 // CHECK:         heads = 2, groups = 1;
+// CHECK:         using Mask = float;
+// CHECK-NEXT:    using M = frit::Strides<300, 0, 0, 1>;
 // CHECK:         static constexpr int stages = 3;
+// CHECK:         tensors = {x0, x1, x1, x0, y0, y0 + 11200, y0 + 35200, x2, x2, x3};
 func.func @main(%qkv: tensor<4x200x12x64xbf16>, %delta: tensor<4x200x4xf32>,
                 %dy: tensor<4x200x4x64xbf16>, %stats: tensor<4x4x200xf32>,
-                %x: tensor<2x2x70x40xf16>, %k: tensor<2x1x300x40xf16>, %s: tensor<2x2x70xf32>) {
+                %x: tensor<2x2x70x40xf16>, %k: tensor<2x1x300x40xf16>, %s: tensor<2x2x70xf32>, %m: tensor<2x1x1x300xf32>) {
   %0 = nn.fusion(%qkv, %delta, %dy, %stats) : (tensor<4x200x12x64xbf16>, tensor<4x200x4xf32>, tensor<4x200x4x64xbf16>, tensor<4x4x200xf32>) -> tensor<4x200x12x64xbf16> {
   ^bb0(%a: tensor<4x200x12x64xbf16>, %b: tensor<4x200x4xf32>, %c: tensor<4x200x4x64xbf16>, %s0: tensor<4x4x200xf32>):
     %1 = nn.slice %a {sizes = array<i64: 4, 200, 4, 64>, starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<4x200x12x64xbf16>) -> tensor<4x200x4x64xbf16>
@@ -48,9 +53,9 @@ func.func @main(%qkv: tensor<4x200x12x64xbf16>, %delta: tensor<4x200x4xf32>,
     %g = nn.attention_grad %q0, %k0, %v0, %d0, %dy0, %s0 {causal, scale = 0.125 : f32} : (tensor<4x4x200x64xbf16>, tensor<4x4x200x64xbf16>, tensor<4x4x200x64xbf16>, tensor<4x4x200xf32>, tensor<4x4x200x64xbf16>, tensor<4x4x200xf32>) -> tensor<4x200x12x64xbf16>
     nn.yield %g : tensor<4x200x12x64xbf16>
   }
-  %1 = nn.fusion(%x, %k, %s) schedule(#cuda.wgmma_attention_gradient<stages = 3, blocks = 3>) : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>) -> tensor<1480x40xf16> {
-  ^bb0(%a: tensor<2x2x70x40xf16>, %b: tensor<2x1x300x40xf16>, %c: tensor<2x2x70xf32>):
-    %g = nn.attention_grad %a, %b, %b, %c, %a, %c {scale = 0.125 : f32} : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>, tensor<2x2x70x40xf16>, tensor<2x2x70xf32>) -> tensor<1480x40xf16>
+  %1 = nn.fusion(%x, %k, %s, %m) schedule(#cuda.wgmma_attention_gradient<stages = 3, blocks = 3>) : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>, tensor<2x1x1x300xf32>) -> tensor<1480x40xf16> {
+  ^bb0(%a: tensor<2x2x70x40xf16>, %b: tensor<2x1x300x40xf16>, %c: tensor<2x2x70xf32>, %d: tensor<2x1x1x300xf32>):
+    %g = nn.attention_grad %a, %b, %b, %c, %a, %c, %d {scale = 0.125 : f32} : (tensor<2x2x70x40xf16>, tensor<2x1x300x40xf16>, tensor<2x1x300x40xf16>, tensor<2x2x70xf32>, tensor<2x2x70x40xf16>, tensor<2x2x70xf32>, tensor<2x1x1x300xf32>) -> tensor<1480x40xf16>
     nn.yield %g : tensor<1480x40xf16>
   }
   return

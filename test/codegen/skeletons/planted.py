@@ -117,6 +117,20 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_attention_warpgroup.cuh",
          "      arriveOrder();\n      waitProducts<1>();",
          "      waitProducts<1>();", DEADLOCK),
+}, "wgmma_attention_gradient": {
+    "no wait for products":
+        ("wgmma_attention_gradient.cuh",
+         "      waitProducts<0>();\n      keepAllBelow(dp);\n",
+         "      keepAllBelow(dp);\n", f"{WRONG}|{EARLY}"),
+    "numbers that never arrive":
+        ("wgmma_attention_gradient.cuh", "    full.arriveIf(lane == 0);\n", "",
+         DEADLOCK),
+    "steps that a warpgroup does not need, not skipped":
+        ("wgmma_attention_gradient.cuh", "      skip(place, before);\n", "",
+         f"{WRONG}|{EARLY}|{DEADLOCK}"),
+    "causal: a query's own key hidden":
+        ("attention_gradient.cuh", "OfKeys ? other < row :",
+         "OfKeys ? other <= row :", WRONG),
 }}
 
 

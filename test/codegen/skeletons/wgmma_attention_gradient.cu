@@ -15,6 +15,9 @@ struct Gradient {
   static constexpr int queries = Queries, keys = Keys, size = Size;
   static constexpr float scale = 0.25f;
   static constexpr bool causal = false;
+  using Mask = void;
+  using M = frit::Strides<0, 0, 0, 0>;
+  static constexpr int64_t maskSize = 0;
   using Stats = frit::Strides<Heads * Queries, Queries, 1>;
   using Delta = frit::Strides<Heads * Queries, 1, Heads>;
   using Q = frit::Strides<Queries * Heads * Size, Size, Heads * Size>;
@@ -35,6 +38,20 @@ template <class Base> struct Backward : Base {
 /// A scale that leaves few keys their weight.
 template <class Base> struct Steep : Base {
   static constexpr float scale = 8;
+};
+
+/// A mask of [batch, 1, 1, keys], of [heads, 1, keys] if `PerHead`, or of
+/// [heads, queries, keys] if `PerScore`.
+template <class Base, class Type, bool PerScore = false, bool PerHead = false>
+struct Masked : Base {
+  using Mask = Type;
+  static constexpr int64_t row = PerScore ? Base::keys : 0;
+  static constexpr int64_t head = PerScore  ? row * Base::queries
+                                  : PerHead ? Base::keys
+                                            : 0;
+  using M = frit::Strides<head ? 0 : Base::keys, head, row, 1>;
+  static constexpr int64_t maskSize =
+      head ? head * Base::heads : Base::keys * Base::batch;
 };
 
 template <class P>
@@ -67,6 +84,12 @@ template __device__ auto compiled<Gpt>;
 
 using namespace harness;
 
+/// -inf.
+template <class T> static T hidden();
+template <> f16 hidden() { return {0xFC00}; }
+template <> bf16 hidden() { return {0xFF80}; }
+template <> float hidden() { return -INFINITY; }
+
 /// The tensors of a problem, and the maps of the kernel.
 template <class P> struct Tensors {
   using T = typename P::T;
@@ -78,6 +101,8 @@ template <class P> struct Tensors {
   Buffer<T> q{kQueries}, k{kKeys}, v{kKeys}, dy{kQueries};
   Buffer<T> dq{kQueries}, dk{kKeys}, dv{kKeys};
   Buffer<float> stats{kRows}, delta{kRows};
+  using Mask = std::conditional_t<frit::kHasMask<P>, typename P::Mask, float>;
+  Buffer<Mask> mask{size_t(P::maskSize)};
 
   Tensors() {
     q.randomize(1);
@@ -86,6 +111,12 @@ template <class P> struct Tensors {
     dy.randomize(4);
     stats.randomize(5);
     delta.randomize(6);
+    mask.randomize(7);
+    // Every third key is hidden, and the first ones too.
+    for (size_t i = 0; i < mask.size(); ++i)
+      if (i % 3 == 1 || i % P::keys < 2)
+        mask[i] = hidden<Mask>();
+    mask.upload();
   }
 
   static size_t queryAt(int b, int h, int i) {
@@ -93,6 +124,11 @@ template <class P> struct Tensors {
   }
   static size_t keyAt(int b, int g, int j) {
     return ((size_t(b) * P::keys + j) * P::groups + g) * P::size;
+  }
+
+  void setRow(int b, int h, int i, double stat, double sum) {
+    stats[(size_t(b) * P::heads + h) * P::queries + i] = float(stat);
+    delta[(size_t(b) * P::queries + i) * P::heads + h] = float(sum);
   }
 
   static frit::TensorMap mapOf(Buffer<T> &buffer, int rows, int heads,
@@ -115,7 +151,8 @@ template <class P> struct Tensors {
     launchShared(
         gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
         frit::GradientTensors<P>{q.get(), k.get(), v.get(), dy.get(), dq.get(),
-                                 dk.get(), dv.get(), stats.get(), delta.get()},
+                                 dk.get(), dv.get(), stats.get(), delta.get(),
+                                 frit::kHasMask<P> ? mask.get() : nullptr},
         ofQueries(q, 64), ofKeys(k, 64), ofKeys(v, 64), ofQueries(dy, 64),
         ofQueries(dq, 16), ofKeys(dk, 16), ofKeys(dv, 16));
   }
@@ -138,21 +175,31 @@ template <class P> static void check(int blocks = 0) {
       for (int i = 0; i < P::queries; ++i) {
         const int group = h / (P::heads / P::groups);
         const size_t query = all.queryAt(b, h, i);
+        auto term = [&](int j) -> double {
+          if constexpr (!frit::kHasMask<P>)
+            return 0;
+          else
+            return toDouble(
+                all.mask[b * P::M::batch + h * P::M::head + i * P::M::row + j]);
+        };
         const int seen = P::causal ? std::min(i + 1, P::keys) : P::keys;
         double top = -INFINITY, total = 0, delta = 0;
         for (int j = 0; j < seen; ++j) {
           const size_t key = all.keyAt(b, group, j);
-          weights[j] = P::scale * dot(all.q, query, all.k, key);
+          weights[j] = P::scale * dot(all.q, query, all.k, key) + term(j);
           dWeights[j] = dot(all.dy, query, all.v, key);
           top = std::max(top, weights[j]);
+        }
+        // A query without keys has no gradient.
+        if (top == -INFINITY) {
+          all.setRow(b, h, i, INFINITY, 0);
+          continue;
         }
         for (int j = 0; j < seen; ++j)
           total += weights[j] = std::exp(weights[j] - top);
         for (int j = 0; j < seen; ++j)
           delta += (weights[j] /= total) * dWeights[j];
-        const size_t row = (size_t(b) * P::heads + h) * P::queries + i;
-        all.stats[row] = float(top + std::log(total));
-        all.delta[(size_t(b) * P::queries + i) * P::heads + h] = float(delta);
+        all.setRow(b, h, i, top + std::log(total), delta);
         for (int j = 0; j < seen; ++j) {
           const size_t key = all.keyAt(b, group, j);
           const double ds = weights[j] * (dWeights[j] - delta);
@@ -196,6 +243,12 @@ static void checks() {
   check<Causal<Gradient<f16, 1, 1, 1, 260, 70, 64>>>(1);
   check<Backward<Gradient<f16, 1, 1, 1, 100, 100, 64>>>();
   check<Causal<Steep<Gradient<f16, 1, 1, 1, 150, 150, 64>>>>();
+  // Masks: of keys and of scores; queries that see no key; large numbers.
+  check<Masked<Gradient<f16, 2, 2, 1, 130, 130, 64>, f16>>(2);
+  check<Causal<Masked<Gradient<bf16, 2, 1, 1, 90, 90, 64>, float>>>(1);
+  check<Masked<Gradient<f16, 1, 4, 2, 70, 150, 64>, float, false, true>>();
+  check<Masked<Gradient<f16, 1, 2, 2, 70, 150, 64>, float, true>>();
+  check<Causal<Masked<Gradient<f16, 1, 2, 1, 100, 100, 40>, bf16, true>>>();
 #ifndef FRIT_EMULATE
   check<Gradient<bf16, 2, 3, 3, 512, 512, 64, 6>>(5);
   check<Causal<Gradient<bf16, 1, 3, 3, 1024, 1024, 64, 6>>>(7);
