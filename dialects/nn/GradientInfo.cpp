@@ -1,7 +1,9 @@
 //===- GradientInfo.cpp - Describe gradients for libraries ----------------===//
 
 #include "dialects/nn/GradientInfo.h"
+
 #include "dialects/nn/lowering/SlidingWindow.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -94,14 +96,23 @@ frit::nn::describeAttentionGradient(FusionOp fusion) {
   for (Operation &op : body.without_terminator())
     if (auto gradient = dyn_cast<AttentionGradOp>(op))
       info.op = gradient;
-    else if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op))
+    else if (!isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp, ColumnSumsOp>(op))
       return Mismatch(op.getName().getStringRef() +
                       " is neither the gradient nor a view");
   if (!info.op)
     return Mismatch("it has no gradient of attention");
   Operation *yield = body.getTerminator();
-  if (yield->getNumOperands() != 1 || yield->getOperand(0) != info.op.getDqkv())
+  if (yield->getNumOperands() > 2 || yield->getOperand(0) != info.op.getDqkv())
     return Mismatch("its result is not the gradient");
+  if (yield->getNumOperands() == 2) {
+    auto sums = yield->getOperand(1).getDefiningOp<ColumnSumsOp>();
+    auto rows = sums ? sums.getX().getDefiningOp<ReshapeOp>() : ReshapeOp();
+    ArrayRef<int64_t> shape = shapeOf(info.op.getDqkv());
+    if (!rows || rows.getX() != info.op.getDqkv() || shape.size() != 4 ||
+        shapeOf(rows.getY()).back() != shape[2] * shape[3])
+      return Mismatch("the sums are not those of the gradient's columns");
+    info.sumHeight = sums.getHeight();
+  }
   AttentionGradOp op = info.op;
   std::pair<Value, AttentionOperand *> operands[] = {{op.getQ(), &info.q},
                                                      {op.getK(), &info.k},

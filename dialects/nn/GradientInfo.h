@@ -28,7 +28,8 @@ struct ConvGradientInfo {
 Match<ConvGradientInfo> describeConvGradient(mlir::Operation *op);
 Match<ConvGradientInfo> describeConvGradient(FusionOp fusion);
 
-/// A fusion of one nn.attention_grad and the data movement before it.
+/// A fusion of one nn.attention_grad and the data movement before it, perhaps
+/// with sums of columns of its result (nn.column_sums).
 struct AttentionGradientInfo {
   AttentionGradOp op;
   AttentionOperand q, k, v, dy;
@@ -36,6 +37,8 @@ struct AttentionGradientInfo {
   std::optional<AttentionOperand> delta; ///< a column per query
   AttentionOperand stats;                ///< a column per query
   std::optional<AttentionOperand> mask;  ///< a column per key
+  /// Rows of a part of the sums, which are the second result.
+  std::optional<int64_t> sumHeight;
   /// Gradients, as parts of the result.
   AttentionOperand dq, dk, dv;
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0, size = 0;

@@ -8,6 +8,7 @@
 #include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
+#include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/training/AttentionDeltas.h"
 
 using namespace mlir;
@@ -54,6 +55,9 @@ describeGradient(Problem &problem, const GpuArch &arch) {
   if (!takesGradient(info->op, arch))
     return nn::Mismatch("WGMMA computes gradients of 16-bit attention with "
                         "heads of 40 to 64 elements and masks of all keys");
+  if (info->sumHeight &&
+      (*info->sumHeight != kBoxLines || info->queries % kBoxLines != 0))
+    return nn::Mismatch("it sums columns in parts that are not 16 queries");
   return info;
 }
 
@@ -83,6 +87,9 @@ static std::string definition(StringRef name, StringRef element, StringRef mask,
   text += stridesText("M", info.mask ? info.mask->strides : none);
   for (auto [field, tensor] : tensors)
     text += stridesText(field, ArrayRef(tensor->strides).drop_back());
+  text += ("  static constexpr bool sumsColumns = " +
+           StringRef(info.sumHeight ? "true" : "false") + ";\n")
+              .str();
   text += constantsText("int", {{"stages", stages}});
   return text + "};\n";
 }
@@ -144,7 +151,8 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
         if (operand && operand->offset)
           os << " + " << operand->offset;
       });
-  os << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<"
+  os << (info->sumHeight ? ", y1" : ", nullptr")
+     << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<"
      << problemName
      << ">({&m0, &m1, &m2, &m3, &m4, &m5, &m6}, tensors);\n#else\n"
         "frit::attentionGradientFloor(tensors);\n#endif\n";
@@ -217,6 +225,11 @@ class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
     rewrites.add(AttentionDeltasRewrite{[&machine](nn::AttentionGradOp op) {
       return takesGradient(op, machine.arch);
     }});
+    rewrites.add(SumProductColumnsRewrite{
+        kBoxLines, [&machine](nn::FusionOp fusion) {
+          Problem problem(fusion);
+          return bool(describeGradient(problem, machine.arch));
+        }});
   }
   nn::Match<KernelText> emitText(Problem &problem,
                                  WgmmaAttentionGradientAttr schedule,

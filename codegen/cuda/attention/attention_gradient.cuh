@@ -26,6 +26,9 @@
 //   static constexpr bool causal;               // query i sees keys 0 to i
 //   using Mask = void, f16, bf16 or float;      // added to scores
 //   using M = Strides<...>;                     // of batch, head, query, key
+//   static constexpr bool sumsColumns;          // of all gradients, in parts
+//                                               // of 16 rows; queries, a
+//                                               // multiple of 16, = keys
 //   using Stats, Delta = Strides<...>;          // of batch, head and query
 //   using Q, K, V, Dy = Strides<...>;           // of batch, head and row:
 //   using Dq, Dk, Dv = Strides<...>;            // multiples of 8 elements
@@ -48,6 +51,9 @@ template <class P> struct GradientTensors {
   T *dq, *dk, *dv;
   const float *stats, *delta;
   const typename P::Mask *mask; ///< null if there is none
+  /// Sums of columns, if P::sumsColumns: [batch · queries / 16][heads of dq, dk
+  /// and dv][size].
+  float *columnSums;
 
   /// Loads a query's addend, -stats, and its delta. Addends are to the
   /// logarithms, base 2, of weights. Queries past the last have no weights.
@@ -82,6 +88,15 @@ template <class P> struct GradientTensors {
       if (query < P::queries && key < P::keys)
         return load(mask[query * P::M::row + key * P::M::column]) * kLog2E;
     return 0;
+  }
+
+  /// Returns the sums of 16 rows from `row` on, of a head of dq, dk or dv.
+  __device__ float *sumsOf(int batch, int head, int row) const {
+    static_assert(!P::sumsColumns ||
+                  (P::queries == P::keys && P::queries % 16 == 0));
+    constexpr int heads = P::heads + 2 * P::groups;
+    const int64_t part = (int64_t(batch) * P::queries + row) / 16;
+    return columnSums + (part * heads + head) * P::size;
   }
 
 private:
@@ -291,6 +306,57 @@ template <class P, bool OfKeys> struct GradientRows {
       packWeights<T>(ds[step], dp, step * 2);
     }
   }
+
+  /// Stores the sums of the columns of this warp's gradients, if they are
+  /// wanted.
+  __device__ void storeAllSums(const GradientTensors<P> &tensors,
+                               const GradientTile &tile,
+                               const GradientSums &sums,
+                               const GradientSums &values) const {
+    if constexpr (P::sumsColumns) {
+      if (firstRow >= kRowCount)
+        return;
+      constexpr int sharing = P::heads / P::groups;
+      const int head = OfKeys ? P::heads + tile.head / sharing : tile.head;
+      storeSums(tensors.sumsOf(tile.batch, head, firstRow), sums, P::scale);
+      if constexpr (OfKeys)
+        storeSums(tensors.sumsOf(tile.batch, head + P::groups, firstRow),
+                  values, 1);
+    }
+  }
+
+private:
+  /// Adds up `2 · Half` sums of columns with the other lane of a pair; each
+  /// keeps half of them, from `column` on.
+  template <int Half>
+  __device__ static void halve(float (&sums)[16], int &column) {
+    const bool upper = lane() & Half * 2;
+#pragma unroll
+    for (int i = 0; i < Half; ++i) {
+      const float low = sums[i], high = sums[Half + i];
+      sums[i] = (upper ? high : low) +
+                __shfl_xor_sync(~0u, upper ? low : high, Half * 2);
+    }
+    column += upper ? Half * 4 : 0;
+  }
+
+  /// Stores the sums of the columns of 16 rows, times `scale`.
+  __device__ static void storeSums(float *to, const GradientSums &rows,
+                                   float scale) {
+    float sums[16];
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+      sums[i] = rows[i / 2][i % 2] + rows[i / 2][2 + i % 2];
+    int column = 0;
+    halve<8>(sums, column);
+    halve<4>(sums, column);
+    halve<2>(sums, column);
+    column += lane() % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      if (column + i < P::size)
+        to[column + i] = sums[i] * scale;
+  }
 };
 
 //===----------------------------------------------------------------------===//
@@ -456,6 +522,7 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
     } else {
       store(typename P::Dq(), tensors.dq, sums, P::scale, tile);
     }
+    this->storeAllSums(tensors, tile, sums, values);
   }
 };
 

@@ -344,6 +344,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       store(maps.dv, 1, values, 1, tile);
     if (lane() == 0)
       commitStores();
+    this->storeAllSums(tensors, tile, sums, values);
   }
 };
 

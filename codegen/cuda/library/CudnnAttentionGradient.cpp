@@ -72,6 +72,8 @@ class CudnnAttentionGradient
     const auto &info = problem.attentionGradient();
     if (info && !info->y)
       return needsResult();
+    if (info && info->sumHeight)
+      return nn::Mismatch("cuDNN sums no columns of the gradient");
     offers.add(
         CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
     return std::nullopt;

@@ -7,9 +7,10 @@
 //   %y, %p = nn.fusion(%a, %b) { nn.matmul …, nn.column_sums {height = 16} }
 //   %s = nn.fusion(%p) { nn.reduce {axes = [0]} }
 //
-// The gradient of a bias is the column sum of another gradient. If a product
-// computes that gradient, its kernel sums the columns of each part as it stores
-// the result, in smaller parts than SplitReductions.cpp has chosen. Sums that a
+// The gradient of a bias is the column sum of another gradient. If a product,
+// or the gradient of attention, computes that gradient, its kernel sums the
+// columns of each part as it stores the result, in smaller parts than
+// SplitReductions.cpp has chosen. Sums that a
 // row kernel takes (JoinColumnSums.cpp) stay there.
 //
 //===----------------------------------------------------------------------===//
@@ -18,6 +19,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
+#include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Statistics.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -36,6 +38,15 @@ static bool isSumAlong(ReduceOp op, int64_t axis) {
          op.getAxes() == ArrayRef<int64_t>{axis};
 }
 
+/// Returns the columns of a product's result as a matrix. Those of attention's
+/// gradient are the elements of all heads of a position.
+static int64_t columnsOf(FusionOp product) {
+  ArrayRef<int64_t> shape = shapeOf(product.getResult(0));
+  if (isa<AttentionGradOp>(product.getAnchor()) && shape.size() == 4)
+    return shape[2] * shape[3];
+  return shape.back();
+}
+
 /// Returns the fusion of a product whose whole result `sums` sums in parts,
 /// without computing anything else; else null.
 static FusionOp productOfSums(FusionOp sums) {
@@ -50,8 +61,9 @@ static FusionOp productOfSums(FusionOp sums) {
   Value value = throughReshapes(sums.getInputs().front());
   auto product = value.getDefiningOp<FusionOp>();
   if (summed != body.getArgument(0) || !product ||
-      product.getNumResults() != 1 || !isa<MatmulOp>(product.getAnchor()) ||
-      shapeOf(value).back() != shapeOf(summed).back())
+      product.getNumResults() != 1 ||
+      !isa<MatmulOp, AttentionGradOp>(product.getAnchor()) ||
+      columnsOf(product) != shapeOf(summed).back())
     return {};
   return product;
 }
@@ -91,8 +103,14 @@ static FusionOp buildSumming(FusionOp product, FusionOp sums, int64_t height) {
   auto clone = cast<FusionOp>(b.clone(*product));
   Operation *yield = clone.getBody().front().getTerminator();
   b.setInsertionPoint(yield);
-  Value result = yield->getOperand(0);
-  Value parts = ColumnSumsOp::create(b, sums.getLoc(), result, height).getY();
+  Value result = yield->getOperand(0), rows = result;
+  const int64_t columns = columnsOf(product);
+  if (columns != shapeOf(result).back()) {
+    int64_t count = tensorType(result).getNumElements() / columns;
+    rows = ReshapeOp::create(b, sums.getLoc(), result,
+                             ArrayRef<int64_t>{count, columns});
+  }
+  Value parts = ColumnSumsOp::create(b, sums.getLoc(), rows, height).getY();
   yield->setOperands({result, parts});
   b.setInsertionPoint(product);
   auto summing = FusionOp::create(b, fuseLocations({product, sums}),
@@ -119,24 +137,35 @@ private:
   }
 
   void join(FusionOp sums);
+  /// Returns the fusion that one of the target's kernels computes, or null.
+  FusionOp joined(FusionOp product, FusionOp sums);
 };
 } // namespace
+
+FusionOp SumProductColumns::joined(FusionOp product, FusionOp sums) {
+  int64_t rows =
+      tensorType(product.getResult(0)).getNumElements() / columnsOf(product);
+  for (const auto *one : rewrites.list<SumProductColumnsRewrite>()) {
+    if (rows % one->height != 0)
+      continue;
+    FusionOp summing = buildSumming(product, sums, one->height);
+    if (one->takes(summing))
+      return summing;
+    summing.erase();
+  }
+  return {};
+}
 
 void SumProductColumns::join(FusionOp sums) {
   FusionOp product = productOfSums(sums);
   if (!product)
     return;
   auto readers = findReaders(sums.getResult(0));
-  int64_t columns = shapeOf(product.getResult(0)).back();
-  if (failed(readers) || tensorType(product.getResult(0)).getNumElements() /
-                                 columns % rewrite->height !=
-                             0)
+  if (failed(readers))
     return;
-  FusionOp summing = buildSumming(product, sums, rewrite->height);
-  if (!rewrite->takes(summing)) {
-    summing.erase();
+  FusionOp summing = joined(product, sums);
+  if (!summing)
     return;
-  }
   Value parts = summing.getResult(1);
   for (OpOperand *use : *readers) {
     auto fusion = cast<FusionOp>(use->getOwner());

@@ -9,11 +9,12 @@
 
 namespace frit {
 
-/// Target rewrite of the pass `sum-product-columns`.
+/// Target rewrite of the pass `sum-product-columns`. A target may have several.
 struct SumProductColumnsRewrite {
   /// Rows of a part, whose columns a product's kernel can sum.
   int64_t height;
-  /// Returns whether one kernel computes the fusion of a product and of such
+  /// Returns whether one kernel computes the fusion of a product, or of the
+  /// gradient of attention, and of such
   /// sums of its result (nn.column_sums).
   std::function<bool(nn::FusionOp)> takes;
 };

@@ -229,6 +229,20 @@ func.func @gradient_size(%x: tensor<2x8x256x32xf16>, %s: tensor<2x8x256xf32>) {
 
 // -----
 
+func.func @gradient_sums(%x: tensor<2x2x24x64xf16>, %s: tensor<2x2x24xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: it sums columns in parts that are not 16 queries (schedule #cuda.wgmma_attention_gradient<}}
+  %0:2 = nn.fusion(%x, %s) schedule(#cuda.wgmma_attention_gradient<stages = 6>) : (tensor<2x2x24x64xf16>, tensor<2x2x24xf32>) -> (tensor<2x24x6x64xf16>, tensor<3x384xf32>) {
+  ^bb0(%c: tensor<2x2x24x64xf16>, %d: tensor<2x2x24xf32>):
+    %g = nn.attention_grad %c, %c, %c, %d, %c, %d {scale = 0.125 : f32} : (tensor<2x2x24x64xf16>, tensor<2x2x24x64xf16>, tensor<2x2x24x64xf16>, tensor<2x2x24xf32>, tensor<2x2x24x64xf16>, tensor<2x2x24xf32>) -> tensor<2x24x6x64xf16>
+    %r = nn.reshape %g {shape = array<i64: 48, 384>} : (tensor<2x24x6x64xf16>) -> tensor<48x384xf16>
+    %p = nn.column_sums %r {height = 16 : si64} : (tensor<48x384xf16>) -> tensor<3x384xf32>
+    nn.yield %g, %p : tensor<2x24x6x64xf16>, tensor<3x384xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @conv_b2b_blocks(%x: tensor<8x56x56x64xf16>, %v: tensor<64x3x3x64xf16>, %w: tensor<256x1x1x64xf16>) {
   // expected-error@+1 {{has no CUDA kernel: it has more blocks than tiles (schedule #cuda.conv_b2b<}}
   %0 = nn.fusion(%x, %v, %w) schedule(#cuda.conv_b2b<warpgroups = 2, stages = 6, slots = 4, columns = 128, blocks = 449>) : (tensor<8x56x56x64xf16>, tensor<64x3x3x64xf16>, tensor<256x1x1x64xf16>) -> tensor<8x56x56x256xf16> {

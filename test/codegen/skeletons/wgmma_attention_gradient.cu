@@ -18,6 +18,7 @@ struct Gradient {
   using Mask = void;
   using M = frit::Strides<0, 0, 0, 0>;
   static constexpr int64_t maskSize = 0;
+  static constexpr bool sumsColumns = false;
   using Stats = frit::Strides<Heads * Queries, Queries, 1>;
   using Delta = frit::Strides<Heads * Queries, 1, Heads>;
   using Q = frit::Strides<Queries * Heads * Size, Size, Heads * Size>;
@@ -40,6 +41,9 @@ template <class Base> struct Steep : Base {
   static constexpr float scale = 8;
 };
 
+template <class Base> struct Summed : Base {
+  static constexpr bool sumsColumns = true;
+};
 /// A mask of [batch, 1, 1, keys], of [heads, 1, keys] if `PerHead`, or of
 /// [heads, queries, keys] if `PerScore`.
 template <class Base, class Type, bool PerScore = false, bool PerHead = false>
@@ -72,8 +76,8 @@ __launch_bounds__(frit::WgmmaAttentionGradientShape<P>::kThreads, 1)
 #endif
 }
 
-using Bert = Gradient<frit::bf16, 32, 16, 16, 512, 512, 64, 6>;
-using Gpt = Causal<Gradient<frit::bf16, 16, 12, 12, 1024, 1024, 64, 6>>;
+using Bert = Summed<Gradient<frit::bf16, 32, 16, 16, 512, 512, 64, 6>>;
+using Gpt = Summed<Causal<Gradient<frit::bf16, 16, 12, 12, 1024, 1024, 64, 6>>>;
 
 #ifdef __CUDACC_RTC__
 template <class P> __device__ auto compiled = &gradient<P>;
@@ -103,6 +107,10 @@ template <class P> struct Tensors {
   Buffer<float> stats{kRows}, delta{kRows};
   using Mask = std::conditional_t<frit::kHasMask<P>, typename P::Mask, float>;
   Buffer<Mask> mask{size_t(P::maskSize)};
+  static constexpr int kHeads = P::heads + 2 * P::groups;
+  Buffer<float> columnSums{P::sumsColumns ? size_t(P::batch) * P::queries / 16 *
+                                                kHeads * P::size
+                                          : 0};
 
   Tensors() {
     q.randomize(1);
@@ -152,7 +160,8 @@ template <class P> struct Tensors {
         gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
         frit::GradientTensors<P>{q.get(), k.get(), v.get(), dy.get(), dq.get(),
                                  dk.get(), dv.get(), stats.get(), delta.get(),
-                                 frit::kHasMask<P> ? mask.get() : nullptr},
+                                 frit::kHasMask<P> ? mask.get() : nullptr,
+                                 columnSums.get()},
         ofQueries(q, 64), ofKeys(k, 64), ofKeys(v, 64), ofQueries(dy, 64),
         ofQueries(dq, 16), ofKeys(dk, 16), ofKeys(dv, 16));
   }
@@ -218,6 +227,21 @@ template <class P> static void check(int blocks = 0) {
                      std::to_string(P::queries) + "x" +
                      std::to_string(P::keys) + "x" + std::to_string(P::size);
   const double tolerance = 2 * epsilonOf<T>();
+  if constexpr (P::sumsColumns) {
+    std::vector<double> sums(all.columnSums.size());
+    for (int b = 0; b < P::batch; ++b)
+      for (int i = 0; i < P::queries; ++i)
+        for (int h = 0; h < all.kHeads; ++h)
+          for (int d = 0; d < P::size; ++d) {
+            const int group = (h - P::heads + P::groups) % P::groups;
+            const size_t part = (size_t(b) * P::queries + i) / 16;
+            sums[(part * all.kHeads + h) * P::size + d] +=
+                h < P::heads               ? dq[all.queryAt(b, h, i) + d]
+                : h < P::heads + P::groups ? dk[all.keyAt(b, group, i) + d]
+                                           : dv[all.keyAt(b, group, i) + d];
+          }
+    expect(name + " sums", all.columnSums, sums, 2 * epsilonOf<T>());
+  }
   expect(name + " dq", all.dq, dq, tolerance);
   expect(name + " dk", all.dk, dk, tolerance);
   expect(name + " dv", all.dv, dv, tolerance);
@@ -243,6 +267,9 @@ static void checks() {
   check<Causal<Gradient<f16, 1, 1, 1, 260, 70, 64>>>(1);
   check<Backward<Gradient<f16, 1, 1, 1, 100, 100, 64>>>();
   check<Causal<Steep<Gradient<f16, 1, 1, 1, 150, 150, 64>>>>();
+  // Sums of columns.
+  check<Summed<Gradient<bf16, 2, 2, 2, 144, 144, 64>>>(2);
+  check<Summed<Causal<Gradient<f16, 1, 4, 2, 208, 208, 56>>>>(1);
   // Masks: of keys and of scores; queries that see no key; large numbers.
   check<Masked<Gradient<f16, 2, 2, 1, 130, 130, 64>, f16>>(2);
   check<Causal<Masked<Gradient<bf16, 2, 1, 1, 90, 90, 64>, float>>>(1);

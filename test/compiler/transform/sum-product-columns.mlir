@@ -86,3 +86,34 @@ func.func @apart(%a: tensor<256x32xbf16>, %b: tensor<32x32xbf16>, %e: tensor<32x
   }
   return %4, %7, %10#0, %10#1 : tensor<1x32xf32>, tensor<8x1x96xf32>, tensor<8x96xf32>, tensor<1x96xf32>
 }
+
+// The gradient of a projection's bias, which attention's gradient sums: columns
+// are the elements of all heads of a position.
+// CHECK-LABEL: func.func @attention
+// CHECK-NEXT:    %[[F:.*]]:2 = nn.fusion(%arg0, %arg1) : {{.*}} -> (tensor<2x32x6x64xbf16>, tensor<4x384xf32>)
+// CHECK:           %[[G:.*]] = nn.attention_grad
+// CHECK-NEXT:      %[[R:.*]] = nn.reshape %[[G]] {shape = array<i64: 64, 384>}
+// CHECK-NEXT:      %[[S:.*]] = nn.column_sums %[[R]] {height = 16 : si64} : (tensor<64x384xbf16>) -> tensor<4x384xf32>
+// CHECK-NEXT:      nn.yield %[[G]], %[[S]]
+// CHECK:         %[[T:.*]] = nn.fusion(%[[F]]#1) : (tensor<4x384xf32>) -> tensor<1x384xf32>
+func.func @attention(%x: tensor<2x2x32x64xbf16>, %s: tensor<2x2x32xf32>) -> (tensor<2x32x6x64xbf16>, tensor<1x384xf32>) {
+  %0 = nn.fusion(%x, %s) : (tensor<2x2x32x64xbf16>, tensor<2x2x32xf32>) -> tensor<2x32x6x64xbf16> {
+  ^bb0(%c: tensor<2x2x32x64xbf16>, %d: tensor<2x2x32xf32>):
+    %g = nn.attention_grad %c, %c, %c, %d, %c, %d {scale = 0.125 : f32} : (tensor<2x2x32x64xbf16>, tensor<2x2x32x64xbf16>, tensor<2x2x32x64xbf16>, tensor<2x2x32xf32>, tensor<2x2x32x64xbf16>, tensor<2x2x32xf32>) -> tensor<2x32x6x64xbf16>
+    nn.yield %g : tensor<2x32x6x64xbf16>
+  }
+  %1 = nn.reshape %0 {shape = array<i64: 2, 32, 384>} : (tensor<2x32x6x64xbf16>) -> tensor<2x32x384xbf16>
+  %2 = nn.fusion(%1) : (tensor<2x32x384xbf16>) -> tensor<2x1x384xf32> {
+  ^bb0(%c: tensor<2x32x384xbf16>):
+    %w = nn.cast %c {to = f32} : (tensor<2x32x384xbf16>) -> tensor<2x32x384xf32>
+    %r = nn.reduce %w {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<2x32x384xf32>) -> tensor<2x1x384xf32>
+    nn.yield %r : tensor<2x1x384xf32>
+  }
+  %3 = nn.reshape %2 {shape = array<i64: 2, 384>} : (tensor<2x1x384xf32>) -> tensor<2x384xf32>
+  %4 = nn.fusion(%3) : (tensor<2x384xf32>) -> tensor<1x384xf32> {
+  ^bb0(%c: tensor<2x384xf32>):
+    %r = nn.reduce %c {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<2x384xf32>) -> tensor<1x384xf32>
+    nn.yield %r : tensor<1x384xf32>
+  }
+  return %0, %4 : tensor<2x32x6x64xbf16>, tensor<1x384xf32>
+}
