@@ -1,12 +1,12 @@
 //===- wgmma_attention_gradient.cuh - Gradient of attention on sm_90a -----===//
 //
-// attention_gradient.cuh's problems by TMA and WGMMA. A tile has 128 rows. Each
-// of two warpgroups keeps 64 of them, of two operands, in registers; a producer
-// warp copies the rows that pass by into a ring of pipeline stages. While the
-// tensor cores add up one stage, the warpgroup computes the weights of the
-// next.
+// attention_gradient_rows.cuh's problems by TMA and WGMMA. A tile has 128 rows.
+// Each of two warpgroups keeps 64 of them, of two operands, in registers; a
+// producer warp copies the rows that pass by into a ring of pipeline stages.
+// While the tensor cores add up one stage, the warpgroup computes the weights
+// of the next.
 //
-// P is attention_gradient.cuh's, with heads of more than 32 elements, and
+// P is attention_gradient_rows.cuh's, with heads of more than 32 elements, and
 //
 //   static constexpr int stages;                // 3 or more
 //

@@ -129,7 +129,7 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_attention_gradient.cuh", "      skip(place, before);\n", "",
          f"{WRONG}|{EARLY}|{DEADLOCK}"),
     "causal: a query's own key hidden":
-        ("attention_gradient.cuh", "OfKeys ? other < row :",
+        ("attention_gradient_rows.cuh", "OfKeys ? other < row :",
          "OfKeys ? other <= row :", WRONG),
 }}
 
