@@ -95,6 +95,13 @@ ROWS = {
 }
 
 
+def make_batches(data, steps):
+    """The batches of all steps, the same in every process; 8 that differ."""
+    torch.manual_seed(0)
+    batches = [data() for _ in range(min(max(steps, 1), 8))]
+    return [batches[i % len(batches)] for i in range(max(steps, 1))]
+
+
 def timed(call, stream, seconds):
     """Median milliseconds of a call on `stream`."""
     times, start = [], time.time()
@@ -239,9 +246,7 @@ def main():
     for name, (make, data, optimizer, precision) in ROWS.items():
         if not re.search(args.only, name):
             continue
-        torch.manual_seed(0)
-        batches = [data() for _ in range(min(args.steps, 8))]
-        batches = [batches[i % len(batches)] for i in range(max(args.steps, 1))]
+        batches = make_batches(data, args.steps)
         reference = None
         for backend in ("eager", "compile", "xla", "frit"):
             if backend not in args.backends.split(","):

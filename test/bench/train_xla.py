@@ -136,8 +136,7 @@ def main():
     args = parser.parse_args()
     make, data, options, precision = train.ROWS[args.row]
     assert precision == "amp-bf16", precision
-    torch.manual_seed(0)
-    batches = [data() for _ in range(args.steps)]
+    batches = train.make_batches(data, args.steps)
     torch.manual_seed(1)
     module = make()
     p, running, loss = (residual_network if isinstance(module, ResNet) else
