@@ -39,12 +39,13 @@ static bool takesGradient(nn::AttentionGradOp op, const GpuArch &arch) {
          size % (kLineBytes / 16) == 0;
 }
 
-/// Returns the pairs of a tile of keys and one of queries.
-static int64_t tilesOf(const nn::AttentionGradientInfo &info) {
+/// Returns the number of pairs of a tile of keys and one of queries.
+static int64_t countPairs(const nn::AttentionGradientInfo &info) {
   return info.batch * info.groups *
          ceilDiv(std::max(info.queries, info.keys), Layout::tileM);
 }
 
+/// Describes a fusion that the kernel computes, or says why it does not.
 static nn::Match<nn::AttentionGradientInfo>
 describeGradient(Problem &problem, const GpuArch &arch) {
   const auto &info = problem.attentionGradient();
@@ -61,6 +62,7 @@ describeGradient(Problem &problem, const GpuArch &arch) {
   return info;
 }
 
+/// Formats the kernel's P.
 static std::string definition(StringRef name, StringRef element, StringRef mask,
                               const nn::AttentionGradientInfo &info,
                               int64_t stages) {
@@ -103,7 +105,7 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
   const Layout layout = {schedule.getStages()};
   if (layout.sharedBytes() > arch.sharedPerBlock)
     return nn::Mismatch("its stages do not fit into shared memory");
-  auto blocks = launchBlocks(schedule.getBlocks(), tilesOf(*info));
+  auto blocks = launchBlocks(schedule.getBlocks(), countPairs(*info));
   if (!blocks)
     return blocks.mismatch();
   const LinalgFusion &lowered = problem.lowered();
@@ -198,7 +200,7 @@ class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
       return info.mismatch();
     offers.add(WgmmaAttentionGradientAttr::get(
         problem.context(), kStages,
-        machine.arch.persistentBlocks(tilesOf(*info), /*occupancy=*/1)));
+        machine.arch.persistentBlocks(countPairs(*info), /*occupancy=*/1)));
     return std::nullopt;
   }
   bool keepsWhole(nn::CompositeOp composite,

@@ -103,14 +103,11 @@ private:
   static constexpr float kLargest = 3.402823466e38f;
 };
 
-/// Whether the mask has one number for each key, or one for each score.
+/// Returns whether the mask has one number for each key, not for each score.
 template <class P> __device__ constexpr bool masksKeys() {
   if constexpr (kHasMask<P>)
     return P::M::row == 0;
   return false;
-}
-template <class P> __device__ constexpr bool masksScores() {
-  return kHasMask<P> && !masksKeys<P>();
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +191,6 @@ using GradientOperand = uint32_t[4][4];
 template <class P, bool OfKeys> struct GradientRows {
   static constexpr int kRowCount = OfKeys ? P::keys : P::queries;
   static constexpr int kColumnCount = OfKeys ? P::queries : P::keys;
-
   /// Whether columns have addends of their own.
   static constexpr bool kAddsColumns = OfKeys || masksKeys<P>();
 
