@@ -148,7 +148,7 @@ def compare(case: Case, got, want, exact) -> None:
             limit, all_ = relative * 10, 0
         if name.endswith("/v"):
             limit, all_ = relative * 2, total * total
-        if not name.endswith(("/m", "/v")) and name not in start:
+        if not name.endswith(("/m", "/v", "/momentum")) and name not in start:
             all_ = 0
         error = np.linalg.norm((is_ - right) * weights)
         rounding = np.linalg.norm((right - near) * weights)
