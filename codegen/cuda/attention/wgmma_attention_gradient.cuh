@@ -150,16 +150,6 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
   __device__ void release(Barrier &barrier) const {
     barrier.arriveIf(threadIdx.x % 32 == 0);
   }
-  __device__ static void keepAllBelow(Sums &sums) {
-#pragma unroll
-    for (int column = 0; column < 8; ++column)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        frit::keepBelow(sums[column][i]);
-  }
-  __device__ static uint64_t moved(uint64_t operand, uint32_t by) {
-    return operand >> 32 << 32 | (uint32_t(operand) + by);
-  }
 
   //===--------------------------------------------------------------------===//
   // Products
@@ -173,7 +163,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     for (int step = 0; step < 4; ++step)
       Wgmma<64>::multiply<T, true>(
           reinterpret_cast<float (&)[32]>(to), rows[step],
-          moved(columns, step * kNextSteps<true>), step > 0);
+          advanceOperand(columns, step * kNextSteps<true>), step > 0);
   }
   /// Starts to += weights · other, along the rows of a stage.
   __device__ static void addRows(Sums &to, const Operand &weights,
@@ -183,7 +173,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     for (int step = 0; step < 4; ++step)
       Wgmma<64>::multiply<T, false>(
           reinterpret_cast<float (&)[32]>(to), weights[step],
-          moved(columns, step * kNextSteps<false>), true);
+          advanceOperand(columns, step * kNextSteps<false>), true);
   }
 
   /// Loads this warp's rows of an operand that stays.
@@ -191,9 +181,8 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     unsigned char *rows = memory.rowsOf(operand);
 #pragma unroll
     for (int step = 0; step < 4; ++step)
-      loadMatrices<false>(to[step],
-                          Memory::pieceOf(rows, warp * 16 + lane() % 16,
-                                          step * 2 + lane() / 16));
+      loadMatrices<false>(to[step], swizzledPiece(rows, warp * 16 + lane() % 16,
+                                                  step * 2 + lane() / 16));
   }
 
   //===--------------------------------------------------------------------===//
@@ -224,9 +213,9 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       addRows(sums, ds, memory.stageOf(stage, 0));
       commitProducts();
     };
-    keepAllBelow(sums);
+    keepBelow(sums);
     if constexpr (OfKeys)
-      keepAllBelow(values);
+      keepBelow(values);
     // Turns a step's products into the operands of startSums().
     auto finish = [&](int step) {
       typename Rows::Numbers addends, deltas;
@@ -234,7 +223,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       if constexpr (Rows::kAddsColumns)
         Rows::load(addends, numbers);
       waitProducts<1>();
-      keepAllBelow(scores);
+      keepBelow(scores);
       const int column = step * Shape::kColumns;
       if (Rows::mustHide(row, column))
         this->hide(scores, column);
@@ -248,7 +237,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       if (step + 1 < steps.last)
         memory.full[next.stage].wait(next.parity);
       waitProducts<0>();
-      keepAllBelow(dp);
+      keepBelow(dp);
       if (step > steps.first)
         release(memory.empty[before.stage]);
       this->pack(weights, ds, scores, dp, deltas);
@@ -267,9 +256,9 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     fenceProducts();
     startSums(before.stage);
     waitProducts<0>();
-    keepAllBelow(sums);
+    keepBelow(sums);
     if constexpr (OfKeys)
-      keepAllBelow(values);
+      keepBelow(values);
     release(memory.empty[before.stage]);
   }
 
@@ -295,7 +284,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
         pairs[i] = packPair<T>(pair[0] * scale, pair[1] * scale);
       }
       storeMatrices(
-          Memory::pieceOf(box, warp * 16 + lane() % 16, column + lane() / 16),
+          swizzledPiece(box, warp * 16 + lane() % 16, column + lane() / 16),
           pairs);
     }
     fenceAsync();

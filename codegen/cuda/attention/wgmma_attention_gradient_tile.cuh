@@ -92,12 +92,6 @@ template <class P> struct GradientMemory {
   __device__ unsigned char *resultOf(int result) const {
     return results + result * Shape::kOperandBytes;
   }
-
-  /// Returns the address of 8 elements of a box's line (128-byte swizzle).
-  __device__ static unsigned char *pieceOf(unsigned char *box, int line,
-                                           int piece) {
-    return box + line * kLineBytes + (piece ^ (line & 7)) * 16;
-  }
 };
 
 } // namespace frit

@@ -21,7 +21,6 @@ namespace frit {
 template <class P> struct WgmmaAttentionProducts {
   using T = typename P::T;
   using Shape = WgmmaAttentionShape<P>;
-  using Memory = AttentionMemory<P>;
   static constexpr int kValues = Shape::kValueSize / 8;
   using Sums = float[kValues][4];
 
@@ -30,21 +29,6 @@ template <class P> struct WgmmaAttentionProducts {
     float scores[Keys][4];
     uint32_t weights[Keys / 2][4];
   };
-
-  /// Keeps the compiler from moving reads of accumulators above the wait.
-  template <int Columns>
-  __device__ static void keepBelow(float (&sums)[Columns][4]) {
-#pragma unroll
-    for (int column = 0; column < Columns; ++column)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        frit::keepBelow(sums[column][i]);
-  }
-
-  /// Advances an operand's descriptor; only its low word changes.
-  __device__ static uint64_t moved(uint64_t operand, uint32_t by) {
-    return operand >> 32 << 32 | (uint32_t(operand) + by);
-  }
 
   /// Starts scores = q · k, for the warpgroup's queries and a stage's keys.
   template <int Keys>
@@ -57,8 +41,9 @@ template <class P> struct WgmmaAttentionProducts {
       int box = step / 4, by = step % 4 * kNextSteps<true>;
       Wgmma<Keys * 8>::template multiply<T, true, true>(
           reinterpret_cast<float (&)[Keys * 4]>(scores),
-          moved(describeOperand<true>(q + box * P::tileM * 128), by),
-          moved(describeOperand<true>(k + box * P::tileN * 128), by), step > 0);
+          advanceOperand(describeOperand<true>(q + box * P::tileM * 128), by),
+          advanceOperand(describeOperand<true>(k + box * P::tileN * 128), by),
+          step > 0);
     }
     commitProducts();
   }
@@ -82,13 +67,13 @@ template <class P> struct WgmmaAttentionProducts {
       const int piece = step % 4 * 2;
       uint32_t a[4];
       loadMatrices<false>(
-          a, Memory::pieceOf(q, warp * 16 + lane % 16, piece + lane / 16));
+          a, swizzledPiece(q, warp * 16 + lane % 16, piece + lane / 16));
 #pragma unroll
       for (int key = 0; key < Keys; key += 2) {
         uint32_t b[4];
-        loadMatrices<false>(
-            b, Memory::pieceOf(k, key * 8 + lane / 16 * 8 + lane % 8,
-                               piece + lane / 8 % 2));
+        loadMatrices<false>(b,
+                            swizzledPiece(k, key * 8 + lane / 16 * 8 + lane % 8,
+                                          piece + lane / 8 % 2));
         mma<T>(scores[key], a, {b[0], b[1]});
         mma<T>(scores[key + 1], a, {b[2], b[3]});
       }
@@ -106,7 +91,7 @@ template <class P> struct WgmmaAttentionProducts {
     for (int step = 0; step < Steps; ++step)
       Wgmma<Shape::kValueSize>::template multiply<T, false>(
           reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
-          moved(v, step * kNextSteps<false>), true);
+          advanceOperand(v, step * kNextSteps<false>), true);
     commitProducts();
   }
 

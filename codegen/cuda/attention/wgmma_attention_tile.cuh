@@ -123,12 +123,6 @@ template <class P> struct AttentionMemory {
   __device__ unsigned char *valuesOf(int stage) const {
     return v + stage * Shape::kVBytes;
   }
-
-  /// Returns the address of 8 elements of a box's line (128-byte swizzle).
-  __device__ static unsigned char *pieceOf(unsigned char *box, int line,
-                                           int piece) {
-    return box + line * 128 + (piece ^ (line & 7)) * 16;
-  }
 };
 
 /// Returns the number of stages with keys that rows [row, row + rows) see.

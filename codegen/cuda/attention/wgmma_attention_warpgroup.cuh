@@ -135,7 +135,7 @@ template <class P> struct AttentionWarpgroup {
     Products::multiplyKeys(all.scores, queries(), memory.keysOf(at.stage));
     arriveOrder();
     waitProducts<0>();
-    Products::keepBelow(all.scores);
+    keepBelow(all.scores);
     releaseKeys(0);
     finish(all.scores, softmax, 0);
     softmax.weighFirst(all.scores);
@@ -153,7 +153,7 @@ template <class P> struct AttentionWarpgroup {
       Products::addValues(sums, all.weights, memory.valuesOf(before.stage));
       arriveOrder();
       waitProducts<1>();
-      Products::keepBelow(scores);
+      keepBelow(scores);
       bool rises;
       if constexpr (Softmax::kGuesses) {
         finish(scores, softmax, step);
@@ -170,7 +170,7 @@ template <class P> struct AttentionWarpgroup {
       }
       waitAhead(at, before, step + 1 == steps);
       waitProducts<0>();
-      Products::keepBelow(sums);
+      keepBelow(sums);
       release(memory.vEmpty[before.stage]);
       if (rises)
         scaleRows(sums, rest);
@@ -180,7 +180,7 @@ template <class P> struct AttentionWarpgroup {
         memory.vFull[at.stage].wait(at.parity);
       Products::addValues(sums, weights, memory.valuesOf(at.stage));
       waitProducts<0>();
-      Products::keepBelow(sums);
+      keepBelow(sums);
       release(memory.vEmpty[at.stage]);
     };
     const int whole = kTail < kKeys ? steps - 1 : steps;
@@ -258,7 +258,7 @@ template <class P> struct AttentionWarpgroup {
       }
       unsigned char *box = memory.o + value / 8 * P::tileM * 128;
       storeMatrices(
-          Memory::pieceOf(box, warp * 16 + lane % 16, value % 8 + lane / 16),
+          swizzledPiece(box, warp * 16 + lane % 16, value % 8 + lane / 16),
           pairs);
     }
     fenceAsync();

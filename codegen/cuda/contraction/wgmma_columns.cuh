@@ -109,7 +109,7 @@ struct WgmmaBox {
   unsigned char *at;
 
   __device__ unsigned char *pieceOf(int row, int piece) const {
-    return at + row * 128 + (piece ^ row % 8) * 16;
+    return swizzledPiece(at, row, piece);
   }
   template <class T> __device__ Two<T> *placeOf(int group, int h) const {
     const int lane = threadIdx.x % 32;

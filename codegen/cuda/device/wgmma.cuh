@@ -55,6 +55,17 @@ __device__ inline uint64_t describeOperand(const void *at, int lines = 0) {
 /// Descriptor increment for 16 steps of k.
 template <bool AlongK> inline constexpr int kNextSteps = AlongK ? 2 : 128;
 
+/// Advances an operand's descriptor; only its low word changes.
+__device__ inline uint64_t advanceOperand(uint64_t operand, uint32_t by) {
+  return operand >> 32 << 32 | (uint32_t(operand) + by);
+}
+
+/// Returns the address of 8 elements of a box's line (128-byte swizzle).
+__device__ inline unsigned char *swizzledPiece(unsigned char *box, int line,
+                                               int piece) {
+  return box + line * 128 + (piece ^ (line & 7)) * 16;
+}
+
 /// d = a · b, plus d if `accumulate`, for 64 × N accumulators and 16 steps of
 /// k.
 template <int N> struct Wgmma;
@@ -219,6 +230,16 @@ FRIT_WGMMA(256, 128, 129, 130, 131, 132, 133, 134)
 #undef FRIT_NAMES_128
 #undef FRIT_SUMS_128
 #undef FRIT_F8
+
+/// Keeps the compiler from moving reads of accumulators above the wait.
+template <int Columns>
+__device__ inline void keepBelow(float (&sums)[Columns][4]) {
+#pragma unroll
+  for (int column = 0; column < Columns; ++column)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      keepBelow(sums[column][i]);
+}
 
 } // namespace frit
 

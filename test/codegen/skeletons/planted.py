@@ -49,7 +49,7 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma.cuh", "LineBytes == 128 ? 1 :", "LineBytes == 128 ? 2 :",
          r"a descriptor of a kind that is not emulated"),
     "box: no swizzle":
-        ("wgmma_columns.cuh", "(piece ^ row % 8) * 16", "piece * 16", WRONG),
+        ("wgmma.cuh", "(piece ^ (line & 7)) * 16", "piece * 16", WRONG),
     "no wait for operands":
         ("wgmma_tile.cuh", "      full[place.stage].wait(place.parity);\n", "",
          EARLY),
@@ -120,8 +120,8 @@ FAULTS = {"wgmma_gemm": {
 }, "wgmma_attention_gradient": {
     "no wait for products":
         ("wgmma_attention_gradient.cuh",
-         "      waitProducts<0>();\n      keepAllBelow(dp);\n",
-         "      keepAllBelow(dp);\n", f"{WRONG}|{EARLY}"),
+         "      waitProducts<0>();\n      keepBelow(dp);\n",
+         "      keepBelow(dp);\n", f"{WRONG}|{EARLY}"),
     "numbers that never arrive":
         ("wgmma_attention_gradient.cuh", "    full.arriveIf(lane == 0);\n", "",
          DEADLOCK),
