@@ -20,18 +20,6 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
     return storageName(
         lowered.inputElements()[operand.argument.getArgNumber()]);
   };
-  auto constants =
-      [](StringRef type,
-         ArrayRef<std::pair<StringRef, int64_t>> fields) -> std::string {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "  static constexpr " << type << " ";
-    llvm::interleaveComma(fields, os, [&](const auto &field) {
-      os << field.first << " = " << field.second;
-    });
-    os << ";\n";
-    return text;
-  };
   std::string text = ("struct " + name + " {\n").str();
   text += ("  using T = " + storage(info.q) + ";\n").str();
   nn::AttentionOp op = info.op;
@@ -41,32 +29,32 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
   text +=
       ("  using Mask = " + (info.mask ? storage(*info.mask) : "void") + ";\n")
           .str();
-  text += constants(
+  text += constantsText(
       "int",
       {{"batch", info.batch}, {"heads", info.heads}, {"groups", info.groups}});
-  text += constants("int", {{"queries", info.queries},
-                            {"keys", info.keys},
-                            {"size", info.size},
-                            {"valueSize", info.valueSize}});
+  text += constantsText("int", {{"queries", info.queries},
+                                {"keys", info.keys},
+                                {"size", info.size},
+                                {"valueSize", info.valueSize}});
   text += "  static constexpr float scale = " +
           literal(op.getScaleAttr(), op.getScaleAttr().getType()) + ";\n";
   text += ("  static constexpr bool causal = " +
            StringRef(info.causal ? "true" : "false") + ";\n")
               .str();
-  text += constants("int", {{"causalOffset", 0}});
+  text += constantsText("int", {{"causalOffset", 0}});
   std::pair<StringRef, const nn::AttentionOperand *> operands[] = {
       {"Q", &info.q}, {"K", &info.k}, {"V", &info.v}, {"O", &info.result}};
   for (auto [field, operand] : operands)
     text += stridesText(field, ArrayRef(operand->strides).drop_back());
   const int64_t none[4] = {0, 0, 0, 0};
   text += stridesText("M", info.mask ? info.mask->strides : none);
-  text += constants(
+  text += constantsText(
       "int", {{"tileM", tile.m}, {"tileN", tile.n}, {"splits", tile.splits}});
   if (tile.usesWgmma())
-    text +=
-        constants("int", {{"stages", tile.stages}, {"blocks", tile.occupancy}});
+    text += constantsText(
+        "int", {{"stages", tile.stages}, {"blocks", tile.occupancy}});
   else
-    text += constants("int", {{"rowsPerWarp", tile.rowsPerWarp}});
+    text += constantsText("int", {{"rowsPerWarp", tile.rowsPerWarp}});
   return text + "};\n";
 }
 

@@ -20,20 +20,11 @@ using Layout = WgmmaAttentionGradientLayout;
 /// Stages that hide the latency of copies.
 static constexpr int64_t kStages = 6;
 
-/// Returns whether the kernel adds a mask: it has a number for each key.
-static bool takesMask(nn::AttentionGradOp op) {
-  Value mask = op.getMask();
-  if (!mask)
-    return true;
-  Type element = nn::tensorType(mask).getElementType();
-  return (isHalf(element) || element.isF32()) &&
-         nn::shapeOf(mask).back() == nn::shapeOf(op.getK())[2];
-}
-
 /// Returns whether the kernel computes this gradient, once it has delta.
 static bool takesGradient(nn::AttentionGradOp op, const GpuArch &arch) {
   int64_t size = nn::shapeOf(op.getQ()).back();
-  return arch.hasWgmma && haveElements(op->getOperands()) && takesMask(op) &&
+  return arch.hasWgmma && haveElements(op->getOperands()) &&
+         takesGradientMask(op) &&
          isHalf(nn::tensorType(op.getQ()).getElementType()) &&
          size > Layout::smallest && size <= Layout::largest &&
          size % (kLineBytes / 16) == 0;
@@ -217,10 +208,7 @@ class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
       return false;
     if (places.shape.size() == 3)
       return element.isF32();
-    for (auto [size, stride] : llvm::zip(places.shape, places.strides))
-      if (size > 1 && stride == 0)
-        return false;
-    return isHalf(element) && takesAttentionView(element, places);
+    return isHalf(element) && takesGradientView(element, places);
   }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {

@@ -58,6 +58,23 @@ bool frit::cuda::takesAttentionView(Type element,
          llvm::all_of(ArrayRef(places.strides).drop_back(), isPieces);
 }
 
+bool frit::cuda::takesGradientMask(nn::AttentionGradOp op) {
+  Value mask = op.getMask();
+  if (!mask)
+    return true;
+  Type element = nn::tensorType(mask).getElementType();
+  return (isHalf(element) || element.isF32()) &&
+         nn::shapeOf(mask).back() == nn::shapeOf(op.getK())[2];
+}
+
+bool frit::cuda::takesGradientView(Type element,
+                                   const nn::StridedPlaces &places) {
+  for (auto [size, stride] : llvm::zip(places.shape, places.strides))
+    if (size > 1 && stride == 0)
+      return false;
+  return takesAttentionView(element, places);
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 #include "codegen/cuda/device/wgmma_layout.cuh"
 #include "codegen/cuda/target/Problem.h"
 #include "dialects/nn/StridedView.h"
+#include "dialects/nn/operators/Gradient.h"
 
 namespace frit::cuda {
 
@@ -47,6 +48,12 @@ bool takesAttention(nn::AttentionOp op);
 
 /// Returns whether these kernels read or write a tensor with this layout.
 bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
+
+/// Return whether the kernels of the gradient, frit's and cuDNN's, add the mask
+/// of `op`, if it has one, and access a 16-bit tensor with this layout. They
+/// have no repeated dimensions.
+bool takesGradientMask(nn::AttentionGradOp op);
+bool takesGradientView(mlir::Type element, const nn::StridedPlaces &places);
 
 /// Returns the attention that a fusion computes, or why none of frit's kernels
 /// computes it.

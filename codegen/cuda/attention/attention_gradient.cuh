@@ -18,7 +18,7 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
   using Rows = GradientRows<P, OfKeys>;
   using Tile = RowTile<T, kGradientColumns, 64>;
   static constexpr int kThreads = 128;
-  static constexpr int kSharing = P::heads / P::groups;
+  static constexpr int kSharing = GradientTensors<P>::kSharing;
 
   /// 64 rows of two operands, and their addends and deltas.
   struct Shared {
@@ -72,35 +72,21 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
     __syncthreads();
   }
 
-  /// Computes to = rows · otherᵀ.
-  __device__ static void
-  multiplyRows(GradientSums &to, const GradientOperand &rows, Tile &other) {
-#pragma unroll
-    for (int column = 0; column < 8; ++column)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        to[column][i] = 0;
+  /// Computes to += a · otherᵀ, or to += a · other if `AlongRows`.
+  template <bool AlongRows>
+  __device__ static void multiply(GradientSums &to, const GradientOperand &a,
+                                  Tile &other) {
 #pragma unroll
     for (int step = 0; step < 4; ++step)
 #pragma unroll
       for (int column = 0; column < 8; column += 2) {
         uint32_t b[2][2];
-        other.loadRows(b, column * 8, step * 16);
-        mma<T>(to[column], rows[step], b[0]);
-        mma<T>(to[column + 1], rows[step], b[1]);
-      }
-  }
-  /// Computes to += weights · other.
-  __device__ static void addRows(GradientSums &to,
-                                 const GradientOperand &weights, Tile &other) {
-#pragma unroll
-    for (int step = 0; step < 4; ++step)
-#pragma unroll
-      for (int column = 0; column < 8; column += 2) {
-        uint32_t b[2][2];
-        other.loadColumns(b, step * 16, column * 8);
-        mma<T>(to[column], weights[step], b[0]);
-        mma<T>(to[column + 1], weights[step], b[1]);
+        if constexpr (AlongRows)
+          other.loadColumns(b, step * 16, column * 8);
+        else
+          other.loadRows(b, column * 8, step * 16);
+        mma<T>(to[column], a[step], b[0]);
+        mma<T>(to[column + 1], a[step], b[1]);
       }
   }
 
@@ -140,7 +126,7 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
         this->addend[half] = shared.numbers[row];
         this->delta[half] = shared.numbers[kGradientColumns + row];
       }
-    GradientSums sums = {}, values = {}, scores, dp;
+    GradientSums sums = {}, values = {};
     typename Rows::Numbers numbers;
     const GradientSteps steps =
         gradientSteps<P, OfKeys>(tile.row, kGradientColumns);
@@ -150,8 +136,9 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
       for (int step = steps.first; step < steps.last; ++step) {
         const int column = step * kGradientColumns;
         fetchRows<OfKeys>(shared, tensors, tile.batch, head, column);
-        multiplyRows(scores, a, shared.tiles[0]);
-        multiplyRows(dp, b, shared.tiles[1]);
+        GradientSums scores = {}, dp = {};
+        multiply<false>(scores, a, shared.tiles[0]);
+        multiply<false>(dp, b, shared.tiles[1]);
         if (Rows::mustHide(tile.row, column))
           this->hide(scores, column);
         if constexpr (Rows::kAddsColumns)
@@ -160,9 +147,9 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
         if constexpr (OfKeys)
           Rows::load(numbers, shared.numbers + kGradientColumns);
         this->pack(weights, ds, scores, dp, numbers);
-        addRows(sums, ds, shared.tiles[0]);
+        multiply<true>(sums, ds, shared.tiles[0]);
         if constexpr (OfKeys)
-          addRows(values, weights, shared.tiles[1]);
+          multiply<true>(values, weights, shared.tiles[1]);
       }
     }
     if constexpr (OfKeys) {

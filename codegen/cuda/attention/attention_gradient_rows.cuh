@@ -46,6 +46,8 @@ namespace frit {
 template <class P> struct GradientTensors {
   using T = typename P::T;
   static constexpr float kLog2E = 1.44269504f;
+  /// Heads of queries that share keys.
+  static constexpr int kSharing = P::heads / P::groups;
 
   const T *q, *k, *v, *dy;
   T *dq, *dk, *dv;
@@ -149,8 +151,7 @@ __device__ inline GradientSteps gradientSteps(int row, int rows) {
 
 /// The pairs of a tile of keys and one of queries with `Rows` rows.
 template <class P, int Rows> struct GradientPairs {
-  /// Heads of queries that share keys.
-  static constexpr int kSharing = P::heads / P::groups;
+  static constexpr int kSharing = GradientTensors<P>::kSharing;
   static constexpr int kMost = P::queries > P::keys ? P::queries : P::keys;
   static constexpr int kTiles = (kMost + Rows - 1) / Rows;
   static constexpr int64_t kCount = int64_t(P::batch) * P::groups * kTiles;
@@ -312,7 +313,7 @@ template <class P, bool OfKeys> struct GradientRows {
     if constexpr (P::sumsColumns) {
       if (firstRow >= kRowCount)
         return;
-      constexpr int sharing = P::heads / P::groups;
+      constexpr int sharing = GradientTensors<P>::kSharing;
       const int head = OfKeys ? P::heads + tile.head / sharing : tile.head;
       storeSums(tensors.sumsOf(tile.batch, head, firstRow), sums, P::scale);
       if constexpr (OfKeys)

@@ -87,14 +87,9 @@ class CudnnAttentionGradient
     // Its engines for Hopper support larger heads.
     const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
-    if (!op || nn::hasDelta(op) || !haveElements(op->getOperands()))
+    if (!op || nn::hasDelta(op) || !haveElements(op->getOperands()) ||
+        !takesGradientMask(op))
       return false;
-    if (Value mask = op.getMask()) {
-      Type element = nn::tensorType(mask).getElementType();
-      if ((!isHalf(element) && !element.isF32()) ||
-          nn::shapeOf(mask).back() != nn::shapeOf(op.getK())[2])
-        return false;
-    }
     ArrayRef<int64_t> q = nn::shapeOf(op.getQ());
     return machine.cudnn && !machine.deterministic && q[2] > 1 &&
            isHalf(nn::tensorType(op.getQ()).getElementType()) &&
@@ -104,12 +99,7 @@ class CudnnAttentionGradient
   bool takesView(nn::CompositeOp composite, Type element,
                  const nn::StridedPlaces &places) const override {
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
-    if (!op || nn::hasDelta(op))
-      return false;
-    for (auto [size, stride] : llvm::zip(places.shape, places.strides))
-      if (size > 1 && stride == 0)
-        return false;
-    return takesAttentionView(element, places);
+    return op && !nn::hasDelta(op) && takesGradientView(element, places);
   }
 };
 } // namespace
