@@ -60,12 +60,13 @@ static const Device &deviceOf(int capability) {
   return *device;
 }
 
-/// Returns how many of `sms` SMs clusters of `size` blocks can use, given that
-/// they can use `measured` SMs of an H200.
-static int64_t clusteredSms(int64_t sms, int64_t size, int64_t measured) {
-  int64_t all = deviceOf(kMeasured).sms;
-  int64_t nearest = (2 * sms * measured + all * size) / (2 * all * size) * size;
-  return std::max(std::min(nearest, sms / size * size), std::min(size, sms));
+/// Returns how many of `sms` SMs clusters of more than two blocks can use. The
+/// GPCs of an H200 have 16 or 18 SMs, differently on each card: one card runs 30
+/// clusters of four blocks at a time, another 32.
+static int64_t clusteredSms(int64_t sms) {
+  constexpr int64_t largest = 8, least = 120;
+  int64_t fitting = sms * least / deviceOf(kMeasured).sms;
+  return std::max(fitting / largest * largest, std::min(largest, sms));
 }
 
 /// Sets what was measured on an H200. Rates of another device are in proportion
@@ -73,10 +74,7 @@ static int64_t clusteredSms(int64_t sms, int64_t size, int64_t measured) {
 static void setMeasured(GpuArch &arch, const Device &device) {
   // Kernels of other architectures have no clusters.
   bool hasClusters = device.capability == kMeasured;
-  arch.smsOfSmallClusters =
-      hasClusters ? clusteredSms(arch.sms, 4, 128) : arch.sms;
-  arch.smsOfLargeClusters =
-      hasClusters ? clusteredSms(arch.sms, 8, 120) : arch.sms;
+  arch.smsOfClusters = hasClusters ? clusteredSms(arch.sms) : arch.sms;
   // mma.sync reaches 63% of an H200's tensor cores, and no more on later ones.
   constexpr double mostMma = 2576;
   const Device &measured = deviceOf(kMeasured);

@@ -27,9 +27,9 @@ struct GpuArch {
   std::string device;
   int capability; ///< 90
   int64_t sms;
-  /// SMs that clusters of up to four blocks, and larger ones, can use. If a
-  /// cluster's size does not divide the SMs of a GPC, some stay idle.
-  int64_t smsOfSmallClusters, smsOfLargeClusters;
+  /// SMs that clusters of more than two blocks can use. If a cluster's size
+  /// does not divide the SMs of a GPC, some stay idle.
+  int64_t smsOfClusters;
   int64_t threadsPerSm;
   int64_t registersPerSm; ///< of 32 bits
   /// Bytes of shared memory: per SM, at most per block, and reserved by the
@@ -62,9 +62,7 @@ struct GpuArch {
   }
   /// Returns the SMs that get a block if clusters have this size.
   int64_t clusteredSms(int64_t cluster) const {
-    return cluster <= 2   ? sms
-           : cluster <= 4 ? smsOfSmallClusters
-                          : smsOfLargeClusters;
+    return cluster <= 2 ? sms : smsOfClusters;
   }
   /// Returns the blocks of a persistent kernel that run at a time, `perSm` on
   /// each SM; 0 if there are no more tiles than that.
