@@ -162,6 +162,11 @@ template <class T> __device__ inline T maximum(T x, T y) {
 template <class T> __device__ inline T minimum(T x, T y) {
   return x < y || x != x ? x : y;
 }
+/// Returns the 32-bit integer that is nearest to x.
+__device__ inline int saturate32(int64_t x) {
+  return int(
+      minimum<int64_t>(maximum<int64_t>(x, -0x7fffffff - 1), 0x7fffffff));
+}
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
 __device__ inline float maximum(float x, float y) {
   float result;

@@ -20,6 +20,7 @@
 #include "codegen/cuda/scalar/Index.h"
 #include "codegen/cuda/scalar/Scalars.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -133,7 +134,10 @@ private:
   Node *scalar(mlir::Value value, Body &body);
   Node *define(mlir::Operation *op, Body &body);
   Node *indexOperation(mlir::Operation *op, llvm::ArrayRef<Node *> operands);
+  Node *wideIndex(mlir::Operation *op, llvm::ArrayRef<Node *> operands);
   Node *foldOperation(mlir::Operation *op, llvm::ArrayRef<Node *> operands);
+  Node *narrowedEquality(mlir::arith::CmpIOp compare,
+                         llvm::ArrayRef<Node *> operands);
   Node *constantElement(mlir::ElementsAttr value,
                         llvm::ArrayRef<mlir::AffineExpr> indices);
 

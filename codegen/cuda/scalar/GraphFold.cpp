@@ -8,6 +8,37 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Returns whether a model's 64-bit integer that is an index or a constant
+/// fits in 32 bits, short of the last values.
+static bool isNarrow(const Node *node) {
+  return node->type && node->type.isInteger(64) &&
+         (node->kind == Node::Kind::index ||
+          node->kind == Node::Kind::constant) &&
+         node->range.isWithin(INT32_MIN + 1, INT32_MAX - 1);
+}
+
+/// Compares an index and any other 64-bit integer in 32 bits. What does not fit
+/// becomes a number that the index never is.
+Node *Graph::narrowedEquality(arith::CmpIOp compare,
+                              ArrayRef<Node *> operands) {
+  static const ScalarForm saturate = {"saturate", "frit::saturate32($0)"};
+  auto predicate = compare.getPredicate();
+  if (predicate != arith::CmpIPredicate::eq &&
+      predicate != arith::CmpIPredicate::ne)
+    return nullptr;
+  for (unsigned i : {0, 1}) {
+    Node *place = operands[i], *other = operands[1 - i];
+    if (place->kind != Node::Kind::index || !isNarrow(place) ||
+        other->kind == Node::Kind::index || other->kind == Node::Kind::constant)
+      continue;
+    Node *narrow = operation(&saturate, other, IntegerType::get(context, 32),
+                             {INT64_MIN, INT64_MAX});
+    return operation(lookupForm(compare), {index(place->index), narrow},
+                     IntegerType::get(context, 1), {0, 1});
+  }
+  return nullptr;
+}
+
 /// Folds an operation. A cast in the model rounds at once. A cast that the
 /// lowering added rounds when its result is stored.
 Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
@@ -46,6 +77,8 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
     return operation(&isNan, operands[0], IntegerType::get(context, 1), {0, 1});
   }
   auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (Node *narrow = compare ? narrowedEquality(compare, operands) : nullptr)
+    return narrow;
   if (!compare || operands[0]->kind != Node::Kind::index ||
       operands[1]->kind != Node::Kind::index)
     return nullptr;
@@ -66,6 +99,23 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
   }
 }
 
+/// Translates a model's 64-bit arithmetic of indices and constants.
+Node *Graph::wideIndex(Operation *op, ArrayRef<Node *> operands) {
+  if (operands.size() != 2 || !llvm::all_of(operands, isNarrow))
+    return nullptr;
+  AffineExpr x = asIndex(operands[0]), y = asIndex(operands[1]);
+  AffineExpr result;
+  if (isa<arith::AddIOp>(op))
+    result = space.add(x, y);
+  else if (isa<arith::SubIOp>(op))
+    result = space.add(x, space.mul(y, -1));
+  else if (isa<arith::MulIOp>(op) && operands[1]->kind == Node::Kind::constant)
+    result = space.mul(x, operands[1]->range.low);
+  else if (isa<arith::MulIOp>(op) && operands[0]->kind == Node::Kind::constant)
+    result = space.mul(y, operands[0]->range.low);
+  return result ? index(result, op->getResult(0).getType()) : nullptr;
+}
+
 /// Translates operations on indices: to affine expressions where possible, else
 /// to nodes with a range, so that a clamped index is known to be in bounds.
 Node *Graph::indexOperation(Operation *op, ArrayRef<Node *> operands) {
@@ -77,6 +127,8 @@ Node *Graph::indexOperation(Operation *op, ArrayRef<Node *> operands) {
       return index(operands[0]->index, result);
     return nullptr;
   }
+  if (result.isInteger(64))
+    return wideIndex(op, operands);
   if (!isa<IndexType>(result))
     return nullptr;
   if (isa<arith::SelectOp>(op)) {

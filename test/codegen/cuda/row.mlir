@@ -166,7 +166,8 @@ func.func @chosen(%c: tensor<i1>, %x: tensor<64x768xf32>) {
 
 // A loss and its gradient. What follows from the position is computed again, so
 // that shared memory keeps the row; sums that need the same results share a
-// pass; stores share what they need of the row's label.
+// pass; stores share what they need of the row's label. A position and a label
+// are compared in 32 bits.
 // CHECK-LABEL: struct k7_body {
 // CHECK: struct Element {
 // CHECK-NEXT: float a0;
@@ -175,13 +176,13 @@ func.func @chosen(%c: tensor<i1>, %x: tensor<64x768xf32>) {
 // CHECK: if constexpr (R == 1) {
 // CHECK-NEXT: return frit::expShifted(e.a0 - r[0]);
 // CHECK: int64_t given1 = x1[row];
-// CHECK-NEXT: return 0 + int64_t(col) * 1 == given1 ? e.a0 - r[0] : 0.0f;
+// CHECK-NEXT: return int(col) == frit::saturate32(given1) ? e.a0 - r[0] : 0.0f;
 // CHECK: struct RowValues {
 // CHECK-NEXT: float a0;
-// CHECK-NEXT: int64_t a1;
+// CHECK-NEXT: int a1;
 // CHECK-NEXT: };
 // CHECK: RowValues valuesOf(const float (&r)[3], unsigned row) const {
-// CHECK-NEXT: return {x2[0] / r[1], x1[row]};
+// CHECK-NEXT: return {x2[0] / r[1], frit::saturate32(x1[row])};
 // CHECK: unsigned col, const RowValues &values) const {
 // CHECK: frit::expShifted(e[v].a0 - r[0]) * values.a0
 // CHECK: == values.a1 ?

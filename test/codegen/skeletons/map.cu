@@ -23,7 +23,7 @@ __global__ void scaleAdd(const T *x, const T *y, T *z, Index n) {
 
 /// Every scalar function and conversion once; `n` inputs, kScalars outputs
 /// each.
-constexpr int kScalars = 26;
+constexpr int kScalars = 27;
 struct Scalars {
   const float *x;
   double *out;
@@ -60,6 +60,9 @@ struct Scalars {
                                                 : v > 0 ? 0x7fffffffffffffff
                                                         : 0);
     *to++ = frit::toInt<int>(v * float(NAN)) == 0;
+    *to++ = frit::saturate32((int64_t(n) << 32) + n) == (n < 0 ? -0x7fffffff - 1
+                                                         : n > 0 ? 0x7fffffff
+                                                                 : 0);
   }
 };
 
@@ -148,6 +151,7 @@ static void checkScalars() {
                              m - -7 * std::floor(m / -7.0),
                              clamp(v * 1000, -128, 127),
                              clamp(v * 1000, 0, 255),
+                             1,
                              1,
                              1});
   }
