@@ -27,6 +27,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
+#include "dialects/nn/TensorExpr.h"
 #include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -74,6 +75,7 @@ private:
   Value alignWeight(NNBuilder &b);
   void alignMember(Operation *op);
   void endReduce(ReduceOp op);
+  void endGather(GatherElementsOp op);
   void endProduct(MatmulOp op);
   /// Returns an aligned value with `neutral` in the columns that were added.
   Value masked(NNBuilder &b, Value whole, TypedAttr neutral);
@@ -84,7 +86,7 @@ private:
   int64_t count, aligned;
   /// The source, elementwise operators, reshapes, counters and broadcasts.
   llvm::SetVector<Operation *> members;
-  /// Reductions and products.
+  /// Reductions, products, and elements that are read by their column.
   llvm::SetVector<Operation *> ends;
   /// Other operands, such as biases, which get zeros.
   llvm::SetVector<Value> vectors;
@@ -100,6 +102,12 @@ private:
 /// Returns whether a reduction is one over columns.
 static bool reducesColumns(ReduceOp op) {
   return llvm::is_contained(op.getAxes(), tensorType(op.getX()).getRank() - 1);
+}
+
+/// Returns whether an operator reads one element of each row.
+static bool gathersColumns(GatherElementsOp op) {
+  int64_t rank = tensorType(op.getX()).getRank(), axis = op.getAxis();
+  return axis == -1 || axis == rank - 1;
 }
 
 /// Returns whether a product sums over the columns of its first operand.
@@ -127,6 +135,8 @@ bool Columns::canEnd(Operation *op) const {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reducesColumns(reduce) ? reduce.getAxes().size() == 1
                                   : hasColumns(reduce.getY());
+  if (auto gather = dyn_cast<GatherElementsOp>(op))
+    return gathersColumns(gather) && !isMember(gather.getIndices());
   // A product for the gradient of either operand of the source.
   auto product = dyn_cast<MatmulOp>(op);
   return product && isMember(product.getA()) && !isMember(product.getB()) &&
@@ -298,6 +308,17 @@ void Columns::endReduce(ReduceOp op) {
       SliceOp::create(b, y, zeros, shapeOf(op.getY()), ones).getResult());
 }
 
+/// Indices count from the columns that there were before.
+void Columns::endGather(GatherElementsOp op) {
+  NNBuilder b(op.getLoc(), op);
+  TensorExpr index(b, op.getIndices());
+  TensorExpr place = where(index < 0, index + double(count), index);
+  Value notBelow = MaxOp::create(b, place, place.number(0));
+  Value inside = MinOp::create(b, notBelow, place.number(double(count - 1)));
+  op.getXMutable().assign(map.lookup(op.getX()));
+  op.getIndicesMutable().assign(inside);
+}
+
 void Columns::endProduct(MatmulOp op) {
   NNBuilder b(op.getLoc(), op);
   Value a = map.lookup(op.getA());
@@ -340,6 +361,8 @@ void Columns::align() {
   for (Operation *op : ends)
     if (auto reduce = dyn_cast<ReduceOp>(op))
       endReduce(reduce);
+    else if (auto gather = dyn_cast<GatherElementsOp>(op))
+      endGather(gather);
     else
       endProduct(cast<MatmulOp>(op));
 }

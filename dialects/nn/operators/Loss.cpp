@@ -57,7 +57,8 @@ namespace {
 struct CrossEntropyParts {
   template <typename Op> CrossEntropyParts(Op op, NNBuilder &b);
 
-  TensorExpr z;                  ///< x minus the row's maximum
+  TensorExpr max;                ///< the row's maximum
+  TensorExpr z;                  ///< x minus it
   TensorExpr e, sum;             ///< exp(z), and its sums over rows
   TensorExpr isLabel;            ///< whether a column is the row's label
   TensorExpr isIgnored, isClass; ///< by row
@@ -65,18 +66,14 @@ struct CrossEntropyParts {
 };
 } // namespace
 
-static TensorExpr subtractRowMax(NNBuilder &b, Value x) {
-  TensorExpr wide = widened(b, x);
-  return wide - TensorExpr(b, b.reduce(wide, Combiner::max, 1));
-}
-
 static TensorExpr labelColumn(NNBuilder &b, Value labels) {
   return {b, b.reshape(labels, {shapeOf(labels)[0], 1})};
 }
 
 template <typename Op>
 CrossEntropyParts::CrossEntropyParts(Op op, NNBuilder &b)
-    : z(subtractRowMax(b, op.getX())), e(exp(z)),
+    : max(b, b.reduce(widened(b, op.getX()), Combiner::max, 1)),
+      z(widened(b, op.getX()) - max), e(exp(z)),
       sum(b, b.reduce(e, Combiner::sum, 1)),
       isLabel(equal(TensorExpr(b, b.iota({1, shapeOf(op.getX())[1]}, 1)),
                     labelColumn(b, op.getLabels()))),
@@ -95,13 +92,20 @@ static constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 /// The targets sum to 1, so the loss is log Σ e - Σ target · z.
 SmallVector<Value> CrossEntropyOp::decompose(NNBuilder &b) {
   CrossEntropyParts row(*this, b);
-  // An element that is -inf counts only where the target is not 0.
-  TensorExpr part = row.elsewhere == 0
-                        ? where(row.isLabel, row.z, 0.0)
-                        : row.z * where(row.isLabel, row.z.number(row.atLabel),
-                                        row.z.number(row.elsewhere));
+  // Reads the label's element: a sum over all columns would take an instruction
+  // per element, and elements that are -inf count only where the target is not
+  // 0.
+  auto atLabel = [&] {
+    TensorExpr label = labelColumn(b, getLabels());
+    return widened(b, GatherElementsOp::create(b, getX(), label, 1)) - row.max;
+  };
+  auto alongTarget = [&] {
+    TensorExpr part = row.z * where(row.isLabel, row.z.number(row.atLabel),
+                                    row.z.number(row.elsewhere));
+    return TensorExpr(b, b.reduce(part, Combiner::sum, 1));
+  };
   TensorExpr loss =
-      log(row.sum) - TensorExpr(b, b.reduce(part, Combiner::sum, 1));
+      log(row.sum) - (row.elsewhere == 0 ? atLabel() : alongTarget());
   loss = where(row.isIgnored, 0.0, where(row.isClass, loss, kNoLoss));
   return {b.reshape(loss, shapeOf(getY()))};
 }

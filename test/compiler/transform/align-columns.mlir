@@ -62,6 +62,23 @@ func.func @padded(%a: tensor<32x64xbf16>, %v: tensor<1002x64xf32>) -> (tensor<32
   return %da, %n : tensor<32x64xbf16>, tensor<1002x64xbf16>
 }
 
+// An element of each row is read by its column; indices count from the columns
+// that there were.
+// CHECK-LABEL: func.func @gather
+// CHECK: %[[X:.*]] = nn.matmul {{.*}} -> tensor<32x1008xbf16>
+// CHECK: %[[COUNT:.*]] = nn.constant dense<1002>
+// CHECK-NEXT: nn.add %arg2, %[[COUNT]]
+// CHECK: %[[LAST:.*]] = nn.constant dense<1001>
+// CHECK-NEXT: %[[PLACE:.*]] = nn.min %{{.*}}, %[[LAST]]
+// CHECK: nn.gather_elements %[[X]], %[[PLACE]] {axis = 1 : si64}
+func.func @gather(%a: tensor<32x64xbf16>, %w: tensor<1002x64xbf16>, %i: tensor<32x1xi64>) -> (tensor<32x64xbf16>, tensor<32x1xbf16>) {
+  %x = nn.matmul %a, %w {transpose_b} : (tensor<32x64xbf16>, tensor<1002x64xbf16>) -> tensor<32x1002xbf16>
+  %e = nn.gather_elements %x, %i {axis = 1 : si64} : (tensor<32x1002xbf16>, tensor<32x1xi64>) -> tensor<32x1xbf16>
+  %g = nn.exp %x : (tensor<32x1002xbf16>) -> tensor<32x1002xbf16>
+  %da = nn.matmul %g, %w : (tensor<32x1002xbf16>, tensor<1002x64xbf16>) -> tensor<32x64xbf16>
+  return %da, %e : tensor<32x64xbf16>, tensor<32x1xbf16>
+}
+
 // A bias gets zeros, and its gradient is a part of the sums.
 // CHECK-LABEL: func.func @bias
 // CHECK: %[[B:.*]] = nn.pad %arg2 {high = array<i64: 6>, low = array<i64: 0>}
