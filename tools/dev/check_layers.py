@@ -17,7 +17,8 @@ from pathlib import Path
 from tree import files
 
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
-ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/dtype.h", "frit/image.h",
+ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
+            "frit/artifact_types.h", "frit/dtype.h", "frit/image.h",
             "frit/printable.h", "frit/signature.h", "frit/tensor_cores.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
