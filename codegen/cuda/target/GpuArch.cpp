@@ -61,8 +61,8 @@ static const Device &deviceOf(int capability) {
 }
 
 /// Returns how many of `sms` SMs clusters of more than two blocks can use. The
-/// GPCs of an H200 have 16 or 18 SMs, differently on each card: one card runs 30
-/// clusters of four blocks at a time, another 32.
+/// GPCs of an H200 have 16 or 18 SMs, differently on each card: one card runs
+/// 30 clusters of four blocks at a time, another 32.
 static int64_t clusteredSms(int64_t sms) {
   constexpr int64_t largest = 8, least = 120;
   int64_t fitting = sms * least / deviceOf(kMeasured).sms;
