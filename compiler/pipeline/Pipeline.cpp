@@ -263,10 +263,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   if (training) {
     passes.addPass(createCSEPass());
     // Kernels that reduce rows also sum the columns of their operands, and
-    // kernels of products the columns of their results.
+    // kernels of products the columns of their results, or parts of rows of
+    // these times another tensor.
     if (options.fuse) {
       passes.addPass(createJoinColumnSums(target));
       passes.addPass(createSumProductColumns(target));
+      passes.addPass(createJoinRowDots(target));
     }
     // Kernels of products also store activations whose operands the backward
     // pass reads, unless these are recomputed to save memory.

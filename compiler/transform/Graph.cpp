@@ -111,6 +111,11 @@ Value frit::throughReshapes(Value value) {
   return value;
 }
 
+bool frit::isBefore(Value value, Operation *op) {
+  Operation *def = value.getDefiningOp();
+  return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
+}
+
 std::optional<SmallVector<Operation *>>
 frit::dependentsBefore(Operation *op, Operation *end, size_t most) {
   llvm::SetVector<Operation *> found;

@@ -41,6 +41,9 @@ bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 /// `value`.
 mlir::Value throughReshapes(mlir::Value value);
 
+/// Returns whether a value exists before `op`.
+bool isBefore(mlir::Value value, mlir::Operation *op);
+
 /// Returns the operators between `op` and `end`, later in its block, that
 /// depend on `op`, in order; none if `end` depends on it or if they are `most`
 /// or more.

@@ -30,6 +30,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createFusion(target); });
   registerPass([&target] { return createJoinColumnSums(target); });
   registerPass([&target] { return createSumProductColumns(target); });
+  registerPass([&target] { return createJoinRowDots(target); });
   registerPass([&target] { return createJoinActivations(target); });
   registerPass([] { return createShareKernels(); });
   registerPass([&target] { return createSchedule(target); });

@@ -32,6 +32,7 @@ std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
 std::unique_ptr<mlir::Pass> createJoinColumnSums(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createJoinRowDots(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createJoinActivations(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSumProductColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);

@@ -126,6 +126,10 @@ def SumProductColumns : TargetPass<"sum-product-columns"> {
   let summary = "Sum columns of matrix products in their kernels";
 }
 
+def JoinRowDots : TargetPass<"join-row-dots"> {
+  let summary = "Multiply rows of matrix products by others in their kernels";
+}
+
 def JoinActivations : TargetPass<"join-activations"> {
   let summary = "Store activations' operands, too, in products' kernels";
 }

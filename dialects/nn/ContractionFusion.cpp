@@ -64,7 +64,7 @@ static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
     results.push_back(info->storedSum = info->sum);
   SmallVector<Value> operands(operators.front()->getOperands());
   llvm::append_values(operands, info->bias, info->residual, info->moments,
-                      info->column);
+                      info->column, info->factor);
   if (info->addend)
     llvm::append_values(operands, info->addend.getX(), info->addend.getW());
   if (Legality why = checkEnds(fusion, results, operands))

@@ -268,6 +268,14 @@ frit::nn::describeEpilogue(Operation *contraction,
       info.resultWidth = sums.getHeight();
       continue;
     }
+    if (auto dots = dyn_cast<RowDotsOp>(op)) {
+      if (dots.getA() != value)
+        return Mismatch("the dot products are not those of the result");
+      info.resultMoments = dots.getY();
+      info.resultWidth = dots.getWidth();
+      info.factor = dots.getB();
+      continue;
+    }
     if (isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op)) {
       if (!isa<MatmulOp>(contraction))
         return Mismatch(name + " does not follow a product");

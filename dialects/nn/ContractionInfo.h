@@ -6,9 +6,10 @@
 //   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
 //
 // In addition, a product may normalize A's rows or the residual by moments, and
-// compute moments of D (nn.moments, nn.column_moments) or sums of its columns
-// (nn.column_sums), or also yield its activation's operand. A convolution may
-// have a second convolution, of another input with other filters, in R's place.
+// compute moments of D (nn.moments, nn.column_moments), sums of its columns
+// (nn.column_sums) or dot products of its rows (nn.row_dots), or also yield its
+// activation's operand. A convolution may have a second convolution, of another
+// input with other filters, in R's place.
 // A convolution and a pointwise one of its result may form one fusion
 // (back-to-back).
 //
@@ -52,18 +53,22 @@ struct EpilogueInfo {
   double epsilon = 0;
   /// `sum`, if the fusion also yields it.
   mlir::Value storedSum;
-  /// Moments of the result's rows or columns, or sums of its columns, if the
-  /// fusion computes them.
+  /// Moments of the result's rows or columns, sums of its columns, or dot
+  /// products of its rows, if the fusion computes them.
   mlir::Value resultMoments;
   int64_t resultWidth = 0;
+  /// What dot products multiply the result by; of the result's type.
+  mlir::Value factor;
   /// A second convolution of the fusion, added in place of a residual; one of
   /// the two may have a bias.
   ConvOp addend;
 
   /// Returns the number of moments per row, for a norm.
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
+  /// Returns the operand with an element for each of the result's, or null.
+  mlir::Value wideOperand() const { return factor ? factor : residual; }
   /// Returns whether there is more than operands and a result: moments, sums of
-  /// columns, or the stored sum.
+  /// columns, dot products, or the stored sum.
   bool isExtended() const {
     return norm != NormKind::none || resultMoments || storedSum;
   }

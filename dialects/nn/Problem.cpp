@@ -67,8 +67,8 @@ SmallVector<Value> Problem::operands() {
     SmallVector<Value> values = {a, b};
     if (ConvOp addend = epilogue.addend)
       llvm::append_values(values, addend.getX(), addend.getW());
-    for (Value value :
-         {epilogue.bias, epilogue.residual, epilogue.moments, epilogue.column})
+    for (Value value : {epilogue.bias, epilogue.residual, epilogue.moments,
+                        epilogue.column, epilogue.factor})
       if (value)
         values.push_back(value);
     return values;

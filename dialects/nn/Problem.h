@@ -51,7 +51,8 @@ public:
   const Match<AttentionGradientInfo> &attentionGradient();
 
   /// Returns the operands of a contraction by role: A, B, those of a second
-  /// convolution, bias, residual, moments, column. Empty for other fusions.
+  /// convolution, bias, residual, moments, column, factor. Empty for other
+  /// fusions.
   llvm::SmallVector<mlir::Value> operands();
 
 private:

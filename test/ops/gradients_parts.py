@@ -25,6 +25,9 @@ for height in (1, 3, 12):
     attribute = f"height = {height} : si64"
     gradient("column_moments", [rows], (2, 12 // height, 5), attribute)
     gradient("column_sums", [rows], (12 // height, 5), attribute)
+for width in (1, 4, 8):
+    gradient("row_dots", [x, doubles(2, 3, 8, seed=1)], (6, 8 // width),
+             f"width = {width} : si64")
 
 # Gradients of convolutions and pools.
 for group, (stride, pads, dilation) in ((1, (1, (1, 1), 1)), (2, (2, (2, 0), 2))):

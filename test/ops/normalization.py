@@ -88,6 +88,9 @@ case("column_moments", [rows],
      np.stack([means, ((parts - means[:, None]) ** 2).sum(1)]).astype(np.float32),
      "height = 3 : si64", 1e-4)
 case("column_sums", [rows], parts.sum(1).astype(np.float32), "height = 3 : si64", 1e-5)
+case("row_dots", [rows, random(3, 5, 12, seed=6)],
+     (rows * random(3, 5, 12, seed=6).astype(np.float64)).reshape(15, 3, 4).sum(2)
+     .astype(np.float32), "width = 4 : si64", 1e-5)
 case("merge_moments", [moments(rows, 3)], moments(rows, 12),
      "width = 3 : si64", 1e-4)
 case("normalize", [rows, moments(rows, 4), column, offset],

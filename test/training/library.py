@@ -49,9 +49,9 @@ def convs(folder):
     write(folder, "convs", nodes, {"x": [4, 8, 16, 16]}, weights, 10)
 
 
-def attention(folder, rows, hidden=0):
+def attention(folder, rows, hidden=0, projects=False):
     """Self-attention of two heads of 64 behind one projection: causal, or with a
-    mask that hides the last keys."""
+    mask that hides the last keys. Before another projection if `projects`."""
     mask = np.triu(np.full((rows, rows), -np.inf, np.float32), 1)
     if hidden:
         mask = np.zeros((1, rows), np.float32)
@@ -78,12 +78,23 @@ def attention(folder, rows, hidden=0):
         helper.make_node("MatMul", ["s3", "v"], ["o"], "attn/values"),
         helper.make_node("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]),
         helper.make_node("Reshape", ["ot", "joined"], ["j"]),
-        helper.make_node("ReduceMean", ["j"], ["m"], axes=[1], keepdims=0),
+    ]
+    weights = {"wqkv": [128, 384], "wy": [128, 10]}
+    name = f"masked{rows}" if hidden else f"attention{rows}"
+    result = "j"
+    if projects:
+        nodes += [
+            helper.make_node("MatMul", ["j", "wo"], ["u"], "out"),
+            helper.make_node("Relu", ["u"], ["a"]),
+        ]
+        weights["wo"] = [128, 128]
+        name = f"projected{rows}"
+        result = "a"
+    nodes += [
+        helper.make_node("ReduceMean", [result], ["m"], axes=[1], keepdims=0),
         helper.make_node("MatMul", ["m", "wy"], ["y"], "head"),
     ]
     constants |= {f"i{i}": np.array(i) for i in range(3)}
-    weights = {"wqkv": [128, 384], "wy": [128, 10]}
-    name = f"masked{rows}" if hidden else f"attention{rows}"
     write(
         folder, name, nodes, {"x": [2, rows, 128]}, weights, 10, constants
     )
@@ -140,6 +151,7 @@ if __name__ == "__main__":
     attention(sys.argv[1], 65)
     attention(sys.argv[1], 128, hidden=3)
     attention(sys.argv[1], 65, hidden=3)
+    attention(sys.argv[1], 65, projects=True)
     shared(sys.argv[1], 128)
     for name, trained in ("train", ["w*"]), ("bias", ["w*", "mask"]):
         with open(f"{sys.argv[1]}/{name}.json", "w") as file:

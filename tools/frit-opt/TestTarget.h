@@ -13,7 +13,8 @@
 //   Any other takes 3 us and a quarter of it. The cost of attention is unknown.
 // - A kernel sums columns beside rows if it has at most four results. The
 //   kernel of a product with at least 64 columns takes column sums of 16 rows
-//   each, and stores the operand of its activation.
+//   each, and stores the operand of its activation. That of a product of 16-bit
+//   floats multiplies parts of 64 elements of its rows by another tensor.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
@@ -26,6 +27,7 @@
 #include "compiler/transform/SplitReductions.h"
 #include "compiler/transform/fusion/JoinActivations.h"
 #include "compiler/transform/fusion/JoinColumnSums.h"
+#include "compiler/transform/fusion/JoinRowDots.h"
 #include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
@@ -33,6 +35,7 @@
 #include "compiler/transform/training/ConvBatchNorms.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/operators/Statistics.h"
 
 namespace frit {
 
@@ -78,6 +81,12 @@ public:
         }});
     rewrites.add(JoinActivationsRewrite{[](nn::FusionOp fusion) {
       return nn::shapeOf(fusion.getResult(1)).back() >= 64;
+    }});
+    rewrites.add(JoinRowDotsRewrite{[](nn::FusionOp fusion) {
+      auto yield = fusion.getBody().front().getTerminator();
+      auto dots = yield->getOperand(1).getDefiningOp<nn::RowDotsOp>();
+      return dots.getWidth() == 64 &&
+             nn::tensorType(dots.getA()).getElementTypeBitWidth() == 16;
     }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(ConvBatchNormsRewrite{[](nn::ConvOp conv) {

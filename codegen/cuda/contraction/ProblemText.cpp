@@ -129,7 +129,8 @@ void ProblemText::addNorm(const nn::EpilogueInfo &info) {
     addConstants("int", {{"parts", info.parts()}, {"partWidth", info.width}});
   }
   if (info.resultMoments)
-    addConstants("bool", {{sumsColumns(info)    ? "columnSums"
+    addConstants("bool", {{info.factor          ? "rowDots"
+                           : sumsColumns(info)  ? "columnSums"
                            : takesColumns(info) ? "columnMoments"
                                                 : "resultMoments",
                            true}});

@@ -89,7 +89,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
 
   double sums = double(tile.m * tile.n) / tile.split;
   double stored =
-      sums * resultBytes * (product.residual || product.storedSum ? 2 : 1);
+      sums * resultBytes * (product.wideOperand() || product.storedSum ? 2 : 1);
   double writers =
       tile.pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =
@@ -119,7 +119,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double results = double(product.m) * product.n * product.batch;
   double weights = 2 * elements(product.b);
   double others = 2 * elements(product.a) +
-                  results * resultBytes * (product.residual ? 2 : 1);
+                  results * resultBytes * (product.wideOperand() ? 2 : 1);
   if (nn::ConvOp addend = product.addend) {
     weights += 2 * elements(addend.getW());
     others += 2 * elements(addend.getX());

@@ -100,8 +100,8 @@ bool frit::cuda::sumsColumns(const nn::EpilogueInfo &info) {
          info.resultMoments.getDefiningOp<nn::ColumnSumsOp>();
 }
 
-/// Returns whether norm.cuh supports the product's norm, moments, column sums
-/// and stored sum.
+/// Returns whether norm.cuh supports the product's norm, moments, column sums,
+/// dot products and stored sum.
 static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.batch != 1 || info.ldd != info.n)
     return false;
@@ -117,6 +117,9 @@ static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.storedSum &&
       (info.residual || info.addend || info.n % 8 != 0 ||
        elementType(info.storedSum) != result || !isHalf(result)))
+    return false;
+  // The factor of dot products is read as a residual would be.
+  if (info.factor && info.residual)
     return false;
   // Sums of two columns are stored by one access.
   if (sums && info.n % 2 != 0)
@@ -144,7 +147,7 @@ bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
 
 bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
   if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0 ||
-      sumsColumns(info) || info.storedSum)
+      sumsColumns(info) || info.factor || info.storedSum)
     return false;
   if (info.addend) {
     nn::ConvInfo addend = nn::describeAddend(info);

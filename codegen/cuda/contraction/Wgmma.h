@@ -16,7 +16,8 @@
 
 namespace frit::cuda {
 
-/// Elements of a row, and of a column, per moment; as in norm.cuh.
+/// Elements of a row per moment or dot product, and of a column per moment; as
+/// in norm.cuh.
 inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
 /// Rows per column sum; kSumHeight of norm.cuh.
 inline constexpr int64_t kSumHeight = 16;

@@ -45,8 +45,8 @@ public:
   }
   void addConvMaps(const nn::ConvInfo &info);
 
-  /// Adds the maps of the result and residual, the constants and the call of
-  /// `function`, or of `floor` on architectures without WGMMA.
+  /// Adds the maps of the result and of the residual or factor, the constants
+  /// and the call of `function`, or of `floor` on architectures without WGMMA.
   nn::Match<KernelText> finish(const nn::GemmInfo &product, StringRef header,
                                StringRef function, StringRef floor) {
     Type type = elementType(lowered.outputs()[0]);
@@ -67,8 +67,8 @@ public:
     };
     if (boxes)
       addResult(lowered.inputElements().size(), maps[0]);
-    if (boxes && product.residual)
-      addResult(text.argument(product.residual), maps[1]);
+    if (boxes && product.wideOperand())
+      addResult(text.argument(product.wideOperand()), maps[1]);
     if (product.storedSum)
       addResult(lowered.inputElements().size() + 1, maps[1]);
 
@@ -97,7 +97,7 @@ public:
     }
     problem += ">(";
     std::string operands = text.optional(product.bias) + ", " +
-                           text.optional(product.residual) + ", y0" +
+                           text.optional(product.wideOperand()) + ", y0" +
                            text.normParameters(product) + ");\n";
     std::string call =
         ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + sources +

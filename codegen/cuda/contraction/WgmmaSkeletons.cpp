@@ -5,6 +5,7 @@
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
 #include "compiler/transform/fusion/JoinActivations.h"
+#include "compiler/transform/fusion/JoinRowDots.h"
 #include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/ConvBatchNorms.h"
@@ -152,15 +153,13 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
           return momentWidth(product, machine.arch);
         },
         /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
-    rewrites.add(JoinActivationsRewrite{[&machine](nn::FusionOp fusion) {
+    auto takes = [&machine](nn::FusionOp fusion) {
       Problem problem(fusion);
       return usesWgmmaGemm(problem, machine);
-    }});
-    rewrites.add(
-        SumProductColumnsRewrite{kSumHeight, [&machine](nn::FusionOp fusion) {
-                                   Problem problem(fusion);
-                                   return usesWgmmaGemm(problem, machine);
-                                 }});
+    };
+    rewrites.add(JoinActivationsRewrite{takes});
+    rewrites.add(JoinRowDotsRewrite{takes});
+    rewrites.add(SumProductColumnsRewrite{kSumHeight, takes});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {

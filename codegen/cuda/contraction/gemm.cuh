@@ -221,6 +221,23 @@ __device__ inline void takeMoments(float *moments, const typename P::D *d,
   }
 }
 
+/// Computes the dot products of the tile of D at (row, col), which the block
+/// has stored, and R.
+template <class P>
+__device__ inline void takeRowDots(float *dots, const typename P::D *d,
+                                   const typename P::D *r, int row, int col) {
+  static_assert(P::n % kMomentWidth == 0 && P::tileN == kMomentWidth);
+  __syncthreads();
+  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
+    int64_t at = row + i < P::m ? row + i : P::m - 1;
+    int64_t from = at * P::ldd + col + threadIdx.x % 4 * 16;
+    float dot = 0;
+    for (int j = 0; j < 16; ++j)
+      dot = fma(load(d[from + j]), load(r[from + j]), dot);
+    storeRowDot(dots + (at * P::n + col) / kMomentWidth, dot, row + i < P::m);
+  }
+}
+
 /// The problem without its epilogue.
 template <class P> struct Unended : P {
   using Epilogue = Identity;
@@ -269,7 +286,8 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
       gemmTileOf<FloorTiles<Unended<P>>>(a, b, bias, r, sum, matrix, row, col);
       endTile<Q>(sum, d, matrix, row, col);
     } else {
-      gemmTileOf<Q>(a, b, bias, r, d, matrix, row, col);
+      const auto *residual = takesRowDots<P>() ? nullptr : r;
+      gemmTileOf<Q>(a, b, bias, residual, d, matrix, row, col);
     }
     if constexpr (takesMoments<P>())
       takeMoments<Q>(norm.resultMoments, d, row, col);
@@ -279,6 +297,8 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
     if constexpr (sumsColumns<P>())
       sumColumns<P::m, P::n, Q::threads>(norm.resultMoments, d, row, Q::tileM,
                                          col, Q::tileN);
+    if constexpr (takesRowDots<P>())
+      takeRowDots<Q>(norm.resultMoments, d, r, row, col);
   }
 }
 

@@ -11,12 +11,15 @@
 //   static constexpr bool resultMoments;  // of D's rows; n % 64 == 0
 //   static constexpr bool columnMoments;  // of 64 rows each; m % 64 == 0
 //   static constexpr bool columnSums;     // of 16 rows; m % 16, n % 2 == 0
+//   static constexpr bool rowDots;        // of 64 elements; n % 64 == 0
 //   static constexpr bool storesSum;      // the epilogue's argument too
 //
 // and an element of D is the epilogue of
 //
 //   product   (sum - mean * column) * inverse + bias + R
 //   residual  sum + bias + (R - mean) * inverse * column
+//
+// Dot products of D's rows and R's are of D as stored; R is then not added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,14 +37,15 @@ inline constexpr int kSumHeight = 16;
 
 enum class Norm { none, product, residual };
 
-/// Elements of a row per pair of moments.
+/// Elements of a row per pair of moments, or per dot product.
 inline constexpr int kMomentWidth = 64;
 
 /// Additional operands of a kernel with norms; null if P does not use them.
 struct NormOperands {
   const float *moments = nullptr; ///< [m][parts][2]
   const float *column = nullptr;  ///< [n]
-  /// [m][n / 64][2]; moments of columns [2][m / 64][n]; sums [m / 16][n].
+  /// [m][n / 64][2]; moments of columns [2][m / 64][n]; sums [m / 16][n]; dot
+  /// products [m][n / 64].
   float *resultMoments = nullptr;
   /// The epilogue's argument, with D's layout, if P stores it.
   void *sum = nullptr;
@@ -75,6 +79,14 @@ template <class P> __device__ constexpr bool takesColumnMoments() {
 template <class P> __device__ constexpr bool sumsColumns() {
   if constexpr (requires { P::columnSums; })
     return P::columnSums;
+  else
+    return false;
+}
+
+/// Returns whether P takes dot products of D's rows and R's.
+template <class P> __device__ constexpr bool takesRowDots() {
+  if constexpr (requires { P::rowDots; })
+    return P::rowDots;
   else
     return false;
 }
@@ -210,6 +222,16 @@ __device__ inline void storeMoments(float *to, const RowSums &row,
     float pair[2] = {mean, squares};
     storeVector(to, pair);
   }
+}
+
+/// Stores a dot product of 64 elements. Each of four neighbouring lanes has
+/// added 16 of its terms; the first lane writes.
+__device__ inline void storeRowDot(float *to, float dot, bool stores) {
+#pragma unroll
+  for (int step = 1; step < 4; step *= 2)
+    dot += __shfl_xor_sync(0xffffffff, dot, step);
+  if (stores && threadIdx.x % 4 == 0)
+    *to = dot;
 }
 
 /// Stores moments of column `col` of an m × n matrix, in part `part`.

@@ -2,7 +2,8 @@
 //
 // Each warp stores its 16 rows of a tile of wgmma_tile.cuh through shared
 // memory, in boxes that TMA writes while the warp continues. TMA loads the
-// residual into the same boxes beforehand. Warps do not wait for each other.
+// residual, or what the result's rows are multiplied by, into the same boxes
+// beforehand. Warps do not wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@ template <class P> struct WgmmaStore {
   /// Boxes stored per box of the tile: two if the sum is stored too.
   static constexpr int kResults = storesSum<P>() ? 2 : 1;
 
-  /// mapR is the map of the stored sum if P stores it, else of the residual.
+  /// mapR is the map of the stored sum if P stores it, else of R.
   const TensorMap *mapD, *mapR;
   const Bias *bias;
   const D *r;
@@ -130,7 +131,7 @@ template <class P> struct WgmmaStore {
   __device__ void endBoxes(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
-    static_assert(Plan::kBoxes || !storesSum<P>());
+    static_assert(Plan::kBoxes || !(storesSum<P>() || takesRowDots<P>()));
     const int box = kTogether > 1 ? i * kTogether : row * live + i;
     const int slot = boxes + box * kResults;
     if constexpr (storesSum<P>())
@@ -162,6 +163,7 @@ template <class P> struct WgmmaStore {
     }
     RowSums given[kTogether][2];
     BoxSums added[kTogether];
+    float dots[kTogether][2] = {};
     // Read residuals in batches, since reads wait for earlier writes.
     constexpr int ahead = 4;
     TwoGroups<D> pairs[kTogether][ahead / 2];
@@ -185,8 +187,10 @@ template <class P> struct WgmmaStore {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
           Two<D> &two = pairs[b][j % ahead / 2][j % 2][h];
-          float residual[2] = {none, none};
-          if (r && Plan::kBoxes)
+          float residual[2] = {none, none}, factor[2];
+          if constexpr (takesRowDots<P>())
+            two.open(factor);
+          else if (r && Plan::kBoxes)
             two.open(residual);
           else if (r)
             readResidual(residual, (row + b) * 64 + h * 8 + lane / 4,
@@ -194,6 +198,13 @@ template <class P> struct WgmmaStore {
           const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
           endTwo<Epilogue>(two, sum, offsets, residual, column,
                            norms[row + b][h], given[b][h], j == 0);
+          if constexpr (takesRowDots<P>()) {
+            float stored[2];
+            two.open(stored);
+#pragma unroll
+            for (int c = 0; c < 2; ++c)
+              dots[b][h] = fma(stored[c], factor[c], dots[b][h]);
+          }
         }
       if constexpr (sumsColumns<P>())
 #pragma unroll
@@ -211,14 +222,18 @@ template <class P> struct WgmmaStore {
         for (int b = 0; b < kTogether; ++b)
           in[b].template write<D>(pairs[b][j % ahead / 2], j - 1);
     }
-    if constexpr (takesMoments<P>())
+    if constexpr (takesMoments<P>() || takesRowDots<P>())
 #pragma unroll
       for (int b = 0; b < 2 * kTogether; ++b) {
         static_assert(Plan::kBoxN == kMomentWidth);
         int64_t line = at.m + (row + b / 2) * 64 + b % 2 * 8 + lane / 4;
         int64_t part = line * P::n / kMomentWidth + at.n / kMomentWidth + i;
-        storeMoments(norm.resultMoments + part * 2, given[b / 2][b % 2],
-                     line < P::m);
+        if constexpr (takesRowDots<P>())
+          storeRowDot(norm.resultMoments + part, dots[b / 2][b % 2],
+                      line < P::m);
+        else
+          storeMoments(norm.resultMoments + part * 2, given[b / 2][b % 2],
+                       line < P::m);
       }
     if constexpr (takesColumnMoments<P>()) {
       auto takeAll = [&] {

@@ -48,7 +48,8 @@ public:
     add(activation, !activation.empty());
     add("norm", info.norm == nn::NormKind::product);
     add("norm-residual", info.norm == nn::NormKind::residual);
-    add(sumsColumns(info)    ? "column-sums"
+    add(info.factor          ? "row-dots"
+        : sumsColumns(info)  ? "column-sums"
         : takesColumns(info) ? "column-moments"
                              : "moments",
         bool(info.resultMoments));

@@ -57,12 +57,6 @@ static bool sumsColumns(FusionOp fusion) {
 /// Maximum operators that move after the joined fusion.
 static constexpr size_t kMostReaders = 16;
 
-/// Returns whether an operand exists before `op`.
-static bool isBefore(Value value, Operation *op) {
-  Operation *def = value.getDefiningOp();
-  return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);
-}
-
 /// Returns the elements of the largest input or result.
 static int64_t mostElements(FusionOp fusion) {
   int64_t most = 0;

@@ -1,4 +1,4 @@
-//===- Statistics.cpp - Statistics of columns and groups ------------------===//
+//===- Statistics.cpp - Statistics of columns, rows and groups ------------===//
 
 #include "dialects/nn/operators/Statistics.h"
 
@@ -63,6 +63,33 @@ SmallVector<Value> ColumnSumsOp::decompose(NNBuilder &b) {
   Value x =
       b.reshape(b.cast(getX(), tensorType(getY()).getElementType()), parts);
   return {b.reshape(b.reduce(x, Combiner::sum, 1), shape)};
+}
+
+FailureOr<RankedTensorType> RowDotsOp::infer(Adaptor op,
+                                             std::optional<Location> loc) {
+  auto type = tensorType(op.getA());
+  int64_t width = op.getWidth();
+  if (op.getB().getType() != type)
+    return emitOptionalError(loc, "operands have types ", type, " and ",
+                             op.getB().getType());
+  if (type.getRank() == 0 || !type.hasStaticShape() ||
+      type.getShape().back() == 0 || width <= 0 ||
+      type.getShape().back() % width != 0)
+    return emitOptionalError(loc, "rows of ", shapeText(type.getShape()),
+                             " have no parts of ", width);
+  int64_t columns = type.getShape().back();
+  return RankedTensorType::get(
+      {type.getNumElements() / columns, columns / width},
+      workType(type.getElementType()));
+}
+
+SmallVector<Value> RowDotsOp::decompose(NNBuilder &b) {
+  ArrayRef<int64_t> shape = shapeOf(getY());
+  int64_t parts[] = {shape[0], shape[1], int64_t(getWidth())};
+  Type work = tensorType(getY()).getElementType();
+  Value products = b.mul(b.cast(getA(), work), b.cast(getB(), work));
+  Value sums = b.reduce(b.reshape(products, parts), Combiner::sum, 2);
+  return {b.reshape(sums, shape)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Statistics.h - Statistics of columns and groups --------------------===//
+//===- Statistics.h - Statistics of columns, rows and groups --------------===//
 //
 // Apart from NN.h, because few files need it.
 //

@@ -1,4 +1,4 @@
-//===- Statistics.td - Statistics of columns and groups ---------------------===//
+//===- Statistics.td - Statistics of columns, rows and groups ---------------===//
 
 include "dialects/nn/Base.td"
 
@@ -23,6 +23,19 @@ def NN_ColumnSumsOp : NN_Composite<"column_sums", ""> {
     result; gradients of biases sum the parts.
   }];
   let arguments = (ins NN_FloatTensor:$x, SI64Attr:$height);
+  let results = (outs NN_FloatTensor:$y);
+}
+
+def NN_RowDotsOp : NN_Composite<"row_dots", ""> {
+  let summary = "Dot products of parts of rows.";
+  let description = [{
+    a and b [..., n] are viewed as rows×n, with all leading dimensions
+    flattened. A part is `width` neighbours of a row. The result is [rows, n /
+    width] in f32 (f64 for f64): the sum of a · b of each part. The epilogue of
+    a matrix product can compute them for its result; gradients of attention
+    need them for each head.
+  }];
+  let arguments = (ins NN_FloatTensor:$a, NN_FloatTensor:$b, SI64Attr:$width);
   let results = (outs NN_FloatTensor:$y);
 }
 

@@ -1,7 +1,8 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 // Kernels of products with a second result: one sums the columns of what it
-// stores, the other also stores what its activation is of.
+// stores, one also stores what its activation is of, and one multiplies the
+// rows of what it stores by another tensor, which is read as a residual is.
 
 func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: tensor<1024x3072xbf16>, %v: tensor<3072xbf16>) {
   %0:2 = nn.fusion(%a, %b, %x) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<1024x3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<64x3072xf32>) {
@@ -18,6 +19,12 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
     %3 = nn.gelu %2 : (tensor<1024x3072xbf16>) -> tensor<1024x3072xbf16>
     nn.yield %3, %2 : tensor<1024x3072xbf16>, tensor<1024x3072xbf16>
   }
+  %5:2 = nn.fusion(%a, %b, %x) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<1024x3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<1024x48xf32>) {
+  ^bb0(%a0: tensor<1024x768xbf16>, %a1: tensor<768x3072xbf16>, %a2: tensor<1024x3072xbf16>):
+    %1 = nn.matmul %a0, %a1 : (tensor<1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<1024x3072xbf16>
+    %2 = nn.row_dots %1, %a2 {width = 64 : si64} : (tensor<1024x3072xbf16>, tensor<1024x3072xbf16>) -> tensor<1024x48xf32>
+    nn.yield %1, %2 : tensor<1024x3072xbf16>, tensor<1024x48xf32>
+  }
   return
 }
 
@@ -31,3 +38,8 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
 // CHECK:         bool storesSum = true;
 // CHECK:       frit::wgmmaGemm<k1_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
 // CHECK:       frit::gemmFloor<k1_problem>(x0, x1, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
+// CHECK-LABEL: struct k2_problem {
+// CHECK:         using Epilogue = frit::Identity;
+// CHECK-NEXT:    bool rowDots = true;
+// CHECK:       frit::wgmmaGemm<k2_problem>(&m0, &m1, &m2, &m3, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
+// CHECK:       frit::gemmFloor<k2_problem>(x0, x1, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});

@@ -1,7 +1,8 @@
 //===- moments.h - Reference results of norm.cuh --------------------------===//
 //
 // Operands that a product's kernel gets for norms, and what it must make of
-// them: normalized elements, moments of rows and columns, sums of columns.
+// them: normalized elements, moments of rows and columns, sums of columns, dot
+// products of rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,10 +25,11 @@ template <class P> struct Norms {
   }
   static constexpr int64_t width = frit::kMomentWidth;
   Buffer<float> moments{P::m * count() * 2}, column{P::n};
-  Buffer<float> given{frit::sumsColumns<P>() ? P::m / frit::kSumHeight * P::n
-                      : frit::takesColumnMoments<P>()
-                          ? P::m / frit::kMomentHeight * P::n * 2
-                          : P::m * ((P::n + width - 1) / width) * 2};
+  Buffer<float> given{
+      frit::sumsColumns<P>()          ? P::m / frit::kSumHeight * P::n
+      : frit::takesColumnMoments<P>() ? P::m / frit::kMomentHeight * P::n * 2
+      : frit::takesRowDots<P>() ? P::m * (P::n / width)
+                                : P::m * ((P::n + width - 1) / width) * 2};
 
   Norms() {
     moments.randomize(6);
@@ -99,6 +101,15 @@ inline std::vector<double> columnSumsOf(const std::vector<double> &d, int64_t m,
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j)
       result[i / frit::kSumHeight * n + j] += d[i * n + j];
+  return result;
+}
+
+/// Computes the dot products of every 64 elements.
+inline std::vector<double> rowDotsOf(const std::vector<double> &a,
+                                     const std::vector<double> &b) {
+  std::vector<double> result(a.size() / frit::kMomentWidth);
+  for (size_t i = 0; i < result.size() * frit::kMomentWidth; ++i)
+    result[i / frit::kMomentWidth] += a[i] * b[i];
   return result;
 }
 

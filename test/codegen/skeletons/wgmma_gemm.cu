@@ -47,6 +47,11 @@ template <class Of> struct Summed : Of {
   static constexpr bool columnSums = true;
 };
 
+/// Multiplies the result's rows by those of R, which is not added.
+template <class Of> struct Dotted : Of {
+  static constexpr bool rowDots = true;
+};
+
 /// Stores the argument of the epilogue.
 template <class Of> struct Both : Of {
   static constexpr bool storesSum = true;
@@ -104,6 +109,9 @@ using UpBoth =
 using UpSummed =
     Problem<Summed<Matrices<16384, 4096, 1024, 1, false, false, frit::bf16>>,
             128, 192, 4>;
+using OutDotted =
+    Problem<Dotted<Matrices<16384, 1024, 1024, 1, false, false, frit::bf16>>,
+            128, 128, 6, 2>;
 
 #ifdef __CUDACC_RTC__
 template <class P, bool Full> __device__ auto compiled = &product<P, Full>;
@@ -112,6 +120,7 @@ template __device__ auto compiled<Out, true>;
 template __device__ auto compiled<Bert, true>;
 template __device__ auto compiled<UpBoth, true>;
 template __device__ auto compiled<UpSummed, true>;
+template __device__ auto compiled<OutDotted, true>;
 #else
 #include "hopper.h"
 #include "moments.h"
@@ -209,6 +218,8 @@ template <class P, bool Full = true> static void check() {
   Buffer<typename P::D> sums(frit::storesSum<P>() ? d.size() : 1);
   sums.randomize(9);
   std::vector<float> x = toFloats(a), y = toFloats(b);
+  constexpr bool addsResidual =
+      !frit::storesSum<P>() && !frit::takesRowDots<P>();
   std::vector<double> want, wantSums(d.size());
   for (size_t i = 0; i < d.size(); ++i)
     want.push_back(toDouble(d[i])); // padding between rows stays
@@ -227,8 +238,7 @@ template <class P, bool Full = true> static void check() {
           value = norms.apply(i, j, sum, Full ? toDouble(bias[j]) : 0,
                               Full ? toDouble(r[at]) : 0);
         else if (Full)
-          value +=
-              toDouble(bias[j]) + (frit::storesSum<P>() ? 0 : toDouble(r[at]));
+          value += toDouble(bias[j]) + (addsResidual ? toDouble(r[at]) : 0);
         wantSums[at] = value;
         want[at] = activate(typename P::Epilogue(), value);
       }
@@ -261,6 +271,12 @@ template <class P, bool Full = true> static void check() {
   if (frit::sumsColumns<P>())
     expect(strcat(name, ", sums of columns"), norms.given,
            columnSumsOf(stored, P::m, P::n), 1e-5);
+  std::vector<double> factors;
+  for (size_t i = 0; i < r.size(); ++i)
+    factors.push_back(toDouble(r[i]));
+  if (frit::takesRowDots<P>())
+    expect(strcat(name, ", dot products of rows"), norms.given,
+           rowDotsOf(stored, factors), 1e-5);
 }
 
 #ifdef FRIT_FEW_CHECKS
@@ -279,6 +295,7 @@ static void checks() {
   check<Problem<Small, 64, 64, 2, 2>, false>();
   check<Problem<Small, 64, 64, 2, 1, 2>, false>();
   check<PingPong<Problem<Matrices<520, 264, 136>, 128, 64, 3>>, false>();
+  check<Problem<Dotted<Matrices<70, 192, 72>>, 64, 128, 2>>();
 }
 #else
 static void checks() {
@@ -345,6 +362,19 @@ static void checks() {
       128, 64, 3>>();
   check<Problem<Summed<Matrices<1232, 904, 72, 1, false, true, bf16>>, 128, 192,
                 3>>();
+  // Dot products of rows, also with tails of rows, a last tile that is half
+  // empty, split-K and several tiles per block.
+  using Heads = Dotted<Matrices<331, 576, 200, 1, false, false, bf16>>;
+  check<Problem<Heads, 64, 64, 3>>();
+  check<Problem<Heads, 128, 128, 4, 2>>();
+  check<Problem<Heads, 192, 192, 3>>();
+  check<Problem<Heads, 128, 256, 3>>();
+  check<Problem<Heads, 64, 128, 3, 1, 2>>();
+  check<Problem<
+      Dotted<Matrices<1231, 896, 136, 1, false, true, f16, f16, float, Relu>>,
+      128, 64, 3>>();
+  check<Problem<Dotted<Matrices<1231, 896, 72, 1, false, true, bf16>>, 128, 128,
+                4, 2>>();
   // The result of GELU, together with its argument.
   using Act =
       Both<Matrices<331, 264, 200, 1, false, true, f16, f16, f16, Gelu>>;

@@ -143,3 +143,19 @@ func.func @column_sums(%x: tensor<3x5x8xf16>) {
   %0 = nn.column_sums %x {height = 0 : si64} : (tensor<3x5x8xf16>) -> tensor<3x8xf32>
   return
 }
+
+// -----
+
+func.func @row_dots_width(%x: tensor<3x5x8xf16>) {
+  // expected-error@+1 {{rows of 3x5x8 have no parts of 3}}
+  %0 = nn.row_dots %x, %x {width = 3 : si64} : (tensor<3x5x8xf16>, tensor<3x5x8xf16>) -> tensor<15x2xf32>
+  return
+}
+
+// -----
+
+func.func @row_dots_types(%x: tensor<3x8xf16>, %y: tensor<3x8xbf16>) {
+  // expected-error@+1 {{operands have types 'tensor<3x8xf16>' and 'tensor<3x8xbf16>'}}
+  %0 = nn.row_dots %x, %y {width = 4 : si64} : (tensor<3x8xf16>, tensor<3x8xbf16>) -> tensor<3x2xf32>
+  return
+}
