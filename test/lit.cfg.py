@@ -50,6 +50,8 @@ if importlib.util.find_spec("mypy"):
     config.available_features.add("mypy")  # tools/dev/setup installs it
 if importlib.util.find_spec("mkdocs"):
     config.available_features.add("mkdocs")  # tools/dev/setup installs it
+if os.path.exists(os.path.join(config.build_dir, "python/frit/_native.abi3.so")):
+    config.available_features.add("python-headers")  # tools/dev/setup installs them
 if "FRIT_TORCH_PYTHON" in os.environ:
     config.available_features.add("torch")
 if "FRIT_PYTHONS" in os.environ:

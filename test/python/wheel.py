@@ -92,6 +92,9 @@ def use(python):
     # Nothing of this process's environment, and not activated.
     bare = {"PATH": "/usr/bin:/bin", "HOME": str(WORK)}
     print(run(python, "-c", PROGRAM, env=bare), end="")
+    if [*ENVIRONMENT.glob("lib/python3*/site-packages/frit/_native*.so")]:
+        run(python, "-c", "import frit._native", env=bare)
+        print("has the compiled module")
     for tool in ("fritc", "frit-run", "frit-opt", "frit-reduce", "frit-train",
                  "frit-doctor"):
         assert run(ENVIRONMENT / "bin" / tool, "--version", env=bare).strip(), tool

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Mapping
 from ctypes import byref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,6 +124,19 @@ class NumPy:
 # PyTorch
 #===----------------------------------------------------------------------===#
 
+def _native(torch) -> Any:
+    """The package's compiled module; None if it was not built, or if PyTorch does
+    not have DLPack's C functions that it uses. Version 2.10 and later have."""
+    if "t" in sys.abiflags:  # free-threaded, which has another binary interface
+        return None
+    try:
+        from . import _native as native
+        native.use(torch.Tensor, torch.nn.Parameter)
+    except (ImportError, AttributeError, BufferError, ValueError):
+        return None
+    return native
+
+
 class PyTorch:
     """Tensors of PyTorch, on the cpu or a GPU."""
 
@@ -141,6 +154,7 @@ class PyTorch:
             torch._C, "_cuda_getCurrentRawStream",
             lambda device: torch.cuda.current_stream(device).cuda_stream)
         self.plain_types = (torch.Tensor, torch.nn.Parameter)
+        self.native = _native(torch)
         # Called by inductor's code.
         self.check_layout = getattr(torch._C._dynamo.guards,
                                     "assert_size_stride", self._check_layout)

@@ -35,6 +35,9 @@ class Caller:
             _abi.described(lib.frit_module_output, _abi.TensorInfo, handle,
                            index).dtype for index in range(len(self.outputs))]
         self.counts = lib.frit_module_counts(handle)
+        self.remarks = handles.remarks
+        #: The last call that compiled code can make; None if it cannot.
+        self.native: Any = None
         self.has_state = lib.frit_module_state_count(handle) > 0
         device = _info.device_of(handle).device
         #: A GPU's number; -1 for the cpu.
@@ -235,6 +238,8 @@ class Caller:
                     for d, array in zip(described, arrays)):
                 context.repeated = Repeated(family, call, tensors, names,
                                             arrays, results, device)
+                if not self.has_state:
+                    self.native = context.repeated.native(arrays)
             return results, family
         except Error as error:
             self.handles.allocator.explain(error)

@@ -5,7 +5,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from ctypes import addressof, c_int64, c_uint64, sizeof
+from ctypes import addressof, c_int64, c_uint64, c_void_p, cast, sizeof
 from operator import index
 from typing import Any
 
@@ -118,6 +118,21 @@ class Repeated:
         self.run = lib.frit_run if device < 0 else lib.frit_run_async
         self.pointers = (addressof(call.inputs.array), call.inputs.count,
                          addressof(results.array), results.count)
+
+    def native(self, arrays) -> Any:
+        """This call for compiled code, given its tensors; None if there is none
+        or DLPack cannot describe them."""
+        if not self.family.native or any(self.names):
+            return None
+        inputs, input_count, results, result_count = self.pointers
+        try:
+            return self.family.native.Repeated(
+                cast(self.run, c_void_p).value, (inputs, input_count),
+                (results, result_count), tuple(arrays), self.allocate,
+                tuple([made[:3] for made in self.outputs]), self.device,
+                (self.inputs, self.results))
+        except BufferError:
+            return None
 
     def __call__(self, context: Context, names, arrays) -> list | None:
         """Makes the call; None if it is not like this one."""

@@ -5,7 +5,7 @@ import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 
@@ -33,15 +33,18 @@ def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple]:
 
 
 _VERSION = operator.attrgetter("_version")
+#: Versions of tensors, None if PyTorch counts none, and their addresses.
+_States = Tuple[List[Optional[int]], List[int]]
 
 
-def _states(tensors: Sequence[torch.Tensor]) -> tuple[int, list[int]]:
-    """A value that differs after tensors have changed: in place, which increments
-    their version, or by `data =`, which gives them other memory."""
+def _states(tensors: Sequence[torch.Tensor]) -> _States:
+    """The states of tensors, which differ after these have changed: in place, which
+    increments their version, or by `data =`, which gives them other memory."""
+    versions: list[int | None]
     try:
-        versions = sum(map(_VERSION, tensors))
+        versions = [*map(_VERSION, tensors)]
     except RuntimeError:  # tensors of inference mode have no version
-        versions = sum(0 if t.is_inference() else t._version for t in tensors)
+        versions = [None if t.is_inference() else t._version for t in tensors]
     return versions, [*map(torch.Tensor.data_ptr, tensors)]
 
 
@@ -52,13 +55,17 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 
 
 #: Parameters, and their states.
-_Seen = Tuple[Tuple[torch.Tensor, ...], Tuple[int, List[int]]]
-_CHANGING: _Seen = ((), (-1, []))
+_Seen = Tuple[Tuple[torch.Tensor, ...], _States]
+_CHANGING: _Seen = ((), ([-1], []))
 
 
 def _are_same(tensors: Sequence[torch.Tensor], seen: _Seen) -> bool:
     return all(map(operator.is_, tensors, seen[0])) and \
         _states(tensors) == seen[1]
+
+
+#: Makes calls without code in Python, if it can.
+native = PyTorch().native
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
@@ -86,10 +93,15 @@ class Compiled:
         for i in inputs:
             if arguments[i].is_complex() or arguments[i].is_quantized:
                 raise Unsupported(f"it takes tensors of {arguments[i].dtype}")
+        self.inputs = inputs
         self.inputs_of = _picker(inputs)
-        # PyTorch guards types, devices and lazy views of a graph's inputs.
+        #: Calls that compiled code can make, by the sizes among the arguments.
+        self.calls: dict[tuple, Any] = {}
+        # Without compiled code, rely on PyTorch's guards, which look at types,
+        # devices and lazy views of a graph's inputs.
         plain = PyTorch().is_plain
-        self.is_guarded = all(plain(arguments[i]) for i in inputs)
+        self.is_guarded = not native and all(plain(arguments[i])
+                                             for i in inputs)
         given: dict[str, Any] = dict(options)
         is_frozen = given.pop("freeze", False)
         given.setdefault("march", _march(self.device))
@@ -122,6 +134,7 @@ class Compiled:
         self.module: Module = load(artifact, device=device, **given, weights={
             name: arguments[i].detach().contiguous()
             for i, name in self.names.items()})
+        self.caller = self.module._caller
 
     def _artifact(self, program, arguments: Sequence[Any],
                   weights: Sequence[int], options: Sequence[str]) -> Path:
@@ -194,11 +207,17 @@ class Compiled:
                 return None
             return self(inputs)
 
+    def remember(self, key: tuple) -> None:
+        """Lets compiled code make calls like the last one, of the sizes `key`. It
+        makes no other, so the call may also be another thread's."""
+        if self.caller.native is not None:
+            self.calls[key] = self.caller.native
+
     def __call__(self, arguments: Sequence[Any]) -> list:
         inputs = self.inputs_of(arguments)
         try:
             if self.is_guarded:
-                results = self.module._caller.repeat(inputs)
+                results = self.caller.repeat(inputs)
                 if results is not None:
                     return results
             return self.module.call_list(inputs)

@@ -34,7 +34,7 @@ import torch
 
 from ._compile import compile as compile_model
 from ._compile import reject_unknown_keywords
-from ._compiled import Compiled
+from ._compiled import Compiled, native
 from ._errors import ArgumentError, Error
 from ._graphs import Unsupported, summary_of
 from ._load import load
@@ -180,8 +180,8 @@ class _Graph:
         """Compiles the graph without the operators that are at fault."""
         try:
             return split(error.program, error.nodes, self.weights, self.lifted,
-                         lambda part, examples: _Graph(part, examples,
-                                                       self.options))
+                         lambda part, examples: _Graph(
+                             part, examples, self.options).callable())
         except Exception:  # PyTorch's passes do not take every graph
             return None
 
@@ -207,8 +207,20 @@ class _Graph:
                     self.compiled[key] = None
         return self(*given)
 
+    def _key(self, given: Sequence[Any]) -> tuple:
+        return tuple([given[i] for i in self.sizes]) if self.sizes else ()
+
+    def change(self, *given):
+        """Makes a call again, because its parameters have changed meanwhile."""
+        key = self._key(given)
+        compiled = self.compiled.get(key)
+        if not isinstance(compiled, Compiled):  # dropped by another thread
+            return self(*given)
+        results = compiled.call_changed(given, (*given, *self.lifted))
+        return self._again(key, compiled, given) if results is None else results
+
     def __call__(self, *given):
-        key = tuple([given[i] for i in self.sizes]) if self.sizes else ()
+        key = self._key(given)
         try:
             compiled = self.compiled[key]
         except KeyError:
@@ -217,15 +229,18 @@ class _Graph:
         if compiled is None:
             return self.graph(*given, *self.lifted)
         seen = compiled.seen
-        results: list | None = compiled(given)
+        results = compiled(given)
+        compiled.remember(key)
         # The GPU works meanwhile. Results with old parameters are discarded.
         if compiled.watched and isinstance(compiled, Compiled):
             arguments = (*given, *self.lifted) if self.lifted else given
             if compiled.has_changed(arguments, seen):
-                results = compiled.call_changed(given, arguments)
-                if results is None:
-                    return self._again(key, compiled, given)
+                return self.change(*given)
         return results
+
+    def callable(self):
+        """A function that calls the graph, by compiled code if there is any."""
+        return native.callable(self) if native else self
 
 
 def refresh() -> None:
@@ -267,7 +282,7 @@ def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
         if value.is_complex():
             _tell(f"it returns tensors of {value.dtype}")
             return graph.forward
-    return _Graph(graph, examples, given)
+    return _Graph(graph, examples, given).callable()
 
 
 def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
