@@ -19,7 +19,6 @@ if "interpreted" in sys.argv and hasattr(torch.Tensor,
     del torch.Tensor.__dlpack_c_exchange_api__
 import frit.torch  # noqa: E402
 
-HAS_EXCHANGE = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
 DEVICE = torch.device(sys.argv[1])
 CACHE = Path(os.environ["FRIT_CACHE"])
 torch.manual_seed(0)
