@@ -321,4 +321,13 @@ def test_threads():
     assert not problems, problems
 
 
+def test_availability():
+    """The compiled module is used if Python and PyTorch have what it needs."""
+    arrays = frit._arrays
+    assert arrays._native(torch) is native
+    kept, sys.abiflags = sys.abiflags, "t"  # as a free-threaded Python
+    assert arrays._native(torch) is None
+    sys.abiflags = kept
+
+
 run_tests(globals())
