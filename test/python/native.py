@@ -223,6 +223,12 @@ def test_parameters():
         graph.meanwhile = lambda: None
         graph.see(given[1:])
         assert len(graph.function(*given)) == 1
+    assert _native.same(graph.seen, given, graph.watched)
+    assert not _native.same(graph.seen, (x, bias, weight), graph.watched)
+    other = Derived((6,))  # DLPack does not describe it
+    graph.see([weight, other])
+    assert not _native.same(graph.seen, (x, weight, other), graph.watched)
+    fails(TypeError, lambda: _native.same(None, given, graph.watched))
     for seen in None, (), ((weight, bias), ([0], [])), ((weight, bias), ([], [])):
         graph.seen = seen
         assert graph.function(*given) == "changed", seen

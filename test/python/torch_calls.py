@@ -42,13 +42,17 @@ class Counted:
 
 def first_call(module, x, **options):
     """Compiles a module with one graph. Returns a function that calls the graph
-    with an input, beside PyTorch's guards, and the _Graph."""
+    with an input, and others of its arguments replaced, beside PyTorch's guards;
+    and the _Graph."""
     with Counted() as counted, torch.no_grad():
         compiled(module, **options)(x)
     graph, given = counted.graph, counted.last
     function = graph.callable()
-    place, = [i for i, argument in enumerate(given) if argument is x]
-    return lambda y: function(*given[:place], y, *given[place + 1:])[0], graph
+
+    def call(y, replaced={}):
+        others = {x: y, **replaced}
+        return function(*[others.get(argument, argument) for argument in given])[0]
+    return call, graph
 
 
 def test_without_python():
@@ -210,6 +214,24 @@ def test_inference_parameters():
         assert not native or counted.count == 0
         net.weight.data = torch.randn_like(net.weight)
         same(fast, net, x)
+
+
+@torch.no_grad()
+def test_derived_parameters():
+    """DLPack is not asked about these, so their calls are left to Python."""
+    class Derived(nn.Parameter):
+        pass
+    net, x = nn.Linear(8, 8).to(DEVICE).eval(), images(4, 8)
+    call, graph = first_call(net, x)
+    call(x)
+    compiled_graph, = graph.compiled.values()
+    assert bool(compiled_graph.calls) == bool(native)
+    for weight in Derived(net.weight * 2), nn.Parameter(net.weight * 3):
+        wanted = nn.functional.linear(x, weight, net.bias)
+        for _ in range(3):
+            assert torch.allclose(call(x, {net.weight: weight}), wanted, atol=1e-5)
+        assert bool(compiled_graph.calls) == (
+            bool(native) and type(weight) is nn.Parameter)
 
 
 @torch.no_grad()

@@ -32,6 +32,9 @@ def _picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple]:
     return lambda values: tuple([values[i] for i in places])
 
 
+_FAMILY = PyTorch()
+#: Makes calls without code in Python; None if it is missing.
+native = _FAMILY.native
 _VERSION = operator.attrgetter("_version")
 #: Versions of tensors, None if PyTorch counts none, and their addresses.
 _States = Tuple[List[Optional[int]], List[int]]
@@ -62,10 +65,6 @@ _CHANGING: _Seen = ((), ([-1], []))
 def _are_same(tensors: Sequence[torch.Tensor], seen: _Seen) -> bool:
     return all(map(operator.is_, tensors, seen[0])) and \
         _states(tensors) == seen[1]
-
-
-#: Makes calls without code in Python, if it can.
-native = PyTorch().native
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
@@ -99,8 +98,7 @@ class Compiled:
         self.calls: dict[tuple, Any] = {}
         # Without compiled code, rely on PyTorch's guards, which look at types,
         # devices and lazy views of a graph's inputs.
-        plain = PyTorch().is_plain
-        self.is_guarded = not native and all(plain(arguments[i])
+        self.is_guarded = not native and all(_FAMILY.is_plain(arguments[i])
                                              for i in inputs)
         given: dict[str, Any] = dict(options)
         is_frozen = given.pop("freeze", False)
@@ -207,11 +205,15 @@ class Compiled:
                 return None
             return self(inputs)
 
-    def remember(self, key: tuple) -> None:
-        """Lets compiled code make calls like the last one, of the sizes `key`. It
-        makes no other, so the call may also be another thread's."""
-        if self.caller.native is not None:
-            self.calls[key] = self.caller.native
+    def remember(self, key: tuple, given: tuple) -> None:
+        """Lets compiled code make calls like the last one, of the sizes `key`, if it
+        can tell whether parameters change. It makes no other, so the call may also
+        be another thread's."""
+        call = self.caller.native
+        if call is not None and native.same(self.seen, given, self.watched):
+            self.calls[key] = call
+        else:
+            self.calls.pop(key, None)
 
     def __call__(self, arguments: Sequence[Any]) -> list:
         inputs = self.inputs_of(arguments)

@@ -107,7 +107,7 @@ class Split:
     def look_anew(self) -> bool:
         return True
 
-    def remember(self, key: tuple) -> None:
+    def remember(self, key: tuple, given: tuple) -> None:
         pass
 
     def __call__(self, arguments: Sequence[Any]) -> list:

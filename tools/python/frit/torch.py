@@ -217,6 +217,7 @@ class _Graph:
         if not isinstance(compiled, Compiled):  # dropped by another thread
             return self(*given)
         results = compiled.call_changed(given, (*given, *self.lifted))
+        compiled.remember(key, given)
         return self._again(key, compiled, given) if results is None else results
 
     def __call__(self, *given):
@@ -230,7 +231,7 @@ class _Graph:
             return self.graph(*given, *self.lifted)
         seen = compiled.seen
         results = compiled(given)
-        compiled.remember(key)
+        compiled.remember(key, given)
         # The GPU works meanwhile. Results with old parameters are discarded.
         if compiled.watched and isinstance(compiled, Compiled):
             arguments = (*given, *self.lifted) if self.lifted else given

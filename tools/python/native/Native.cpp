@@ -80,6 +80,17 @@ bool areSame(PyObject *seen, PyObject *arguments, PyObject *places) {
   return true;
 }
 
+/// Clears a Python error that code in Python raises again if it is one there.
+/// False if it is the program's instead, such as KeyboardInterrupt.
+bool clearError() {
+  if (!PyErr_Occurred())
+    return true;
+  if (!PyErr_ExceptionMatches(PyExc_Exception))
+    return false;
+  PyErr_Clear();
+  return true;
+}
+
 /// Makes a call of a graph like the last one of these sizes.
 Outcome repeat(PyObject *graph, PyObject *arguments, Ref &results) {
   Ref key = keyOf(graph, arguments);
@@ -108,25 +119,23 @@ Outcome repeat(PyObject *graph, PyObject *arguments, Ref &results) {
 }
 
 PyObject *callGraph(PyObject *graph, PyObject *arguments, PyObject *named) {
-  Ref results, other = Ref::of(graph);
+  Ref results;
+  bool isChanged = false;
   // PyTorch's wrappers pass on an empty dict.
   if (!named || PyDict_Size(named) == 0)
     switch (repeat(graph, arguments, results)) {
     case Outcome::kDone:
       return results.release();
     case Outcome::kChanged:
-      other = Ref(PyObject_GetAttr(graph, changeName));
+      isChanged = true;
       break;
     case Outcome::kNotLikeIt:
       break;
     }
-  // The code in Python raises an error again, if it is one there. Others are of
-  // the program's, such as KeyboardInterrupt.
-  if (PyErr_Occurred()) {
-    if (!PyErr_ExceptionMatches(PyExc_Exception))
-      return nullptr;
-    PyErr_Clear();
-  }
+  if (!clearError())
+    return nullptr;
+  Ref other =
+      isChanged ? Ref(PyObject_GetAttr(graph, changeName)) : Ref::of(graph);
   return other ? PyObject_Call(other.get(), arguments, named) : nullptr;
 }
 
@@ -146,7 +155,19 @@ PyObject *use(PyObject *, PyObject *args) {
   return Ref::of(Py_None).release();
 }
 
+PyObject *same(PyObject *, PyObject *args) {
+  PyObject *seen, *arguments, *places;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &seen, &PyTuple_Type,
+                        &arguments, &PyList_Type, &places))
+    return nullptr;
+  bool areAlike = areSame(seen, arguments, places);
+  return clearError() ? PyBool_FromLong(areAlike) : nullptr;
+}
+
 PyMethodDef functions[] = {
+    {"same", same, METH_VARARGS,
+     "Returns whether arguments have the parameters that were seen, unchanged; "
+     "false if it cannot tell."},
     {"use", use, METH_VARARGS,
      "Takes DLPack's functions from the types torch.Tensor and Parameter."},
     {"callable", callable, METH_O,
