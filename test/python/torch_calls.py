@@ -2,6 +2,7 @@
 
     torch_calls.py DEVICE [interpreted]
 """
+import contextlib
 import gc
 import sys
 import threading
@@ -124,6 +125,30 @@ def test_guarded_inputs():
         assert y.requires_grad
         y.sum().backward()
         same(fast, net, x)
+
+
+def test_saved_tensors_hooks():
+    """These are not guarded, and work as in eager PyTorch."""
+    net, x, packed = nn.Linear(8, 8).to(DEVICE).eval(), images(4, 8), []
+
+    def pack(tensor):
+        packed.append(tensor)
+        return tensor
+    fast, (parameter, *_) = compiled(net, **FEW), net.parameters()
+    for count in (0, 1, 0, 2):  # hooks around a call
+        same(fast, net, x)
+        parameter.grad = None
+        before = len(packed)
+        with contextlib.ExitStack() as hooks:
+            for _ in range(count):
+                hooks.enter_context(torch.autograd.graph.saved_tensors_hooks(
+                    pack, lambda tensor: 2 * tensor))
+            same(fast, net, x)
+            made = fast(x)
+        made.sum().backward()
+        wanted = x.sum(0).expand(8, 8) * (1 if count == 0 else 2)
+        assert torch.allclose(parameter.grad, wanted, atol=1e-4)
+        assert (len(packed) > before) == (count > 0)
 
 
 def changes(net):

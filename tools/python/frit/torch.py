@@ -119,7 +119,10 @@ def inputs_only(guards: Sequence[Any]) -> list[bool]:
     """A `guard_filter_fn` for models whose modules, and globals that they use,
     stay as they are: of each call, PyTorch looks at the inputs alone."""
     kept = torch.compiler.skip_guard_on_all_nn_modules_unsafe(guards)
+    # Hooks for saved tensors are compiled in by AOTAutograd alone, which is not used
+    # here. PyTorch checks them by code in Python, 1 us a call.
     return [bool(keep) and not guard.is_global
+            and guard.guard_type != "AUTOGRAD_SAVED_TENSORS_HOOKS"
             for keep, guard in zip(kept, guards)]
 
 
