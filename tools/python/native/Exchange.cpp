@@ -49,8 +49,8 @@ bool useExchange(PyObject *tensorType, PyObject *parameterType) {
   }
   // The table and PyTorch's types live as long as the process.
   table = known;
-  Py_INCREF(tensorType);
-  Py_INCREF(parameterType);
+  Py_IncRef(tensorType);
+  Py_IncRef(parameterType);
   tensor = reinterpret_cast<PyTypeObject *>(tensorType);
   parameter = reinterpret_cast<PyTypeObject *>(parameterType);
   return true;

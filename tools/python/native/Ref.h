@@ -12,7 +12,8 @@
 
 namespace frit::python {
 
-/// Owned reference; null after a Python error.
+/// Owned reference; null after a Python error. Counts by functions: the macros
+/// of 3.9 would also count for None, which is immortal from 3.12 on.
 class Ref {
 public:
   Ref() = default;
@@ -23,11 +24,11 @@ public:
     std::swap(object, other.object);
     return *this;
   }
-  ~Ref() { Py_XDECREF(object); }
+  ~Ref() { Py_DecRef(object); }
 
   /// Adds a reference to a borrowed object.
   static Ref of(PyObject *borrowed) {
-    Py_XINCREF(borrowed);
+    Py_IncRef(borrowed);
     return Ref(borrowed);
   }
 

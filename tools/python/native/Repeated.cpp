@@ -220,7 +220,7 @@ void freeRepeated(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   delete reinterpret_cast<Repeated *>(self)->call;
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
-  Py_DECREF(type);
+  Py_DecRef(reinterpret_cast<PyObject *>(type));
 }
 
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(newRepeated)},
