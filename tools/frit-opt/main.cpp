@@ -43,8 +43,19 @@ int main(int argc, char **argv) {
   if (std::error_code error = checkInput(input))
     return fail("read", input, error);
   frit::protectInput(input);
-  if (std::error_code error = frit::checkOutput(output))
+  if (output == "-") {
+    if (std::error_code error = frit::checkOutput(output))
+      return fail("write", output, error);
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, input, output, registry));
+  }
+  // MLIR removes an output after an error, even a link to standard output.
+  frit::OutputFile file;
+  if (std::error_code error = frit::OutputFile::create(output, file))
     return fail("write", output, error);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, input, output, registry));
+  if (failed(mlir::MlirOptMain(argc, argv, input, file.path(), registry)))
+    return EXIT_FAILURE;
+  if (std::error_code error = file.commit())
+    return fail("write", output, error);
+  return EXIT_SUCCESS;
 }
