@@ -57,7 +57,8 @@ struct EpilogueInfo {
   /// products of its rows, if the fusion computes them.
   mlir::Value resultMoments;
   int64_t resultWidth = 0;
-  /// What dot products multiply the result by; of the result's type.
+  /// Tensor whose rows the dot products multiply the result's rows by. It has
+  /// the result's type.
   mlir::Value factor;
   /// A second convolution of the fusion, added in place of a residual; one of
   /// the two may have a bias.

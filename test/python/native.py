@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 
+from checks import fails, run_tests
 from frit import _abi, _native
 from frit._dlpack import DLTensor
 
@@ -84,15 +85,6 @@ def use(table=TABLE, name=b"dlpack_exchange_api"):
     Tensor.__dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(
         ctypes.addressof(table), name, None)
     _native.use(Tensor, Parameter)
-
-
-def fails(kind, call, text=""):
-    try:
-        call()
-    except kind as error:
-        assert text in str(error), error
-        return
-    raise AssertionError(f"no {kind.__name__} was raised")
 
 
 class Graph:
@@ -272,7 +264,4 @@ def test_references():
     assert kept() is None
 
 
-for name, test in [*globals().items()]:
-    if name.startswith("test_"):
-        test()
-        print(f"{name}: ok", flush=True)
+run_tests(globals())

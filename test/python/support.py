@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import frit
+from checks import run_tests  # noqa: F401
 
 SOURCE, LIB, FOLDER = map(Path, sys.argv[1:4])
 MODELS = SOURCE / "test/models"
@@ -30,11 +31,3 @@ def fails(kind, text, call):
         assert text in str(error), f"{error!r} lacks {text!r}"
         return error
     raise AssertionError(f"nothing was raised; expected {text!r}")
-
-
-def run_tests(names):
-    """Runs a module's functions whose names begin with "test_"."""
-    for name, test in [*names.items()]:
-        if name.startswith("test_"):
-            test()
-            print(f"{name}: ok")

@@ -14,6 +14,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from checks import fails  # noqa: F401
+
 if "interpreted" in sys.argv and hasattr(torch.Tensor,
                                          "__dlpack_c_exchange_api__"):
     del torch.Tensor.__dlpack_c_exchange_api__
@@ -86,16 +88,6 @@ def told(call):
         call()
     return [str(w.message) for w in caught
             if w.category is frit.torch.Fallback]
-
-
-def fails(kind, call, text=""):
-    """Checks that a call raises an exception of `kind` with `text`."""
-    try:
-        call()
-    except kind as error:
-        assert text in str(error), error
-        return
-    raise AssertionError(f"no {kind} was raised")
 
 
 def run_tests(names):

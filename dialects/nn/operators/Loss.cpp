@@ -57,6 +57,7 @@ namespace {
 struct CrossEntropyParts {
   template <typename Op> CrossEntropyParts(Op op, NNBuilder &b);
 
+  TensorExpr wide;               ///< x in the type of the result
   TensorExpr max;                ///< the row's maximum
   TensorExpr z;                  ///< x minus it
   TensorExpr e, sum;             ///< exp(z), and its sums over rows
@@ -72,9 +73,8 @@ static TensorExpr labelColumn(NNBuilder &b, Value labels) {
 
 template <typename Op>
 CrossEntropyParts::CrossEntropyParts(Op op, NNBuilder &b)
-    : max(b, b.reduce(widened(b, op.getX()), Combiner::max, 1)),
-      z(widened(b, op.getX()) - max), e(exp(z)),
-      sum(b, b.reduce(e, Combiner::sum, 1)),
+    : wide(widened(b, op.getX())), max(b, b.reduce(wide, Combiner::max, 1)),
+      z(wide - max), e(exp(z)), sum(b, b.reduce(e, Combiner::sum, 1)),
       isLabel(equal(TensorExpr(b, b.iota({1, shapeOf(op.getX())[1]}, 1)),
                     labelColumn(b, op.getLabels()))),
       isIgnored(equal(labelColumn(b, op.getLabels()),
@@ -92,9 +92,7 @@ static constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 /// The targets sum to 1, so the loss is log Σ e - Σ target · z.
 SmallVector<Value> CrossEntropyOp::decompose(NNBuilder &b) {
   CrossEntropyParts row(*this, b);
-  // Reads the label's element: a sum over all columns would take an instruction
-  // per element, and elements that are -inf count only where the target is not
-  // 0.
+  // Without smoothing, the sum has one term: the label's.
   auto atLabel = [&] {
     TensorExpr label = labelColumn(b, getLabels());
     return widened(b, GatherElementsOp::create(b, getX(), label, 1)) - row.max;

@@ -1,4 +1,4 @@
-//===- wgmma_gemm.h - Shared code of the check of wgmma_gemm.cuh ---------===//
+//===- wgmma_gemm.h - Shared code of the check of wgmma_gemm.cuh ----------===//
 //
 // Problems for wgmma_gemm.cuh, and the check of a kernel against sums in f64.
 // Kernels and problems are device code; `harness` is host code.

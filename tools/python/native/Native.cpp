@@ -3,9 +3,8 @@
 // Makes calls of torch.compile without code in Python. The code in Python makes
 // a graph's first call, and every one that this module cannot make:
 //
-//   frit.torch._Graph ── sizes ──▶ Compiled ──▶ Repeated      the call as it
-//   was
-//                                      └──────▶ seen          the parameters
+//   frit.torch._Graph ── sizes ──▶ Compiled ──▶ Repeated  the recorded call
+//                                      └──────▶ seen      the parameters
 //
 // This module decides nothing. It compares tensors with those of the recorded
 // call and of `seen`, and makes the call if they are alike.

@@ -1,0 +1,19 @@
+"""What tests of the Python package share that need no model and no PyTorch."""
+
+
+def fails(kind, call, text=""):
+    """Checks that a call raises an exception of `kind` whose message has `text`."""
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(f"no {kind} was raised")
+
+
+def run_tests(names):
+    """Runs a module's functions whose names begin with "test_"."""
+    for name, test in [*names.items()]:
+        if name.startswith("test_"):
+            test()
+            print(f"{name}: ok", flush=True)
