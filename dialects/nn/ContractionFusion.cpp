@@ -14,6 +14,20 @@ static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
   return operators;
 }
 
+/// Returns the slope at `x` that a fusion yields as its second result, or null.
+static Value slopeAt(FusionOp fusion, Value x, Activation activation) {
+  auto slope = fusion.getBody()
+                   .front()
+                   .getTerminator()
+                   ->getOperand(1)
+                   .getDefiningOp<GeluSlopeOp>();
+  Activation kind = slope && slope.getApproximate() == "tanh"
+                        ? Activation::geluTanh
+                        : Activation::gelu;
+  return slope && slope.getX() == x && kind == activation ? slope.getY()
+                                                          : Value();
+}
+
 /// Checks that a fusion yields just `results` and computes none of `operands`;
 /// values may be null.
 static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
@@ -53,6 +67,9 @@ static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
   if (!isa<Op>(operators.front()))
     return Mismatch(operators.front()->getName().getStringRef() +
                     " comes before the contraction");
+  // The slope of the activation comes last and ends no chain.
+  if (fusion.getNumResults() == 2 && isa<GeluSlopeOp>(operators.back()))
+    operators.pop_back();
   Match<Info> info = describePart<Op>(operators, describe);
   if (!info)
     return info;
@@ -60,8 +77,10 @@ static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
   if (info->resultMoments)
     results.push_back(info->resultMoments);
   else if (fusion.getNumResults() == 2 && !info->mixed &&
-           info->sum != info->result)
-    results.push_back(info->storedSum = info->sum);
+           info->sum != info->result) {
+    Value slope = slopeAt(fusion, info->sum, info->activation);
+    results.push_back(info->second = slope ? slope : info->sum);
+  }
   SmallVector<Value> operands(operators.front()->getOperands());
   llvm::append_values(operands, info->bias, info->residual, info->moments,
                       info->column, info->factor);

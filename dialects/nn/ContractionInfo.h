@@ -8,8 +8,8 @@
 // In addition, a product may normalize A's rows or the residual by moments, and
 // compute moments of D (nn.moments, nn.column_moments), sums of its columns
 // (nn.column_sums) or dot products of its rows (nn.row_dots), or also yield its
-// activation's operand. A convolution may have a second convolution, of another
-// input with other filters, in R's place.
+// activation's operand or slope. A convolution may have a second convolution,
+// of another input with other filters, in R's place.
 // A convolution and a pointwise one of its result may form one fusion
 // (back-to-back).
 //
@@ -51,8 +51,8 @@ struct EpilogueInfo {
   mlir::Value moments, column;
   int64_t width = 0;
   double epsilon = 0;
-  /// `sum`, if the fusion also yields it.
-  mlir::Value storedSum;
+  /// `sum`, or the activation's slope there, if the fusion also yields that.
+  mlir::Value second;
   /// Moments of the result's rows or columns, sums of its columns, or dot
   /// products of its rows, if the fusion computes them.
   mlir::Value resultMoments;
@@ -68,10 +68,12 @@ struct EpilogueInfo {
   int64_t parts() const { return shapeOf(moments).end()[-2]; }
   /// Returns the operand with an element for each of the result's, or null.
   mlir::Value wideOperand() const { return factor ? factor : residual; }
+  /// Returns whether `second` is the slope.
+  bool storesSlope() const { return second && second != sum; }
   /// Returns whether there is more than operands and a result: moments, sums of
-  /// columns, dot products, or the stored sum.
+  /// columns, dot products, or a second value for each of the result's.
   bool isExtended() const {
-    return norm != NormKind::none || resultMoments || storedSum;
+    return norm != NormKind::none || resultMoments || second;
   }
 };
 
@@ -131,8 +133,8 @@ Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
 int64_t countFlops(mlir::Operation *op);
 
 /// Describe a whole fusion. Its first result ends the chain. Its second, if
-/// any, is moments or sums of the first or the activation's operand. Its
-/// operands are all of its arguments.
+/// any, is moments or sums of the first or the activation's operand or slope.
+/// Its operands are all of its arguments.
 Match<GemmInfo> describeGemm(FusionOp fusion);
 Match<ConvInfo> describeConvolution(FusionOp fusion);
 Match<ConvB2bInfo> describeConvB2b(FusionOp fusion);

@@ -23,7 +23,7 @@ WITHOUT_GRADIENT = {
     "all_gather", "all_reduce", "reduce_scatter", "counted", "fusion", "guard", "pack", "state",
     "yield", "scalar_call",
     # A gradient itself, which a training step does not differentiate.
-    "gelu_grad",
+    "gelu_grad", "gelu_slope",
 }
 # What users define; test/custom differentiates it.
 USERS_OWN = {"custom", "custom_elementwise"}

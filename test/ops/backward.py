@@ -99,6 +99,9 @@ inner = math.sqrt(2 / math.pi)
 t = np.tanh(inner * (near + 0.044715 * near ** 3))
 curve = 0.5 * (1 + t) + 0.5 * near * (1 - t * t) * inner * \
     (1 + 3 * 0.044715 * near ** 2)
+case("gelu_slope", [x.astype(np.float32)], slope.astype(np.float32))
+case("gelu_slope", [x.astype(np.float32)], curve.astype(np.float32),
+     'approximate = "tanh"')
 dy = random(13)
 case("gelu_grad", [x.astype(np.float32), dy], (slope * dy).astype(np.float32))
 case("gelu_grad", [x.astype(np.float32), dy], (curve * dy).astype(np.float32),

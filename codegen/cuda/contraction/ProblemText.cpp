@@ -134,14 +134,16 @@ void ProblemText::addNorm(const nn::EpilogueInfo &info) {
                            : takesColumns(info) ? "columnMoments"
                                                 : "resultMoments",
                            true}});
-  if (info.storedSum)
-    addConstants("bool", {{"storesSum", true}});
+  if (info.second)
+    fields += llvm::formatv(
+        "  static constexpr frit::Second second = frit::Second::{0};\n",
+        info.storesSlope() ? "slope" : "sum");
 }
 
 std::string ProblemText::normParameters(const nn::EpilogueInfo &info) const {
   if (!info.isExtended())
     return "";
-  std::string last = info.storedSum       ? "nullptr, y1}"
+  std::string last = info.second          ? "nullptr, y1}"
                      : info.resultMoments ? "y1}"
                                           : "nullptr}";
   return ", {" + parameter(info.moments) + ", " + parameter(info.column) +

@@ -42,7 +42,8 @@ static constexpr double kHeldRate = 3.76, kMostHeld = 0.6e6;
 /// the clock.
 static constexpr double kPowerRate = 11;
 /// Microseconds per element for which a warpgroup computes an epilogue of sum
-/// and residual, such as the gradient of an activation; and how much longer it
+/// and residual, such as the gradient of an activation, other than their sum or
+/// product; and how much longer it
 /// takes if its sums leave too few registers to overlap elements, or if two
 /// blocks per SM leave so few that it spills.
 static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
@@ -59,6 +60,14 @@ static double longest(std::initializer_list<double> times, double sharpness) {
   for (double time : times)
     sum += std::pow(time, sharpness);
   return std::pow(sum, 1 / sharpness);
+}
+
+/// Returns whether a product's epilogue takes longer than its stores.
+static bool hasLongEpilogue(const nn::GemmInfo &product) {
+  auto factors = product.result.getDefiningOp<nn::MulOp>();
+  bool multiplies = factors && (factors.getA() == product.product ||
+                                factors.getB() == product.product);
+  return product.mixed && product.residual && !multiplies;
 }
 
 double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
@@ -89,7 +98,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
 
   double sums = double(tile.m * tile.n) / tile.split;
   double stored =
-      sums * resultBytes * (product.wideOperand() || product.storedSum ? 2 : 1);
+      sums * resultBytes * (product.wideOperand() || product.second ? 2 : 1);
   double writers =
       tile.pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =
@@ -97,7 +106,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   if (tile.layout().slots() == 1)
     store *= kOneSlot;
   double finish = store;
-  if (product.mixed && product.residual) {
+  if (hasLongEpilogue(product)) {
     bool isCrowded = tile.pingPong && tile.n > 128;
     double spread = tile.occupancy > 1 ? kSpilled : isCrowded ? kCrowded : 1;
     finish = std::max(store, sums / writers * kEpilogueTime * spread);
@@ -157,6 +166,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
   };
   auto consider = [&](WgmmaTile tile) {
     tile.columnMoments = takesColumns(product);
+    tile.boxes = product.second ? 2 : 1;
     int64_t most = tile.m * tile.n <= 128 * 128 ? kUsefulOccupancy : 1;
     for (tile.occupancy = most; tile.occupancy > 0; --tile.occupancy) {
       tile.stages = kUsefulStages;

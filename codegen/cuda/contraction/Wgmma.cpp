@@ -24,7 +24,7 @@ bool WgmmaTile::fits(const GpuArch &arch) const {
   int64_t registers = layout().movesRegisters()
                           ? kMovedRegisters
                           : arch.registersFor(occupancy * layout().threads());
-  return layout().fits() &&
+  return layout().fits() && layout().slots() >= boxes &&
          std::min(registers, kThreadRegisters) >= n / 2 + kOtherRegisters;
 }
 
@@ -101,7 +101,7 @@ bool frit::cuda::sumsColumns(const nn::EpilogueInfo &info) {
 }
 
 /// Returns whether norm.cuh supports the product's norm, moments, column sums,
-/// dot products and stored sum.
+/// dot products and second result.
 static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.batch != 1 || info.ldd != info.n)
     return false;
@@ -113,10 +113,9 @@ static bool takesNorm(const nn::GemmInfo &info, Type result) {
   if (info.resultMoments && (info.resultWidth != width || parted % width != 0 ||
                              !isHalf(result) || info.addend))
     return false;
-  // TMA stores the sum by the map that the residual would use.
-  if (info.storedSum &&
-      (info.residual || info.addend || info.n % 8 != 0 ||
-       elementType(info.storedSum) != result || !isHalf(result)))
+  // TMA stores the second result by the map that the residual would use.
+  if (info.second && (info.residual || info.addend || info.n % 8 != 0 ||
+                      elementType(info.second) != result || !isHalf(result)))
     return false;
   // The factor of dot products is read as a residual would be.
   if (info.factor && info.residual)
@@ -147,7 +146,7 @@ bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
 
 bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
   if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0 ||
-      sumsColumns(info) || info.factor || info.storedSum)
+      sumsColumns(info) || info.factor || info.second)
     return false;
   if (info.addend) {
     nn::ConvInfo addend = nn::describeAddend(info);

@@ -42,6 +42,9 @@ struct WgmmaTile {
   /// Whether the moments of the product's columns are taken. Not part of the
   /// schedule.
   bool columnMoments = false;
+  /// Boxes of the result and of what is stored beside it, which are written
+  /// together. Not part of the schedule.
+  int64_t boxes = 1;
 
   /// Returns a block's layout of shared memory.
   WgmmaLayout layout() const {

@@ -69,7 +69,7 @@ public:
       addResult(lowered.inputElements().size(), maps[0]);
     if (boxes && product.wideOperand())
       addResult(text.argument(product.wideOperand()), maps[1]);
-    if (product.storedSum)
+    if (product.second)
       addResult(lowered.inputElements().size() + 1, maps[1]);
 
     if (nn::Legality why = text.addEpilogue(product))

@@ -67,11 +67,11 @@ namespace {
 template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
 protected:
   static WgmmaTile tileOf(Attr schedule, const nn::GemmInfo &product) {
-    return {schedule.getTileM(),    schedule.getTileN(),
-            schedule.getStages(),   schedule.getCluster(),
-            schedule.getSplit(),    schedule.getOccupancy(),
-            schedule.getPingpong(), schedule.getRaster(),
-            schedule.getBlocks(),   takesColumns(product)};
+    return {
+        schedule.getTileM(),    schedule.getTileN(),   schedule.getStages(),
+        schedule.getCluster(),  schedule.getSplit(),   schedule.getOccupancy(),
+        schedule.getPingpong(), schedule.getRaster(),  schedule.getBlocks(),
+        takesColumns(product),  product.second ? 2 : 1};
   }
 
   /// Returns the tile if an SM has room for it.

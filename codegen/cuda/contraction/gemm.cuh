@@ -243,10 +243,10 @@ template <class P> struct Unended : P {
   using Epilogue = Identity;
 };
 
-/// Computes the tile of D at (row, col) from the sums that the block has
-/// stored.
+/// Computes the tiles of D and of what is stored beside it at (row, col) from
+/// the sums that the block has stored there.
 template <class P>
-__device__ inline void endTile(const typename P::D *sum, typename P::D *d,
+__device__ inline void endTile(typename P::D *second, typename P::D *d,
                                int64_t matrix, int row, int col) {
   __syncthreads();
   for (int i = threadIdx.x; i < P::tileM * P::tileN; i += P::threads) {
@@ -254,9 +254,9 @@ __device__ inline void endTile(const typename P::D *sum, typename P::D *d,
     if (line >= P::m || at >= P::n)
       continue;
     const int64_t place = matrix * P::strideD + line * P::ldd + at;
-    const float x = load(sum[place]);
-    store(d[place],
-          finish<typename P::Epilogue>(x, kNothing<float>, kNothing<float>));
+    float other;
+    store(d[place], endWithSecond<P>(load(second[place]), other));
+    store(second[place], other);
   }
 }
 
@@ -281,10 +281,11 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
       __shared__ RowNorm norms[Q::tileM];
       mergeTile<Q>(norms, norm.moments, row);
       gemmTileMma<Q>(a, b, bias, r, d, row, col, norms, norm.column);
-    } else if constexpr (storesSum<P>()) {
-      auto *sum = static_cast<typename P::D *>(norm.sum);
-      gemmTileOf<FloorTiles<Unended<P>>>(a, b, bias, r, sum, matrix, row, col);
-      endTile<Q>(sum, d, matrix, row, col);
+    } else if constexpr (kStoresSecond<P>) {
+      auto *second = static_cast<typename P::D *>(norm.second);
+      gemmTileOf<FloorTiles<Unended<P>>>(a, b, bias, r, second, matrix, row,
+                                         col);
+      endTile<Q>(second, d, matrix, row, col);
     } else {
       const auto *residual = takesRowDots<P>() ? nullptr : r;
       gemmTileOf<Q>(a, b, bias, residual, d, matrix, row, col);

@@ -12,7 +12,7 @@
 //   static constexpr bool columnMoments;  // of 64 rows each; m % 64 == 0
 //   static constexpr bool columnSums;     // of 16 rows; m % 16, n % 2 == 0
 //   static constexpr bool rowDots;        // of 64 elements; n % 64 == 0
-//   static constexpr bool storesSum;      // the epilogue's argument too
+//   static constexpr frit::Second second; // what is stored beside D, if any
 //
 // and an element of D is the epilogue of
 //
@@ -37,6 +37,10 @@ inline constexpr int kSumHeight = 16;
 
 enum class Norm { none, product, residual };
 
+/// What is stored beside an element of D: the epilogue's argument, or the
+/// epilogue's slope there.
+enum class Second { none, sum, slope };
+
 /// Elements of a row per pair of moments, or per dot product.
 inline constexpr int kMomentWidth = 64;
 
@@ -47,8 +51,8 @@ struct NormOperands {
   /// [m][n / 64][2]; moments of columns [2][m / 64][n]; sums [m / 16][n]; dot
   /// products [m][n / 64].
   float *resultMoments = nullptr;
-  /// The epilogue's argument, with D's layout, if P stores it.
-  void *sum = nullptr;
+  /// What P stores beside D, with D's type and layout.
+  void *second = nullptr;
 };
 
 template <class P> __device__ constexpr Norm normOf() {
@@ -91,12 +95,25 @@ template <class P> __device__ constexpr bool takesRowDots() {
     return false;
 }
 
-/// Returns whether P stores the epilogue's argument beside D.
-template <class P> __device__ constexpr bool storesSum() {
-  if constexpr (requires { P::storesSum; })
-    return P::storesSum;
+template <class P> __device__ constexpr Second secondOf() {
+  if constexpr (requires { P::second; })
+    return P::second;
   else
-    return false;
+    return Second::none;
+}
+template <class P>
+inline constexpr bool kStoresSecond = secondOf<P>() != Second::none;
+
+/// Computes an element of D from the epilogue's argument, and what is stored
+/// beside it.
+template <class P>
+__device__ inline float endWithSecond(float sum, float &second) {
+  if constexpr (secondOf<P>() == Second::slope) {
+    return typename P::Epilogue()(sum, second);
+  } else {
+    second = sum;
+    return typename P::Epilogue()(sum);
+  }
 }
 
 /// Mean and sum of squared deviations of a row.

@@ -71,6 +71,10 @@ struct Gelu {
 /// GELU for 16-bit results.
 struct GeluTo16Bits {
   __device__ float operator()(float x) const { return geluTo16Bits(x); }
+  /// Also computes the slope at `x`.
+  __device__ float operator()(float x, float &slope) const {
+    return geluTo16Bits(x, slope);
+  }
   /// Computes two f16 results in a word.
   __device__ static uint32_t halves(float x, float y) {
     return geluToHalves(x, y);
@@ -81,6 +85,15 @@ struct GeluTo16Bits {
 struct GeluTanh {
   __device__ float operator()(float x) const {
     return x * logistic2(x * fma(x * x, 0.10294324f, 2.3022082f));
+  }
+  /// Also computes the slope at `x`. Above the bound of the square it is 0 or
+  /// 1, and products may not overflow.
+  __device__ float operator()(float x, float &slope) const {
+    float t = minimum(x * x, 1e4f);
+    float gate = logistic2(x * fma(t, 0.10294324f, 2.3022082f));
+    float y = x * gate;
+    slope = fma(fma(-y, gate, y), fma(t, 0.21406445f, 1.5957691f), gate);
+    return y;
   }
 };
 struct Silu {

@@ -26,14 +26,18 @@ template <class P> struct WgmmaStore {
   using Sums = float[Plan::kRowBlocks][P::tileN / 2];
   static constexpr int kBoxes = Plan::kUnitN / Plan::kBoxN;
   static constexpr int kGroups = Plan::kBoxN / 8;
+  /// Boxes stored per box of the tile.
+  static constexpr int kResults = kStoresSecond<P> ? 2 : 1;
   /// Boxes of different row blocks that are finished together if there are
   /// enough slots. They share column operands, and their latencies overlap.
   static constexpr int kTogether =
-      Plan::kSlots >= 2 * Plan::kRowBlocks ? Plan::kRowBlocks : 1;
-  /// Boxes stored per box of the tile: two if the sum is stored too.
-  static constexpr int kResults = storesSum<P>() ? 2 : 1;
+      Plan::kSlots >= 2 * Plan::kRowBlocks * kResults ? Plan::kRowBlocks : 1;
+  /// Slots that are used together: of kTogether boxes of D, then of as many
+  /// boxes of what is stored beside it.
+  static constexpr int kUsed = kTogether * kResults;
+  static_assert(Plan::kSlots >= kUsed);
 
-  /// mapR is the map of the stored sum if P stores it, else of R.
+  /// mapR is the map of what is stored beside D if P stores that, else of R.
   const TensorMap *mapD, *mapR;
   const Bias *bias;
   const D *r;
@@ -131,26 +135,13 @@ template <class P> struct WgmmaStore {
   __device__ void endBoxes(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
-    static_assert(Plan::kBoxes || !(storesSum<P>() || takesRowDots<P>()));
+    static_assert(Plan::kBoxes || !(kStoresSecond<P> || takesRowDots<P>()));
     const int box = kTogether > 1 ? i * kTogether : row * live + i;
     const int slot = boxes + box * kResults;
-    if constexpr (storesSum<P>())
-      endResult<Identity>(sums, norms, row, i, firstGroup, box, slot, mapR);
-    endResult<typename P::Epilogue>(sums, norms, row, i, firstGroup, box,
-                                    slot + (kResults - 1) * kTogether, mapD);
-  }
-
-  /// Finishes one result of these boxes, which are the tile's `box`-th and next
-  /// and use the slots from `slot` on.
-  template <class Epilogue>
-  __device__ void endResult(const Sums &sums,
-                            const RowNorm (&norms)[Plan::kRowBlocks][2],
-                            int row, int i, int firstGroup, int box, int slot,
-                            const TensorMap *to) {
     const int lane = threadIdx.x % 32;
-    WgmmaBox in[kTogether];
+    WgmmaBox in[kUsed];
 #pragma unroll
-    for (int b = 0; b < kTogether; ++b)
+    for (int b = 0; b < kUsed; ++b)
       in[b] = boxIn((slot + b) % Plan::kSlots);
     if (Plan::kBoxes && r) {
 #pragma unroll
@@ -158,7 +149,7 @@ template <class P> struct WgmmaStore {
         filled[(slot + b) % Plan::kSlots].wait((slot + b) / Plan::kSlots % 2);
     } else {
       if (Plan::kBoxes && lane == 0)
-        waitStores<Plan::kSlots / kTogether - 1>();
+        waitStores<Plan::kSlots / kUsed - 1>();
       __syncwarp();
     }
     RowSums given[kTogether][2];
@@ -166,7 +157,7 @@ template <class P> struct WgmmaStore {
     float dots[kTogether][2] = {};
     // Read residuals in batches, since reads wait for earlier writes.
     constexpr int ahead = 4;
-    TwoGroups<D> pairs[kTogether][ahead / 2];
+    TwoGroups<D> pairs[kUsed][ahead / 2];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
       const int group = i * kGroups + j;
@@ -196,8 +187,12 @@ template <class P> struct WgmmaStore {
             readResidual(residual, (row + b) * 64 + h * 8 + lane / 4,
                          group * 8 + lane % 4 * 2);
           const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
-          endTwo<Epilogue>(two, sum, offsets, residual, column,
-                           norms[row + b][h], given[b][h], j == 0);
+          if constexpr (kStoresSecond<P>)
+            endBoth(two, pairs[kTogether + b][j % ahead / 2][j % 2][h], sum,
+                    offsets);
+          else
+            endTwo(two, sum, offsets, residual, column, norms[row + b][h],
+                   given[b][h], j == 0);
           if constexpr (takesRowDots<P>()) {
             float stored[2];
             two.open(stored);
@@ -219,7 +214,7 @@ template <class P> struct WgmmaStore {
         }
       if (j % 2)
 #pragma unroll
-        for (int b = 0; b < kTogether; ++b)
+        for (int b = 0; b < kUsed; ++b)
           in[b].template write<D>(pairs[b][j % ahead / 2], j - 1);
     }
     if constexpr (takesMoments<P>() || takesRowDots<P>())
@@ -246,7 +241,7 @@ template <class P> struct WgmmaStore {
         __syncwarp();
         takeAll();
       }
-      send(in, box, to);
+      send(in, box);
       if (!r)
         takeAll();
     } else {
@@ -254,7 +249,7 @@ template <class P> struct WgmmaStore {
 #pragma unroll
         for (int b = 0; b < kTogether; ++b)
           storeSums(added[b].sums, box + b);
-      send(in, box, to);
+      send(in, box);
     }
   }
 
@@ -313,12 +308,24 @@ template <class P> struct WgmmaStore {
           norm.resultMoments + int64_t(from.m / kSumHeight) * P::n + col, sums);
   }
 
-  /// Computes the stored values of two neighbours.
-  template <class Epilogue>
-  __device__ static void
-  endTwo(Two<D> &two, const float *sums, const float (&offsets)[2],
-         const float (&residual)[2], const float (&column)[2],
-         const RowNorm &norm, RowSums &given, bool first) {
+  /// Computes two neighbours of D, and what is stored beside them.
+  __device__ static void endBoth(Two<D> &two, Two<D> &beside, const float *sums,
+                                 const float (&offsets)[2]) {
+    float pair[2], second[2];
+#pragma unroll
+    for (int c = 0; c < 2; ++c)
+      pair[c] = endWithSecond<P>(sums[c] + offsets[c], second[c]);
+    two.close(pair);
+    beside.close(second);
+  }
+
+  /// Computes two neighbours of D.
+  __device__ static void endTwo(Two<D> &two, const float *sums,
+                                const float (&offsets)[2],
+                                const float (&residual)[2],
+                                const float (&column)[2], const RowNorm &norm,
+                                RowSums &given, bool first) {
+    using Epilogue = typename P::Epilogue;
     constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
     float pair[2];
 #pragma unroll
@@ -341,17 +348,16 @@ template <class P> struct WgmmaStore {
   }
 
   /// Starts storing complete boxes, and loading the residuals of later ones.
-  __device__ void send(const WgmmaBox (&in)[kTogether], int box,
-                       const TensorMap *map) {
+  __device__ void send(const WgmmaBox (&in)[kUsed], int box) {
     if constexpr (Plan::kBoxes) {
       fenceAsync();
       __syncwarp();
       if (threadIdx.x % 32 != 0)
         return;
 #pragma unroll
-      for (int b = 0; b < kTogether; ++b) {
-        const WgmmaTile to = placeOf(box + b);
-        storeBox(map, in[b].at, to.n, to.m, to.batch);
+      for (int b = 0; b < kUsed; ++b) {
+        const WgmmaTile to = placeOf(box + b % kTogether);
+        storeBox(b < kTogether ? mapD : mapR, in[b].at, to.n, to.m, to.batch);
       }
       commitStores();
       if (r)

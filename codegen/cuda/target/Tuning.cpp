@@ -53,7 +53,7 @@ public:
         : takesColumns(info) ? "column-moments"
                              : "moments",
         bool(info.resultMoments));
-    add("stored-sum", bool(info.storedSum));
+    add(info.storesSlope() ? "slope" : "stored-sum", bool(info.second));
     if (result != operand)
       os << " to " << result;
   }

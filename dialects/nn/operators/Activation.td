@@ -99,6 +99,13 @@ def NN_GeluOp : NN_UnaryFloat<"gelu", "Gelu",
   let differentiable = 1;
 }
 
+def NN_GeluSlopeOp : NN_UnaryFloat<"gelu_slope", "",
+    [{ geluSlope(s, x[0], getApproximate() == "tanh") }]> {
+  let summary = "Slope of `gelu` at x.";
+  let arguments = (ins NN_FloatTensor:$x,
+      DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
+                        "\"none\"">:$approximate);
+}
 def NN_GeluGradOp : NN_Elementwise<"gelu_grad", "",
     [{ x[1] * geluSlope(s, x[0], getApproximate() == "tanh") }], "t[0]"> {
   let summary = "Gradient of `gelu`: its slope at x times dy.";

@@ -1,8 +1,9 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 // Kernels of products with a second result: one sums the columns of what it
-// stores, one also stores what its activation is of, and one multiplies the
-// rows of what it stores by another tensor, which is read as a residual is.
+// stores, one also stores what its activation is of, one the slope there,
+// and one multiplies the rows of what it stores by another tensor, which is read
+// as a residual is.
 
 func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: tensor<1024x3072xbf16>, %v: tensor<3072xbf16>) {
   %0:2 = nn.fusion(%a, %b, %x) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<1024x3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<64x3072xf32>) {
@@ -25,6 +26,14 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
     %2 = nn.row_dots %1, %a2 {width = 64 : si64} : (tensor<1024x3072xbf16>, tensor<1024x3072xbf16>) -> tensor<1024x48xf32>
     nn.yield %1, %2 : tensor<1024x3072xbf16>, tensor<1024x48xf32>
   }
+  %6:2 = nn.fusion(%a, %b, %v) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<1024x3072xbf16>) {
+  ^bb0(%a0: tensor<1024x768xbf16>, %a1: tensor<768x3072xbf16>, %a2: tensor<3072xbf16>):
+    %1 = nn.matmul %a0, %a1 : (tensor<1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<1024x3072xbf16>
+    %2 = nn.add %1, %a2 : (tensor<1024x3072xbf16>, tensor<3072xbf16>) -> tensor<1024x3072xbf16>
+    %3 = nn.gelu %2 {approximate = "tanh"} : (tensor<1024x3072xbf16>) -> tensor<1024x3072xbf16>
+    %7 = nn.gelu_slope %2 {approximate = "tanh"} : (tensor<1024x3072xbf16>) -> tensor<1024x3072xbf16>
+    nn.yield %3, %7 : tensor<1024x3072xbf16>, tensor<1024x3072xbf16>
+  }
   return
 }
 
@@ -35,7 +44,7 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
 // CHECK:       frit::gemmFloor<k0_problem>(x0, x1, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
 // CHECK-LABEL: struct k1_problem {
 // CHECK:         using Epilogue = frit::GeluTo16Bits;
-// CHECK:         bool storesSum = true;
+// CHECK:         frit::Second second = frit::Second::sum;
 // CHECK:       frit::wgmmaGemm<k1_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
 // CHECK:       frit::gemmFloor<k1_problem>(x0, x1, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
 // CHECK-LABEL: struct k2_problem {
@@ -43,3 +52,7 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
 // CHECK-NEXT:    bool rowDots = true;
 // CHECK:       frit::wgmmaGemm<k2_problem>(&m0, &m1, &m2, &m3, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
 // CHECK:       frit::gemmFloor<k2_problem>(x0, x1, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
+// CHECK-LABEL: struct k3_problem {
+// CHECK:         using Epilogue = frit::GeluTanh;
+// CHECK-NEXT:    frit::Second second = frit::Second::slope;
+// CHECK:       frit::wgmmaGemm<k3_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});

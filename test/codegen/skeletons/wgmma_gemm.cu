@@ -11,7 +11,8 @@ using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
                      64, 128, 6, 1, 8>;
 using UpBoth =
     Problem<Both<Matrices<16384, 4096, 1024, 1, false, true, frit::bf16,
-                          frit::bf16, frit::bf16, frit::GeluTo16Bits>>,
+                          frit::bf16, frit::bf16, frit::GeluTo16Bits>,
+                 frit::Second::slope>,
             128, 192, 4>;
 using UpSummed =
     Problem<Summed<Matrices<16384, 4096, 1024, 1, false, false, frit::bf16>>,
@@ -51,7 +52,8 @@ static void checks() {
 }
 #else
 static void checks() {
-  using frit::Gelu, frit::GeluTo16Bits, frit::Identity, frit::Norm, frit::Relu;
+  using frit::Gelu, frit::GeluTanh, frit::GeluTo16Bits, frit::Identity;
+  using frit::Norm, frit::Relu;
   // Every tile, with tails in every direction.
   using Odd = Matrices<331, 520, 200>;
   check<Problem<Odd, 64, 64, 3>>();
@@ -137,6 +139,17 @@ static void checks() {
   check<Problem<Both<Matrices<1231, 904, 136, 1, false, true, bf16, bf16, bf16,
                               GeluTo16Bits>>,
                 128, 192, 4>>();
+  // The result of GELU, together with its slope.
+  using Slope =
+      Both<Matrices<331, 264, 200, 1, false, true, f16, f16, f16, GeluTo16Bits>,
+           frit::Second::slope>;
+  check<Problem<Slope, 64, 64, 3>>();
+  check<Problem<Slope, 128, 128, 4, 2>>();
+  check<Problem<Slope, 64, 128, 3, 1, 2>>();
+  check<Problem<
+      Both<Matrices<1231, 904, 136, 1, false, true, bf16, bf16, bf16, GeluTanh>,
+           frit::Second::slope>,
+      128, 192, 4>>();
   // Types, padded lines, and lines that are not a multiple of 16 bytes.
   check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
                 128, 3>>();

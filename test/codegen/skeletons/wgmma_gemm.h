@@ -60,9 +60,9 @@ template <class Of> struct Dotted : Of {
   static constexpr bool rowDots = true;
 };
 
-/// Stores the argument of the epilogue.
-template <class Of> struct Both : Of {
-  static constexpr bool storesSum = true;
+/// Stores the argument of the epilogue, or its slope there.
+template <class Of, frit::Second Second = frit::Second::sum> struct Both : Of {
+  static constexpr frit::Second second = Second;
 };
 
 /// The problem with its tiling.
@@ -95,10 +95,10 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
             const __grid_constant__ frit::TensorMap mapR) {
 #ifdef FRIT_HAS_WGMMA
   constexpr bool boxes = frit::kWgmmaStoresBoxes<P>;
-  constexpr bool sum = frit::storesSum<P>();
+  constexpr bool second = frit::kStoresSecond<P>;
   frit::wgmmaGemm<P>(&mapA, &mapB, boxes ? &mapD : nullptr,
-                     boxes && (Full || sum) ? &mapR : nullptr,
-                     Full ? bias : nullptr, Full && !sum ? r : nullptr, d,
+                     boxes && (Full || second) ? &mapR : nullptr,
+                     Full ? bias : nullptr, Full && !second ? r : nullptr, d,
                      norm);
 #endif
 }
@@ -116,6 +116,20 @@ inline double activate(frit::Gelu, double x) {
 }
 inline double activate(frit::GeluTo16Bits, double x) {
   return activate(frit::Gelu(), x);
+}
+inline double activate(frit::GeluTanh, double x) {
+  double inner = std::sqrt(2 / std::acos(-1)) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+
+/// Returns what P stores beside an element with the epilogue's argument `x`.
+template <class P> double besideOf(double x) {
+  if (frit::secondOf<P>() == frit::Second::sum)
+    return x;
+  constexpr double step = 1e-4;
+  typename P::Epilogue epilogue;
+  return (activate(epilogue, x + step) - activate(epilogue, x - step)) /
+         (2 * step);
 }
 
 template <class P> inline constexpr Cut kCut = P::layout;
@@ -163,8 +177,8 @@ template <class P, bool Full> struct Launch {
     if (P::ldd * size % 16 || P::strideD * size % 16)
       return;
     mapD = map(d, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
-    if (frit::storesSum<P>())
-      mapR = map(static_cast<typename P::D *>(norm.sum), P::n, P::m, P::ldd,
+    if (frit::kStoresSecond<P>)
+      mapR = map(static_cast<typename P::D *>(norm.second), P::n, P::m, P::ldd,
                  P::strideD, 128 / size, 16);
     else if (Full)
       mapR = map(r, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
@@ -197,12 +211,12 @@ template <class P, bool Full = true> void check() {
   r.randomize(4);
   d.randomize(5);
   Norms<P> norms;
-  Buffer<typename P::D> sums(frit::storesSum<P>() ? d.size() : 1);
-  sums.randomize(9);
+  Buffer<typename P::D> seconds(frit::kStoresSecond<P> ? d.size() : 1);
+  seconds.randomize(9);
   std::vector<float> x = toFloats(a), y = toFloats(b);
   constexpr bool addsResidual =
-      !frit::storesSum<P>() && !frit::takesRowDots<P>();
-  std::vector<double> want, wantSums(d.size());
+      !frit::kStoresSecond<P> && !frit::takesRowDots<P>();
+  std::vector<double> want, wantSeconds(d.size());
   for (size_t i = 0; i < d.size(); ++i)
     want.push_back(toDouble(d[i])); // padding between rows stays
   for (int64_t batch = 0; batch < P::batch; ++batch)
@@ -221,12 +235,13 @@ template <class P, bool Full = true> void check() {
                               Full ? toDouble(r[at]) : 0);
         else if (Full)
           value += toDouble(bias[j]) + (addsResidual ? toDouble(r[at]) : 0);
-        wantSums[at] = value;
+        if (frit::kStoresSecond<P>)
+          wantSeconds[at] = besideOf<P>(value);
         want[at] = activate(typename P::Epilogue(), value);
       }
   // Run twice: the second run must not depend on state that the first left.
   frit::NormOperands operands = norms.operands();
-  operands.sum = sums.get();
+  operands.second = seconds.get();
   Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get(),
                          operands);
   launch();
@@ -240,8 +255,9 @@ template <class P, bool Full = true> void check() {
            P::stages, P::cluster, P::split, P::transposeA ? "T" : "N",
            P::transposeB ? "T" : "N", frit::kNormalises<P> ? ", norm" : "");
   expect(name, d, want, epsilonOf<typename P::D>());
-  if (frit::storesSum<P>())
-    expect(strcat(name, ", sum"), sums, wantSums, epsilonOf<typename P::D>());
+  if (frit::kStoresSecond<P>)
+    expect(strcat(name, ", beside it"), seconds, wantSeconds,
+           epsilonOf<typename P::D>());
   if (frit::takesMoments<P>())
     expect(strcat(name, ", moments"), norms.given, momentsOf(want), 2e-3);
   std::vector<double> stored;
