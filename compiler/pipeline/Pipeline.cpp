@@ -297,6 +297,9 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
   plan.workspaceBytes = options.workspaceBytes;
   // Kernels are shared by text; steps name their buffers.
   passes.addPass(planning::createBuildPlanPass(plan));
+  // Small kernels that run many times, such as the last sums of the gradients
+  // of biases, run several times in one launch.
+  passes.addPass(planning::createBatchLaunchesPass());
   // Steps that leave the device partly idle run concurrently.
   if (options.fork)
     passes.addPass(planning::createForkPass(target));

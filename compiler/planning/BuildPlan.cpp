@@ -156,6 +156,7 @@ void frit::planning::registerPlanningPasses(const nn::Target &target) {
     options.arch = "sm_90a";
     return createBuildPlanPass(options);
   });
+  registerPass(createBatchLaunchesPass);
   registerPass([&target] { return createForkPass(target); });
   registerPass(createMergePlansPass);
   registerPass(createPlanMemoryPass);

@@ -32,6 +32,10 @@ struct BuildPlanOptions {
 std::unique_ptr<mlir::Pass>
 createBuildPlanPass(const BuildPlanOptions &options);
 
+/// Replaces launches of the same kernel in a main list by one, if the schedule
+/// takes several sets of arguments and the arena hardly grows.
+std::unique_ptr<mlir::Pass> createBatchLaunchesPass();
+
 /// Makes steps of the main lists concurrent where that is faster by the
 /// target's costs.
 std::unique_ptr<mlir::Pass> createForkPass(const nn::Target &target);

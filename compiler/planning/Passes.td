@@ -16,6 +16,10 @@ def BuildPlan : PlanPass<"build-plan"> {
   let summary = "Turn scheduled fusions into a plan";
 }
 
+def BatchLaunches : PlanPass<"batch-launches"> {
+  let summary = "Let one launch compute what several launches of a kernel do";
+}
+
 def Fork : PlanPass<"fork"> {
   let summary = "Run steps concurrently where that is faster";
 }

@@ -188,8 +188,8 @@ struct Access {
   }
 
   Memory memory;
-  /// The whole memory, except in states: only in states may some steps use a
-  /// part that other steps never touch.
+  /// The whole memory, except in states and in the arena: there some steps use
+  /// a part that others never touch.
   uint64_t begin = 0, end = ~uint64_t(0);
   size_t step = 0;
 };
@@ -206,6 +206,8 @@ Access::Access(plan::BufferOp root, uint64_t offset, uint64_t bytes) {
   switch (root.getSpace()) {
   case plan::Space::arena:
     memory = {space, 0, root.getOperation()};
+    begin = offset;
+    end = offset + bytes;
     break;
   case plan::Space::input:
   case plan::Space::output:

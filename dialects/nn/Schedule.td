@@ -35,7 +35,11 @@ def NN_Schedule : AttrInterface<"Schedule"> {
         Returns whether the kernel reads constant operands, which no earlier
         kernel writes, before the PDL wait. Planning then tells it which they
         are.
-      }], "bool", "readsConstantsEarly", (ins), "", "return false;">
+      }], "bool", "readsConstantsEarly", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        Returns whether a launch of the kernel may take several sets of
+        arguments (plan.kernel).
+      }], "bool", "takesBatches", (ins), "", "return false;">
   ];
 }
 

@@ -111,6 +111,11 @@ LogicalResult ProgramOp::verify() {
   return success();
 }
 
+int64_t frit::plan::batchOf(Operation *fusion) {
+  auto batch = fusion->getAttrOfType<IntegerAttr>(kBatch);
+  return batch ? batch.getInt() : 1;
+}
+
 LogicalResult KernelOp::verify() {
   Block &block = getBody().front();
   if (!llvm::hasSingleElement(block))
@@ -118,6 +123,9 @@ LogicalResult KernelOp::verify() {
   auto fusion = dyn_cast<nn::FusionOp>(block.front());
   if (!fusion || !llvm::equal(fusion.getInputs(), block.getArguments()))
     return emitOpError("holds one nn.fusion of its block's arguments");
+  if (getBatch() < 1 || getBatch() > kMostBatch)
+    return emitOpError("takes ")
+           << getBatch() << " sets of arguments, not 1 to " << kMostBatch;
   if (getSource() && getSymbol() && !getSourceAttr().getPreludes())
     return emitOpError("has a source of its own and that of '")
            << *getSymbol() << "'";

@@ -23,6 +23,14 @@ uint64_t byteSize(mlir::Type type);
 /// Returns the runtime's name of an element type.
 artifact::DType dtypeOf(mlir::Type element);
 
+/// The attribute of a fusion whose kernel takes several sets of arguments, and
+/// the most that it may say.
+inline constexpr llvm::StringLiteral kBatch = "plan.batch";
+inline constexpr int64_t kMostBatch = 64;
+
+/// Returns the sets of arguments of a launch of a fusion's kernel.
+int64_t batchOf(mlir::Operation *fusion);
+
 } // namespace frit::plan
 
 namespace frit::artifact {

@@ -183,6 +183,10 @@ def Plan_KernelOp : Plan_Op<"kernel", [
     them has `workspace_bytes` of scratch memory of its own, and at most
     `workspaces` calls run concurrently.
 
+    If the fusion has an attribute `plan.batch`, a launch takes that many sets of
+    arguments and computes the fusion of each: all inputs of the first set, of
+    the second and so on, then the outputs in the same order.
+
     For reports: `flops` counts the multiplications and additions of its
     contractions, `skipped` the bytes of its inputs that it never reads because
     it gathers or slices.
@@ -203,6 +207,8 @@ def Plan_KernelOp : Plan_Op<"kernel", [
   let extraClassDeclaration = [{
     /// Returns the nn.fusion that it computes.
     ::mlir::Operation *getFusion() { return &getBody().front().front(); }
+    /// Returns the sets of arguments of a launch.
+    int64_t getBatch() { return batchOf(getFusion()); }
     /// Returns the bytes of the workspaces of a launch.
     int64_t getLaunchWorkspaceBytes() {
       return getWorkspaceBytes().value_or(0) * getWorkspaces().value_or(1);

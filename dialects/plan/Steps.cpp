@@ -60,12 +60,12 @@ static FailureOr<KernelOp> findKernel(Operation *step, FlatSymbolRefAttr name,
       step->getParentOfType<ProgramOp>(), name.getAttr()));
   if (!kernel)
     return step->emitOpError() << name << " is not a kernel of this program";
-  if (kernel.getFusion()->getNumOperands() != inputs ||
-      kernel.getFusion()->getNumResults() != outputs)
-    return step->emitOpError()
-           << name << " takes " << kernel.getFusion()->getNumOperands()
-           << " inputs and " << kernel.getFusion()->getNumResults()
-           << " outputs";
+  size_t batch = kernel.getBatch();
+  size_t wantedInputs = batch * kernel.getFusion()->getNumOperands();
+  size_t wantedOutputs = batch * kernel.getFusion()->getNumResults();
+  if (wantedInputs != inputs || wantedOutputs != outputs)
+    return step->emitOpError() << name << " takes " << wantedInputs
+                               << " inputs and " << wantedOutputs << " outputs";
   return kernel;
 }
 

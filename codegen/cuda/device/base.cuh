@@ -43,6 +43,15 @@ typedef unsigned long uintptr_t;
 
 namespace frit {
 
+/// Returns the value number `index`.
+template <class T, class... Others>
+__device__ inline T pick(unsigned index, T first, Others... others) {
+  if constexpr (sizeof...(others) == 0)
+    return first;
+  else
+    return index == 0 ? first : pick(index - 1, others...);
+}
+
 /// IEEE binary16, as stored.
 struct f16 {
   uint16_t bits;

@@ -65,6 +65,7 @@ static KernelText finishColumns(RowKernel &kernel, bool keeps, StringRef name,
   text.source = kernel.print(name, keeps) +
                 kernelFunction(name, lowered, frame, statement);
   text.grid[0] = ceilDiv(kernel.rows / vector, groupsOfBlock);
+  text.grid[1] = lowered.batch();
   text.block[0] = frame.threads;
   return text;
 }

@@ -22,4 +22,5 @@ def Cuda_ColumnAttr : Cuda_Schedule<"Column", "column"> {
     Number<"threads of a block">:$threads,
     Choice<"one pass computes all reductions and the outputs with an element "
            "per column, none of which needs a reduction's result">:$joint);
+  let extraClassDeclaration = "bool takesBatches() const { return true; }";
 }

@@ -117,11 +117,41 @@ std::string frit::cuda::startText(const LinalgFusion &lowered) {
   return text;
 }
 
+/// Returns the parameters of a launch that takes several sets of arguments,
+/// "x0_0, x0_1, y0_0, y0_1" with their types. Sets `picks` to the definitions
+/// of x0 and y0, which are those of the block's set.
+static std::string batchParameters(const LinalgFusion &lowered,
+                                   std::string &picks) {
+  SmallVector<std::string> parameters;
+  auto add = [&](StringRef letter, size_t count, auto typeOf) {
+    for (int64_t set = 0; set < lowered.batch(); ++set)
+      for (size_t i = 0; i < count; ++i)
+        parameters.push_back(
+            llvm::formatv("{0} *{1}{2}_{3}", typeOf(i), letter, i, set));
+    for (size_t i = 0; i < count; ++i) {
+      picks += llvm::formatv("{0} *const {1}{2} = frit::pick(blockIdx.y",
+                             typeOf(i), letter, i);
+      for (int64_t set = 0; set < lowered.batch(); ++set)
+        picks += llvm::formatv(", {0}{1}_{2}", letter, i, set);
+      picks += ");\n";
+    }
+  };
+  add("x", lowered.inputElements().size(), [&](size_t i) {
+    return "const " + storageName(lowered.inputElements()[i]).str();
+  });
+  add("y", lowered.outputs().size(), [&](size_t i) {
+    return storageName(elementType(lowered.outputs()[i])).str();
+  });
+  return llvm::join(parameters, ", ");
+}
+
 std::string frit::cuda::kernelFunction(StringRef name,
                                        const LinalgFusion &lowered,
                                        const KernelFrame &frame,
                                        StringRef call) {
-  std::string parameters = parameterList(lowered);
+  std::string picks;
+  std::string parameters = lowered.batch() > 1 ? batchParameters(lowered, picks)
+                                               : parameterList(lowered);
   for (size_t i = 0; i < frame.tensorMaps; ++i)
     parameters +=
         ", const __grid_constant__ frit::TensorMap m" + std::to_string(i);
@@ -139,6 +169,6 @@ std::string frit::cuda::kernelFunction(StringRef name,
     bounds += ", " + std::to_string(frame.occupancy);
   return ("extern \"C\" __global__ void " + cluster + "__launch_bounds__(" +
           bounds + ")\n" + name + "(" + parameters + ") {\n" +
-          indented(body + call.str(), 2) + "}\n")
+          indented(picks + body + call.str(), 2) + "}\n")
       .str();
 }

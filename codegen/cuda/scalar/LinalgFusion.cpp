@@ -4,6 +4,7 @@
 
 #include "dialects/nn/lowering/Lowering.h"
 #include "dialects/nn/operators/Custom.h"
+#include "dialects/plan/Plan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -13,7 +14,7 @@ using namespace frit;
 using namespace frit::cuda;
 
 LinalgFusion::LinalgFusion(nn::FusionOp fusion)
-    : mlirContext(fusion.getContext()) {
+    : mlirContext(fusion.getContext()), sets(plan::batchOf(fusion)) {
   OpBuilder builder(fusion.getContext());
   module = ModuleOp::create(fusion.getLoc());
   builder.setInsertionPointToEnd(module->getBody());

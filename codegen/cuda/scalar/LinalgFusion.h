@@ -30,6 +30,9 @@ public:
   /// can still be running writes them. The plan marks them
   /// (`plan.constant_inputs`).
   llvm::ArrayRef<int64_t> constantInputs() const { return constants; }
+  /// Returns the sets of arguments of a launch, one per blockIdx.y
+  /// (`plan.batch`).
+  int64_t batch() const { return sets; }
   /// Returns the bytes of input `i`.
   int64_t inputBytes(size_t i) const { return bytes[i]; }
 
@@ -40,6 +43,7 @@ private:
   llvm::SmallVector<mlir::Type> inputs;
   llvm::SmallVector<int64_t> bytes, constants;
   llvm::SmallVector<mlir::Value> results;
+  int64_t sets;
 };
 
 inline int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }

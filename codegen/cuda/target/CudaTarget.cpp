@@ -5,6 +5,7 @@
 #include "codegen/cuda/target/Skeleton.h"
 #include "codegen/cuda/target/Tuning.h"
 #include "dialects/nn/operators/Custom.h"
+#include "dialects/plan/Plan.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -98,7 +99,14 @@ std::optional<nn::StepCost> CudaTarget::cost(nn::FusionOp fusion) const {
   if (!skeleton || !device.arch.hasPdl)
     return std::nullopt;
   Problem problem(fusion);
-  return skeleton->cost(problem, schedule, device);
+  std::optional<nn::StepCost> cost = skeleton->cost(problem, schedule, device);
+  if (cost) {
+    // Sets of arguments run beside each other until they fill the device.
+    double filled = cost->occupancy * double(plan::batchOf(fusion));
+    cost->microseconds *= std::max(filled, 1.0);
+    cost->occupancy = std::min(filled, 1.0);
+  }
+  return cost;
 }
 
 void CudaTarget::getDialects(DialectRegistry &registry) const {

@@ -1,7 +1,7 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
-                  %t: tensor<64x100x3136xf16>) {
+                  %t: tensor<64x100x3136xf16>, %q: tensor<1024x768xf32>) {
   // A mean over pixels reads its input once: several threads share a column.
   %0 = nn.fusion(%p) : (tensor<32x7x7x2048xf16>) -> tensor<32x1x1x2048xf16> {
   ^bb0(%a: tensor<32x7x7x2048xf16>):
@@ -52,6 +52,12 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
     %8 = nn.reduce %6 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<64x256x3136xf32>) -> tensor<64x1x3136xf32>
     nn.yield %3, %8, %1 : tensor<64x1x3136xf32>, tensor<64x1x3136xf32>, tensor<64x256x3136xf16>
   }
+  // A launch computes three sums, one per row of blocks.
+  %batch = nn.fusion(%q) {plan.batch = 3 : i64} : (tensor<1024x768xf32>) -> tensor<1x768xf32> {
+  ^bb0(%a: tensor<1024x768xf32>):
+    %1 = nn.reduce %a {kind = #nn<combiner sum>, axes = array<i64: 0>} : (tensor<1024x768xf32>) -> tensor<1x768xf32>
+    nn.yield %1 : tensor<1x768xf32>
+  }
   return
 }
 
@@ -60,6 +66,7 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
 // CHECK: // k2 #cuda.column<team = 16, per_thread = 7, vector = 4, threads = 256> grid 3136x1x1 block 256
 // CHECK: // k3 #cuda.column<{{.*}}, joint = true> grid
 // CHECK: // k4 #cuda.column<{{.*}}, joint = true> grid
+// CHECK: // k5 #cuda.column<{{.*}}> grid {{[0-9]+}}x3x1
 // CHECK-LABEL: struct k0_body {
 // CHECK: void load(Element (&e)[4], unsigned row, unsigned col) const {
 // CHECK: frit::loadVector(a0, x0 + row / 2048 * 100352 + row % 2048 + col * 2048);
@@ -90,3 +97,9 @@ func.func @column(%p: tensor<32x7x7x2048xf16>, %s: tensor<64x256x3136xf16>,
 
 // CHECK-LABEL: struct k4_body {
 // CHECK: frit::columnJoint<k4_body, {{[0-9]+}}, {{[0-9]+}}, 4>({x0, x1, y0, y1, y2}, 200704, 256);
+
+// CHECK-LABEL: struct k5_body {
+// CHECK: k5(const float *x0_0, const float *x0_1, const float *x0_2, float *y0_0, float *y0_1, float *y0_2) {
+// CHECK-NEXT: const float *const x0 = frit::pick(blockIdx.y, x0_0, x0_1, x0_2);
+// CHECK-NEXT: float *const y0 = frit::pick(blockIdx.y, y0_0, y0_1, y0_2);
+// CHECK: frit::column<k5_body, {{.*}}>({x0, y0}, 768, 1024);

@@ -420,3 +420,35 @@ plan.program @p "sm_90a" {
     plan.launch @k(%x) -> (%x) {shard_rows = 1 : i64} : memref<8192xf32> -> memref<8192xf32>
   }
 }
+
+// -----
+
+plan.program @p "sm_90a" {
+  // expected-error@+1 {{takes 0 sets of arguments, not 1 to 64}}
+  plan.kernel @k {
+  ^bb0(%a: tensor<4xf32>):
+    %0 = nn.fusion(%a) {plan.batch = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%b: tensor<4xf32>):
+      %r = nn.relu %b : (tensor<4xf32>) -> tensor<4xf32>
+      nn.yield %r : tensor<4xf32>
+    }
+  }
+}
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.kernel @k {
+  ^bb0(%a: tensor<4xf32>):
+    %0 = nn.fusion(%a) {plan.batch = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%b: tensor<4xf32>):
+      %r = nn.relu %b : (tensor<4xf32>) -> tensor<4xf32>
+      nn.yield %r : tensor<4xf32>
+    }
+  }
+  plan.command_list @main {
+    %x = plan.buffer arena : memref<4xf32>
+    // expected-error@+1 {{@k takes 2 inputs and 2 outputs}}
+    plan.launch @k(%x) -> (%x) : memref<4xf32> -> memref<4xf32>
+  }
+}
