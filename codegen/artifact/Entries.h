@@ -20,6 +20,7 @@ struct Entries {
   std::vector<Function> functions;
   std::vector<State> states;
   std::vector<ShardedState> shards;
+  std::vector<DerivedState> derived;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;
   std::vector<Variant> variants;
@@ -46,6 +47,7 @@ struct Entries {
     header.functions = placeTable(functions);
     header.states = placeTable(states);
     header.shards = placeTable(shards);
+    header.derived = placeTable(derived);
     header.symbols = placeTable(symbols);
     header.extents = placeTable(extents);
     header.variants = placeTable(variants);

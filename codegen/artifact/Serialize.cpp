@@ -161,8 +161,8 @@ private:
     image.weightsHead = safetensorsHead(sorted);
   }
 
-  /// Adds the members of the states. Sets `bytes` to the size of the state
-  /// memory.
+  /// Adds the members of the states, and which are derived. Sets `bytes` to the
+  /// size of the state memory.
   LogicalResult addStates(uint64_t &bytes) {
     llvm::StringMap<plan::StateOp> owners;
     for (auto state : module.getOps<plan::StateOp>()) {
@@ -170,6 +170,12 @@ private:
       if (state.getSharded())
         tables.shards.push_back(
             {begin, state.getType().getNumElements() / kShardRow});
+      if (FlatSymbolRefAttr from = state.getDerivedFromAttr()) {
+        auto source = module.lookupSymbol<plan::StateOp>(from.getAttr());
+        tables.derived.push_back({begin, plan::byteSize(state.getType()),
+                                  uint64_t(*source.getOffset()),
+                                  plan::byteSize(source.getType())});
+      }
       steps.states[state.getSymNameAttr()] = begin;
       bytes = std::max(bytes, begin + plan::byteSize(state.getType()));
       for (auto member : state.getMembers().getAsRange<plan::MemberAttr>()) {
@@ -292,6 +298,7 @@ private:
       addKernel(kernel, program, target.modules);
     target.kernels.count = tables.kernels.size() - target.kernels.first;
     target.prepare = steps.addList(program.getPrepare(), /*isMain=*/false);
+    target.derive = steps.addList(program.getDerive(), /*isMain=*/true);
     target.programs.first = tables.programs.size();
     target.programs.count = mains.size();
     for (plan::CommandListOp main : mains)

@@ -22,7 +22,7 @@
 // An nn.state becomes a plan.state; the arguments and results that name it
 // become its buffer. A kernel overwrites the old value with the new one if
 // nothing reads the old one afterwards; otherwise the new one is copied at the
-// end of the list.
+// end of the list. @derive, which computes derived states, becomes a list too.
 //
 // An nn.all_reduce becomes a plan.all_reduce of its operand's buffer, as soon
 // as the operand is ready, and a plan.await before the first step that uses the
@@ -88,12 +88,22 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
         failed(planning::buildList(prepare, program, kernels, constants,
                                    options, plan::Space::prepared, prepared)))
       return signalPassFailure();
+    auto derive = module.lookupSymbol<func::FuncOp>("derive");
+    for (unsigned i = 0; derive && i < derive.getNumResults(); ++i)
+      if (!derive.getResultAttr(i, "nn.state")) {
+        derive.emitError("has a result that is no state");
+        return signalPassFailure();
+      }
+    if (derive &&
+        failed(planning::buildList(derive, program, kernels, constants, options,
+                                   plan::Space::state, prepared)))
+      return signalPassFailure();
     if (failed(planning::buildList(main, program, kernels, constants, options,
                                    plan::Space::output, prepared)))
       return signalPassFailure();
-    main.erase();
-    if (prepare)
-      prepare.erase();
+    for (func::FuncOp function : {main, prepare, derive})
+      if (function)
+        function.erase();
   }
 
 private:
@@ -114,10 +124,11 @@ private:
     Location loc = state.getLoc();
     auto type = cast<RankedTensorType>(state.getType());
     bool sharded = state.getSharded();
+    FlatSymbolRefAttr source = state.getDerivedFromAttr();
     b.setInsertionPointAfter(state);
     state.erase();
     plan::StateOp::create(b, loc, name, IntegerAttr(), type,
-                          b.getArrayAttr(members), sharded);
+                          b.getArrayAttr(members), sharded, source);
   }
 
   /// Records the names of the model's inputs and outputs.

@@ -13,7 +13,7 @@ namespace frit::planning {
 
 /// Translates a function to a command list of `program`, which gets the kernels
 /// and the constants that it needs. `resultSpace` is the memory space of the
-/// function's results; `prepared` has the offsets of prepared buffers.
+/// results that are no states; `prepared` has the offsets of prepared buffers.
 llvm::LogicalResult buildList(mlir::func::FuncOp function,
                               plan::ProgramOp program, Kernels &kernels,
                               Constants &constants,

@@ -103,8 +103,11 @@ void ConstantPool::take(ModuleOp from) {
 
 LogicalResult StatePool::take(ModuleOp from) {
   DenseMap<StringAttr, StringAttr> names;
-  for (auto state : llvm::make_early_inc_range(from.getOps<plan::StateOp>())) {
+  auto take = [&](plan::StateOp state) -> LogicalResult {
     StringAttr name = state.getSymNameAttr();
+    if (FlatSymbolRefAttr source = state.getDerivedFromAttr())
+      state.setDerivedFromAttr(
+          FlatSymbolRefAttr::get(names.lookup(source.getAttr())));
     plan::StateOp &known = byName[name];
     if (!known) {
       state->remove();
@@ -112,7 +115,8 @@ LogicalResult StatePool::take(ModuleOp from) {
       known = state;
     } else if (known.getType() != state.getType() ||
                known.getSharded() != state.getSharded() ||
-               known.getMembers() != state.getMembers()) {
+               known.getMembers() != state.getMembers() ||
+               known.getDerivedFromAttr() != state.getDerivedFromAttr()) {
       InFlightDiagnostic error = state.emitError("state '")
                                  << name.getValue()
                                  << "' differs between functions or variants";
@@ -120,7 +124,16 @@ LogicalResult StatePool::take(ModuleOp from) {
       return error;
     }
     names[name] = known.getSymNameAttr();
-  }
+    return success();
+  };
+  auto all = llvm::to_vector(from.getOps<plan::StateOp>());
+  // Sources come first, so that their names are known.
+  llvm::stable_sort(all, [](plan::StateOp a, plan::StateOp b) {
+    return !a.getDerivedFrom() && b.getDerivedFrom();
+  });
+  for (plan::StateOp state : all)
+    if (failed(take(state)))
+      return failure();
   from.walk([&](plan::BufferOp buffer) {
     if (buffer.getSpace() == plan::Space::state)
       buffer.setSymbolAttr(names.lookup(buffer.getSymbolAttr()));
@@ -202,6 +215,7 @@ public:
     mergeKernels();
     sharePrepared();
     movePreparation();
+    moveDerivation();
     for (plan::CommandListOp list : from.getMains()) {
       list->remove();
       list.setSymName(name);
@@ -352,6 +366,31 @@ private:
     }
     list->remove();
     symbols.insert(list, into.getMains().front()->getIterator());
+  }
+
+  /// Moves the steps of `from`'s derive list that write states which `into`
+  /// does not derive.
+  void moveDerivation() {
+    plan::CommandListOp list = from.getDerive(), before = into.getDerive();
+    if (!list)
+      return;
+    if (!before) {
+      list->remove();
+      symbols.insert(list, into.getMains().front()->getIterator());
+      return;
+    }
+    DenseSet<StringAttr> known;
+    for (Operation *step : plan::stepsOf(before))
+      for (Value value : plan::writesOf(step))
+        known.insert(plan::rootOf(value).getSymbolAttr());
+    for (Operation *step : plan::stepsOf(list))
+      if (llvm::all_of(plan::writesOf(step), [&](Value value) {
+            return known.contains(plan::rootOf(value).getSymbolAttr());
+          }))
+        step->erase();
+    Block &body = before.getBody().front();
+    body.getOperations().splice(body.end(),
+                                list.getBody().front().getOperations());
   }
 
   plan::ProgramOp into, from;

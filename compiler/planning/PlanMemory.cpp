@@ -36,9 +36,12 @@ struct PlanMemory : frit::planning::impl::PlanMemoryBase<PlanMemory> {
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
       Builder b(&getContext());
       addWorkspaces(program);
+      // The derive list runs before a call, in the call's arena.
+      uint64_t least = placeList(program.getDerive()).bytes;
       for (plan::CommandListOp list : program.getMains()) {
         planning::Placement main = placeList(list);
-        list.setArenaBytesAttr(b.getI64IntegerAttr(main.bytes));
+        list.setArenaBytesAttr(
+            b.getI64IntegerAttr(std::max<uint64_t>(main.bytes, least)));
         list.setLowerBoundAttr(b.getI64IntegerAttr(main.lowerBound));
       }
       planning::Placement prepare = placeList(program.getPrepare());

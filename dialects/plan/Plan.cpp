@@ -90,17 +90,23 @@ std::string frit::plan::nodeNames(Location loc) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-static constexpr llvm::StringLiteral kPrepare = "prepare";
+static constexpr llvm::StringLiteral kPrepare = "prepare", kDerive = "derive";
 
 CommandListOp ProgramOp::getPrepare() {
   return dyn_cast_or_null<CommandListOp>(
       mlir::SymbolTable::lookupSymbolIn(*this, kPrepare));
 }
 
+CommandListOp ProgramOp::getDerive() {
+  return dyn_cast_or_null<CommandListOp>(
+      mlir::SymbolTable::lookupSymbolIn(*this, kDerive));
+}
+
 SmallVector<CommandListOp> ProgramOp::getMains() {
   auto mains = llvm::to_vector(getBody().getOps<CommandListOp>());
-  llvm::erase_if(
-      mains, [](CommandListOp list) { return list.getSymName() == kPrepare; });
+  llvm::erase_if(mains, [](CommandListOp list) {
+    return list.getSymName() == kPrepare || list.getSymName() == kDerive;
+  });
   return mains;
 }
 
@@ -141,6 +147,9 @@ LogicalResult KernelOp::verify() {
 LogicalResult StateOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   SmallVector<MemberAttr> members(getMembers().getAsRange<MemberAttr>());
+  if (getDerivedFrom() && (!members.empty() || getSharded()))
+    return emitOpError("is derived from another, so it has no members and no "
+                       "shards");
   llvm::StringSet<> names;
   for (MemberAttr member : members) {
     auto fail = [&] {
@@ -171,6 +180,12 @@ LogicalResult StateOp::verify() {
 }
 
 LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (FlatSymbolRefAttr from = getDerivedFromAttr()) {
+    auto source = symbols.lookupNearestSymbolFrom<StateOp>(*this, from);
+    if (!source || source.getDerivedFrom() || source.getSharded())
+      return emitOpError("is derived from ")
+             << from << ", which is no state that calls keep whole";
+  }
   for (MemberAttr member : getMembers().getAsRange<MemberAttr>()) {
     if (!member.getInitial())
       continue;
@@ -195,6 +210,10 @@ LogicalResult CommandListOp::verify() {
       if (buffer.getSpace() == Space::state)
         return buffer.emitOpError(
             "the prepare list runs before there is any state");
+  if (getSymName() == kDerive)
+    for (Operation *op : stepsOf(*this))
+      if (!isa<LaunchOp, CopyOp>(op))
+        return op->emitOpError("the derive list has launches and copies only");
   int64_t place = 0;
   for (Operation *op : stepsOf(*this)) {
     if (auto launch = dyn_cast<LaunchOp>(op); launch && launch.getFollows()) {

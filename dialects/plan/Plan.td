@@ -22,7 +22,8 @@ def Plan_Dialect : Dialect {
   let description = [{
     A `plan.program` holds the kernels of a target and its command lists:
     `prepare`, run once when a module is loaded, and `main`, run per call, or
-    one list per variant if shapes are symbolic. Steps name their buffers;
+    one list per variant if shapes are symbolic. `derive` runs before a call
+    that uses derived states if they are stale. Steps name their buffers;
     `plan-memory` gives every arena buffer its offset.
 
     A module has one program per function and target. The programs of a function
@@ -157,6 +158,8 @@ def Plan_ProgramOp : Plan_Op<"program", [
     }
     /// Returns the list that runs once per module, or null.
     CommandListOp getPrepare();
+    /// Returns the list that computes derived states, or null.
+    CommandListOp getDerive();
     /// Returns the lists that run per call: one per variant of the model.
     ::llvm::SmallVector<CommandListOp> getMains();
   }];
@@ -256,17 +259,24 @@ def Plan_StateOp : Plan_Op<"state", [
     `plan-memory` sets `offset`, in bytes within the state memory. Ranks divide
     a `sharded` state; only launches with `shard_rows` use it.
 
+    A state that is `derived_from` another has no members. The other determines
+    its contents, as the `derive` list computes them. It is stale in a new
+    context, after a member of the other has been written by name, and after a
+    call that writes the other but not this one; `derive` then runs before the
+    next call that uses it.
+
     ```mlir
     plan.state @params.0 : tensor<4096xf32> [
         #plan.member<name = "fc.weight", offset = 0, type = tensor<64x32xf32>,
                      initial = @fc.weight>,
         #plan.member<name = "fc.bias", offset = 2048, type = tensor<32xf32>>]
+    plan.state @params.0.bf16 {derived_from = @params.0} : tensor<4096xbf16> []
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$offset,
       TypeAttrOf<AnyStaticShapeTensor>:$type,
       TypedArrayAttrBase<Plan_MemberAttr, "member array">:$members,
-      UnitAttr:$sharded);
+      UnitAttr:$sharded, OptionalAttr<FlatSymbolRefAttr>:$derived_from);
   let assemblyFormat = [{
     $sym_name (`at` $offset^)? attr-dict `:` $type $members
   }];

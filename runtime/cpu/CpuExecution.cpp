@@ -35,12 +35,13 @@ Status CpuExecution::open(const CpuExecution *peer) {
   inputPointers.resize(ownInputs.size());
   outputPointers.resize(ownOutputs.size());
   steps.resize(model.plan.variants().size());
+  derived.resize(steps.size());
   return open(steps.size() - 1);
 }
 
 Status CpuExecution::makeState() {
   const Model &model = loaded.model;
-  auto made = std::make_shared<HostState>(model.memory);
+  auto made = std::make_shared<HostState>(model.memory, model.plan);
   FRIT_TRY(made->memory.allocateZeros(model.plan.header().stateBytes,
                                       "the model's state"));
   for (const artifact::State &tensor : model.plan.states())
@@ -76,6 +77,7 @@ Status CpuExecution::open(size_t variant) {
         Spaces{loaded.constants, workspace->arena.data(),
                loaded.prepared.data(), state->memory.data()});
     steps[variant]->join(group);
+    derived[variant] = useOf(model.plan, model.steps(variant));
   }
   return Status();
 }
@@ -122,9 +124,29 @@ Status CpuExecution::readState(std::span<const StateBinding> tensors) {
 Status CpuExecution::writeState(std::span<const StateBinding> tensors) {
   for (const StateBinding &binding : tensors) {
     const artifact::State &tensor = loaded.model.plan.states()[binding.index];
-    if (tensor.bytes)
-      memcpy(state->memory.data() + tensor.offset, binding.data, tensor.bytes);
+    if (!tensor.bytes)
+      continue;
+    memcpy(state->memory.data() + tensor.offset, binding.data, tensor.bytes);
+    state->derived.noteWrite(tensor);
   }
+  return Status();
+}
+
+/// Computes the derived states that a call reads and that are stale. Notes
+/// which it leaves stale.
+Status CpuExecution::derive(size_t variant) {
+  const Model &model = loaded.model;
+  if (state->derived.hasStale(derived[variant])) {
+    std::span<const artifact::Step> list =
+        model.plan.steps(model.target->derive);
+    CpuSteps deriving(model, list,
+                      {loaded.constants, workspace->arena.data(),
+                       loaded.prepared.data(), state->memory.data()});
+    for (size_t index = 0; index < deriving.size(); ++index)
+      FRIT_TRY(deriving.run(index, workspace->pool));
+    state->derived.noteDerived(list);
+  }
+  state->derived.noteCall(derived[variant]);
   return Status();
 }
 
@@ -167,8 +189,9 @@ static uint64_t usedBytes(const StridedRegion &region) {
   return region.runs() * region.runBytes();
 }
 
-/// Uses the caller's memory in place if it is aligned and has the size of the
-/// variant's tensor. Copies an input that an output would overwrite.
+/// Makes a call ready to run. Uses the caller's memory in place if it is
+/// aligned and has the size of the variant's tensor. Copies an input that an
+/// output would overwrite.
 Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
                           std::span<const Binding> outputs) {
   FRIT_TRY(open(variant));
@@ -201,7 +224,7 @@ Status CpuExecution::bind(size_t variant, std::span<const Binding> inputs,
   }
   steps[variant]->bindInputs(inputPointers);
   steps[variant]->bindOutputs(outputPointers);
-  return Status();
+  return derive(variant);
 }
 
 Status CpuExecution::copyOut(size_t variant, std::span<const Binding> outputs) {

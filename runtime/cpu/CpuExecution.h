@@ -4,6 +4,7 @@
 #define FRIT_RUNTIME_CPU_CPUEXECUTION_H
 
 #include "runtime/cpu/HostModel.h"
+#include "runtime/exec/DerivedStates.h"
 
 namespace frit::cpu {
 
@@ -19,13 +20,14 @@ struct Workspace {
 
 /// The state of a context and its peers.
 struct HostState {
-  explicit HostState(std::shared_ptr<MemorySource> source)
-      : memory(std::move(source)) {}
+  HostState(std::shared_ptr<MemorySource> source, const PlanView &plan)
+      : memory(std::move(source)), derived(plan) {}
 
   HostMemory memory;
   /// The group that divides parts of the state; null: none. Each rank has
   /// memory for the whole state and updates its shards.
   std::shared_ptr<HostGroup> group;
+  DerivedStates derived;
 };
 
 /// A context on the host: its state, its threads and their memory, and the
@@ -61,6 +63,7 @@ private:
   Status bind(size_t variant, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
   Status copyOut(size_t variant, std::span<const Binding> outputs);
+  Status derive(size_t variant);
   Status gatherState(std::span<const StateBinding> tensors);
   Status makeState();
   Status makeWorkspace();
@@ -74,6 +77,7 @@ private:
   std::vector<void *> inputPointers, outputPointers;
   std::vector<int64_t> counts;                  ///< of the last call
   std::vector<std::unique_ptr<CpuSteps>> steps; ///< by variant; null: not open
+  std::vector<DerivedUse> derived;              ///< of `steps`
   uint64_t version = 0; ///< of the model's constants that `steps` read
   std::shared_ptr<HostGroup> group; ///< null: one rank
 };

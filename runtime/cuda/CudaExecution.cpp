@@ -68,6 +68,7 @@ Status CudaExecution::open(size_t variant) {
   if (program.steps)
     return Status();
   program.variant = variant;
+  program.derived = useOf(loaded.model.plan, loaded.model.steps(variant));
   program.useGraph = !loaded.model.has(FRIT_NO_CUDA_GRAPH);
   program.inputs = ownInputs;
   program.outputs = ownOutputs;
@@ -262,6 +263,7 @@ Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
   Program &program = programs[variant];
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
+  FRIT_TRY(derive(program));
   FRIT_TRY(launch(program));
   FRIT_TRY(readCounts(program, outputs));
   FRIT_TRY(copyOut(program, outputs));

@@ -85,6 +85,7 @@ private:
     GraphExec current =
         nullptr; ///< for these addresses; null: not looked up yet
     bool useGraph = true;
+    DerivedUse derived;
   };
 
   Status place(const CudaExecution *peer);
@@ -108,6 +109,7 @@ private:
   StatePart partOf(const artifact::State &tensor) const;
   Status makeShards();
   Status divideState();
+  Status derive(const Program &program);
   Status gather(const artifact::ShardedState &divided, DeviceMemory &to);
   Status writeSmall(DevicePointer to, const void *from, uint64_t bytes);
 

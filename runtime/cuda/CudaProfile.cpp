@@ -55,6 +55,7 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
   Program &program = programs[variant];
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
+  FRIT_TRY(derive(program));
   std::vector<Event> events(program.steps->size() + 1);
   std::vector<bool> ran;
   Status status;
@@ -118,6 +119,7 @@ Status CudaExecution::trace(size_t variant, std::span<const Binding> inputs,
   Program &program = programs[variant];
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
+  FRIT_TRY(derive(program));
   for (size_t index = 0; index < program.steps->size();) {
     std::vector<std::vector<uint8_t>> copies;
     if (operands)

@@ -42,7 +42,7 @@ CudaExecution::StatePart CudaExecution::partOf(const State &tensor) const {
 Status CudaExecution::makeState() {
   const Model &model = loaded.model;
   uint64_t bytes = model.plan.wholeBytes();
-  state = std::make_shared<DeviceState>(loaded.sharedGpu);
+  state = std::make_shared<DeviceState>(loaded.sharedGpu, model.plan);
   DeviceMemory &memory = state->whole.memory;
   if (!bytes)
     return Status();
@@ -178,6 +178,7 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
     auto [to, begin, bytes] = partOf(tensor);
     if (!bytes)
       continue;
+    state->derived.noteWrite(tensor);
     auto *from = static_cast<const uint8_t *>(binding.data) + begin;
     if (binding.location == FRIT_DEVICE)
       FRIT_TRY(driver.check(
@@ -193,6 +194,23 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
   // Uploads run on streams of their own.
   FRIT_TRY(synchronize());
   return Uploader(gpu).upload(uploads);
+}
+
+/// Enqueues computing the derived states that a call of `program` reads and
+/// that are stale. Notes which it leaves stale.
+Status CudaExecution::derive(const Program &program) {
+  const Model &model = loaded.model;
+  if (state->derived.hasStale(program.derived)) {
+    std::span<const artifact::Step> list =
+        model.plan.steps(model.target->derive);
+    CudaSteps steps(loaded, list, arena->memory.address(), state.get());
+    FRIT_TRY(steps.bind({}, {}));
+    for (size_t index = 0; index < steps.size(); ++index)
+      FRIT_TRY(steps.enqueue(index, queue()));
+    state->derived.noteDerived(list);
+  }
+  state->derived.noteCall(program.derived);
+  return Status();
 }
 
 /// Enqueues commands that contain the bytes, so that the caller's memory can be

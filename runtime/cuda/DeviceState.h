@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/library/Nccl.h"
-#include "runtime/plan/PlanView.h"
+#include "runtime/exec/DerivedStates.h"
 
 namespace frit::cuda {
 
@@ -13,8 +13,8 @@ namespace frit::cuda {
 /// another. They are allocated when a call first needs them, after the context
 /// has joined its group.
 struct DeviceState {
-  explicit DeviceState(std::shared_ptr<const Gpu> gpu)
-      : whole(std::move(gpu)) {}
+  DeviceState(std::shared_ptr<const Gpu> gpu, const PlanView &plan)
+      : whole(std::move(gpu)), derived(plan) {}
 
   uint32_t rank() const { return group ? group->rank : 0; }
   uint32_t ranks() const { return group ? group->size : 1; }
@@ -34,6 +34,7 @@ struct DeviceState {
   std::unique_ptr<SharedMemory> shards; ///< null until first needed
   std::shared_ptr<Communicator> group;  ///< that divides it; null: none
   uint64_t version = 0;                 ///< counts how often the shards moved
+  DerivedStates derived;
 };
 
 } // namespace frit::cuda

@@ -55,11 +55,11 @@ struct Model {
   std::span<const artifact::Step> steps(size_t variant) const {
     return plan.steps(plan.programs(*target)[variant].steps);
   }
-  /// Returns all step lists of the target: the prepare list, then one per
-  /// variant.
+  /// Returns all step lists of the target: those that prepare weights and
+  /// derive states, then one per variant.
   std::vector<std::span<const artifact::Step>> lists() const {
     std::vector<std::span<const artifact::Step>> all = {
-        plan.steps(target->prepare)};
+        plan.steps(target->prepare), plan.steps(target->derive)};
     for (const artifact::Program &program : plan.programs(*target))
       all.push_back(plan.steps(program.steps));
     return all;

@@ -71,6 +71,7 @@ Status PlanCheck::checkTables() {
       {"functions", head.functions, sizeof(Function)},
       {"states", head.states, sizeof(State)},
       {"shards", head.shards, sizeof(ShardedState)},
+      {"derived states", head.derived, sizeof(DerivedState)},
       {"symbols", head.symbols, sizeof(Symbol)},
       {"extents", head.extents, sizeof(Extent)},
       {"variants", head.variants, sizeof(Variant)},
@@ -176,7 +177,7 @@ Status PlanCheck::checkStates() {
 }
 
 /// Checks that each state lies entirely in one part that ranks divide, or
-/// before all such parts.
+/// before all such parts, as derived states and their sources do.
 Status PlanCheck::checkShards() {
   uint64_t end = 0;
   for (const ShardedState &shard : plan.shards()) {
@@ -194,6 +195,23 @@ Status PlanCheck::checkShards() {
       return damagedPlan(format("state '%s' is divided by ranks in part",
                                 std::string(plan.text(state.name)).c_str()));
   }
+  for (const DerivedState &state : plan.derived())
+    if (!fits(state.offset, state.bytes, plan.wholeBytes()) ||
+        !fits(state.source, state.sourceBytes, plan.wholeBytes()))
+      return damagedPlan("a derived state is out of range");
+  return Status();
+}
+
+/// Checks the derive list of a target whose programs have been checked.
+Status PlanCheck::checkDerive(const Target &target) {
+  Memory memory = {false, plan.arenaBytes(target), target.preparedBytes,
+                   plan.head->stateBytes};
+  FRIT_TRY(checkSteps(target, memory, target.derive));
+  for (const Step &step : plan.steps(target.derive))
+    if (step.kind != StepKind::launch && step.kind != StepKind::copy)
+      return damagedPlan("a derive step is no launch and no copy");
+  if (plan.usesShards(plan.steps(target.derive)))
+    return damagedPlan("a derive step uses a state that ranks divide");
   return Status();
 }
 
@@ -241,7 +259,7 @@ Status PlanCheck::checkTarget(const Target &target) {
     return damagedPlan("the name of a target is out of range");
   FRIT_TRY(checkModules(target));
   if (!valid(target.kernels, head.kernels) ||
-      !valid(target.prepare, head.steps) ||
+      !valid(target.prepare, head.steps) || !valid(target.derive, head.steps) ||
       !valid(target.programs, head.programs))
     return damagedPlan("a target's kernels or steps are out of range");
   if (target.programs.count != plan.variants().size())
@@ -266,7 +284,7 @@ Status PlanCheck::checkTarget(const Target &target) {
         head.stateBytes, plan.inputs(variant), plan.outputs(variant)};
     FRIT_TRY(checkSteps(target, memory, program.steps));
   }
-  return Status();
+  return checkDerive(target);
 }
 Status PlanView::open(const frit_image &image, PlanView &plan) {
   PlanView view;

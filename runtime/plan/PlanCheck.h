@@ -47,6 +47,7 @@ private:
   Status checkShards();
   Status checkFunction();
   Status checkTarget(const artifact::Target &target);
+  Status checkDerive(const artifact::Target &target);
   Status checkModules(const artifact::Target &target);
   Status checkKernel(const artifact::Target &target,
                      const artifact::Kernel &kernel, bool cuda);

@@ -63,6 +63,10 @@ public:
   std::span<const artifact::ShardedState> shards() const {
     return table<artifact::ShardedState>(head->shards);
   }
+  /// Returns the parts of the state memory that others determine.
+  std::span<const artifact::DerivedState> derived() const {
+    return table<artifact::DerivedState>(head->derived);
+  }
   /// Returns the part that contains byte `offset` of the state memory; null if
   /// none.
   const artifact::ShardedState *shardAt(uint64_t offset) const;

@@ -13,8 +13,8 @@
 //   --rtol=X           of |out - ref| / |ref|; default 1e-4
 //   --calls=N          how often to call it before the outputs are compared;
 //                      default 1. Each seed starts from the first state
-//   --each=NAME=X,...  numbers that a state gets before the calls, in turn; it
-//                      must be one f32
+//   --each=NAME=X,...  numbers that a state tensor gets before the calls, in
+//                      turn; it must be one f32
 //   --seeds=N          how many thread schedules to try, with --output which
 //                      one; default 2
 //

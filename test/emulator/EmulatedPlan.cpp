@@ -104,6 +104,13 @@ void EmulatedPlan::resetState() {
     if (tensor.constant != artifact::kNone && tensor.bytes)
       memcpy(state.data() + tensor.offset, weights.data(tensor.constant),
              tensor.bytes);
+  derived.emplace(view);
+}
+
+void EmulatedPlan::setStateTensor(size_t index, const void *from) {
+  const artifact::State &tensor = view.states()[index];
+  memcpy(state.data() + tensor.offset, from, tensor.bytes);
+  derived->noteWrite(tensor);
 }
 
 void EmulatedPlan::setSeed(uint64_t seed) const {
@@ -129,7 +136,43 @@ Status EmulatedPlan::run(size_t variant,
   for (const artifact::Tensor &tensor : view.outputs(variant))
     FRIT_TRY(
         allocatePoisoned(outputs.emplace_back(), tensor.bytes, "an output"));
-  return runSteps(view.steps(program.steps), program.arenaBytes);
+  DerivedUse use = useOf(view, view.steps(program.steps));
+  if (derived->hasStale(use))
+    FRIT_TRY(derive(program));
+  derived->noteCall(use);
+  FRIT_TRY(runSteps(view.steps(program.steps), program.arenaBytes));
+  size_t done = steps;
+  FRIT_TRY(checkDerived(program));
+  steps = done;
+  return Status();
+}
+
+/// Runs the derive list in the arena of a program.
+Status EmulatedPlan::derive(const artifact::Program &program) {
+  std::span<const artifact::Step> list = view.steps(target->derive);
+  FRIT_TRY(runSteps(list, program.arenaBytes));
+  derived->noteDerived(list);
+  return Status();
+}
+
+/// Checks that the derive list changes no derived state that is not stale.
+Status EmulatedPlan::checkDerived(const artifact::Program &program) {
+  if (!target->derive.count)
+    return Status();
+  std::vector<uint8_t> kept(state.data(), state.data() + state.bytes());
+  std::vector<uint32_t> fresh;
+  for (uint32_t index = 0; index < view.derived().size(); ++index)
+    if (!derived->hasStale({{index}, {}}))
+      fresh.push_back(index);
+  FRIT_TRY(derive(program));
+  for (uint32_t index : fresh) {
+    const artifact::DerivedState &part = view.derived()[index];
+    if (memcmp(kept.data() + part.offset, state.data() + part.offset,
+               part.bytes))
+      return Status(FRIT_BAD_MODEL,
+                    format("derived state %u differs from its source", index));
+  }
+  return Status();
 }
 
 Status EmulatedPlan::runSteps(std::span<const artifact::Step> list,

@@ -10,9 +10,11 @@
 #define FRIT_TEST_EMULATOR_EMULATEDPLAN_H
 
 #include "runtime/cpu/HostMemory.h"
+#include "runtime/exec/DerivedStates.h"
 #include "runtime/exec/Weights.h"
 #include "runtime/plan/PlanView.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,13 +35,13 @@ public:
   void resetState();
 
   /// Runs a variant on `inputs` in host memory; output() then has the results.
+  /// Fails if the steps write other derived states than the derive list does.
   Status run(size_t variant, const std::vector<const void *> &inputs);
 
   const PlanView &plan() const { return view; }
   void *output(size_t index) const { return outputs[index].data(); }
-  uint8_t *stateTensor(size_t index) {
-    return state.data() + view.states()[index].offset;
-  }
+  /// Sets a tensor of the state to bytes of its size.
+  void setStateTensor(size_t index, const void *from);
   const void *stateTensor(size_t index) const {
     return state.data() + view.states()[index].offset;
   }
@@ -56,6 +58,8 @@ private:
     uint64_t begin, end;
   };
 
+  Status derive(const artifact::Program &program);
+  Status checkDerived(const artifact::Program &program);
   /// Runs a list in its own arena.
   Status runSteps(std::span<const artifact::Step> list, uint64_t arenaBytes);
   std::vector<size_t> orderOf(std::span<const artifact::Step> list) const;
@@ -76,6 +80,7 @@ private:
   std::vector<cpu::HostMemory> constants, inputs, outputs;
   cpu::HostMemory prepared, arena;
   cpu::HostMemory state; ///< kept from run to run
+  std::optional<DerivedStates> derived;
   /// The arena before a step, and the ranges compared after it.
   cpu::HostMemory before;
   std::vector<Range> watched;

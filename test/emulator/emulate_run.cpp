@@ -137,6 +137,19 @@ static const float *changeBefore(const Options &options, int call) {
              : &options.numbers[call % options.numbers.size()];
 }
 
+/// Returns the number of the state that --each sets.
+static size_t changedState(const Options &options, const PlanView &plan) {
+  std::span<const artifact::State> states = plan.states();
+  size_t index = 0;
+  while (index < states.size() &&
+         plan.text(states[index].name) != options.changed)
+    ++index;
+  if (index == states.size() || states[index].type != artifact::DType::f32 ||
+      states[index].bytes != sizeof(float))
+    die("there is no number '" + options.changed + "' in the state");
+  return index;
+}
+
 /// Returns the outputs of the artifact's CPU target, and then the state.
 static std::vector<Tensor> runOnCpu(const Options &options,
                                     const PlanView &plan, size_t variant,
@@ -168,6 +181,9 @@ static std::vector<Tensor> runOnCpu(const Options &options,
       tensor.name = options.changed.c_str();
       tensor.data = const_cast<float *>(number);
       tensor.dtype = FRIT_F32;
+      auto dims = plan.dims(plan.states()[changedState(options, plan)].dims);
+      tensor.rank = uint32_t(dims.size());
+      tensor.dims = dims.data();
       require(frit_state_write(context, &tensor, 1));
     }
     require(
@@ -273,17 +289,9 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
 static void runCalls(const Options &options, EmulatedPlan &emulated,
                      size_t variant, const std::vector<const void *> &inputs) {
   emulated.resetState();
-  std::span<const artifact::State> states = emulated.plan().states();
-  size_t changed = 0;
-  while (changed < states.size() &&
-         emulated.plan().text(states[changed].name) != options.changed)
-    ++changed;
   for (int call = 0; call < options.calls; ++call) {
-    if (const float *number = changeBefore(options, call)) {
-      if (changed == states.size() || states[changed].bytes != sizeof(float))
-        die("there is no number '" + options.changed + "' in the state");
-      memcpy(emulated.stateTensor(changed), number, sizeof(float));
-    }
+    if (const float *number = changeBefore(options, call))
+      emulated.setStateTensor(changedState(options, emulated.plan()), number);
     require(emulated.run(variant, inputs));
   }
 }

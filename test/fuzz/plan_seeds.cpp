@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/runtime/DerivedModel.h"
 #include "test/runtime/StateModel.h"
 #include "test/runtime/TestModel.h"
 
@@ -188,5 +189,7 @@ int main(int argc, char **argv) {
   stateful.guarded = false;
   stateful.lookArena = 4096;
   write(folder + "/peers", makeStateModel(stateful).plan);
+  write(folder + "/derived_cpu", makeDerivedModel().plan);
+  write(folder + "/derived", makeDerivedModel({"sm_90a", elf}).plan);
   write(folder + "/counted_cpu", makeCountedModel().plan);
 }

@@ -2,6 +2,7 @@
 
 #include "Check.h"
 #include "CudaLaunches.h"
+#include "DerivedModel.h"
 #include "Opened.h"
 #include "StateModel.h"
 
@@ -100,6 +101,7 @@ void frit::test::testState(const std::string &cubin) {
       kind.guarded = guarded;
       checkState(refuseRemarks(optionsFor("cuda", flags)), kind);
     }
+    checkDerived(refuseRemarks(optionsFor("cuda", flags)), {"sm_90a", cubin});
     testLibraries(cubin, flags);
     testOrder(cubin, flags);
   }

@@ -103,6 +103,13 @@ public:
     return {Space::state, 0, entry.offset, entry.bytes};
   }
 
+  /// Adds a part of the state memory that is derived from `source`.
+  Buffer derivedState(Buffer source, uint64_t bytes) {
+    derived.push_back({stateBytes, bytes, source.offset, source.bytes});
+    stateBytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return {Space::state, 0, derived.back().offset, bytes};
+  }
+
   template <typename T>
   Buffer constant(std::string_view name, DType type,
                   std::initializer_list<int64_t> sizes,
@@ -191,16 +198,19 @@ public:
   }
 
   /// Ends a target with all steps and kernels since the last one; the first
-  /// `prepareSteps` steps are its prepare list.
-  Target &target(std::string_view arch, uint32_t prepareSteps = 0) {
+  /// `prepareSteps` steps are its prepare list, the next `deriveSteps` its
+  /// derive list.
+  Target &target(std::string_view arch, uint32_t prepareSteps = 0,
+                 uint32_t deriveSteps = 0) {
     Target entry;
     entry.arch = text(arch);
     entry.kernels = {kernelsDone, uint32_t(kernels.size()) - kernelsDone};
     entry.prepare = {stepsDone, prepareSteps};
+    entry.derive = {stepsDone + prepareSteps, deriveSteps};
     entry.programs = {uint32_t(programs.size()), 1};
     Program program;
-    program.steps = {stepsDone + prepareSteps,
-                     uint32_t(steps.size()) - stepsDone - prepareSteps};
+    program.steps.first = stepsDone + prepareSteps + deriveSteps;
+    program.steps.count = uint32_t(steps.size()) - program.steps.first;
     programs.push_back(program);
     kernelsDone = uint32_t(kernels.size());
     stepsDone = uint32_t(steps.size());

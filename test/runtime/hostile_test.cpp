@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "DerivedModel.h"
 #include "TestModel.h"
 
 #include <algorithm>
@@ -135,5 +136,6 @@ int main() {
   damage(makeOpenModel());
   damage(makeSizedModel());
   damage(makeGuardedModel());
+  damage(makeDerivedModel());
   return finish("hostile_test");
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "DerivedModel.h"
 #include "Opened.h"
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
@@ -19,12 +20,16 @@ using namespace frit::test;
 
 namespace {
 
+std::string emptyCubin() {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  return {reinterpret_cast<const char *>(&header), sizeof header};
+}
+
 /// Returns a model whose "step" copies x to the state w if `go`, and whose
 /// "look" copies w to y.
 frit::test::Model makeModel() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  std::string code(reinterpret_cast<const char *>(&header), sizeof header);
+  std::string code = emptyCubin();
   PlanWriter plan;
   std::vector<float> first(64, 7);
   (void)plan.constant("w", DType::f32, {64}, first, /*resident=*/false);
@@ -187,6 +192,8 @@ int main() {
   testConditions();
   testPeer();
   testWrites();
+  checkDerived(refuseRemarks(optionsFor("cuda", FRIT_NO_CUDA_GRAPH)),
+               {"sm_90", emptyCubin()});
   testReset();
   return finish("state_driver_test");
 }

@@ -1,6 +1,7 @@
 //===- state_test.cpp - Functions that share state, on the host -----------===//
 
 #include "Check.h"
+#include "DerivedModel.h"
 #include "Opened.h"
 #include "StateModel.h"
 
@@ -167,6 +168,48 @@ static void testDamage() {
   });
 }
 
+/// As `refuses`, for a model with a derived state.
+static void refusesDerived(const char *words,
+                           void (*damage)(PlanWriter &plan)) {
+  DerivedModelOptions options;
+  options.damage = damage;
+  Model model = makeDerivedModel(options);
+  Module module;
+  CHECK(Module::open(*model.get(), module, &cpuOptions).status() ==
+        FRIT_BAD_MODEL);
+  CHECK(lastErrorHas(words));
+}
+
+static void testDerivedDamage() {
+  refusesDerived("a derived state is out of range",
+                 [](PlanWriter &plan) { plan.derived[0].offset = 768; });
+  refusesDerived("a derived state is out of range", [](PlanWriter &plan) {
+    plan.derived[0].sourceBytes = ~uint64_t(0);
+  });
+  refusesDerived("a derived state is out of range", [](PlanWriter &plan) {
+    plan.stateBytes = 1 << 20;
+    plan.shards.push_back({512, 1});
+  });
+  refusesDerived("a target's kernels or steps are out of range",
+                 [](PlanWriter &plan) { plan.targets[0].derive.count = 99; });
+  refusesDerived(
+      "a derive step is no launch and no copy", [](PlanWriter &plan) {
+        plan.steps[plan.targets[0].derive.first].kind = StepKind::await;
+      });
+  refusesDerived("an argument names an input or output that is not there",
+                 [](PlanWriter &plan) {
+                   const Step &step = plan.steps[plan.targets[0].derive.first];
+                   plan.buffers[step.arguments.first].space = Space::input;
+                 });
+  refusesDerived("a derive step uses a state that ranks divide",
+                 [](PlanWriter &plan) {
+                   const Step &step = plan.steps[plan.targets[0].derive.first];
+                   plan.stateBytes = 1 << 20;
+                   plan.shards.push_back({768, 1});
+                   plan.buffers[step.arguments.first].offset = 768;
+                 });
+}
+
 /// Tests a function that needs more state than there is memory.
 static void testMemory() {
   StateModelOptions options;
@@ -187,6 +230,8 @@ int main() {
   checkState(cpuOptions, always);
   testWrongCalls();
   testDamage();
+  testDerivedDamage();
+  checkDerived(cpuOptions, {});
   testMemory();
   return finish("state_test");
 }

@@ -192,6 +192,6 @@ byId("program").hidden = choices.length < 2;
 byId("program").addEventListener("change", (event) => page.open(choices[event.target.value]));
 
 const measured = choices.findIndex((choice) => choice.profile);
-const start = measured >= 0 ? measured : Math.max(0, choices.findIndex(({ list }) => list.name !== "prepare"));
+const start = measured >= 0 ? measured : Math.max(0, choices.findIndex(({ list }) => !["prepare", "derive"].includes(list.name)));
 byId("program").value = start;
 if (choices.length) page.open(choices[start]);

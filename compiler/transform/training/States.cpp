@@ -12,7 +12,8 @@ Value States::add(StringRef name, RankedTensorType type,
                   ArrayRef<MemberAttr> members, bool sharded) {
   auto b = OpBuilder(main);
   SmallVector<Attribute> all(members.begin(), members.end());
-  StateOp::create(b, main.getLoc(), name, type, b.getArrayAttr(all), sharded);
+  StateOp::create(b, main.getLoc(), name, type, b.getArrayAttr(all), sharded,
+                  /*derived_from=*/nullptr);
   return addArgument(
       main, type,
       b.getNamedAttr("nn.state", FlatSymbolRefAttr::get(b.getContext(), name)),

@@ -113,10 +113,15 @@ def NN_StateOp : Op<NN_Dialect, "state", [Symbol]> {
     before a call, a result with it the value after. The functions of a model
     that name the same state share it. Ranks divide a `sharded` state as
     `nn.reduce_scatter` divides a tensor; only elementwise fusions use it.
+
+    A state that is `derived_from` another has no members: @derive computes it
+    from the other. A function that writes the other state writes it, too, or
+    leaves it to @derive.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                    TypedArrayAttrBase<NN_MemberAttr, "member array">:$members,
-                   UnitAttr:$sharded);
+                   UnitAttr:$sharded,
+                   OptionalAttr<FlatSymbolRefAttr>:$derived_from);
   let assemblyFormat = "$sym_name `:` $type $members attr-dict";
 }
 

@@ -30,7 +30,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 14;
+inline constexpr uint32_t kVersion = 15;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
 /// size in [least, most] for which there is a variant: one of exactly that size
@@ -121,6 +121,15 @@ struct ShardedState {
   uint64_t offset = 0, rows = 0;
 
   uint64_t bytes() const { return rows * kShardRow * 4; }
+};
+
+/// A part of the state memory, without tensors of its own, that another part
+/// determines: weights in 16 bits, for example. The derive list of a target
+/// computes it. It is stale in a new context, after a write to a tensor of its
+/// source, and after a call that writes its source but not this part.
+struct DerivedState {
+  uint64_t offset = 0, bytes = 0;
+  uint64_t source = 0, sourceBytes = 0; ///< the other part
 };
 
 /// Rows [begin, end) of a tensor.
@@ -289,10 +298,13 @@ struct Program {
 /// A function for one `-march`, with its own code and steps. Its variants share
 /// code, weights and prepared memory.
 struct Target {
-  Text arch;      ///< "sm_90a", "x86-64-v3"
-  Range modules;  ///< of Header::modules; none on cpu
-  Range kernels;  ///< of Header::kernels
-  Range prepare;  ///< of Header::steps, run once per module
+  Text arch;     ///< "sm_90a", "x86-64-v3"
+  Range modules; ///< of Header::modules; none on cpu
+  Range kernels; ///< of Header::kernels
+  Range prepare; ///< of Header::steps, run once per module
+  /// Of Header::steps: launches and copies, run before a call that reads a
+  /// derived state which is stale. They may use the arena of a call.
+  Range derive;
   Range programs; ///< of Header::programs, one per variant
   uint64_t prepareArenaBytes = 0;
   uint64_t preparedBytes = 0;
@@ -323,6 +335,7 @@ struct Header {
   Table functions;         ///< of Function; at least one
   Table states;            ///< of State
   Table shards;            ///< of ShardedState, by offset
+  Table derived;           ///< of DerivedState
   Table symbols;           ///< of Symbol
   Table extents;           ///< of Extent
   Table variants;          ///< of Variant

@@ -42,3 +42,13 @@ func.func @main(%x: tensor<4xf32> {nn.prepared = 3 : i64}) -> tensor<4xf32> {
 // expected-error@+1 {{has no function @main}}
 module {
 }
+
+// -----
+
+func.func @main() {
+  return
+}
+// expected-error@+1 {{has a result that is no state}}
+func.func @derive(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

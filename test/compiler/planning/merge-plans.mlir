@@ -128,6 +128,89 @@ module {
 
 // -----
 
+// A derived state knows the new name of its source. Each state is derived once,
+// and the arena of a call has room for deriving.
+
+// CHECK-LABEL: module
+// CHECK: plan.state @p_0 at 0 : tensor<4xf32> []
+// CHECK-NEXT: plan.state @p.f16 at 256 {derived_from = @p_0} : tensor<4xf16> []
+// CHECK-NEXT: plan.program
+// CHECK: plan.command_list @derive
+// CHECK: plan.buffer arena at 0
+// CHECK: plan.copy
+// CHECK-NEXT: plan.copy
+// CHECK-NOT: plan.copy %{{.*}} : memref<4xf16> to memref<4xf16>
+// CHECK: %[[H:.*]] = plan.buffer state "q.f16" : memref<8xf16>
+// CHECK: plan.copy %{{.*}} to %[[H]]
+// CHECK: plan.command_list @main attributes {arena_bytes = 256
+// CHECK: plan.command_list @main_8 attributes {arena_bytes = 256
+// CHECK: plan.state @q at 512 : tensor<8xf32> []
+// CHECK-NEXT: plan.state @q.f16 at 768 {derived_from = @q} : tensor<8xf16> []
+module {
+  module {
+    plan.constant @p dense<1.0> : tensor<4xf32>
+  }
+  module {
+    plan.state @p.f16 {derived_from = @p} : tensor<4xf16> []
+    plan.state @p : tensor<4xf32> []
+    plan.program @a "sm_90a" {
+      plan.command_list @derive {
+        %p = plan.buffer state "p" : memref<4xf32>
+        %v = plan.view %p : memref<4xf32> to memref<4xf16>
+        %t = plan.buffer arena : memref<4xf16>
+        %h = plan.buffer state "p.f16" : memref<4xf16>
+        plan.copy %v to %t : memref<4xf16> to memref<4xf16>
+        plan.copy %t to %h : memref<4xf16> to memref<4xf16>
+      }
+      plan.command_list @main {
+        %h = plan.buffer state "p.f16" : memref<4xf16>
+        plan.copy %h to %h : memref<4xf16> to memref<4xf16>
+      }
+    }
+  }
+  module @main_8 {
+    plan.state @p : tensor<4xf32> []
+    plan.state @p.f16 {derived_from = @p} : tensor<4xf16> []
+    plan.state @q : tensor<8xf32> []
+    plan.state @q.f16 {derived_from = @q} : tensor<8xf16> []
+    plan.program @a "sm_90a" {
+      plan.command_list @derive {
+        %p = plan.buffer state "p" : memref<4xf32>
+        %v = plan.view %p : memref<4xf32> to memref<4xf16>
+        %h = plan.buffer state "p.f16" : memref<4xf16>
+        plan.copy %v to %h : memref<4xf16> to memref<4xf16>
+        %q = plan.buffer state "q" : memref<8xf32>
+        %w = plan.view %q : memref<8xf32> to memref<8xf16>
+        %g = plan.buffer state "q.f16" : memref<8xf16>
+        plan.copy %w to %g : memref<8xf16> to memref<8xf16>
+      }
+      plan.command_list @main {
+        %h = plan.buffer state "q.f16" : memref<8xf16>
+        plan.copy %h to %h : memref<8xf16> to memref<8xf16>
+      }
+    }
+  }
+}
+
+// -----
+
+module {
+  module {
+    plan.state @p : tensor<4xf32> []
+    plan.state @q : tensor<4xf32> []
+    // expected-note@+1 {{the other one is here}}
+    plan.state @h {derived_from = @p} : tensor<4xf16> []
+  }
+  module {
+    plan.state @p : tensor<4xf32> []
+    plan.state @q : tensor<4xf32> []
+    // expected-error@+1 {{state 'h' differs between functions or variants}}
+    plan.state @h {derived_from = @q} : tensor<4xf16> []
+  }
+}
+
+// -----
+
 module {
   module {
     // expected-note@+1 {{the other one is here}}

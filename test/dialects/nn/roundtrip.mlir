@@ -53,6 +53,8 @@ func.func @counted(%x: tensor<2x12xf32>, %n: tensor<i64>) -> tensor<2x7xf32> {
 
 // CHECK: nn.state @params : tensor<8xf32> [#nn.member<"w" at 0 : tensor<2x3xf32>>]
 nn.state @params : tensor<8xf32> [#nn.member<"w" at 0 : tensor<2x3xf32>>]
+// CHECK: nn.state @params.f16 : tensor<8xf16> [] {derived_from = @params}
+nn.state @params.f16 : tensor<8xf16> [] {derived_from = @params}
 
 // CHECK-LABEL: @all_reduce
 func.func @all_reduce(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -362,6 +362,48 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.program @p "sm_90a" {
+  plan.command_list @derive {
+    %x = plan.buffer arena : memref<4096xf32>
+    // expected-error@+1 {{the derive list has launches and copies only}}
+    plan.all_reduce %x : memref<4096xf32>
+  }
+}
+
+// -----
+
+plan.state @s : tensor<8xf32> []
+// expected-error@+1 {{is derived from another, so it has no members and no shards}}
+plan.state @h {derived_from = @s} : tensor<8xf16> [
+    #plan.member<name = "h", offset = 0, type = tensor<8xf16>>]
+
+// -----
+
+plan.state @s : tensor<8192xf32> []
+// expected-error@+1 {{is derived from another, so it has no members and no shards}}
+plan.state @h {derived_from = @s, sharded} : tensor<8192xf16> []
+
+// -----
+
+plan.constant @c dense<0.0> : tensor<2x2xf32>
+// expected-error@+1 {{is derived from @c, which is no state that calls keep whole}}
+plan.state @h {derived_from = @c} : tensor<2x2xf16> []
+
+// -----
+
+plan.state @s {sharded} : tensor<8192xf32> []
+// expected-error@+1 {{is derived from @s, which is no state that calls keep whole}}
+plan.state @h {derived_from = @s} : tensor<8192xf16> []
+
+// -----
+
+plan.state @s : tensor<8xf32> []
+plan.state @h {derived_from = @s} : tensor<8xf16> []
+// expected-error@+1 {{is derived from @h, which is no state that calls keep whole}}
+plan.state @q {derived_from = @h} : tensor<8xi8> []
+
+// -----
+
+plan.program @p "sm_90a" {
   plan.command_list @main {
     %dy = plan.buffer arena : memref<2x6x5x5xf32>
     %w = plan.buffer arena : memref<6x4x3x3xf32>

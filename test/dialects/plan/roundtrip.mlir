@@ -94,6 +94,8 @@ plan.state @params.0 at 256 : tensor<16xf32> [
     #plan.member<name = "fc.weight", offset = 0, type = tensor<2x3xf32>,
                  initial = @fc.weight>,
     #plan.member<name = "fc.bias", offset = 8, type = tensor<3xf32>>]
+// CHECK: plan.state @params.0.f16 {derived_from = @params.0} : tensor<16xf16> []
+plan.state @params.0.f16 {derived_from = @params.0} : tensor<16xf16> []
 // CHECK: plan.state @step : tensor<i64> [
 plan.state @step : tensor<i64> [
     #plan.member<name = "step", offset = 0, type = tensor<i64>>]
