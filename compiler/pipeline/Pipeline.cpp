@@ -248,6 +248,14 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Operators that depend on weights alone move to @prepare, which runs once at
   // load.
   passes.addPass(createHoistPrepare());
+  // The optimizer's kernels also store the weights in 16 bits, as the next step
+  // reads them, if kernels write state in place. To save memory, each step
+  // casts them, and maybe again for its backward pass.
+  bool savesMemory =
+      training && (options.memoryLimit || !training->options.recompute.empty());
+  if (training && training->kind == TrainingFunction::trainStep &&
+      options.fuse && options.overwritesState && !savesMemory)
+    passes.addPass(createStoreCasts());
   // TMA cannot read rows that are no multiple of 16 bytes, so gradients of an
   // odd number of classes get a few more columns. This comes after
   // HoistPrepare, which would store the masks.
@@ -272,8 +280,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
     }
     // Kernels of products also store activations whose operands the backward
     // pass reads, unless these are recomputed to save memory.
-    if (options.fuse && !options.memoryLimit &&
-        training->options.recompute.empty())
+    if (options.fuse && !savesMemory)
       passes.addPass(createJoinActivations(target));
   }
   // Thousands of kernels that differ in numbers alone become one that reads

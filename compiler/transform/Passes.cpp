@@ -25,6 +25,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createRecomputeWide(); });
   registerPass([&target] { return createSplitReductions(target); });
   registerPass([] { return createHoistPrepare(); });
+  registerPass([] { return createStoreCasts(); });
   registerPass([&target] { return createAlignColumns(target); });
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });

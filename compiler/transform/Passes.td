@@ -103,6 +103,10 @@ def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move operators that depend only on weights to @prepare";
 }
 
+def StoreCasts : NNPass<"store-casts"> {
+  let summary = "Keep the weights of a training step in 16 bits as well";
+}
+
 def AlignColumns : TargetPass<"align-columns"> {
   let summary = "Pad the columns of gradients' matrix products for TMA";
 }

@@ -1,5 +1,6 @@
 """Compares 100 training steps that one CUDA graph replays with steps that are
-launched kernel by kernel: every loss and all state, bit for bit.
+launched kernel by kernel: every loss and all state, bit for bit. Halfway, a new
+context goes on with the latter's state, as after a checkpoint.
 
     replay.py FOLDER [DEVICE]
 
@@ -46,12 +47,16 @@ def compare(name, optimizer, **options):
     subprocess.run(["fritc", model, "--train=" + str(folder / "train.json"), "-fprecision=amp-fp16",
                     "-march=" + march, "-o", artifact], check=True)
     accumulate = options.get("accumulate", 1)
-    replayed, launched = steps = [Step(artifact, device=device, flags=DETERMINISTIC | flags)
-                                  for flags in (0, NO_CUDA_GRAPH)]
+    steps = [Step(artifact, device=device, flags=DETERMINISTIC | flags)
+             for flags in (0, NO_CUDA_GRAPH)]
     random = np.random.default_rng(5)
     overflows = 0
     states = [s.read() for s in steps]
     for i in range(STEPS):
+        if i == STEPS // 2:
+            steps[1].close()
+            steps[1] = Step(artifact, device=device, flags=DETERMINISTIC | NO_CUDA_GRAPH)
+            steps[1].write(**states[1])
         inputs = {"image": random.standard_normal((2, 3, 8, 8)).astype(np.float32),
                   "labels": random.integers(0, 10, 2)}
         metrics = []
