@@ -170,21 +170,28 @@ Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
     tail = {{node}, {}};
     return Status();
   };
+  // The steps that a collective follows.
+  std::map<size_t, std::vector<size_t>> starts;
   for (size_t index = first; index < last; ++index) {
-    std::vector<size_t> before = open;
-    if (marks.empty())
-      tail = tailOf(steps[index], ends, open);
-    else
+    std::vector<size_t> unfollowed = open;
+    if (marks.empty()) {
+      std::vector<size_t> before = takeFollowed(steps[index], starts, open);
+      tail = {};
+      for (size_t other : before)
+        tail.add(ends[other]);
+      if (isCollective(index)) {
+        // Only the next collective, and steps that await this one, wait for it.
+        tail.add(collective);
+        FRIT_TRY(to.capture ? addWithin(to, index, tail)
+                            : addCaptured(to, graph, index, stream, tail));
+        collective = tail;
+        pending.emplace_back(argumentsOf(index)[0], tail);
+        starts[index] = std::move(before);
+        open = std::move(unfollowed);
+        continue;
+      }
+    } else {
       FRIT_TRY(mark(index));
-    if (isCollective(index) && marks.empty()) {
-      // Only the next collective, and steps that await this one, wait for it.
-      tail.add(collective);
-      FRIT_TRY(to.capture ? addWithin(to, index, tail)
-                          : addCaptured(to, graph, index, stream, tail));
-      collective = ends[index] = tail;
-      pending.emplace_back(argumentsOf(index)[0], tail);
-      open = std::move(before);
-      continue;
     }
     size_t held = 0;
     if (steps[index].kind == StepKind::await) {
@@ -259,24 +266,25 @@ bool CudaSteps::isCollective(size_t index) const {
   return steps[index].kind == StepKind::collective && group;
 }
 
-/// Returns the nodes that the next step waits for: the last nodes of all steps
-/// that it follows.
-CudaSteps::Tail CudaSteps::tailOf(const Step &step,
-                                  const std::vector<Tail> &ends,
-                                  std::vector<size_t> &open) const {
+/// Returns the steps that a step follows, and removes them from `open`. In
+/// place of a collective, which only steps that await it wait for, it follows
+/// those that the collective follows.
+std::vector<size_t> CudaSteps::takeFollowed(
+    const Step &step, const std::map<size_t, std::vector<size_t>> &collectives,
+    std::vector<size_t> &open) const {
+  if (PlanView::followsAll(step))
+    return std::exchange(open, {});
   std::vector<size_t> before;
-  if (PlanView::followsAll(step)) {
-    before.swap(open);
-  } else {
-    for (uint32_t other : plan.follows(step)) {
+  for (uint32_t other : plan.follows(step))
+    if (auto it = collectives.find(other); it != collectives.end())
+      before.insert(before.end(), it->second.begin(), it->second.end());
+    else
       before.push_back(other);
-      std::erase(open, other);
-    }
-  }
-  Tail tail;
+  std::ranges::sort(before);
+  before.erase(std::ranges::unique(before).begin(), before.end());
   for (size_t other : before)
-    tail.add(ends[other]);
-  return tail;
+    std::erase(open, other);
+  return before;
 }
 
 KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {

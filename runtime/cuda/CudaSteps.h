@@ -8,6 +8,8 @@
 #include "runtime/cuda/TensorMaps.h"
 #include "runtime/cuda/library/Nccl.h"
 
+#include <map>
+
 namespace frit::cuda {
 
 /// Returns the guaranteed alignment in bytes of each argument of a step.
@@ -147,8 +149,10 @@ private:
                   Stream stream, std::span<const Event> marks);
   Status addGuard(StepGraph &to, Graph graph, size_t index, Stream stream,
                   Tail &tail);
-  Tail tailOf(const artifact::Step &step, const std::vector<Tail> &ends,
-              std::vector<size_t> &open) const;
+  std::vector<size_t>
+  takeFollowed(const artifact::Step &step,
+               const std::map<size_t, std::vector<size_t>> &collectives,
+               std::vector<size_t> &open) const;
   Status addKernel(StepGraph &to, Graph graph, size_t index, Tail &tail);
   Status fillGraph(StepGraph &made, Stream stream,
                    std::span<const Event> marks);

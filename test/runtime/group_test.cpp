@@ -127,21 +127,22 @@ void testHalf(bool isCuda) {
 }
 
 /// Checks that kernels run concurrently with an all-reduce until it is awaited,
-/// and that the next all-reduce follows it.
+/// also those that follow it by name, and that the next all-reduce follows it.
 void testGraph() {
   PlanWriter plan;
   plan.output("y", DType::f32, {4});
   uint32_t kernel = plan.kernel("waiting");
   plan.kernels.back().waits = 1;
-  auto launch = [&] {
-    plan.step(
-            StepKind::launch, "n",
-            {PlanWriter::arena(0, 16, false), PlanWriter::arena(16, 16, true)})
-        .kernel = kernel;
+  auto launch = [&]() -> Step & {
+    Step &step = plan.step(
+        StepKind::launch, "n",
+        {PlanWriter::arena(0, 16, false), PlanWriter::arena(16, 16, true)});
+    step.kernel = kernel;
+    return step;
   };
   launch();                                                    // 1
   addCollective(plan, Collective::mean, "a", tensorAt(32, 4)); // 2
-  launch();                                                    // 3
+  plan.follow(launch(), {1});                                  // 3
   addCollective(plan, Collective::mean, "b", tensorAt(64, 4)); // 4
   launch();                                                    // 5
   plan.step(StepKind::await, "a", {PlanWriter::arena(32, 4, true)});
