@@ -37,6 +37,10 @@ Value ListBuffers::create(Type tensor, plan::Space space,
 }
 
 Value ListBuffers::createFor(Value result) {
+  // Steps in a guard may not run.
+  if (nn::PackOp pack = packs.lookup(result);
+      pack && isa<plan::CommandListOp>(b.getBlock()->getParentOp()))
+    clearGaps(pack);
   auto it = destination.find(result);
   Value buffer = it == destination.end() ? createInArena(result.getType())
                                          : view(it->second, result.getType());
@@ -134,7 +138,10 @@ void ListBuffers::bindPacks() {
       // A pack that is reduced in place must not hold what others read.
       if (source.getDefiningOp<nn::FusionOp>() &&
           (!changes || hasOneReader(source)))
-        destination.try_emplace(source, part(whole, offset, source.getType()));
+        if (destination
+                .try_emplace(source, part(whole, offset, source.getType()))
+                .second)
+          packs[source] = pack;
     }
   }
 }
@@ -143,30 +150,42 @@ void ListBuffers::bindPacks() {
 // Copy what was not written in place
 //===----------------------------------------------------------------------===//
 
-void ListBuffers::fill(nn::PackOp pack, Constants &constants) {
+/// Copies zeros to the elements of a pack that no part covers, once. That is
+/// done before the first part is written, early in a backward pass, because
+/// copies end concurrent branches of kernels (Fork.cpp).
+void ListBuffers::clearGaps(nn::PackOp pack) {
+  if (!cleared.insert(pack).second)
+    return;
   auto type = cast<RankedTensorType>(pack.getY().getType());
-  Value whole = of(pack.getY());
   int64_t end = 0;
-  auto clear = [&](int64_t from, int64_t to) {
-    if (from == to)
+  auto clearTo = [&](int64_t offset) {
+    if (offset == end)
       return;
-    auto gap = type.clone({to - from});
+    auto gap = type.clone({offset - end});
     auto value =
         DenseElementsAttr::get(gap, b.getZeroAttr(gap.getElementType()));
     Value zeros =
         createConstant(gap, constants.get("zeros", value, pack.getLoc()));
-    plan::CopyOp::create(b, zeros, part(whole, from, gap));
+    plan::CopyOp::create(b, zeros, part(of(pack.getY()), end, gap));
   };
   for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
-    clear(end, offset);
+    clearTo(offset);
+    end = offset + nn::tensorType(x).getNumElements();
+  }
+  clearTo(pack.getSize());
+}
+
+void ListBuffers::fill(nn::PackOp pack) {
+  clearGaps(pack);
+  auto type = cast<RankedTensorType>(pack.getY().getType());
+  Value whole = of(pack.getY());
+  for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
     Value place = part(whole, offset, x.getType()), source = of(x);
     uint64_t at = 0;
     if (plan::rootOf(source, &at) != plan::rootOf(place) ||
         at != uint64_t(offset * elementBytes(type)))
       plan::CopyOp::create(b, source, place);
-    end = offset + nn::tensorType(x).getNumElements();
   }
-  clear(end, pack.getSize());
 }
 
 void ListBuffers::storeResults() {

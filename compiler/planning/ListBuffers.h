@@ -20,8 +20,9 @@ public:
   /// `b` creates the buffers where it inserts. With `overwritesState`, a kernel
   /// may write a state's next value over the one before.
   ListBuffers(mlir::func::FuncOp function, mlir::ImplicitLocOpBuilder &b,
-              bool overwritesState)
-      : function(function), b(b), overwritesState(overwritesState) {}
+              Constants &constants, bool overwritesState)
+      : function(function), b(b), constants(constants),
+        overwritesState(overwritesState) {}
 
   /// Creates the buffers of the arguments, the results and the packs.
   /// `resultSpace` is the memory space of the results; `prepared` has the
@@ -48,7 +49,8 @@ public:
   mlir::Value createConstant(mlir::Type tensor, mlir::StringAttr symbol) {
     return create(tensor, plan::Space::constant, {}, symbol);
   }
-  /// Creates the buffer that a fusion writes `result` to.
+  /// Creates the buffer that a fusion writes `result` to. If that is the first
+  /// part of a pack, zeros are copied to where the pack has no parts.
   mlir::Value createFor(mlir::Value result);
 
   /// Returns `buffer` viewed with the shape of `tensor`.
@@ -56,9 +58,8 @@ public:
   /// Returns the view of a flat buffer from element `offset` on.
   mlir::Value part(mlir::Value whole, int64_t offset, mlir::Type tensor);
 
-  /// Copies the parts of a pack that no fusion has written in place, and zeros
-  /// between parts.
-  void fill(nn::PackOp pack, Constants &constants);
+  /// Copies the parts of a pack that no fusion has written in place.
+  void fill(nn::PackOp pack);
   /// Copies results that no fusion has written in place.
   void storeResults();
 
@@ -70,15 +71,20 @@ private:
   llvm::LogicalResult bindArguments(llvm::ArrayRef<int64_t> prepared);
   void bindResults(plan::Space space, llvm::ArrayRef<int64_t> prepared);
   void bindPacks();
+  void clearGaps(nn::PackOp pack);
 
   mlir::func::FuncOp function;
   mlir::ImplicitLocOpBuilder &b;
+  Constants &constants;
   bool overwritesState;
   mlir::IRMapping map;
   llvm::SmallVector<mlir::Type> inputs, outputs;
   llvm::SmallVector<mlir::Value> results; ///< buffers of the results
   /// Buffers that a fusion's result belongs in.
   llvm::DenseMap<mlir::Value, mlir::Value> destination;
+  /// Packs that results are parts of, and packs whose gaps are zeros.
+  llvm::DenseMap<mlir::Value, nn::PackOp> packs;
+  llvm::DenseSet<mlir::Operation *> cleared;
   /// Values of states before the call.
   llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> states;
 };

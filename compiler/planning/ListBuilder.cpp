@@ -22,7 +22,7 @@ public:
       : function(function), program(program), kernels(kernels),
         constants(constants), options(options),
         b(function.getLoc(), function.getContext()),
-        buffers(function, b, options.overwritesState) {
+        buffers(function, b, constants, options.overwritesState) {
     b.setInsertionPointToEnd(&program.getBody().front());
     list = plan::CommandListOp::create(b, TypeRange(), ValueRange());
     list.setSymName(function.getSymName());
@@ -125,7 +125,7 @@ private:
         return success();
       }
     if (auto pack = dyn_cast<nn::PackOp>(op))
-      return buffers.fill(pack, constants), success();
+      return buffers.fill(pack), success();
     if (auto fusion = dyn_cast<nn::FusionOp>(op))
       return translateFusion(fusion);
     if (auto guard = dyn_cast<nn::GuardOp>(op))

@@ -223,3 +223,31 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   }
   return %y : tensor<2xf32>
 }
+
+// -----
+
+// A pack's parts are written where they belong, and zeros to its gaps before the
+// first part. The second part, an input, is copied.
+
+// CHECK: plan.command_list @main
+// CHECK: %[[P:.*]] = plan.buffer arena : memref<16xf32>
+// CHECK: plan.copy %{{.*}} to %[[GAP:.*]] : memref<2xf32>
+// CHECK: plan.copy %{{.*}} to %[[END:.*]] : memref<3xf32>
+// CHECK: plan.launch @relu_0(%{{.*}}) -> (%[[A:.*]]) : memref<6xf32>
+// CHECK-NOT: memref<2xf32>
+// CHECK: plan.copy %{{.*}} to %{{.*}} : memref<5xf32>
+// CHECK: plan.launch @neg_1(%[[P]])
+func.func @main(%x: tensor<6xf32>, %y: tensor<5xf32>) -> tensor<16xf32> {
+  %0 = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<6xf32>) -> tensor<6xf32> {
+  ^bb0(%a: tensor<6xf32>):
+    %r = nn.relu %a : (tensor<6xf32>) -> tensor<6xf32>
+    nn.yield %r : tensor<6xf32>
+  }
+  %1 = nn.pack %0, %y {offsets = array<i64: 0, 8>, size = 16 : i64} : (tensor<6xf32>, tensor<5xf32>) -> tensor<16xf32>
+  %2 = nn.fusion(%1) schedule(#cuda.map<threads = 64>) : (tensor<16xf32>) -> tensor<16xf32> {
+  ^bb0(%a: tensor<16xf32>):
+    %r = nn.neg %a : (tensor<16xf32>) -> tensor<16xf32>
+    nn.yield %r : tensor<16xf32>
+  }
+  return %2 : tensor<16xf32>
+}
