@@ -1,6 +1,7 @@
 """Training on several GPUs of one host: equal results, and milliseconds a step.
 
-    parallel.py [--only NAME] [--ranks 1,2] [--backends frit,ddp] [--check] BIN
+    parallel.py [--only NAME] [--ranks 1,2] [--backends frit,ddp] [--check]
+                [--flags=-fcompress-gradients] BIN
 
 BIN has fritc; FRIT_RUNTIME names the runtime as a shared library, and FRIT_NCCL
 a libnccl.so.2 that is not on the loader's path. The rows are those of train.py,
@@ -51,7 +52,8 @@ def compile_row(args, folder, row, rows, name):
     export_row(folder, row, rows, name)
     subprocess.run([f"{args.bin}/fritc", f"--train={folder}/train.json",
                     "-fdata-parallel", "-march=sm_90a", f"-fprecision={row[3]}",
-                    folder / f"{name}.onnx", "-o", folder / f"{name}.so"],
+                    folder / f"{name}.onnx", "-o", folder / f"{name}.so",
+                    *args.flags.split()],
                    check=True)
     return str(folder / f"{name}.so")
 
@@ -190,6 +192,7 @@ def main():
     parser.add_argument("--only", default="amp")
     parser.add_argument("--ranks", default="1,2")
     parser.add_argument("--backends", default="frit,ddp")
+    parser.add_argument("--flags", default="", help="of fritc")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     good = True
