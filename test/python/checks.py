@@ -1,14 +1,15 @@
 """What tests of the Python package share that need no model and no PyTorch."""
 
 
-def fails(kind, call, text=""):
-    """Checks that a call raises an exception of `kind` whose message has `text`."""
+def fails(kind, text, call):
+    """Checks that a call raises an exception of `kind` whose message has `text`;
+    returns it."""
     try:
         call()
     except kind as error:
-        assert text in str(error), error
-        return
-    raise AssertionError(f"no {kind} was raised")
+        assert text in str(error), f"{error!r} lacks {text!r}"
+        return error
+    raise AssertionError(f"no {kind} was raised; expected {text!r}")
 
 
 def run_tests(names):

@@ -11,6 +11,7 @@ import torch
 
 import frit
 import frit.torch
+from checks import fails, run_tests
 
 SOURCE, FOLDER = map(Path, sys.argv[1:3])
 MODELS = SOURCE / "test/models"
@@ -21,15 +22,6 @@ several = frit.compile(MODELS / "digits-dynamic.onnx",
                        shape={"batch": range(1, 9)}, device="cuda:0")
 expected = digits(IMAGE)
 image = torch.from_numpy(IMAGE).cuda()
-
-
-def fails(kind, text, call):
-    try:
-        call()
-    except kind as error:
-        assert text in str(error), error
-        return
-    raise AssertionError(text)
 
 
 def close(made, wanted):
@@ -172,9 +164,6 @@ def show_overhead():
                   " us")
 
 
-for name, test in [*globals().items()]:
-    if name.startswith("test_"):
-        test()
-        print(f"{name}: ok")
+run_tests(globals())
 show_overhead()
 print("all good")

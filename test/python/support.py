@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import frit
-from checks import run_tests  # noqa: F401
+from checks import fails, run_tests  # noqa: F401
 
 SOURCE, LIB, FOLDER = map(Path, sys.argv[1:4])
 MODELS = SOURCE / "test/models"
@@ -20,14 +20,3 @@ CPU = {"march": "x86-64-v3", "device": "cpu"}
 
 digits = frit.compile(MODELS / "digits.onnx", **CPU)
 PROBABILITIES = digits(IMAGE)
-
-
-def fails(kind, text, call):
-    """Checks that a call raises an exception of `kind` whose message has
-    `text`."""
-    try:
-        call()
-    except kind as error:
-        assert text in str(error), f"{error!r} lacks {text!r}"
-        return error
-    raise AssertionError(f"nothing was raised; expected {text!r}")

@@ -92,15 +92,15 @@ def test_other_inputs():
     y = images(65)[1:].view(8, 8)  # not aligned
     assert torch.allclose(call(y), net(y), atol=1e-5)
     for y in (images(4, 8), images(8, 4), images(64), images(1, 8, 8)):
-        fails(frit.Error, lambda: call(y))
+        fails(frit.Error, "must be 8x8xf32 and is", lambda: call(y))
         assert torch.allclose(call(x), net(x), atol=1e-5)
     if native:  # code in Python relies on PyTorch's guards for types
         for y in (images(8, 8).double(), images(8, 8).half(),
                   torch.zeros(8, 8, dtype=torch.int32, device=DEVICE)):
-            fails(frit.Error, lambda: call(y))
+            fails(frit.Error, "must be 8x8xf32 and is", lambda: call(y))
             assert torch.allclose(call(x), net(x), atol=1e-5)
         for y in (images(8, 8).to_sparse(), None):
-            fails((RuntimeError, AttributeError), lambda: call(y))
+            fails((RuntimeError, AttributeError), "", lambda: call(y))
     # The stride of a dimension of size 1 does not matter.
     call, graph = first_call(row, images(1, 8), **FEW)
     call(images(1, 8))
@@ -278,7 +278,7 @@ def test_closed():
     call(x)
     compiled_graph, = graph.compiled.values()
     compiled_graph.module.close()
-    fails(frit.ArgumentError, lambda: call(x), "the module is closed")
+    fails(frit.ArgumentError, "the module is closed", lambda: call(x))
 
 
 @torch.no_grad()
@@ -293,7 +293,7 @@ def test_remarks():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter(action)
             if action == "error":
-                fails(frit.RuntimeRemark, lambda: call(x), "a remark")
+                fails(frit.RuntimeRemark, "a remark", lambda: call(x))
             else:
                 call(x)
                 assert [str(w.message) for w in caught] == ["a remark"]
