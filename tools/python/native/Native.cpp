@@ -12,19 +12,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/python/native/Exchange.h"
+#include "tools/python/native/Names.h"
 #include "tools/python/native/Repeated.h"
 
 namespace frit::python {
 namespace {
 
-PyObject *callerName, *callsName, *changeName, *compiledName, *inputsName,
-    *seenName, *sizesName, *versionName, *watchedName;
-
 enum class Outcome { kDone, kNotLikeIt, kChanged };
 
 /// Returns the sizes among a graph's arguments, the key of its dicts.
 Ref keyOf(PyObject *graph, PyObject *arguments) {
-  Ref places(PyObject_GetAttr(graph, sizesName));
+  Ref places(PyObject_GetAttr(graph, names().sizes));
   Py_ssize_t count = places ? PyList_Size(places.get()) : -1;
   Ref key(count < 0 ? nullptr : PyTuple_New(count));
   for (Py_ssize_t i = 0; key && i < count; ++i) {
@@ -51,7 +49,7 @@ bool isSame(PyObject *tensor, PyObject *version, PyObject *address) {
     return false;
   if (version == Py_None)
     return true;
-  Ref counted(PyObject_GetAttr(tensor, versionName));
+  Ref counted(PyObject_GetAttr(tensor, names().version));
   return counted &&
          PyObject_RichCompareBool(counted.get(), version, Py_EQ) == 1;
 }
@@ -93,16 +91,16 @@ bool clearError() {
 /// Makes a call of a graph like the last one of these sizes.
 Outcome repeat(PyObject *graph, PyObject *arguments, Ref &results) {
   Ref key = keyOf(graph, arguments);
-  Ref compiled = key ? find(graph, compiledName, key.get()) : Ref();
+  Ref compiled = key ? find(graph, names().compiled, key.get()) : Ref();
   if (!compiled || compiled.get() == Py_None) // PyTorch runs it.
     return Outcome::kNotLikeIt;
-  Ref repeated = find(compiled.get(), callsName, key.get());
+  Ref repeated = find(compiled.get(), names().calls, key.get());
   if (!repeated)
     return Outcome::kNotLikeIt;
-  Ref seen(PyObject_GetAttr(compiled.get(), seenName));
-  Ref caller(PyObject_GetAttr(compiled.get(), callerName));
-  Ref inputs(PyObject_GetAttr(compiled.get(), inputsName));
-  Ref watched(PyObject_GetAttr(compiled.get(), watchedName));
+  Ref seen(PyObject_GetAttr(compiled.get(), names().seen));
+  Ref caller(PyObject_GetAttr(compiled.get(), names().caller));
+  Ref inputs(PyObject_GetAttr(compiled.get(), names().inputs));
+  Ref watched(PyObject_GetAttr(compiled.get(), names().watched));
   if (!seen || !caller || !inputs || !watched)
     return Outcome::kNotLikeIt;
   results = callAgain(repeated.get(), caller.get(), arguments, inputs.get());
@@ -110,7 +108,7 @@ Outcome repeat(PyObject *graph, PyObject *arguments, Ref &results) {
     return Outcome::kNotLikeIt;
   // The GPU works meanwhile. The call used the parameters that were seen before
   // it if they are the same after it.
-  Ref now(PyObject_GetAttr(compiled.get(), seenName));
+  Ref now(PyObject_GetAttr(compiled.get(), names().seen));
   return now.get() == seen.get() &&
                  areSame(seen.get(), arguments, watched.get())
              ? Outcome::kDone
@@ -134,7 +132,7 @@ PyObject *callGraph(PyObject *graph, PyObject *arguments, PyObject *named) {
   if (!clearError())
     return nullptr;
   Ref other =
-      isChanged ? Ref(PyObject_GetAttr(graph, changeName)) : Ref::of(graph);
+      isChanged ? Ref(PyObject_GetAttr(graph, names().change)) : Ref::of(graph);
   return other ? PyObject_Call(other.get(), arguments, named) : nullptr;
 }
 
@@ -189,15 +187,6 @@ PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__native() {
   using namespace frit::python;
-  callerName = PyUnicode_InternFromString("caller");
-  callsName = PyUnicode_InternFromString("calls");
-  changeName = PyUnicode_InternFromString("change");
-  compiledName = PyUnicode_InternFromString("compiled");
-  inputsName = PyUnicode_InternFromString("inputs");
-  seenName = PyUnicode_InternFromString("seen");
-  sizesName = PyUnicode_InternFromString("sizes");
-  versionName = PyUnicode_InternFromString("_version");
-  watchedName = PyUnicode_InternFromString("watched");
   Ref module(PyModule_Create(&definition));
   Ref type(makeRepeatedType());
   if (!module || !type ||

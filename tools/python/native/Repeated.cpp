@@ -17,6 +17,7 @@
 
 #include "frit/runtime.h"
 #include "tools/python/native/Exchange.h"
+#include "tools/python/native/Names.h"
 
 #include <memory>
 #include <vector>
@@ -59,8 +60,6 @@ struct Repeated {
 };
 
 PyTypeObject *repeatedType;
-PyObject *freeName, *handleName, *isNegName, *pendingName, *remarksName,
-    *streamName, *useName;
 
 bool Layout::operator==(const dlpack::Tensor &tensor) const {
   if (tensor.type.code != type.code || tensor.type.bits != type.bits ||
@@ -80,7 +79,7 @@ bool Layout::operator==(const dlpack::Tensor &tensor) const {
 class TakenContext {
 public:
   explicit TakenContext(PyObject *caller) : caller(caller) {
-    Ref free(PyObject_GetAttr(caller, freeName));
+    Ref free(PyObject_GetAttr(caller, names().free));
     // While the caller lets no call begin, its list is of a derived type.
     Py_ssize_t count =
         free && PyList_CheckExact(free.get()) ? PyList_Size(free.get()) : 0;
@@ -95,7 +94,7 @@ public:
     PyObject *type, *value, *trace; // An error is the call's, not this one's.
     PyErr_Fetch(&type, &value, &trace);
     // Another list by now, perhaps.
-    if (Ref free{PyObject_GetAttr(caller, freeName)})
+    if (Ref free{PyObject_GetAttr(caller, names().free)})
       PyList_Append(free.get(), context.get());
     PyErr_Restore(type, value, trace);
   }
@@ -111,7 +110,7 @@ private:
 bool chooseStream(PyObject *context, int32_t gpu) {
   void *stream;
   // The list of one number that Context.use sets.
-  Ref last(PyObject_GetAttr(context, streamName));
+  Ref last(PyObject_GetAttr(context, names().stream));
   if (!last || !currentStream(gpu, stream))
     return false;
   // PyTorch calls the legacy default stream 0, CUDA's driver 1.
@@ -121,7 +120,7 @@ bool chooseStream(PyObject *context, int32_t gpu) {
   if (!number || PyLong_AsVoidPtr(number) == stream)
     return number != nullptr;
   Ref wanted(PyLong_FromVoidPtr(stream));
-  return wanted && Ref(PyObject_CallMethodObjArgs(context, useName,
+  return wanted && Ref(PyObject_CallMethodObjArgs(context, names().use,
                                                   wanted.get(), nullptr));
 }
 
@@ -138,7 +137,7 @@ bool Call::point(std::vector<frit_tensor> &tensors, PyObject *arguments,
       return false;
     tensors[i].data = dataOf(tensor);
     // DLPack describes a lazy view of negated elements as if it were none.
-    Ref isNeg(PyObject_CallMethodObjArgs(argument, isNegName, nullptr));
+    Ref isNeg(PyObject_CallMethodObjArgs(argument, names().isNeg, nullptr));
     if (isNeg.get() != Py_False)
       return false;
   }
@@ -167,7 +166,7 @@ bool Call::makeCall(PyObject *caller, const std::vector<frit_tensor> &given,
   TakenContext context(caller);
   if (!context.get() || (gpu >= 0 && !chooseStream(context.get(), gpu)))
     return false;
-  Ref handle(PyObject_GetAttr(context.get(), handleName));
+  Ref handle(PyObject_GetAttr(context.get(), names().handle));
   auto *made = handle
                    ? static_cast<frit_context *>(PyLong_AsVoidPtr(handle.get()))
                    : nullptr;
@@ -232,13 +231,6 @@ PyType_Spec spec = {"frit._native.Repeated", sizeof(Repeated), 0,
 } // namespace
 
 PyObject *makeRepeatedType() {
-  freeName = PyUnicode_InternFromString("free");
-  handleName = PyUnicode_InternFromString("handle");
-  isNegName = PyUnicode_InternFromString("is_neg");
-  pendingName = PyUnicode_InternFromString("pending");
-  remarksName = PyUnicode_InternFromString("remarks");
-  streamName = PyUnicode_InternFromString("stream");
-  useName = PyUnicode_InternFromString("use");
   PyObject *type = PyType_FromSpec(&spec);
   repeatedType = reinterpret_cast<PyTypeObject *>(type);
   return type;
@@ -257,8 +249,9 @@ Ref callAgain(PyObject *repeated, PyObject *caller, PyObject *arguments,
   if (!results || !call.makeCall(caller, given, made))
     return Ref();
   // Remarks are shown after a call that code in Python makes.
-  Ref remarks(PyObject_GetAttr(caller, remarksName));
-  Ref pending(remarks ? PyObject_GetAttr(remarks.get(), pendingName) : nullptr);
+  Ref remarks(PyObject_GetAttr(caller, names().remarks));
+  Ref pending(remarks ? PyObject_GetAttr(remarks.get(), names().pending)
+                      : nullptr);
   return pending && PyList_Size(pending.get()) == 0 ? std::move(results)
                                                     : Ref();
 }
