@@ -198,22 +198,17 @@ void checkAttention(Fill fill, const Launch &launch) {
     }
   auto *q = qkv.get(), *k = P::packed ? q + P::width : keys.get();
   auto *v = P::packed ? q + 2 * P::width : values.get();
-  auto toDoubles = [](Buffer<T> &buffer) {
-    std::vector<double> all;
-    for (size_t i = 0; i < buffer.size(); ++i)
-      all.push_back(toDouble(buffer[i]));
-    return all;
-  };
-  const std::vector<double> all[] = {toDoubles(qkv), toDoubles(keys),
-                                     toDoubles(values)};
+  const std::vector<double> all[] = {elementsOf<double>(qkv),
+                                     elementsOf<double>(keys),
+                                     elementsOf<double>(values)};
   auto *hostQ = all[0].data();
   auto *hostK = P::packed ? hostQ + P::width : all[1].data();
   auto *hostV = P::packed ? hostQ + 2 * P::width : all[2].data();
 
   auto run = [&](auto &mask) {
-    std::vector<double> want, row, wantStats;
-    for (size_t i = 0; i < o.size(); ++i)
-      want.push_back(toDouble(o[i])); // padding between rows stays
+    std::vector<double> row, wantStats;
+    // Padding between rows stays.
+    std::vector<double> want = elementsOf<double>(o);
     for (int b = 0; b < P::batch; ++b)
       for (int h = 0; h < P::heads; ++h)
         for (int i = 0; i < P::queries; ++i) {

@@ -73,6 +73,7 @@ template <class P> __device__ auto compiled = &chain<P, true, true>;
 template __device__ auto compiled<Problem<Layer<128>, 2, 7, 4, 128>>;
 template __device__ auto compiled<Problem<Layer<128>, 3, 8, 2>>;
 #else
+#include "activations.h"
 #include "hopper.h"
 
 using namespace harness;
@@ -105,16 +106,6 @@ template <class P, bool HasBias, bool HasResidual> struct Launch {
   }
 };
 
-template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
-  std::vector<float> result;
-  for (size_t i = 0; i < from.size(); ++i)
-    result.push_back(float(toDouble(from[i])));
-  return result;
-}
-
-static float activate(frit::Identity, float x) { return x; }
-static float activate(frit::Relu, float x) { return x > 0 ? x : 0; }
-
 template <class P, bool HasBias = true, bool HasResidual = true>
 static void check() {
   Buffer<typename P::T> x(int64_t(P::n) * P::h * P::w * P::c);
@@ -130,7 +121,8 @@ static void check() {
   lastBias.randomize(5);
   r.randomize(6);
   y.randomize(7);
-  std::vector<float> in = toFloats(x), taps = toFloats(w), last = toFloats(v);
+  std::vector<float> in = elementsOf<float>(x), taps = elementsOf<float>(w);
+  std::vector<float> last = elementsOf<float>(v);
   std::vector<double> want(P::pixels * P::filters);
   for (int64_t at = 0; at < P::pixels; ++at) {
     float middle[P::k];

@@ -56,6 +56,7 @@ template __global__ void full<Bert>(const frit::f16 *, const frit::f16 *,
 template __global__ void plain<Classify>(const float *, const float *, float *);
 
 #ifndef __CUDACC_RTC__
+#include "activations.h"
 #include "harness.h"
 
 using namespace harness;
@@ -64,21 +65,6 @@ template <class P> static dim3 gridOf() {
   return dim3((P::n + P::tileN - 1) / P::tileN,
               (P::m + P::tileM - 1) / P::tileM, P::batch);
 }
-
-static double activate(frit::Identity, double x) { return x; }
-static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
-static double activate(frit::Gelu, double x) {
-  return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-}
-static double activate(frit::GeluTo16Bits, double x) {
-  return activate(frit::Gelu(), x);
-}
-static double activate(frit::GeluTanh, double x) {
-  return 0.5 * x *
-         (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) *
-                        (x + 0.044715 * x * x * x)));
-}
-static double activate(frit::Silu, double x) { return x / (1 + std::exp(-x)); }
 
 template <class P> static void check(bool isFull, dim3 grid = gridOf<P>()) {
   Buffer<typename P::A> a(P::strideA * P::batch);
@@ -90,9 +76,8 @@ template <class P> static void check(bool isFull, dim3 grid = gridOf<P>()) {
   bias.randomize(3);
   r.randomize(4);
   d.randomize(5);
-  std::vector<double> want;
-  for (size_t i = 0; i < d.size(); ++i)
-    want.push_back(toDouble(d[i])); // padding between rows stays
+  // Padding between rows stays.
+  std::vector<double> want = elementsOf<double>(d);
   for (int64_t batch = 0; batch < P::batch; ++batch)
     for (int64_t i = 0; i < P::m; ++i)
       for (int64_t j = 0; j < P::n; ++j) {

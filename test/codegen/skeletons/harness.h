@@ -178,6 +178,14 @@ private:
 #endif
 };
 
+/// Returns the elements of a buffer on the host.
+template <class To, class T> std::vector<To> elementsOf(Buffer<T> &buffer) {
+  std::vector<To> elements;
+  for (size_t i = 0; i < buffer.size(); ++i)
+    elements.push_back(To(toDouble(buffer[i])));
+  return elements;
+}
+
 /// Counts a failure unless every element of `got` is within `tolerance` of
 /// `want`, relative to the largest magnitude of `want`. NaN never passes.
 template <class T>

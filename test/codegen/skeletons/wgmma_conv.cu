@@ -92,6 +92,7 @@ template __device__ auto compiled<Wide>;
 template __device__ auto compiled<Deep>;
 __device__ auto compiledBoth = &convolveBoth<Last, Shortcut>;
 #else
+#include "activations.h"
 #include "hopper.h"
 
 using namespace harness;
@@ -182,21 +183,11 @@ template <class P, class Q> struct LaunchBoth {
   }
 };
 
-template <class T> static std::vector<float> toFloats(Buffer<T> &from) {
-  std::vector<float> result;
-  for (size_t i = 0; i < from.size(); ++i)
-    result.push_back(float(toDouble(from[i])));
-  return result;
-}
-
-static double activate(frit::Identity, double x) { return x; }
-static double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
-
 /// Adds a convolution to sums.
 template <class P>
 static void convolveHost(Buffer<typename P::T> &x, Buffer<typename P::T> &w,
                          std::vector<float> &sums) {
-  std::vector<float> in = toFloats(x), filters = toFloats(w);
+  std::vector<float> in = elementsOf<float>(x), filters = elementsOf<float>(w);
   for (int64_t at = 0; at < pixelsOf<P>; ++at)
     for (int k = 0; k < P::k; ++k) {
       int64_t image = at / (P::p * P::q);

@@ -104,23 +104,11 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 }
 
 #ifndef __CUDACC_RTC__
+#include "activations.h"
 #include "hopper.h"
 #include "moments.h"
 
 namespace harness {
-
-inline double activate(frit::Identity, double x) { return x; }
-inline double activate(frit::Relu, double x) { return x > 0 ? x : 0; }
-inline double activate(frit::Gelu, double x) {
-  return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-}
-inline double activate(frit::GeluTo16Bits, double x) {
-  return activate(frit::Gelu(), x);
-}
-inline double activate(frit::GeluTanh, double x) {
-  double inner = std::sqrt(2 / std::acos(-1)) * (x + 0.044715 * x * x * x);
-  return 0.5 * x * (1 + std::tanh(inner));
-}
 
 /// Returns what P stores beside an element with the epilogue's argument `x`.
 template <class P> double besideOf(double x) {
@@ -192,13 +180,6 @@ template <class P, bool Full> struct Launch {
   }
 };
 
-template <class T> std::vector<float> toFloats(Buffer<T> &from) {
-  std::vector<float> result;
-  for (size_t i = 0; i < from.size(); ++i)
-    result.push_back(float(toDouble(from[i])));
-  return result;
-}
-
 template <class P, bool Full = true> void check() {
   int64_t sizeB = P::ldb * (P::transposeB ? P::n : P::k);
   Buffer<typename P::A> a(P::strideA * P::batch);
@@ -213,12 +194,11 @@ template <class P, bool Full = true> void check() {
   Norms<P> norms;
   Buffer<typename P::D> seconds(frit::kStoresSecond<P> ? d.size() : 1);
   seconds.randomize(9);
-  std::vector<float> x = toFloats(a), y = toFloats(b);
+  std::vector<float> x = elementsOf<float>(a), y = elementsOf<float>(b);
   constexpr bool addsResidual =
       !frit::kStoresSecond<P> && !frit::takesRowDots<P>();
-  std::vector<double> want, wantSeconds(d.size());
-  for (size_t i = 0; i < d.size(); ++i)
-    want.push_back(toDouble(d[i])); // padding between rows stays
+  // Padding between rows stays.
+  std::vector<double> want = elementsOf<double>(d), wantSeconds(d.size());
   for (int64_t batch = 0; batch < P::batch; ++batch)
     for (int64_t i = 0; i < P::m; ++i)
       for (int64_t j = 0; j < P::n; ++j) {
@@ -260,21 +240,16 @@ template <class P, bool Full = true> void check() {
            epsilonOf<typename P::D>());
   if (frit::takesMoments<P>())
     expect(strcat(name, ", moments"), norms.given, momentsOf(want), 2e-3);
-  std::vector<double> stored;
-  for (size_t i = 0; i < d.size(); ++i)
-    stored.push_back(toDouble(d[i]));
+  std::vector<double> stored = elementsOf<double>(d);
   if (frit::takesColumnMoments<P>())
     expect(strcat(name, ", moments of columns"), norms.given,
            columnMomentsOf(stored, P::m, P::n), 1e-5);
   if (frit::sumsColumns<P>())
     expect(strcat(name, ", sums of columns"), norms.given,
            columnSumsOf(stored, P::m, P::n), 1e-5);
-  std::vector<double> factors;
-  for (size_t i = 0; i < r.size(); ++i)
-    factors.push_back(toDouble(r[i]));
   if (frit::takesRowDots<P>())
     expect(strcat(name, ", dot products of rows"), norms.given,
-           rowDotsOf(stored, factors), 1e-5);
+           rowDotsOf(stored, elementsOf<double>(r)), 1e-5);
 }
 
 } // namespace harness
