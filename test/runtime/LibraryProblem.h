@@ -11,6 +11,16 @@ namespace frit::test {
 
 inline constexpr uint64_t kWorkspace = 32 << 20;
 
+inline const char *nameOf(Compute compute) {
+  static const char *const names[] = {"f32", "tf32", "f16", "f64", "i32"};
+  return names[uint32_t(compute)];
+}
+
+inline const char *nameOf(Activation activation) {
+  static const char *const names[] = {"", "relu", "geluTanh", "gelu", "silu"};
+  return names[uint32_t(activation)];
+}
+
 /// A plan of one library call; its operands are the model's inputs.
 class Problem {
 public:
