@@ -4,13 +4,14 @@
                   [--precision fp16] [--seconds S] [--jobs N] [--limit S]
 
 needs PYTHONPATH and FRIT_RUNTIME, or the installed package. Models are those of
-test/bench, ten of test/models/survey.py, and a linear layer. Each has a process,
-which compiles it; N at a time do, and the others stand still while one is timed.
-Prints as soon as a model is ready, for each backend: ms of a call, error against
-eager float32, seconds of the first call, the host's microseconds of a call; and
-for frit those of the runtime's part (`frit_run_async`), of PyTorch's before it
-calls frit, and of looking whether parameters have changed. Eager PyTorch and
-inductor have images in channels_last. What is not ready after S seconds says so.
+test/bench, ten of test/models/architectures.py, and a linear layer. Each has a
+process, which compiles it; N at a time do, and the others stand still while one
+is timed. Prints as soon as a model is ready, for each backend: ms of a call,
+error against eager float32, seconds of the first call, the host's microseconds of
+a call; and for frit those of the runtime's part (`frit_run_async`), of PyTorch's
+before it calls frit, and of looking whether parameters have changed. Eager
+PyTorch and inductor have images in channels_last. What is not ready after S
+seconds says so.
 """
 import argparse
 import copy
@@ -112,8 +113,9 @@ def build(row: str):
         nets.LlamaAttention.turn = lambda self, x: turn(self, x).to(x.dtype)
         model = zoo.ZOO[name]["full"]
         return zoo.make(model, "cuda"), (zoo.draw(model, int(batch)).cuda(),)
-    import survey
-    module, inputs = survey.seeded(survey.cases(int(batch), 128)[name])
+    import architectures
+    module, inputs = architectures.seeded(
+        architectures.cases(int(batch), 128)[name])
     return module.cuda(), tuple(x.cuda() for x in inputs)
 
 

@@ -37,7 +37,7 @@ from torch import nn
 
 sys.path.append(str(Path(__file__).parent.parent / "models"))
 sys.path.append(str(Path(__file__).parent))
-import survey as forward  # noqa: E402
+import architectures  # noqa: E402
 from runtime import Step  # noqa: E402
 
 TWO = dict(num_hidden_layers=2, vocab_size=512)
@@ -127,20 +127,21 @@ def language(kind, options, **fixed):
     import transformers
     cls = getattr(transformers, kind)
     ids = torch.randint(2, 512, (2, 32))
-    return forward.First(cls(cls.config_class(**options)), ["input_ids"],
-                         return_dict=True, **fixed), (ids,)
+    return architectures.First(cls(cls.config_class(**options)), ["input_ids"],
+                               return_dict=True, **fixed), (ids,)
 
 
 def seeing(kind, options, shape):
     import transformers
     cls = getattr(transformers, kind)
-    return forward.First(cls(cls.config_class(**options)), ["pixel_values"],
-                         return_dict=True), (torch.randn(4, *shape),)
+    return architectures.First(
+        cls(cls.config_class(**options)), ["pixel_values"],
+        return_dict=True), (torch.randn(4, *shape),)
 
 
 def vision(name):
     sizes = dict(inception_v3=128, maxvit_t=224)
-    model, (x,) = forward.vision(name, 4, sizes.get(name, 64))
+    model, (x,) = architectures.vision(name, 4, sizes.get(name, 64))
     return model, (x,)
 
 
@@ -161,9 +162,9 @@ def image(name):
 
 
 def cases():
-    found = {n: partial(vision, n) for n in forward.TORCHVISION
+    found = {n: partial(vision, n) for n in architectures.TORCHVISION
              if n not in ("swin_v2_t", "resnet101", "vgg16_bn")}
-    found |= {n: partial(image, n) for n in forward.TIMM}
+    found |= {n: partial(image, n) for n in architectures.TIMM}
     found |= {n: partial(language, *a) for n, a in LANGUAGE.items()}
     found |= {n: partial(language, *a, use_cache=False)
               for n, a in DECODERS.items()}
