@@ -18,3 +18,4 @@ def run_tests(names):
         if name.startswith("test_"):
             test()
             print(f"{name}: ok", flush=True)
+    print("all good")

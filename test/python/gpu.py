@@ -166,4 +166,3 @@ def show_overhead():
 
 run_tests(globals())
 show_overhead()
-print("all good")

@@ -1,23 +1,17 @@
 """Runs models through torch.compile(backend="frit") and frit.torch.export.
 
-    torch_backend.py DEVICE [EXTRA]
-
-With EXTRA, "models" runs models of torchvision and transformers, at small sizes.
+    torch_backend.py DEVICE
 """
 import gc
-import json
-import tempfile
 import threading
-import time
-from pathlib import Path
 
 import torch
 from torch import nn
 
 import frit
 import frit.torch
-from torch_support import (CACHE, DEVICE, OPTIONS, Net, artifacts, compiled, fails,
-                           images, run_tests, same, told)
+from torch_support import (DEVICE, OPTIONS, Net, artifacts, compiled, fails, images,
+                           run_tests, same, told)
 
 
 def test_compiles():
@@ -217,89 +211,6 @@ def test_threads_and_changes():
     assert not problems, problems[:5]
 
 
-def test_cache():
-    """What artifacts are kept by, and that damaged ones are replaced."""
-    keys = set()
-
-    def is_new(*options):
-        key = frit._cache._key_of(b"model", options)
-        keys_before = len(keys)
-        keys.add(key)
-        return len(keys) > keys_before
-
-    with tempfile.TemporaryDirectory() as folder:
-        files = {name: Path(folder, name)
-                 for name in ("op.json", "op.cu", "op.c", "op.h", "keep", "all")}
-        for path in files.values():
-            path.write_text("1")
-        files["op.json"].write_text(json.dumps(
-            {"cuda": {"file": "op.cu"}, "host": {"file": "op.c"}}))
-        files["op.cu"].write_text('#include <math.h>\n #include "op.h"\n')
-        for named in (f"--custom-op={files['op.json']}",
-                      f"-fkeep-fp32={files['keep']}",
-                      f"-fconst-input=x=@{files['all']}"):
-            assert is_new(named) and not is_new(named)
-        for changed in files:
-            with open(files[changed], "a") as file:
-                file.write(" ")
-            assert is_new(*(f"--custom-op={files['op.json']}",
-                            f"-fkeep-fp32={files['keep']}",
-                            f"-fconst-input=x=@{files['all']}")), changed
-        # "native" is another processor elsewhere.
-        machine = frit._cache._machine
-        assert is_new("-march=native") and not is_new("-march=native")
-        try:
-            frit._cache._machine = lambda: ["another"]
-            assert is_new("-march=native") and is_new("-march=x86-64")
-        finally:
-            frit._cache._machine = machine
-
-        net, x = nn.Linear(16, 8).to(DEVICE).eval(), images(3, 16)
-        errors = []
-        for kept in "", "*\n":
-            files["keep"].write_text(kept)
-            fast = compiled(net, precision="fp16",
-                            options=[f"-fkeep-fp32={files['keep']}"])
-            with torch.no_grad():
-                errors.append(float((fast(x) - net(x)).abs().max()))
-        assert errors[1] < 1e-5 < errors[0], errors
-
-    before = {*CACHE.glob("*/graph.so")}
-    net, x = nn.Linear(16, 24).to(DEVICE).eval(), images(3, 16)
-    same(compiled(net), net, x)
-    made, = {*CACHE.glob("*/graph.so")} - before
-    whole = made.read_bytes()
-    plan = whole.index(b"FRITPLAN")
-    other_version = whole[:plan + 8] + bytes([1, 0, 0, 0]) + whole[plan + 12:]
-    for damaged in b"", whole[:len(whole) // 2], b"no library" * 100, \
-            other_version:
-        made.unlink()
-        made.write_bytes(damaged)
-        assert told(lambda: same(compiled(net), net, x)) == []
-        assert made.read_bytes() == whole
-
-    # Constants lie beside it.
-    class Shifted(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.fc = nn.Linear(16, 24)
-
-        def forward(self, x):
-            return self.fc(x) + torch.linspace(0, 1, 24).to(x)
-
-    before = {*CACHE.glob("*/graph.safetensors")}
-    net = Shifted().to(DEVICE).eval()
-    same(compiled(net), net, x)
-    beside, = {*CACHE.glob("*/graph.safetensors")} - before
-    whole = beside.read_bytes()
-    for damaged in None, b"", whole[:20], whole[:-1]:
-        beside.unlink()
-        if damaged is not None:
-            beside.write_bytes(damaged)
-        assert told(lambda: same(compiled(net), net, x)) == []
-        assert beside.read_bytes() == whole
-
-
 def test_open_sizes():
     """A dimension that is open within bounds is compiled once, for all sizes."""
     class Rows(nn.Module):
@@ -367,40 +278,6 @@ def test_export():
                                device=str(DEVICE), **OPTIONS)
     for count in (1, 5, 8):
         same(module, net, images(count, 3, 8, 8))
-
-
-def test_models():
-    import torchvision.models as vision
-    import transformers as text
-    small = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
-                 intermediate_size=128, vocab_size=200)
-    ids = torch.randint(0, 200, (2, 16), device=DEVICE)
-    image = images(1, 3, 64, 64)
-    models = {
-        "resnet18": (lambda: vision.resnet18(), image),
-        "mobilenet_v3_small": (lambda: vision.mobilenet_v3_small(), image),
-        "efficientnet_b0": (lambda: vision.efficientnet_b0(), image),
-        "densenet121": (lambda: vision.densenet121(), image),
-        "convnext_tiny": (lambda: vision.convnext_tiny(), image),
-        "swin_t": (lambda: vision.swin_t(), image),
-        "bert": (lambda: text.BertModel(text.BertConfig(**small)), ids),
-        "gpt2": (lambda: text.GPT2LMHeadModel(text.GPT2Config(
-            n_embd=64, n_layer=2, n_head=4, vocab_size=200, use_cache=False)),
-            ids),
-        "llama": (lambda: text.LlamaForCausalLM(text.LlamaConfig(
-            **small, num_key_value_heads=2, use_cache=False)), ids),
-        "t5 encoder": (lambda: text.T5EncoderModel(text.T5Config(
-            d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4,
-            vocab_size=200)), ids),
-    }
-    for name, (build, x) in models.items():
-        model = build().to(DEVICE).eval()
-        fast = compiled(model)
-        start = time.time()
-        reasons = told(lambda: same(fast, model, x, tolerance=2e-3))
-        print(f"  {name}: {time.time() - start:.1f} s, "
-              f"{'; '.join(reasons) or 'compiled'}", flush=True)
-        assert not reasons
 
 
 run_tests(globals())

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from checks import fails  # noqa: F401
+from checks import fails, run_tests  # noqa: F401
 
 if "interpreted" in sys.argv and hasattr(torch.Tensor,
                                          "__dlpack_c_exchange_api__"):
@@ -88,14 +88,3 @@ def told(call):
         call()
     return [str(w.message) for w in caught
             if w.category is frit.torch.Fallback]
-
-
-def run_tests(names):
-    """Runs a module's functions whose names begin with "test_"; test_models only
-    with EXTRA "models"."""
-    for name, test in [*names.items()]:
-        extra = name == "test_models"
-        if name.startswith("test_") and (not extra or "models" in sys.argv):
-            test()
-            print(f"{name}: ok", flush=True)
-    print("all good")
