@@ -14,23 +14,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CountedMemory.h"
 #include "ResidentMemory.h"
-#include "frit/runtime.h"
+#include "ServeFault.h"
+#include "ServedModel.h"
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <dlfcn.h>
-#include <string>
 #include <thread>
-#include <vector>
 
-using frit::test::CountedMemory;
-using frit::test::residentBytes;
+using namespace frit::test;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -43,104 +35,10 @@ struct Options {
   std::string fault;
   bool times = false, leak = false;
 };
-
-/// Host memory for the inputs or the outputs of a model.
-struct Arrays {
-  std::vector<std::vector<char>> memory;
-  std::vector<frit_tensor> tensors;
-};
-
-/// An open model.
-struct Model {
-  Model() = default;
-  Model(const Model &) = delete;
-  ~Model() { frit_module_close(module); }
-
-  frit_status open(const std::string &path, const std::string &device,
-                   CountedMemory *memory = nullptr) {
-    frit_module_options options = FRIT_MODULE_OPTIONS_INIT;
-    options.device = device.c_str();
-    options.threads = 2;
-    if (memory)
-      options.allocator = memory->allocator();
-    // For example, a library accepts a step in one context and declines it in
-    // another.
-    options.remark = [](void *, const char *message) {
-      static std::atomic<int> shown = 0;
-      if (shown++ < 20)
-        fprintf(stderr, "serve: remark: %s\n", message);
-    };
-    return frit_module_load(path.c_str(), &options, &module);
-  }
-
-  frit_module *module = nullptr;
-};
 } // namespace
 
 static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-[[noreturn]] static void stop(const char *what) {
-  fprintf(stderr, "serve: %s: %s\n", what, frit_last_error());
-  exit(1);
-}
-
-/// Fills a tensor's memory with small numbers that depend on the seed, and
-/// advances it. Integers are valid indices of most tables.
-static void fill(std::vector<char> &memory, frit_dtype type, unsigned &seed) {
-  size_t size = frit_dtype_size(type);
-  for (size_t k = 0; k * size < memory.size(); ++k) {
-    seed = seed * 1664525 + 1013904223;
-    char *at = &memory[k * size];
-    if (type == FRIT_F32) {
-      float value = float(seed >> 8) / float(1 << 23) - 1;
-      memcpy(at, &value, size);
-    } else if (type == FRIT_F16 || type == FRIT_BF16) {
-      uint16_t half = 0x3000 | (seed >> 24);
-      memcpy(at, &half, size);
-    } else {
-      *at = char(type == FRIT_BOOL ? 1 : (seed >> 24) % 16);
-    }
-  }
-}
-
-/// Makes arrays of zeros for the tensors of `describe` and `bind`.
-template <typename Describe, typename Bind>
-static Arrays makeArrays(frit_module *module, uint32_t count, Describe describe,
-                         Bind bind) {
-  Arrays made;
-  made.memory.resize(count);
-  made.tensors.resize(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    frit_tensor_info info;
-    if (describe(module, i, &info))
-      stop("describe a tensor");
-    made.memory[i].resize(info.bytes);
-    if (bind(module, i, made.memory[i].data(), &made.tensors[i]))
-      stop("bind a tensor");
-  }
-  return made;
-}
-
-static Arrays makeInputs(frit_module *module, unsigned seed) {
-  Arrays made = makeArrays(module, frit_module_input_count(module),
-                           frit_module_input, frit_module_input_tensor);
-  for (size_t i = 0; i < made.memory.size(); ++i)
-    fill(made.memory[i], made.tensors[i].dtype, seed);
-  return made;
-}
-
-static Arrays makeOutputs(frit_module *module) {
-  return makeArrays(module, frit_module_output_count(module),
-                    frit_module_output, frit_module_output_tensor);
-}
-
-static frit_status run(frit_context *context, const Arrays &inputs,
-                       const Arrays &outputs) {
-  return frit_run(context, inputs.tensors.data(),
-                  uint32_t(inputs.tensors.size()), outputs.tensors.data(),
-                  uint32_t(outputs.tensors.size()));
 }
 
 /// Returns the maximum difference of results, relative to the largest value.
@@ -169,7 +67,7 @@ static double distance(const Arrays &a, const Arrays &b) {
   return distance;
 }
 
-static frit_device_info deviceOf(const Model &model) {
+static frit_device_info deviceOf(const ServedModel &model) {
   frit_device_info info;
   if (frit_module_device(model.module, &info))
     stop("describe the device");
@@ -178,7 +76,7 @@ static frit_device_info deviceOf(const Model &model) {
 
 /// Returns whether a model opened on `device` runs on a GPU.
 static bool runsOnGpu(const std::string &path, const std::string &device) {
-  Model model;
+  ServedModel model;
   if (model.open(path, device))
     stop(path.c_str());
   return strncmp(deviceOf(model).device, "cuda", 4) == 0;
@@ -194,7 +92,7 @@ static constexpr int kCallsOfContext = 20;
 static int serve(const Options &options) {
   size_t count = options.models.size();
   CountedMemory memory(runsOnGpu(options.models[0], options.device));
-  std::vector<Model> shared(count);
+  std::vector<ServedModel> shared(count);
   std::vector<std::vector<Arrays>> inputs(count), expected(count);
   for (size_t m = 0; m < count; ++m) {
     frit_context *context = nullptr;
@@ -216,7 +114,7 @@ static int serve(const Options &options) {
   auto work = [&](size_t number) {
     for (size_t round = number; !over; ++round) {
       size_t m = round % count;
-      Model own;
+      ServedModel own;
       frit_module *module = shared[m].module;
       if (number % 4 == 3) {
         failures +=
@@ -320,7 +218,7 @@ template <typename Call> static double microseconds(int count, Call call) {
 }
 
 static int showTimes(const Options &options) {
-  Model model;
+  ServedModel model;
   frit_context *context = nullptr;
   if (model.open(options.models[0], options.device) ||
       frit_context_create(model.module, &context))
@@ -354,80 +252,6 @@ static int showTimes(const Options &options) {
   return 0;
 }
 
-//===----------------------------------------------------------------------===//
-// A broken GPU
-//===----------------------------------------------------------------------===//
-
-static frit_status callOnce(frit_module *module, const char *what) {
-  frit_context *context = nullptr;
-  frit_status status = frit_context_create(module, &context);
-  if (!status) {
-    Arrays inputs = makeInputs(module, 1), outputs = makeOutputs(module);
-    status = run(context, inputs, outputs);
-  }
-  printf("%s: %s%s%s\n", what, frit_status_name(status), status ? ": " : "",
-         status ? frit_last_error() : "");
-  frit_context_destroy(context);
-  return status;
-}
-
-/// Resets the device while modules use it, like cudaDeviceReset.
-static void resetDevice() {
-  using Reset = int (*)(int);
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-  auto reset =
-      driver
-          ? reinterpret_cast<Reset>(dlsym(driver, "cuDevicePrimaryCtxReset_v2"))
-          : nullptr;
-  printf("reset: %d\n", reset ? reset(0) : -1);
-}
-
-static int breakDevice(const Options &options) {
-  Model model, other;
-  frit_context *context = nullptr;
-  if (model.open(options.models[0], "cuda") ||
-      other.open(options.models[0], "cuda") ||
-      frit_context_create(model.module, &context))
-    stop(options.models[0].c_str());
-  Arrays inputs = makeInputs(model.module, 1);
-  Arrays outputs = makeOutputs(model.module);
-  if (run(context, inputs, outputs))
-    stop("call");
-  if (options.fault == "reset") {
-    resetDevice();
-  } else { // unallocated memory
-    inputs.tensors[0].data = reinterpret_cast<void *>(uintptr_t(1) << 44);
-    inputs.tensors[0].location = FRIT_DEVICE;
-  }
-  frit_status status = run(context, inputs, outputs);
-  printf("the call: %s: %s\n", frit_status_name(status), frit_last_error());
-  bool good = status == FRIT_DEVICE_ERROR;
-  frit_context_destroy(context);
-  callOnce(other.module, "another module of the process");
-  {
-    Model late;
-    if (late.open(options.models[0], "cuda"))
-      printf("opened beside them: %s\n", frit_last_error());
-    else
-      callOnce(late.module, "opened beside them");
-  }
-  frit_module_close(model.module);
-  frit_module_close(other.module);
-  model.module = other.module = nullptr;
-  Model next;
-  if (next.open(options.models[0], "cuda")) {
-    printf("opened after all are closed: %s\n", frit_last_error());
-    resetDevice();
-    if (next.open(options.models[0], "cuda")) {
-      printf("opened after a reset: %s\n", frit_last_error());
-      return 1;
-    }
-  }
-  good &= callOnce(next.module, "opened at last") == FRIT_OK;
-  printf("%s\n", good ? "recovered" : "FAILED");
-  return !good;
-}
-
 int main(int count, char **arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
@@ -458,6 +282,6 @@ int main(int count, char **arguments) {
     return 2;
   }
   if (!options.fault.empty())
-    return breakDevice(options);
+    return breakDevice(options.models[0], options.fault == "reset");
   return options.times ? showTimes(options) : serve(options);
 }
