@@ -1,5 +1,4 @@
-//===- CountedMemory.h - Memory that modules hold, counted
-//-----------------===//
+//===- CountedMemory.h - Memory that modules hold, counted ----------------===//
 
 #ifndef FRIT_TEST_RUNTIME_COUNTEDMEMORY_H
 #define FRIT_TEST_RUNTIME_COUNTEDMEMORY_H
