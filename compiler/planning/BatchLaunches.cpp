@@ -32,14 +32,17 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
 
-/// Launches of a batch. Those of a dozen layers, or of half of two dozen.
+/// Launches of a batch: those of a dozen layers, or of half of two dozen.
 static constexpr size_t kMostLaunches = 12;
+
+/// Buffers of a batch. CUDA kernels have 4 KiB of parameters.
+static constexpr size_t kMostBuffers = 384;
 
 /// Growth of the arena's lower bound that the batches of a list may cause.
 static constexpr double kBatchGrowth = 1.01;
 
-/// Longest list with batches: the lower bound is computed for each.
-static constexpr size_t kMostBatchedSteps = 4096;
+/// Longest list with batches, and how often its lower bound is computed.
+static constexpr size_t kMostBatchedSteps = 4096, kMostTries = 256;
 
 namespace {
 class Batcher {
@@ -62,7 +65,9 @@ public:
       StringAttr kernel = launch.getKernelAttr().getAttr();
       groups[kernel].push_back(launch);
       waiting[launch] = kernel;
-      if (groups[kernel].size() == kMostLaunches)
+      size_t buffers = launch.getInputs().size() + launch.getOutputs().size();
+      if (groups[kernel].size() >=
+          std::min(kMostLaunches, kMostBuffers / std::max<size_t>(buffers, 1)))
         flush(kernel);
     }
     for (StringAttr kernel : llvm::to_vector(llvm::make_first_range(groups)))
@@ -106,7 +111,7 @@ private:
 
   /// Replaces launches by one, or by several if the arena would grow.
   void batch(plan::KernelOp kernel, ArrayRef<Operation *> launches) {
-    if (launches.size() < 2)
+    if (launches.size() < 2 || ++tries > kMostTries)
       return;
     // All of them run where the last one does.
     SmallVector<Operation *> later;
@@ -168,6 +173,7 @@ private:
   DenseMap<Operation *, StringAttr> waiting; ///< kernel of a launch
   SmallVector<Operation *> replaced;         ///< erased in the end
   double limit = 0;
+  size_t tries = 0;
 };
 
 struct BatchLaunches : frit::planning::impl::BatchLaunchesBase<BatchLaunches> {

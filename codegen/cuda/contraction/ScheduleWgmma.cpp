@@ -42,10 +42,10 @@ static constexpr double kHeldRate = 3.76, kMostHeld = 0.6e6;
 /// the clock.
 static constexpr double kPowerRate = 11;
 /// Microseconds per element for which a warpgroup computes an epilogue of sum
-/// and residual, such as the gradient of an activation, other than their sum or
-/// product; and how much longer it
-/// takes if its sums leave too few registers to overlap elements, or if two
-/// blocks per SM leave so few that it spills.
+/// and residual, such as the gradient of an activation, unless it adds or
+/// multiplies them; and how much longer it takes if its sums leave too few
+/// registers to overlap elements, or if two blocks per SM leave so few that it
+/// spills.
 static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
 /// More stages or blocks per SM than these gain nothing.
 static constexpr int64_t kUsefulStages = 13, kUsefulOccupancy = 2;
@@ -62,7 +62,8 @@ static double longest(std::initializer_list<double> times, double sharpness) {
   return std::pow(sum, 1 / sharpness);
 }
 
-/// Returns whether a product's epilogue takes longer than its stores.
+/// Returns whether an epilogue may take longer than its stores. A product of
+/// sum and residual does not.
 static bool hasLongEpilogue(const nn::GemmInfo &product) {
   auto factors = product.result.getDefiningOp<nn::MulOp>();
   bool multiplies = factors && (factors.getA() == product.product ||
