@@ -11,7 +11,6 @@
 #include "test/runtime/StateModel.h"
 #include "test/runtime/TestModel.h"
 
-#include <elf.h>
 #include <fstream>
 
 using namespace frit::test;
@@ -20,13 +19,6 @@ static void write(const std::string &path, const std::vector<uint8_t> &bytes) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char *>(bytes.data()),
              std::streamsize(bytes.size()));
-}
-
-/// Returns the smallest ELF file that the runtime accepts as a cubin.
-static std::string emptyElf() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  return std::string(reinterpret_cast<const char *>(&header), sizeof header);
 }
 
 static Gemm product(int64_t rows) {

@@ -12,7 +12,6 @@
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 
-#include <elf.h>
 #include <functional>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,12 +21,6 @@ namespace frit::test {
 /// Exceeds a rank's slot of the shared memory.
 inline constexpr int64_t kCount = 150'001;
 inline constexpr uint64_t kBytes = kCount * 4;
-
-inline std::string emptyElf() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  return std::string(reinterpret_cast<const char *>(&header), sizeof header);
-}
 
 /// Returns an argument of collectives: part of the arena from byte `offset` on.
 inline Buffer tensorAt(uint64_t offset, uint64_t bytes,

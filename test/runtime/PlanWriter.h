@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <elf.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -26,6 +27,13 @@ inline uint64_t elementBytes(DType type) {
   static const uint8_t bytes[] = {0, 4, 8, 2, 2, 1, 2, 4,
                                   8, 1, 2, 4, 8, 1, 1, 1};
   return bytes[uint32_t(type)];
+}
+
+/// Returns the smallest ELF file that the runtime accepts as a cubin.
+inline std::string emptyElf() {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  return std::string(reinterpret_cast<const char *>(&header), sizeof header);
 }
 
 /// A plan's bytes and the image that points to them.

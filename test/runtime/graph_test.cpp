@@ -11,7 +11,6 @@
 #include "test/fuzz/Driver.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 
 using namespace frit::test;
 using frit::cuda::FakeEdge;
@@ -25,13 +24,6 @@ struct Node {
   std::vector<uint32_t> follows = {};
   uint32_t held = 0; ///< number of steps in the guard
 };
-
-/// Returns the smallest ELF file that the runtime accepts as a cubin.
-std::string emptyElf() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  return std::string(reinterpret_cast<const char *>(&header), sizeof header);
-}
 
 Model makeModel(const std::vector<Node> &nodes) {
   PlanWriter plan;

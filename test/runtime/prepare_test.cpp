@@ -11,8 +11,6 @@
 #include "frit/runtime.hpp"
 #include "runtime/cuda/Preparation.h"
 
-#include <elf.h>
-
 using namespace frit;
 using namespace frit::test;
 using frit::cuda::Window;
@@ -44,10 +42,8 @@ Model makeModel(const Sizes &sizes, const std::vector<unsigned> &reads,
                PlanWriter::prepared(i * sizeof(float), sizeof(float), true)});
   plan.step(StepKind::copy, "copy",
             {PlanWriter::prepared(0, y.bytes, false), y});
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
   Target &target = plan.target("sm_90", unsigned(reads.size()));
-  plan.module({reinterpret_cast<const char *>(&header), sizeof header});
+  plan.module(emptyElf());
   target.preparedBytes = y.bytes;
   return plan.finish("prepare");
 }

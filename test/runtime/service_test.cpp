@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <elf.h>
 #include <mutex>
 #include <thread>
 
@@ -185,9 +184,7 @@ static void testEarlierOptions() {
 /// Returns a model with state for the fake driver, which accepts any ELF header
 /// as code.
 static frit::test::Model makeGpuModel() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  std::string code(reinterpret_cast<const char *>(&header), sizeof header);
+  std::string code = emptyElf();
   StateModelOptions options;
   options.cubin = &code;
   return makeStateModel(options);

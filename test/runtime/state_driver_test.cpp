@@ -13,23 +13,16 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <elf.h>
 
 using namespace frit;
 using namespace frit::test;
 
 namespace {
 
-std::string emptyCubin() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
-  return {reinterpret_cast<const char *>(&header), sizeof header};
-}
-
 /// Returns a model whose "step" copies x to the state w if `go`, and whose
 /// "look" copies w to y.
 frit::test::Model makeModel() {
-  std::string code = emptyCubin();
+  std::string code = emptyElf();
   PlanWriter plan;
   std::vector<float> first(64, 7);
   (void)plan.constant("w", DType::f32, {64}, first, /*resident=*/false);
@@ -193,7 +186,7 @@ int main() {
   testPeer();
   testWrites();
   checkDerived(refuseRemarks(optionsFor("cuda", FRIT_NO_CUDA_GRAPH)),
-               {"sm_90", emptyCubin()});
+               {"sm_90", emptyElf()});
   testReset();
   return finish("state_driver_test");
 }

@@ -108,11 +108,14 @@ static void testWrongCalls() {
   CHECK(!context.readState({}));
 }
 
-/// Checks that a damaged plan is rejected with this message.
-static void refuses(const char *words, void (*damage)(PlanWriter &plan)) {
-  StateModelOptions options;
+/// Checks that the damaged plan of a model, by default one with states, is
+/// rejected with this message.
+template <class Options = StateModelOptions>
+static void refuses(const char *words, void (*damage)(PlanWriter &plan),
+                    Model (*make)(const Options &) = makeStateModel) {
+  Options options;
   options.damage = damage;
-  Model model = makeStateModel(options);
+  Model model = make(options);
   Module module;
   CHECK(Module::open(*model.get(), module, &cpuOptions).status() ==
         FRIT_BAD_MODEL);
@@ -168,19 +171,10 @@ static void testDamage() {
   });
 }
 
-/// As `refuses`, for a model with a derived state.
-static void refusesDerived(const char *words,
-                           void (*damage)(PlanWriter &plan)) {
-  DerivedModelOptions options;
-  options.damage = damage;
-  Model model = makeDerivedModel(options);
-  Module module;
-  CHECK(Module::open(*model.get(), module, &cpuOptions).status() ==
-        FRIT_BAD_MODEL);
-  CHECK(lastErrorHas(words));
-}
-
 static void testDerivedDamage() {
+  auto refusesDerived = [](const char *words, void (*damage)(PlanWriter &)) {
+    refuses(words, damage, makeDerivedModel);
+  };
   refusesDerived("a derived state is out of range",
                  [](PlanWriter &plan) { plan.derived[0].offset = 768; });
   refusesDerived("a derived state is out of range", [](PlanWriter &plan) {

@@ -9,15 +9,11 @@
 #include "PlanWriter.h"
 #include "frit/runtime.hpp"
 
-#include <elf.h>
-
 using namespace frit::test;
 
 /// Returns a model with y = a, read by calls, and z = b, which only a prepare
 /// step reads.
 static Model makeModel() {
-  Elf64_Ehdr header = {};
-  memcpy(header.e_ident, ELFMAG, SELFMAG);
   PlanWriter plan;
   Buffer y = PlanWriter::written(plan.output("y", DType::f32, {2}));
   Buffer z = PlanWriter::written(plan.output("z", DType::f32, {2}));
@@ -33,7 +29,7 @@ static Model makeModel() {
               {PlanWriter::prepared(0, b.bytes, false), z});
     plan.target(arch, /*prepare=*/1).preparedBytes = b.bytes;
     if (arch == std::string_view("sm_90"))
-      plan.module({reinterpret_cast<const char *>(&header), sizeof header});
+      plan.module(emptyElf());
   }
   return plan.finish("weights");
 }
