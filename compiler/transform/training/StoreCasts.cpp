@@ -69,10 +69,6 @@ struct PartCasts {
 };
 } // namespace
 
-static bool is16BitFloat(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
-}
-
 PartCasts::PartCasts(BlockArgument state) {
   SmallVector<Value> work = {state};
   for (size_t i = 0; i < work.size(); ++i)
@@ -81,7 +77,7 @@ PartCasts::PartCasts(BlockArgument state) {
         views.push_back(user);
         work.push_back(user->getResult(0));
       } else if (auto cast = dyn_cast<CastOp>(user);
-                 cast && is16BitFloat(cast.getTo())) {
+                 cast && cast.roundsTo16Bits()) {
         casts.push_back(cast);
       }
 }
