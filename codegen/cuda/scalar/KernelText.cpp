@@ -27,27 +27,50 @@ artifact::TensorMap frit::cuda::tensorMap(unsigned argument, Type element,
 /// wait: scales and biases, not weights.
 static constexpr int64_t kMostPrefetched = 16 << 10;
 
+namespace {
+/// A pointer to an input or output of a fusion: "const float", "x0".
+struct Pointer {
+  std::string type, name;
+};
+} // namespace
+
+static SmallVector<Pointer> inputsOf(const LinalgFusion &lowered) {
+  SmallVector<Pointer> pointers;
+  for (auto [i, element] : llvm::enumerate(lowered.inputElements()))
+    pointers.push_back(
+        {("const " + storageName(element)).str(), "x" + std::to_string(i)});
+  return pointers;
+}
+
+static SmallVector<Pointer> outputsOf(const LinalgFusion &lowered) {
+  SmallVector<Pointer> pointers;
+  for (auto [i, output] : llvm::enumerate(lowered.outputs()))
+    pointers.push_back(
+        {storageName(elementType(output)).str(), "y" + std::to_string(i)});
+  return pointers;
+}
+
+static SmallVector<Pointer> pointersOf(const LinalgFusion &lowered) {
+  SmallVector<Pointer> pointers = inputsOf(lowered);
+  llvm::append_range(pointers, outputsOf(lowered));
+  return pointers;
+}
+
 std::string frit::cuda::parameterList(const LinalgFusion &lowered,
                                       bool asFields) {
   std::string text;
-  auto add = [&](StringRef qualifier, Type element, StringRef name, size_t i) {
+  for (const Pointer &pointer : pointersOf(lowered)) {
     text += asFields ? "  " : text.empty() ? "" : ", ";
-    text += (qualifier + storageName(element) + " *" + name + Twine(i)).str();
+    text += pointer.type + " *" + pointer.name;
     text += asFields ? ";\n" : "";
-  };
-  for (auto [i, element] : llvm::enumerate(lowered.inputElements()))
-    add("const ", element, "x", i);
-  for (auto [i, output] : llvm::enumerate(lowered.outputs()))
-    add("", elementType(output), "y", i);
+  }
   return text;
 }
 
 std::string frit::cuda::argumentList(const LinalgFusion &lowered) {
   std::string text;
-  for (size_t i = 0; i < lowered.inputElements().size(); ++i)
-    text += (text.empty() ? "x" : ", x") + std::to_string(i);
-  for (size_t i = 0; i < lowered.outputs().size(); ++i)
-    text += (text.empty() ? "y" : ", y") + std::to_string(i);
+  for (const Pointer &pointer : pointersOf(lowered))
+    text += (text.empty() ? "" : ", ") + pointer.name;
   return text;
 }
 
@@ -123,25 +146,21 @@ std::string frit::cuda::startText(const LinalgFusion &lowered) {
 static std::string batchParameters(const LinalgFusion &lowered,
                                    std::string &picks) {
   SmallVector<std::string> parameters;
-  auto add = [&](StringRef letter, size_t count, auto typeOf) {
-    for (int64_t set = 0; set < lowered.batch(); ++set)
-      for (size_t i = 0; i < count; ++i)
-        parameters.push_back(
-            llvm::formatv("{0} *{1}{2}_{3}", typeOf(i), letter, i, set));
-    for (size_t i = 0; i < count; ++i) {
-      picks += llvm::formatv("{0} *const {1}{2} = frit::pick(blockIdx.y",
-                             typeOf(i), letter, i);
-      for (int64_t set = 0; set < lowered.batch(); ++set)
-        picks += llvm::formatv(", {0}{1}_{2}", letter, i, set);
-      picks += ");\n";
-    }
+  auto ofSet = [](const Pointer &pointer, int64_t set) {
+    return pointer.name + "_" + std::to_string(set);
   };
-  add("x", lowered.inputElements().size(), [&](size_t i) {
-    return "const " + storageName(lowered.inputElements()[i]).str();
-  });
-  add("y", lowered.outputs().size(), [&](size_t i) {
-    return storageName(elementType(lowered.outputs()[i])).str();
-  });
+  for (const SmallVector<Pointer> &pointers :
+       {inputsOf(lowered), outputsOf(lowered)})
+    for (int64_t set = 0; set < lowered.batch(); ++set)
+      for (const Pointer &pointer : pointers)
+        parameters.push_back(pointer.type + " *" + ofSet(pointer, set));
+  for (const Pointer &pointer : pointersOf(lowered)) {
+    picks +=
+        pointer.type + " *const " + pointer.name + " = frit::pick(blockIdx.y";
+    for (int64_t set = 0; set < lowered.batch(); ++set)
+      picks += ", " + ofSet(pointer, set);
+    picks += ");\n";
+  }
   return llvm::join(parameters, ", ");
 }
 
