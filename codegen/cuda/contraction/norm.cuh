@@ -37,8 +37,8 @@ inline constexpr int kSumHeight = 16;
 
 enum class Norm { none, product, residual };
 
-/// What is stored beside an element of D: the epilogue's argument, or the
-/// epilogue's slope there.
+/// What a kernel stores for each element of D besides D: the number that the
+/// epilogue is applied to, or the slope of the epilogue there.
 enum class Second { none, sum, slope };
 
 /// Elements of a row per pair of moments, or per dot product.

@@ -106,6 +106,7 @@ def NN_GeluSlopeOp : NN_UnaryFloat<"gelu_slope", "",
       DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
                         "\"none\"">:$approximate);
 }
+
 def NN_GeluGradOp : NN_Elementwise<"gelu_grad", "",
     [{ x[1] * geluSlope(s, x[0], getApproximate() == "tanh") }], "t[0]"> {
   let summary = "Gradient of `gelu`: its slope at x times dy.";
