@@ -1,6 +1,8 @@
 //===- CollectiveOrder.cpp - Schedule collectives early -------------------===//
 
 #include "compiler/planning/CollectiveOrder.h"
+#include "compiler/planning/Contractions.h"
+#include "compiler/planning/InPlace.h"
 #include "dialects/nn/NN.h"
 
 using namespace mlir;
@@ -15,38 +17,97 @@ static SmallVector<Operation *> collectivesOf(func::FuncOp function) {
   return found;
 }
 
-/// Moves each collective, and the nn.pack that it reduces, to where the last
-/// operand is ready.
-static void raiseReductions(func::FuncOp function) {
-  auto raise = [](Operation *op) {
-    Operation *last = nullptr;
-    for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        if (!last || last->isBeforeInBlock(def))
-          last = def;
-    if (last)
-      op->moveAfter(last);
-  };
-  for (Operation *reduce : collectivesOf(function)) {
-    SmallVector<Operation *> chain = {reduce};
-    while (isa_and_nonnull<nn::ReshapeOp, nn::PackOp>(
-        chain.back()->getOperand(0).getDefiningOp())) {
-      chain.push_back(chain.back()->getOperand(0).getDefiningOp());
-      if (isa<nn::PackOp>(chain.back()))
-        break;
+/// Returns the later of two operators in a block; null is before all.
+static Operation *laterOf(Operation *a, Operation *b) {
+  return a && (!b || b->isBeforeInBlock(a)) ? a : b;
+}
+
+/// Moves an operator to where its last operand is ready.
+static void raise(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands())
+    last = laterOf(operand.getDefiningOp(), last);
+  if (last)
+    op->moveAfter(last);
+  else
+    op->moveBefore(&op->getBlock()->front());
+}
+
+/// Moves the reshapes that lead to a value to what they read.
+static void raiseReshapes(Value value) {
+  SmallVector<Operation *> reshapes;
+  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>()) {
+    reshapes.push_back(reshape);
+    value = reshape.getX();
+  }
+  for (Operation *reshape : llvm::reverse(reshapes))
+    raise(reshape);
+}
+
+/// Returns what a collective reads: the parts of an nn.pack, or its operand.
+static OperandRange partsOf(Operation *reduce) {
+  auto pack = planning::throughReshapes(reduce->getOperand(0))
+                  .getDefiningOp<nn::PackOp>();
+  return pack ? pack->getOperands() : reduce->getOperands();
+}
+
+/// FLOPs of a GPU in the time in which a byte of gradients is exchanged: an
+/// H200 computes 700 TFLOP/s and exchanges 230 GB/s with its neighbors (343
+/// GB/s of bus bandwidth).
+static constexpr int64_t kFlopsPerByte = 3000;
+
+/// Returns whether computing a fusion's results takes longer than exchanging
+/// them.
+static bool outlastsExchange(nn::FusionOp fusion) {
+  int64_t bytes = 0;
+  for (Value result : fusion.getResults())
+    bytes += nn::tensorType(result).getNumElements() *
+             nn::tensorType(result).getElementTypeBitWidth() / 8;
+  return planning::countFlops(fusion) > kFlopsPerByte * bytes;
+}
+
+/// Moves kernels that compute parts of what a collective reads, such as casts
+/// of gradients of filters, to where the last part is ready, if they come
+/// later. Long products stay: the collectives before theirs overlap with them.
+static void raiseParts(Operation *reduce) {
+  if (isa<nn::AllGatherOp>(reduce))
+    return;
+  Operation *ready = nullptr;
+  llvm::SetVector<Operation *> late;
+  for (Value part : partsOf(reduce)) {
+    Operation *op = planning::throughReshapes(part).getDefiningOp();
+    auto fusion = dyn_cast_or_null<nn::FusionOp>(op);
+    if (!fusion || outlastsExchange(fusion)) {
+      ready = laterOf(op, ready);
+      continue;
     }
-    if (auto pack = dyn_cast<nn::PackOp>(chain.back()))
-      for (Value x : pack.getXs()) {
-        SmallVector<Operation *> reshapes;
-        while (auto reshape = x.getDefiningOp<nn::ReshapeOp>()) {
-          reshapes.push_back(reshape);
-          x = reshape.getX();
-        }
-        for (Operation *reshape : llvm::reverse(reshapes))
-          raise(reshape);
-      }
-    for (Operation *op : llvm::reverse(chain))
-      raise(op);
+    late.insert(fusion);
+    for (Value input : fusion.getInputs())
+      ready = laterOf(planning::throughReshapes(input).getDefiningOp(), ready);
+  }
+  if (!ready)
+    return;
+  late.remove_if([&](Operation *op) { return !ready->isBeforeInBlock(op); });
+  for (Operation *op : late) {
+    op->moveAfter(ready);
+    for (Value input : op->getOperands())
+      raiseReshapes(input);
+    ready = op;
+  }
+}
+
+/// Moves each collective, and the nn.pack that it reduces, to where the last
+/// part is ready.
+static void raiseReductions(func::FuncOp function) {
+  for (Operation *reduce : collectivesOf(function)) {
+    raiseParts(reduce);
+    for (Value part : partsOf(reduce))
+      raiseReshapes(part);
+    if (auto pack = planning::throughReshapes(reduce->getOperand(0))
+                        .getDefiningOp<nn::PackOp>())
+      raise(pack);
+    raiseReshapes(reduce->getOperand(0));
+    raise(reduce);
   }
 }
 

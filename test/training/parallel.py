@@ -1,5 +1,5 @@
-"""Writes a chain of three products, each 64 MiB of weights that are not there:
-parallel.py FOLDER"""
+"""Writes chains of products with weights that are not there: wide.onnx has 3 of
+64 MiB each, deep.onnx 6 of 4 MiB: parallel.py FOLDER"""
 import json
 import sys
 from pathlib import Path
@@ -9,19 +9,25 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 folder = Path(sys.argv[1])
-info = helper.make_tensor_value_info
-graph = helper.make_graph(
-    [helper.make_node("MatMul", ["x", "w0"], ["a"]),
-     helper.make_node("MatMul", ["a", "w1"], ["b"]),
-     helper.make_node("MatMul", ["b", "w2"], ["y"])],
-    "net", [info("x", TensorProto.FLOAT, (32, 4096))],
-    [info("y", TensorProto.FLOAT, (32, 4096))],
-    [numpy_helper.from_array(np.zeros((4096, 4096), np.float32), f"w{i}")
-     for i in range(3)])
-model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
-                          ir_version=8)
-onnx.save(model, folder / "wide.onnx", save_as_external_data=True,
-          location="wide.bin")
-(folder / "wide.bin").unlink()
-(folder / "wide.json").write_text(json.dumps(
+
+
+def write_chain(name, width, count):
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"])
+         for i in range(count)],
+        "net", [info("x0", TensorProto.FLOAT, (32, width))],
+        [info(f"x{count}", TensorProto.FLOAT, (32, width))],
+        [numpy_helper.from_array(np.zeros((width, width), np.float32), f"w{i}")
+         for i in range(count)])
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, folder / f"{name}.onnx", save_as_external_data=True,
+              location=f"{name}.bin")
+    (folder / f"{name}.bin").unlink()
+
+
+write_chain("wide", 4096, 3)
+write_chain("deep", 1024, 6)
+(folder / "mse.json").write_text(json.dumps(
     {"loss": {"kind": "mse"}, "optimizer": {"kind": "sgd"}}))

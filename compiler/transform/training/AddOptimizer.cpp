@@ -107,8 +107,9 @@ private:
 /// once towards the batch's statistics, the function's results with
 /// `nn.statistic`.
 void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
-  std::vector<Bucket> buckets = makeBuckets(
-      main, "nn.statistic", {}, std::numeric_limits<int64_t>::max());
+  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+  std::vector<Bucket> buckets =
+      makeBuckets(main, "nn.statistic", {}, {unlimited, unlimited});
   if (buckets.empty())
     return;
   Operation *terminator = main.getBody().front().getTerminator();
@@ -352,9 +353,9 @@ void StepBuilder::addNumbers() {
 }
 
 LogicalResult AddOptimizer::run(func::FuncOp main) {
-  std::vector<Bucket> buckets = makeBuckets(
-      main, "nn.parameter", options.optimizer.noDecay,
-      options.dataParallel.enabled ? kReducedElements : kMostElements);
+  std::vector<Bucket> buckets =
+      makeBuckets(main, "nn.parameter", options.optimizer.noDecay,
+                  options.dataParallel.enabled ? kReducedBuckets : kBuckets);
   States states(main);
   NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
   SmallVector<Value> parameters =

@@ -12,7 +12,7 @@ using namespace frit::nn;
 
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
                                       ArrayRef<std::string> noDecay,
-                                      int64_t most) {
+                                      BucketSizes most) {
   std::vector<Bucket> buckets;
   auto close = [&](Bucket &bucket) {
     if (bucket.members.empty())
@@ -35,7 +35,8 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     Bucket &bucket = matchesAny(noDecay, name) ? fixed : decaying;
     auto type = cast<RankedTensorType>(argument.getType());
     int64_t offset = llvm::alignTo(bucket.size, kMemberAlignment);
-    if (offset && type.getNumElements() > most - offset) {
+    int64_t room = buckets.empty() ? most.inFirst : most.inOthers;
+    if (offset && type.getNumElements() > room - offset) {
       bool decays = bucket.decays;
       close(bucket);
       bucket = open(decays);

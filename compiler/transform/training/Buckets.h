@@ -33,24 +33,31 @@ struct Bucket {
 /// summed over rows of a bucket, and ranks have shards of whole rows.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
-/// Elements of a bucket whose gradients are reduced over ranks, or of its only
-/// member: large enough for the full bandwidth, small enough that most of the
-/// backward pass is still to come when the first ones are ready.
-inline constexpr int64_t kReducedElements = 16 << 20;
+/// How many elements buckets have at most, unless they have a single member.
+struct BucketSizes {
+  int64_t inFirst, inOthers;
+};
 
-/// As kReducedElements, on a single rank. The gradients of a bucket take memory
-/// as soon as the first one is ready, while the backward pass still needs most
-/// values of the forward pass. Smaller buckets keep large models from
-/// allocating all gradients at once.
-inline constexpr int64_t kMostElements = 32 << 20;
+/// Sizes of buckets whose gradients are reduced over ranks: large enough for
+/// the full bandwidth, small enough that most of the backward pass is still to
+/// come when the first ones are ready. The first bucket has the parameters that
+/// the backward pass reaches last. It is small, since little is left to compute
+/// while its gradients are reduced.
+inline constexpr BucketSizes kReducedBuckets = {4 << 20, 16 << 20};
+
+/// Sizes on a single rank. The gradients of a bucket take memory as soon as the
+/// first one is ready, while the backward pass still needs most values of the
+/// forward pass. Smaller buckets keep large models from allocating all
+/// gradients at once.
+inline constexpr BucketSizes kBuckets = {32 << 20, 32 << 20};
 
 /// Lays out the function's arguments that have the attribute `kind`, in order:
 /// in one bucket those that weight decay holds for, and in another those whose
 /// name matches one of the glob patterns `noDecay`. A bucket that reaches
-/// `most` elements is followed by another.
+/// its size in `most` is followed by another.
 std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
                                 llvm::ArrayRef<std::string> noDecay,
-                                int64_t most);
+                                BucketSizes most);
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
 /// values. With a suffix, its members are zeros named `MEMBER/SUFFIX`, of which

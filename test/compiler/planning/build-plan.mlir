@@ -197,11 +197,11 @@ func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x
 // CHECK: command_list @main
 // CHECK: %[[Y:.*]] = plan.buffer output[0] : memref<2xf32>
 // CHECK: plan.launch @{{.*}} -> (%[[A:.*]]) : memref<2xf32> -> memref<2xf32>
-// CHECK: plan.copy %[[A]] to %[[COPY:.*]] :
-// CHECK: plan.all_reduce %[[COPY]] : memref<2xf32>
 // CHECK: plan.launch @{{.*}}(%[[A]]) -> (%[[B:.*]]) :
 // CHECK: plan.all_reduce %[[B]] : memref<2xf32>
-// CHECK: plan.await %[[COPY]], %[[B]] : memref<2xf32>, memref<2xf32>
+// CHECK: plan.copy %[[A]] to %[[COPY:.*]] :
+// CHECK: plan.all_reduce %[[COPY]] : memref<2xf32>
+// CHECK: plan.await %[[B]], %[[COPY]] : memref<2xf32>, memref<2xf32>
 // CHECK: plan.launch @{{.*}}(%[[COPY]], %[[B]]) -> (%[[Y]])
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %a = nn.fusion(%x) schedule(#cuda.map<vector = 1, threads = 64>) : (tensor<2xf32>) -> tensor<2xf32> {
@@ -222,6 +222,91 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     nn.yield %r : tensor<2xf32>
   }
   return %y : tensor<2xf32>
+}
+
+// -----
+
+// Kernels that compute parts of what is reduced, here a cast, come when the last
+// part is ready, however late the function has them.
+
+// CHECK: plan.command_list @main
+// CHECK: %[[BUCKET:.*]] = plan.buffer arena : memref<8xf32>
+// CHECK: plan.launch @relu_0
+// CHECK: plan.launch @neg_1
+// CHECK: plan.launch @copy_2
+// CHECK: plan.all_reduce %[[BUCKET]] : memref<8xf32>
+// CHECK: plan.launch @exp_3
+// CHECK: plan.await %[[BUCKET]]
+func.func @main(%x: tensor<4xbf16>) -> (tensor<8xf32>, tensor<4xbf16>) {
+  %a = nn.fusion(%x) schedule(#cuda.map<threads = 64>) : (tensor<4xbf16>) -> tensor<4xbf16> {
+  ^bb0(%i: tensor<4xbf16>):
+    %r = nn.relu %i : (tensor<4xbf16>) -> tensor<4xbf16>
+    nn.yield %r : tensor<4xbf16>
+  }
+  %b = nn.fusion(%a) schedule(#cuda.map<threads = 64>) : (tensor<4xbf16>) -> tensor<4xf32> {
+  ^bb0(%i: tensor<4xbf16>):
+    %n = nn.neg %i : (tensor<4xbf16>) -> tensor<4xbf16>
+    %r = nn.cast %n {to = f32} : (tensor<4xbf16>) -> tensor<4xf32>
+    nn.yield %r : tensor<4xf32>
+  }
+  %c = nn.fusion(%a) schedule(#cuda.map<threads = 64>) : (tensor<4xbf16>) -> tensor<4xbf16> {
+  ^bb0(%i: tensor<4xbf16>):
+    %r = nn.exp %i : (tensor<4xbf16>) -> tensor<4xbf16>
+    nn.yield %r : tensor<4xbf16>
+  }
+  %flat = nn.reshape %a {shape = array<i64: 2, 2>} : (tensor<4xbf16>) -> tensor<2x2xbf16>
+  %d = nn.fusion(%flat) schedule(#cuda.map<threads = 64>) : (tensor<2x2xbf16>) -> tensor<2x2xf32> {
+  ^bb0(%i: tensor<2x2xbf16>):
+    %r = nn.cast %i {to = f32} : (tensor<2x2xbf16>) -> tensor<2x2xf32>
+    nn.yield %r : tensor<2x2xf32>
+  }
+  %pack = nn.pack %b, %d {offsets = array<i64: 0, 4>, size = 8 : i64} : (tensor<4xf32>, tensor<2x2xf32>) -> tensor<8xf32>
+  %mean = nn.all_reduce %pack : (tensor<8xf32>) -> tensor<8xf32>
+  %y = nn.fusion(%mean) schedule(#cuda.map<threads = 64>) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%i: tensor<8xf32>):
+    %r = nn.relu %i : (tensor<8xf32>) -> tensor<8xf32>
+    nn.yield %r : tensor<8xf32>
+  }
+  return %y, %c : tensor<8xf32>, tensor<4xbf16>
+}
+
+// -----
+
+// So do short products; one that takes longer than the exchange of its result
+// stays, and earlier exchanges overlap with it.
+
+// CHECK: plan.kernel @matmul_1 attributes {flops = 2048 : i64
+// CHECK: plan.kernel @matmul_3 attributes {flops = 1048576 : i64
+// CHECK: plan.command_list @main
+// CHECK: plan.launch @matmul_1
+// CHECK: plan.all_reduce
+// CHECK: plan.launch @exp_2
+// CHECK: plan.launch @matmul_3
+// CHECK: plan.all_reduce
+func.func @main(%x: tensor<8x8192xf32>, %y: tensor<8192x8xf32>, %z: tensor<8x16xf32>, %w: tensor<16x8xf32>) -> (tensor<8x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %s = nn.fusion(%z) schedule(#cuda.map<threads = 64>) : (tensor<8x16xf32>) -> tensor<8x16xf32> {
+  ^bb0(%i: tensor<8x16xf32>):
+    %r = nn.relu %i : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    nn.yield %r : tensor<8x16xf32>
+  }
+  %0 = nn.fusion(%z) schedule(#cuda.map<threads = 64>) : (tensor<8x16xf32>) -> tensor<8x16xf32> {
+  ^bb0(%i: tensor<8x16xf32>):
+    %r = nn.exp %i : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    nn.yield %r : tensor<8x16xf32>
+  }
+  %long = nn.fusion(%x, %y) schedule(#cuda.gemm<tile_m = 64, tile_n = 64>) : (tensor<8x8192xf32>, tensor<8192x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%i: tensor<8x8192xf32>, %j: tensor<8192x8xf32>):
+    %r = nn.matmul %i, %j : (tensor<8x8192xf32>, tensor<8192x8xf32>) -> tensor<8x8xf32>
+    nn.yield %r : tensor<8x8xf32>
+  }
+  %short = nn.fusion(%s, %w) schedule(#cuda.gemm<tile_m = 64, tile_n = 64>) : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%i: tensor<8x16xf32>, %j: tensor<16x8xf32>):
+    %r = nn.matmul %i, %j : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    nn.yield %r : tensor<8x8xf32>
+  }
+  %a = nn.all_reduce %long : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %b = nn.all_reduce %short : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0, %a, %b : tensor<8x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
 // -----
