@@ -27,10 +27,41 @@ static void setResult(Conv &conv) {
   conv.workspaceBytes = kWorkspace;
 }
 
+/// Calls `visit` with the indices of each product's result, operand and weight.
+template <class Visit>
+static void forEachProduct(const Conv &conv, Visit visit) {
+  bool last = conv.channelsLast;
+  int64_t inner = conv.c / conv.groups, outer = conv.k / conv.groups;
+  for (int64_t n = 0; n < conv.n; ++n)
+    for (int64_t k = 0; k < conv.k; ++k)
+      for (int64_t p = 0; p < conv.p; ++p)
+        for (int64_t q = 0; q < conv.q; ++q)
+          for (int64_t c = 0; c < inner; ++c)
+            for (int64_t r = 0; r < conv.r; ++r)
+              for (int64_t s = 0; s < conv.s; ++s) {
+                int64_t h = p * conv.strideH - conv.padTop + r * conv.dilationH;
+                int64_t v =
+                    q * conv.strideW - conv.padLeft + s * conv.dilationW;
+                if (h < 0 || h >= conv.h || v < 0 || v >= conv.w)
+                  continue;
+                visit(at(last, n, k, p, q, conv.k, conv.p, conv.q),
+                      at(last, n, k / outer * inner + c, h, v, conv.c, conv.h,
+                         conv.w),
+                      at(last, k, c, r, s, inner, conv.r, conv.s));
+              }
+}
+
+/// Returns the part of a label that all passes have.
+static std::string nameOfKind(const Conv &conv) {
+  return std::string(nameOf(conv.compute)) +
+         (conv.type == DType::bf16 ? " bf16" : "") +
+         (conv.channelsLast ? " NHWC" : " NCHW");
+}
+
 static void testConv(Conv conv, double tolerance, const std::string &what) {
   Problem problem;
   setResult(conv);
-  int64_t inner = conv.c / conv.groups, outer = conv.k / conv.groups;
+  int64_t inner = conv.c / conv.groups;
   Buffer x = problem.operand(conv.type, conv.n * conv.c * conv.h * conv.w);
   Buffer w = problem.operand(conv.type, conv.k * inner * conv.r * conv.s);
   Buffer bias = problem.operand(conv.type, conv.k);
@@ -38,9 +69,7 @@ static void testConv(Conv conv, double tolerance, const std::string &what) {
   Buffer residual = problem.operand(conv.type, count);
   Buffer y = problem.result(conv.type, count);
   std::string label =
-      what + " " + nameOf(conv.compute) +
-      (conv.type == DType::bf16 ? " bf16" : "") +
-      (conv.channelsLast ? " NHWC" : " NCHW") + (conv.hasBias ? " bias" : "") +
+      what + " " + nameOfKind(conv) + (conv.hasBias ? " bias" : "") +
       (conv.hasResidual ? " residual " : " ") + nameOf(conv.activation);
   std::vector<Buffer> operands = {x, w};
   if (conv.hasBias)
@@ -50,33 +79,18 @@ static void testConv(Conv conv, double tolerance, const std::string &what) {
   operands.insert(operands.end(), {y, Problem::workspace()});
   problem.plan.conv(conv, label, operands);
 
-  bool last = conv.channelsLast;
   std::vector<double> expected(static_cast<size_t>(count));
-  for (int64_t n = 0; n < conv.n; ++n)
-    for (int64_t k = 0; k < conv.k; ++k)
-      for (int64_t p = 0; p < conv.p; ++p)
-        for (int64_t q = 0; q < conv.q; ++q) {
-          double sum = conv.hasBias ? problem.values[2][size_t(k)] : 0;
-          for (int64_t c = 0; c < inner; ++c)
-            for (int64_t r = 0; r < conv.r; ++r)
-              for (int64_t s = 0; s < conv.s; ++s) {
-                int64_t h = p * conv.strideH - conv.padTop + r * conv.dilationH;
-                int64_t v =
-                    q * conv.strideW - conv.padLeft + s * conv.dilationW;
-                if (h < 0 || h >= conv.h || v < 0 || v >= conv.w)
-                  continue;
-                int64_t channel = k / outer * inner + c;
-                sum +=
-                    problem.values[0][at(last, n, channel, h, v, conv.c, conv.h,
-                                         conv.w)] *
-                    problem
-                        .values[1][at(last, k, c, r, s, inner, conv.r, conv.s)];
-              }
-          size_t index = at(last, n, k, p, q, conv.k, conv.p, conv.q);
-          if (conv.hasResidual)
-            sum += problem.values[3][index];
-          expected[index] = activate(sum, conv.activation);
-        }
+  forEachProduct(conv, [&](size_t yAt, size_t xAt, size_t wAt) {
+    expected[yAt] += problem.values[0][xAt] * problem.values[1][wAt];
+  });
+  size_t pixels = conv.channelsLast ? 1 : size_t(conv.p * conv.q);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (conv.hasBias)
+      expected[i] += problem.values[2][i / pixels % size_t(conv.k)];
+    if (conv.hasResidual)
+      expected[i] += problem.values[3][i];
+    expected[i] = activate(expected[i], conv.activation);
+  }
   problem.check(expected, tolerance, label, "cuDNN");
 }
 
@@ -105,44 +119,23 @@ static void testConvGradient(Conv conv, double tolerance,
   Problem problem;
   setResult(conv);
   bool ofWeight = conv.pass == ConvPass::gradWeight;
-  int64_t inner = conv.c / conv.groups, outer = conv.k / conv.groups;
+  int64_t inner = conv.c / conv.groups;
   int64_t countX = conv.n * conv.c * conv.h * conv.w;
   int64_t countW = conv.k * inner * conv.r * conv.s;
   int64_t countY = conv.n * conv.k * conv.p * conv.q;
   Buffer a = problem.operand(conv.type, ofWeight ? countX : countY);
   Buffer b = problem.operand(conv.type, ofWeight ? countY : countW);
   Buffer d = problem.result(conv.type, ofWeight ? countW : countX);
-  std::string label = what + (ofWeight ? " dw " : " dx ") +
-                      nameOf(conv.compute) +
-                      (conv.type == DType::bf16 ? " bf16" : "") +
-                      (conv.channelsLast ? " NHWC" : " NCHW");
+  std::string label = what + (ofWeight ? " dw " : " dx ") + nameOfKind(conv);
   problem.plan.conv(conv, label, {a, b, d, Problem::workspace()});
 
-  bool last = conv.channelsLast;
   std::vector<double> expected(size_t(ofWeight ? countW : countX));
-  for (int64_t n = 0; n < conv.n; ++n)
-    for (int64_t k = 0; k < conv.k; ++k)
-      for (int64_t p = 0; p < conv.p; ++p)
-        for (int64_t q = 0; q < conv.q; ++q) {
-          double dy = problem.values[ofWeight][at(last, n, k, p, q, conv.k,
-                                                  conv.p, conv.q)];
-          for (int64_t c = 0; c < inner; ++c)
-            for (int64_t r = 0; r < conv.r; ++r)
-              for (int64_t s = 0; s < conv.s; ++s) {
-                int64_t h = p * conv.strideH - conv.padTop + r * conv.dilationH;
-                int64_t v =
-                    q * conv.strideW - conv.padLeft + s * conv.dilationW;
-                if (h < 0 || h >= conv.h || v < 0 || v >= conv.w)
-                  continue;
-                size_t x = at(last, n, k / outer * inner + c, h, v, conv.c,
-                              conv.h, conv.w);
-                size_t w = at(last, k, c, r, s, inner, conv.r, conv.s);
-                if (ofWeight)
-                  expected[w] += dy * problem.values[0][x];
-                else
-                  expected[x] += dy * problem.values[1][w];
-              }
-        }
+  forEachProduct(conv, [&](size_t yAt, size_t xAt, size_t wAt) {
+    if (ofWeight)
+      expected[wAt] += problem.values[1][yAt] * problem.values[0][xAt];
+    else
+      expected[xAt] += problem.values[0][yAt] * problem.values[1][wAt];
+  });
   problem.check(expected, tolerance, label, "cuDNN");
 }
 
