@@ -228,7 +228,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // and some gradients of attention read sums instead of its result.
   if (training) {
     passes.addPass(createConvBatchNorms(target));
-    passes.addPass(createAddOptimizer(training->options, training->kind));
+    passes.addPass(createAddOptimizer(
+        training->options, training->kind,
+        /*isBf16=*/StringRef(options.precision).ends_with("bf16")));
     passes.addPass(createAttentionDeltas(target));
     passes.addPass(createSimplify());
   }

@@ -46,8 +46,9 @@ using namespace frit::nn;
 namespace {
 class AddOptimizer : public frit::impl::AddOptimizerBase<AddOptimizer> {
 public:
-  AddOptimizer(const TrainingOptions &options, TrainingFunction function)
-      : options(options), function(function) {}
+  AddOptimizer(const TrainingOptions &options, TrainingFunction function,
+               bool isBf16)
+      : options(options), function(function), isBf16(isBf16) {}
 
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
@@ -61,6 +62,7 @@ private:
 
   const TrainingOptions &options;
   TrainingFunction function;
+  bool isBf16;
 };
 
 /// Builds the training step behind a loss, in the order of its methods.
@@ -71,7 +73,6 @@ public:
               ArrayRef<Value> parameters);
 
   LogicalResult buildGradients();
-  void averageOverRanks();
   void accumulate();
   void addMetrics();
   void update();
@@ -79,7 +80,9 @@ public:
 
 private:
   TensorExpr addScale();
+  bool roundsGradients(ArrayRef<Value> members) const;
   bool scattersGradients() const;
+  Value averageOverRanks(Value gradient);
   TensorExpr sumSquares();
 
   const TrainingOptions &options;
@@ -197,7 +200,56 @@ static void sinkLoss(Operation *terminator) {
   }
 }
 
-/// Computes each bucket's gradients of the loss times the scale.
+/// Returns what a gradient is a reshape of.
+static Value beforeReshapes(Value gradient) {
+  while (auto reshape = gradient.getDefiningOp<ReshapeOp>())
+    gradient = reshape.getX();
+  return gradient;
+}
+
+/// Rounds a gradient to bf16 right after it is computed, so that its average
+/// can begin there, and before a reshape, so that its own kernel rounds it.
+static Value roundEarly(NNBuilder &b, Value gradient) {
+  if (!gradient)
+    return gradient;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(gradient);
+  return b.reshape(b.cast(beforeReshapes(gradient), b.getBF16Type()),
+                   shapeOf(gradient));
+}
+
+/// Returns whether a bucket has gradients in bf16: because they are to be
+/// compressed, or because all of them are computed in bf16, as those of weights
+/// of mixed precision are, so that f32 would only take memory. Sums over ranks
+/// are in f32 unless compressed.
+bool StepBuilder::roundsGradients(ArrayRef<Value> members) const {
+  if (options.dataParallel.enabled)
+    return options.dataParallel.compressGradients;
+  return llvm::all_of(members, [](Value gradient) {
+    auto cast =
+        gradient ? beforeReshapes(gradient).getDefiningOp<CastOp>() : CastOp();
+    return !gradient ||
+           (cast && tensorType(cast.getX()).getElementType().isBF16());
+  });
+}
+
+/// Returns whether a rank has the gradients of its shard only. Sums over
+/// several calls are whole, so that any number of ranks can go on with them.
+bool StepBuilder::scattersGradients() const {
+  return options.dataParallel.shardOptimizer && options.accumulate == 1;
+}
+
+/// Returns the mean of a bucket's gradients over the ranks.
+Value StepBuilder::averageOverRanks(Value gradient) {
+  if (!options.dataParallel.enabled || gradient.getDefiningOp<ConstantOp>())
+    return gradient;
+  if (scattersGradients())
+    return ReduceScatterOp::create(b, gradient);
+  return AllReduceOp::create(b, gradient);
+}
+
+/// Computes each bucket's gradients of the loss times the scale; with several
+/// ranks, means over them of these and of the loss.
 LogicalResult StepBuilder::buildGradients() {
   Value loss = terminator->getOperand(0);
   SmallVector<Value> members;
@@ -210,45 +262,21 @@ LogicalResult StepBuilder::buildGradients() {
   // Composites on the way have been decomposed, the loss maybe too.
   if (failed(checkGradients(terminator->getOperand(0), buckets, *found)))
     return failure();
-  // Compress a gradient right after it is computed, so that its average can
-  // begin there, and before a reshape, so that its own kernel rounds it.
-  auto compress = [&](Value gradient) -> Value {
-    if (!gradient || !options.dataParallel.compressGradients)
-      return gradient;
-    Value computed = gradient;
-    while (auto reshape = computed.getDefiningOp<ReshapeOp>())
-      computed = reshape.getX();
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfterValue(gradient);
-    return b.reshape(b.cast(computed, b.getBF16Type()), shapeOf(gradient));
-  };
   ArrayRef<Value> rest = *found;
   for (const Bucket &bucket : buckets) {
-    size_t count = bucket.members.size();
-    gradients.push_back(packMembers(
-        b, bucket, llvm::map_to_vector(rest.take_front(count), compress)));
-    rest = rest.drop_front(count);
+    auto members = llvm::to_vector(rest.take_front(bucket.members.size()));
+    rest = rest.drop_front(members.size());
+    if (roundsGradients(members))
+      llvm::transform(members, members.begin(),
+                      [&](Value gradient) { return roundEarly(b, gradient); });
+    Value packed = packMembers(b, bucket, members);
+    gradients.push_back(b.cast(averageOverRanks(packed), b.getF32Type()));
   }
   sinkLoss(terminator);
+  if (options.dataParallel.enabled)
+    terminator->setOperand(0,
+                           AllReduceOp::create(b, terminator->getOperand(0)));
   return success();
-}
-
-/// Returns whether a rank has the gradients of its shard only. Sums over
-/// several calls are whole, so that any number of ranks can go on with them.
-bool StepBuilder::scattersGradients() const {
-  return options.dataParallel.shardOptimizer && options.accumulate == 1;
-}
-
-/// Makes gradients and the loss means over the ranks.
-void StepBuilder::averageOverRanks() {
-  for (Value &gradient : gradients) {
-    if (gradient.getDefiningOp<ConstantOp>())
-      continue;
-    gradient = scattersGradients() ? Value(ReduceScatterOp::create(b, gradient))
-                                   : AllReduceOp::create(b, gradient);
-    gradient = b.cast(gradient, b.getF32Type());
-  }
-  terminator->setOperand(0, AllReduceOp::create(b, terminator->getOperand(0)));
 }
 
 /// Adds the gradients to those of earlier calls, which are state.
@@ -353,9 +381,10 @@ void StepBuilder::addNumbers() {
 }
 
 LogicalResult AddOptimizer::run(func::FuncOp main) {
+  BucketRule rule = options.dataParallel.enabled ? kReducedBuckets : kBuckets;
+  rule.multipliedApart = isBf16 && !options.dataParallel.enabled;
   std::vector<Bucket> buckets =
-      makeBuckets(main, "nn.parameter", options.optimizer.noDecay,
-                  options.dataParallel.enabled ? kReducedBuckets : kBuckets);
+      makeBuckets(main, "nn.parameter", options.optimizer.noDecay, rule);
   States states(main);
   NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
   SmallVector<Value> parameters =
@@ -368,8 +397,6 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
     step.emplace(options, main, states, b, buckets, parameters);
     if (failed(step->buildGradients()))
       return failure();
-    if (options.dataParallel.enabled)
-      step->averageOverRanks();
     if (options.accumulate > 1)
       step->accumulate();
     if (options.lossScale.enabled || options.clipNorm > 0)
@@ -386,6 +413,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
 }
 
 std::unique_ptr<Pass> frit::createAddOptimizer(const TrainingOptions &options,
-                                               TrainingFunction function) {
-  return std::make_unique<AddOptimizer>(options, function);
+                                               TrainingFunction function,
+                                               bool isBf16) {
+  return std::make_unique<AddOptimizer>(options, function, isBf16);
 }

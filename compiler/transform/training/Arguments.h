@@ -9,6 +9,9 @@
 
 namespace frit {
 
+/// The attribute of parameters that products or convolutions read.
+inline constexpr llvm::StringLiteral kMultiplied = "nn.multiplied";
+
 /// Inserts an argument with these attributes before argument `index`.
 mlir::BlockArgument
 insertArgument(mlir::func::FuncOp main, unsigned index, mlir::Type type,

@@ -3,6 +3,7 @@
 #include "compiler/transform/training/Buckets.h"
 
 #include "compiler/transform/Names.h"
+#include "compiler/transform/training/Arguments.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -12,7 +13,7 @@ using namespace frit::nn;
 
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
                                       ArrayRef<std::string> noDecay,
-                                      BucketSizes most) {
+                                      BucketRule rule) {
   std::vector<Bucket> buckets;
   auto close = [&](Bucket &bucket) {
     if (bucket.members.empty())
@@ -21,34 +22,34 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };
-  auto open = [](bool decays) {
-    Bucket bucket;
-    bucket.decays = decays;
-    return bucket;
-  };
-  Bucket decaying = open(true), fixed = open(false);
+  // The open buckets: of parameters that do not decay, or do, and of those that
+  // are apart.
+  Bucket open[2][2];
   for (BlockArgument argument : main.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto name = main.getArgAttrOfType<StringAttr>(index, kind);
     if (!name)
       continue;
-    Bucket &bucket = matchesAny(noDecay, name) ? fixed : decaying;
     auto type = cast<RankedTensorType>(argument.getType());
+    bool decays = !matchesAny(noDecay, name);
+    bool apart = rule.multipliedApart && main.getArgAttr(index, kMultiplied);
+    Bucket &bucket = open[decays][apart];
     int64_t offset = llvm::alignTo(bucket.size, kMemberAlignment);
-    int64_t room = buckets.empty() ? most.inFirst : most.inOthers;
-    if (offset && type.getNumElements() > room - offset) {
-      bool decays = bucket.decays;
+    int64_t most = buckets.empty() ? rule.mostInFirst : rule.mostInOthers;
+    if (offset && type.getNumElements() > most - offset) {
       close(bucket);
-      bucket = open(decays);
+      bucket = Bucket();
       offset = 0;
     }
+    bucket.decays = decays;
     bucket.members.push_back(
         {argument, name, type,
          main.getArgAttrOfType<ElementsAttr>(index, "nn.initial"), offset});
     bucket.size = offset + type.getNumElements();
   }
-  close(decaying);
-  close(fixed);
+  for (bool decays : {true, false})
+    for (Bucket &bucket : open[decays])
+      close(bucket);
   return buckets;
 }
 

@@ -33,31 +33,38 @@ struct Bucket {
 /// summed over rows of a bucket, and ranks have shards of whole rows.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
-/// How many elements buckets have at most, unless they have a single member.
-struct BucketSizes {
-  int64_t inFirst, inOthers;
+/// How parameters are divided into buckets.
+struct BucketRule {
+  /// Elements of the first bucket and of others at most, unless a bucket has a
+  /// single member.
+  int64_t mostInFirst, mostInOthers;
+  /// Whether weights of products and convolutions have buckets of their own,
+  /// because their gradients are in 16 bits; those of others, such as biases
+  /// and weights of norms, are sums in f32.
+  bool multipliedApart = false;
 };
 
-/// Sizes of buckets whose gradients are reduced over ranks: large enough for
-/// the full bandwidth, small enough that most of the backward pass is still to
-/// come when the first ones are ready. The first bucket has the parameters that
-/// the backward pass reaches last. It is small, since little is left to compute
+/// Of gradients that are reduced over ranks: buckets are large enough for the
+/// full bandwidth, small enough that most of the backward pass is still to come
+/// when the first ones are ready. The first bucket has the parameters that the
+/// backward pass reaches last. It is small, since little is left to compute
 /// while its gradients are reduced.
-inline constexpr BucketSizes kReducedBuckets = {4 << 20, 16 << 20};
+inline constexpr BucketRule kReducedBuckets = {4 << 20, 16 << 20};
 
-/// Sizes on a single rank. The gradients of a bucket take memory as soon as the
-/// first one is ready, while the backward pass still needs most values of the
-/// forward pass. Smaller buckets keep large models from allocating all
-/// gradients at once.
-inline constexpr BucketSizes kBuckets = {32 << 20, 32 << 20};
+/// Of a single rank. The gradients of a bucket take memory as soon as the first
+/// one is ready, while the backward pass still needs most values of the forward
+/// pass. Smaller buckets keep large models from allocating all gradients at
+/// once. Gradients of weights that are multiplied may be stored in 16 bits;
+/// those of others, such as biases and weights of norms, are sums in f32.
+inline constexpr BucketRule kBuckets = {32 << 20, 32 << 20};
 
 /// Lays out the function's arguments that have the attribute `kind`, in order:
 /// in one bucket those that weight decay holds for, and in another those whose
-/// name matches one of the glob patterns `noDecay`. A bucket that reaches
-/// its size in `most` is followed by another.
+/// name matches one of the glob patterns `noDecay`. A bucket that reaches the
+/// rule's size is followed by another.
 std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
                                 llvm::ArrayRef<std::string> noDecay,
-                                BucketSizes most);
+                                BucketRule rule);
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial
 /// values. With a suffix, its members are zeros named `MEMBER/SUFFIX`, of which

@@ -20,7 +20,8 @@ std::unique_ptr<mlir::Pass> createTrainingMode(const TrainingOptions &options,
 std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
                                           TrainingFunction function);
 std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,
-                                               TrainingFunction function);
+                                               TrainingFunction function,
+                                               bool isBf16 = false);
 
 /// Runs on a training step that is fused for a target.
 std::unique_ptr<mlir::Pass> createRecompute(const TrainingOptions &options);
