@@ -28,6 +28,7 @@
 #include "compiler/transform/training/Buckets.h"
 #include "compiler/transform/training/CheckGradients.h"
 #include "compiler/transform/training/Optimizer.h"
+#include "compiler/transform/training/RunningStatistics.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/gradients/Gradients.h"
@@ -58,7 +59,6 @@ public:
 
 private:
   LogicalResult run(func::FuncOp main);
-  void addStatistics(func::FuncOp main, States &states);
 
   const TrainingOptions &options;
   TrainingFunction function;
@@ -105,58 +105,6 @@ private:
   std::optional<TensorExpr> applies;
 };
 } // namespace
-
-/// Turns the running statistics of batch norms into state. All of them move at
-/// once towards the batch's statistics, the function's results with
-/// `nn.statistic`.
-void AddOptimizer::addStatistics(func::FuncOp main, States &states) {
-  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-  std::vector<Bucket> buckets =
-      makeBuckets(main, "nn.statistic", {}, {unlimited, unlimited});
-  if (buckets.empty())
-    return;
-  Operation *terminator = main.getBody().front().getTerminator();
-  NNBuilder b(main.getLoc(), terminator);
-  Bucket &bucket = buckets.front();
-  Value before = addBucket(states, bucket, "statistics");
-
-  double momentum = options.batchNormMomentum.value_or(0.1);
-  llvm::DenseMap<Attribute, Value> running, next;
-  for (BlockArgument argument : main.getArguments())
-    if (Attribute name =
-            main.getArgAttr(argument.getArgNumber(), "nn.statistic"))
-      running[name] = argument;
-  llvm::BitVector gone(main.getNumResults());
-  for (unsigned i = 0; i < main.getNumResults(); ++i)
-    if (Attribute name = main.getResultAttr(i, "nn.statistic")) {
-      auto given = main.getResultAttrOfType<FloatAttr>(i, "nn.momentum");
-      double own = given && !options.batchNormMomentum
-                       ? given.getValueAsDouble()
-                       : momentum;
-      Value &target = next[name];
-      TensorExpr before(b, running.lookup(name));
-      TensorExpr now(b, terminator->getOperand(i));
-      // All statistics move by `momentum` below. The target of a norm with
-      // another momentum is scaled accordingly; a norm that is applied again
-      // continues from its last target.
-      if (own != momentum)
-        now = before + (now - before) * (own / momentum);
-      if (target)
-        now = now + (TensorExpr(b, target) - before) * (1 - own);
-      target = now;
-      gone.set(i);
-    }
-  terminator->eraseOperands(gone);
-  (void)main.eraseResults(gone);
-  if (!next.empty()) {
-    auto now = llvm::map_to_vector(
-        bucket.members, [&](auto &member) { return next.lookup(member.name); });
-    states.set(before,
-               TensorExpr(b, before) * (1 - momentum) +
-                   TensorExpr(b, packMembers(b, bucket, now)) * momentum);
-  }
-  replaceArguments(main, bucket, before);
-}
 
 //===----------------------------------------------------------------------===//
 // Gradients
@@ -404,7 +352,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
     step->update();
   }
   replaceArguments(main, buckets, parameters);
-  addStatistics(main, states);
+  addRunningStatistics(main, states, options.batchNormMomentum);
   if (trains) {
     step->addNumbers();
     states.addResults();

@@ -1,0 +1,20 @@
+//===- RunningStatistics.h - Batch norms' statistics as state -------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_RUNNINGSTATISTICS_H
+#define FRIT_COMPILER_TRANSFORM_TRAINING_RUNNINGSTATISTICS_H
+
+#include "compiler/transform/training/States.h"
+
+#include <optional>
+
+namespace frit {
+
+/// Turns the running statistics of batch norms into state. All of them move at
+/// once towards the batch's statistics, the function's results with
+/// `nn.statistic`, by `momentum`, or else by what each norm says.
+void addRunningStatistics(mlir::func::FuncOp main, States &states,
+                          std::optional<double> momentum);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_TRAINING_RUNNINGSTATISTICS_H
