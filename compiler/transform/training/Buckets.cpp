@@ -11,6 +11,15 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
+/// Returns the end of a member if its rows are rounded up.
+static int64_t alignedEnd(const BucketMember &member) {
+  int64_t rows = member.type.getRank() > 1 ? member.type.getDimSize(0) : 0;
+  int64_t elements = member.type.getNumElements();
+  if (rows)
+    elements = elements / rows * llvm::alignTo(rows, kRowMultiple);
+  return member.offset + elements;
+}
+
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
                                       ArrayRef<std::string> noDecay,
                                       BucketRule rule) {
@@ -19,6 +28,8 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     if (bucket.members.empty())
       return;
     bucket.index = buckets.size();
+    for (const BucketMember &member : bucket.members)
+      bucket.size = std::max(bucket.size, alignedEnd(member));
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };

@@ -33,6 +33,10 @@ struct Bucket {
 /// summed over rows of a bucket, and ranks have shards of whole rows.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
+/// The multiple to which AlignColumns rounds up a matrix's rows. A bucket has
+/// them, so that it can read rows beyond the matrix.
+inline constexpr int64_t kRowMultiple = 8;
+
 /// How parameters are divided into buckets.
 struct BucketRule {
   /// Elements of the first bucket and of others at most, unless a bucket has a
