@@ -138,22 +138,6 @@ void AddLoss::warnOfBuffers(ArrayRef<ConstantOp> parameters) {
              "that are none in 'freeze' [-Wbuffer]";
 }
 
-/// Returns whether products or convolutions read a weight, possibly moved.
-static bool isMultiplied(Value weight) {
-  SmallVector<Value> work = {weight};
-  while (!work.empty())
-    for (OpOperand &use : work.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      // The third operand is a bias.
-      if (isa<MatmulOp, ConvOp, DepthwiseConvOp>(user) &&
-          use.getOperandNumber() < 2)
-        return true;
-      if (isa<ReshapeOp, TransposeOp, SliceOp, CastOp>(user))
-        work.push_back(user->getResult(0));
-    }
-  return false;
-}
-
 LogicalResult AddLoss::addParameters() {
   if (failed(checkNames()))
     return failure();
@@ -171,11 +155,7 @@ LogicalResult AddLoss::addParameters() {
     parameters.push_back(constant);
   }
   warnOfBuffers(parameters);
-  unsigned first = main.getNumArguments();
   replaceByArguments(main, parameters, "nn.parameter");
-  for (unsigned i = first; i < main.getNumArguments(); ++i)
-    if (isMultiplied(main.getArgument(i)))
-      main.setArgAttr(i, kMultiplied, UnitAttr::get(main.getContext()));
   if (!parameters.empty())
     return success();
   return emitError(main.getLoc(), "no weight trains: ")

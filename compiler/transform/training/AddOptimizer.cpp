@@ -80,7 +80,7 @@ public:
 
 private:
   TensorExpr addScale();
-  bool roundsGradients(ArrayRef<Value> members) const;
+  bool roundsGradients(const Bucket &bucket, ArrayRef<Value> members) const;
   bool scattersGradients() const;
   Value averageOverRanks(Value gradient);
   TensorExpr sumSquares();
@@ -167,18 +167,20 @@ static Value roundEarly(NNBuilder &b, Value gradient) {
 }
 
 /// Returns whether a bucket has gradients in bf16: because they are to be
-/// compressed, or because all of them are computed in bf16, as those of weights
+/// compressed, or because all of them are products in bf16, as those of weights
 /// of mixed precision are, so that f32 would only take memory. Sums over ranks
 /// are in f32 unless compressed.
-bool StepBuilder::roundsGradients(ArrayRef<Value> members) const {
+bool StepBuilder::roundsGradients(const Bucket &bucket,
+                                  ArrayRef<Value> members) const {
   if (options.dataParallel.enabled)
     return options.dataParallel.compressGradients;
-  return llvm::all_of(members, [](Value gradient) {
-    auto cast =
-        gradient ? beforeReshapes(gradient).getDefiningOp<CastOp>() : CastOp();
-    return !gradient ||
-           (cast && tensorType(cast.getX()).getElementType().isBF16());
-  });
+  return bucket.multiplied && llvm::all_of(members, [](Value gradient) {
+           auto cast = gradient
+                           ? beforeReshapes(gradient).getDefiningOp<CastOp>()
+                           : CastOp();
+           return !gradient ||
+                  (cast && tensorType(cast.getX()).getElementType().isBF16());
+         });
 }
 
 /// Returns whether a rank has the gradients of its shard only. Sums over
@@ -214,7 +216,7 @@ LogicalResult StepBuilder::buildGradients() {
   for (const Bucket &bucket : buckets) {
     auto members = llvm::to_vector(rest.take_front(bucket.members.size()));
     rest = rest.drop_front(members.size());
-    if (roundsGradients(members))
+    if (roundsGradients(bucket, members))
       llvm::transform(members, members.begin(),
                       [&](Value gradient) { return roundEarly(b, gradient); });
     Value packed = packMembers(b, bucket, members);

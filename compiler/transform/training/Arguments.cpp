@@ -19,6 +19,22 @@ BlockArgument frit::addArgument(func::FuncOp main, Type type,
   return insertArgument(main, main.getNumArguments(), type, attributes, loc);
 }
 
+/// Returns whether products or convolutions read a weight, possibly moved.
+static bool isMultiplied(Value weight) {
+  SmallVector<Value> work = {weight};
+  while (!work.empty())
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      // The third operand is a bias.
+      if (isa<nn::MatmulOp, nn::ConvOp, nn::DepthwiseConvOp>(user) &&
+          use.getOperandNumber() < 2)
+        return true;
+      if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp, nn::CastOp>(user))
+        work.push_back(user->getResult(0));
+    }
+  return false;
+}
+
 void frit::replaceByArguments(func::FuncOp main,
                               ArrayRef<nn::ConstantOp> constants,
                               StringRef kind) {
@@ -29,9 +45,12 @@ void frit::replaceByArguments(func::FuncOp main,
   SmallVector<Location> locations;
   for (nn::ConstantOp constant : constants) {
     types.push_back(constant.getType());
-    attributes.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr(kind, constant.getNameAttr()),
-         b.getNamedAttr("nn.initial", constant.getValue())}));
+    SmallVector<NamedAttribute> own = {
+        b.getNamedAttr(kind, constant.getNameAttr()),
+        b.getNamedAttr("nn.initial", constant.getValue())};
+    if (isMultiplied(constant))
+      own.push_back(b.getNamedAttr(kMultiplied, b.getUnitAttr()));
+    attributes.push_back(b.getDictionaryAttr(own));
     locations.push_back(constant.getLoc());
   }
   // At once: the function's type has all arguments.

@@ -9,7 +9,7 @@
 
 namespace frit {
 
-/// The attribute of parameters that products or convolutions read.
+/// The attribute of weights that products or convolutions read.
 inline constexpr llvm::StringLiteral kMultiplied = "nn.multiplied";
 
 /// Inserts an argument with these attributes before argument `index`.
@@ -24,7 +24,8 @@ mlir::BlockArgument addArgument(mlir::func::FuncOp main, mlir::Type type,
                                 mlir::Location loc);
 
 /// Replaces named constants by last arguments, whose attribute `kind` is the
-/// constant's name and whose `nn.initial` is its value.
+/// constant's name and whose `nn.initial` is its value. Those that products or
+/// convolutions read have the attribute kMultiplied.
 void replaceByArguments(mlir::func::FuncOp main,
                         llvm::ArrayRef<nn::ConstantOp> constants,
                         llvm::StringRef kind);

@@ -53,6 +53,7 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
       offset = 0;
     }
     bucket.decays = decays;
+    bucket.multiplied = apart;
     bucket.members.push_back(
         {argument, name, type,
          main.getArgAttrOfType<ElementsAttr>(index, "nn.initial"), offset});

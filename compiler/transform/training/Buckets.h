@@ -25,7 +25,9 @@ struct BucketMember {
 struct Bucket {
   int64_t index = 0;
   bool decays = true; ///< whether weight decay holds for its members
-  int64_t size = 0;   ///< in elements, a multiple of kBucketRow
+  /// Whether its members are weights of products and convolutions alone.
+  bool multiplied = false;
+  int64_t size = 0; ///< in elements, a multiple of kBucketRow
   std::vector<BucketMember> members;
 };
 
