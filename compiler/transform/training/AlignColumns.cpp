@@ -42,9 +42,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// With fewer columns, the additional ones would cost too much.
-static constexpr int64_t kFewColumns = 1000;
-
 namespace {
 /// A product, and the operators that compute with its columns up to the
 /// reductions and products that read them.

@@ -9,6 +9,9 @@
 
 namespace frit {
 
+/// With fewer columns, the additional ones would cost too much.
+inline constexpr int64_t kFewColumns = 1000;
+
 /// A target's answers to the pass `align-columns` (a target rewrite).
 struct AlignColumnsRewrite {
   /// Returns the number that a product result's columns should be a multiple

@@ -3,6 +3,7 @@
 #include "compiler/transform/training/Buckets.h"
 
 #include "compiler/transform/Names.h"
+#include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/Arguments.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -11,13 +12,14 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns the end of a member if its rows are rounded up.
-static int64_t alignedEnd(const BucketMember &member) {
-  int64_t rows = member.type.getRank() > 1 ? member.type.getDimSize(0) : 0;
-  int64_t elements = member.type.getNumElements();
-  if (rows)
-    elements = elements / rows * llvm::alignTo(rows, kRowMultiple);
-  return member.offset + elements;
+/// Returns the end of what is read of a member: AlignColumns may round up the
+/// rows of a matrix, one for each column of a product's result.
+static int64_t readEnd(const BucketMember &member) {
+  ArrayRef<int64_t> shape = member.type.getShape();
+  if (shape.size() != 2 || shape[0] < kFewColumns)
+    return 0;
+  return member.offset +
+         int64_t(llvm::alignTo(shape[0], kRowMultiple)) * shape[1];
 }
 
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
@@ -29,7 +31,7 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
       return;
     bucket.index = buckets.size();
     for (const BucketMember &member : bucket.members)
-      bucket.size = std::max(bucket.size, alignedEnd(member));
+      bucket.size = std::max(bucket.size, readEnd(member));
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };

@@ -35,8 +35,8 @@ struct Bucket {
 /// summed over rows of a bucket, and ranks have shards of whole rows.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
-/// The multiple to which AlignColumns rounds up a matrix's rows. A bucket has
-/// them, so that it can read rows beyond the matrix.
+/// The multiple to which AlignColumns rounds up the rows of a matrix. A bucket
+/// has room for them.
 inline constexpr int64_t kRowMultiple = 8;
 
 /// How parameters are divided into buckets.
