@@ -4,6 +4,7 @@
 #include "compiler/planning/Contractions.h"
 #include "compiler/planning/InPlace.h"
 #include "dialects/nn/NN.h"
+#include "dialects/plan/Plan.h"
 
 using namespace mlir;
 using namespace frit;
@@ -60,9 +61,8 @@ static constexpr int64_t kFlopsPerByte = 3000;
 /// them.
 static bool outlastsExchange(nn::FusionOp fusion) {
   int64_t bytes = 0;
-  for (Value result : fusion.getResults())
-    bytes += nn::tensorType(result).getNumElements() *
-             nn::tensorType(result).getElementTypeBitWidth() / 8;
+  for (Type type : fusion.getResultTypes())
+    bytes += int64_t(plan::byteSize(type));
   return planning::countFlops(fusion) > kFlopsPerByte * bytes;
 }
 

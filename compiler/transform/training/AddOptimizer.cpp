@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/Buckets.h"
@@ -148,13 +149,6 @@ static void sinkLoss(Operation *terminator) {
   }
 }
 
-/// Returns what a gradient is a reshape of.
-static Value beforeReshapes(Value gradient) {
-  while (auto reshape = gradient.getDefiningOp<ReshapeOp>())
-    gradient = reshape.getX();
-  return gradient;
-}
-
 /// Rounds a gradient to bf16 right after it is computed, so that its average
 /// can begin there, and before a reshape, so that its own kernel rounds it.
 static Value roundEarly(NNBuilder &b, Value gradient) {
@@ -162,7 +156,7 @@ static Value roundEarly(NNBuilder &b, Value gradient) {
     return gradient;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(gradient);
-  return b.reshape(b.cast(beforeReshapes(gradient), b.getBF16Type()),
+  return b.reshape(b.cast(throughReshapes(gradient), b.getBF16Type()),
                    shapeOf(gradient));
 }
 
@@ -176,7 +170,7 @@ bool StepBuilder::roundsGradients(const Bucket &bucket,
     return options.dataParallel.compressGradients;
   return bucket.multiplied && llvm::all_of(members, [](Value gradient) {
            auto cast = gradient
-                           ? beforeReshapes(gradient).getDefiningOp<CastOp>()
+                           ? throughReshapes(gradient).getDefiningOp<CastOp>()
                            : CastOp();
            return !gradient ||
                   (cast && tensorType(cast.getX()).getElementType().isBF16());

@@ -11,9 +11,9 @@ namespace frit {
 
 /// Turns the running statistics of batch norms into state. All of them move at
 /// once towards the batch's statistics, the function's results with
-/// `nn.statistic`, by `momentum`, or else by what each norm says.
+/// `nn.statistic`, by `chosen`, or else by each norm's momentum.
 void addRunningStatistics(mlir::func::FuncOp main, States &states,
-                          std::optional<double> momentum);
+                          std::optional<double> chosen);
 
 } // namespace frit
 
