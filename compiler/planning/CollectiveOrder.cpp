@@ -2,7 +2,6 @@
 
 #include "compiler/planning/CollectiveOrder.h"
 #include "compiler/planning/Contractions.h"
-#include "compiler/planning/InPlace.h"
 #include "dialects/nn/NN.h"
 #include "dialects/plan/Plan.h"
 
@@ -47,8 +46,8 @@ static void raiseReshapes(Value value) {
 
 /// Returns what a collective reads: the parts of an nn.pack, or its operand.
 static OperandRange partsOf(Operation *reduce) {
-  auto pack = planning::throughReshapes(reduce->getOperand(0))
-                  .getDefiningOp<nn::PackOp>();
+  auto pack =
+      nn::throughReshapes(reduce->getOperand(0)).getDefiningOp<nn::PackOp>();
   return pack ? pack->getOperands() : reduce->getOperands();
 }
 
@@ -75,7 +74,7 @@ static void raiseParts(Operation *reduce) {
   Operation *ready = nullptr;
   llvm::SetVector<Operation *> late;
   for (Value part : partsOf(reduce)) {
-    Operation *op = planning::throughReshapes(part).getDefiningOp();
+    Operation *op = nn::throughReshapes(part).getDefiningOp();
     auto fusion = dyn_cast_or_null<nn::FusionOp>(op);
     if (!fusion || outlastsExchange(fusion)) {
       ready = laterOf(op, ready);
@@ -83,7 +82,7 @@ static void raiseParts(Operation *reduce) {
     }
     late.insert(fusion);
     for (Value input : fusion.getInputs())
-      ready = laterOf(planning::throughReshapes(input).getDefiningOp(), ready);
+      ready = laterOf(nn::throughReshapes(input).getDefiningOp(), ready);
   }
   if (!ready)
     return;
@@ -103,7 +102,7 @@ static void raiseReductions(func::FuncOp function) {
     raiseParts(reduce);
     for (Value part : partsOf(reduce))
       raiseReshapes(part);
-    if (auto pack = planning::throughReshapes(reduce->getOperand(0))
+    if (auto pack = nn::throughReshapes(reduce->getOperand(0))
                         .getDefiningOp<nn::PackOp>())
       raise(pack);
     raiseReshapes(reduce->getOperand(0));

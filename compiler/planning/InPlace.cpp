@@ -6,12 +6,6 @@
 using namespace mlir;
 using namespace frit;
 
-Value planning::throughReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<nn::ReshapeOp>())
-    value = reshape.getX();
-  return value;
-}
-
 bool planning::hasOneReader(Value value) {
   while (value.hasOneUse())
     if (auto reshape = dyn_cast<nn::ReshapeOp>(*value.user_begin()))
@@ -47,7 +41,7 @@ static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
 }
 
 bool planning::mayOverwrite(BlockArgument before, Value after) {
-  auto fusion = throughReshapes(after).getDefiningOp<nn::FusionOp>();
+  auto fusion = nn::throughReshapes(after).getDefiningOp<nn::FusionOp>();
   if (!fusion)
     return false;
   SmallVector<Value> views = {before};

@@ -7,9 +7,6 @@
 
 namespace frit::planning {
 
-/// Returns the value that `value` is a reshape of.
-mlir::Value throughReshapes(mlir::Value value);
-
 /// Returns whether nothing but one operator, possibly through reshapes, uses
 /// a value.
 bool hasOneReader(mlir::Value value);

@@ -18,7 +18,7 @@ static int64_t elementBytes(Type tensor) {
 
 /// Returns the shards that ranks gather to `value`, or `value` itself.
 static Value throughGather(Value value) {
-  auto gather = throughReshapes(value).getDefiningOp<nn::AllGatherOp>();
+  auto gather = nn::throughReshapes(value).getDefiningOp<nn::AllGatherOp>();
   return gather ? gather.getX() : value;
 }
 
@@ -110,7 +110,7 @@ void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
       results.push_back(of(before));
       Value made = throughGather(value);
       if (overwritesState && mayOverwrite(before, made))
-        destination.try_emplace(throughReshapes(made), results.back());
+        destination.try_emplace(nn::throughReshapes(made), results.back());
       continue;
     }
     if (space == plan::Space::output) {
@@ -120,7 +120,7 @@ void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
       results.push_back(
           create(value.getType(), space, {}, nullptr, prepared[i]));
     }
-    Value source = throughReshapes(value);
+    Value source = nn::throughReshapes(value);
     if (source.getDefiningOp<nn::FusionOp>())
       destination.try_emplace(source, results.back());
   }
@@ -134,7 +134,7 @@ void ListBuffers::bindPacks() {
     set(pack.getY(), whole);
     bool changes = isReduced(pack.getY());
     for (auto [x, offset] : llvm::zip(pack.getXs(), pack.getOffsets())) {
-      Value source = throughReshapes(x);
+      Value source = nn::throughReshapes(x);
       // A pack that is reduced in place must not hold what others read.
       if (source.getDefiningOp<nn::FusionOp>() &&
           (!changes || hasOneReader(source)))

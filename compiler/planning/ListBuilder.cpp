@@ -56,7 +56,7 @@ public:
 private:
   /// Reduces the operand in place, or a copy of it if something else reads it.
   void translateReduction(Operation *op) {
-    Value x = op->getOperand(0), source = throughReshapes(x);
+    Value x = op->getOperand(0), source = nn::throughReshapes(x);
     Value place = buffers.of(x);
     if (!hasOneReader(source) ||
         !isa_and_nonnull<nn::FusionOp, nn::PackOp>(source.getDefiningOp()) ||

@@ -105,12 +105,6 @@ Location frit::fuseLocations(ArrayRef<Operation *> ops) {
   return FusedLoc::get(ops.front()->getContext(), locs);
 }
 
-Value frit::throughReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getX();
-  return value;
-}
-
 bool frit::isBefore(Value value, Operation *op) {
   Operation *def = value.getDefiningOp();
   return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);

@@ -37,10 +37,6 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 /// `depth` operators. It is then computed once, at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
-/// Returns the value that `value` is a reshape of, or a reshape of that; else
-/// `value`.
-mlir::Value throughReshapes(mlir::Value value);
-
 /// Returns whether a value exists before `op`.
 bool isBefore(mlir::Value value, mlir::Operation *op);
 

@@ -62,6 +62,10 @@ public:
 /// Elements of a row. Ranks divide tensors into shards of whole rows.
 inline constexpr int64_t kShardRow = 4096;
 
+/// Returns the value that `value` is a reshape of, or a reshape of that; else
+/// `value`.
+mlir::Value throughReshapes(mlir::Value value);
+
 /// Returns whether all ranks compute the operator together.
 bool isCollective(mlir::Operation *op);
 

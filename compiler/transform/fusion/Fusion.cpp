@@ -74,8 +74,7 @@ static void cloneGenerators(Block &block) {
 /// contraction.
 static void cloneSlices(Block &block) {
   auto isInMemory = [](Value value) {
-    while (auto reshape = value.getDefiningOp<ReshapeOp>())
-      value = reshape.getX();
+    value = throughReshapes(value);
     Operation *def = value.getDefiningOp();
     return !def || !value.hasOneUse() || isContraction(def);
   };

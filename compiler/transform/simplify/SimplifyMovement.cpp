@@ -282,10 +282,7 @@ struct SumOfParts : OpRewritePattern<AddOp> {
       auto to = pad ? padded(pad) : std::nullopt;
       if (!to)
         return failure();
-      Value x = pad.getX();
-      while (auto reshape = x.getDefiningOp<ReshapeOp>())
-        x = reshape.getX();
-      auto slice = x.getDefiningOp<SliceOp>();
+      auto slice = throughReshapes(pad.getX()).getDefiningOp<SliceOp>();
       auto from = slice ? sliced(slice) : std::nullopt;
       if (!from || from->rows != to->rows || from->first != to->first ||
           from->last != to->last || from->length != to->length ||

@@ -90,6 +90,12 @@ bool frit::nn::isReducible(ShapedType type) {
   return type.getElementType().isF32() || type.getElementType().isBF16();
 }
 
+Value frit::nn::throughReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
 bool frit::nn::isCollective(Operation *op) {
   return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op);
 }
