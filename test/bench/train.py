@@ -123,6 +123,41 @@ def named(x, y):
     return dict(x=x, labels=y)
 
 
+def export(model, inputs, optimizer, folder, name, dynamic_axes=None):
+    """Writes a model and its train.json. The last input is the loss's target."""
+    *names, target = inputs
+    torch.onnx.export(model, tuple(inputs[n] for n in names),
+                      folder / f"{name}.onnx", dynamo=False, opset_version=18,
+                      input_names=names, output_names=["logits"],
+                      do_constant_folding=False, dynamic_axes=dynamic_axes,
+                      training=torch.onnx.TrainingMode.TRAINING)
+    kind = "mse" if target == "target" else "cross_entropy"
+    (folder / "train.json").write_text(json.dumps(
+        {"loss": {"kind": kind}, "optimizer": optimizer}))
+
+
+def loss_of(z, y):
+    """PyTorch's loss of a row."""
+    if y.is_floating_point():
+        return F.mse_loss(z.float(), y)
+    return F.cross_entropy(z.reshape(-1, z.shape[-1]).float(), y.reshape(-1))
+
+
+def optimizer_of(model, optimizer):
+    """PyTorch's fused optimizer of a row."""
+    kind = torch.optim.AdamW if optimizer["kind"] == "adamw" else torch.optim.SGD
+    more = {"momentum": optimizer["momentum"]} if "momentum" in optimizer else {}
+    return kind(model.parameters(), lr=optimizer["learning_rate"], fused=True,
+                weight_decay=optimizer["weight_decay"], **more)
+
+
+def placed(tensor):
+    """A tensor on the GPU, images with channels last."""
+    tensor = tensor.cuda()
+    return (tensor.to(memory_format=torch.channels_last) if tensor.dim() == 4
+            else tensor)
+
+
 def used_memory():
     free, total = torch.cuda.mem_get_info()
     return (total - free) >> 20
@@ -130,21 +165,14 @@ def used_memory():
 
 def run_frit(args, folder, model, batches, optimizer, precision):
     inputs = named(*batches[0])
-    kind = "mse" if "target" in inputs else "cross_entropy"
-    *names, _ = inputs
     start = time.time()
     # Exporting runs the model, which takes long on the host.
-    torch.onnx.export(model.cuda(), tuple(inputs[name].cuda() for name in names),
-                      folder / "m.onnx", dynamo=False,
-                      opset_version=18, input_names=names,
-                      output_names=["logits"], do_constant_folding=False,
-                      training=torch.onnx.TrainingMode.TRAINING)
+    export(model.cuda(), {name: t.cuda() for name, t in inputs.items()},
+           optimizer, folder, "m")
     del model
     gc.collect()
     torch.cuda.empty_cache()
     exported = time.time()
-    (folder / "train.json").write_text(json.dumps(
-        {"loss": {"kind": kind}, "optimizer": optimizer}))
     done = subprocess.run(
         [f"{args.bin}/fritc", f"--train={folder}/train.json", "-march=sm_90a",
          f"-fprecision={precision}", folder / "m.onnx", "-o", folder / "m.so",
@@ -181,28 +209,16 @@ def run_torch(args, backend, model, batches, optimizer, precision):
     if last:
         model = model.to(memory_format=torch.channels_last)
 
-    def placed(x):
-        x = x.cuda()
-        return x.to(memory_format=torch.channels_last) if x.dim() == 4 else x
-
     data = [[placed(tensor) for tensor in named(x, y).values()]
             for x, y in batches]
-    kind = torch.optim.AdamW if optimizer["kind"] == "adamw" else torch.optim.SGD
-    more = ({"momentum": optimizer["momentum"]} if "momentum" in optimizer else {})
-    update = kind(model.parameters(), lr=optimizer["learning_rate"], fused=True,
-                  weight_decay=optimizer["weight_decay"], **more)
+    update = optimizer_of(model, optimizer)
     network = torch.compile(model, dynamic=False) if backend == "compile" else model
     dtype = torch.float16 if precision == "amp-fp16" else torch.bfloat16
     scaler = torch.amp.GradScaler(enabled=precision == "amp-fp16")
 
     def call(*x, y):
         with torch.autocast("cuda", dtype, enabled=precision != "fp32"):
-            z = network(*x)
-            if y.is_floating_point():
-                loss = F.mse_loss(z.float(), y)
-            else:
-                loss = F.cross_entropy(z.reshape(-1, z.shape[-1]).float(),
-                                       y.reshape(-1))
+            loss = loss_of(network(*x), y)
         scaler.scale(loss).backward()
         scaler.step(update)
         scaler.update()
