@@ -36,7 +36,7 @@ def export_row(folder, row, **options):
     """Exports a row, for batches of its size, and writes its train.json."""
     make, data, optimizer, _ = row
     torch.manual_seed(1)
-    export(make().train(), named(*data()), optimizer, folder, "m", **options)
+    export(make().train(), named(*data()), optimizer, folder, **options)
 
 
 def compile_row(args, folder, row, name, *more):

@@ -123,11 +123,11 @@ def named(x, y):
     return dict(x=x, labels=y)
 
 
-def export(model, inputs, optimizer, folder, name, dynamic_axes=None):
-    """Writes a model and its train.json. The last input is the loss's target."""
+def export(model, inputs, optimizer, folder, dynamic_axes=None):
+    """Writes m.onnx and train.json. The last input is the loss's target."""
     *names, target = inputs
     torch.onnx.export(model, tuple(inputs[n] for n in names),
-                      folder / f"{name}.onnx", dynamo=False, opset_version=18,
+                      folder / "m.onnx", dynamo=False, opset_version=18,
                       input_names=names, output_names=["logits"],
                       do_constant_folding=False, dynamic_axes=dynamic_axes,
                       training=torch.onnx.TrainingMode.TRAINING)
@@ -168,7 +168,7 @@ def run_frit(args, folder, model, batches, optimizer, precision):
     start = time.time()
     # Exporting runs the model, which takes long on the host.
     export(model.cuda(), {name: t.cuda() for name, t in inputs.items()},
-           optimizer, folder, "m")
+           optimizer, folder)
     del model
     gc.collect()
     torch.cuda.empty_cache()
