@@ -29,7 +29,8 @@ import torch.distributed
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
 from runtime import Step  # noqa: E402
-from train import ROWS, export, loss_of, named, optimizer_of, placed  # noqa: E402
+from train import (ROWS, export, loss_of, named, optimizer_of,  # noqa: E402
+                   place_model, placed)
 
 
 def export_row(folder, row, **options):
@@ -97,9 +98,7 @@ def time_ddp(rank, size, step, name, ids, results, _):
     torch.backends.cudnn.benchmark = True
     torch.manual_seed(1)
     *x, y = map(placed, named(*data()).values())
-    model = make().train().cuda()
-    if any(isinstance(m, torch.nn.Conv2d) for m in model.modules()):
-        model = model.to(memory_format=torch.channels_last)
+    model = place_model(make())
     network = torch.compile(torch.nn.parallel.DistributedDataParallel(
         model, device_ids=[rank], gradient_as_bucket_view=True), dynamic=False)
     update = optimizer_of(model, optimizer)
@@ -177,7 +176,8 @@ def check_row(args, folder, name, steps=20):
     worst = max(apart, key=apart.get)
     # A ReLU whose operand rounds to the other side of 0 moves a bias, which has
     # only its updates, by percents; a gradient that is not averaged by much more.
-    good = deviation < 1e-3 and apart[worst] < 0.1
+    kinks = any(isinstance(m, torch.nn.ReLU) for m in make().modules())
+    good = deviation < 1e-3 and apart[worst] < (0.1 if kinks else 1e-2)
     print(json.dumps(dict(row=name, steps=steps, loss=float(deviation),
                           weight=apart[worst], of=worst, good=good)), flush=True)
     return good

@@ -158,6 +158,14 @@ def placed(tensor):
             else tensor)
 
 
+def place_model(model):
+    """A model that trains on the GPU, with channels last if it has convolutions."""
+    model = model.train().cuda()
+    if any(isinstance(m, nn.Conv2d) for m in model.modules()):
+        model = model.to(memory_format=torch.channels_last)
+    return model
+
+
 def used_memory():
     free, total = torch.cuda.mem_get_info()
     return (total - free) >> 20
@@ -204,11 +212,7 @@ def run_torch(args, backend, model, batches, optimizer, precision):
     torch.backends.cuda.matmul.allow_tf32 = precision != "fp32"
     torch.backends.cudnn.allow_tf32 = precision != "fp32"
     torch.backends.cudnn.benchmark = True
-    model = model.train().cuda()
-    last = any(isinstance(m, nn.Conv2d) for m in model.modules())
-    if last:
-        model = model.to(memory_format=torch.channels_last)
-
+    model = place_model(model)
     data = [[placed(tensor) for tensor in named(x, y).values()]
             for x, y in batches]
     update = optimizer_of(model, optimizer)

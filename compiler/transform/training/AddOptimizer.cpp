@@ -169,11 +169,10 @@ bool StepBuilder::roundsGradients(const Bucket &bucket,
   if (options.dataParallel.enabled)
     return options.dataParallel.compressGradients;
   return bucket.multiplied && llvm::all_of(members, [](Value gradient) {
-           auto cast = gradient
-                           ? throughReshapes(gradient).getDefiningOp<CastOp>()
-                           : CastOp();
-           return !gradient ||
-                  (cast && tensorType(cast.getX()).getElementType().isBF16());
+           if (!gradient) // The loss does not depend on this weight.
+             return true;
+           auto cast = throughReshapes(gradient).getDefiningOp<CastOp>();
+           return cast && tensorType(cast.getX()).getElementType().isBF16();
          });
 }
 

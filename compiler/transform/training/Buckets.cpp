@@ -12,8 +12,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns the end of what is read of a member: AlignColumns may round up the
-/// rows of a matrix, one for each column of a product's result.
+/// Returns the end of what products may read of a matrix, whose rows, one for
+/// each column of a product's result, AlignColumns may round up; 0 for members
+/// that it leaves as they are.
 static int64_t readEnd(const BucketMember &member) {
   ArrayRef<int64_t> shape = member.type.getShape();
   if (shape.size() != 2 || shape[0] < kFewColumns)
@@ -35,8 +36,8 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };
-  // The open buckets: of parameters that do not decay, or do, and of those that
-  // are apart.
+  // The bucket that is being filled, by whether its members decay and whether
+  // they are apart.
   Bucket open[2][2];
   for (BlockArgument argument : main.getArguments()) {
     unsigned index = argument.getArgNumber();

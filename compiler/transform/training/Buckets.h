@@ -35,8 +35,8 @@ struct Bucket {
 /// summed over rows of a bucket, and ranks have shards of whole rows.
 inline constexpr int64_t kMemberAlignment = 64, kBucketRow = nn::kShardRow;
 
-/// The multiple to which AlignColumns rounds up the rows of a matrix. A bucket
-/// has room for them.
+/// The largest multiple to which targets round up the rows of a matrix, in
+/// AlignColumns. A bucket has room for these rows, so that they need no copy.
 inline constexpr int64_t kRowMultiple = 8;
 
 /// How parameters are divided into buckets.
@@ -50,24 +50,23 @@ struct BucketRule {
   bool multipliedApart = false;
 };
 
-/// Of gradients that are reduced over ranks: buckets are large enough for the
-/// full bandwidth, small enough that most of the backward pass is still to come
-/// when the first ones are ready. The first bucket has the parameters that the
-/// backward pass reaches last. It is small, since little is left to compute
-/// while its gradients are reduced.
+/// The rule for gradients that are reduced over ranks. Buckets are large enough
+/// for the full bandwidth, and small enough that most of the backward pass is
+/// still to come when the first ones are ready. The first bucket has the
+/// parameters that the backward pass reaches last. It is small, since little is
+/// left to compute while its gradients are reduced.
 inline constexpr BucketRule kReducedBuckets = {4 << 20, 16 << 20};
 
-/// Of a single rank. The gradients of a bucket take memory as soon as the first
-/// one is ready, while the backward pass still needs most values of the forward
-/// pass. Smaller buckets keep large models from allocating all gradients at
-/// once. Gradients of weights that are multiplied may be stored in 16 bits;
-/// those of others, such as biases and weights of norms, are sums in f32.
+/// The rule for a single rank. The gradients of a bucket take memory as soon as
+/// the first one is ready, while the backward pass still needs most values of
+/// the forward pass. Smaller buckets keep large models from allocating all
+/// gradients at once.
 inline constexpr BucketRule kBuckets = {32 << 20, 32 << 20};
 
 /// Lays out the function's arguments that have the attribute `kind`, in order:
 /// in one bucket those that weight decay holds for, and in another those whose
-/// name matches one of the glob patterns `noDecay`. A bucket that reaches the
-/// rule's size is followed by another.
+/// name matches one of the glob patterns `noDecay`; the rule may divide these
+/// further. A bucket that reaches the rule's size is followed by another.
 std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
                                 llvm::ArrayRef<std::string> noDecay,
                                 BucketRule rule);
