@@ -3,6 +3,7 @@
 #include "dialects/nn/ContractionInfo.h"
 
 using namespace mlir;
+using namespace frit;
 using namespace frit::nn;
 
 /// Returns a fusion's operators except constants.
