@@ -55,6 +55,9 @@ def NN_IndexTensor : RankedTensorOf<[I32, I64]>;
 def NN_ComparableTensor
     : RankedTensorOf<[AnyTypeOf<[NN_Number, I1], "number or bool">]>;
 def NN_BoolTensor : RankedTensorOf<[I1]>;
+/// Addends of scores, bools that show scores, or ranges of keys (`attention`).
+def NN_AttentionMask
+    : AnyTypeOf<[NN_FloatTensor, NN_BoolTensor, RankedTensorOf<[I32]>]>;
 
 //===----------------------------------------------------------------------===//
 // Base classes

@@ -36,7 +36,7 @@ struct AttentionGradientInfo {
   std::optional<AttentionOperand> y;     ///< unless delta is an operand
   std::optional<AttentionOperand> delta; ///< a column per query
   AttentionOperand stats;                ///< a column per query
-  std::optional<AttentionOperand> mask;  ///< a column per key
+  std::optional<AttentionOperand> mask;  ///< a column per key, or ranges
   /// Rows of a part of the sums, which are the second result.
   std::optional<int64_t> sumHeight;
   /// Gradients, as parts of the result.

@@ -89,7 +89,7 @@ struct AttentionInfo {
   unsigned resultIndex = 0;
   std::optional<unsigned> statsIndex;
   AttentionOperand q, k, v, result;
-  /// Strides of batch, head, query and key.
+  /// Strides of batch, head, query and key, or end of a range.
   std::optional<AttentionOperand> mask;
   int64_t batch = 0, heads = 0, groups = 0, queries = 0, keys = 0;
   int64_t size = 0, valueSize = 0;

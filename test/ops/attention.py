@@ -5,11 +5,18 @@ import numpy as np
 from harness import case, random, run
 
 
+def in_ranges(ranges, keys):
+    key = np.arange(keys)
+    return (key >= ranges[..., :1]) & (key < ranges[..., 1:])
+
+
 def attention(q, k, v, scale, mask=None, causal=False):
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     sharing = q.shape[1] // k.shape[1]
     k, v = (np.repeat(x, sharing, axis=1) for x in (k, v))
     scores = q @ k.swapaxes(-1, -2) * scale
+    if mask is not None and mask.dtype == np.int32:
+        mask = in_ranges(mask, k.shape[2])
     if mask is not None and mask.dtype == bool:
         scores = np.where(mask, scores, -np.inf)
     elif mask is not None:
@@ -33,9 +40,16 @@ for dtype in (np.float32, np.float16):
         bias = random(2, 1, 1, keys, seed=3).astype(dtype)
         allowed = random(queries, keys, seed=4) > -1
         allowed[1] = False
+        # A sliding window, which begins elsewhere in the second batch.
+        last = np.minimum(np.arange(queries) + np.array([[1], [2]]), keys)
+        first = np.maximum(np.minimum(last, keys) - 2, 0)
+        window = np.stack([first, last], -1)[:, None].astype(np.int32)
+        case("range_mask", [window], in_ranges(window, keys),
+             f"keys = {keys} : i64")
         for scale, mask, causal in ((1, None, False), (0.5, None, True),
                                     (0.3, bias, False), (0.3, bias, True),
-                                    (1, allowed, False)):
+                                    (1, allowed, False), (1, window, False),
+                                    (1, window[:1], False)):
             flags = f"scale = {scale:.1f} : f32" + (", causal" if causal else "")
             operands = [q, k, v] if mask is None else [q, k, v, mask]
             y = attention(q, k, v, scale, mask, causal).astype(dtype)

@@ -166,6 +166,10 @@ attention(4, 2, 5, 6, dtype=np.float32)
 # By attention_grad, whose result is one tensor.
 attention(4, 2, 5, 6, allowed, dtype=np.float16, values=4)
 attention(4, 2, 5, 5, flags=", causal", dtype=np.float16, values=4)
+# Ranges of keys, which attention_grad takes with ranges of queries.
+ranges = np.array([[0, 1], [0, 2], [1, 3], [1, 3], [4, 5]], np.int32)[None, None]
+attention(4, 2, 5, 5, ranges, dtype=np.float16, values=4)
+attention(2, 2, 5, 6, ranges, dtype=np.float32)
 
 # Losses.
 logits = doubles(5, 7, low=-4, high=4)

@@ -24,7 +24,7 @@ static constexpr int64_t kStages = 6;
 static bool takesGradient(nn::AttentionGradOp op, const GpuArch &arch) {
   int64_t size = nn::shapeOf(op.getQ()).back();
   return arch.hasWgmma && haveElements(op->getOperands()) &&
-         takesGradientMask(op) &&
+         (takesGradientMask(op) || nn::hasRanges(op.getMask())) &&
          isHalf(nn::tensorType(op.getQ()).getElementType()) &&
          size > Layout::smallest && size <= Layout::largest &&
          size % (kLineBytes / 16) == 0;
@@ -46,7 +46,8 @@ describeGradient(Problem &problem, const GpuArch &arch) {
     return nn::Mismatch("it has no sums of y · dy");
   if (!takesGradient(info->op, arch))
     return nn::Mismatch("WGMMA computes gradients of 16-bit attention with "
-                        "heads of 40 to 64 elements and masks of all keys");
+                        "heads of 40 to 64 elements and masks of all keys, "
+                        "or ranges of them");
   if (info->sumHeight &&
       (*info->sumHeight != kBoxLines || info->queries % kBoxLines != 0))
     return nn::Mismatch("it sums columns in parts that are not 16 queries");

@@ -35,7 +35,8 @@ bool frit::cuda::takesAttention(nn::AttentionOp op) {
     return false;
   if (Value mask = op.getMask()) {
     Type element = nn::tensorType(mask).getElementType();
-    if (!isHalf(element) && !element.isF32() && !element.isInteger(1))
+    if (!isHalf(element) && !element.isF32() && !element.isInteger(1) &&
+        !nn::hasRanges(mask))
       return false;
   }
   int64_t size = nn::shapeOf(op.getQ()).back();

@@ -12,8 +12,13 @@
 //     static constexpr bool tf32 = false;         // f32 only: whether products
 //                                                 // may use TF32
 //     using Mask = void;                          // or float, f16, bf16: added
-//                                                 // to the scaled scores; or
-//                                                 // frit::boolean: true keeps
+//                                                 // to the scaled scores;
+//                                                 // frit::boolean: true keeps;
+//                                                 // or int32_t: the keys that
+//                                                 // a query sees, from the
+//                                                 // first of two numbers up to
+//                                                 // the second, neither of
+//                                                 // which decreases
 //     static constexpr int batch, heads;
 //     static constexpr int groups;                // heads of K and V
 //     static constexpr int queries, keys;
@@ -103,10 +108,9 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   const int split = threadIdx.x / Shape::kTeamThreads;
   const int thread = threadIdx.x % Shape::kTeamThreads;
   const int firstInTile = thread / 32 * P::rowsPerWarp;
-  const int lastRow = firstRow + P::tileM - 1;
-  const int stages =
-      P::causal ? (Scores::limitOf(lastRow) + stageKeys - 1) / stageKeys
-                : (P::keys + stageKeys - 1) / stageKeys;
+  const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
+  const int firstStage = keys.first / stageKeys;
+  const int stages = (keys.last + stageKeys - 1) / stageKeys;
 
   constexpr bool wholeKeys = P::keys % stageKeys == 0;
   auto fetchKeys = [&](int stage) {
@@ -122,23 +126,23 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   __syncthreads();
   fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
       qTile, q, firstRow, P::queries);
-  fetchKeys(0);
+  fetchKeys(firstStage);
   commitCopies();
-  fetchValues(0);
+  fetchValues(firstStage);
   commitCopies();
 
   Rows rows(qTile, mask, firstInTile, firstRow + firstInTile);
-  const int warpLimit =
-      Scores::limitOf(firstRow + firstInTile + P::rowsPerWarp - 1);
-  for (int stage = 0; stage < stages; ++stage) {
+  const RowRange warpKeys =
+      Scores::keysOf(mask, firstRow + firstInTile, P::rowsPerWarp);
+  for (int stage = firstStage; stage < stages; ++stage) {
     // The first values may arrive while the first scores are computed.
-    if (stage == 0)
+    if (stage == firstStage)
       waitCopies<1>();
     else
       waitCopies<0>();
     // All copies have arrived, and no thread reads the next stage any more.
     __syncthreads();
-    if (stage == 0)
+    if (stage == firstStage)
       rows.keepQueries();
     if (stage + 1 < stages) {
       fetchKeys(stage + 1);
@@ -146,7 +150,8 @@ attentionTile(const typename P::T *q, const typename P::T *k,
     }
     commitCopies();
     const int firstKey = stage * stageKeys + split * P::tileN;
-    const bool works = firstKey < warpLimit;
+    const bool works = firstKey < warpKeys.last &&
+                       (!kHasRanges<P> || firstKey + P::tileN > warpKeys.first);
     typename Rows::Scores scores = {};
     if (works) {
       float terms[Rows::kKeys][2] = {};
@@ -155,7 +160,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
                         split * P::tileN);
       rows.weigh(scores, terms, firstKey);
     }
-    if (stage == 0) {
+    if (stage == firstStage) {
       waitCopies<1>();
       __syncthreads();
     }

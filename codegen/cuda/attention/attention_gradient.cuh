@@ -128,8 +128,10 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
       }
     GradientSums sums = {}, values = {};
     typename Rows::Numbers numbers;
+    const typename P::Mask *ranges = tensors.maskOf(tile.batch, tile.head);
     const GradientSteps steps =
-        gradientSteps<P, OfKeys>(tile.row, kGradientColumns);
+        gradientSteps<P, OfKeys>(ranges, tile.row, kGradientColumns);
+    this->loadShown(ranges, tile.row);
     for (int i = 0; i < (OfKeys ? kSharing : 1); ++i) {
       const int head = tile.head + i;
       this->loadKeys(tensors, tile.batch, head);
@@ -139,11 +141,12 @@ template <class P, bool OfKeys> struct GradientFloor : GradientRows<P, OfKeys> {
         GradientSums scores = {}, dp = {};
         multiply<false>(scores, a, shared.tiles[0]);
         multiply<false>(dp, b, shared.tiles[1]);
-        if (Rows::mustHide(tile.row, column))
-          this->hide(scores, column);
+        const typename P::Mask *mask = tensors.maskOf(tile.batch, head);
+        if (this->mustHide(tile.row, column))
+          this->hide(scores, column, mask);
         if constexpr (Rows::kAddsColumns)
           Rows::load(numbers, shared.numbers);
-        this->weigh(scores, numbers, column, tensors.maskOf(tile.batch, head));
+        this->weigh(scores, numbers, column, mask);
         if constexpr (OfKeys)
           Rows::load(numbers, shared.numbers + kGradientColumns);
         this->pack(weights, ds, scores, dp, numbers);

@@ -24,7 +24,9 @@
 //   static constexpr int size;     // of a head: at most 64, a multiple of 8
 //   static constexpr float scale;
 //   static constexpr bool causal;               // query i sees keys 0 to i
-//   using Mask = void, f16, bf16 or float;      // added to scores
+//   using Mask = void, f16, bf16 or float;      // added to scores; or int32_t:
+//                                               // ranges of keys, by query,
+//                                               // then of queries, by key
 //   using M = Strides<...>;                     // of batch, head, query, key
 //   static constexpr bool sumsColumns;          // of all gradients, in parts
 //                                               // of 16 rows; queries, a
@@ -79,7 +81,7 @@ template <class P> struct GradientTensors {
   }
 
   __device__ const typename P::Mask *maskOf(int batch, int head) const {
-    if constexpr (kHasMask<P>)
+    if constexpr (kHasMask<P> || kHasRanges<P>)
       return mask + batch * P::M::batch + head * P::M::head;
     return nullptr;
   }
@@ -132,15 +134,31 @@ struct GradientSteps {
   __device__ int count() const { return last > first ? last - first : 0; }
 };
 
-/// Returns the steps that rows [row, row + rows) of keys if `OfKeys`, else of
-/// queries, need of the other side.
+/// Loads the range of queries of a key if `OfKeys`, else of keys of a query.
 template <class P, bool OfKeys>
-__device__ inline GradientSteps gradientSteps(int row, int rows) {
+__device__ inline RowRange loadGradientRange(const typename P::Mask *mask,
+                                             int row) {
+  constexpr int rows = OfKeys ? P::keys : P::queries;
+  return loadRange<P>(mask,
+                      (OfKeys ? P::queries : 0) + (row < rows ? row : rows - 1),
+                      OfKeys ? P::queries : P::keys);
+}
+
+/// Returns the steps that rows [row, row + rows) of keys if `OfKeys`, else of
+/// queries, need of the other side. `mask` is that of the batch and head.
+template <class P, bool OfKeys>
+__device__ inline GradientSteps gradientSteps(const typename P::Mask *mask,
+                                              int row, int rows) {
   constexpr int columns = kGradientColumns;
   constexpr int steps =
       ((OfKeys ? P::queries : P::keys) + columns - 1) / columns;
   if (row >= (OfKeys ? P::keys : P::queries))
     return {0, 0};
+  if constexpr (kHasRanges<P>) {
+    const int first = loadGradientRange<P, OfKeys>(mask, row).first;
+    const int last = loadGradientRange<P, OfKeys>(mask, row + rows - 1).last;
+    return {first / columns, (last + columns - 1) / columns};
+  }
   if (!P::causal)
     return {0, steps};
   if (OfKeys)
@@ -198,10 +216,19 @@ template <class P, bool OfKeys> struct GradientRows {
   int firstRow;
   /// The rows' addends, and of queries delta.
   float addend[2] = {}, delta[2] = {};
+  /// The columns that each of 64 rows sees, if the mask has ranges.
+  RowRange shown = {0, 0};
 
   __device__ static int lane() { return threadIdx.x % 32; }
   __device__ int rowOf(int half) const {
     return firstRow + half * 8 + lane() / 4;
+  }
+
+  /// Loads the columns that each of 64 rows from `row` on sees.
+  __device__ void loadShown(const typename P::Mask *mask, int row) {
+    if constexpr (kHasRanges<P>)
+      shown = {loadGradientRange<P, OfKeys>(mask, row + 63).first,
+               loadGradientRange<P, OfKeys>(mask, row).last};
   }
 
   /// Loads the addends of keys that stay, for a head of queries.
@@ -213,17 +240,25 @@ template <class P, bool OfKeys> struct GradientRows {
         addend[half] = tensors.loadKey(batch, head, rowOf(half));
   }
 
-  /// Hides the scores of pairs that do not exist, or that the causal rule
-  /// forbids.
-  __device__ void hide(GradientSums &scores, int firstColumn) const {
+  /// Hides the scores of pairs that do not exist, or that the causal rule or
+  /// the ranges forbid.
+  __device__ void hide(GradientSums &scores, int firstColumn,
+                       const typename P::Mask *mask) const {
+    RowRange ranges[2];
+    if constexpr (kHasRanges<P>)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        ranges[half] = loadGradientRange<P, OfKeys>(mask, rowOf(half));
 #pragma unroll
     for (int column = 0; column < 8; ++column)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int row = rowOf(i / 2);
         const int other = firstColumn + column * 8 + lane() % 4 * 2 + i % 2;
-        const bool forbidden =
-            P::causal && (OfKeys ? other < row : other > row);
+        bool forbidden = P::causal && (OfKeys ? other < row : other > row);
+        if constexpr (kHasRanges<P>)
+          forbidden =
+              other < ranges[i / 2].first || other >= ranges[i / 2].last;
         if (forbidden || other >= kColumnCount)
           scores[column][i] = P::scale > 0 ? -INFINITY : INFINITY;
       }
@@ -231,7 +266,10 @@ template <class P, bool OfKeys> struct GradientRows {
 
   /// Returns whether hide() is needed, for rows from `row` on, a multiple of
   /// kGradientColumns. Queries past the last have no weights anyway.
-  __device__ static bool mustHide(int row, int firstColumn) {
+  __device__ bool mustHide(int row, int firstColumn) const {
+    if constexpr (kHasRanges<P>)
+      return firstColumn < shown.first ||
+             firstColumn + kGradientColumns > shown.last;
     return (P::causal && firstColumn == row) ||
            (!OfKeys && firstColumn + kGradientColumns > kColumnCount);
   }

@@ -25,8 +25,13 @@ struct Strides {
 // Masks
 //===----------------------------------------------------------------------===//
 
+/// Whether the mask gives each query its range of keys.
 template <class P>
-inline constexpr bool kHasMask = !kSame<typename P::Mask, void>;
+inline constexpr bool kHasRanges = kSame<typename P::Mask, int32_t>;
+/// Whether the mask has a term for each score.
+template <class P>
+inline constexpr bool kHasMask =
+    !kSame<typename P::Mask, void> && !kHasRanges<P>;
 template <class P>
 inline constexpr bool kAddsMask =
     kHasMask<P> && !kSame<typename P::Mask, boolean>;
@@ -37,6 +42,21 @@ template <class P>
 inline constexpr bool kMaskPairs =
     P::M::column == 1 && P::keys % 2 == 0 && P::M::row % 2 == 0 &&
     P::M::head % 2 == 0 && P::M::batch % 2 == 0;
+
+/// Rows [first, last).
+struct RowRange {
+  int first, last;
+};
+
+/// Loads the range of row `row` of a mask with ranges; ends are at most
+/// `limit`.
+template <class P>
+__device__ inline RowRange loadRange(const typename P::Mask *mask, int row,
+                                     int limit) {
+  const int32_t *ends = mask + int64_t(row) * P::M::row;
+  const int first = ends[0], last = ends[1];
+  return {first > 0 ? first : 0, last < limit ? last : limit};
+}
 
 //===----------------------------------------------------------------------===//
 // Scores
@@ -83,10 +103,25 @@ template <class P> struct AttentionScores {
       return product + term;
   }
 
-  /// Returns the first key that `row` does not see.
-  __device__ static int limitOf(int row) {
-    int limit = row + 1 + P::causalOffset;
-    return !P::causal || limit > P::keys ? P::keys : limit;
+  /// Returns the keys that `row` sees. `mask` is that of the batch and head.
+  __device__ static RowRange keysOf(const typename P::Mask *mask, int row) {
+    if constexpr (kHasRanges<P>) {
+      return loadRange<P>(mask, row < P::queries ? row : P::queries - 1,
+                          P::keys);
+    } else {
+      int limit = row + 1 + P::causalOffset;
+      return {0, !P::causal || limit > P::keys ? P::keys : limit};
+    }
+  }
+  /// Returns the keys that any of `rows` rows sees.
+  __device__ static RowRange keysOf(const typename P::Mask *mask, int row,
+                                    int rows) {
+    return {keysOf(mask, row).first, keysOf(mask, row + rows - 1).last};
+  }
+  /// Returns the keys that all of `rows` rows see.
+  __device__ static RowRange sharedKeysOf(const typename P::Mask *mask, int row,
+                                          int rows) {
+    return {keysOf(mask, row + rows - 1).first, keysOf(mask, row).last};
   }
 };
 
@@ -141,16 +176,19 @@ template <class P> struct AttentionSoftmax {
             score = Scores::scoreOf(score, terms[i]);
           }
         }
-    if (firstKey + Keys * 8 <= Scores::limitOf(firstRow))
+    const RowRange shown = Scores::sharedKeysOf(mask, firstRow, 16);
+    if (firstKey + Keys * 8 <= shown.last && firstKey >= shown.first)
       return;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      int limit = Scores::limitOf(rowOf(half)) - firstKey;
+      const RowRange keys = Scores::keysOf(mask, rowOf(half));
+      const int first = keys.first - firstKey, last = keys.last - firstKey;
 #pragma unroll
       for (int key = 0; key < Keys; ++key)
 #pragma unroll
         for (int i = 0; i < 2; ++i)
-          if (columnOf(key) + i >= limit)
+          if (columnOf(key) + i >= last ||
+              (kHasRanges<P> && columnOf(key) + i < first))
             scores[key][half * 2 + i] = -INFINITY;
     }
   }
@@ -330,7 +368,7 @@ __device__ inline float *statsOf(float *stats, const AttentionTile &tile) {
 template <class P>
 __device__ inline const typename P::Mask *maskOf(const typename P::Mask *mask,
                                                  const AttentionTile &tile) {
-  if constexpr (kHasMask<P>)
+  if constexpr (kHasMask<P> || kHasRanges<P>)
     return mask + tile.batch * P::M::batch + tile.head * P::M::head;
   return nullptr;
 }

@@ -54,7 +54,8 @@ namespace frit {
 template <class P>
 __device__ inline void
 copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
-              const TensorMap *mapK, const TensorMap *mapV) {
+              const TensorMap *mapK, const TensorMap *mapV,
+              const typename P::Mask *mask) {
   using Shape = WgmmaAttentionShape<P>;
   auto load = [](unsigned char *to, const TensorMap *map, Barrier &barrier,
                  int size, int lines, int row, int head, int batch) {
@@ -67,12 +68,13 @@ copyAttention(const AttentionMemory<P> &memory, const TensorMap *mapQ,
   PipelineState<Shape::kQStages> qPlace;
   forAttentionTiles<P>([&](const AttentionTile &tile) {
     const int group = tile.head / (P::heads / P::groups);
-    const int steps = attentionSteps<P>(tile.row, P::tileM);
+    const AttentionSteps steps =
+        attentionSteps<P>(maskOf<P>(mask, tile), tile.row, P::tileM);
     memory.qEmpty[qPlace.stage].wait(qPlace.parity ^ 1);
     load(memory.queriesOf(qPlace.stage), mapQ, memory.qFull[qPlace.stage],
          Shape::kSize, P::tileM, tile.row, tile.head, tile.batch);
     qPlace.advance();
-    for (int step = 0; step < steps; ++step) {
+    for (int step = steps.first; step < steps.last; ++step) {
       const int key = step * P::tileN, stage = place.stage;
       memory.kEmpty[stage].wait(place.parity ^ 1);
       load(memory.keysOf(stage), mapK, memory.kFull[stage], Shape::kSize,
@@ -106,7 +108,7 @@ wgmmaAttention(const TensorMap *mapQ, const TensorMap *mapK,
   if (__shfl_sync(~0u, int(threadIdx.x) / 32, 0) >= Shape::kWarps) {
     decMaxRegisters<Shape::kFew>();
     if (threadIdx.x == Shape::kWarps * 32)
-      copyAttention<P>(memory, mapQ, mapK, mapV);
+      copyAttention<P>(memory, mapQ, mapK, mapV, mask);
   } else {
     incMaxRegisters<Shape::kMany>();
     AttentionWarpgroup<P> warpgroup = {memory};

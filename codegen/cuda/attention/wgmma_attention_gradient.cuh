@@ -107,14 +107,16 @@ template <class P> struct GradientProducer {
     forGradientTiles<P, Shape::kRows>(
         [&](const GradientTile &tile) {
           copyRows<false>(tile);
-          GradientSteps steps = gradientSteps<P, true>(tile.row, Shape::kRows);
+          GradientSteps steps = gradientSteps<P, true>(
+              tensors.maskOf(tile.batch, tile.head), tile.row, Shape::kRows);
           for (int i = 0; i < Shape::kSharing; ++i)
             for (int step = steps.first; step < steps.last; ++step)
               copyStage<true>(step, tile.head + i, tile.batch);
         },
         [&](const GradientTile &tile) {
           copyRows<true>(tile);
-          GradientSteps steps = gradientSteps<P, false>(tile.row, Shape::kRows);
+          GradientSteps steps = gradientSteps<P, false>(
+              tensors.maskOf(tile.batch, tile.head), tile.row, Shape::kRows);
           for (int step = steps.first; step < steps.last; ++step)
             copyStage<false>(step, tile.head, tile.batch);
         });
@@ -225,8 +227,8 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       waitProducts<1>();
       keepBelow(scores);
       const int column = step * Shape::kColumns;
-      if (Rows::mustHide(row, column))
-        this->hide(scores, column);
+      if (this->mustHide(row, column))
+        this->hide(scores, column, mask);
       this->weigh(scores, addends, column, mask);
       if constexpr (OfKeys)
         Rows::load(deltas, numbers + Shape::kColumns);
@@ -312,8 +314,12 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       }
     __syncwarp();
     release(*memory.rowsEmpty);
-    const GradientSteps all = gradientSteps<P, OfKeys>(tile.row, Shape::kRows);
-    const GradientSteps mine = gradientSteps<P, OfKeys>(row, Shape::kColumns);
+    const typename P::Mask *ranges = tensors.maskOf(tile.batch, tile.head);
+    const GradientSteps all =
+        gradientSteps<P, OfKeys>(ranges, tile.row, Shape::kRows);
+    const GradientSteps mine =
+        gradientSteps<P, OfKeys>(ranges, row, Shape::kColumns);
+    this->loadShown(ranges, row);
     const int before = mine.count() ? mine.first - all.first : 0;
 #pragma unroll 1
     for (int i = 0; i < (OfKeys ? Shape::kSharing : 1); ++i) {

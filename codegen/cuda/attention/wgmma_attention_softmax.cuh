@@ -27,7 +27,7 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
 
   /// Whether every row has a base after the first keys. Then maxima are only
   /// computed if weights become too large.
-  static constexpr bool kGuesses = !kHasMask<P>;
+  static constexpr bool kGuesses = !kHasMask<P> && !kHasRanges<P>;
   /// kSlack: how far scores may exceed the base if maxima are known. kMostSum:
   /// the limit of a thread's sum of weights per row if they are not; the
   /// largest f16 is 65504.

@@ -42,7 +42,8 @@ template <class P> struct WgmmaAttentionShape {
   /// tileN if warpgroups read all keys.
   static constexpr int lastKeys() {
     const int left = P::keys % P::tileN, widths[] = {16, 32, 64, 80, 96};
-    if (!P::causal && P::splits == 1 && P::keys > P::tileN && left)
+    if (!P::causal && !kHasRanges<P> && P::splits == 1 && P::keys > P::tileN &&
+        left)
       for (int keys : widths)
         if (left <= keys && keys < P::tileN)
           return keys;
@@ -125,10 +126,20 @@ template <class P> struct AttentionMemory {
   }
 };
 
-/// Returns the number of stages with keys that rows [row, row + rows) see.
-template <class P> __device__ inline int attentionSteps(int row, int rows) {
-  int limit = AttentionScores<P>::limitOf(row + rows - 1);
-  return (limit + P::tileN - 1) / P::tileN;
+/// Consecutive tiles of tileN keys.
+struct AttentionSteps {
+  int first, last;
+
+  __device__ int count() const { return last > first ? last - first : 0; }
+};
+
+/// Returns the tiles with keys that rows [row, row + rows) see. `mask` is that
+/// of the batch and head.
+template <class P>
+__device__ inline AttentionSteps attentionSteps(const typename P::Mask *mask,
+                                                int row, int rows) {
+  const RowRange keys = AttentionScores<P>::keysOf(mask, row, rows);
+  return {keys.first / P::tileN, (keys.last + P::tileN - 1) / P::tileN};
 }
 
 /// Calls `use(tile)` for the tiles of a block. With the causal rule, the order

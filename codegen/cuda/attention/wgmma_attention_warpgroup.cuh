@@ -90,12 +90,13 @@ template <class P> struct AttentionWarpgroup {
     }
   }
 
-  /// Converts the products with this warpgroup's stage `step` to scores.
+  /// Converts the products with this warpgroup's stage `step` to scores;
+  /// `first` is the block's first tile of keys.
   template <int Keys>
   __device__ void finish(float (&scores)[Keys][4], const Softmax &softmax,
-                         int step) const {
+                         int first, int step) const {
     float terms[Keys][2] = {};
-    const int key = (step * P::splits + split) * P::tileN;
+    const int key = (first + step * P::splits + split) * P::tileN;
     Softmax::loadShared(terms, softmax.mask, key);
     softmax.finishScores(scores, terms, key);
   }
@@ -120,8 +121,8 @@ template <class P> struct AttentionWarpgroup {
   }
 
   /// Adds the weighted values of `steps` stages, at least one, from position
-  /// `at` on.
-  __device__ void sumUp(Sums &sums, Softmax &softmax, Place at,
+  /// `at` on; the block's tiles of keys begin with `first`.
+  __device__ void sumUp(Sums &sums, Softmax &softmax, Place at, int first,
                         int steps) const {
     typename Products::template KeyTile<kKeys> all;
     float rest[2];
@@ -137,7 +138,7 @@ template <class P> struct AttentionWarpgroup {
     waitProducts<0>();
     keepBelow(all.scores);
     releaseKeys(0);
-    finish(all.scores, softmax, 0);
+    finish(all.scores, softmax, first, 0);
     softmax.weighFirst(all.scores);
     Products::pack(all);
     // Computes the next stage's weights while the values of the previous one
@@ -156,16 +157,16 @@ template <class P> struct AttentionWarpgroup {
       keepBelow(scores);
       bool rises;
       if constexpr (Softmax::kGuesses) {
-        finish(scores, softmax, step);
+        finish(scores, softmax, first, step);
         rises = softmax.guessMore(scores, rest, [&](auto &scores) {
           Products::multiplyKeysSync(scores, memory.queriesOf(qPlace.stage),
                                      memory.keysOf(at.stage), warp);
-          finish(scores, softmax, step);
+          finish(scores, softmax, first, step);
         });
         releaseKeys(step);
       } else {
         releaseKeys(step);
-        finish(scores, softmax, step);
+        finish(scores, softmax, first, step);
         rises = softmax.weighMore(scores, rest);
       }
       waitAhead(at, before, step + 1 == steps);
@@ -277,20 +278,28 @@ template <class P> struct AttentionWarpgroup {
                           const typename P::Mask *mask, const TensorMap *mapO,
                           float *stats) {
     const int row = tile.row + group * 64;
-    const int steps = attentionSteps<P>(tile.row, P::tileM);
-    int mine = row < P::queries ? attentionSteps<P>(row, 64) : 0;
-    if (P::splits > 1)
-      mine = (steps - split + P::splits - 1) / P::splits;
     Softmax softmax;
     softmax.mask = maskOf<P>(mask, tile);
+    const AttentionSteps block =
+        attentionSteps<P>(softmax.mask, tile.row, P::tileM);
+    const AttentionSteps own = attentionSteps<P>(softmax.mask, row, 64);
+    const int steps = block.count();
+    int before = own.first - block.first, mine = own.count();
+    if (row >= P::queries)
+      before = mine = 0;
+    if (P::splits > 1) {
+      before = split;
+      mine = (steps - split + P::splits - 1) / P::splits;
+    }
     softmax.firstRow = tile.row + warp * 16;
     Sums sums = {};
     memory.qFull[qPlace.stage].wait(qPlace.parity);
     Place at = place;
-    if (P::splits > 1)
-      at.skip(split);
+    if (P::splits == 1)
+      skip(at, before);
+    at.skip(before);
     if (mine > 0)
-      sumUp(sums, softmax, at, mine);
+      sumUp(sums, softmax, at, P::splits > 1 ? block.first : own.first, mine);
     else
       release(memory.qEmpty[qPlace.stage]);
     qPlace.advance();
@@ -298,7 +307,7 @@ template <class P> struct AttentionWarpgroup {
       join(sums, softmax);
     } else {
       at.skip(mine);
-      skip(at, steps - mine);
+      skip(at, steps - before - mine);
     }
     place.skip(steps);
     if (split == 0 && softmax.firstRow < P::queries) {

@@ -58,9 +58,7 @@ SmallVector<int64_t> frit::leadingShape(Value value) {
   return SmallVector<int64_t>(shapeOf(value).drop_back(2));
 }
 
-/// Returns whether `value` comes from a product through operators that step()
-/// understands.
-bool AttentionScores::reaches(Value value, unsigned depth) const {
+bool frit::reachesProduct(Value value, unsigned depth) {
   Operation *def = value.getDefiningOp();
   if (!def || !def->hasOneUse() || depth == 0)
     return false;
@@ -68,46 +66,82 @@ bool AttentionScores::reaches(Value value, unsigned depth) const {
     return true;
   double ignored = 1;
   if (Value x = takeScale(def, ignored))
-    return reaches(x, depth - 1);
+    return reachesProduct(x, depth - 1);
   if (isFloatCast(def) || keepsMatrices(def))
-    return reaches(def->getOperand(0), depth - 1);
+    return reachesProduct(def->getOperand(0), depth - 1);
   if (isa<AddOp, MulOp, WhereOp>(def))
     return llvm::any_of(def->getOperands(), [&](Value operand) {
       return operand.getType() == def->getResult(0).getType() &&
-             reaches(operand, depth - 1);
+             reachesProduct(operand, depth - 1);
     });
   return false;
 }
 
-/// Returns whether `mask` hides nothing, or is causal, which is then recorded.
-bool AttentionScores::isKnownMask(Value mask, Value scores, double scale) {
-  MaskKind kind = kindOfMask(mask, scale);
-  if (kind == MaskKind::causal &&
-      shapeOf(mask).take_back(2) != shapeOf(scores).take_back(2))
+/// Records a bool mask of scores, true where they count (do not count if
+/// `hides`). Splits the parts with ranges off.
+void AttentionScores::addMask(Value mask, bool hides, Value scores) {
+  if (auto inverse = mask.getDefiningOp<NotOp>())
+    return addMask(inverse.getX(), !hides, scores);
+  if (auto both = mask.getDefiningOp<AndOp>(); both && !hides) {
+    if (llvm::any_of(both->getOperands(),
+                     [](Value part) { return bool(rangesOf(part)); }))
+      for (Value part : both->getOperands())
+        addMask(part, hides, scores);
+    else
+      masks.push_back({mask, hides, leadingShape(scores)});
+    return;
+  }
+  if (auto found = rangesOf(mask); found && !hides && addRanges(*found, scores))
+    return;
+  masks.push_back({mask, hides, leadingShape(scores)});
+}
+
+/// Adds to the ranges of keys that queries see. Returns false if the result
+/// would have another form.
+bool AttentionScores::addRanges(const MaskRanges &more, Value scores) {
+  // Only where batch and heads are two dimensions is it plain which is which.
+  if (more.batch != 1 && leadingShape(scores).size() != 2)
     return false;
-  causal |= kind == MaskKind::causal;
-  return kind != MaskKind::other;
+  auto both = ranges ? intersect(*ranges, more) : more;
+  if (!both)
+    return false;
+  ranges = std::move(both);
+  return true;
+}
+
+/// Records a select between 0 and a number that hides scores, which is a bool
+/// mask. Returns false if it is something else.
+bool AttentionScores::stepSelectedBias(WhereOp bias, Value scores) {
+  if (!bias || shapeOf(bias.getCondition()) != shapeOf(bias.getY()))
+    return false;
+  for (bool hides : {false, true}) {
+    auto shown = numberOf(hides ? bias.getB() : bias.getA());
+    auto hidden = numberOf(hides ? bias.getA() : bias.getB());
+    if (shown != 0 || !hidden || !hidesAll(bias.getCondition(), hides, *hidden))
+      continue;
+    addMask(bias.getCondition(), hides, scores);
+    return true;
+  }
+  return false;
+}
+
+/// Returns whether scores with `number` in their place, or added, count as
+/// little as with -inf. Only -inf does so if a query may see no key: with a
+/// finite number it gets an average of all.
+bool AttentionScores::hidesAll(Value mask, bool hides, double number) const {
+  if (auto inverse = mask.getDefiningOp<NotOp>())
+    return hidesAll(inverse.getX(), !hides, number);
+  return std::isinf(number) ? number < 0
+                            : number * scale <= kMasked && !hides &&
+                                  rangesOf(mask).has_value();
 }
 
 Value AttentionScores::stepBias(AddOp op) {
   for (unsigned i = 0; i < 2; ++i) {
     Value scores = op->getOperand(i), bias = op->getOperand(1 - i);
-    if (scores.getType() != op.getY().getType() || !reaches(scores))
+    if (scores.getType() != op.getY().getType() || !reachesProduct(scores))
       continue;
-    if (isKnownMask(bias, scores, scale))
-      return scores;
-    // A select between 0 and -infinity is a boolean mask.
-    auto where = bias.getDefiningOp<WhereOp>();
-    constexpr double never = -std::numeric_limits<double>::infinity();
-    if (where && numberOf(where.getA()) == 0 &&
-        numberOf(where.getB()) == never &&
-        shapeOf(where.getCondition()) == shapeOf(bias))
-      masks.push_back({where.getCondition(), false, leadingShape(scores)});
-    else if (where && numberOf(where.getB()) == 0 &&
-             numberOf(where.getA()) == never &&
-             shapeOf(where.getCondition()) == shapeOf(bias))
-      masks.push_back({where.getCondition(), true, leadingShape(scores)});
-    else
+    if (!stepSelectedBias(bias.getDefiningOp<WhereOp>(), scores))
       masks.push_back({bias, false, leadingShape(scores), scale});
     return scores;
   }
@@ -119,22 +153,18 @@ Value AttentionScores::stepSelection(WhereOp op) {
     Value scores = hides ? op.getB() : op.getA();
     auto other = numberOf(hides ? op.getA() : op.getB());
     if (!other || !(*other * scale <= kMasked) ||
-        scores.getType() != op.getY().getType() || !reaches(scores))
+        scores.getType() != op.getY().getType() || !reachesProduct(scores))
       continue;
     Value condition = op.getCondition();
-    Value allowed = hides ? NotOp::create(b, condition) : condition;
-    if (isKnownMask(allowed, scores))
-      return scores;
-    // With a finite number instead of -infinity, a query that sees no key gets
-    // an average of all, so keep it as a bias.
-    if (*other != -std::numeric_limits<double>::infinity()) {
-      Value zero = b.scalarLike(scores, 0);
-      Value low = b.scalarLike(scores, *other);
-      Value bias = WhereOp::create(b, allowed, zero, low);
-      masks.push_back({bias, false, leadingShape(scores), scale});
+    if (hidesAll(condition, hides, *other)) {
+      addMask(condition, hides, scores);
       return scores;
     }
-    masks.push_back({condition, hides, leadingShape(scores)});
+    Value zero = b.scalarLike(scores, 0);
+    Value low = b.scalarLike(scores, *other);
+    Value bias = hides ? WhereOp::create(b, condition, low, zero)
+                       : WhereOp::create(b, condition, zero, low);
+    masks.push_back({bias, false, leadingShape(scores), scale});
     return scores;
   }
   return {};
@@ -145,7 +175,7 @@ Value AttentionScores::stepRowScale(MulOp op) {
   for (unsigned i = 0; i < 2 && !rowScale; ++i) {
     Value scores = op->getOperand(i), factor = op->getOperand(1 - i);
     if (scores.getType() != op.getY().getType() || shapeOf(factor).empty() ||
-        shapeOf(factor).back() != 1 || !reaches(scores))
+        shapeOf(factor).back() != 1 || !reachesProduct(scores))
       continue;
     rowScale = factor;
     scaledShape = leadingShape(scores);
@@ -240,6 +270,15 @@ static Value maskFor(NNBuilder &b, Value mask, ArrayRef<int64_t> leading,
 bool AttentionScores::combineMasks(ArrayRef<int64_t> batchAndHeads) {
   constexpr double never = -std::numeric_limits<double>::infinity();
   Value allowed, bias;
+  if (ranges && ranges->batch != 1 && ranges->batch != batchAndHeads[0])
+    return false;
+  causal = ranges && ranges->areCausal();
+  if (ranges && !causal) {
+    mask = buildRanges(b, *ranges);
+    if (masks.empty())
+      return true;
+    allowed = RangeMaskOp::create(b, mask, ranges->keys);
+  }
   for (Mask &found : masks) {
     Value value = maskFor(b, found.value, found.leading, batchAndHeads);
     if (!value)

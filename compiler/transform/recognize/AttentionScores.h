@@ -3,9 +3,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_ATTENTIONSCORES_H
 #define FRIT_COMPILER_TRANSFORM_RECOGNIZE_ATTENTIONSCORES_H
 
-#include "dialects/nn/NN.h"
-
-#include <optional>
+#include "compiler/transform/recognize/MaskValue.h"
 
 namespace frit {
 
@@ -24,6 +22,10 @@ bool keepsMatrices(mlir::Operation *op);
 
 /// Returns the dimensions before the last two; the rank is at least 2.
 llvm::SmallVector<int64_t> leadingShape(mlir::Value value);
+
+/// Returns whether `value` comes from a product through operators that
+/// AttentionScores understands.
+bool reachesProduct(mlir::Value value, unsigned depth = 12);
 
 /// Follows the operators from a softmax back to the product of queries and
 /// keys.
@@ -63,11 +65,16 @@ private:
   mlir::Value stepRowScale(nn::MulOp op);
   mlir::Value stepBias(nn::AddOp op);
   mlir::Value stepSelection(nn::WhereOp op);
-  bool reaches(mlir::Value value, unsigned depth = 12) const;
-  bool isKnownMask(mlir::Value mask, mlir::Value scores, double scale = 1);
+  bool stepSelectedBias(nn::WhereOp bias, mlir::Value scores);
+  bool hidesAll(mlir::Value mask, bool hides, double number) const;
+  void addMask(mlir::Value mask, bool hides, mlir::Value scores);
+  bool addRanges(const MaskRanges &more, mlir::Value scores);
 
   nn::NNBuilder &b;
+  /// Masks whose form has no name.
   llvm::SmallVector<Mask> masks;
+  /// The ranges of keys that the others show, if there are any.
+  std::optional<MaskRanges> ranges;
 };
 
 } // namespace frit

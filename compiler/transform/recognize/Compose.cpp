@@ -14,7 +14,8 @@
 // and bias, as does the bias of another convolution that is added; a transpose
 // of the last two dimensions becomes a flag of the matmul that reads it.
 // Activations and norms that exporters decomposed become one operator
-// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose
+// (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose masks
+// are evaluated first if they are constant (ConstantMasks.cpp) and whose
 // projections are joined into one matmul (ProjectionPatterns.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +24,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/recognize/AttentionPatterns.h"
 #include "compiler/transform/recognize/ComposePatterns.h"
+#include "compiler/transform/recognize/MaskValue.h"
 #include "compiler/transform/simplify/RowMovement.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -268,9 +270,12 @@ public:
   void runOnOperation() override {
     GreedyRewriteConfig config;
     config.enableConstantCSE(false);
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function.isDeclaration())
+        rewriteConstantMasks(function.front());
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
+    }
   }
 
 private:

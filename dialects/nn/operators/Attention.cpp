@@ -10,8 +10,28 @@ using namespace frit::nn;
 #define GET_OP_CLASSES
 #include "dialects/nn/Attention.cpp.inc"
 
+bool frit::nn::hasRanges(Value mask) {
+  return mask && tensorType(mask).getElementType().isSignlessInteger(32);
+}
+
+/// Checks ranges for `rows` queries, or queries and keys.
+template <typename Adaptor>
+static LogicalResult checkRanges(Adaptor op, ArrayRef<int64_t> shape,
+                                 int64_t rows, std::optional<Location> loc) {
+  if (op.getCausal())
+    return emitOptionalError(loc, "ranges of keys exclude `causal`");
+  if (shape.size() != 4 ||
+      (shape[0] != 1 && !mayEqual(shape[0], shapeOf(op.getQ())[0])) ||
+      shape[1] != 1 || !mayEqual(shape[2], rows) || shape[3] != 2)
+    return emitOptionalError(
+        loc, "ranges of shape ", shapeText(shape), " do not fit ", rows,
+        " rows: ", shapeText({shapeOf(op.getQ())[0], 1, rows, 2}),
+        " is needed");
+  return success();
+}
+
 /// Checks that heads of queries can share those of keys, and that the mask
-/// broadcasts.
+/// broadcasts or has ranges for the queries.
 template <typename Adaptor>
 static LogicalResult checkScores(Adaptor op, std::optional<Location> loc) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
@@ -28,8 +48,10 @@ static LogicalResult checkScores(Adaptor op, std::optional<Location> loc) {
     return emitOptionalError(loc, q[1], " heads of queries cannot share ", k[1],
                              " of keys");
   if (Value mask = op.getMask()) {
-    int64_t scores[] = {q[0], q[1], q[2], k[2]};
     ArrayRef<int64_t> shape = shapeOf(mask);
+    if (hasRanges(mask))
+      return checkRanges(op, shape, q[2], loc);
+    int64_t scores[] = {q[0], q[1], q[2], k[2]};
     bool fits = shape.size() <= 4;
     for (size_t i = 0; fits && i < shape.size(); ++i)
       fits = shape[i] == 1 || mayEqual(shape[i], scores[4 - shape.size() + i]);
@@ -59,6 +81,31 @@ FailureOr<RankedTensorType> AttentionOp::infer(Adaptor op,
     return failure();
   return makeType(loc, {q[0], q[1], q[2], v[3]},
                   tensorType(op.getQ()).getElementType());
+}
+
+FailureOr<RankedTensorType> RangeMaskOp::infer(Adaptor op,
+                                               std::optional<Location> loc) {
+  ArrayRef<int64_t> ranges = shapeOf(op.getRanges());
+  if (ranges.size() != 4 || ranges[1] != 1 || ranges[3] != 2)
+    return emitOptionalError(loc,
+                             "needs ranges of shape batch×1×queries×2, "
+                             "not ",
+                             shapeText(ranges));
+  return makeType(loc, {ranges[0], 1, ranges[2], op.getKeys()},
+                  IntegerType::get(op.getRanges().getContext(), 1));
+}
+
+SmallVector<Value> RangeMaskOp::decompose(NNBuilder &b) {
+  ArrayRef<int64_t> ranges = shapeOf(getRanges());
+  Value key = b.cast(b.iota({1, 1, 1, getKeys()}, 3),
+                     tensorType(getRanges()).getElementType());
+  auto end = [&](int64_t column) {
+    return SliceOp::create(b, getRanges(), ArrayRef<int64_t>{0, 0, 0, column},
+                           ArrayRef<int64_t>{ranges[0], 1, ranges[2], 1},
+                           ArrayRef<int64_t>{1, 1, 1, 1});
+  };
+  return {AndOp::create(b, GreaterEqualOp::create(b, key, end(0)),
+                        LessOp::create(b, key, end(1)))};
 }
 
 /// Builds the causal mask: true where query i sees key j, j <= i.
@@ -134,6 +181,8 @@ template <typename Op> Value AttentionParts<Op>::buildScores() {
   scores = scaled(b.cast(inHeads(scores), work), !scalesEarly());
 
   Value mask = op.getMask();
+  if (hasRanges(mask))
+    mask = RangeMaskOp::create(b, mask, keys);
   if (mask && tensorType(mask).getElementType().isInteger(1))
     scores = WhereOp::create(b, mask, scores, never(scores));
   else if (mask)
@@ -214,22 +263,52 @@ static bool dependsOnParameters(Value value) {
   return false;
 }
 
-/// Returns whether libraries can add the mask: it has a number for each key and
-/// does not train.
-static bool librariesAdd(AttentionOp op) {
+/// Returns whether kernels of the gradient take the mask: it has ranges, or a
+/// number for each key that does not train.
+static bool isMaskOfGradient(AttentionOp op) {
+  if (hasRanges(op.getMask()))
+    return true;
   ArrayRef<int64_t> shape = shapeOf(op.getMask());
   return !shape.empty() && shape.back() == shapeOf(op.getK())[2] &&
          !dependsOnParameters(op.getMask());
 }
 
-/// Returns the mask as floats that libraries add: 0 where a key counts, else
-/// -inf.
+/// Returns a bool mask as addends: 0 where a key counts, else -inf.
 static Value addedMask(NNBuilder &b, Value mask, Value like) {
-  if (!mask || isa<FloatType>(tensorType(mask).getElementType()))
-    return mask;
   return WhereOp::create(
       b, mask, b.scalarLike(like, 0),
       b.scalarLike(like, -std::numeric_limits<double>::infinity()));
+}
+
+/// Returns the ranges of keys for each query, followed by the ranges of queries
+/// for each key. As neither end of the ranges decreases, the queries before a
+/// key's range are those whose range ends before the key, and the last of them
+/// is the last query whose range begins before it or at it.
+static Value withQueryRanges(NNBuilder &b, Value ranges, int64_t keys) {
+  ArrayRef<int64_t> shape = shapeOf(ranges);
+  Type element = tensorType(ranges).getElementType();
+  Value key = b.cast(b.iota({1, 1, 1, keys}, 3), element);
+  auto countQueries = [&](int64_t column) {
+    Value end = SliceOp::create(b, ranges, ArrayRef<int64_t>{0, 0, 0, column},
+                                ArrayRef<int64_t>{shape[0], 1, shape[2], 1},
+                                ArrayRef<int64_t>{1, 1, 1, 1});
+    Value isBefore = b.cast(LessEqualOp::create(b, end, key), element);
+    return b.reshape(b.reduce(isBefore, Combiner::sum, 2),
+                     {shape[0], 1, keys, 1});
+  };
+  Value ofKeys = ConcatOp::create(
+      b, ValueRange{countQueries(1), countQueries(0)}, /*axis=*/3);
+  return ConcatOp::create(b, ValueRange{ranges, ofKeys}, /*axis=*/2);
+}
+
+/// Returns the mask as kernels of the gradient take it.
+static Value maskOfGradient(NNBuilder &b, AttentionOp op) {
+  Value mask = op.getMask();
+  if (hasRanges(mask))
+    return withQueryRanges(b, mask, shapeOf(op.getK())[2]);
+  return mask && tensorType(mask).getElementType().isInteger(1)
+             ? addedMask(b, mask, op.getQ())
+             : mask;
 }
 
 /// Keeps the gradient of 16-bit attentions whole if values are as long as keys,
@@ -243,7 +322,7 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
     return tensorType(x).getNumElements() == 0;
   });
   if (isEmpty || element.getIntOrFloatBitWidth() != 16 || k[3] != v[3] ||
-      (getMask() && !librariesAdd(*this)))
+      (getMask() && !isMaskOfGradient(*this)))
     return buildGradients(*this, b, dy);
   Value stats;
   {
@@ -255,7 +334,7 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
   }
   Value all = AttentionGradOp::create(
       b, getQ(), getK(), getV(), getY(), b.cast(dy, element), stats,
-      addedMask(b, getMask(), getQ()), getScale(), getCausal(), getTf32());
+      maskOfGradient(b, *this), getScale(), getCausal(), getTf32());
   SmallVector<Value> gradients;
   int64_t first = 0;
   for (Value x : {getQ(), getK(), getV()}) {
@@ -334,6 +413,9 @@ AttentionGradOp::infer(Adaptor op, std::optional<Location> loc) {
       failed(checkElementTypes(
           loc, {op.getY(), hasDelta ? op.getStats() : op.getQ()})))
     return failure();
+  if (q.size() == 4 && k.size() == 4 && hasRanges(op.getMask()) &&
+      failed(checkRanges(op, shapeOf(op.getMask()), q[2] + k[2], loc)))
+    return failure();
   bool fits = q.size() == 4 && k.size() == 4 && shapeOf(op.getV()) == k &&
               (hasDelta || shapeOf(op.getY()) == q) &&
               shapeOf(op.getDy()) == q &&
@@ -355,6 +437,18 @@ AttentionGradOp::infer(Adaptor op, std::optional<Location> loc) {
 }
 
 SmallVector<Value> AttentionGradOp::decompose(NNBuilder &b) {
+  // Other kernels add a mask instead.
+  if (Value ranges = getMask(); hasRanges(ranges)) {
+    int64_t queries = shapeOf(getQ())[2], keys = shapeOf(getK())[2];
+    Value ofQueries =
+        SliceOp::create(b, ranges, ArrayRef<int64_t>{0, 0, 0, 0},
+                        ArrayRef<int64_t>{shapeOf(ranges)[0], 1, queries, 2},
+                        ArrayRef<int64_t>{1, 1, 1, 1});
+    Value mask = addedMask(b, RangeMaskOp::create(b, ofQueries, keys), getQ());
+    return {AttentionGradOp::create(b, getQ(), getK(), getV(), getY(), getDy(),
+                                    getStats(), mask, getScale(), getCausal(),
+                                    getTf32())};
+  }
   auto attention = AttentionOp::create(b, getQ(), getK(), getV(), getMask(),
                                        getScale(), getCausal(), getTf32());
   SmallVector<Value> gradients = buildGradients(attention, b, getDy()), parts;

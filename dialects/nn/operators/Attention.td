@@ -12,16 +12,31 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
     result is batch×heads×queries×value size.
 
     A float `mask` is added to the scaled scores; a bool `mask` is true where a
-    query may attend to a key. It is broadcast to batch×heads×queries×keys. With
-    `causal`, query i attends to keys 0 to i only. A query whose keys are all
+    query may attend to a key. It is broadcast to batch×heads×queries×keys. An
+    i32 `mask` has the ranges of keys that `range_mask` describes: kernels skip
+    keys outside them. With `causal`, query i attends to keys 0 to i only; ranges
+    exclude it. A query whose keys are all
     masked (all scores are -inf) gives zeros.
 
     If a target keeps the operator whole, scores and sums are f32. `tf32` allows
     the operands of both products to be rounded to TF32.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
-                   Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
+                   Optional<NN_AttentionMask>:$mask,
                    F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
+}
+
+def NN_RangeMaskOp : NN_Composite<"range_mask", ""> {
+  let summary = "Mask of the keys in a range for each query.";
+  let description = [{
+    `ranges` is batch×1×queries×2, the result batch×1×queries×`keys`: query i
+    attends to keys ranges[i, 0] to ranges[i, 1] - 1. Causal masks, sliding
+    windows, prefixes and packed sequences have this form. Neither end decreases
+    from a query to the next.
+  }];
+  let arguments = (ins RankedTensorOf<[I32]>:$ranges, I64Attr:$keys);
+  let results = (outs NN_BoolTensor:$y);
+  let discrete = 1;
 }

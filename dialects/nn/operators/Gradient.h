@@ -14,6 +14,9 @@
 
 namespace frit::nn {
 
+/// Returns whether a mask of an attention, or null, has ranges.
+bool hasRanges(mlir::Value mask);
+
 /// Returns whether these are statistics of the attention's scores.
 bool isStatsOf(AttentionStatsOp stats, AttentionOp attention);
 

@@ -44,7 +44,7 @@ def NN_AttentionStatsOp : NN_Composite<"attention_stats", ""> {
     are exp(scores - stats). It is +inf for a query whose keys are all masked.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k,
-                   Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
+                   Optional<NN_AttentionMask>:$mask,
                    F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$stats);
 }
@@ -60,13 +60,16 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
     layout of a fused q/k/v projection. Otherwise it is (batch·queries·heads +
     2·batch·keys·groups)×size: all gradients of q, then of k, then of v.
 
+    Ranges in an i32 `mask` are batch×1×(queries + keys)×2: of keys for each
+    query, as in `attention`, then of queries for each key.
+
     Of `y` only its product with `dy` counts: `y` may also be delta, the sum of
     y · dy of each query, which is batch×heads×queries and has the type of
     `stats`. The pass `attention-deltas` computes it for targets that prefer it.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    NN_FloatTensor:$y, NN_FloatTensor:$dy, NN_FloatTensor:$stats,
-                   Optional<AnyTypeOf<[NN_FloatTensor, NN_BoolTensor]>>:$mask,
+                   Optional<NN_AttentionMask>:$mask,
                    F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$dqkv);
 }

@@ -50,7 +50,7 @@ static void launchAttention(typename P::T *q, typename P::T *k,
                             int64_t blocks = 0) {
   using Shape = frit::AttentionShape<P>;
   dim3 grid(blocks ? blocks : Shape::kBlocks);
-  if constexpr (frit::kHasMask<P>)
+  if constexpr (!std::is_void_v<typename P::Mask>)
     launchShared(masked<P>, grid, Shape::kThreads, Shape::kShared, q, k, v,
                  mask, o, stats);
   else
@@ -96,6 +96,16 @@ static void checks() {
   check<Masked<Small, float, true, false, true>>(Fill::lowest);
   check<Masked<Tiled<Even, 32, 16, 16, 2>, float, true, false, true>>(
       Fill::infinite);
+  // Ranges of keys, narrower and wider than tiles, with warp sets and batches.
+  using Many = Problem<f16, 2, 2, 1, 200, 200, 32>;
+  check<Ranged<Many, 40>>();
+  check<Ranged<Many, 1>>();
+  check<Ranged<Tiled<Many, 64, 32, 32, 2>, 90, false, true>>(Fill::large, 3);
+  check<Ranged<Tiled<Many, 64, 16, 16, 1>, 70, true>>();
+  check<Ranged<Problem<bf16, 1, 2, 2, 30, 170, 64>, 300>>();
+  check<Ranged<Problem<f16, 2, 2, 2, 170, 90, 64>, 50, true, true>>();
+  check<Ranged<Single<Many, true>, 33>>();
+  check<Backward<Ranged<Many, 40>>>();
   check<Backward<Small>>();
   check<Narrow<Small>>();
   // The same in f32: by one TF32 product, and by three.

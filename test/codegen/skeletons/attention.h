@@ -81,6 +81,28 @@ struct Masked : Base {
   static constexpr int64_t elements = PerBatch ? item * Base::batch : item;
 };
 
+/// Ranges of keys: a sliding window of `Window` keys, or parts of as many that
+/// see each other. Batches differ by their first key, if `PerBatch`.
+template <class Base, int Window, bool InParts = false, bool PerBatch = false>
+struct Ranged : Base {
+  using Mask = int32_t;
+  using M = frit::Strides<PerBatch ? 2 * Base::queries : 0, 0, 2, 1>;
+  static constexpr int64_t elements =
+      2 * Base::queries * (PerBatch ? Base::batch : 1);
+
+  /// Returns the first key that a query sees, or the key after the last.
+  static int endOf(int batch, int query, bool isLast) {
+    int last = query + batch * 3 + 1, first = last - Window;
+    if (InParts) {
+      first = (last - 1) / Window * Window;
+      last = first + Window;
+    }
+    last = last < Base::keys ? last : Base::keys;
+    first = first < 0 ? 0 : first < last ? first : last - 1;
+    return isLast ? last : first;
+  }
+};
+
 // Sizes of the benchmark, also for NVRTC.
 template <int Batch, int Heads, int Length, int Size>
 using Square = Problem<frit::f16, Batch, Heads, Heads, Length, Length, Size>;
@@ -223,7 +245,11 @@ void checkAttention(Fill fill, const Launch &launch) {
             return sum;
           };
           auto term = [&](int j) -> double {
-            if constexpr (hasMask) {
+            if constexpr (frit::kHasRanges<P>) {
+              const int32_t *ends =
+                  &mask[b * P::M::batch + int64_t(i) * P::M::row];
+              return j >= ends[0] && j < ends[1] ? 0 : -INFINITY;
+            } else if constexpr (hasMask) {
               return termOf(mask[b * P::M::batch + h * P::M::head +
                                  i * P::M::row + j * P::M::column]);
             }
@@ -237,7 +263,7 @@ void checkAttention(Fill fill, const Launch &launch) {
           for (int d = 0; d < P::valueSize; ++d)
             want[b * P::O::batch + h * P::O::head + i * P::O::row + d] = row[d];
         }
-    if constexpr (hasMask)
+    if constexpr (hasMask || frit::kHasRanges<P>)
       launch(q, k, v, mask.get(), o.get(), stats.get());
     else
       launch(q, k, v, nullptr, o.get(), stats.get());
@@ -249,7 +275,14 @@ void checkAttention(Fill fill, const Launch &launch) {
     expect(name, o, want, tolerance);
     expectStats(name + " stats", stats, wantStats, tolerance);
   };
-  if constexpr (hasMask) {
+  if constexpr (frit::kHasRanges<P>) {
+    Buffer<int32_t> mask(P::elements);
+    for (int64_t i = 0; i < P::elements; ++i)
+      mask[i] = P::endOf(int(i / 2 / P::queries), int(i / 2 % P::queries),
+                         i % 2 != 0);
+    mask.upload();
+    run(mask);
+  } else if constexpr (hasMask) {
     Buffer<typename P::Mask> mask(P::elements);
     uint64_t state = 99;
     int64_t row = P::M::column ? P::keys : 1;

@@ -106,6 +106,15 @@ static void checks() {
   check<Hopper<Masked<Even, boolean, true, true, true>, 128, 64, 2, 1>>();
   check<Hopper<Masked<Small, float, true, false, true>, 64, 64, 2, 1>>(
       Fill::lowest);
+  // Ranges of keys: warpgroups of a block that begin with different tiles of
+  // keys, tiles that only some of them read, warpgroups that share rows.
+  using Many = Problem<f16, 2, 2, 1, 300, 300, 64>;
+  check<Hopper<Ranged<Many, 70, false, true>, 64, 32, 2, 1>>(Fill::large, 3);
+  check<Hopper<Ranged<Many, 20>, 192, 32, 3, 1>>(Fill::large, 2);
+  check<Hopper<Ranged<Many, 90, true>, 256, 16, 4, 1>>(Fill::large, 1);
+  check<Hopper<Ranged<Many, 110, true, true>, 64, 16, 4, 1, 2>>(Fill::large, 2);
+  check<Hopper<Ranged<Problem<bf16, 1, 1, 1, 150, 90, 128>, 40>, 128, 32, 2,
+               1>>();
   check<Hopper<Narrow<Small>, 64, 32, 2, 1>>();
   check<Hopper<Backward<Small>, 64, 32, 2, 1>>();
   // A partially used last stage, masked and not.

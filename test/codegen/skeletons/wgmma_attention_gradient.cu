@@ -58,6 +58,33 @@ struct Masked : Base {
       head ? head * Base::heads : Base::keys * Base::batch;
 };
 
+/// Ranges as the window of Ranged in attention.h, for queries and then keys.
+template <class Base, int Window, bool PerBatch = false> struct Ranged : Base {
+  using Mask = int32_t;
+  static constexpr int64_t ends = 2 * (Base::queries + Base::keys);
+  using M = frit::Strides<PerBatch ? ends : 0, 0, 2, 1>;
+  static constexpr int64_t maskSize = PerBatch ? ends * Base::batch : ends;
+
+  static void fill(int32_t *all) {
+    for (int batch = 0; batch < maskSize / ends; ++batch, all += ends) {
+      int32_t *ofKeys = all + 2 * Base::queries;
+      for (int j = 0; j < 2 * Base::keys; ++j)
+        ofKeys[j] = 0;
+      for (int i = 0; i < Base::queries; ++i) {
+        const int next = i + batch * 5 + 1;
+        const int last = next < Base::keys ? next : Base::keys;
+        const int first = next - Window;
+        all[2 * i] = first < 0 ? 0 : first < last ? first : last - 1;
+        all[2 * i + 1] = last;
+        for (int j = 0; j < Base::keys; ++j) {
+          ofKeys[2 * j] += last <= j;
+          ofKeys[2 * j + 1] += all[2 * i] <= j;
+        }
+      }
+    }
+  }
+};
+
 template <class P>
 __global__ void
 __launch_bounds__(frit::WgmmaAttentionGradientShape<P>::kThreads, 1)
@@ -105,7 +132,8 @@ template <class P> struct Tensors {
   Buffer<T> q{kQueries}, k{kKeys}, v{kKeys}, dy{kQueries};
   Buffer<T> dq{kQueries}, dk{kKeys}, dv{kKeys};
   Buffer<float> stats{kRows}, delta{kRows};
-  using Mask = std::conditional_t<frit::kHasMask<P>, typename P::Mask, float>;
+  static constexpr bool kHasMask = !std::is_void_v<typename P::Mask>;
+  using Mask = std::conditional_t<kHasMask, typename P::Mask, float>;
   Buffer<Mask> mask{size_t(P::maskSize)};
   static constexpr int kHeads = P::heads + 2 * P::groups;
   Buffer<float> columnSums{P::sumsColumns ? size_t(P::batch) * P::queries / 16 *
@@ -119,11 +147,15 @@ template <class P> struct Tensors {
     dy.randomize(4);
     stats.randomize(5);
     delta.randomize(6);
-    mask.randomize(7);
-    // Every third key is hidden, and the first ones too.
-    for (size_t i = 0; i < mask.size(); ++i)
-      if (i % 3 == 1 || i % P::keys < 2)
-        mask[i] = hidden<Mask>();
+    if constexpr (frit::kHasRanges<P>) {
+      P::fill(&mask[0]);
+    } else {
+      mask.randomize(7);
+      // Every third key is hidden, and the first ones too.
+      for (size_t i = 0; i < mask.size(); ++i)
+        if (i % 3 == 1 || i % P::keys < 2)
+          mask[i] = hidden<Mask>();
+    }
     mask.upload();
   }
 
@@ -156,14 +188,14 @@ template <class P> struct Tensors {
     };
     if (!blocks)
       blocks = int(std::min<int64_t>(Shape::kBlocks, kSms));
-    launchShared(
-        gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
-        frit::GradientTensors<P>{q.get(), k.get(), v.get(), dy.get(), dq.get(),
-                                 dk.get(), dv.get(), stats.get(), delta.get(),
-                                 frit::kHasMask<P> ? mask.get() : nullptr,
-                                 columnSums.get()},
-        ofQueries(q, 64), ofKeys(k, 64), ofKeys(v, 64), ofQueries(dy, 64),
-        ofQueries(dq, 16), ofKeys(dk, 16), ofKeys(dv, 16));
+    launchShared(gradient<P>, dim3(blocks), Shape::kThreads, Shape::kShared,
+                 frit::GradientTensors<P>{
+                     q.get(), k.get(), v.get(), dy.get(), dq.get(), dk.get(),
+                     dv.get(), stats.get(), delta.get(),
+                     kHasMask ? mask.get() : nullptr, columnSums.get()},
+                 ofQueries(q, 64), ofKeys(k, 64), ofKeys(v, 64),
+                 ofQueries(dy, 64), ofQueries(dq, 16), ofKeys(dk, 16),
+                 ofKeys(dv, 16));
   }
 };
 
@@ -185,7 +217,11 @@ template <class P> static void check(int blocks = 0) {
         const int group = h / (P::heads / P::groups);
         const size_t query = all.queryAt(b, h, i);
         auto term = [&](int j) -> double {
-          if constexpr (!frit::kHasMask<P>)
+          const size_t ends = b * P::M::batch + i * P::M::row;
+          if constexpr (frit::kHasRanges<P>)
+            return j >= all.mask[ends] && j < all.mask[ends + 1] ? 0
+                                                                 : -INFINITY;
+          else if constexpr (!frit::kHasMask<P>)
             return 0;
           else
             return toDouble(
@@ -276,6 +312,12 @@ static void checks() {
   check<Masked<Gradient<f16, 1, 4, 2, 70, 150, 64>, float, false, true>>();
   check<Masked<Gradient<f16, 1, 2, 2, 70, 150, 64>, float, true>>();
   check<Causal<Masked<Gradient<f16, 1, 2, 1, 100, 100, 40>, bf16, true>>>();
+  // Ranges of keys, narrower and wider than tiles.
+  check<Ranged<Gradient<f16, 2, 2, 1, 300, 300, 64, 3>, 40, true>>(2);
+  check<Ranged<Gradient<bf16, 1, 2, 2, 260, 260, 40>, 150>>(1);
+  check<Ranged<Gradient<f16, 1, 1, 1, 200, 330, 64>, 70>>();
+  check<Ranged<Gradient<f16, 1, 1, 1, 330, 100, 64>, 70>>(1);
+  check<Summed<Ranged<Gradient<bf16, 1, 2, 2, 208, 208, 64>, 33>>>(1);
 #ifndef FRIT_EMULATE
   check<Gradient<bf16, 2, 3, 3, 512, 512, 64, 6>>(5);
   check<Causal<Gradient<bf16, 1, 3, 3, 1024, 1024, 64, 6>>>(7);

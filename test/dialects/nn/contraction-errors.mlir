@@ -154,3 +154,43 @@ func.func @attention_mask(%q: tensor<1x2x4x8xf32>, %m: tensor<4x5xf32>) {
   %0 = nn.attention %q, %q, %q, %m {scale = 1.0 : f32} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x5xf32>) -> tensor<1x2x4x8xf32>
   return
 }
+
+// -----
+
+func.func @ranges(%q: tensor<2x2x4x8xf32>, %r: tensor<2x1x5x2xi32>) -> tensor<2x2x4x8xf32> {
+  // expected-error @+1 {{ranges of shape 2x1x5x2 do not fit 4 rows: 2x1x4x2 is needed}}
+  %0 = nn.attention %q, %q, %q, %r {scale = 1.0 : f32} : (tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<2x1x5x2xi32>) -> tensor<2x2x4x8xf32>
+  return %0 : tensor<2x2x4x8xf32>
+}
+
+// -----
+
+func.func @causal_ranges(%q: tensor<2x2x4x8xf32>, %r: tensor<1x1x4x2xi32>) -> tensor<2x2x4x8xf32> {
+  // expected-error @+1 {{ranges of keys exclude `causal`}}
+  %0 = nn.attention %q, %q, %q, %r {scale = 1.0 : f32, causal} : (tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<1x1x4x2xi32>) -> tensor<2x2x4x8xf32>
+  return %0 : tensor<2x2x4x8xf32>
+}
+
+// -----
+
+func.func @ranges_of_grad(%q: tensor<2x2x4x8xf16>, %s: tensor<2x2x4xf32>, %r: tensor<1x1x4x2xi32>) -> tensor<2x4x6x8xf16> {
+  // expected-error @+1 {{ranges of shape 1x1x4x2 do not fit 8 rows: 2x1x8x2 is needed}}
+  %0 = nn.attention_grad %q, %q, %q, %q, %q, %s, %r {scale = 1.0 : f32} : (tensor<2x2x4x8xf16>, tensor<2x2x4x8xf16>, tensor<2x2x4x8xf16>, tensor<2x2x4x8xf16>, tensor<2x2x4x8xf16>, tensor<2x2x4xf32>, tensor<1x1x4x2xi32>) -> tensor<2x4x6x8xf16>
+  return %0 : tensor<2x4x6x8xf16>
+}
+
+// -----
+
+func.func @range_mask(%r: tensor<4x2xi32>) -> tensor<1x1x4x6xi1> {
+  // expected-error @+1 {{needs ranges of shape batch×1×queries×2, not 4x2}}
+  %0 = nn.range_mask %r {keys = 6 : i64} : (tensor<4x2xi32>) -> tensor<1x1x4x6xi1>
+  return %0 : tensor<1x1x4x6xi1>
+}
+
+// -----
+
+func.func @no_keys(%r: tensor<1x1x4x2xi32>) -> tensor<1x1x4x6xi1> {
+  // expected-error @+1 {{a size is negative: 1x1x4x-1}}
+  %0 = nn.range_mask %r {keys = -1 : i64} : (tensor<1x1x4x2xi32>) -> tensor<1x1x4x6xi1>
+  return %0 : tensor<1x1x4x6xi1>
+}

@@ -1,0 +1,432 @@
+//===- ConstantValues.cpp - Evaluate values that depend on constants ------===//
+
+#include "compiler/transform/recognize/ConstantValues.h"
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/recognize/ConstantFunctions.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Maximum distinct elements of a tensor: scores of 8192 positions.
+static constexpr int64_t kMostElements = int64_t(1) << 26;
+/// Maximum distinct elements and operators of one evaluation.
+static constexpr int64_t kMostTogether = 8 * kMostElements;
+static constexpr size_t kMostOperators = 256;
+/// f32 counts integers exactly up to here.
+static constexpr float kMostExact = 1 << 24;
+
+using Elements = ConstantElements;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+static int64_t countOf(ArrayRef<int64_t> shape) {
+  return ShapedType::getNumElements(shape);
+}
+
+static SmallVector<int64_t> distinctShapeOf(const StridedPlaces &places) {
+  SmallVector<int64_t> shape(places.shape);
+  for (auto [size, stride] : llvm::zip(shape, places.strides))
+    if (stride == 0 && size > 1)
+      size = 1;
+  return shape;
+}
+
+SmallVector<int64_t> ConstantElements::distinctShape() const {
+  return distinctShapeOf(places);
+}
+
+/// Calls `line(starts, count, steps)` for each line along the last dimension of
+/// `shape`, in order. Line i of an operand starts at starts[i].
+template <class Line>
+static void forEachLine(ArrayRef<int64_t> shape,
+                        ArrayRef<const StridedPlaces *> operands,
+                        const Line &line) {
+  if (countOf(shape) == 0)
+    return;
+  const size_t outer = shape.empty() ? 0 : shape.size() - 1;
+  SmallVector<int64_t, 3> at, steps;
+  for (const StridedPlaces *operand : operands) {
+    at.push_back(operand->offset);
+    steps.push_back(shape.empty() ? 0 : operand->strides.back());
+  }
+  SmallVector<int64_t> index(outer, 0);
+  while (true) {
+    line(ArrayRef(at), shape.empty() ? 1 : shape.back(), ArrayRef(steps));
+    size_t d = outer;
+    while (d > 0) {
+      --d;
+      for (auto [i, operand] : llvm::enumerate(operands))
+        at[i] += operand->strides[d];
+      if (++index[d] < shape[d])
+        break;
+      for (auto [i, operand] : llvm::enumerate(operands))
+        at[i] -= operand->strides[d] * shape[d];
+      index[d] = 0;
+      if (d == 0)
+        return;
+    }
+    if (outer == 0)
+      return;
+  }
+}
+
+static std::vector<float> readAll(const Elements &x, ArrayRef<int64_t> shape) {
+  std::vector<float> result;
+  result.reserve(countOf(shape));
+  forEachLine(shape, &x.places, [&](auto at, int64_t count, auto steps) {
+    for (int64_t i = 0; i < count; ++i)
+      result.push_back((*x.data)[at[0] + i * steps[0]]);
+  });
+  return result;
+}
+
+std::vector<float> ConstantElements::distinct() const {
+  return readAll(*this, distinctShape());
+}
+
+/// Returns the elements of a tensor of `shape` whose distinct ones have the
+/// shape `distinct`.
+static Elements elementsOf(std::vector<float> data, ArrayRef<int64_t> distinct,
+                           ArrayRef<int64_t> shape) {
+  return {std::make_shared<const std::vector<float>>(std::move(data)),
+          StridedPlaces::whole(distinct).broadcast(shape)};
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static std::optional<std::vector<float>> readBytes(ArrayRef<char> bytes,
+                                                   int64_t count) {
+  if (bytes.size() != count * sizeof(T))
+    return std::nullopt;
+  std::vector<float> result(count);
+  for (auto [i, element] : llvm::enumerate(result)) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    element = float(value);
+  }
+  return result;
+}
+
+static std::optional<std::vector<float>>
+readDense(DenseElementsAttr dense, Type element, int64_t count) {
+  std::vector<float> result;
+  result.reserve(count);
+  auto convert = [&](auto values, auto toFloat) {
+    for (const auto &x : values)
+      result.push_back(toFloat(x));
+    return std::move(result);
+  };
+  if (isa<FloatType>(element))
+    return convert(dense.getValues<APFloat>(), [](APFloat x) {
+      bool lossy;
+      x.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lossy);
+      return x.convertToFloat();
+    });
+  if (element.isInteger(1))
+    return convert(dense.getValues<bool>(), [](bool x) { return float(x); });
+  bool isUnsigned = element.isUnsignedInteger();
+  return convert(dense.getValues<APInt>(), [&](const APInt &x) {
+    return isUnsigned ? float(x.getZExtValue()) : float(x.getSExtValue());
+  });
+}
+
+/// Returns the elements of a constant of floats, bools or integers.
+static std::optional<Elements> evaluate(ConstantOp constant) {
+  auto type = constant.getY().getType();
+  Type element = type.getElementType();
+  ArrayRef<int64_t> shape = type.getShape();
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
+    if (!isa<FloatType, IntegerType>(element))
+      return std::nullopt;
+    SmallVector<int64_t> ones(shape.size(), 1);
+    if (dense.isSplat() && countOf(shape) > 0)
+      return elementsOf(
+          *readDense(dense.resizeSplat(type.clone(ArrayRef(ones))), element, 1),
+          ones, shape);
+    return elementsOf(*readDense(dense, element, countOf(shape)), shape, shape);
+  }
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
+  AsmResourceBlob *blob =
+      resource ? resource.getRawHandle().getBlob() : nullptr;
+  if (!blob)
+    return std::nullopt;
+  std::optional<std::vector<float>> data;
+  if (element.isF32())
+    data = readBytes<float>(blob->getData(), countOf(shape));
+  else if (element.isSignlessInteger(8) || element.isInteger(1))
+    // A resource stores a bool in a byte.
+    data = readBytes<int8_t>(blob->getData(), countOf(shape));
+  else if (element.isSignlessInteger(32))
+    data = readBytes<int32_t>(blob->getData(), countOf(shape));
+  else if (element.isSignlessInteger(64))
+    data = readBytes<int64_t>(blob->getData(), countOf(shape));
+  if (!data)
+    return std::nullopt;
+  return elementsOf(std::move(*data), shape, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+/// Returns the elements in a buffer of their own.
+static Elements materialize(const Elements &x) {
+  return elementsOf(readAll(x, x.shape()), x.shape(), x.shape());
+}
+
+static std::optional<Elements> move(Operation *op, const Elements &x) {
+  auto places = x.places.moved(op);
+  if (succeeded(places))
+    return Elements{x.data, *places};
+  if (countOf(x.shape()) > kMostElements)
+    return std::nullopt;
+  Elements whole = materialize(x);
+  places = whole.places.moved(op);
+  if (failed(places))
+    return std::nullopt;
+  return Elements{whole.data, *places};
+}
+
+static Elements count(IotaOp op, float start, float step) {
+  SmallVector<int64_t> distinct(op.getShape().size(), 1);
+  distinct[op.getAxis()] = op.getShape()[op.getAxis()];
+  std::vector<float> line(distinct[op.getAxis()]);
+  for (auto [i, element] : llvm::enumerate(line))
+    element = start + i * step;
+  return elementsOf(std::move(line), distinct, op.getShape());
+}
+
+/// Returns the distinct shape of an operand, but dimensions from `first` to
+/// `last` in full.
+static SmallVector<int64_t> fullAlong(const Elements &x, int64_t first,
+                                      int64_t last) {
+  SmallVector<int64_t> shape = x.distinctShape();
+  for (int64_t d = first; d < last; ++d)
+    shape[d] = x.shape()[d];
+  return shape;
+}
+
+static Elements triangle(TriluOp op, const Elements &x) {
+  int64_t rank = x.shape().size(), k = op.getK();
+  SmallVector<int64_t> shape = fullAlong(x, rank - 2, rank);
+  std::vector<float> result = readAll(x, shape);
+  int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+  for (size_t start = 0, line = 0; start < result.size();
+       start += columns, ++line) {
+    int64_t row = line % rows;
+    for (int64_t column = 0; column < columns; ++column)
+      if (op.getUpper() ? column - row < k : column - row > k)
+        result[start + column] = 0;
+  }
+  return elementsOf(std::move(result), shape, x.shape());
+}
+
+static Elements sumUp(CumSumOp op, const Elements &x) {
+  int64_t axis = axisOf(op.getX(), op.getAxis());
+  SmallVector<int64_t> shape = fullAlong(x, axis, axis + 1);
+  std::vector<float> result = readAll(x, shape);
+  int64_t length = shape[axis], inner = countOf(ArrayRef(shape).drop_front(axis + 1));
+  for (size_t line = 0; line < result.size() / std::max<int64_t>(length, 1);
+       ++line) {
+    float *at = &result[line / inner * inner * length + line % inner];
+    float sum = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      float &element = at[(op.getReverse() ? length - 1 - i : i) * inner];
+      float before = sum;
+      sum += element;
+      element = op.getExclusive() ? before : sum;
+    }
+  }
+  return elementsOf(std::move(result), shape, x.shape());
+}
+
+static Elements join(ConcatOp op, ArrayRef<Elements> parts) {
+  int64_t axis = axisOf(op.getY(), op.getAxis());
+  ArrayRef<int64_t> shape = shapeOf(op.getY());
+  SmallVector<int64_t> distinct(shape.size(), 1);
+  for (const Elements &part : parts)
+    for (auto [size, own] : llvm::zip(distinct, part.distinctShape()))
+      size = std::max(size, own);
+  distinct[axis] = shape[axis];
+  std::vector<float> result(countOf(distinct));
+  int64_t inner = countOf(ArrayRef(distinct).drop_front(axis + 1));
+  int64_t pitch = distinct[axis] * inner, offset = 0;
+  for (const Elements &part : parts) {
+    SmallVector<int64_t> own(distinct);
+    own[axis] = part.shape()[axis];
+    std::vector<float> data = readAll(part, own);
+    int64_t block = own[axis] * inner;
+    for (size_t i = 0; block && i < data.size() / block; ++i)
+      std::copy_n(&data[i * block], block, &result[i * pitch + offset]);
+    offset += block;
+  }
+  return elementsOf(std::move(result), distinct, shape);
+}
+
+static Elements select(GatherOp op, const Elements &x,
+                       const Elements &indices) {
+  int64_t axis = axisOf(op.getX(), op.getAxis());
+  int64_t size = x.shape()[axis];
+  std::vector<float> table = readAll(x, fullAlong(x, axis, axis + 1));
+  std::vector<float> places = indices.distinct();
+  SmallVector<int64_t> outer(ArrayRef(x.distinctShape()).take_front(axis)),
+      inner(ArrayRef(x.distinctShape()).drop_front(axis + 1)), distinct(outer);
+  llvm::append_range(distinct, indices.distinctShape());
+  llvm::append_range(distinct, inner);
+  int64_t block = countOf(inner);
+  std::vector<float> result;
+  result.reserve(countOf(distinct));
+  for (int64_t i = 0, n = countOf(outer); i < n; ++i)
+    for (float place : places) {
+      int64_t index = place < 0 ? place + size : place;
+      index = std::clamp<int64_t>(index, 0, size - 1);
+      const float *from = &table[(i * size + index) * block];
+      result.insert(result.end(), from, from + block);
+    }
+  return elementsOf(std::move(result), distinct, shapeOf(op.getY()));
+}
+
+static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
+  ConstantFunction function = constantFunctionOf(op);
+  if (!function || x.size() > 3)
+    return std::nullopt;
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  SmallVector<int64_t> distinct(shape.size(), 1);
+  SmallVector<StridedPlaces, 3> places;
+  SmallVector<const StridedPlaces *, 3> operands;
+  for (const Elements &operand : x) {
+    places.push_back(operand.places.broadcast(shape));
+    for (auto [d, stride] : llvm::enumerate(places.back().strides))
+      if (stride != 0)
+        distinct[d] = shape[d];
+  }
+  for (const StridedPlaces &own : places)
+    operands.push_back(&own);
+  if (countOf(shape) == 0)
+    return elementsOf({}, shape, shape);
+  std::vector<float> result;
+  result.reserve(countOf(distinct));
+  float values[3] = {0, 0, 0};
+  forEachLine(distinct, operands, [&](auto at, int64_t count, auto steps) {
+    for (int64_t i = 0; i < count; ++i) {
+      for (size_t n = 0; n < x.size(); ++n)
+        values[n] = (*x[n].data)[at[n] + i * steps[n]];
+      result.push_back(function(values));
+    }
+  });
+  return elementsOf(std::move(result), distinct, shape);
+}
+
+static std::optional<Elements> compute(Operation *op, ArrayRef<Elements> x) {
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return evaluate(constant);
+  if (isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op))
+    return move(op, x[0]);
+  if (auto iota = dyn_cast<IotaOp>(op))
+    return count(iota, x[0].distinct()[0], x[1].distinct()[0]);
+  if (auto trilu = dyn_cast<TriluOp>(op))
+    return triangle(trilu, x[0]);
+  if (auto cumSum = dyn_cast<CumSumOp>(op))
+    return sumUp(cumSum, x[0]);
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    return join(concat, x);
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    if (countOf(x[0].shape()) == 0)
+      return std::nullopt;
+    return select(gather, x[0], x[1]);
+  }
+  return isa<ElementwiseOp>(op) ? apply(op, x) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+/// Appends the operators that `value` depends on, each after its operands.
+/// Returns false if there are too many, or it depends on an argument.
+static bool collect(Value value, SmallVectorImpl<Operation *> &order) {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<std::pair<Operation *, unsigned>> stack;
+  auto enter = [&](Value next) {
+    Operation *op = next.getDefiningOp();
+    if (!op || op->getNumResults() != 1 || op->getNumRegions() ||
+        !isa<RankedTensorType>(next.getType()) ||
+        !tensorType(next).hasStaticShape())
+      return false;
+    if (seen.insert(op).second)
+      stack.push_back({op, 0});
+    return seen.size() <= kMostOperators;
+  };
+  if (!enter(value))
+    return false;
+  while (!stack.empty()) {
+    auto &[op, operand] = stack.back();
+    if (operand < op->getNumOperands()) {
+      if (!enter(op->getOperand(operand++)))
+        return false;
+      continue;
+    }
+    order.push_back(op);
+    stack.pop_back();
+  }
+  return true;
+}
+
+/// Returns whether the elements are exact.
+static bool isExact(Type element, const Elements &x) {
+  return isa<FloatType>(element) ||
+         llvm::all_of(*x.data,
+                      [](float n) { return std::abs(n) <= kMostExact; });
+}
+
+std::optional<ConstantValue> frit::evaluateConstant(Value value) {
+  SmallVector<Operation *> order;
+  if (!collect(value, order))
+    return std::nullopt;
+  llvm::DenseMap<Operation *, unsigned> readers;
+  for (Operation *op : order)
+    for (Value operand : op->getOperands())
+      ++readers[operand.getDefiningOp()];
+  ConstantValue result;
+  llvm::DenseMap<Operation *, Elements> known;
+  int64_t total = 0;
+  for (Operation *op : order) {
+    SmallVector<Elements> operands;
+    int64_t largest = 1;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(known.lookup(operand.getDefiningOp()));
+      largest = std::max(largest, countOf(operands.back().distinctShape()));
+    }
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      result.readsWeights |= !isFoldable(constant);
+      auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+      if (!dense || !dense.isSplat())
+        largest = countOf(shapeOf(constant.getY()));
+    }
+    if (largest > kMostElements)
+      return std::nullopt;
+    std::optional<Elements> computed = compute(op, operands);
+    if (!computed || int64_t(computed->data->size()) > kMostElements ||
+        (total += computed->data->size()) > kMostTogether ||
+        !isExact(tensorType(op->getResult(0)).getElementType(), *computed))
+      return std::nullopt;
+    for (Value operand : op->getOperands())
+      if (--readers[operand.getDefiningOp()] == 0)
+        known.erase(operand.getDefiningOp());
+    known[op] = std::move(*computed);
+  }
+  result.elements = known.lookup(value.getDefiningOp());
+  return result;
+}

@@ -1,0 +1,47 @@
+//===- ConstantValues.h - Evaluate values that depend on constants --------===//
+//
+// Evaluates tensors whose elements decide what a pass does, such as masks,
+// where folding them would create constants that are too large to keep.
+// Movement copies nothing, and dimensions along which a tensor repeats are
+// evaluated once: the mask of 2048 positions for a batch of 4 costs no more
+// than for a batch of 1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
+#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
+
+#include "dialects/nn/StridedView.h"
+
+#include <memory>
+
+namespace frit {
+
+/// The elements of an evaluated tensor. Bools are 0 and 1. Integers are exact:
+/// a tensor with one beyond 2^24 is not evaluated.
+struct ConstantElements {
+  std::shared_ptr<const std::vector<float>> data;
+  /// Where the elements are in `data`; strides of repeated dimensions are 0.
+  nn::StridedPlaces places;
+
+  llvm::ArrayRef<int64_t> shape() const { return places.shape; }
+  /// Returns the shape with 1 for each dimension along which elements repeat.
+  llvm::SmallVector<int64_t> distinctShape() const;
+  /// Returns the distinct elements in row-major order.
+  std::vector<float> distinct() const;
+};
+
+struct ConstantValue {
+  ConstantElements elements;
+  /// Whether elements depend on weights, which may be replaced.
+  bool readsWeights = false;
+};
+
+/// Evaluates `value` in time and memory that are bounded. Returns nothing if it
+/// depends on anything but constants, on operators that are not known here, or
+/// if it has too many elements.
+std::optional<ConstantValue> evaluateConstant(mlir::Value value);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
