@@ -11,7 +11,10 @@ LogicalResult planning::Plans::add(ModuleOp variant, StringRef name) {
     return failure();
   for (auto from :
        llvm::make_early_inc_range(variant.getOps<plan::ProgramOp>())) {
-    from.getMains().front().setSymName(name);
+    SmallVector<plan::CommandListOp> mains = from.getMains();
+    if (mains.empty())
+      return from.emitOpError("has no main list of commands");
+    mains.front().setSymName(name);
     if (plan::ProgramOp into =
             program(from.getFunctionName(), from.getArch())) {
       mergeVariant(into, from, name);

@@ -91,9 +91,9 @@ bool frit::nn::mayEqual(int64_t a, int64_t b) {
 
 bool frit::nn::mayBeSame(TypeRange a, TypeRange b) {
   return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto types) {
-           auto x = cast<RankedTensorType>(std::get<0>(types));
-           auto y = cast<RankedTensorType>(std::get<1>(types));
-           return x.getElementType() == y.getElementType() &&
+           auto x = dyn_cast<RankedTensorType>(std::get<0>(types));
+           auto y = dyn_cast<RankedTensorType>(std::get<1>(types));
+           return x && y && x.getElementType() == y.getElementType() &&
                   succeeded(verifyCompatibleShape(x, y));
          });
 }

@@ -106,7 +106,9 @@ template <typename Op> static LogicalResult verifyBlock(Op op) {
   Block &block = op.getBody().front();
   if (block.getArgumentTypes() != op.getInputs().getTypes())
     return op.emitOpError("its block's arguments differ from its inputs");
-  auto yield = cast<YieldOp>(block.getTerminator());
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return op.emitOpError("its block does not end in nn.yield");
   if (yield.getOperandTypes() != op.getResultTypes())
     return op.emitOpError("yields values of other types than its results");
   return success();

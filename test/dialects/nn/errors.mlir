@@ -92,6 +92,46 @@ func.func @fusion_results(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @constant_memref() {
+  // expected-error@+1 {{gives 'memref<3xf32>', not 'tensor<3xf32>'}}
+  %0 = "nn.constant"() {value = dense<0.5> : memref<3xf32>} : () -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @fusion_without_yield(%x: tensor<4xf32>) {
+  // expected-error@+1 {{its block does not end in nn.yield}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = nn.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_returns(%x: tensor<4xf32>) {
+  // expected-error@+1 {{its block does not end in nn.yield}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    func.return %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_of_nothing(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expects a non-empty block}}
+  %0 = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+  }
+  return
+}
+
+// -----
+
 func.func @pack_overlap(%x: tensor<2x3xf32>) {
   // expected-error@+1 {{places 2x3 at 4, after 6 of 12 elements}}
   %0 = nn.pack %x, %x {offsets = array<i64: 0, 4>, size = 12 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<12xf32>
@@ -120,6 +160,16 @@ func.func @guard_condition(%c: tensor<2xi1>) {
   // expected-error@+1 {{its condition is not a single i1 value}}
   nn.guard %c is true() : tensor<2xi1>, () -> () {
     nn.yield
+  }
+  return
+}
+
+// -----
+
+func.func @guard_without_yield(%c: tensor<i1>) {
+  // expected-error@+1 {{its block does not end in nn.yield}}
+  %0 = nn.guard %c is true() : tensor<i1>, () -> tensor<f32> {
+    %1 = nn.constant dense<0.0> : tensor<f32>
   }
   return
 }
