@@ -10,7 +10,7 @@ def in_ranges(ranges, keys):
     return (key >= ranges[..., :1]) & (key < ranges[..., 1:])
 
 
-def attention(q, k, v, scale, mask=None, causal=False):
+def attention(q, k, v, scale, mask=None, causal=False, hidden=0):
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     sharing = q.shape[1] // k.shape[1]
     k, v = (np.repeat(x, sharing, axis=1) for x in (k, v))
@@ -27,8 +27,9 @@ def attention(q, k, v, scale, mask=None, causal=False):
     most = scores.max(-1, keepdims=True)
     sees = np.isfinite(most)
     e = np.exp(scores - np.where(sees, most, 0))
-    # A query that sees no key gives zeros.
-    return e / np.where(sees, e.sum(-1, keepdims=True), 1) @ v
+    # A query that sees no key gives zeros, or NaN.
+    p = e / np.where(sees, e.sum(-1, keepdims=True), 1)
+    return np.where(sees, p, hidden) @ v
 
 
 for dtype in (np.float32, np.float16):
@@ -55,4 +56,16 @@ for dtype in (np.float32, np.float16):
             y = attention(q, k, v, scale, mask, causal).astype(dtype)
             tolerance = 1e-2 if dtype == np.float16 else None
             case("attention", operands, y, flags, tolerance)
+        # Query 1 sees no key, or all by the lowest number.
+        for low, hidden in ((-np.inf, 0), (-np.inf, np.nan),
+                            (np.finfo(np.float32).min, 0)):
+            mask = np.where(allowed, 0.25, low).astype(np.float32)
+            flags = "scale = 0.5 : f32" + (", unguarded" * (hidden != 0))
+            y = attention(q, k, v, 0.5, mask, hidden=hidden).astype(dtype)
+            tolerance = 1e-2 if dtype == np.float16 else None
+            case("attention", [q, k, v, mask], y, flags, tolerance)
+            if np.isinf(low):
+                y = attention(q, k, v, 0.5, allowed, hidden=hidden)
+                case("attention", [q, k, v, allowed], y.astype(dtype), flags,
+                     tolerance)
 run()

@@ -41,6 +41,9 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
   text += ("  static constexpr bool causal = " +
            StringRef(info.causal ? "true" : "false") + ";\n")
               .str();
+  text += ("  static constexpr bool unguarded = " +
+           StringRef(op.getUnguarded() ? "true" : "false") + ";\n")
+              .str();
   text += constantsText("int", {{"causalOffset", 0}});
   std::pair<StringRef, const nn::AttentionOperand *> operands[] = {
       {"Q", &info.q}, {"K", &info.k}, {"V", &info.v}, {"O", &info.result}};

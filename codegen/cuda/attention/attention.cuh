@@ -27,6 +27,8 @@
 //     static constexpr bool causal;
 //     static constexpr int causalOffset = 0;      // row i sees keys up to
 //                                                 // i + causalOffset
+//     static constexpr bool unguarded = false;    // whether a row that sees no
+//                                                 // key is NaN instead of zero
 //     using Q = frit::Strides<batch, head, row>;  // in elements; K, V, O too
 //     using M = frit::Strides<0, 0, 0, 1>;        // of the mask, with columns;
 //                                                 // 0 where it repeats
@@ -41,16 +43,17 @@
 // A kernel calls attention<P>(q, k, v, mask, o, stats), with a null mask if
 // Mask is void. `stats`, if not null, is batch×heads×queries floats,
 // contiguous: the logarithm of the sum of the exponentials of a query's scores,
-// +inf if it sees no key. AttentionShape<P> gives its launch: blocks of
-// kThreads = 32 · splits · tileM / rowsPerWarp threads, kBlocks blocks (any
-// one-dimensional grid is correct), and kShared bytes of dynamic shared memory.
+// +inf if it sees no key, or NaN if P::unguarded. AttentionShape<P> gives its
+// launch: blocks of kThreads = 32 · splits · tileM / rowsPerWarp threads,
+// kBlocks blocks (any one-dimensional grid is correct), and kShared bytes of
+// dynamic shared memory.
 //
 // Needs sm_80 or later. size, valueSize and the strides of Q, K, V and O are
 // multiples of 16 bytes, and all four are aligned to 16 bytes. If
 // kMaskPairs<P>, the mask is aligned to two elements.
 //
-// A row that sees no key, because of a bool mask or the causal rule, is zero. A
-// row whose keys all have the same large negative number added is the mean of
+// A row sees no key if a bool mask, an added -inf or the causal rule hides all.
+// A row whose keys all have the same large negative number added is the mean of
 // the values, as softmax defines it.
 //
 //===----------------------------------------------------------------------===//

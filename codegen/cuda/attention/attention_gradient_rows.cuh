@@ -69,9 +69,9 @@ template <class P> struct GradientTensors {
     };
     const bool exists = query < P::queries;
     addend = exists ? -stats[at(typename P::Stats())] * kLog2E : -INFINITY;
-    // The lowest float, as a mask, would become infinite.
+    // The lowest float, as a mask, would become infinite. NaN stays.
     if constexpr (kHasMask<P>)
-      addend = fminf(addend, kLargest);
+      addend = addend > kLargest ? kLargest : addend;
     sum = exists ? delta[at(typename P::Delta())] : 0;
   }
 
@@ -90,7 +90,8 @@ template <class P> struct GradientTensors {
                                  int key) {
     if constexpr (kHasMask<P>)
       if (query < P::queries && key < P::keys)
-        return load(mask[query * P::M::row + key * P::M::column]) * kLog2E;
+        return AttentionScores<P>::term(
+            load(mask[query * P::M::row + key * P::M::column]));
     return 0;
   }
 
@@ -315,8 +316,10 @@ template <class P, bool OfKeys> struct GradientRows {
             ofMask = GradientTensors<P>::maskAt(mask, OfKeys ? other : row,
                                                 OfKeys ? row : other);
           }
-          // Weights are at most 1. Large numbers of a mask cancel badly.
-          score = fastExp2(fminf(fma(score, factor, ofMask) + ofQuery, 0));
+          // Weights are at most 1, or NaN. Large numbers of a mask cancel
+          // badly.
+          const float power = fma(score, factor, ofMask) + ofQuery;
+          score = fastExp2(power > 0 ? 0 : power);
         }
       }
   }

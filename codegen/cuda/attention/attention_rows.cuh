@@ -70,7 +70,8 @@ template <class P> struct AttentionScores {
   static constexpr float kLog2E = 1.44269504f;
   static constexpr bool kScaledFirst = kAddsMask<P> || !(P::scale > 0);
   static constexpr float kLate = kScaledFirst ? 1.0f : P::scale * kLog2E;
-  static constexpr float kLowest = -3.402823466e38f;
+  /// Half of the lowest float: with a score added, it is still finite.
+  static constexpr float kLowest = -1.701411733e38f;
 
   /// Loads the mask's terms for the scores (row, col) and (row, col + 1);
   /// `mask` is that of the batch and head.
@@ -89,16 +90,17 @@ template <class P> struct AttentionScores {
       terms[1] = col + 1 < P::keys ? term(load(from[P::M::column])) : 0;
     }
   }
-  __device__ static float term(float value) { return value * kLog2E; }
+  /// Only -inf hides a key. Finite masks stay finite, so that rows masked with
+  /// the lowest float can still be compared.
+  __device__ static float term(float value) {
+    return value == -INFINITY ? value : fmaxf(value * kLog2E, kLowest);
+  }
   __device__ static float term(bool counts) { return counts ? 0 : -INFINITY; }
 
-  /// Returns the score of a product. Finite masks keep it finite, so rows
-  /// masked with the lowest float can still be compared.
+  /// Returns the score of a product.
   __device__ static float scoreOf(float product, float term) {
-    if constexpr (kAddsMask<P>)
-      return fmaxf(fma(product, P::scale * kLog2E, term), kLowest);
-    else if constexpr (kScaledFirst)
-      return product * (P::scale * kLog2E) + term;
+    if constexpr (kScaledFirst)
+      return fma(product, P::scale * kLog2E, term);
     else
       return product + term;
   }
@@ -238,17 +240,23 @@ template <class P> struct AttentionSoftmax {
     total[half] = total[half] * mine + otherTotal * theirs;
   }
 
+  /// Return the factor and the statistics of a row that sees no key.
+  __device__ static float hiddenScale() { return P::unguarded ? NAN : 0; }
+  __device__ static float hiddenStats() {
+    return P::unguarded ? NAN : INFINITY;
+  }
+
   /// Returns the factor that normalizes weighted sums: one over the sum of
   /// weights.
   __device__ float scaleOf(int half) const {
     float sum = total[half];
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
-    return sum == 0 ? 0 : 1 / sum;
+    return sum == 0 ? hiddenScale() : 1 / sum;
   }
 
   /// Stores the logarithms of the sums of exponentials of the rows' scores, if
-  /// they are wanted: +inf for a row that sees no key.
+  /// they are wanted.
   __device__ void storeStats(float *stats) const {
     constexpr float kLn2 = 0.693147181f;
     if (!stats)
@@ -260,7 +268,7 @@ template <class P> struct AttentionSoftmax {
       sum += __shfl_xor_sync(~0u, sum, 2);
       if (threadIdx.x % 4 == 0 && rowOf(half) < P::queries)
         stats[rowOf(half)] =
-            sum == 0 ? INFINITY : (baseOf(top[half]) + log2(sum)) * kLn2;
+            sum == 0 ? hiddenStats() : (baseOf(top[half]) + log2(sum)) * kLn2;
     }
   }
 };

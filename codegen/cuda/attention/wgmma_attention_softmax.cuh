@@ -128,7 +128,8 @@ template <class P> struct LazySoftmax : AttentionSoftmax<P> {
         scales[half] += __shfl_xor_sync(~0u, scales[half], lanes);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      scales[half] = scales[half] == 0 ? 0 : __fdividef(1, scales[half]);
+      scales[half] = scales[half] == 0 ? AttentionSoftmax<P>::hiddenScale()
+                                       : __fdividef(1, scales[half]);
   }
 };
 

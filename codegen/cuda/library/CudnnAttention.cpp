@@ -46,8 +46,10 @@ static bool takes(Problem &problem, const Machine &machine) {
   if (!info || !machine.cudnn || info->statsIndex)
     return false;
   nn::AttentionOp op = info->op;
+  // Its softmax of scores that are all -inf is NaN.
   bool adds = !info->mask ||
-              (isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
+              (op.getUnguarded() &&
+               isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
                llvm::all_of(info->mask->strides,
                             [](int64_t stride) { return stride >= 0; }));
   return isHalf(nn::tensorType(op.getQ()).getElementType()) && adds &&

@@ -152,14 +152,13 @@ static Results attention(Node &node) {
     scores = (scores / cap).apply<nn::TanhOp>() * cap;
   stages[1] = scores;
 
-  // A fully masked row gives zeros. This can only happen with a mask that
-  // depends on the data, or a sequence shorter than its queries.
-  bool mayHideAll = false;
+  // A fully masked row gives zeros. The causal rule alone hides no row.
+  bool mayHideAll = node.has(3) || node.has(6) || visibility.left >= 0 ||
+                    visibility.right >= 0;
   if (node.has(3)) {
     Expr mask = completeMask(input(node, 3), keys);
     if (!mask)
       return {};
-    mayHideAll = !mask.value.getDefiningOp<nn::ConstantOp>();
     scores = mask.element().isInteger(1) ? mask.select(scores, hidden(scores))
                                          : scores + mask.to(scores.element());
   }
@@ -171,10 +170,8 @@ static Results attention(Node &node) {
     Expr isThere = iota(node, i64, {1, 1, 1, keys}, 3) < count;
     scores = isThere.select(scores, hidden(scores));
     offset = count - static_cast<double>(queries);
-    mayHideAll = true;
   }
   if (visibility.isBounded()) {
-    mayHideAll |= visibility.left >= 0 || visibility.right >= 0;
     Expr seen = visibleKeys(node, visibility, offset, queries, keys);
     scores = seen.select(scores, hidden(scores));
   }

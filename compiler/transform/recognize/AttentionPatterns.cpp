@@ -10,8 +10,9 @@
 // queries, keys or scores, factors per row, masks that are added or used in a
 // select, casts, and views that merge or split batch and heads. A mask that
 // hides exactly the future becomes the flag `causal`; one that hides nothing is
-// dropped. PyTorch replaces NaN after the softmax by zero for queries that see
-// no key; nn.attention has that meaning already.
+// dropped. A guard after the softmax gives zeros for queries that see no key:
+// PyTorch replaces NaN, ONNX's operator asks whether the maximum is -inf.
+// Without one such a query gives NaN, and the operator is `unguarded`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,9 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionScores.h"
+#include "dialects/nn/operators/Gradient.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace frit;
@@ -43,17 +47,52 @@ static Value withoutScale(OpBuilder &b, Value value, double &scale,
   return clone->getResult(0);
 }
 
-/// Returns x if `op` computes `isnan(x) ? 0 : x` and nothing else reads x; else
-/// null.
-static Value withoutGuard(Operation *op) {
+/// Returns whether `condition` is isnan(weights), and nothing else reads it.
+static bool findsNaN(Value condition, Value weights) {
+  auto isNan = condition.getDefiningOp<IsNaNOp>();
+  return isNan && isNan->hasOneUse() && isNan.getX() == weights &&
+         weights.hasNUses(2);
+}
+
+/// Returns the maximum of the scores that `condition` compares with -inf, if
+/// `weights` is their softmax and nothing else reads them; else null.
+static ReduceOp findsHidden(Value condition, Value weights) {
+  auto equal = condition.getDefiningOp<EqualOp>();
+  auto softmax = weights.getDefiningOp<SoftmaxOp>();
+  if (!equal || !softmax || !equal->hasOneUse() || !weights.hasOneUse())
+    return {};
+  for (unsigned i = 0; i < 2; ++i) {
+    auto most = equal->getOperand(i).getDefiningOp<ReduceOp>();
+    int64_t last = tensorType(softmax.getX()).getRank() - 1;
+    if (most && most->hasOneUse() && most.getKind() == Combiner::max &&
+        most.getX() == softmax.getX() &&
+        most.getAxes() == ArrayRef<int64_t>(last) &&
+        softmax.getX().hasNUses(2) &&
+        numberOf(equal->getOperand(1 - i)) ==
+            -std::numeric_limits<double>::infinity())
+      return most;
+  }
+  return {};
+}
+
+namespace {
+/// Operators that replace weights of queries without keys by zeros.
+struct Guard {
+  Value weights; ///< what they replace
+  ReduceOp most; ///< of the scores, if they ask for it
+  explicit operator bool() const { return bool(weights); }
+};
+} // namespace
+
+static Guard describeGuard(Operation *op) {
   auto where = dyn_cast<WhereOp>(op);
-  auto isNan =
-      where ? where.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
-  if (!isNan || !isNan->hasOneUse() || isNan.getX() != where.getB() ||
-      !where.getB().hasNUses(2) || numberOf(where.getA()) != 0 ||
+  if (!where || numberOf(where.getA()) != 0 ||
       where.getB().getType() != where.getY().getType())
     return {};
-  return where.getB();
+  if (findsNaN(where.getCondition(), where.getB()))
+    return {where.getB(), {}};
+  ReduceOp most = findsHidden(where.getCondition(), where.getB());
+  return most ? Guard{where.getB(), most} : Guard();
 }
 
 namespace {
@@ -77,15 +116,13 @@ private:
     Value weights = op.getA();
     SmallVector<int64_t> batchAndHeads;
     SoftmaxOp softmax;
-    bool isGuarded = false;
+    Guard guard, before;
     for (Operation *def = weights.getDefiningOp();
-         def && (isGuarded || def->hasOneUse());
-         def = weights.getDefiningOp()) {
+         def && (before || def->hasOneUse()); def = weights.getDefiningOp()) {
       softmax = dyn_cast<SoftmaxOp>(def);
-      Value guarded = withoutGuard(def);
-      isGuarded = bool(guarded);
-      if (guarded)
-        weights = guarded;
+      before = describeGuard(def);
+      if (before)
+        weights = (guard = before).weights;
       else if (!softmax && (isFloatCast(def) || keepsMatrices(def)))
         weights = def->getOperand(0);
       else
@@ -100,7 +137,7 @@ private:
     // Rebuild the product's operands; unused operators are erased later.
     NNBuilder b(op.getLoc(), rewriter);
     AttentionScores scores(b);
-    if (!scores.follow(softmax.getX()))
+    if (!scores.follow(softmax.getX(), guard.most ? 2 : 1))
       return rewriter.notifyMatchFailure(op, "no product of queries and keys");
     Value q = scores.product.getA(), k = scores.product.getB();
     Value v = op.getB();
@@ -148,7 +185,8 @@ private:
     b.setLoc(fuseLocations({scores.product, softmax, op}));
     Value y = AttentionOp::create(
         b, four(q, batchAndHeads[1]), four(k, *groups), four(v, *groups),
-        scores.mask, APFloat(float(scale)), scores.causal, /*tf32=*/false);
+        scores.mask, APFloat(float(scale)), scores.causal, /*tf32=*/false,
+        /*unguarded=*/scores.mask && !hasRanges(scores.mask) && !guard);
     rewriter.replaceOp(op, b.reshape(y, resultType(op).getShape()));
     return success();
   }

@@ -4,6 +4,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/MaskValue.h"
+#include "dialects/nn/ScalarBuilder.h"
 
 #include <limits>
 
@@ -156,15 +157,11 @@ Value AttentionScores::stepSelection(WhereOp op) {
         scores.getType() != op.getY().getType() || !reachesProduct(scores))
       continue;
     Value condition = op.getCondition();
-    if (hidesAll(condition, hides, *other)) {
+    if (hidesAll(condition, hides, *other))
       addMask(condition, hides, scores);
-      return scores;
-    }
-    Value zero = b.scalarLike(scores, 0);
-    Value low = b.scalarLike(scores, *other);
-    Value bias = hides ? WhereOp::create(b, condition, low, zero)
-                       : WhereOp::create(b, condition, zero, low);
-    masks.push_back({bias, false, leadingShape(scores), scale});
+    else
+      masks.push_back({condition, hides, leadingShape(scores), /*scale=*/1,
+                       /*isFinite=*/true});
     return scores;
   }
   return {};
@@ -203,9 +200,9 @@ Value AttentionScores::step(Operation *op) {
   return {};
 }
 
-bool AttentionScores::follow(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (!def->hasOneUse())
+bool AttentionScores::follow(Value value, unsigned readers) {
+  for (; Operation *def = value.getDefiningOp(); readers = 1) {
+    if (!value.hasNUses(readers))
       return false;
     if (shapeOf(value).size() == 4)
       batchAndHeads = leadingShape(value);
@@ -269,6 +266,12 @@ static Value maskFor(NNBuilder &b, Value mask, ArrayRef<int64_t> leading,
 
 bool AttentionScores::combineMasks(ArrayRef<int64_t> batchAndHeads) {
   constexpr double never = -std::numeric_limits<double>::infinity();
+  // Finite numbers that hide scores lie beyond the range of 16 bits.
+  auto work =
+      cast<FloatType>(workType(tensorType(product.getY()).getElementType()));
+  double lowest =
+      APFloat::getLargest(work.getFloatSemantics(), /*Negative=*/true)
+          .convertToDouble();
   Value allowed, bias;
   if (ranges && ranges->batch != 1 && ranges->batch != batchAndHeads[0])
     return false;
@@ -279,24 +282,39 @@ bool AttentionScores::combineMasks(ArrayRef<int64_t> batchAndHeads) {
       return true;
     allowed = RangeMaskOp::create(b, mask, ranges->keys);
   }
-  for (Mask &found : masks) {
+  auto hideByNever = [&] {
+    if (allowed && bias)
+      bias = WhereOp::create(b, allowed, bias, b.scalarLike(bias, never));
+  };
+  // In the order of the computation, from the product on.
+  for (Mask &found : llvm::reverse(masks)) {
     Value value = maskFor(b, found.value, found.leading, batchAndHeads);
     if (!value)
       return false;
     if (tensorType(value).getElementType().isInteger(1)) {
       if (found.hides)
         value = NotOp::create(b, value);
-      allowed = allowed ? Value(AndOp::create(b, allowed, value)) : value;
+      if (found.isFinite) {
+        // Adding the lowest number leaves nothing of the score.
+        bias = b.cast(bias ? bias : b.scalarLike(product.getY(), 0), work);
+        hideByNever();
+        allowed = {};
+        bias = WhereOp::create(b, value, bias, b.scalarLike(bias, lowest));
+      } else {
+        allowed = allowed ? Value(AndOp::create(b, allowed, value)) : value;
+      }
       continue;
     }
     if (found.scale != 1)
       value = b.mul(value, b.scalarLike(value, found.scale));
-    if (bias)
-      bias = b.cast(bias, tensorType(value).getElementType());
+    if (bias && tensorType(bias).getElementType() !=
+                    tensorType(value).getElementType()) {
+      bias = b.cast(bias, work);
+      value = b.cast(value, work);
+    }
     bias = bias ? b.add(bias, value) : value;
   }
-  if (allowed && bias)
-    bias = WhereOp::create(b, allowed, bias, b.scalarLike(bias, never));
+  hideByNever();
   mask = bias ? bias : allowed;
   return true;
 }

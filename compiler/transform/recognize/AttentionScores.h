@@ -34,8 +34,9 @@ public:
   explicit AttentionScores(nn::NNBuilder &b) : b(b) {}
 
   /// Collects scale and masks from `value`, the softmax's operand, to the
-  /// product. Returns false if there is no such product.
-  bool follow(mlir::Value value);
+  /// product. Returns false if there is no such product, or if an operator on
+  /// the way has other readers; `value` itself has `readers` that are known.
+  bool follow(mlir::Value value, unsigned readers = 1);
   /// Combines the masks found into one for batch×heads matrices; returns false
   /// on failure.
   bool combineMasks(llvm::ArrayRef<int64_t> batchAndHeads);
@@ -59,6 +60,9 @@ private:
     llvm::SmallVector<int64_t>
         leading;      ///< leading dimensions of the masked scores
     double scale = 1; ///< scale of an additive mask
+    /// Whether a condition replaces scores by a finite number: a query with no
+    /// other scores gives the mean of the values.
+    bool isFinite = false;
   };
 
   mlir::Value step(mlir::Operation *op);

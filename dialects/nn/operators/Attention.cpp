@@ -196,7 +196,7 @@ template <typename Op> Value AttentionParts<Op>::buildScores() {
 template <typename Op> Value AttentionParts<Op>::buildWeights() {
   Value scores = buildScores();
   Value weights = SoftmaxOp::create(b, scores, -1);
-  if (op.getMask()) {
+  if (op.getMask() && !op.getUnguarded()) {
     Value most = findMost(scores);
     weights = WhereOp::create(b, EqualOp::create(b, most, never(most)),
                               b.scalarLike(weights, 0), weights);
@@ -330,11 +330,12 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(*this);
     stats = AttentionStatsOp::create(b, getQ(), getK(), getMask(), getScale(),
-                                     getCausal(), getTf32());
+                                     getCausal(), getTf32(), getUnguarded());
   }
   Value all = AttentionGradOp::create(
       b, getQ(), getK(), getV(), getY(), b.cast(dy, element), stats,
-      maskOfGradient(b, *this), getScale(), getCausal(), getTf32());
+      maskOfGradient(b, *this), getScale(), getCausal(), getTf32(),
+      getUnguarded());
   SmallVector<Value> gradients;
   int64_t first = 0;
   for (Value x : {getQ(), getK(), getV()}) {
@@ -370,7 +371,8 @@ bool frit::nn::isStatsOf(AttentionStatsOp stats, AttentionOp attention) {
          stats.getMask() == attention.getMask() &&
          stats.getScale() == attention.getScale() &&
          stats.getCausal() == attention.getCausal() &&
-         stats.getTf32() == attention.getTf32();
+         stats.getTf32() == attention.getTf32() &&
+         stats.getUnguarded() == attention.getUnguarded();
 }
 
 bool frit::nn::hasDelta(AttentionGradOp gradient) {
@@ -398,9 +400,9 @@ SmallVector<Value> AttentionStatsOp::decompose(NNBuilder &b) {
   TensorExpr powers(b, ExpOp::create(b, TensorExpr(b, scores) - base));
   Value sums = b.reduce(powers, Combiner::sum, 3);
   Value stats = base + TensorExpr(b, LogOp::create(b, sums));
-  stats = WhereOp::create(
-      b, isHidden, b.scalarLike(stats, std::numeric_limits<double>::infinity()),
-      stats);
+  double hidden = getUnguarded() ? std::numeric_limits<double>::quiet_NaN()
+                                 : std::numeric_limits<double>::infinity();
+  stats = WhereOp::create(b, isHidden, b.scalarLike(stats, hidden), stats);
   return {b.reshape(stats, shapeOf(getStats()))};
 }
 
@@ -447,10 +449,11 @@ SmallVector<Value> AttentionGradOp::decompose(NNBuilder &b) {
     Value mask = addedMask(b, RangeMaskOp::create(b, ofQueries, keys), getQ());
     return {AttentionGradOp::create(b, getQ(), getK(), getV(), getY(), getDy(),
                                     getStats(), mask, getScale(), getCausal(),
-                                    getTf32())};
+                                    getTf32(), getUnguarded())};
   }
-  auto attention = AttentionOp::create(b, getQ(), getK(), getV(), getMask(),
-                                       getScale(), getCausal(), getTf32());
+  auto attention =
+      AttentionOp::create(b, getQ(), getK(), getV(), getMask(), getScale(),
+                          getCausal(), getTf32(), getUnguarded());
   SmallVector<Value> gradients = buildGradients(attention, b, getDy()), parts;
   bool isPacked = shapeOf(getDqkv()).size() == 4;
   for (Value x : ArrayRef(gradients).take_front(3)) {

@@ -14,16 +14,19 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
     A float `mask` is added to the scaled scores; a bool `mask` is true where a
     query may attend to a key. It is broadcast to batch×heads×queries×keys. An
     i32 `mask` has the ranges of keys that `range_mask` describes: kernels skip
-    keys outside them. With `causal`, query i attends to keys 0 to i only; ranges
-    exclude it. A query whose keys are all
-    masked (all scores are -inf) gives zeros.
+    keys outside them. With `causal`, query i attends to keys 0 to i only;
+    ranges exclude it. A query whose keys are all masked (all scores are -inf)
+    gives zeros; with `unguarded` it gives NaN, as a softmax of -inf does.
+    Finite masks never hide all keys: a query that adds the same large negative
+    number to all scores gives the mean of the values.
 
     If a target keeps the operator whole, scores and sums are f32. `tf32` allows
     the operands of both products to be rounded to TF32.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    Optional<NN_AttentionMask>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
+                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
+                   UnitAttr:$unguarded);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }

@@ -41,11 +41,13 @@ def NN_AttentionStatsOp : NN_Composite<"attention_stats", ""> {
     The scores are those of `attention` on the same operands with the same
     attributes. A fused attention kernel can return the statistics as a second
     result. The result is batch×heads×queries, f32 (f64 for f64): the weights
-    are exp(scores - stats). It is +inf for a query whose keys are all masked.
+    are exp(scores - stats). It is +inf for a query whose keys are all masked,
+    or NaN if `unguarded`.
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k,
                    Optional<NN_AttentionMask>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
+                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
+                   UnitAttr:$unguarded);
   let results = (outs NN_FloatTensor:$stats);
 }
 
@@ -70,7 +72,8 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    NN_FloatTensor:$y, NN_FloatTensor:$dy, NN_FloatTensor:$stats,
                    Optional<NN_AttentionMask>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32);
+                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
+                   UnitAttr:$unguarded);
   let results = (outs NN_FloatTensor:$dqkv);
 }
 

@@ -94,8 +94,15 @@ static void checks() {
   check<Masked<Even, bf16, false, true, false>>();
   check<Masked<Causal<Even>, float, true, false, false>>();
   check<Masked<Small, float, true, false, true>>(Fill::lowest);
+  // Rows whose keys are all hidden: by -inf or the causal rule; zero or NaN.
   check<Masked<Tiled<Even, 32, 16, 16, 2>, float, true, false, true>>(
       Fill::infinite);
+  check<Masked<Small, f16, false, false, true>>(Fill::infinite);
+  check<Masked<Causal<Even>, bf16, true, true, true>>(Fill::infinite);
+  check<Unguarded<Masked<Small, float, true, false, true>>>(Fill::infinite);
+  check<Unguarded<Masked<Small, float, true, false, true>>>(Fill::lowest);
+  check<Unguarded<
+      Masked<Tiled<Even, 32, 16, 16, 2>, boolean, true, true, true>>>();
   // Ranges of keys, narrower and wider than tiles, with warp sets and batches.
   using Many = Problem<f16, 2, 2, 1, 200, 200, 32>;
   check<Ranged<Many, 40>>();

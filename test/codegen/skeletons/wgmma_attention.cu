@@ -106,6 +106,13 @@ static void checks() {
   check<Hopper<Masked<Even, boolean, true, true, true>, 128, 64, 2, 1>>();
   check<Hopper<Masked<Small, float, true, false, true>, 64, 64, 2, 1>>(
       Fill::lowest);
+  // Rows whose keys are all hidden are zero or NaN.
+  check<Hopper<Masked<Small, float, true, false, true>, 64, 64, 2, 1>>(
+      Fill::infinite);
+  check<Hopper<Unguarded<Masked<Small, f16, true, false, true>>, 64, 32, 2, 1>>(
+      Fill::infinite);
+  check<Hopper<Unguarded<Masked<Even, boolean, true, true, true>>, 128, 64, 2,
+               1>>();
   // Ranges of keys: warpgroups of a block that begin with different tiles of
   // keys, tiles that only some of them read, warpgroups that share rows.
   using Many = Problem<f16, 2, 2, 1, 300, 300, 64>;

@@ -30,7 +30,7 @@ func.func @split_scale(%q: tensor<2x3x5x16xf32>, %k: tensor<2x5x3x16xf32>, %v: t
 // CHECK-DAG:     %[[A:.*]] = nn.reshape %[[Q]] {shape = array<i64: 2, 3, 5, 16>}
 // CHECK-DAG:     %[[B:.*]] = nn.reshape %[[K]] {shape = array<i64: 2, 3, 5, 16>}
 // CHECK-DAG:     %[[C:.*]] = nn.reshape %[[V]] {shape = array<i64: 2, 3, 5, 16>}
-// CHECK:         %[[Y:.*]] = nn.attention %[[A]], %[[B]], %[[C]], %[[M]] {scale = 1.250000e-01 : f32}
+// CHECK:         %[[Y:.*]] = nn.attention %[[A]], %[[B]], %[[C]], %[[M]] {scale = 1.250000e-01 : f32, unguarded}
 // CHECK:         nn.reshape %[[Y]] {shape = array<i64: 6, 5, 16>}
 func.func @merged_heads(%q: tensor<6x5x16xf32>, %k: tensor<6x5x16xf32>, %v: tensor<6x5x16xf32>, %m: tensor<2x1x1x5xf32>) -> tensor<6x5x16xf32> {
   %s = nn.constant dense<8.0> : tensor<f32>
@@ -92,6 +92,51 @@ func.func @guarded(%q: tensor<1x2x5x16xf32>, %m: tensor<1x1x1x5xi1>) -> tensor<1
 
 // -----
 
+// So do zeros where the maximum of the scores is -inf, as ONNX's operator says.
+// CHECK-LABEL: func.func @guarded_by_maximum
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK-NOT:     nn.reduce
+// CHECK:         %[[Y:.*]] = nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32}
+// CHECK:         return %[[Y]]
+func.func @guarded_by_maximum(%q: tensor<1x2x5x16xf32>, %m: tensor<5x5xf32>) -> tensor<1x2x5x16xf32> {
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %never = nn.constant dense<0xFF800000> : tensor<f32>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x5xf32>
+  %1 = nn.add %0, %m : (tensor<1x2x5x5xf32>, tensor<5x5xf32>) -> tensor<1x2x5x5xf32>
+  %2 = nn.softmax %1 : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %3 = nn.reduce %1 {axes = array<i64: 3>, kind = #nn<combiner max>} : (tensor<1x2x5x5xf32>) -> tensor<1x2x5x1xf32>
+  %4 = nn.equal %3, %never : (tensor<1x2x5x1xf32>, tensor<f32>) -> tensor<1x2x5x1xi1>
+  %5 = nn.where %4, %zero, %2 : (tensor<1x2x5x1xi1>, tensor<f32>, tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32>
+  %6 = nn.matmul %5, %q : (tensor<1x2x5x5xf32>, tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32>
+  return %6 : tensor<1x2x5x16xf32>
+}
+
+// -----
+
+// A finite number that replaces scores leaves nothing of them: if it hides all
+// keys, the values' mean remains, whatever the number. -inf before it is no
+// longer hidden.
+// CHECK-LABEL: func.func @finite_selection
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[A:[^:]*]]: {{[^,]*}}, %[[B:[^:]*]]:
+// CHECK-DAG:     %[[ZERO:.*]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-DAG:     %[[NEVER:.*]] = nn.constant dense<0xFF800000> : tensor<f32>
+// CHECK-DAG:     %[[FIRST:.*]] = nn.where %[[A]], %[[ZERO]], %[[NEVER]]
+// CHECK-DAG:     %[[LOW:.*]] = nn.constant dense<-3.40282347E+38> : tensor<f32>
+// CHECK:         %[[BIAS:.*]] = nn.where %[[B]], %[[FIRST]], %[[LOW]]
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[BIAS]] {scale = 1.000000e+00 : f32, unguarded}
+func.func @finite_selection(%q: tensor<1x2x5x16xf16>, %a: tensor<5x5xi1>, %b: tensor<5x5xi1>) -> tensor<1x2x5x16xf16> {
+  %never = nn.constant dense<0xFC00> : tensor<f16>
+  %low = nn.constant dense<-10000.0> : tensor<f16>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x5x16xf16>, tensor<1x2x5x16xf16>) -> tensor<1x2x5x5xf16>
+  %1 = nn.where %a, %0, %never : (tensor<5x5xi1>, tensor<1x2x5x5xf16>, tensor<f16>) -> tensor<1x2x5x5xf16>
+  %2 = nn.where %b, %1, %low : (tensor<5x5xi1>, tensor<1x2x5x5xf16>, tensor<f16>) -> tensor<1x2x5x5xf16>
+  %3 = nn.softmax %2 : (tensor<1x2x5x5xf16>) -> tensor<1x2x5x5xf16>
+  %4 = nn.matmul %3, %q : (tensor<1x2x5x5xf16>, tensor<1x2x5x16xf16>) -> tensor<1x2x5x16xf16>
+  return %4 : tensor<1x2x5x16xf16>
+}
+
+// -----
+
 // Any other number than zero is not that pattern.
 // CHECK-LABEL: func.func @replaced
 // CHECK:         nn.softmax
@@ -112,7 +157,7 @@ func.func @replaced(%q: tensor<1x2x5x16xf32>) -> tensor<1x2x5x16xf32> {
 // CHECK-SAME:    %[[Q:[^:]*]]:
 // CHECK:         %[[B:.*]] = nn.constant "bias"
 // CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]] {scale
-// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[B]] {scale
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[B]] {scale = 1.000000e+00 : f32, unguarded}
 func.func @hides_nothing(%q: tensor<1x2x3x16xf32>) -> (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) {
   %first = nn.constant dense<0> : tensor<i64>
   %step = nn.constant dense<1> : tensor<i64>
@@ -135,7 +180,7 @@ func.func @hides_nothing(%q: tensor<1x2x3x16xf32>) -> (tensor<1x2x3x16xf32>, ten
 
 // A mask that lets a query see one more key is not causal.
 // CHECK-LABEL: func.func @almost_causal
-// CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32}
+// CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32, unguarded}
 func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {
   %m = nn.constant "val_56" dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]> : tensor<3x3xf32>
   %0 = nn.matmul %q, %k {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
@@ -151,7 +196,7 @@ func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v:
 // mask; softmax in f32 of a 16-bit model.
 // CHECK-LABEL: func.func @causal_selection
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
-// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {causal, scale = 1.250000e-01 : f32}
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {causal, scale = 1.250000e-01 : f32, unguarded}
 func.func @causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32>) -> tensor<1x2x100x64xf16> {
   %s = nn.constant dense<0.125> : tensor<f16>
   %one = nn.constant dense<1.0> : tensor<100x100xf32>
@@ -175,7 +220,7 @@ func.func @causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32
 // A boolean mask converted to numbers.
 // CHECK-LABEL: func.func @bool_bias
 // CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
-// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x1x5x5xi1>)
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[M]] {scale = 1.000000e+00 : f32, unguarded} : (tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x2x5x16xf32>, tensor<1x1x5x5xi1>)
 func.func @bool_bias(%q: tensor<1x2x5x16xf32>, %m: tensor<1x1x5x5xi1>) -> tensor<1x2x5x16xf32> {
   %zero = nn.constant dense<0.0> : tensor<f32>
   %never = nn.constant dense<0xFF800000> : tensor<f32>
@@ -254,7 +299,7 @@ func.func @other_heads(%q: tensor<2x5x1xf32>, %k: tensor<1x1x2xf32>, %v: tensor<
 // CHECK-DAG:     %[[S:.*]] = nn.mul %[[Q]], %[[F]]
 // CHECK-DAG:     %[[E:.*]] = nn.expand %[[M]] {shape = array<i64: 2, 4, 1, 5, 5>}
 // CHECK-DAG:     %[[B:.*]] = nn.reshape %[[E]] {shape = array<i64: 8, 1, 5, 5>}
-// CHECK:         nn.attention %[[S]], %[[Q]], %[[Q]], %[[B]] {scale = 1.000000e+00 : f32}
+// CHECK:         nn.attention %[[S]], %[[Q]], %[[Q]], %[[B]] {scale = 1.000000e+00 : f32, unguarded}
 func.func @windows(%q: tensor<8x3x5x16xf32>, %m: tensor<1x4x1x5x5xf32>, %f: tensor<3x1x1xf32>) -> tensor<8x3x5x16xf32> {
   %0 = nn.matmul %q, %q {transpose_b} : (tensor<8x3x5x16xf32>, tensor<8x3x5x16xf32>) -> tensor<8x3x5x5xf32>
   %1 = nn.mul %0, %f : (tensor<8x3x5x5xf32>, tensor<3x1x1xf32>) -> tensor<8x3x5x5xf32>
