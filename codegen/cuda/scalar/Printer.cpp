@@ -268,6 +268,8 @@ static std::string fill(StringRef form, ArrayRef<std::string> operands,
       text += unsignedName(type);
     else if (what == 'R')
       text += valueName(result);
+    else if (what == 'V')
+      text += unsignedName(result);
     else if (what == '*')
       text += llvm::join(operands, ", ");
     else

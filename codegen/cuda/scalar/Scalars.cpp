@@ -65,7 +65,7 @@ static constexpr ScalarForm kForms[] = {
     {"arith.uitofp", "$R($U($0))"},
     {"bool.uitofp", "$R($0)"},
     {"arith.fptosi", "$R($0)"},
-    {"arith.fptoui", "$R($0)"},
+    {"arith.fptoui", "$R($V($0))"},
     {"arith.bitcast", "frit::bitCast<$R>($0)"},
     {"arith.index_cast", "$R($0)"},
     {"arith.index_castui", "$R($0)"},

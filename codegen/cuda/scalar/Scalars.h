@@ -34,8 +34,8 @@ enum Precedence : int {
 };
 
 /// C++ form of an operation. In `text`, $0, $1, ... are operands, $* all of
-/// them, $T is the first operand's type, $U its unsigned form, and $R the
-/// result's type.
+/// them, $T is the first operand's type, $U its unsigned form, $R the result's
+/// type, and $V its unsigned form.
 struct ScalarForm {
   llvm::StringRef name;
   llvm::StringRef text;

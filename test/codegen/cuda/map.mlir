@@ -8,7 +8,7 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
                %scale: tensor<4x1024x1xf16>, %odd: tensor<7x3xf32>,
                %other: tensor<7x1xf32>, %i: tensor<1x9xi8>,
                %w: tensor<3000x768xf16>, %ids: tensor<4x1024xi64>,
-               %n: tensor<1x9xi32>) {
+               %n: tensor<1x9xi32>, %f: tensor<1x9xf64>) {
   %0 = nn.fusion(%x, %bias, %scale) {plan.constant_inputs = array<i64: 0, 1>} : (tensor<4x1024x768xf16>, tensor<768xf16>, tensor<4x1024x1xf16>) -> tensor<4x1024x768xf16> {
   ^bb0(%a: tensor<4x1024x768xf16>, %b: tensor<768xf16>, %c: tensor<4x1024x1xf16>):
     %1 = nn.add %a, %b : (tensor<4x1024x768xf16>, tensor<768xf16>) -> tensor<4x1024x768xf16>
@@ -42,6 +42,14 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
   ^bb0(%a: tensor<1x9xi32>):
     %1 = nn.bit_shift %a, %a {direction = "LEFT"} : (tensor<1x9xi32>, tensor<1x9xi32>) -> tensor<1x9xi32>
     nn.yield %1 : tensor<1x9xi32>
+  }
+  // Unsigned integers are kept in signed types and converted as unsigned.
+  %8:3 = nn.fusion(%f) : (tensor<1x9xf64>) -> (tensor<1x9xui8>, tensor<1x9xui32>, tensor<1x9xui64>) {
+  ^bb0(%a: tensor<1x9xf64>):
+    %1 = nn.cast %a {to = ui8} : (tensor<1x9xf64>) -> tensor<1x9xui8>
+    %2 = nn.cast %a {to = ui32} : (tensor<1x9xf64>) -> tensor<1x9xui32>
+    %3 = nn.cast %a {to = ui64} : (tensor<1x9xf64>) -> tensor<1x9xui64>
+    nn.yield %1, %2, %3 : tensor<1x9xui8>, tensor<1x9xui32>, tensor<1x9xui64>
   }
   return
 }
@@ -89,3 +97,8 @@ func.func @map(%x: tensor<4x1024x768xf16>, %bias: tensor<768xf16>,
 
 // CHECK-LABEL: struct k4_body {
 // CHECK: y0[i] = v1 ? int(unsigned(v0) << (v1 ? v0 : 0)) : 0;
+
+// CHECK-LABEL: struct k5_body {
+// CHECK-DAG: int8_t(uint8_t(
+// CHECK-DAG: int(unsigned(
+// CHECK-DAG: int64_t(uint64_t(
