@@ -104,8 +104,8 @@ std::string RowKernel::printTerm() {
       p.define(result, "r[" + std::to_string(i) + "]");
     // Loads without a condition, so that the compiler can hoist a row's value
     // out of the loop over the row.
-    for (Node *load : rowLoads(term)) {
-      std::string name = "given" + std::to_string(load->argument);
+    for (auto [i, load] : llvm::enumerate(rowLoads(term))) {
+      std::string name = "given" + std::to_string(i);
       p.line(valueName(load->type) + " " + name + " = " + p.value(load) + ";");
       p.define(load, name);
     }

@@ -153,6 +153,7 @@ private:
   llvm::SmallVector<Node *> storeRoots() const;
   llvm::SmallVector<Node *> everything() const;
   bool changes(const Node *node) const;
+  bool dependsOnColumn(const Node *node) const;
   bool followsFromPosition(Node *node) const;
   void findStaged();
   bool readsOnlyStaged() const;

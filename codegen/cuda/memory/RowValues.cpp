@@ -17,6 +17,12 @@ bool RowKernel::changes(const Node *node) const {
   return (node->dependence & along) != 0;
 }
 
+/// Returns whether a value depends on the position in a row. Those of a vector
+/// may share it: an element of each channel, of which a row has several.
+bool RowKernel::dependsOnColumn(const Node *node) const {
+  return changes(node) || (node->dependence & kReduced) != 0;
+}
+
 /// Returns the nodes under `roots`, without the operands of `known` nodes.
 static llvm::DenseSet<Node *> usesOf(ArrayRef<Node *> roots,
                                      const llvm::DenseSet<Node *> &known,
@@ -193,7 +199,7 @@ void RowKernel::findCachedValues() {
 }
 
 bool RowKernel::isOfRow(const Node *node) const {
-  if (changes(node))
+  if (dependsOnColumn(node))
     return false;
   if (node->kind == Node::Kind::load)
     return true;
@@ -208,7 +214,7 @@ bool RowKernel::isOfRow(const Node *node) const {
 void RowKernel::findRowValues() {
   llvm::SetVector<Node *> found;
   for (Node *node : Graph::reachable(storeRoots(), graph))
-    if (changes(node))
+    if (dependsOnColumn(node))
       for (Node *operand : graph.operandsOf(node))
         if (isOfRow(operand))
           found.insert(operand);

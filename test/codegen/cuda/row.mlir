@@ -175,8 +175,8 @@ func.func @chosen(%c: tensor<i1>, %x: tensor<64x768xf32>) {
 // CHECK: static constexpr int kPasses[kReductions] = {0, 1, 1};
 // CHECK: if constexpr (R == 1) {
 // CHECK-NEXT: return frit::expShifted(e.a0 - r[0]);
-// CHECK: int64_t given1 = x1[row];
-// CHECK-NEXT: return int(col) == frit::saturate32(given1) ? e.a0 - r[0] : 0.0f;
+// CHECK: int64_t given0 = x1[row];
+// CHECK-NEXT: return int(col) == frit::saturate32(given0) ? e.a0 - r[0] : 0.0f;
 // CHECK: struct RowValues {
 // CHECK-NEXT: float a0;
 // CHECK-NEXT: int a1;

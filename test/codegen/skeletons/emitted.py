@@ -81,6 +81,8 @@ def rows():
     for n, m in ((1, 50000), (3, 7)):
         f = Fusion(f"maximum {n}x{m}", half(n, m))
         yield f.give(f.reduce("%x0", "max", 1))
+    yield channels(full(5, 6, 24), full(6, 1), full(50))
+    yield channels(half(3, 96, 8), full(96, 1), full(50))
     table, out = half(50, 72), half(9, 72)
     f = Fusion("embedding and layer norm", table, Tensor("i64", 9), out,
                full(72), full(72))
@@ -88,7 +90,20 @@ def rows():
     yield f.give(normalize(f, value, 1, "%x3", "%x4"))
 
 
+def channels(x, bias, table):
+    """Rows of several channels, whose values the elements of a vector share."""
+    f = Fusion(f"channels in rows {x}", x, bias, table, Tensor("i64", *bias.shape))
+    value = f.op("add", f.cast("%x0", "f32"), "%x1")
+    most = f.reduce(value, "max", *range(1, len(x.shape)))
+    value = f.op("sub", value, most)
+    rest = f.op("gather", "%x2", "%x3", to=bias)
+    return f.give(f.op("mul", value, rest), most)
+
+
 def shared_rows():
+    yield channels(full(1, 12, 2600), full(12, 1), full(50))
+    yield channels(half(2, 3, 5000), full(3, 1), full(50))
+    yield channels(full(2, 7, 640), full(2, 7, 1), full(50))
     for x in (half(2, 4099), half(1, 16392), half(2, 33000), full(1, 33001)):
         yield softmax(f"softmax {x}", x)
     yield layer_norm("layer norm", half(2, 1023))
