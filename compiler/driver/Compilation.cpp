@@ -197,6 +197,13 @@ private:
     progress->update(done, total, next.str());
   }
 
+  void blame(cuda::Culprit culprit) override {
+    if (!status)
+      status = culprit == cuda::Culprit::frit    ? kBug
+               : culprit == cuda::Culprit::nvrtc ? kMachine
+                                                 : kBadInput;
+  }
+
   void say(const Twine &message) override {
     if (options.verbose)
       llvm::errs() << "fritc: " << message << "\n";

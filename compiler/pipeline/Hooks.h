@@ -5,6 +5,7 @@
 
 #include "codegen/artifact/Serialize.h"
 #include "codegen/cpu/CpuKernels.h"
+#include "codegen/cuda/compile/CompileModules.h"
 
 #include "mlir/Support/Timing.h"
 
@@ -59,6 +60,9 @@ public:
 
   /// Called with a line about finished work.
   virtual void say(const llvm::Twine &message) {}
+
+  /// Called before an error about kernels that do not compile.
+  virtual void blame(cuda::Culprit culprit) {}
 
   /// Returns whether to compile for `arch`. Called before any work for it.
   virtual mlir::FailureOr<bool> takesTarget(llvm::StringRef arch) {

@@ -85,9 +85,11 @@ LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
             programs,
             options.last == Stage::device ? cuda::CompileAs::oneModule
                                           : cuda::CompileAs::modules,
-            deviceCode, [&](size_t done, size_t total, StringRef next) {
+            deviceCode,
+            [&](size_t done, size_t total, StringRef next) {
               hooks.update(done, total, next);
-            })))
+            },
+            [&](cuda::Culprit culprit) { hooks.blame(culprit); })))
       return failure();
   }
   for (plan::ProgramOp program : programs)

@@ -25,6 +25,7 @@ struct Job {
   int64_t milliseconds;
   std::string *cubin, *ptx; ///< null if it is not wanted
   std::string failure = "";
+  bool isTextWrong = false; ///< else NVRTC cannot compile any
   /// The user's kernel at fault, if NVRTC itself reported no error.
   plan::KernelOp wrong = {};
 };
@@ -56,7 +57,12 @@ static void addJobs(StringRef arch, ArrayRef<ModuleText> modules,
 static void run(Job &job) {
   auto compiled = compileCuda(job.module->text, job.arch, job.module->folders);
   if (!compiled) {
-    job.failure = llvm::toString(compiled.takeError());
+    llvm::handleAllErrors(compiled.takeError(),
+                          [&](const llvm::StringError &error) {
+                            job.failure = error.getMessage();
+                            job.isTextWrong = error.convertToErrorCode() ==
+                                              llvm::inconvertibleErrorCode();
+                          });
     return;
   }
   for (plan::KernelOp kernel : job.module->kernels)
@@ -103,10 +109,29 @@ static plan::KernelOp blamedKernel(const Job &job) {
   return {};
 }
 
+/// Reports that a job failed, at the kernel if one is known.
+static void report(const Job &job, plan::KernelOp kernel,
+                   MLIRContext *context) {
+  Location nowhere = UnknownLoc::get(context);
+  InFlightDiagnostic error = emitError(kernel ? kernel.getLoc() : nowhere);
+  if (kernel)
+    error << "kernel '" << kernel.getSymName() << "': ";
+  error << job.failure;
+  if (!job.isTextWrong)
+    return;
+  Diagnostic &note = error.attachNote(nowhere);
+  note << "this is a bug in frit, not a fault of the model; please report it "
+          "with the text above or the model";
+  if (kernel)
+    note << "; the kernel computes " << plan::nodeNames(kernel.getLoc());
+  note << "; -O0, -fno-fuse or another -march may avoid it";
+}
+
 LogicalResult
 frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
                             llvm::StringMap<artifact::TargetCode> &code,
-                            KernelProgress progress) {
+                            KernelProgress progress,
+                            llvm::function_ref<void(Culprit)> blame) {
   std::list<std::vector<ModuleText>> modules;
   std::vector<Job> jobs;
   for (plan::ProgramOp program : programs) {
@@ -150,16 +175,15 @@ frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
     if (job.failure.empty())
       continue;
     if (Operation *op = blamedOperator(job)) {
+      blame(Culprit::user);
       if (said.insert(nn::customOf(op).getName()).second)
         emitError(op->getLoc()) << job.failure;
       continue;
     }
+    blame(job.isTextWrong ? Culprit::frit : Culprit::nvrtc);
     plan::KernelOp kernel = blamedKernel(job);
-    if (kernel && said.insert(kernel.getSymName()).second)
-      kernel.emitError("kernel '")
-          << kernel.getSymName() << "': " << job.failure;
-    else if (!kernel && said.insert(job.failure).second)
-      emitError(UnknownLoc::get(programs[0]->getContext())) << job.failure;
+    if (said.insert(kernel ? kernel.getSymName() : job.failure).second)
+      report(job, kernel, programs[0]->getContext());
   }
   return failure(
       llvm::any_of(jobs, [](const Job &job) { return !job.failure.empty(); }));

@@ -18,13 +18,19 @@ enum class CompileAs { modules, oneModule };
 using KernelProgress =
     llvm::function_ref<void(size_t done, size_t total, llvm::StringRef next)>;
 
+/// Whose fault it is that kernels do not compile: the user's, whose operator
+/// one of them calls; NVRTC's, which does not know the architecture or lacks
+/// memory; or frit's, which wrote the text.
+enum class Culprit { user, nvrtc, frit };
+
 /// Compiles emitted programs to machine code and PTX, in as many threads as
 /// there are cores. `code` gets an entry for each program, by its name. Reports
-/// NVRTC's errors at the kernel.
-llvm::LogicalResult compilePrograms(llvm::ArrayRef<plan::ProgramOp> programs,
-                                    CompileAs as,
-                                    llvm::StringMap<artifact::TargetCode> &code,
-                                    KernelProgress progress);
+/// NVRTC's errors at the kernel; before the first error, calls `blame`.
+llvm::LogicalResult
+compilePrograms(llvm::ArrayRef<plan::ProgramOp> programs, CompileAs as,
+                llvm::StringMap<artifact::TargetCode> &code,
+                KernelProgress progress,
+                llvm::function_ref<void(Culprit culprit)> blame);
 
 } // namespace frit::cuda
 

@@ -159,12 +159,18 @@ static std::string toolkitHeaders(StringRef library) {
   return "";
 }
 
+/// Returns an error that no text is at fault for.
+static Error machineError(const Twine &message) {
+  return createStringError(std::make_error_code(std::errc::not_supported),
+                           message);
+}
+
 Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
                                              StringRef arch,
                                              ArrayRef<std::string> folders) {
   auto lib = library();
   if (!lib)
-    return lib.takeError();
+    return machineError(toString(lib.takeError()));
   SmallVector<const char *> names, texts;
   for (const DeviceHeader &header : deviceHeaders()) {
     names.push_back(header.name);
@@ -174,7 +180,7 @@ Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
   Result result = lib->createProgram(&program, text.c_str(), "frit.cu",
                                      names.size(), texts.data(), names.data());
   if (result != kSuccess)
-    return createStringError("NVRTC: " + std::string(lib->errorString(result)));
+    return machineError("NVRTC: " + Twine(lib->errorString(result)));
 
   bool isVirtual = arch.starts_with("compute_");
   std::string archOption = ("-arch=" + arch).str();
@@ -210,7 +216,7 @@ Expected<DeviceCode> frit::cuda::compileCuda(const std::string &text,
   // If NVRTC does not know the architecture, the text is not at fault, so none
   // is kept.
   if (StringRef(log).contains("--gpu-architecture"))
-    return createStringError(message + "\n" + log);
+    return machineError(message + "\n" + log);
   std::string kept = keepText(text);
   if (!kept.empty())
     message += " (the text is in " + kept + ")";

@@ -29,7 +29,8 @@ struct DeviceCode {
 /// one ("compute_80"). It may include frit's device headers, those in `folders`
 /// and those of the CUDA toolkit. The same text gives the same bytes.
 /// Thread-safe. An error has the compiler's log, with lines as in
-/// "frit.cu(12)", and the name of a file with the text.
+/// "frit.cu(12)", and the name of a file with the text. It has an error code
+/// unless the text is at fault.
 llvm::Expected<DeviceCode>
 compileCuda(const std::string &text, llvm::StringRef arch,
             llvm::ArrayRef<std::string> folders = {});
