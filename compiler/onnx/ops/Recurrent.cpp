@@ -15,62 +15,130 @@ using namespace frit::importer;
 
 namespace {
 
+/// An activation: its name in lower case, the values of its parameters, none
+/// for one that it does not take, and its formula.
+struct Activation {
+  StringLiteral name;
+  std::optional<double> alpha, beta;
+  Expr (*build)(Expr x, double alpha, double beta);
+};
+
 /// Parameters common to LSTM, GRU and RNN.
 struct Recurrence {
   int64_t gates, directions, hidden, steps, batch;
   bool batchFirst;
   double clip = 0;
-  SmallVector<StringRef> activations; ///< per direction
-  SmallVector<double> alphas, betas;
-  Expr x; ///< steps×batch×inputs
+  SmallVector<Activation> activations; ///< per direction
+  Expr x;                              ///< steps×batch×inputs
   Value lengths;
 };
 
 } // namespace
 
-static Expr activate(Expr x, StringRef name, double alpha, double beta) {
-  std::string lower = name.lower();
-  Node &node = *x.node;
-  if (lower == "sigmoid")
-    return x.apply<nn::SigmoidOp>();
-  if (lower == "tanh")
-    return x.apply<nn::TanhOp>();
-  if (lower == "relu")
-    return x.apply<nn::ReluOp>();
-  if (lower == "affine")
-    return x * alpha + beta;
-  if (lower == "leakyrelu")
-    return (x < 0.0).select(x * alpha, x);
-  if (lower == "thresholdedrelu")
-    return (x > alpha).select(x, x.number(0));
-  if (lower == "scaledtanh")
-    return (x * beta).apply<nn::TanhOp>() * alpha;
-  if (lower == "hardsigmoid")
-    return (x * alpha + beta).clamp(0, 1);
-  if (lower == "elu")
-    return (x < 0.0).select((x.apply<nn::ExpOp>() - 1.0) * alpha, x);
-  if (lower == "softsign")
-    return x / (x.apply<nn::AbsOp>() + 1.0);
-  if (lower == "softplus")
-    return x.apply<nn::SoftplusOp>();
-  node.error() << "activation '" << name << "' is not supported";
-  return x;
+/// Builds one operator.
+template <typename Op> static Expr apply(Expr x, double, double) {
+  return x.apply<Op>();
 }
 
-/// Returns ONNX's default parameters of activations.
-static std::pair<double, double> defaultsOf(StringRef name) {
-  std::string lower = name.lower();
-  if (lower == "leakyrelu")
-    return {0.01, 0};
-  if (lower == "hardsigmoid")
-    return {0.2, 0.5};
-  return {1, lower == "scaledtanh" ? 1 : 0};
+/// All activations, with ONNX's default parameters.
+static const Activation knownActivations[] = {
+    {"sigmoid", {}, {}, apply<nn::SigmoidOp>},
+    {"tanh", {}, {}, apply<nn::TanhOp>},
+    {"relu", {}, {}, apply<nn::ReluOp>},
+    {"softplus", {}, {}, apply<nn::SoftplusOp>},
+    {"softsign",
+     {},
+     {},
+     [](Expr x, double, double) { return x / (x.apply<nn::AbsOp>() + 1.0); }},
+    {"affine", 1, 0,
+     [](Expr x, double alpha, double beta) { return x * alpha + beta; }},
+    {"leakyrelu",
+     0.01,
+     {},
+     [](Expr x, double alpha, double) {
+       return (x < 0.0).select(x * alpha, x);
+     }},
+    {"thresholdedrelu",
+     1,
+     {},
+     [](Expr x, double alpha, double) {
+       return (x > alpha).select(x, x.number(0));
+     }},
+    {"elu",
+     1,
+     {},
+     [](Expr x, double alpha, double) {
+       return (x < 0.0).select((x.apply<nn::ExpOp>() - 1.0) * alpha, x);
+     }},
+    {"scaledtanh", 1, 1,
+     [](Expr x, double alpha, double beta) {
+       return (x * beta).apply<nn::TanhOp>() * alpha;
+     }},
+    {"hardsigmoid", 0.2, 0.5,
+     [](Expr x, double alpha, double beta) {
+       return (x * alpha + beta).clamp(0, 1);
+     }},
+};
+
+/// Sets the parameters that an attribute gives: a value for each activation
+/// that takes one, in their order.
+static void readParameters(Node &node, StringRef attribute,
+                           MutableArrayRef<Activation> activations,
+                           std::optional<double> Activation::*parameter) {
+  SmallVector<double> given = node.reals(attribute);
+  auto takers = llvm::count_if(activations, [&](const Activation &activation) {
+    return (activation.*parameter).has_value();
+  });
+  if (given.empty())
+    return;
+  if (given.size() != static_cast<size_t>(takers)) {
+    node.error() << "attribute '" << attribute << "' has " << given.size()
+                 << (given.size() == 1 ? " value, but " : " values, but ")
+                 << takers << " of the activations "
+                 << (takers == 1 ? "takes one" : "take one");
+    return;
+  }
+  const double *next = given.begin();
+  for (Activation &activation : activations)
+    if (activation.*parameter)
+      activation.*parameter = *next++;
+}
+
+/// Returns the activations of all directions; `defaults` are those of one.
+static SmallVector<Activation> readActivations(Node &node, int64_t directions,
+                                               ArrayRef<StringRef> defaults) {
+  SmallVector<StringRef> names = node.strings("activations");
+  if (names.empty())
+    for (int64_t i = 0; i < directions; ++i)
+      names.append(defaults.begin(), defaults.end());
+  if (names.size() != defaults.size() * directions)
+    node.error() << "has " << names.size() << " activations instead of "
+                 << defaults.size() * directions;
+  SmallVector<Activation> activations;
+  for (StringRef name : names) {
+    const auto *known =
+        llvm::find_if(knownActivations, [&](const Activation &activation) {
+          return name.equals_insensitive(activation.name);
+        });
+    if (known == std::end(knownActivations))
+      node.error() << "activation '" << name << "' is not supported";
+    else
+      activations.push_back(*known);
+  }
+  if (node.failed)
+    return {};
+  readParameters(node, "activation_alpha", activations, &Activation::alpha);
+  readParameters(node, "activation_beta", activations, &Activation::beta);
+  return activations;
 }
 
 static std::optional<Recurrence> read(Node &node, int64_t gates,
                                       ArrayRef<StringRef> defaults) {
-  Recurrence r{gates, 1, 0, 0, 0, false, 0, {}, {}, {}, input(node, 0), {}};
+  Recurrence r{gates, 1, 0, 0, 0, false, 0, {}, input(node, 0), {}};
   StringRef direction = node.string("direction", "forward");
+  if (!llvm::is_contained({"forward", "reverse", "bidirectional"}, direction))
+    node.error() << "attribute 'direction' is '" << direction
+                 << "', which is none of forward, reverse, bidirectional";
   r.directions = direction == "bidirectional" ? 2 : 1;
   r.batchFirst = node.integer("layout", 0);
   r.clip = node.real("clip", 0);
@@ -104,22 +172,9 @@ static std::optional<Recurrence> read(Node &node, int64_t gates,
   }
   if (node.has(4))
     r.lengths = node.input(4);
-  r.activations = node.strings("activations");
-  if (r.activations.empty())
-    for (int64_t i = 0; i < r.directions; ++i)
-      r.activations.append(defaults.begin(), defaults.end());
-  if (r.activations.size() != defaults.size() * r.directions) {
-    node.error() << "has " << r.activations.size() << " activations instead of "
-                 << defaults.size() * r.directions;
+  r.activations = readActivations(node, r.directions, defaults);
+  if (node.failed)
     return std::nullopt;
-  }
-  auto alphas = node.reals("activation_alpha");
-  auto betas = node.reals("activation_beta");
-  for (auto [i, name] : llvm::enumerate(r.activations)) {
-    auto [alpha, beta] = defaultsOf(name);
-    r.alphas.push_back(i < alphas.size() ? alphas[i] : alpha);
-    r.betas.push_back(i < betas.size() ? betas[i] : beta);
-  }
   return r;
 }
 
@@ -176,7 +231,8 @@ public:
     if (r.clip > 0)
       x = x.clamp(-r.clip, r.clip);
     size_t i = index * (r.activations.size() / r.directions) + which;
-    return activate(x, r.activations[i], r.alphas[i], r.betas[i]);
+    const Activation &chosen = r.activations[i];
+    return chosen.build(x, chosen.alpha.value_or(0), chosen.beta.value_or(0));
   }
   /// Keeps the state of sequences that have ended.
   Expr unlessEnded(int64_t step, Expr next, Expr before) {
