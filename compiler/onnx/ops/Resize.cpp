@@ -21,8 +21,9 @@ namespace {
 /// The resizing of one axis.
 struct Axis {
   int64_t input, output;
-  double scale;
-  double start = 0, end = 1; ///< of the region of interest
+  float scale;
+  float length; ///< of the result; with scales, before it is rounded down
+  float start = 0, end = 1; ///< of the region of interest
 };
 
 struct Rules {
@@ -39,24 +40,29 @@ struct Place {
 
 } // namespace
 
-/// Returns the source coordinate of result `i`.
-static double placeOf(double i, const Axis &axis, StringRef coordinates) {
-  double n = static_cast<double>(axis.input), length = axis.scale * n;
+/// Returns the source coordinate of result `i`, computed in f32: as a scale is
+/// f32, only then does 7 / 0.7 give 10. ONNX Runtime and PyTorch do the same.
+static float placeOf(int64_t i, const Axis &axis, StringRef coordinates) {
+  auto at = static_cast<float>(i), n = static_cast<float>(axis.input);
+  auto length = static_cast<float>(axis.output);
   if (coordinates == "align_corners")
-    return length == 1 ? 0 : i * (n - 1) / (length - 1);
+    return axis.length == 1 ? 0 : at * (n - 1) / (axis.length - 1);
   if (coordinates == "asymmetric")
-    return i / axis.scale;
+    return at / axis.scale;
   if (coordinates == "tf_crop_and_resize") {
-    double span = (axis.end - axis.start) * (n - 1);
+    float span = (axis.end - axis.start) * (n - 1);
     return axis.start * (n - 1) +
-           (length == 1 ? span / 2 : i * span / (length - 1));
+           (length == 1 ? span / 2 : at * span / (length - 1));
   }
+  if (coordinates == "tf_half_pixel_for_nn")
+    return (at + 0.5F) / axis.scale;
   if (coordinates == "pytorch_half_pixel" && length == 1)
-    return -0.5;
-  double place = (i + 0.5) / axis.scale - 0.5;
-  if (coordinates == "half_pixel_symmetric")
-    place += n / 2 * (1 - static_cast<double>(axis.output) / length);
-  return place;
+    return 0;
+  if (coordinates == "half_pixel_symmetric") {
+    float offset = n / 2 * (1 - length / (axis.scale * n));
+    return static_cast<float>(offset + (at + 0.5) / axis.scale - 0.5);
+  }
+  return (at + 0.5F) / axis.scale - 0.5F;
 }
 
 static double cubicWeight(double distance, double a) {
@@ -69,7 +75,7 @@ static double cubicWeight(double distance, double a) {
 /// Returns the factor for distances with antialiasing: when downsampling, the
 /// filter widens so that it covers all elements.
 static double narrowOf(const Axis &axis, const Rules &rules) {
-  return rules.antialias ? std::min(axis.scale, 1.0) : 1;
+  return rules.antialias ? std::min(axis.scale, 1.0F) : 1;
 }
 
 /// Returns the start of the filter relative to the element before a position;
@@ -125,7 +131,7 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
   std::vector<Place> results;
   std::vector<double> all(axis.output * taps);
   for (int64_t i = 0; i < axis.output; ++i) {
-    double place = placeOf(static_cast<double>(i), axis, rules.coordinates);
+    double place = placeOf(i, axis, rules.coordinates);
     if (std::isnan(place)) {
       node.error() << "its region of dimension " << dim << " is not a number";
       return {node, {}};
@@ -189,7 +195,7 @@ static void keepAspect(Node &node, StringRef policy,
                        MutableArrayRef<std::pair<int64_t, Axis>> axes) {
   if (policy == "stretch" || axes.empty())
     return;
-  double scale = axes[0].second.scale;
+  float scale = axes[0].second.scale;
   for (auto &[dim, axis] : axes)
     scale = policy == "not_larger" ? std::min(scale, axis.scale)
                                    : std::max(scale, axis.scale);
@@ -198,8 +204,8 @@ static void keepAspect(Node &node, StringRef policy,
                  << "' is none of stretch, not_larger and not_smaller";
   for (auto &[dim, axis] : axes) {
     axis.scale = scale;
-    axis.output =
-        integerOf(std::floor(scale * static_cast<double>(axis.input) + 0.5));
+    axis.length = std::round(scale * static_cast<float>(axis.input));
+    axis.output = integerOf(axis.length);
   }
 }
 
@@ -212,8 +218,11 @@ static bool isOneOf(Node &node, StringRef name, StringRef value,
   return false;
 }
 
+/// Imports a resizing whose scales or sizes are inputs, or `factors` if these
+/// are given.
 static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
-                        size_t sizesInput, StringRef coordinates) {
+                        size_t sizesInput, StringRef coordinates,
+                        ArrayRef<double> factors = {}) {
   Expr x = input(node, 0);
   Rules rules{node.string("mode", "nearest"),
               node.string("nearest_mode",
@@ -233,8 +242,9 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   isOneOf(node, "nearest_mode", rules.nearest,
           {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"});
   isOneOf(node, "coordinate_transformation_mode", rules.coordinates,
-          {"align_corners", "asymmetric", "tf_crop_and_resize", "half_pixel",
-           "pytorch_half_pixel", "half_pixel_symmetric"});
+          {"align_corners", "asymmetric", "tf_crop_and_resize",
+           "tf_half_pixel_for_nn", "half_pixel", "pytorch_half_pixel",
+           "half_pixel_symmetric"});
   auto dims = given.value_or(llvm::to_vector(llvm::seq<int64_t>(x.rank())));
   for (int64_t &dim : dims)
     dim = node.axis(dim, x.rank());
@@ -247,6 +257,11 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   bool hasSizes = isThere(sizesInput);
   if (hasSizes)
     sizes = numbers(node, sizesInput, dims.size());
+  else if (factors.size() == dims.size())
+    scales = llvm::to_vector(factors);
+  else if (!factors.empty())
+    node.error() << "has " << factors.size() << " scales for " << dims.size()
+                 << " dimensions";
   else
     scales = numbers(node, scalesInput, dims.size());
   if (rules.coordinates == "tf_crop_and_resize")
@@ -255,14 +270,20 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
     return {};
   SmallVector<std::pair<int64_t, Axis>> axes;
   for (auto [i, dim] : llvm::enumerate(dims)) {
-    Axis axis{x.size(dim), 0, 1};
-    auto n = static_cast<double>(axis.input);
-    axis.output =
-        integerOf(hasSizes ? (*sizes)[i] : std::floor((*scales)[i] * n));
-    axis.scale = hasSizes ? (*sizes)[i] / n : (*scales)[i];
+    Axis axis{x.size(dim), 0, 1, 0};
+    auto n = static_cast<float>(axis.input);
+    if (hasSizes) {
+      axis.output = integerOf((*sizes)[i]);
+      axis.length = static_cast<float>(axis.output);
+      axis.scale = axis.length / n;
+    } else {
+      axis.scale = static_cast<float>((*scales)[i]);
+      axis.length = axis.scale * n;
+      axis.output = integerOf(std::floor(axis.length));
+    }
     if (region) {
-      axis.start = (*region)[i];
-      axis.end = (*region)[i + dims.size()];
+      axis.start = static_cast<float>((*region)[i]);
+      axis.end = static_cast<float>((*region)[i + dims.size()]);
     }
     axes.push_back({dim, axis});
   }
@@ -288,6 +309,16 @@ static Results resize(Node &node) {
 /// Imports Resize before opset 11: scales only, and asymmetric coordinates.
 static Results resizeByScales(Node &node) {
   return resizeBy(node, 4, 1, 5, "asymmetric");
+}
+
+/// Imports Upsample before opset 9, whose scales are an attribute.
+static Results upsample(Node &node) {
+  SmallVector<double> scales = node.reals("scales");
+  if (scales.empty()) {
+    node.error() << "has no attribute 'scales'";
+    return {};
+  }
+  return resizeBy(node, 4, 1, 5, "asymmetric", scales);
 }
 
 /// Crops every dimension to its centre, or pads it symmetrically with zeros.
@@ -321,6 +352,7 @@ static Results centerCropPad(Node &node) {
 
 ArrayRef<Hook> frit::importer::resizeHooks() {
   static constexpr Hook hooks[] = {
+      {"Upsample", 7, 1, 1, upsample},
       {"Upsample", 9, 2, 2, resizeByScales},
       {"Resize", 10, 2, 2, resizeByScales},
       {"Resize", 11, 1, 4, resize},
