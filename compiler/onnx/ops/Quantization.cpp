@@ -129,7 +129,9 @@ Quantized frit::importer::quantizeDynamically(Expr x) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(x.rank()));
   Expr high = x.reduce(nn::Combiner::max, all).reshape({}).max(x.number(0));
   Expr low = x.reduce(nn::Combiner::min, all).reshape({}).min(x.number(0));
-  Expr scale = (high - low) / 255.0;
+  // The scale of zeros is not 0: its reciprocal, and x / scale, are numbers.
+  Expr range = high.equals(low).select(high.number(1), high - low);
+  Expr scale = range / 255.0;
   Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
   Expr zero = (0.0 - low / scale).clamp(0, 255).apply<nn::RoundOp>().to(u8);
   return {quantize(x, scale, zero, u8, false), scale, zero};

@@ -23,14 +23,18 @@ static Expr dequantized(Node &node, size_t i) {
                     optionalInput(node, i + 2), /*axis=*/1, /*block=*/0);
 }
 
-/// Quantizes y with the scale and the zero point that begin at input `i`.
-static Results quantized(Expr y, size_t i) {
+/// Returns the type of the elements of input `i`.
+static Type typeOf(Node &node, size_t i) { return input(node, i).element(); }
+
+/// Quantizes y with the scale and the zero point that begin at input `i`;
+/// without a zero point, to type `to`.
+static Results quantized(Expr y, size_t i, Type to) {
   Node &node = *y.node;
   Expr scale = input(node, i), zero = optionalInput(node, i + 1);
   if (!y || !scale)
     return {};
-  Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
-  Type to = zero ? zero.element() : u8;
+  if (zero)
+    to = zero.element();
   if (zero)
     zero = zero.reshape({});
   return {quantize(y, scale.reshape({}), zero, to, /*wraps=*/false)};
@@ -38,11 +42,12 @@ static Results quantized(Expr y, size_t i) {
 
 template <typename Op> static Results binary(Node &node) {
   Expr a = dequantized(node, 0), b = dequantized(node, 3);
-  return quantized(a.apply<Op>({b}), 6);
+  return quantized(a.apply<Op>({b}), 6, typeOf(node, 0));
 }
 
 static Results qLinearSigmoid(Node &node) {
-  return quantized(dequantized(node, 0).apply<nn::SigmoidOp>(), 3);
+  return quantized(dequantized(node, 0).apply<nn::SigmoidOp>(), 3,
+                   typeOf(node, 0));
 }
 
 static Results qLinearLeakyRelu(Node &node) {
@@ -50,7 +55,7 @@ static Results qLinearLeakyRelu(Node &node) {
   return quantized(
       dequantized(node, 0).apply<nn::LeakyReluOp>(
           {}, {node.named("alpha", node.builder().getF32FloatAttr(alpha))}),
-      3);
+      3, typeOf(node, 0));
 }
 
 /// Imports QLinearSoftmax. Before opset 13, which the attribute `opset` tells,
@@ -69,12 +74,13 @@ static Results qLinearSoftmax(Node &node) {
     axis = 1;
   }
   x = x.apply<nn::SoftmaxOp>({}, {node.namedSigned("axis", axis)});
-  return quantized(x.reshape(shape), 3);
+  return quantized(x.reshape(shape), 3, typeOf(node, 0));
 }
 
 /// Imports a pool of images, whose channels may be last.
 static Results qLinearPool(Node &node, Results (*build)(Node &)) {
   Expr x = dequantized(node, 0);
+  Type type = typeOf(node, 0);
   bool channelsLast = node.integer("channels_last", 0);
   if (!x)
     return {};
@@ -89,7 +95,7 @@ static Results qLinearPool(Node &node, Results (*build)(Node &)) {
     llvm::sort(order);
     std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   }
-  return quantized(Expr(node, results[0]).transpose(order), 3);
+  return quantized(Expr(node, results[0]).transpose(order), 3, type);
 }
 
 static Results qLinearAveragePool(Node &node) {
@@ -118,12 +124,12 @@ static Results qLinearConcat(Node &node) {
     return {};
   return quantized(
       {node, node.create<nn::ConcatOp>(parts, node.namedSigned("axis", axis))},
-      0);
+      0, typeOf(node, 2));
 }
 
 static Results qLinearWhere(Node &node) {
   Expr x = dequantized(node, 1), y = dequantized(node, 4);
-  return quantized(input(node, 0).select(x, y), 7);
+  return quantized(input(node, 0).select(x, y), 7, typeOf(node, 1));
 }
 
 /// Builds alpha · a · b plus a bias, which is i32 in the product's scale.
@@ -147,7 +153,7 @@ static Results qGemm(Node &node) {
   y = y.to(f32) * (input(node, 1).to(f32) * input(node, 4).to(f32) * alpha);
   if (!node.has(7))
     return {y};
-  return quantized(y, 7);
+  return quantized(y, 7, typeOf(node, 0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,6 +260,98 @@ static Results matMulNBits(Node &node) {
       5);
 }
 
+//===----------------------------------------------------------------------===//
+// Rows of quantized tables
+//===----------------------------------------------------------------------===//
+
+/// Splits the bytes of the last dimension into numbers of `bits` bits.
+static Expr unpackLast(Expr bytes, int64_t bits) {
+  SmallVector<int64_t> shape = bytes.shape();
+  int64_t last = shape.back(), count = last * 8 / bits;
+  shape.back() = count;
+  return unpack(bytes.reshape(
+                    {product(shape) / std::max<int64_t>(count, 1), last}),
+                bits)
+      .reshape(shape);
+}
+
+/// Imports GatherBlockQuantized: gathers from `data` in blocks along
+/// quantize_axis, each with a scale and a zero point, and dequantizes what it
+/// gathered. Bytes hold 8 / bits numbers each.
+static Results gatherBlockQuantized(Node &node) {
+  Expr data = input(node, 0), indices = input(node, 1), scale = input(node, 2);
+  Expr zero = optionalInput(node, 3);
+  int64_t bits = node.integer("bits", 4);
+  int64_t block = node.integer("block_size", 128);
+  int64_t along = node.integer("gather_axis", 0);
+  int64_t blocked = node.integer("quantize_axis", 1);
+  if (!data || !indices || !scale)
+    return {};
+  int64_t rank = data.rank(), last = rank - 1;
+  along = node.axis(along, rank);
+  blocked = node.axis(blocked, rank);
+  if (node.failed)
+    return {};
+  bool isBytes = data.element().isUnsignedInteger(8);
+  bool isPacked = isBytes && bits != 8;
+  bool fitsBits = isBytes ? llvm::is_contained({2, 4, 8}, bits)
+                          : data.isFloat() || bits == 4;
+  bool wholeAxis = data.isFloat() && block == 0;
+  if (!fitsBits ||
+      (!wholeAxis && (block < 16 || !llvm::isPowerOf2_64(block)))) {
+    node.error() << "bits = " << bits << ", block_size = " << block << " on "
+                 << data.element() << " is not supported";
+    return {};
+  }
+  if (isPacked && (blocked != last || along == last)) {
+    node.error() << "several numbers in a byte must be along quantize_axis, "
+                 << "the last one, and not along gather_axis";
+    return {};
+  }
+  // Scales have an entry for each block.
+  SmallVector<int64_t> form = data.shape();
+  if (isPacked)
+    form[last] *= 8 / bits;
+  if (wholeAxis)
+    block = std::max<int64_t>(form[blocked], 1);
+  form[blocked] = llvm::divideCeil(form[blocked], block);
+  if (data.isFloat() && scale.rank() == rank)
+    scale = scale.expand(form);
+  auto zeroForm = form;
+  if (isPacked)
+    zeroForm[last] = llvm::divideCeil(form[last] * bits, 8);
+  auto holds = [&](Expr of, ArrayRef<int64_t> shape, StringRef what) {
+    if (of.shape() != shape)
+      node.error() << what << " have shape " << nn::shapeText(of.shape())
+                   << " instead of " << nn::shapeText(shape);
+  };
+  holds(scale, form, "scales");
+  if (zero)
+    holds(zero, zeroForm, "zero points");
+  if (node.failed)
+    return {};
+  // Gather first, so that numbers stay packed in memory.
+  Expr blocks = indices;
+  if (along == blocked)
+    blocks = fromFront(indices, data.size(along)) / static_cast<double>(block);
+  data = data.gather(indices, along);
+  scale = scale.gather(blocks, along);
+  if (zero)
+    zero = zero.gather(blocks, along);
+  if (isPacked) {
+    data = unpackLast(data, bits);
+    if (zero)
+      zero = unpackLast(zero, bits).slice(zero.rank() - 1, 0, form[last]);
+  }
+  if (isBytes && !zero)
+    zero = data.number(1 << (bits - 1));
+  if (along == blocked)
+    block = 1;
+  else if (along < blocked)
+    blocked += indices.rank() - 1;
+  return {dequantize(data, scale, zero, blocked, block).to(scale.element())};
+}
+
 ArrayRef<Hook> frit::importer::quantizedOpHooks() {
   static constexpr Hook hooks[] = {
       {"com.microsoft::QLinearAdd", 1, 7, 8, binary<nn::AddOp>},
@@ -270,6 +368,7 @@ ArrayRef<Hook> frit::importer::quantizedOpHooks() {
       {"com.microsoft::MatMulIntegerToFloat", 1, 4, 7, matMulIntegerToFloat},
       {"com.microsoft::DynamicQuantizeMatMul", 1, 3, 5, dynamicQuantizeMatMul},
       {"com.microsoft::MatMulNBits", 1, 3, 6, matMulNBits},
+      {"com.microsoft::GatherBlockQuantized", 1, 3, 4, gatherBlockQuantized},
   };
   return hooks;
 }
