@@ -252,10 +252,9 @@ private:
   /// Checks the names of all outputs. Once the model is imported all inputs are
   /// known, and nothing has been written yet.
   LogicalResult checkOutputs() {
-    for (const OutputName &output : outputsOf(options))
-      if (failed(check(outputError(output.path, checkOutput(output.path)))))
-        return failure();
-    return check(files.check());
+    if (failed(check(files.check())))
+      return failure();
+    return check(refusalError(frit::checkOutputs(outputsOf(options))));
   }
 
   LogicalResult keep(Stage stage, ModuleOp module, const Twine &name) override {

@@ -4,12 +4,14 @@
 //
 // A file is written under a temporary name in the same folder and renamed at
 // the end. Devices, pipes and standard output are written directly. Folders and
-// inputs of this program are refused.
+// files that the program owns are refused (see OwnedFiles.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OUTPUTFILE_H
 #define FRIT_COMPILER_DRIVER_OUTPUTFILE_H
+
+#include "compiler/driver/OwnedFiles.h"
 
 #include <string>
 #include <string_view>
@@ -17,31 +19,6 @@
 #include <system_error>
 
 namespace frit {
-
-/// Reason to refuse an output; a user error.
-enum class OutputFault {
-  isInput = 1, ///< the program reads it, maybe under another name
-  isFolder,
-};
-std::error_code make_error_code(OutputFault fault);
-/// Returns whether `error` is an OutputFault.
-bool isOutputFault(std::error_code error);
-
-/// Remembers a file that this program reads, so that no output replaces it
-/// under any name; "-" is standard input. Ignores a file that does not exist.
-void protectInput(const std::string &path);
-
-/// Returns whether `path` is a stream, not a file: standard output, a device or
-/// a pipe. It has no folder for further files.
-bool isStreamOutput(const std::string &path);
-
-/// Returns whether two outputs are the same file. Devices and pipes may be
-/// named twice.
-bool isSameOutput(const std::string &one, const std::string &other);
-
-/// Returns why `path` cannot be written; success if nothing is known to prevent
-/// it.
-std::error_code checkOutput(const std::string &path);
 
 /// A file that is being written. It is removed unless it is committed.
 class OutputFile {
@@ -73,8 +50,5 @@ private:
 std::error_code writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace frit
-
-template <>
-struct std::is_error_code_enum<frit::OutputFault> : std::true_type {};
 
 #endif // FRIT_COMPILER_DRIVER_OUTPUTFILE_H

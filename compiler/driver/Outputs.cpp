@@ -20,12 +20,18 @@ Error frit::outputError(StringRef path, std::error_code error) {
   if (!error)
     return Error::success();
   return make_error<StatusError>(isOutputFault(error) ? kBadUsage : kMachine,
-                                 "cannot write '" + path +
-                                     "': " + error.message());
+                                 describeOutputError(path.str(), error));
 }
 
 Error frit::outputError(StringRef path, Error error) {
   return outputError(path, errorToErrorCode(std::move(error)));
+}
+
+Error frit::refusalError(const OutputRefusal &refusal) {
+  if (!refusal.code)
+    return Error::success();
+  return make_error<StatusError>(
+      isOutputFault(refusal.code) ? kBadUsage : kMachine, refusal.message);
 }
 
 Expected<OutputFile> frit::createOutput(StringRef path, mode_t mode) {

@@ -21,6 +21,9 @@ llvm::Error outputError(llvm::StringRef path, std::error_code error);
 /// As above, for an llvm::Error that holds an error code.
 llvm::Error outputError(llvm::StringRef path, llvm::Error error);
 
+/// Returns the error of outputs that are refused; success if none is.
+llvm::Error refusalError(const OutputRefusal &refusal);
+
 /// Begins to write `path`, as OutputFile::create does.
 llvm::Expected<OutputFile> createOutput(llvm::StringRef path,
                                         mode_t mode = 0666);

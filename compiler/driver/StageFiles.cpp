@@ -25,6 +25,8 @@ StageFiles::StageFiles(const DriverOptions &options) : options(options) {
 /// Returns a regular expression that matches the names of stage files which
 /// begin with `name`.
 static std::string patternOf(StringRef name, const DriverOptions &options) {
+  // The object of -c is the output itself.
+  std::string object = options.emit == Emit::shared ? "|([0-9]+\\.)?o" : "";
   std::string archs;
   for (const std::string &arch : options.archs)
     archs += (archs.empty() ? "(" : "|") + llvm::Regex::escape(arch);
@@ -32,7 +34,7 @@ static std::string patternOf(StringRef name, const DriverOptions &options) {
   std::string modules = "(nn(_[0-9]+)?|simplified|plan|" + archs + "\\.fused)";
   return "^" + llvm::Regex::escape(name) + "\\.((.+\\.)?(" + modules +
          "\\.mlir|" + archs + "\\.cu|" + archs +
-         "(\\.[0-9]+)?\\.(ptx|cubin|ll|s))|([0-9]+\\.)?o)$";
+         "(\\.[0-9]+)?\\.(ptx|cubin|ll|s))" + object + ")$";
 }
 
 Error StageFiles::check() const {
@@ -41,8 +43,13 @@ Error StageFiles::check() const {
   // Only files that exist can be in the way.
   llvm::Regex pattern(patternOf(llvm::sys::path::filename(base), options));
   StringRef folder = llvm::sys::path::parent_path(base);
+  std::string place = folder.empty() ? "." : folder.str();
+  protectNames(
+      place, "a stage that -save-temps keeps",
+      [pattern = patternOf(llvm::sys::path::filename(base), options)](
+          std::string_view name) { return llvm::Regex(pattern).match(name); });
   std::error_code end;
-  llvm::sys::fs::directory_iterator file(folder.empty() ? "." : folder, end);
+  llvm::sys::fs::directory_iterator file(place, end);
   for (; !end && file != llvm::sys::fs::directory_iterator();
        file.increment(end)) {
     StringRef name = llvm::sys::path::filename(file->path());

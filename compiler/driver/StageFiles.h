@@ -18,7 +18,8 @@ public:
   explicit StageFiles(const DriverOptions &options);
 
   /// Fails if -save-temps could write onto an input or into a folder. Knows the
-  /// inputs that have been read so far.
+  /// inputs that have been read so far. Keeps later outputs from the stages'
+  /// names.
   llvm::Error check() const;
 
   /// Writes the stage of --emit.

@@ -334,6 +334,16 @@ frit_status frit_module_weight(const frit_module *module, uint32_t index,
   return FRIT_OK;
 }
 
+uint32_t frit_module_weight_file_count(const frit_module *module) {
+  return module ? uint32_t(module->weightFiles.size()) : 0;
+}
+
+const char *frit_module_weight_file(const frit_module *module, uint32_t index) {
+  return module && index < module->weightFiles.size()
+             ? module->weightFiles[index].c_str()
+             : nullptr;
+}
+
 frit_status frit_module_set_weights(frit_module *module,
                                     const frit_tensor *weights,
                                     uint32_t count) {

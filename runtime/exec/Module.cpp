@@ -215,11 +215,11 @@ Status frit_module::open(const frit_image &given,
     FRIT_TRY(checkHeader(model.plan, *hash));
 
   const PlanView &plan = model.plan;
+  artifact->folder = used.weights_folder ? used.weights_folder : folder;
   copyTexts();
   const char *wanted = used.device ? used.device : "";
   if (!strcmp(wanted, "none"))
     return Status();
-  artifact->folder = used.weights_folder ? used.weights_folder : folder;
   std::vector<uint32_t> changed;
   FRIT_TRY(artifact->weights.give(plan, weights, changed));
   FRIT_TRY(artifact->weights.open(plan, image, artifact->folder));
@@ -249,8 +249,13 @@ void frit_module::copyTexts() {
     functionNames.emplace_back(plan.text(other.name));
   for (const artifact::State &state : plan.states())
     stateNames.emplace_back(plan.text(state.name));
-  for (const artifact::Constant &constant : plan.constants())
+  for (const artifact::Constant &constant : plan.constants()) {
     weightNames.emplace_back(plan.text(constant.name));
+    std::string file = weightFile(plan, constant, artifact->folder);
+    if (!file.empty() &&
+        std::ranges::find(weightFiles, file) == weightFiles.end())
+      weightFiles.push_back(std::move(file));
+  }
   auto copy = [&](std::span<const artifact::Tensor> tensors,
                   std::vector<std::string> &names,
                   std::vector<std::vector<int32_t>> &symbols,

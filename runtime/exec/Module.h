@@ -52,6 +52,7 @@ struct frit_module {
   /// Names in the plan, null-terminated for C.
   std::vector<std::string> inputNames, outputNames, archs, symbolNames;
   std::vector<std::string> functionNames, stateNames, weightNames;
+  std::vector<std::string> weightFiles; ///< paths, each once
   /// Per symbol, the sizes for which there are variants.
   std::vector<std::vector<int64_t>> symbolSizes;
   /// Per input or output, the symbol of each dimension, or -1.

@@ -16,6 +16,14 @@
 
 using namespace frit;
 
+std::string frit::weightFile(const PlanView &plan,
+                             const artifact::Constant &constant,
+                             const std::string &folder) {
+  std::string path(plan.text(constant.file));
+  bool isRelative = !path.empty() && path[0] != '/' && !folder.empty();
+  return isRelative ? folder + "/" + path : path;
+}
+
 Status Weights::map(const std::string &path, Mapping &mapping) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
@@ -130,14 +138,12 @@ Status Weights::open(const PlanView &plan, const frit_image &image,
       pointers.push_back(given[index].data);
       continue;
     }
-    if (!constant.file.size) {
+    std::string path = weightFile(plan, constant, folder);
+    if (path.empty()) {
       pointers.push_back(static_cast<const uint8_t *>(image.weights) +
                          constant.offset);
       continue;
     }
-    std::string path(plan.text(constant.file));
-    if (path[0] != '/' && !folder.empty())
-      path = folder + "/" + path;
     auto [entry, added] = files.try_emplace(path);
     if (added)
       FRIT_TRY(map(path, entry->second));

@@ -11,6 +11,11 @@
 
 namespace frit {
 
+/// Returns the path of the file that has a constant's bytes, with external
+/// weights in `folder`; "" if the image has them.
+std::string weightFile(const PlanView &plan, const artifact::Constant &constant,
+                       const std::string &folder);
+
 /// A constant's memory that the program provides.
 struct GivenWeight {
   const void *data = nullptr; ///< null: not given

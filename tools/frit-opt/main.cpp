@@ -1,6 +1,7 @@
 //===- main.cpp - frit-opt: runs passes on .mlir --------------------------===//
 
 #include "compiler/driver/OutputFile.h"
+#include "compiler/driver/Status.h"
 #include "frit/printable.h"
 #include "tools/frit-opt/Manual.h"
 #include "tools/frit-opt/PrintableDiagnostics.h"
@@ -20,6 +21,29 @@ static std::error_code checkInput(llvm::StringRef path) {
   return fs::access(path, fs::AccessMode::Exist);
 }
 
+/// Returns why the outputs are refused. MLIR and LLVM have options of their own
+/// that name files: none may be the input, or the output too.
+static frit::OutputRefusal checkOutputs(llvm::ArrayRef<char *> arguments,
+                                        const std::string &output) {
+  unsigned inputs = 0, outputs = 0;
+  for (llvm::StringRef argument : arguments) {
+    auto [option, value] = argument.split('=');
+    bool isOption = argument.starts_with("-") && !value.empty();
+    std::string path = (isOption ? value : argument).str();
+    if (path == "-")
+      continue;
+    // The input is named once, by no option.
+    bool isInput = frit::checkOutput(path) == frit::OutputFault::isInput;
+    if (isInput && (isOption || ++inputs > 1))
+      return {frit::OutputFault::isInput,
+              describeOutputError(path, frit::OutputFault::isInput)};
+    if (output != "-" && frit::isSameOutput(path, output) && ++outputs > 1)
+      return {frit::OutputFault::isOutput,
+              "two options write the same file, '" + path + "'"};
+  }
+  return frit::checkOutputs({{{"-o", output}}});
+}
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   frit::registerEverything(registry);
@@ -33,29 +57,28 @@ int main(int argc, char **argv) {
     }
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "frit's passes on .mlir\n", registry);
-  auto fail = [](const char *what, const std::string &path,
-                 std::error_code error) {
-    llvm::errs() << "frit-opt: cannot " << what << " '" << frit::printable(path)
-                 << "': " << error.message() << "\n";
-    return EXIT_FAILURE;
+  auto fail = [](const std::string &message, std::error_code error) {
+    llvm::errs() << "frit-opt: " << frit::printable(message) << "\n";
+    return frit::isOutputFault(error) ? int(frit::kBadUsage) : EXIT_FAILURE;
   };
   // MLIR would print these names as they are.
   if (std::error_code error = checkInput(input))
-    return fail("read", input, error);
+    return fail("cannot read '" + input + "': " + error.message(), error);
   frit::protectInput(input);
-  if (output == "-") {
-    if (std::error_code error = frit::checkOutput(output))
-      return fail("write", output, error);
+  if (auto refusal =
+          checkOutputs(llvm::ArrayRef(argv, size_t(argc)).drop_front(), output);
+      refusal.code)
+    return fail(refusal.message, refusal.code);
+  if (output == "-")
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, input, output, registry));
-  }
   // MLIR removes an output after an error, even a link to standard output.
   frit::OutputFile file;
   if (std::error_code error = frit::OutputFile::create(output, file))
-    return fail("write", output, error);
+    return fail(frit::describeOutputError(output, error), error);
   if (failed(mlir::MlirOptMain(argc, argv, input, file.path(), registry)))
     return EXIT_FAILURE;
   if (std::error_code error = file.commit())
-    return fail("write", output, error);
+    return fail(frit::describeOutputError(output, error), error);
   return EXIT_SUCCESS;
 }

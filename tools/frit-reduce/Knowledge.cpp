@@ -154,6 +154,7 @@ Knowledge frit::reduce::learn(const onnx::ModelProto &model, StringRef path) {
     for (int64_t size : type.getShape())
       tensor.mutable_shape()->add_dim()->set_dim_value(size);
   };
+  options.onMap = [](StringRef file, StringRef) { protectInput(file.str()); };
   std::string bytes = model.SerializeAsString();
   importOnnx({bytes, path}, "", options, context);
   return known;

@@ -111,7 +111,7 @@ static llvm::Error run(const Options &options) {
     return test.takeError();
   // Check the output first, not after hours of tests.
   if (llvm::Error error =
-          frit::outputError(options.output, frit::checkOutput(options.output)))
+          refusalError(frit::checkOutputs({{{"-o", options.output}}})))
     return error;
   auto interesting = test->isInteresting(*model);
   if (!interesting)

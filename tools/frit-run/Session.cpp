@@ -34,7 +34,7 @@ bool Session::openModule() {
     return misused(error.message());
   if (error)
     return failed(error);
-  protectModel(options.model, options.weights);
+  protectModel(options.model, module.get());
   error = chooseFunction();
   return !error || failed(error);
 }
@@ -110,7 +110,17 @@ bool Session::prepareTensors() {
     if (options.verbose)
       complain("note: input '" + inputs[i].name + "' is generated");
   }
-  return generateInputs() && makeOutputs();
+  return generateInputs() && makeOutputs() && checkOutputs();
+}
+
+/// Checks the options' outputs. Everything that the run reads is known by now.
+bool Session::checkOutputs() {
+  Fault fault = tools::checkOutputs({{"--output", options.output},
+                                     {"--profile", options.trace},
+                                     {"--keep", options.keep}});
+  if (fault)
+    exitStatus = fault.status();
+  return !fault || complain(fault);
 }
 
 /// Parses SYMBOL=SIZE.

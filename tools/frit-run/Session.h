@@ -21,7 +21,8 @@ public:
   /// Replaces the module by the function named in the options.
   Error chooseFunction();
   bool openContext();
-  /// Reads or generates every input, and allocates the outputs.
+  /// Reads or generates every input, allocates the outputs, and checks that no
+  /// file is written over one that is read.
   bool prepareTensors();
   bool run();
   /// Shrinks the outputs to their true shapes after the last run. They cannot
@@ -47,6 +48,7 @@ private:
   bool takeSizes(size_t input, const std::string &source);
   bool generateInputs();
   bool makeOutputs();
+  bool checkOutputs();
   bool applyInput(const std::string &argument);
   bool applyFile(const std::string &name, const std::string &path);
   bool applyGenerated(const std::string &argument);

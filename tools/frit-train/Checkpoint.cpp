@@ -2,6 +2,7 @@
 
 #include "tools/frit-train/Checkpoint.h"
 #include "compiler/driver/Interrupts.h"
+#include "tools/support/Files.h"
 #include "tools/support/Mapped.h"
 
 #include <algorithm>
@@ -44,6 +45,18 @@ static bool parseName(std::string_view name, uint64_t &steps) {
   name.remove_prefix(kPrefix.size());
   name.remove_suffix(std::min(name.size(), kSuffix.size()));
   return parse(name, steps);
+}
+
+static bool isPartial(std::string_view name) {
+  uint64_t steps;
+  return name.ends_with(kPartial) &&
+         parseName(name.substr(0, name.size() - kPartial.size()), steps);
+}
+
+/// Returns whether a file is a checkpoint, or one that is being written.
+static bool isOwnName(std::string_view name) {
+  uint64_t steps;
+  return parseName(name, steps) || isPartial(name);
 }
 
 /// Returns the names of the files in a folder.
@@ -131,31 +144,42 @@ static bool parseMetadata(const Metadata &metadata, Position &position) {
 CheckpointFolder::~CheckpointFolder() {
   if (lock >= 0)
     close(lock);
+  // Leave no empty folder. One with files is not removed.
+  if (isNew)
+    rmdir(folder.c_str());
 }
 
 Fault CheckpointFolder::open(const std::string &path) {
   std::string trimmed = path;
   while (trimmed.size() > 1 && trimmed.ends_with('/'))
     trimmed.pop_back();
-  auto fails = [&](const char *why) {
-    return Fault("cannot keep checkpoints in '" + path + "': " + why, kMachine);
+  auto fails = [&](const char *why, ExitStatus status = kMachine) {
+    return Fault("cannot keep checkpoints in '" + path + "': " + why, status);
   };
-  if (mkdir(trimmed.c_str(), 0777) != 0 && errno != EEXIST)
+  isNew = mkdir(trimmed.c_str(), 0777) == 0;
+  if (!isNew && errno != EEXIST)
     return fails(strerror(errno));
   lock = ::open(trimmed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock < 0 && errno == ENOTDIR)
+    return fails("it is no folder", kBadUsage);
   if (lock < 0 || access(trimmed.c_str(), W_OK | X_OK) != 0)
     return fails(strerror(errno));
   // Some network file systems have no locks.
   if (flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return fails("another frit-train is at work there");
   folder = trimmed;
-  for (const std::string &name : filesIn(folder)) {
-    uint64_t steps;
-    if (name.ends_with(kPartial) &&
-        parseName(name.substr(0, name.size() - kPartial.size()), steps))
-      unlink((folder + "/" + name).c_str());
-  }
+  for (const std::string &name : filesIn(folder))
+    if (std::string file = folder + "/" + name; isOwnName(name))
+      if (std::error_code code = checkOutput(file); isOutputFault(code))
+        return writingFault(file, code);
+  protectNames(folder, "a checkpoint", isOwnName);
   return {};
+}
+
+void CheckpointFolder::removePartial() const {
+  for (const std::string &name : filesIn(folder))
+    if (isPartial(name))
+      unlink((folder + "/" + name).c_str());
 }
 
 std::vector<std::string> CheckpointFolder::list() const {

@@ -45,10 +45,14 @@ public:
   CheckpointFolder(const CheckpointFolder &) = delete;
   ~CheckpointFolder();
 
-  /// Creates the folder if there is none, locks it and removes files of an
-  /// interrupted write.
+  /// Creates the folder if there is none, locks it, and keeps its names from
+  /// other outputs (see OwnedFiles.h). Fails if an input has such a name, for
+  /// checkpoints are replaced and removed.
   Fault open(const std::string &path);
   bool isOpen() const { return !folder.empty(); }
+
+  /// Removes files of an interrupted write.
+  void removePartial() const;
 
   /// Returns the paths of the checkpoints, the newest first.
   std::vector<std::string> list() const;
@@ -65,6 +69,7 @@ public:
 private:
   std::string folder;
   int lock = -1;
+  bool isNew = false; ///< it did not exist
 };
 
 /// A fault of a checkpoint.

@@ -31,6 +31,29 @@ static int floatType(int type) {
 }
 
 namespace {
+/// Where a tensor's elements are in a file beside the model.
+struct ExternalPlace {
+  std::string file;
+  uint64_t offset = 0, length = UINT64_MAX; ///< the latter: to the file's end
+};
+} // namespace
+
+static ExternalPlace placeOf(const onnx::TensorProto &tensor) {
+  ExternalPlace place;
+  for (const auto &entry : tensor.external_data()) {
+    const std::string &value = entry.value();
+    const char *end = value.data() + value.size();
+    if (entry.key() == "location")
+      place.file = value;
+    else if (entry.key() == "offset")
+      std::from_chars(value.data(), end, place.offset);
+    else if (entry.key() == "length")
+      std::from_chars(value.data(), end, place.length);
+  }
+  return place;
+}
+
+namespace {
 /// Replaces the weights of a model.
 class Exporter {
 public:
@@ -104,12 +127,14 @@ private:
   }
 
   Fault visit(onnx::TensorProto &tensor, const std::string &name) {
+    bool isExternal = tensor.data_location() == onnx::TensorProto::EXTERNAL;
+    if (isExternal)
+      frit::protectInput(folder + placeOf(tensor).file);
     if (auto found = left.find(name); found != left.end()) {
       if (Fault fault = replace(tensor, *found->second))
         return fault;
       left.erase(found);
-    } else if (writes &&
-               tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    } else if (writes && isExternal) {
       if (Fault fault = embed(tensor))
         return fault;
     }
@@ -155,18 +180,7 @@ private:
 
   /// Reads a tensor's elements from its external file.
   Fault embed(onnx::TensorProto &tensor) {
-    std::string location;
-    uint64_t offset = 0, length = UINT64_MAX;
-    for (const auto &entry : tensor.external_data()) {
-      const std::string &value = entry.value();
-      const char *end = value.data() + value.size();
-      if (entry.key() == "location")
-        location = value;
-      else if (entry.key() == "offset")
-        std::from_chars(value.data(), end, offset);
-      else if (entry.key() == "length")
-        std::from_chars(value.data(), end, length);
-    }
+    auto [location, offset, length] = placeOf(tensor);
     std::string place = "initializer '" + tensor.name() + "'";
     auto [file, isNew] = files.try_emplace(location);
     if (isNew)

@@ -1,7 +1,6 @@
 //===- Model.cpp - The functions of a compiled training step --------------===//
 
 #include "tools/frit-train/Model.h"
-#include "compiler/driver/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/Message.h"
 
@@ -134,13 +133,7 @@ bool Model::open(uint64_t batch) {
                ? failed(frit_last_error(), kBadUsage)
                : failed(status);
   artifact.reset(opened);
-  // An export may overwrite an earlier one beside the model, but not the
-  // model's weights.
-  if (!options.weights.empty())
-    protectModel(options.model, options.weights);
-  protectInput(options.model);
-  protectInput(options.model.substr(0, options.model.rfind('.')) +
-               ".safetensors");
+  protectModel(options.model, artifact.get());
   return openFunctions(batch) && describeState();
 }
 

@@ -53,10 +53,12 @@ private:
   bool readState(std::vector<TensorView> &state);
   bool checkRanks(const Fault &fault);
   bool openData();
+  bool openOriginal();
   bool openCheckpoints();
+  bool checkOutputs();
+  bool begin();
   bool resume(const std::vector<std::string> &paths);
   bool checkPosition(const Checkpoint &checkpoint);
-  bool checkExports();
   std::string ranksText() const;
   bool setSeed();
   bool setRate();

@@ -1,6 +1,5 @@
 //===- TrainerOpen.cpp - Open the model and the data of a run -------------===//
 
-#include "compiler/driver/OutputFile.h"
 #include "tools/frit-train/Export.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/support/Files.h"
@@ -12,8 +11,8 @@ bool Trainer::open() {
   if (!connect())
     return false;
   auto openAll = [&](uint64_t batch) {
-    return model.open(batch) && openData() && openCheckpoints() &&
-           checkExports();
+    return model.open(batch) && openData() && openOriginal() &&
+           openCheckpoints() && checkOutputs() && begin();
   };
   // Rank 0 opens first, so that a fault is found and reported once. The others
   // use the batch that fits there.
@@ -75,32 +74,35 @@ bool Trainer::openData() {
   return true;
 }
 
-bool Trainer::checkExports() {
-  std::vector<TensorView> weights = weightsOf(model.stateTypes());
-  if (!options.original.empty())
-    if (Fault fault = exportOnnx("", options.original, weights))
-      return model.failed(fault);
-  std::vector<std::pair<const char *, std::string>> written;
-  if (!options.log.empty())
-    written.emplace_back("--log", options.log);
-  for (const std::string &path : options.exports) {
-    if (Fault fault = writingFault(path, checkOutput(path)))
-      return model.failed(fault);
-    for (auto &[option, other] : written)
-      if (isSameOutput(path, other))
-        return model.failed(std::string(option) + " and --export write the " +
-                                "same file, '" + path + "'",
-                            kBadUsage);
-    written.emplace_back("--export", path);
-  }
-  return true;
+/// Checks that the weights can be exported to a copy of the original.
+bool Trainer::openOriginal() {
+  if (options.original.empty())
+    return true;
+  Fault fault = exportOnnx("", options.original, weightsOf(model.stateTypes()));
+  return !fault || model.failed(fault);
 }
 
+/// Opens the folder of checkpoints. The run's inputs must be known.
 bool Trainer::openCheckpoints() {
   if (options.checkpoints.empty())
+    return true;
+  Fault fault = checkpoints.open(options.checkpoints);
+  return !fault || model.failed(fault);
+}
+
+bool Trainer::checkOutputs() {
+  std::vector<OutputName> outputs = {{"--log", options.log}};
+  for (const std::string &path : options.exports)
+    outputs.push_back({"--export", path});
+  Fault fault = tools::checkOutputs(std::move(outputs));
+  return !fault || model.failed(fault);
+}
+
+/// Sets the state of the first step: the newest checkpoint's, if there is one.
+bool Trainer::begin() {
+  if (!checkpoints.isOpen())
     return setSeed() && setRate();
-  if (Fault fault = checkpoints.open(options.checkpoints))
-    return model.failed(fault);
+  checkpoints.removePartial();
   std::vector<std::string> paths = checkpoints.list();
   if (!paths.empty() && !options.resume)
     return model.failed("'" + options.checkpoints +

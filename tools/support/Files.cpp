@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <dirent.h>
 #include <memory>
 #include <sys/stat.h>
 
@@ -56,17 +55,23 @@ Fault frit::tools::readTensors(const std::string &path,
   return fault ? fault.within("cannot read '" + path + "'") : fault;
 }
 
-void frit::tools::protectModel(const std::string &model,
-                               const std::string &weights) {
-  protectInput(model);
-  size_t slash = model.rfind('/');
-  std::string folder = !weights.empty()      ? weights
-                       : slash != model.npos ? model.substr(0, slash + 1)
-                                             : ".";
-  std::unique_ptr<DIR, int (*)(DIR *)> list(opendir(folder.c_str()), closedir);
-  while (dirent *entry = list ? readdir(list.get()) : nullptr)
-    if (std::string_view(entry->d_name).ends_with(".safetensors"))
-      protectInput(folder + "/" + entry->d_name);
+void frit::tools::protectModel(const std::string &path,
+                               const frit_module *module) {
+  protectInput(path);
+  // The default name of external weights: the model may get them again.
+  protectInput(path.substr(0, path.rfind('.')) + ".safetensors");
+  for (uint32_t i = 0; i < frit_module_weight_file_count(module); ++i)
+    protectInput(frit_module_weight_file(module, i));
+}
+
+Fault frit::tools::checkOutputs(std::vector<OutputName> outputs) {
+  std::erase_if(outputs,
+                [](const OutputName &output) { return output.path.empty(); });
+  OutputRefusal refusal = frit::checkOutputs(outputs);
+  if (!refusal.code)
+    return {};
+  return Fault(refusal.message,
+               isOutputFault(refusal.code) ? kBadUsage : kMachine);
 }
 
 Fault frit::tools::writeTensors(const std::string &path,
@@ -88,6 +93,6 @@ Fault frit::tools::writeTensors(const std::string &path,
 Fault frit::tools::writingFault(const std::string &path, std::error_code code) {
   if (!code)
     return {};
-  return Fault("cannot write '" + path + "': " + code.message(),
+  return Fault(describeOutputError(path, code),
                isOutputFault(code) ? kBadUsage : kMachine);
 }

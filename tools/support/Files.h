@@ -3,6 +3,8 @@
 #ifndef FRIT_TOOLS_SUPPORT_FILES_H
 #define FRIT_TOOLS_SUPPORT_FILES_H
 
+#include "compiler/driver/OwnedFiles.h"
+#include "frit/runtime.h"
 #include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
 
@@ -17,9 +19,13 @@ namespace frit::tools {
 Fault readTensors(const std::string &path, std::vector<Tensor> &tensors,
                   bool *isArchive = nullptr);
 
-/// Makes sure that no output overwrites the model or its external weights in
-/// folder `weights` (the model's own if empty).
-void protectModel(const std::string &model, const std::string &weights);
+/// Makes sure that no output overwrites an opened model or its external
+/// weights. `path` is the model's file.
+void protectModel(const std::string &path, const frit_module *module);
+
+/// Checks all outputs that options name, before any is written (see
+/// OwnedFiles.h). Those without a path are left out.
+Fault checkOutputs(std::vector<OutputName> outputs);
 
 /// Writes a .npy if `path` ends so and there is one tensor, otherwise an .npz.
 /// Types that numpy lacks are widened to float32. Never overwrites an input

@@ -144,19 +144,12 @@ std::vector<OutputName> frit::outputsOf(const DriverOptions &options) {
 
 /// Checks outputs first, before hours of tuning.
 bool CommandLine::checkOutputs() {
-  std::vector<OutputName> outputs;
-  if (!options.dryRun)
-    outputs = outputsOf(options);
-  for (const OutputName &output : outputs) {
-    if (std::error_code error = checkOutput(output.path))
-      return wrong("cannot write '" + output.path + "': " + error.message(),
-                   isOutputFault(error) ? kBadUsage : kMachine);
-    for (const OutputName *other = outputs.data(); other != &output; ++other)
-      if (isSameOutput(output.path, other->path))
-        return wrong(other->option + " and " + output.option +
-                     " write the same file, '" + output.path + "'");
-  }
-  return true;
+  if (options.dryRun)
+    return true;
+  OutputRefusal refusal = frit::checkOutputs(outputsOf(options));
+  return !refusal.code ||
+         wrong(refusal.message,
+               isOutputFault(refusal.code) ? kBadUsage : kMachine);
 }
 
 //===----------------------------------------------------------------------===//

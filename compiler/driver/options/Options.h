@@ -5,6 +5,7 @@
 
 #include "codegen/cuda/target/GpuArch.h"
 #include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/OwnedFiles.h"
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
@@ -80,12 +81,6 @@ struct DriverOptions {
   bool tuned = true;      ///< whether to use the schedules that come with frit
   /// Regular expressions over categories; empty for none.
   std::string remarksPassed, remarksMissed;
-};
-
-/// A file to write, and the option that names it.
-struct OutputName {
-  llvm::StringRef option;
-  std::string path;
 };
 
 /// Returns all files that options name to be written.

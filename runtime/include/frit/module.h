@@ -260,6 +260,14 @@ FRIT_API uint32_t frit_module_weight_count(const frit_module *module);
 FRIT_API frit_status frit_module_weight(const frit_module *module,
                                         uint32_t index, frit_tensor_info *info);
 
+/** Number of files that hold weights beside the artifact. */
+FRIT_API uint32_t frit_module_weight_file_count(const frit_module *module);
+
+/** Returns the path of such a file, in the folder of external weights; null if
+ *  there is no such index. Lives as long as the module. */
+FRIT_API const char *frit_module_weight_file(const frit_module *module,
+                                             uint32_t index);
+
 /** Replaces weights for later calls of the module's contexts. Tensors are found
  *  and used as in frit_module_load_weights; weights that are not named stay.
  *  Call it with the same tensors after changing the weights in their memory.

@@ -34,7 +34,7 @@ def run(*command, **options):
                           **options)
 
 
-def refused(*command, says=b"it is an input, which is not overwritten", status=2,
+def refused(*command, says=b"which is not overwritten", status=2,
             **options):
     before = state()
     done = run(*command, **options)
@@ -101,7 +101,7 @@ refused("fritc", "g.json", "--emit=json", "-o", "g.json")
 for stage in ["nn.mlir", "plan.mlir", "x86-64.fused.mlir", "x86-64.ll", "x86-64.0.s", "o"]:
     os.link("m.onnx", f"k.{stage}")
     refused("fritc", "m.onnx", CPU, "-save-temps", "-o", "k.so",
-            says=f"cannot write 'k.{stage}': it is an input".encode())
+            says=f"cannot write 'k.{stage}': it is the input 'm.onnx'".encode())
     os.unlink(f"k.{stage}")
 os.link("m.onnx", "k.own.mlir")  # no name of a stage
 os.link("m.onnx", "k.sm_90a.cu")  # no target of this command
