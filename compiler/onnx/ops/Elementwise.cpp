@@ -198,35 +198,46 @@ static Results bitCast(Node &node) {
 
 static Results identity(Node &node) { return {node.input(0)}; }
 
-/// Imports Dropout as the identity, as at inference.
+/// Returns the share of elements that a Dropout node drops: an input, before
+/// opset 12 an attribute.
+static double dropoutRate(Node &node) {
+  if (!node.has(1))
+    return node.real("ratio", 0.5);
+  DenseElementsAttr rate = nn::constantValue(node.input(1));
+  if (rate && rate.getNumElements() == 1)
+    return rate.getValues<APFloat>()[0].convertToDouble();
+  node.error() << "its ratio is not constant";
+  return 0;
+}
+
+/// Imports Dropout, which drops nothing but in a training step. There it does
+/// unless the node says that it is in inference mode: PyTorch's exporters write
+/// the dropout of attention without a mode, and a file for inference has nodes
+/// to drop where the model does.
 static Results dropout(Node &node) {
   Value x = node.input(0);
-  bool trains = node.has(2) && node.integer(2).value_or(0);
-  if (trains && x && node.modelTrains()) {
-    auto rate =
-        node.has(1) ? nn::constantValue(node.input(1)) : DenseElementsAttr();
-    if (node.has(1) && (!rate || rate.getNumElements() != 1)) {
-      node.error() << "its ratio is not constant";
-      return {};
-    }
-    double number = rate ? rate.getValues<APFloat>()[0].convertToDouble() : 0.5;
-    node.ignore("seed");
-    Value y = node.create<nn::DropoutOp>(
-        x, node.named("rate", node.builder().getF32FloatAttr(number)));
-    return {y, node.expand(node.scalar(node.builder().getI1Type(), 1),
-                           nn::shapeOf(x))};
-  }
-  if (trains && x) {
-    Expr ratio = {node, node.has(1) ? node.input(1) : node.scalar(x, 0.5)};
-    return trainDropout(node, {node, x}, ratio);
-  }
-  node.ignore("ratio");
+  bool hasMode = node.has(2);
+  bool isInTraining = hasMode && node.integer(2).value_or(0);
+  bool isTest = node.integer("is_test", 0);
   node.ignore("seed");
-  node.ignore("is_test");
-  if (!node.wants(1) || !x)
-    return {x};
+  node.ignore("ratio");
+  if (isInTraining)
+    node.noteTrainingMode();
+  if (!x)
+    return {};
+  Value y = x;
+  if (node.modelTrains() && !isTest && (isInTraining || !hasMode)) {
+    y = node.create<nn::DropoutOp>(
+        x,
+        node.named("rate", node.builder().getF32FloatAttr(dropoutRate(node))));
+    if (y && isInTraining)
+      y.getDefiningOp()->setAttr("nn.in_training_mode",
+                                 node.builder().getUnitAttr());
+  }
+  if (!node.wants(1) || !y)
+    return {y};
   Type mask = node.opset < 10 ? elementOf(x) : node.builder().getI1Type();
-  return {x, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
+  return {y, node.expand(node.scalar(mask, 1), nn::shapeOf(x))};
 }
 
 /// Builds 1 above the threshold, otherwise 0.

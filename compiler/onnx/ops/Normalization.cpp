@@ -56,20 +56,35 @@ static Results trainBatchNorm(Node &node, double momentum) {
   return {y, move(input(node, 3), mean), move(input(node, 4), variance)};
 }
 
+/// Returns whether the file has the node in training mode. That is an
+/// attribute; before opset 14 (7) it follows from the outputs.
+static bool isInTrainingMode(Node &node) {
+  bool trains = node.integer("training_mode", 0);
+  if (node.opset < 7 && node.integer("is_test", 0) == 0)
+    trains = node.wants(1);
+  trains |= node.opset < 14 && node.wants(1);
+  if (trains)
+    node.noteTrainingMode();
+  // PyTorch's newer exporter writes the node of inference for both modes, and
+  // the module's call in the metadata.
+  StringRef call = node.metadata("pkg.torch.onnx.fx_node");
+  return trains ||
+         (node.modelTrains() && (call.contains("batch_norm_legit_functional") ||
+                                 call.contains("batch_norm_with_update")));
+}
+
 static Results batchNorm(Node &node) {
   double momentum = node.real("momentum", 0.9);
   if (!node.integer("spatial", 1))
     node.error() << "statistics for every element (spatial = 0) are not "
                     "supported";
-  // The training mode is an attribute; before opset 14 (7) it follows from the
-  // outputs.
-  bool trains = node.integer("training_mode", 0);
-  if (node.opset < 7 && node.integer("is_test", 0) == 0)
-    trains = node.wants(1);
-  trains |= node.opset < 14 && node.wants(1);
+  bool trains = isInTrainingMode(node);
   if (trains && !node.modelTrains())
     return trainBatchNorm(node, momentum);
   Value y = node.create<nn::BatchNormOp>(node.inputs(), epsilon(node));
+  if (y && trains)
+    y.getDefiningOp()->setAttr("nn.in_training_mode",
+                               node.builder().getUnitAttr());
   // ONNX's momentum is the weight of the old statistics.
   if (y && node.modelTrains() && std::abs(momentum - 0.9) > 1e-6)
     y.getDefiningOp()->setAttr("nn.momentum",

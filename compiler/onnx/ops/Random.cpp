@@ -22,10 +22,7 @@ using namespace frit::importer;
 static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
   emitWarning(node.loc) << "draws the same random numbers in every call "
                            "[-Wrandom]";
-  // Dropout's seed is an integer, the others' are floats.
-  bool isInteger = node.operation() == "Dropout";
-  double given = isInteger ? static_cast<double>(node.integer("seed", 0))
-                           : node.real("seed", 0);
+  double given = node.real("seed", 0);
   std::string name;
   llvm::raw_string_ostream(name) << node.loc << given << stream;
   auto seed = static_cast<uint32_t>(llvm::xxh3_64bits(
@@ -113,15 +110,6 @@ static Results bernoulli(Node &node) {
   Type type = typeOf(node, p.element());
   Expr drawn = uniform(node, p.shape(), 0);
   return {(drawn < p.to(drawn.element())).to(type)};
-}
-
-/// Builds dropout, which scales up kept elements by 1 / (1 - ratio).
-Results frit::importer::trainDropout(Node &node, Expr x, Expr ratio) {
-  Expr drawn = uniform(node, x.shape(), 0);
-  Expr share = ratio.to(drawn.element()).reshape({});
-  Expr kept = drawn >= share;
-  Expr scale = (1.0 - share).to(x.element());
-  return {kept.select(x / scale, x.number(0)), kept};
 }
 
 ArrayRef<Hook> frit::importer::randomHooks() {

@@ -179,9 +179,6 @@ std::optional<double> number(Node &node, size_t i);
 std::optional<llvm::SmallVector<double>> numbers(Node &node, size_t i,
                                                  size_t count);
 
-/// Builds dropout in training mode: x with elements dropped, and the mask.
-Results trainDropout(Node &node, Expr x, Expr ratio);
-
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_ONNX_READER_EXPR_H

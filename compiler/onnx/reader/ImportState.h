@@ -117,6 +117,8 @@ public:
   llvm::StringMap<mlir::Value> joined;
   /// The number of each string.
   llvm::StringMap<int64_t> strings;
+  /// Nodes that the file has in training mode.
+  llvm::SmallVector<mlir::Location> inTrainingMode;
 
   mlir::OpBuilder builder;
   TensorReader tensors;

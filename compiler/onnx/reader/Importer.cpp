@@ -312,6 +312,18 @@ void Importer::addCheck(Value number, std::string message) {
   checks.push_back({number, std::move(message)});
 }
 
+void Importer::warnOfTrainingMode() {
+  if (inTrainingMode.empty())
+    return;
+  size_t others = inTrainingMode.size() - 1;
+  emitWarning(inTrainingMode.front())
+      << "the file has it in training mode"
+      << (others ? ", and " + std::to_string(others) + " more nodes" : "")
+      << ". Without --train, dropout does nothing, and batch norms normalize "
+         "each batch by its own statistics: export the model in eval mode to "
+         "use the running ones [-Wtraining]";
+}
+
 OwningOpRef<ModuleOp> Importer::run() {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
   module = ModuleOp::create(loc);
@@ -347,6 +359,8 @@ OwningOpRef<ModuleOp> Importer::run() {
 
   if (options.trains)
     warnOfFoldedNorms();
+  else
+    warnOfTrainingMode();
 
   // Remove operators that only computed shapes.
   for (Operation &op :

@@ -78,6 +78,8 @@ private:
   bool checkResult();
   /// Warns of a model that is to train and has lost its batch norms.
   void warnOfFoldedNorms();
+  /// Warns of a model in training mode that is not to train.
+  void warnOfTrainingMode();
   /// Finds the parameters among the weights, as far as the file tells.
   void findParameters();
 

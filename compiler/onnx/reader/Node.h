@@ -64,6 +64,10 @@ public:
 
   /// Returns whether the model will train (ImportOptions::trains).
   bool modelTrains() const;
+  /// Records that the file has this node in training mode.
+  void noteTrainingMode() { state.inTrainingMode.push_back(loc); }
+  /// Returns the value of a key in the node's metadata, or "".
+  llvm::StringRef metadata(llvm::StringRef key) const;
 
   size_t numOutputs() const { return proto.output_size(); }
   bool wants(size_t i) const {

@@ -22,6 +22,7 @@
 
 #include "compiler/import/CreateOp.h"
 #include "compiler/onnx/reader/Importer.h"
+#include "compiler/onnx/reader/Node.h"
 #include "dialects/nn/NN.h"
 
 using namespace mlir;
@@ -37,6 +38,10 @@ valueOf(const google::protobuf::RepeatedPtrField<::onnx::StringStringEntryProto>
     if (entry.key() == key)
       return entry.value();
   return "";
+}
+
+StringRef Node::metadata(StringRef key) const {
+  return valueOf(proto.metadata_props(), key);
 }
 
 void Importer::findParameters() {

@@ -73,7 +73,8 @@ private:
 
 bool AddLoss::isParameter(ConstantOp constant) const {
   StringAttr name = constant.getNameAttr();
-  if (!name || !isFloat(constant) || matchesAny(options.freeze, name))
+  if (!name || !isFloat(constant) || constant->hasAttr(kFrozen) ||
+      matchesAny(options.freeze, name))
     return false;
   if (!options.train.empty())
     return matchesAny(options.train, name);

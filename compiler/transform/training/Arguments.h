@@ -12,6 +12,10 @@ namespace frit {
 /// The attribute of weights that products or convolutions read.
 inline constexpr llvm::StringLiteral kMultiplied = "nn.multiplied";
 
+/// The attribute of constants that are statistics of frozen norms. They never
+/// train, whatever the patterns of `train` match.
+inline constexpr llvm::StringLiteral kFrozen = "nn.frozen";
+
 /// Inserts an argument with these attributes before argument `index`.
 mlir::BlockArgument
 insertArgument(mlir::func::FuncOp main, unsigned index, mlir::Type type,

@@ -17,6 +17,10 @@
 // numbers. In the evaluation step, batch norm reads the running statistics and
 // dropout does nothing.
 //
+// A frozen batch norm reads the running statistics in both steps, and they stay
+// constants. It is frozen if `freeze` matches one of its running statistics, or
+// if the file has it in inference mode and other nodes in training mode.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
@@ -46,6 +50,7 @@ public:
 
   void runOnOperation() override {
     main = getOperation().lookupSymbol<func::FuncOp>("main");
+    findModes();
     separateMerged();
     if (failed(checkRecompute()) || failed(addDropout()))
       return signalPassFailure();
@@ -56,6 +61,9 @@ public:
 
 private:
   bool trains() const { return function == TrainingFunction::trainStep; }
+  void findModes();
+  bool isFrozen(BatchNormOp norm);
+  void normalizeByBatch(BatchNormOp norm);
   void separateMerged();
   LogicalResult checkRecompute();
   LogicalResult addDropout();
@@ -68,8 +76,35 @@ private:
   const TrainingOptions &options;
   TrainingFunction function;
   func::FuncOp main;
+  /// Batch norms that the file has in training mode, and whether there are any
+  /// or dropout in that mode.
+  DenseSet<Operation *> training;
+  bool hasTrainingMode = false;
 };
 } // namespace
+
+/// Attribute of batch norms and dropout that the file has in training mode.
+static constexpr llvm::StringLiteral kInTrainingMode = "nn.in_training_mode";
+
+/// Finds out which nodes the file has in training mode.
+void TrainingMode::findModes() {
+  BatchNormOp resting;
+  for (Operation &op : main.getBody().front()) {
+    auto norm = dyn_cast<BatchNormOp>(op);
+    if (op.removeAttr(kInTrainingMode)) {
+      hasTrainingMode = true;
+      if (norm)
+        training.insert(norm);
+    } else if (norm && nameOfStatistic(norm.getMean())) {
+      resting = norm;
+    }
+  }
+  if (trains() && hasTrainingMode && training.empty() && resting)
+    resting.emitWarning(
+        "batch norms are in inference mode and dropout is in training mode: "
+        "they keep their running statistics. Export the whole network in one "
+        "mode, or name the frozen statistics in 'freeze' [-Wfrozen]");
+}
 
 /// Maximum elements of a vector that is examined.
 static constexpr int64_t kLongestVector = 1 << 20;
@@ -235,17 +270,51 @@ StringAttr TrainingMode::nameOfStatistic(Value statistic) {
                   : StringAttr();
 }
 
+/// Returns whether a batch norm keeps its running statistics.
+bool TrainingMode::isFrozen(BatchNormOp norm) {
+  if (hasTrainingMode && !training.contains(norm))
+    return true;
+  return llvm::any_of(
+      ValueRange{norm.getMean(), norm.getVariance()}, [&](Value statistic) {
+        return matchesAny(options.freeze, nameOfStatistic(statistic));
+      });
+}
+
+/// Makes a norm normalize by the statistics of the batch; with
+/// `syncBatchNorm`, of the batches of all ranks.
+void TrainingMode::normalizeByBatch(BatchNormOp norm) {
+  NNBuilder b(norm.getLoc(), norm);
+  Value x = norm.getX();
+  auto overRanks = [&](Value v) {
+    return options.dataParallel.syncBatchNorm && trains()
+               ? Value(AllReduceOp::create(b, v))
+               : v;
+  };
+  Value mean = overRanks(BatchMeanOp::create(b, x));
+  norm.getMeanMutable().assign(mean);
+  norm.getVarianceMutable().assign(
+      overRanks(BatchVarianceOp::create(b, x, mean)));
+  norm.setBatchStatistics(true);
+}
+
 /// Makes the running statistics arguments and, for training, normalizes by the
 /// batch's own and returns them. A norm that is applied several times returns
-/// statistics of the same names several times.
+/// statistics of the same names several times. A norm in training mode without
+/// running statistics always normalizes by those of the batch.
 void TrainingMode::useBatchStatistics() {
   SmallVector<BatchNormOp> norms;
   llvm::SetVector<ConstantOp> constants;
   for (auto norm : main.getBody().front().getOps<BatchNormOp>()) {
     Value statistics[] = {norm.getMean(), norm.getVariance()};
-    if (!llvm::all_of(statistics,
-                      [&](Value v) { return bool(nameOfStatistic(v)); })) {
+    bool hasRunning = llvm::all_of(
+        statistics, [&](Value v) { return bool(nameOfStatistic(v)); });
+    if (!hasRunning && training.contains(norm))
+      normalizeByBatch(norm);
+    if (!hasRunning || isFrozen(norm)) {
       norm->removeAttr("nn.momentum");
+      for (Value statistic : statistics)
+        if (auto constant = statistic.getDefiningOp<ConstantOp>())
+          constant->setAttr(kFrozen, UnitAttr::get(&getContext()));
       continue;
     }
     norms.push_back(norm);
@@ -264,25 +333,14 @@ void TrainingMode::useBatchStatistics() {
       continue;
     StringAttr names[] = {nameOfStatistic(norm.getMean()),
                           nameOfStatistic(norm.getVariance())};
+    normalizeByBatch(norm);
     NNBuilder b(norm.getLoc(), norm);
-    Value x = norm.getX();
-    ArrayRef<int64_t> shape = shapeOf(x);
-    auto overRanks = [&](Value v) {
-      return options.dataParallel.syncBatchNorm
-                 ? Value(AllReduceOp::create(b, v))
-                 : v;
-    };
-    TensorExpr batchMean(b, overRanks(BatchMeanOp::create(b, x)));
-    TensorExpr batchVariance(
-        b, overRanks(BatchVarianceOp::create(b, x, batchMean)));
-    norm.getMeanMutable().assign(batchMean);
-    norm.getVarianceMutable().assign(batchVariance);
-    norm.setBatchStatistics(true);
+    auto type = tensorType(norm.getX());
     // The running variance is the unbiased one.
-    double count = double(tensorType(x).getNumElements()) / shape[1];
-    results.append(
-        {batchMean.value(),
-         (batchVariance * (count / std::max(count - 1, 1.))).value()});
+    double count = double(type.getNumElements()) / type.getDimSize(1);
+    TensorExpr variance(b, norm.getVariance());
+    results.append({norm.getMean(),
+                    (variance * (count / std::max(count - 1, 1.))).value()});
     for (StringAttr name : names)
       attributes.push_back(describeStatistic(name, momentum));
   }
