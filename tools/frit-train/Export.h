@@ -24,8 +24,8 @@ Fault exportSafetensors(const std::string &path,
 
 /// Writes the ONNX model at `original` with new values of its initializers,
 /// which are found by name and keep their types. Weights in other files become
-/// part of the new file. Every weight must be found, with its shape. Otherwise
-/// as above.
+/// part of the new file, and nodes in training mode change to inference mode.
+/// Every weight must be found, with its shape. Otherwise as above.
 ///
 /// With an empty `path`, only finds the weights; their elements are not read.
 Fault exportOnnx(const std::string &path, const std::string &original,

@@ -3,6 +3,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/onnx/onnx.pb.h"
 #include "tools/frit-train/Export.h"
+#include "tools/frit-train/InferenceMode.h"
 #include "tools/support/Files.h"
 #include "tools/support/Mapped.h"
 
@@ -230,6 +231,7 @@ Fault frit::train::exportOnnx(const std::string &path,
     return fault.within("cannot export to a copy of '" + original + "'");
   if (path.empty())
     return {};
+  setInferenceMode(model);
   std::string text;
   if (!model.SerializeToString(&text))
     return Fault("cannot write '" + path +
