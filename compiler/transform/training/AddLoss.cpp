@@ -234,6 +234,15 @@ static Value flattenRows(NNBuilder &b, Value x, int64_t rows) {
   return b.reshape(x, {rows, shape.back()});
 }
 
+/// Returns what a softmax at the model's end reads if it is along the classes,
+/// dimension `axis`; otherwise `prediction`.
+static Value beforeSoftmax(Value prediction, int64_t axis) {
+  auto softmax = prediction.getDefiningOp<SoftmaxOp>();
+  if (!softmax || axisOf(prediction, softmax.getAxis()) != axis)
+    return prediction;
+  return softmax.getX();
+}
+
 FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   auto type = tensorType(prediction);
   if (!isFloat(prediction))
@@ -259,15 +268,13 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
     return Value(sumAll(b, each) * (1. / type.getNumElements()));
   }
 
-  // A model that ends with softmax trains on what softmax reads.
-  if (auto softmax = prediction.getDefiningOp<SoftmaxOp>())
-    prediction = softmax.getX();
   int64_t rank = type.getRank(), axis = options.loss.axis;
   if (rank < 2 || axis < -rank || axis >= rank)
     return emitError(main.getLoc(), "the loss's output has shape ")
            << shapeText(type.getShape())
            << "; cross-entropy needs rows of classes along 'axis' " << axis;
   axis += axis < 0 ? rank : 0;
+  prediction = beforeSoftmax(prediction, axis);
   // Rows of classes: the classes become the last dimension.
   SmallVector<int64_t> order;
   for (int64_t dim = 0; dim < rank; ++dim)
