@@ -32,6 +32,9 @@
 //   angle by up to 0.25 in f16 and 2 in bf16. A selection finds elements by
 //   their f32 values;
 //
+// - the operators behind the last products that compute a loss, where they read
+//   f32 values (LossTail.h);
+//
 // - products with a trained parameter, elementwise functions of these, and
 //   their norms. A residual stream with layer scale is thus f32, as under
 //   PyTorch's autocast: 16-bit sums would lose a branch that is scaled by 1e-5.
@@ -39,6 +42,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/LossTail.h"
 #include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/PrecisionClasses.h"
@@ -93,7 +97,7 @@ private:
 class Narrowing {
 public:
   Narrowing(FloatType to, ArrayRef<std::string> keep, Block &block)
-      : to(to), kept(keep), readers(keep, block) {}
+      : to(to), kept(keep), readers(keep, block), loss(block) {}
 
   void run(Block &block);
 
@@ -129,6 +133,7 @@ private:
   FloatType to;
   ArrayRef<std::string> kept; ///< globs of nodes' names
   WideReaders readers;
+  LossTail loss;
   llvm::DenseMap<Value, Forms> forms;
 };
 } // namespace
@@ -304,7 +309,10 @@ void Narrowing::rewrite(Operation *op) {
       isa<LayerNormOp, RmsNormOp>(op) && forms.lookup(op->getOperand(0)).scaled;
   bool keep = named || readsNamed || scale || scaled || normOfScaled ||
               staysWide(op) || followsWide(op) || leadsToWide(op) ||
-              findsWide(op) || op->hasTrait<OpTrait::IsTerminator>();
+              findsWide(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+              loss.keepsWide(op, [&](Value x) {
+                return wasF32(x) && (forms.lookup(x).kept || isInput(x));
+              });
   // A cast connects f32 to other types: numbers cast from integers are counts
   // and positions.
   if (cast)
