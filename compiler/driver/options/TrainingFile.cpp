@@ -15,8 +15,13 @@ static void readLoss(const Json &json, LossOptions &loss, FirstError &error) {
                        {"bce_with_logits", LossKind::bceWithLogits},
                        {"output", LossKind::output}});
   in.text("output", loss.output);
-  if (loss.kind == LossKind::output)
+  if (in.find("mean"))
+    in.choice<LossMean>("mean", loss.mean,
+                        {{"all", LossMean::all}, {"call", LossMean::call}});
+  if (loss.kind == LossKind::output) {
+    in.text("count", loss.count);
     return;
+  }
   loss.target = loss.kind == LossKind::crossEntropy ? "labels" : "target";
   in.neededText("target", loss.target);
   if (loss.kind != LossKind::crossEntropy)

@@ -44,9 +44,14 @@ static Value likelihoodLoss(Node &node, Expr logs, Expr target,
     return loss;
   auto all = llvm::to_vector(llvm::seq<int64_t>(target.rank()));
   Expr total = loss.sum(all);
-  if (reduction == "mean")
+  if (reduction == "mean") {
     total = total / weight.sum(all);
-  else if (reduction != "sum")
+    // A mean over several calls divides by the weights of all.
+    if (total && node.modelTrains())
+      Value(total).getDefiningOp()->setAttr(
+          "nn.most_items", node.builder().getF64FloatAttr(double(
+                               nn::tensorType(target).getNumElements())));
+  } else if (reduction != "sum")
     node.error() << "reduction '" << reduction
                  << "' is none of none, mean and sum";
   return total.reshape({});

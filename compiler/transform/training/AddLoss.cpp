@@ -14,8 +14,14 @@
 //     return %loss
 //
 // Weights that train become arguments, so that no pass folds them. For
-// evaluation the model's outputs follow the loss. Results that TrainingMode
-// added stay last.
+// evaluation the model's outputs follow the loss, and `loss_count`, if data
+// decide how many items the loss is the mean over. For training only the
+// outputs of rank 0 do, the model's metrics. Results that TrainingMode added
+// stay last.
+//
+// If such a mean is over several calls or ranks, the loss is divided by all
+// items instead, and a result with the attribute `nn.share` says which part of
+// them counts. AddOptimizer divides by it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +44,13 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
+/// A loss. If data decide how many items it is the mean over, these have a
+/// `sum` and a `count`, which is at most `most`.
+struct Loss {
+  Value mean, sum, count;
+  double most = 1;
+};
+
 class AddLoss : public frit::impl::AddLossBase<AddLoss> {
 public:
   AddLoss(const TrainingOptions &options, TrainingFunction function)
@@ -56,8 +69,10 @@ private:
   void warnOfBuffers(ArrayRef<ConstantOp> parameters);
   LogicalResult addParameters();
   LogicalResult addLoss();
-  FailureOr<Value> findPrediction();
-  FailureOr<Value> buildLoss(NNBuilder &b, Value prediction);
+  FailureOr<Value> findOutput(StringRef name, StringRef key);
+  FailureOr<Loss> buildLoss(NNBuilder &b, Value prediction);
+  FailureOr<Loss> buildOwnLoss(NNBuilder &b, Value prediction);
+  bool isOverCalls() const;
   FailureOr<BlockArgument> addTarget(Value prediction, Type element,
                                      ArrayRef<int64_t> shape);
 
@@ -170,8 +185,9 @@ LogicalResult AddLoss::addParameters() {
 // The loss
 //===----------------------------------------------------------------------===//
 
-/// Finds the output that the loss is computed from.
-FailureOr<Value> AddLoss::findPrediction() {
+/// Finds the output that the loss is computed from, or that the loss's `key`
+/// names.
+FailureOr<Value> AddLoss::findOutput(StringRef wanted, StringRef key) {
   Operation *terminator = main.getBody().front().getTerminator();
   std::string names;
   SmallVector<Value> outputs;
@@ -180,19 +196,20 @@ FailureOr<Value> AddLoss::findPrediction() {
     if (!name)
       continue;
     outputs.push_back(terminator->getOperand(i));
-    if (name == options.loss.output)
+    if (name == wanted)
       return outputs.back();
     names += (names.empty() ? "" : ", ") + name.str();
   }
-  if (options.loss.output.empty() && outputs.size() == 1)
+  if (wanted.empty() && outputs.size() == 1)
     return outputs[0];
-  if (options.loss.output.empty())
+  if (wanted.empty())
     return emitError(main.getLoc(),
                      "the model has several outputs; set 'output' of "
                      "'loss' to one of: ")
            << names;
-  return emitError(main.getLoc(), "the loss is of output '")
-         << options.loss.output << "', and the model's outputs are: " << names;
+  return emitError(main.getLoc(), "the loss is of ")
+         << key << " '" << wanted
+         << "', and the model's outputs are: " << names;
 }
 
 FailureOr<BlockArgument> AddLoss::addTarget(Value prediction, Type element,
@@ -243,19 +260,53 @@ static Value beforeSoftmax(Value prediction, int64_t axis) {
   return softmax.getX();
 }
 
-FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
+/// Builds the loss that the model computes itself, a mean over all elements of
+/// an output. It may be a mean over items that count, as the likelihood of
+/// labels of which some are ignored.
+FailureOr<Loss> AddLoss::buildOwnLoss(NNBuilder &b, Value prediction) {
+  auto meanOf = [&](Value x) {
+    return sumAll(b, b.cast(x, b.getF32Type())) *
+           (1. / tensorType(x).getNumElements());
+  };
+  Value counted;
+  if (!options.loss.count.empty()) {
+    auto found = findOutput(options.loss.count, "count");
+    if (failed(found))
+      return failure();
+    if (tensorType(*found).getNumElements() != 1)
+      return emitError(main.getLoc(), "'")
+             << options.loss.count << "', the loss's count, has shape "
+             << shapeText(shapeOf(*found)) << " and must be one number";
+    counted = *found;
+  }
+  auto mean = throughReshapes(prediction).getDefiningOp<DivOp>();
+  Value loss = meanOf(prediction);
+  if (!counted && mean && tensorType(mean.getY()).getNumElements() == 1 &&
+      !dependsOnConstants(mean.getB()))
+    if (auto most = mean->getAttrOfType<FloatAttr>(kMostItems))
+      return Loss{loss, meanOf(mean.getA()), meanOf(mean.getB()),
+                  most.getValueAsDouble()};
+  if (!counted)
+    return Loss{loss};
+  Value count = meanOf(counted);
+  // Per sample, so that gradients are about as large as those of the mean.
+  double samples = 1;
+  if (main.getNumArguments() && !shapeOf(main.getArgument(0)).empty())
+    samples = shapeOf(main.getArgument(0))[0];
+  return Loss{loss, b.mul(loss, count), count, samples};
+}
+
+FailureOr<Loss> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   auto type = tensorType(prediction);
   if (!isFloat(prediction))
     return emitError(main.getLoc(), "the loss needs an output of floats, not ")
            << type;
+  if (options.loss.kind == LossKind::output)
+    return buildOwnLoss(b, prediction);
   // A model that ends with sigmoid trains on what sigmoid reads.
   if (options.loss.kind == LossKind::bceWithLogits)
     if (auto sigmoid = prediction.getDefiningOp<SigmoidOp>())
       prediction = sigmoid.getX();
-  if (options.loss.kind == LossKind::output) {
-    TensorExpr each(b, b.cast(prediction, b.getF32Type()));
-    return Value(sumAll(b, each) * (1. / type.getNumElements()));
-  }
   if (options.loss.kind != LossKind::crossEntropy) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
@@ -265,7 +316,7 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
     Value losses = isBce ? BceWithLogitsOp::create(b, x, *target).getY()
                          : SquaredErrorOp::create(b, x, *target).getY();
     TensorExpr each(b, losses);
-    return Value(sumAll(b, each) * (1. / type.getNumElements()));
+    return Loss{sumAll(b, each) * (1. / type.getNumElements())};
   }
 
   int64_t rank = type.getRank(), axis = options.loss.axis;
@@ -302,41 +353,77 @@ FailureOr<Value> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   Value ignored =
       EqualOp::create(b, flat, b.scalarLike(flat, options.loss.ignoreIndex));
   Value counts = CastOp::create(b, NotOp::create(b, ignored), b.getF32Type());
-  TensorExpr count = sumAll(b, counts);
+  TensorExpr count = sumAll(b, counts), sum = sumAll(b, losses);
   // The gradient has the same factor, and does not wait for the losses.
   TensorExpr atLeastOne(b, MaxOp::create(b, count, count.number(1)));
-  return Value(sumAll(b, losses) * (1.0 / atLeastOne));
+  return Loss{sum * (1.0 / atLeastOne), sum, count, double(rows)};
+}
+
+/// Returns whether the loss is a mean over the items of several calls or ranks.
+bool AddLoss::isOverCalls() const {
+  return trains() && options.loss.mean == LossMean::all &&
+         (options.accumulate > 1 || options.dataParallel.enabled);
 }
 
 LogicalResult AddLoss::addLoss() {
-  auto prediction = findPrediction();
+  auto prediction = findOutput(options.loss.output, "output");
   if (failed(prediction))
     return failure();
   Operation *terminator = main.getBody().front().getTerminator();
   NNBuilder b(main.getLoc(), terminator);
-  auto loss = buildLoss(b, *prediction);
-  if (failed(loss))
+  auto built = buildLoss(b, *prediction);
+  if (failed(built))
     return failure();
+  Value loss = built->mean;
+  SmallVector<Value> added;
+  SmallVector<NamedAttribute> kinds;
+  if (built->count && isOverCalls()) {
+    double most = built->most;
+    loss = TensorExpr(b, built->sum) * (1 / most);
+    added.push_back(TensorExpr(b, built->count) * (1 / most));
+    kinds.push_back(b.getNamedAttr(kShare, b.getUnitAttr()));
+  } else if (built->count && !trains()) {
+    added.push_back(built->count);
+    kinds.push_back(b.getNamedAttr("nn.name", b.getStringAttr(kLossCount)));
+  }
 
-  SmallVector<Value> results = {*loss};
+  SmallVector<Value> results = {loss};
   SmallVector<DictionaryAttr> attributes = {
       b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr("loss")))};
+  auto addOutputs = [&] {
+    for (auto [value, kind] : llvm::zip_equal(added, kinds)) {
+      results.push_back(value);
+      attributes.push_back(b.getDictionaryAttr(kind));
+    }
+    added.clear();
+    kinds.clear();
+  };
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
-    if (name && trains())
+    Value output = terminator->getOperand(i);
+    bool isLoss =
+        options.loss.kind == LossKind::output && output == *prediction;
+    if (name && trains() && (isLoss || !shapeOf(output).empty()))
       continue;
     if (name && name == "loss") {
       // The output is that loss, or its elements are what the loss averages.
-      if (terminator->getOperand(i) == *prediction &&
-          options.loss.kind == LossKind::output)
+      if (isLoss)
         continue;
       return emitError(main.getLoc(),
                        "the model has an output 'loss', as the training "
                        "step's loss is called; give it another name");
     }
-    results.push_back(terminator->getOperand(i));
+    if (name && (name == kLossCount || name == "gradient_norm"))
+      return emitError(main.getLoc(), "the model has an output '")
+             << name.getValue()
+             << "', as one of the training step is called; give it another "
+                "name";
+    if (!name)
+      addOutputs();
+    results.push_back(output);
     attributes.push_back(main.getResultAttrDict(i));
   }
+  addOutputs();
   terminator->setOperands(results);
   main.setType(b.getFunctionType(main.getArgumentTypes(),
                                  TypeRange(ValueRange(results))));

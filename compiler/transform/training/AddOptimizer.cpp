@@ -15,8 +15,11 @@
 // the graph: whether gradients overflowed, how they are clipped, the loss
 // scale.
 //
-// With several ranks, each computes a part of the batch. Gradients and losses
-// are averaged over the ranks, so all make the same decisions and updates. If
+// With several ranks, each computes a part of the batch. Gradients, losses and
+// metrics are averaged over the ranks, so all make the same decisions and
+// updates. If the loss is a mean over items of which data decide how many count
+// (`nn.share`), gradients are those of the sum over items, and the update
+// divides them by the share of items that count in all calls and ranks. If
 // the optimizer's state is sharded, a rank holds the moments of its shard of
 // each bucket and gets the mean gradients of that shard only. It updates the
 // shard's parameters, which the ranks then gather.
@@ -75,12 +78,15 @@ public:
 
   LogicalResult buildGradients();
   void accumulate();
+  void divideByShare();
   void addMetrics();
   void update();
   void addNumbers();
 
 private:
   TensorExpr addScale();
+  void takeShare();
+  void averageNumbers();
   bool roundsGradients(const Bucket &bucket, ArrayRef<Value> members) const;
   bool scattersGradients() const;
   Value averageOverRanks(Value gradient);
@@ -99,6 +105,9 @@ private:
   SmallVector<Value> gradients;
   /// Factor of the gradients in the update.
   TensorExpr factor;
+  /// The share of the loss's items that count, in all calls so far that make a
+  /// step, if data decide it.
+  std::optional<TensorExpr> share;
   /// Whether gradients of enough calls have been added; none if one call is
   /// enough.
   std::optional<TensorExpr> complete;
@@ -191,9 +200,66 @@ Value StepBuilder::averageOverRanks(Value gradient) {
   return AllReduceOp::create(b, gradient);
 }
 
+/// Takes the share of items that count out of the results; with several ranks,
+/// its mean over them. It depends on labels alone, so ranks average it while
+/// they compute the forward pass.
+void StepBuilder::takeShare() {
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    if (!main.getResultAttr(i, kShare))
+      continue;
+    Value own = terminator->getOperand(i);
+    terminator->eraseOperand(i);
+    (void)main.eraseResult(i);
+    share = {b, options.dataParallel.enabled
+                    ? Value(AllReduceOp::create(b, own))
+                    : own};
+    return;
+  }
+}
+
+/// Returns 1 / share, where a share of 0, of gradients that are 0, is no
+/// infinity.
+static TensorExpr inverseOf(NNBuilder &b, TensorExpr share) {
+  return 1.0 / TensorExpr(b, MaxOp::create(b, share, share.number(1e-20)));
+}
+
+/// Makes the loss the mean over all ranks, and the model's metrics too.
+void StepBuilder::averageNumbers() {
+  if (share)
+    terminator->setOperand(0, TensorExpr(b, terminator->getOperand(0)) *
+                                  inverseOf(b, *share));
+  if (!options.dataParallel.enabled)
+    return;
+  SmallVector<unsigned> places;
+  SmallVector<Value> numbers;
+  SmallVector<int64_t> offsets;
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    if (!main.getResultAttr(i, "nn.name"))
+      continue;
+    Value number = b.cast(terminator->getOperand(i), b.getF32Type());
+    offsets.push_back(places.size());
+    places.push_back(i);
+    numbers.push_back(b.reshape(number, {1}));
+  }
+  if (places.size() == 1) {
+    terminator->setOperand(0,
+                           AllReduceOp::create(b, terminator->getOperand(0)));
+    return;
+  }
+  Value all = AllReduceOp::create(
+      b, PackOp::create(b, numbers, offsets, places.size()));
+  for (auto [i, offset] : llvm::zip_equal(places, offsets)) {
+    Value mean = SliceOp::create(b, all, offset, 1, ArrayRef<int64_t>{1});
+    terminator->setOperand(i, b.reshape(mean, {}));
+  }
+  SmallVector<Type> types(terminator->getOperandTypes());
+  main.setType(b.getFunctionType(main.getArgumentTypes(), types));
+}
+
 /// Computes each bucket's gradients of the loss times the scale; with several
 /// ranks, means over them of these and of the loss.
 LogicalResult StepBuilder::buildGradients() {
+  takeShare();
   Value loss = terminator->getOperand(0);
   SmallVector<Value> members;
   for (const Bucket &bucket : buckets)
@@ -216,9 +282,7 @@ LogicalResult StepBuilder::buildGradients() {
     gradients.push_back(b.cast(averageOverRanks(packed), b.getF32Type()));
   }
   sinkLoss(terminator);
-  if (options.dataParallel.enabled)
-    terminator->setOperand(0,
-                           AllReduceOp::create(b, terminator->getOperand(0)));
+  averageNumbers();
   return success();
 }
 
@@ -228,6 +292,11 @@ void StepBuilder::accumulate() {
   complete = equal(micro, micro.number(options.accumulate - 1));
   applies = complete;
   states.set(micro, where(*complete, micro.number(0), micro + 1));
+  if (share) {
+    TensorExpr before = states.addNumber(b, "loss_share", b.getF32Type(), 0);
+    share = before + *share;
+    states.set(before, where(*complete, 0.0, *share));
+  }
   for (auto [bucket, gradient] : llvm::zip_equal(buckets, gradients)) {
     Value sum = addBucket(states, bucket, "gradients", "gradient");
     gradient = b.add(sum, gradient);
@@ -237,6 +306,13 @@ void StepBuilder::accumulate() {
                                 SmallVector<int64_t>{0}, shapeOf(gradient)[0]);
     states.set(sum, where(*complete, 0.0, TensorExpr(b, gradient)));
   }
+}
+
+/// Makes the update divide by the items that count in all calls and ranks. Both
+/// gradients and shares are sums over the calls.
+void StepBuilder::divideByShare() {
+  if (share)
+    factor = inverseOf(b, *share) / scale;
 }
 
 //===----------------------------------------------------------------------===//
@@ -342,6 +418,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
       return failure();
     if (options.accumulate > 1)
       step->accumulate();
+    step->divideByShare();
     if (options.lossScale.enabled || options.clipNorm > 0)
       step->addMetrics();
     step->update();

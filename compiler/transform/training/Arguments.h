@@ -16,6 +16,17 @@ inline constexpr llvm::StringLiteral kMultiplied = "nn.multiplied";
 /// train, whatever the patterns of `train` match.
 inline constexpr llvm::StringLiteral kFrozen = "nn.frozen";
 
+/// The attribute of the result that is the share of a loss's items that count.
+inline constexpr llvm::StringLiteral kShare = "nn.share";
+
+/// The output of an evaluation that is the number of items that its loss is the
+/// mean over.
+inline constexpr llvm::StringLiteral kLossCount = "loss_count";
+
+/// The attribute of a quotient that is a mean over items of which some count:
+/// the most that may.
+inline constexpr llvm::StringLiteral kMostItems = "nn.most_items";
+
 /// Inserts an argument with these attributes before argument `index`.
 mlir::BlockArgument
 insertArgument(mlir::func::FuncOp main, unsigned index, mlir::Type type,

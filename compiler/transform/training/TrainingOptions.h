@@ -12,11 +12,19 @@ namespace frit {
 
 enum class LossKind { crossEntropy, mse, bceWithLogits, output };
 
+/// What a loss is a mean over, if how many items count depends on the data.
+enum class LossMean {
+  all, ///< the items of all calls that make a step, on all ranks
+  call ///< those of a call on a rank; a step has the mean of these means
+};
+
 /// Mean over all elements (mse, bce; output: the model computes the loss
 /// itself) or all rows that count (cross-entropy).
 struct LossOptions {
   LossKind kind = LossKind::crossEntropy;
-  std::string output;            ///< of the model; empty: its only one
+  std::string output; ///< of the model; empty: its only one
+  std::string count;  ///< output: how many items `output` is the mean over
+  LossMean mean = LossMean::all;
   std::string target = "labels"; ///< name of the input that is added, if any
   int64_t axis = -1;             ///< of the classes
   int64_t ignoreIndex = -100;
