@@ -10,13 +10,17 @@ namespace frit::train {
 
 struct Evaluated {
   double loss = 0;
+  /// The model's other outputs of rank 0, by name.
+  std::vector<std::pair<std::string, double>> metrics;
   std::optional<double> accuracy; ///< if the model has classes
 };
 
-/// Evaluates all of `data`. The loss is the mean of the batches' losses,
-/// weighted by their samples. The last batch is filled up with the first
-/// samples, which are not counted again. A signal to stop (Stop.h) ends it
-/// without a result. Returns false after an error message if it failed.
+/// Evaluates all of `data`. The loss is the mean over the items that count,
+/// such as labels that are not ignored, if eval_step says how many do;
+/// otherwise, as every metric, over the samples. The last batch is filled up
+/// with its own samples, and what these add is subtracted. A signal to stop
+/// (Stop.h) ends it without a result. Returns false after an error message if
+/// it failed.
 bool evaluate(Model &model, const Dataset &data, const Options &options,
               std::optional<Evaluated> &result);
 

@@ -120,6 +120,10 @@ void Report::evaluated(uint64_t number, uint64_t epoch,
       {"step", number}, {"epoch", epoch + 1}, {"eval_loss", result.loss}};
   std::string message = text("step %llu: evaluation loss %.5g",
                              (unsigned long long)number, result.loss);
+  for (const auto &[name, value] : result.metrics) {
+    line["eval_" + name] = value;
+    message += text(", %s %.5g", name.c_str(), value);
+  }
   if (result.accuracy) {
     line["eval_accuracy"] = *result.accuracy;
     message += text(", accuracy %.2f%%", 100 * *result.accuracy);

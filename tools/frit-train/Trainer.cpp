@@ -271,6 +271,8 @@ void Trainer::summarize(const Report &report) const {
       json[metric.name] = metric.value;
     if (evaluated) {
       json["eval_loss"] = evaluated->loss;
+      for (const auto &[name, value] : evaluated->metrics)
+        json["eval_" + name] = value;
       if (evaluated->accuracy)
         json["eval_accuracy"] = *evaluated->accuracy;
     }
