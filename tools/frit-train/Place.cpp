@@ -1,7 +1,9 @@
 //===- Place.cpp - A process's rank in a run ------------------------------===//
 
 #include "tools/frit-train/Place.h"
+#include "tools/support/Message.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +19,8 @@ struct LauncherVariables {
 };
 } // namespace
 
+static constexpr const char *kSlurmRank = "SLURM_PROCID";
+
 /// torchrun is first, because it also describes processes that an MPI or Slurm
 /// has started.
 static const LauncherVariables launchers[] = {
@@ -27,7 +31,7 @@ static const LauncherVariables launchers[] = {
     {"PMI_RANK", "PMI_SIZE", {"MPI_LOCALRANKID", "PMI_LOCAL_RANK"}},
     // A batch script has SLURM_PROCID too, but runs once. Only processes of
     // srun have the number of a step's tasks.
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", {"SLURM_LOCALID"}}};
+    {kSlurmRank, "SLURM_STEP_NUM_TASKS", {"SLURM_LOCALID"}}};
 
 static constexpr uint16_t kDefaultPort = 29500;
 
@@ -36,18 +40,20 @@ static Fault wrongPlace(std::string message) {
   return Fault(std::move(message), kBadUsage);
 }
 
-/// Reads a numeric variable, at most `most`.
-static Fault readNumber(const char *name, uint64_t most, uint32_t &number) {
+/// Reads a numeric variable, from `least` to `most`.
+static Fault readNumber(const char *name, uint64_t most, uint32_t &number,
+                        uint64_t least = 0) {
   const char *text = getenv(name);
   uint64_t value = 0;
   const char *end = text + strlen(text);
   auto [last, fault] = std::from_chars(text, end, value);
-  if (fault == std::errc() && last == end && value <= most) {
+  if (fault == std::errc() && last == end && least <= value && value <= most) {
     number = uint32_t(value);
     return {};
   }
   return wrongPlace(std::string(name) + "='" + text +
-                    "' is not a number from 0 to " + std::to_string(most));
+                    "' is not a number from " + std::to_string(least) + " to " +
+                    std::to_string(most));
 }
 
 static Fault readLauncher(const LauncherVariables &launcher, Place &place) {
@@ -65,21 +71,49 @@ static Fault readLauncher(const LauncherVariables &launcher, Place &place) {
   return {};
 }
 
+/// Reports that a launcher has set only one of its variables: the process would
+/// train alone. A batch script of Slurm is rank 0 of no size.
+static Fault checkHalf(const LauncherVariables &launcher) {
+  bool hasRank = getenv(launcher.rank), hasSize = getenv(launcher.size);
+  if (hasRank == hasSize)
+    return {};
+  const char *given = hasRank ? launcher.rank : launcher.size;
+  uint32_t number = 0;
+  if (Fault fault = readNumber(given, kMostRanks, number))
+    return fault;
+  bool isAlone = hasRank ? !number && !strcmp(given, kSlurmRank) : number <= 1;
+  if (isAlone)
+    return {};
+  return wrongPlace(std::string(given) + "=" + std::to_string(number) +
+                    ", and " + (hasRank ? launcher.size : launcher.rank) +
+                    (hasRank ? " does not say of how many ranks this is one"
+                             : " does not say which of them this is") +
+                    ": set both, or neither to train alone");
+}
+
+/// Notes that a job of Slurm has several tasks, and srun did not start this
+/// process: shells and batch scripts are such.
+static void noteUnusedTasks() {
+  uint32_t tasks = 0;
+  if (!getenv("SLURM_NTASKS") || getenv("SLURM_STEP_NUM_TASKS") ||
+      readNumber("SLURM_NTASKS", UINT32_MAX, tasks) || tasks <= 1)
+    return;
+  complain("note: SLURM_NTASKS=" + std::to_string(tasks) +
+           ", and srun did not start this process: it trains alone");
+}
+
 Fault frit::train::findPlace(Place &place) {
-  for (const LauncherVariables &launcher : launchers)
-    if (getenv(launcher.rank) && getenv(launcher.size)) {
-      if (Fault fault = readLauncher(launcher, place))
-        return fault;
-      break;
-    }
-  // A rank without its number would train alone.
-  uint32_t size = 1;
-  if (place.size == 1 && getenv("WORLD_SIZE") && !getenv("RANK")) {
-    if (Fault fault = readNumber("WORLD_SIZE", kMostRanks, size))
+  auto launcher = std::ranges::find_if(launchers, [](const auto &launcher) {
+    return getenv(launcher.rank) && getenv(launcher.size);
+  });
+  if (launcher != std::end(launchers)) {
+    if (Fault fault = readLauncher(*launcher, place))
       return fault;
-    if (size > 1)
-      return wrongPlace("WORLD_SIZE=" + std::to_string(size) +
-                        ", and RANK does not say which of them this is");
+  } else {
+    for (const LauncherVariables &each : launchers)
+      if (Fault fault = checkHalf(each))
+        return fault;
+    noteUnusedTasks();
   }
   if (place.size == 1)
     return {};
@@ -90,7 +124,7 @@ Fault frit::train::findPlace(Place &place) {
   place.address = address;
   uint32_t port = kDefaultPort;
   if (getenv("MASTER_PORT"))
-    if (Fault fault = readNumber("MASTER_PORT", 65534, port))
+    if (Fault fault = readNumber("MASTER_PORT", 65534, port, 1))
       return fault;
   // torchrun itself listens at the port.
   const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");

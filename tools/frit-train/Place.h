@@ -26,7 +26,7 @@ inline constexpr uint32_t kMostRanks = 4096;
 /// Reads this process's place from its launcher's environment: torchrun's RANK,
 /// WORLD_SIZE and LOCAL_RANK, or the variables of Open MPI, of MPICH and Intel
 /// MPI (PMI), or of srun; and MASTER_ADDR and MASTER_PORT. Without a launcher
-/// there is one rank.
+/// there is one rank. Variables that say half of it are a fault.
 Fault findPlace(Place &place);
 
 } // namespace frit::train
