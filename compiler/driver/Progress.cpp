@@ -1,6 +1,7 @@
 //===- Progress.cpp - Progress of long work -------------------------------===//
 
 #include "compiler/driver/Progress.h"
+#include "compiler/driver/Thread.h"
 
 #include "frit/printable.h"
 
@@ -11,7 +12,6 @@
 #include <cstring>
 #include <mutex>
 #include <sys/ioctl.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace frit;
@@ -34,7 +34,7 @@ struct Progress::State {
   bool isFinished = false;
   Clock::time_point start = Clock::now();
   std::condition_variable finished;
-  std::thread ticker;
+  Thread ticker;
 };
 
 static bool isTerminal() {
@@ -77,7 +77,7 @@ Progress::Progress(std::string what) {
   isShowing = true;
   state = std::make_unique<State>();
   state->what = std::move(what);
-  state->ticker = std::thread([state = state.get()] {
+  state->ticker = Thread([state = state.get()] {
     std::unique_lock lock(progressMutex);
     auto isFinished = [&] { return state->isFinished; };
     for (auto next = state->start + kQuiet;

@@ -1,6 +1,7 @@
 //===- Ranks.cpp - Processes that train one model together ----------------===//
 
 #include "tools/frit-train/Ranks.h"
+#include "compiler/driver/Thread.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace frit::train;
@@ -259,13 +259,13 @@ Fault Ranks::share(std::span<uint8_t> bytes) {
   return {};
 }
 
-bool Ranks::whileAllRun(const std::function<bool()> &wait,
-                        const std::function<void(uint32_t)> &ended) {
+Fault Ranks::whileAllRun(const std::function<void()> &wait,
+                         const std::function<void(uint32_t)> &ended) {
   int done = eventfd(0, EFD_CLOEXEC);
   std::vector<pollfd> all = {{done, POLLIN, 0}};
   for (int socket : sockets)
     all.push_back({socket, POLLRDHUP, 0});
-  std::thread watch([&] {
+  Thread watch([&] {
     while (poll(all.data(), all.size(), -1) < 0 && errno == EINTR)
       ;
     auto gone = std::ranges::find_if(all, [](pollfd p) { return p.revents; });
@@ -276,12 +276,16 @@ bool Ranks::whileAllRun(const std::function<bool()> &wait,
     ended(uint32_t(gone - all.begin() - 1));
     _exit(isFirst ? kMachine : kDone);
   });
-  bool good = wait();
+  bool isWatched = watch.runs();
+  if (isWatched)
+    wait();
   uint64_t one = 1;
   (void)!write(done, &one, sizeof one);
   watch.join();
   close(done);
-  return good;
+  return isWatched ? Fault()
+                   : connectionFault("the system has no thread that watches "
+                                     "the other ranks");
 }
 
 void Ranks::askToStop(int signal) {

@@ -36,11 +36,12 @@ public:
   /// Gathers a number of each rank on rank 0, in rank order.
   Fault gather(uint64_t number, std::vector<uint64_t> &all);
 
-  /// Runs `wait`, in which the runtime waits for all ranks, and returns its
-  /// result. If a rank ends meanwhile, the wait would be endless: calls `ended`
-  /// and ends the program, with status 4, or 0 if that rank is rank 0.
-  bool whileAllRun(const std::function<bool()> &wait,
-                   const std::function<void(uint32_t rank)> &ended);
+  /// Runs `wait`, in which the runtime waits for all ranks. If a rank ends
+  /// meanwhile, the wait would be endless: calls `ended` and ends the program,
+  /// with status 4, or 0 if that rank is rank 0. Fails, without a wait, if the
+  /// system has no thread to notice that.
+  Fault whileAllRun(const std::function<void()> &wait,
+                    const std::function<void(uint32_t rank)> &ended);
 
   /// Tells rank 0 to stop because of a signal, after the last `gather`.
   void askToStop(int signal);

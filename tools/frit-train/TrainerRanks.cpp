@@ -81,12 +81,15 @@ bool Trainer::joinRanks() {
   std::vector<uint64_t> ready;
   if (!checkRanks(ranks.gather(1, ready)))
     return false;
-  bool hasJoined = ranks.whileAllRun(
-      [&] { return model.join(begin.group); },
-      [&](uint32_t rank) {
-        if (isFirst)
-          complain("rank " + std::to_string(rank) + " has ended");
-      });
+  bool hasJoined = false;
+  Fault fault = ranks.whileAllRun([&] { hasJoined = model.join(begin.group); },
+                                  [&](uint32_t rank) {
+                                    if (isFirst)
+                                      complain("rank " + std::to_string(rank) +
+                                               " has ended");
+                                  });
+  if (fault)
+    return model.failed(fault);
   // Only now does a rank know its part of the state.
   return hasJoined && (!begin.isResumed || shareState()) && checkEqual();
 }

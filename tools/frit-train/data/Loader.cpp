@@ -1,6 +1,7 @@
 //===- Loader.cpp - Load batches ahead of their use -----------------------===//
 
 #include "tools/frit-train/data/Loader.h"
+#include "tools/support/Message.h"
 
 #include <algorithm>
 #include <chrono>
@@ -74,10 +75,18 @@ Fault frit::train::checkLabels(
 Loader::Loader(const Dataset &data, Settings given)
     : data(data), settings(std::move(given)), assigned(settings.first),
       used(settings.first) {
-  if (!makeRing())
-    return;
-  for (unsigned i = 0; i < settings.workers; ++i)
-    threads.emplace_back([this] { work(); });
+  hasRing = makeRing();
+  while (hasRing && threads.size() < settings.workers) {
+    Thread worker([this] { work(); });
+    if (!worker.runs()) {
+      complain("note: the system has threads for " +
+               std::to_string(threads.size()) + " of " +
+               std::to_string(settings.workers) +
+               " workers that load data; --workers=N asks for fewer");
+      return;
+    }
+    threads.push_back(std::move(worker));
+  }
 }
 
 bool Loader::makeRing() {
@@ -101,8 +110,7 @@ Loader::~Loader() {
     isEnding = true;
   }
   freed.notify_all();
-  for (std::thread &thread : threads)
-    thread.join();
+  threads.clear();
 }
 
 void Loader::fill(uint64_t number, Batch &batch) const {
@@ -154,8 +162,12 @@ const Batch &Loader::next() {
   std::unique_lock lock(mutex);
   uint64_t number = used++;
   Slot &slot = ring[number % ring.size()];
+  if (threads.empty())
+    fill(number, slot.batch);
   freed.notify_all();
-  filled.wait(lock, [&] { return assigned > number && slot.isReady; });
+  filled.wait(lock, [&] {
+    return threads.empty() || (assigned > number && slot.isReady);
+  });
   seconds += std::chrono::duration<double>(Clock::now() - start).count();
   return slot.batch;
 }

@@ -3,12 +3,12 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H
 #define FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H
 
+#include "compiler/driver/Thread.h"
 #include "tools/frit-train/data/Dataset.h"
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 namespace frit::train {
 
@@ -48,7 +48,7 @@ public:
 
   /// Returns whether there was memory for all batches. Otherwise no other
   /// function may be called.
-  bool isOpen() const { return !threads.empty(); }
+  bool isOpen() const { return hasRing; }
 
   /// Waits for the next batch, of `end - first` in all. It stays valid until
   /// the next call but one.
@@ -74,7 +74,10 @@ private:
   const Dataset &data;
   const Settings settings;
   std::vector<Slot> ring;
-  std::vector<std::thread> threads;
+  bool hasRing = false;
+  /// Fewer than `workers` if the system has no more. Without any, next() fills
+  /// the batch itself.
+  std::vector<Thread> threads;
   double seconds = 0;
 
   std::mutex mutex; ///< guards the members below and slots' readiness
