@@ -19,7 +19,7 @@ public:
                          std::unique_ptr<Execution> &execution) override;
   Status setWeights(std::span<const uint32_t> changed) override;
   Status makeGroupId(frit_group_id &id) const override {
-    return makeHostGroupId(id);
+    return HostGroup::makeId(id);
   }
   Status allocate(uint64_t bytes, std::shared_ptr<void> &owner,
                   void *&data) const override;

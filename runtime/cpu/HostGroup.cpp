@@ -26,8 +26,23 @@ static constexpr uint64_t kSlot = 1 << 16;
 /// Timeout in seconds for all ranks to join at the start.
 static constexpr double kPatience = 60;
 
+/// The content of a group's id. The shared memory is a file without a name,
+/// open in the process that made the id until all ranks have joined, so nothing
+/// is left of it however they end.
+struct HostGroup::Id {
+  char kind[8] = "frit-2";
+  int32_t process = 0, file = 0;
+  uint64_t random = 0; ///< at the start of the file too
+
+  static bool read(const frit_group_id &bytes, Id &id) {
+    memcpy(&id, bytes.bytes, sizeof id);
+    return !memcmp(id.kind, Id().kind, sizeof id.kind);
+  }
+};
+
 /// The beginning of the shared memory. The slots of the ranks follow.
 struct HostGroup::Shared {
+  uint64_t random; ///< of the id
   /// Ranks that have reached the current barrier, and the number of barriers so
   /// far.
   std::atomic<uint32_t> here, meetings;
@@ -36,15 +51,23 @@ struct HostGroup::Shared {
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-Status frit::cpu::makeHostGroupId(frit_group_id &id) {
-  uint64_t random[2];
-  if (getrandom(random, sizeof random, 0) != sizeof random)
+Status HostGroup::makeId(frit_group_id &bytes) {
+  Id id;
+  if (getrandom(&id.random, sizeof id.random, 0) != sizeof id.random)
     return Status(FRIT_DEVICE_ERROR, "the system has no random numbers");
-  std::string name =
-      format("/frit-%016llx%016llx", (unsigned long long)random[0],
-             (unsigned long long)random[1]);
-  memset(id.bytes, 0, sizeof id.bytes);
-  memcpy(id.bytes, name.data(), name.size());
+  id.process = getpid();
+  id.file = memfd_create("frit-ranks", MFD_CLOEXEC);
+  if (id.file < 0 || write(id.file, &id.random, sizeof id.random) !=
+                         ssize_t(sizeof id.random)) {
+    int fault = errno;
+    if (id.file >= 0)
+      close(id.file);
+    return Status(
+        FRIT_OUT_OF_MEMORY,
+        format("cannot share memory with other ranks: %s", strerror(fault)));
+  }
+  memset(bytes.bytes, 0, sizeof bytes.bytes);
+  memcpy(bytes.bytes, &id, sizeof id);
   return Status();
 }
 
@@ -57,32 +80,49 @@ Status HostGroup::open(const frit_group &group,
   if (group.size > kMostRanks)
     return invalidArgument(
         format("a group on the cpu target has at most %u ranks", kMostRanks));
-  std::string name(group.id.bytes, strnlen(group.id.bytes, 64));
-  if (!name.starts_with("/frit-"))
+  Id id;
+  if (!Id::read(group.id, id))
     return invalidArgument(
         "the id of the group was not made on the cpu target");
   std::shared_ptr<HostGroup> made(new HostGroup(group.rank, group.size));
   uint64_t bytes = sharedBytes(sizeof(Shared), group.size);
-  int file = shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  std::string path = format("/proc/%d/fd/%d", id.process, id.file);
+  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  uint64_t random = 0;
+  if (file >= 0 && (pread(file, &random, sizeof random, 0) != sizeof random ||
+                    random != id.random)) {
+    close(file);
+    file = -1;
+    errno = ENOENT;
+  }
+  if (file < 0)
+    return Status(FRIT_DEVICE_ERROR,
+                  format("cannot share memory with process %d, which made the "
+                         "group's id: %s",
+                         id.process, strerror(errno)));
+  // The maker's own file goes when all ranks have opened it, or never will.
+  struct Maker {
+    const Id &id;
+    ~Maker() {
+      if (id.process == getpid())
+        close(id.file);
+    }
+  } maker{id};
   // The file is zero-filled at first; its size is the same for all ranks.
   void *memory = MAP_FAILED;
-  if (file >= 0 && !posix_fallocate(file, 0, off_t(bytes)))
+  int fault = posix_fallocate(file, 0, off_t(bytes));
+  if (!fault) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  int fault = errno;
-  if (file >= 0)
-    close(file);
-  if (memory == MAP_FAILED) {
-    shm_unlink(name.c_str());
+    fault = errno;
+  }
+  close(file);
+  if (memory == MAP_FAILED)
     return Status(FRIT_OUT_OF_MEMORY,
                   format("cannot share memory with the other ranks: %s",
                          strerror(fault)));
-  }
   made->shared = static_cast<Shared *>(memory);
   made->shared->processes[group.rank] = getpid();
-  Status met = made->meet("join the group", kPatience);
-  // All ranks have opened it by now, or never will.
-  shm_unlink(name.c_str());
-  FRIT_TRY(std::move(met));
+  FRIT_TRY(made->meet("join the group", kPatience));
   result = std::move(made);
   return Status();
 }

@@ -10,9 +10,6 @@
 
 namespace frit::cpu {
 
-/// Makes the id of a new group: an unused name of shared memory.
-Status makeHostGroupId(frit_group_id &id);
-
 /// A rank of a group of processes, which exchange data through shared memory.
 /// Others notice if a rank's process ends.
 class HostGroup {
@@ -20,6 +17,8 @@ public:
   /// Maximum ranks of a group.
   static constexpr uint32_t kMostRanks = 64;
 
+  /// Makes the id of a new group, in the process of one of its ranks.
+  static Status makeId(frit_group_id &bytes);
   /// Waits up to a minute until all ranks have joined.
   static Status open(const frit_group &group,
                      std::shared_ptr<HostGroup> &result);
@@ -46,6 +45,7 @@ public:
   const uint32_t rank, size;
 
 private:
+  struct Id;
   struct Shared;
 
   HostGroup(uint32_t rank, uint32_t size) : rank(rank), size(size) {}

@@ -63,7 +63,7 @@ static int reduce(HostGroup &group, const void *data, size_t count, int type,
 extern "C" {
 
 int ncclGetUniqueId(frit_group_id *id) {
-  return result(frit::cpu::makeHostGroupId(*id));
+  return result(frit::cpu::HostGroup::makeId(*id));
 }
 
 int ncclCommInitRank(void **comm, int size, frit_group_id id, int rank) {

@@ -4,7 +4,8 @@ make writes net.onnx, of any batch, the larger broad.onnx and train.json, wide
 wide.npz with more samples. compare A B checks that two runs have the same losses
 and weights, but for rounding, equal A B that they have the same weights, and
 close A B that their losses differ, by 2% at most. launch VARIABLES STEPS starts
-the ranks as a launcher does. killed SIGNAL [WHOM [STEP]] ends a run or a rank.
+the ranks as a launcher does, alone only the first. killed SIGNAL [WHOM [STEP]]
+ends a run or a rank, joining a process that waits for another.
 """
 import json
 import os
@@ -180,5 +181,34 @@ def killed(number, whom="all", step="two.so"):
         assert not Path(f"/proc/{child}").exists(), f"{child} still runs"
 
 
-{"make": make, "wide": wide, "compare": compare, "close": close, "equal": equal, "launch": launch,
+def alone():
+    """Starts rank 0 of 3."""
+    port = free_port()
+    rank = start(NAMES["torchrun"], 0, 3, port, "two.so", ["--join-timeout=1"])
+    out = rank.communicate(timeout=60)[0]
+    print(rank.returncode, out.replace(str(port), "PORT"), end="")
+
+
+def joining():
+    """Kills a process that has made a group of 2 ranks and waits for the other."""
+    before = set(os.listdir("/dev/shm"))
+    source = """import sys
+sys.path.insert(0, sys.argv[1])
+from runtime import frit
+module = frit.load("two.so", device="cpu")
+group = module.group_id()
+print("made", flush=True)
+module.join(0, 2, group)"""
+    process = subprocess.Popen([sys.executable, "-c", source, str(Path(__file__).parents[2] / "training")],
+                               stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "made\n"
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    left = {name for name in set(os.listdir("/dev/shm")) - before if name.startswith("frit")}
+    print("left:" if left else "nothing is left", *left)
+
+
+{"make": make, "wide": wide, "alone": alone, "joining": joining, "compare": compare, "close": close, "equal": equal, "launch": launch,
  "killed": killed}[what](*sys.argv[3:])
