@@ -19,10 +19,6 @@
 
 using namespace frit;
 
-static std::error_code lastError() {
-  return std::error_code(errno, std::generic_category());
-}
-
 namespace {
 /// Owner of a file descriptor.
 class Descriptor {

@@ -10,7 +10,7 @@
 
 using namespace frit;
 
-static std::error_code lastError() {
+std::error_code frit::lastError() {
   return std::error_code(errno, std::generic_category());
 }
 

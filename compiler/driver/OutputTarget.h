@@ -37,6 +37,9 @@ struct OutputTarget {
   FilePlace place;
 };
 
+/// Returns the error of a system call that has just failed.
+std::error_code lastError();
+
 /// Returns the folder and the name of a path.
 std::string folderOf(const std::string &path);
 std::string nameOf(const std::string &path);
