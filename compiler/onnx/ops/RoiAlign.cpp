@@ -73,7 +73,8 @@ Results frit::importer::roiAlign(Node &node) {
     return {};
   }
   int64_t count = rois.size(0), channels = x.size(1);
-  Expr corners = rois * scale;
+  Type element = x.element(), work = nn::workType(element);
+  Expr corners = rois.to(work) * scale;
   if (halfPixel)
     corners = corners - 0.5;
   auto corner = [&](int64_t i) { return corners.slice(1, i, 1); };
@@ -91,8 +92,7 @@ Results frit::importer::roiAlign(Node &node) {
   Expr flatX = x.reshape({x.size(0), channels, x.size(2) * x.size(3)});
   Expr images = isOne ? flatX : flatX.gather(batch, 0);
   auto part = [&](Expr row, Expr rowWeight, Expr column, Expr columnWeight) {
-    Expr place = row * static_cast<double>(x.size(3)) + column;
-    Expr flat = place.to(node.builder().getI64Type());
+    Expr flat = flatIndex(row, x.size(3), column);
     flat = flat.reshape(isOne ? SmallVector<int64_t>{count, points}
                               : SmallVector<int64_t>{count, 1, points});
     Expr weight = (rowWeight * columnWeight).reshape({count, 1, points});
@@ -101,7 +101,7 @@ Results frit::importer::roiAlign(Node &node) {
                               .gather(flat, 1)
                               .transpose({1, 0, 2})
                         : pick(images, flat, points);
-    return picked * weight;
+    return picked.to(work) * weight;
   };
   Expr parts[] = {part(ys.low, ys.lowWeight, xs.low, xs.lowWeight),
                   part(ys.low, ys.lowWeight, xs.high, xs.highWeight),
@@ -116,5 +116,5 @@ Results frit::importer::roiAlign(Node &node) {
     y = y.reduce(nn::Combiner::max, {3, 5});
   else
     y = y.sum({3, 5}) / static_cast<double>(ratio * ratio);
-  return {y.reshape({count, channels, height, width})};
+  return {y.to(element).reshape({count, channels, height, width})};
 }

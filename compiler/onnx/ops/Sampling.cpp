@@ -19,6 +19,11 @@ Expr frit::importer::pick(Expr image, Expr places, int64_t points) {
       places.expand({image.size(0), image.size(1), points}), 2);
 }
 
+Expr frit::importer::flatIndex(Expr row, int64_t width, Expr column) {
+  Type i64 = row.node->builder().getI64Type();
+  return row.to(i64) * static_cast<double>(width) + column.to(i64);
+}
+
 static Expr floorOf(Expr x) { return x.apply<nn::FloorOp>(); }
 static Expr absOf(Expr x) { return x.apply<nn::AbsOp>(); }
 
@@ -137,8 +142,9 @@ static Results gridSample(Node &node) {
   struct Partial {
     Expr place, weight;
   };
-  Expr zero = filled(node, work, {}, 0), one = filled(node, work, {}, 1);
-  SmallVector<Partial> partials = {{zero, one}};
+  Type i64 = node.builder().getI64Type();
+  SmallVector<Partial> partials = {
+      {filled(node, i64, {}, 0), filled(node, work, {}, 1)}};
   for (int64_t dim = 0; dim < spatial; ++dim) {
     int64_t size = x.size(dim + 2);
     auto n = static_cast<double>(size);
@@ -148,7 +154,7 @@ static Results gridSample(Node &node) {
     SmallVector<Partial> next;
     for (const Partial &partial : partials)
       for (const Neighbour &neighbour : neighbours(place, size, rules))
-        next.push_back({partial.place * n + neighbour.place,
+        next.push_back({flatIndex(partial.place, size, neighbour.place),
                         partial.weight * neighbour.weight});
     partials = next;
   }
@@ -156,10 +162,8 @@ static Results gridSample(Node &node) {
       x.reshape({batch, channels,
                  product(x.shape()) / std::max<int64_t>(batch * channels, 1)});
   Expr y = {node, {}};
-  Type i64 = node.builder().getI64Type();
   for (const Partial &partial : partials) {
-    Expr part =
-        pick(image, partial.place.to(i64), points).to(work) * partial.weight;
+    Expr part = pick(image, partial.place, points).to(work) * partial.weight;
     y = y.value ? y + part : part;
   }
   SmallVector<int64_t> shape = {batch, channels};
@@ -171,6 +175,7 @@ static Results gridSample(Node &node) {
 /// dimension.
 static Results affineGrid(Node &node) {
   Expr theta = input(node, 0);
+  Type element = theta.element();
   auto size = node.integers(1);
   bool alignCorners = node.integer("align_corners", 0);
   if (!theta || !size)
@@ -188,6 +193,7 @@ static Results affineGrid(Node &node) {
     node.error() << "a grid of " << nn::shapeText(dims) << " is not supported";
     return {};
   }
+  theta = theta.to(nn::workType(element));
   SmallVector<int64_t> shape(dims), line(spatial + 1, 1);
   shape.push_back(1);
   // The first coordinate belongs to the last dimension.
@@ -211,7 +217,7 @@ static Results affineGrid(Node &node) {
   SmallVector<int64_t> result = {theta.size(0)};
   result.append(dims.begin(), dims.end());
   result.push_back(spatial);
-  return {y.reshape(result)};
+  return {y.to(element).reshape(result)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,15 +252,15 @@ static Results deformConv(Node &node) {
     node.error() << "filters of " << rows << "x" << columns << " are too large";
     return {};
   }
-  Type element = x.element(), i64 = node.builder().getI64Type();
-  Expr offsets = offset.reshape({n, offsetGroup, window, 2, oh, ow});
+  Type element = x.element(), work = nn::workType(element);
+  Expr offsets = offset.to(work).reshape({n, offsetGroup, window, 2, oh, ow});
   Expr image = x.reshape({n * offsetGroup, perGroup, height * width});
   const Grid zeros{"linear", "zeros", false};
   SmallVector<Value> taps;
   for (int64_t tap = 0; tap < window && !node.failed; ++tap) {
     Expr moved = offsets.slice(2, tap, 1);
     auto place = [&](int64_t dim, int64_t from) {
-      Expr start = iota(node, element,
+      Expr start = iota(node, work,
                         dim ? SmallVector<int64_t>{1, 1, ow}
                             : SmallVector<int64_t>{1, oh, 1},
                         dim ? 2 : 1) *
@@ -266,18 +272,18 @@ static Results deformConv(Node &node) {
     Expr sum = {node, {}};
     for (const Neighbour &row : neighbours(y, height, zeros))
       for (const Neighbour &column : neighbours(z, width, zeros)) {
-        Expr flat = row.place * static_cast<double>(width) + column.place;
-        Expr part =
-            pick(image, flat.to(i64).reshape({n * offsetGroup, 1, points}),
-                 points) *
-            (row.weight * column.weight).reshape({n * offsetGroup, 1, points});
+        SmallVector<int64_t> each = {n * offsetGroup, 1, points};
+        Expr flat = flatIndex(row.place, width, column.place).reshape(each);
+        Expr part = pick(image, flat, points).to(work) *
+                    (row.weight * column.weight).reshape(each);
         sum = sum.value ? sum + part : part;
       }
     if (node.has(4)) {
-      Expr mask = input(node, 4).reshape({n, offsetGroup, window, points});
+      Expr mask =
+          input(node, 4).to(work).reshape({n, offsetGroup, window, points});
       sum = sum * mask.slice(2, tap, 1).reshape({n * offsetGroup, 1, points});
     }
-    taps.push_back(sum.reshape({n, channels, 1, points}));
+    taps.push_back(sum.to(element).reshape({n, channels, 1, points}));
   }
   int64_t filters = w.size(0);
   Expr all = Expr{node, node.concat(taps, 2)}.reshape(

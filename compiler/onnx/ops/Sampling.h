@@ -11,6 +11,10 @@ namespace frit::importer {
 /// broadcast to batch×channels×points.
 Expr pick(Expr image, Expr places, int64_t points);
 
+/// Returns the flat index row · width + column of whole positions. It is
+/// computed in integers, as f32 does not hold all indices above 2^24.
+Expr flatIndex(Expr row, int64_t width, Expr column);
+
 /// In RoiAlign.cpp.
 Results roiAlign(Node &node);
 

@@ -210,7 +210,8 @@ Results frit::importer::dataDependentSuppression(Node &node) {
   }
   auto form = scores.shape();
   int64_t images = form[0], classes = form[1], count = form[2];
-  Type i64 = node.builder().getI64Type(), real = scores.element();
+  // The areas of boxes do not fit into 16 bits.
+  Type i64 = node.builder().getI64Type(), real = nn::workType(scores.element());
   Expr most = optional(node, 2, i64, 0);
   Expr limit = optional(node, 3, real, 0);
   Expr least = optional(node, 4, real, lowest);
@@ -228,7 +229,7 @@ Results frit::importer::dataDependentSuppression(Node &node) {
     return {};
   }
   Expr none = {node, node.scalar(real, lowest)};
-  scores = {node, node.masked(scores, none)};
+  scores = {node, node.masked(scores.to(real), none)};
   boxes = {node, unmarked(boxes)};
   Expr left = (scores > least).select(scores, none);
   Suppression all = {readCorners(boxes.to(real), fromCentre),
