@@ -8,9 +8,10 @@ using namespace frit;
 using namespace frit::importer;
 
 /// Builds -w[t] · log p[t] for the class t of every position, reduced by
-/// `reduction`. Positions of the ignored class contribute nothing.
+/// `reduction`. Positions of the ignored class contribute nothing. `logs` are
+/// f32 or wider; the loss has type `element`.
 static Value likelihoodLoss(Node &node, Expr logs, Expr target,
-                            size_t weightInput) {
+                            size_t weightInput, Type element) {
   StringRef reduction = node.string("reduction", "mean");
   bool ignores = node.attribute("ignore_index");
   int64_t ignored = node.integer("ignore_index", -1);
@@ -34,14 +35,14 @@ static Value likelihoodLoss(Node &node, Expr logs, Expr target,
     if (weights && weights.shape() != SmallVector<int64_t>{classes})
       node.error() << "has " << nn::shapeText(weights.shape())
                    << " weights for " << classes << " classes";
-    weight = weights.gather(safe, 0);
+    weight = weights.gather(safe, 0).to(loss.element());
   }
   weight = weight.expand(form);
   if (ignores)
     weight = counts.select(weight.number(0), weight);
   loss = loss.number(0) - loss * weight;
   if (reduction == "none")
-    return loss;
+    return loss.to(element);
   auto all = llvm::to_vector(llvm::seq<int64_t>(target.rank()));
   Expr total = loss.sum(all);
   if (reduction == "mean") {
@@ -54,17 +55,21 @@ static Value likelihoodLoss(Node &node, Expr logs, Expr target,
   } else if (reduction != "sum")
     node.error() << "reduction '" << reduction
                  << "' is none of none, mean and sum";
-  return total.reshape({});
+  return total.to(element).reshape({});
 }
 
 static Results negativeLogLikelihood(Node &node) {
-  return {likelihoodLoss(node, input(node, 0), input(node, 1), 2)};
+  Expr logs = input(node, 0);
+  return {likelihoodLoss(node, logs.to(nn::workType(logs.element())),
+                         input(node, 1), 2, logs.element())};
 }
 
 static Results softmaxCrossEntropy(Node &node) {
-  Expr logs =
-      input(node, 0).apply<nn::LogSoftmaxOp>({}, node.namedSigned("axis", 1));
-  return {likelihoodLoss(node, logs, input(node, 1), 2), logs};
+  Expr x = input(node, 0);
+  Expr logs = x.to(nn::workType(x.element()))
+                  .apply<nn::LogSoftmaxOp>({}, node.namedSigned("axis", 1));
+  return {likelihoodLoss(node, logs, input(node, 1), 2, x.element()),
+          logs.to(x.element())};
 }
 
 ArrayRef<Hook> frit::importer::lossHooks() {

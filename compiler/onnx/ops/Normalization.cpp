@@ -31,7 +31,7 @@ static NamedAttribute epsilon(Node &node) {
 
 /// Normalizes by the batch's own statistics and updates the running ones.
 static Results trainBatchNorm(Node &node, double momentum) {
-  Expr x = input(node, 0);
+  Expr x = input(node, 0), wide = x.to(nn::workType(x.element()));
   if (!x || x.rank() < 2) {
     if (!node.failed)
       node.error() << "needs channels";
@@ -46,12 +46,13 @@ static Results trainBatchNorm(Node &node, double momentum) {
     return v.apply<nn::ReduceMeanOp>({}, node.named("axes", axes))
         .reshape(x.size(1));
   };
-  Expr mean = meanOf(x), centred = x - mean.reshape(column);
+  Expr mean = meanOf(wide), centred = wide - mean.reshape(column);
   Expr variance = meanOf(centred * centred);
   Value operands[] = {x, node.input(1), node.input(2), mean, variance};
   Value y = node.create<nn::BatchNormOp>(operands, epsilon(node));
   auto move = [&](Expr running, Expr now) {
-    return running * momentum + now.to(running.element()) * (1 - momentum);
+    Expr moved = running.to(now.element()) * momentum + now * (1 - momentum);
+    return moved.to(running.element());
   };
   return {y, move(input(node, 3), mean), move(input(node, 4), variance)};
 }
@@ -97,22 +98,20 @@ static Results batchNorm(Node &node) {
 /// Builds x / norm along an axis. The norm is the sum of absolute values (p =
 /// 1), or the root of the sum of squares. The result is 0 if the norm is 0.
 static Results lpNorm(Node &node) {
-  Value x = node.input(0);
-  int64_t given = node.integer("axis", -1), p = node.integer("p", 2);
+  Expr given = input(node, 0), x = given.to(nn::workType(given.element()));
+  int64_t axis = node.integer("axis", -1), p = node.integer("p", 2);
   if (!x)
     return {};
-  int64_t axis = node.axis(given, rankOf(x));
+  axis = node.axis(axis, x.rank());
   if (p != 1 && p != 2)
     node.error() << "p must be 1 or 2, not " << p;
-  Value size =
-      p == 1 ? node.create<nn::AbsOp>(x) : node.create<nn::MulOp>({x, x});
-  Value length = node.reduce(size, nn::Combiner::sum, axis);
+  Expr size = p == 1 ? x.apply<nn::AbsOp>() : x * x;
+  Expr length = size.sum(axis);
   if (p == 2)
-    length = node.create<nn::SqrtOp>(length);
+    length = length.apply<nn::SqrtOp>();
   // Divides by 1 instead of 0, so that the gradient is no NaN either.
-  Value isZero = node.create<nn::EqualOp>({length, node.scalar(x, 0)});
-  Value divisor = node.create<nn::WhereOp>({isZero, node.scalar(x, 1), length});
-  return {node.create<nn::DivOp>({x, divisor})};
+  Expr divisor = length.equals(x.number(0)).select(x.number(1), length);
+  return {(x / divisor).to(given.element())};
 }
 
 /// Broadcasts an operand of a norm to the normalized dimensions.

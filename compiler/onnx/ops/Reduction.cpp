@@ -1,4 +1,9 @@
 //===- Reduction.cpp - Reductions -----------------------------------------===//
+//
+// Squares, exponentials and sums on the way to a result are f32 for 16-bit
+// floats: they may overflow where the result does not.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
@@ -47,6 +52,17 @@ static Value sum(Node &node, Value x, const Reduction &r) {
   return r.axes.empty() ? x : node.reduce(x, nn::Combiner::sum, r.axes);
 }
 
+/// Returns the node's input in the type that it is computed in.
+static Expr wideInput(Node &node) {
+  Expr x = input(node, 0);
+  return x.to(nn::workType(x.element()));
+}
+
+/// Rounds `y` to the type of the node's input, and finishes.
+static Results round(Node &node, Expr y, const Reduction &r) {
+  return finish(node, y.to(input(node, 0).element()), r);
+}
+
 template <nn::Combiner kind> static Results reduce(Node &node) {
   auto r = readReduction(node);
   if (!r)
@@ -79,16 +95,16 @@ static Results l1(Node &node) {
   return finish(node, sum(node, size, *r), *r);
 }
 
-static Value square(Node &node) {
-  Value x = node.input(0);
-  return node.create<nn::MulOp>({x, x});
+static Expr square(Node &node) {
+  Expr x = wideInput(node);
+  return x * x;
 }
 
 static Results sumSquare(Node &node) {
   auto r = readReduction(node);
   if (!r)
     return {};
-  return finish(node, sum(node, square(node), *r), *r);
+  return round(node, {node, sum(node, square(node), *r)}, *r);
 }
 
 static Results l2(Node &node) {
@@ -96,15 +112,15 @@ static Results l2(Node &node) {
   if (!r)
     return {};
   Value y = node.create<nn::SqrtOp>(sum(node, square(node), *r));
-  return finish(node, y, *r);
+  return round(node, {node, y}, *r);
 }
 
 static Results logSum(Node &node) {
   auto r = readReduction(node);
   if (!r)
     return {};
-  Value y = node.create<nn::LogOp>(sum(node, node.input(0), *r));
-  return finish(node, y, *r);
+  Value y = node.create<nn::LogOp>(sum(node, wideInput(node), *r));
+  return round(node, {node, y}, *r);
 }
 
 /// Builds log Σ exp(x). Subtracts the maximum first, so that nothing overflows,
@@ -113,9 +129,9 @@ static Results logSumExp(Node &node) {
   auto r = readReduction(node);
   if (!r)
     return {};
-  Value x = node.input(0);
   if (r->axes.empty())
-    return {x};
+    return {node.input(0)};
+  Value x = wideInput(node);
   Value most = node.reduce(x, nn::Combiner::max, r->axes);
   Value isInfinite = node.create<nn::EqualOp>(
       {node.create<nn::AbsOp>(most),
@@ -124,12 +140,12 @@ static Results logSumExp(Node &node) {
   Value rest = node.create<nn::ExpOp>(node.create<nn::SubOp>({x, most}));
   Value y = node.create<nn::AddOp>(
       {node.create<nn::LogOp>(sum(node, rest, *r)), most});
-  return finish(node, y, *r);
+  return round(node, {node, y}, *r);
 }
 
 /// Builds (x - mean) / deviation.
 static Results meanVariance(Node &node) {
-  Expr x = input(node, 0);
+  Expr x = wideInput(node);
   auto given = node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3});
   if (!x)
     return {};
@@ -138,7 +154,8 @@ static Results meanVariance(Node &node) {
     return v.apply<nn::ReduceMeanOp>({}, node.named("axes", axes));
   };
   Expr centred = x - mean(x);
-  return {centred / (mean(centred * centred).apply<nn::SqrtOp>() + 1e-9)};
+  Expr deviation = mean(centred * centred).apply<nn::SqrtOp>();
+  return {(centred / (deviation + 1e-9)).to(input(node, 0).element())};
 }
 
 ArrayRef<Hook> frit::importer::reductionHooks() {

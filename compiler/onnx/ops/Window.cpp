@@ -149,7 +149,7 @@ static Results lpPool(Node &node) {
   auto window = x ? poolWindow(node, x) : std::nullopt;
   if (!window)
     return {};
-  Expr powers = x.apply<nn::AbsOp>();
+  Expr powers = x.to(nn::workType(x.element())).apply<nn::AbsOp>();
   powers = powers.apply<nn::PowOp>({powers.number(p)});
   // Pad with zeros, so that every mean has the same number of elements.
   size_t rank = window->size.size();
@@ -162,7 +162,7 @@ static Results lpPool(Node &node) {
   }
   Expr sum = powers.apply<nn::AvgPoolOp>({}, attributes(node, *window)) *
              static_cast<double>(product(window->size));
-  return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
+  return {sum.apply<nn::PowOp>({sum.number(1 / p)}).to(x.element())};
 }
 
 static Results globalLpPool(Node &node) {
@@ -170,10 +170,10 @@ static Results globalLpPool(Node &node) {
   auto p = static_cast<double>(node.integer("p", 2));
   if (!x)
     return {};
-  Expr powers = x.apply<nn::AbsOp>();
+  Expr powers = x.to(nn::workType(x.element())).apply<nn::AbsOp>();
   powers = powers.apply<nn::PowOp>({powers.number(p)});
   Expr sum = powers.sum(llvm::to_vector(llvm::seq<int64_t>(2, x.rank())));
-  return {sum.apply<nn::PowOp>({sum.number(1 / p)})};
+  return {sum.apply<nn::PowOp>({sum.number(1 / p)}).to(x.element())};
 }
 
 Results frit::importer::averagePool(Node &node) {
@@ -208,33 +208,30 @@ static Results globalMaxPool(Node &node) {
 /// neighbouring channels: an average pool of squares over channels, padding
 /// included.
 static Results lrn(Node &node) {
-  Value x = image(node);
+  Expr given = {node, image(node)}, x = given.to(nn::workType(given.element()));
   int64_t size = node.integer("size", 0);
   double alpha = node.real("alpha", 1e-4), beta = node.real("beta", 0.75);
   double bias = node.real("bias", 1);
   if (!x)
     return {};
-  auto shape = nn::shapeOf(x);
+  auto shape = x.shape();
   if (size < 1) {
     node.error() << "a size of " << size << " is none";
     return {};
   }
-  Value squares =
-      node.reshape(node.create<nn::MulOp>({x, x}),
-                   {shape[0], 1, shape[1], product(shape.drop_front(2))});
+  int64_t pixels = product(ArrayRef(shape).drop_front(2));
+  Expr squares = (x * x).reshape({shape[0], 1, shape[1], pixels});
   Window window{{size, 1},
                 {1, 1},
                 {(size - 1) / 2, 0, size / 2, 0},
                 {1, 1},
-                {shape[1], product(shape.drop_front(2))}};
+                {shape[1], pixels}};
   auto list = attributes(node, window);
   list.push_back(node.named("include_pad", node.builder().getUnitAttr()));
-  Value mean = node.reshape(node.create<nn::AvgPoolOp>(squares, list), shape);
-  Value base = node.create<nn::AddOp>(
-      {node.create<nn::MulOp>({mean, node.scalar(x, alpha)}),
-       node.scalar(x, bias)});
-  Value scale = node.create<nn::PowOp>({base, node.scalar(x, beta)});
-  return {node.create<nn::DivOp>({x, scale})};
+  Expr base =
+      squares.apply<nn::AvgPoolOp>({}, list).reshape(shape) * alpha + bias;
+  Expr scale = base.apply<nn::PowOp>({base.number(beta)});
+  return {(x / scale).to(given.element())};
 }
 
 ArrayRef<Hook> frit::importer::windowHooks() {
