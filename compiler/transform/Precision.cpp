@@ -35,9 +35,16 @@
 // - the operators behind the last products that compute a loss, where they read
 //   f32 values (LossTail.h);
 //
+// - elementwise operators and softmax on the way to a logarithm: in f16,
+//   sigmoid(-20) is 0;
+//
 // - products with a trained parameter, elementwise functions of these, and
 //   their norms. A residual stream with layer scale is thus f32, as under
 //   PyTorch's autocast: 16-bit sums would lose a branch that is scaled by 1e-5.
+//
+// In every mode, the model's own f16 and bf16 values become f32 by these rules,
+// except the last one: of a model in f16, (x - mean(x))² is f32 up to the root
+// of its mean.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,9 +65,9 @@ using namespace frit;
 using namespace frit::nn;
 using namespace frit::precision;
 
-static bool isF32(Value value) {
+static bool hasElement(Value value, Type element) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getElementType().isF32();
+  return type && type.getElementType() == element;
 }
 
 namespace {
@@ -75,17 +82,31 @@ public:
   bool all(Value value) const { return readers.lookup(value).all; }
   /// Returns whether `value` leads to a sine, cosine or tangent.
   bool angle(Value value) const { return readers.lookup(value).angle; }
+  /// Returns whether `value` leads to a position.
+  bool position(Value value) const { return readers.lookup(value).position; }
   /// Returns whether an operator is one of those that preserve precision.
   bool passes(Operation *op) const {
     return preservesPrecision(op) ||
-           (computesAngles(op) && angle(op->getResult(0)));
+           (computesAngles(op) &&
+            (angle(op->getResult(0)) || position(op->getResult(0))));
+  }
+  /// Returns whether an operator computes positions.
+  bool findsPosition(Operation *op) const {
+    return computesPositions(op) && position(op->getResult(0));
+  }
+  /// Returns whether an operator leads to a logarithm.
+  bool findsLog(Operation *op) const {
+    return leadsToLog(op) && readers.lookup(op->getResult(0)).log;
   }
   /// Returns whether `value` leads to a result of the function.
   bool result(Value value) const { return readers.lookup(value).result; }
+  /// Returns whether `value` leads to a sum or mean, at most moved.
+  bool sum(Value value) const { return readers.lookup(value).sum; }
 
 private:
   struct Readers {
-    bool some = false, all = false, angle = false, result = false;
+    bool some = false, all = false, angle = false, result = false,
+         position = false, log = false, sum = false;
   };
   Readers readersOf(Value value) const;
 
@@ -96,13 +117,16 @@ private:
 /// Rewrites one function in place, in program order.
 class Narrowing {
 public:
-  Narrowing(FloatType to, ArrayRef<std::string> keep, Block &block)
-      : to(to), kept(keep), readers(keep, block), loss(block) {}
+  /// Narrows values of type `from`, f32. If `from` is `to`, values of this type
+  /// become f32 where they must.
+  Narrowing(FloatType from, FloatType to, ArrayRef<std::string> keep,
+            Block &block)
+      : from(from), to(to), kept(keep), readers(keep, block), loss(block) {}
 
   void run(Block &block);
 
 private:
-  /// The two forms of an original f32 value; one of them may be null.
+  /// The two forms of a value of type `from`; one of them may be null.
   struct Forms {
     Value wide, narrow;
     bool kept = false;      ///< its producer stays f32
@@ -118,19 +142,23 @@ private:
   bool followsWide(Operation *op);
   bool leadsToWide(Operation *op);
   bool findsWide(Operation *op);
+  bool centres(Operation *op);
   bool isScale(Operation *op);
   bool isScaled(Operation *op);
 
-  /// Returns whether the value is f32 in the model; its type may have changed
-  /// since.
-  bool wasF32(Value value) { return isF32(value) || forms.contains(value); }
+  bool isFrom(Value value) const { return hasElement(value, from); }
+  /// Returns whether the value has type `from` in the model; its type may have
+  /// changed since.
+  bool wasFrom(Value value) { return isFrom(value) || forms.contains(value); }
+  /// Returns whether 16-bit values of the model itself become f32.
+  bool widens() const { return from == to; }
 
   /// Returns whether the value has the elements of a parameter that trains.
   bool scales(Value value) {
     return isParameter(value) || forms.lookup(value).parameter;
   }
 
-  FloatType to;
+  FloatType from, to;
   ArrayRef<std::string> kept; ///< globs of nodes' names
   WideReaders readers;
   LossTail loss;
@@ -171,6 +199,13 @@ WideReaders::Readers WideReaders::readersOf(Value value) const {
     found.all &= all;
     found.result |= reader->hasTrait<OpTrait::IsTerminator>();
   }
+  for (OpOperand &use : value.getUses()) {
+    Operation *reader = use.getOwner();
+    found.position |= isPosition(use) || findsPosition(reader);
+    found.log |= isa<LogOp>(reader) || findsLog(reader);
+    found.sum |=
+        sums(reader) || (movesElements(reader) && sum(reader->getResult(0)));
+  }
   return found;
 }
 
@@ -183,6 +218,8 @@ static void setInsertionPointAfterValue(OpBuilder &builder, Value value) {
 
 Value Narrowing::wide(Value value) {
   Forms &form = forms[value];
+  if (widens() && !form.wide && !form.narrow) // an argument or constant
+    form.narrow = value;
   if (!form.wide && form.narrow) {
     OpBuilder builder(value.getContext());
     setInsertionPointAfterValue(builder, form.narrow);
@@ -196,6 +233,8 @@ Value Narrowing::wide(Value value) {
 
 Value Narrowing::narrow(Value value) {
   Forms &form = forms[value];
+  if (widens() && !form.wide)
+    form.narrow = value;
   if (form.narrow)
     return form.narrow;
   Value source = form.wide ? form.wide : value;
@@ -236,15 +275,17 @@ Value Narrowing::narrowConstant(ConstantOp constant, OpBuilder &builder) {
 }
 
 /// Returns whether an operator's f32 operands are only constants and values
-/// that stayed f32. Holds for elementwise operators and means, and on the way
-/// to a result of the function for those that move elements.
+/// that stayed f32. Holds for elementwise operators and means, and for those
+/// that move elements on the way to a sum or an f32 result of the function.
 bool Narrowing::followsWide(Operation *op) {
-  if (!isa<ElementwiseOp, ReduceMeanOp>(op) &&
-      !(movesElements(op) && readers.result(op->getResult(0))))
+  bool moves =
+      movesElements(op) && (readers.sum(op->getResult(0)) ||
+                            (!widens() && readers.result(op->getResult(0))));
+  if (!isa<ElementwiseOp, ReduceMeanOp, AvgPoolOp>(op) && !moves)
     return false;
   bool any = false;
   for (Value operand : op->getOperands()) {
-    if (!wasF32(operand) || operand.getDefiningOp<ConstantOp>())
+    if (!wasFrom(operand) || operand.getDefiningOp<ConstantOp>())
       continue;
     if (!forms.lookup(operand).kept)
       return false;
@@ -261,7 +302,7 @@ bool Narrowing::leadsToWide(Operation *op) {
     return false;
   bool constant = true;
   for (Value operand : op->getOperands()) {
-    if (!wasF32(operand) || operand.getDefiningOp<ConstantOp>())
+    if (!wasFrom(operand) || operand.getDefiningOp<ConstantOp>())
       continue;
     constant = false;
     if (!isa<BlockArgument>(operand) && !forms.lookup(operand).kept)
@@ -277,15 +318,28 @@ bool Narrowing::findsWide(Operation *op) {
          });
 }
 
+/// Returns whether an operator computes a mean of the model's 16-bit values, or
+/// subtracts an f32 mean from them: the difference may be much smaller.
+bool Narrowing::centres(Operation *op) {
+  if (!widens() || isa<ReduceMeanOp>(op))
+    return widens();
+  auto difference = dyn_cast<SubOp>(op);
+  return difference && forms.lookup(difference.getB()).kept &&
+         tensorType(difference.getB()).getNumElements() <
+             tensorType(difference.getY()).getNumElements();
+}
+
 /// Returns whether an operator moves a parameter that trains to a product.
 bool Narrowing::isScale(Operation *op) {
-  return movesElements(op) && op->getNumOperands() == 1 &&
+  return !widens() && movesElements(op) && op->getNumOperands() == 1 &&
          scales(op->getOperand(0)) && isFactor(op->getResult(0));
 }
 
 /// Returns whether an operator multiplies by a parameter that trains, or is
 /// elementwise on such products or moves their elements.
 bool Narrowing::isScaled(Operation *op) {
+  if (widens())
+    return false;
   if (isa<MulOp>(op) &&
       llvm::any_of(op->getOperands(), [&](Value x) { return scales(x); }))
     return true;
@@ -309,24 +363,35 @@ void Narrowing::rewrite(Operation *op) {
       isa<LayerNormOp, RmsNormOp>(op) && forms.lookup(op->getOperand(0)).scaled;
   bool keep = named || readsNamed || scale || scaled || normOfScaled ||
               staysWide(op) || followsWide(op) || leadsToWide(op) ||
-              findsWide(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+              findsWide(op) || centres(op) || readers.findsPosition(op) ||
+              readers.findsLog(op) || op->hasTrait<OpTrait::IsTerminator>() ||
               loss.keepsWide(op, [&](Value x) {
-                return wasF32(x) && (forms.lookup(x).kept || isInput(x));
+                return wasFrom(x) && (forms.lookup(x).kept || isInput(x));
               });
   // A cast connects f32 to other types: numbers cast from integers are counts
   // and positions.
   if (cast)
-    keep = wasF32(cast.getX()) != isF32(cast.getY());
+    keep = wasFrom(cast.getX()) != isFrom(cast.getY());
+  // The model's own types hold where results leave it, for bits, and where it
+  // rounds f32 to them.
+  bool rounds = cast && !wasFrom(cast.getX()) &&
+                tensorType(cast.getX()).getElementType().isF32();
+  if (widens() &&
+      (rounds || isa<BitCastOp>(op) || op->hasTrait<OpTrait::IsTerminator>()))
+    keep = false;
   for (OpOperand &use : op->getOpOperands()) {
     Value operand = use.get();
-    if (wasF32(operand))
-      use.set(keep || isWideOperand(use, to) ? wide(operand) : narrow(operand));
+    bool takesWide = keep || (!widens() && isWideOperand(use, to));
+    if (wasFrom(operand))
+      use.set(takesWide ? wide(operand) : narrow(operand));
   }
   for (OpResult result : op->getResults()) {
-    if (!isF32(result))
+    if (!isFrom(result))
       continue;
     Forms &form = forms[result];
-    if (keep || givesWide(op) || isWideResult(result, to)) {
+    if (keep || givesWide(op) || (!widens() && isWideResult(result, to))) {
+      result.setType(
+          tensorType(result).clone(Float32Type::get(result.getContext())));
       form.wide = result;
       form.kept = true;
       form.named = named;
@@ -337,8 +402,8 @@ void Narrowing::rewrite(Operation *op) {
       form.narrow = result;
     }
   }
-  if (cast && cast.getTo().isF32() && !keep)
-    cast.setTo(to);
+  if (cast)
+    cast.setTo(tensorType(cast.getY()).getElementType());
 }
 
 void Narrowing::run(Block &block) {
@@ -354,9 +419,10 @@ void Narrowing::run(Block &block) {
 static void setTf32(Block &block) {
   WideReaders readers({}, block);
   for (Operation &op : block)
-    if (isa<MatmulOp, ConvOp, AttentionOp>(op) && isF32(op.getResult(0)) &&
+    if (isa<MatmulOp, ConvOp, AttentionOp>(op) &&
+        hasElement(op.getResult(0), Float32Type::get(op.getContext())) &&
         !multipliesCoordinates(&op) &&
-        !(computesAngles(&op) && readers.angle(op.getResult(0))))
+        !(computesAngles(&op) && readers.passes(&op)))
       op.setAttr("tf32", UnitAttr::get(op.getContext()));
 }
 
@@ -367,6 +433,18 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    Builder builder(&getContext());
+    FloatType f32 = builder.getF32Type(), to;
+    SmallVector<std::string> kept(keep.begin(), keep.end());
+    auto narrow = [&](FloatType from, FloatType to) {
+      for (auto function : module.getOps<func::FuncOp>())
+        if (!function.isExternal())
+          Narrowing(from, to, kept, function.getBody().front())
+              .run(function.getBody().front());
+    };
+    for (FloatType own :
+         {FloatType(builder.getF16Type()), FloatType(builder.getBF16Type())})
+      narrow(own, own);
     if (mode == "fp32")
       return;
     if (mode == "tf32") {
@@ -375,8 +453,6 @@ public:
           setTf32(function.getBody().front());
       return;
     }
-    Builder builder(&getContext());
-    FloatType to;
     if (mode == "fp16" || mode == "amp-fp16")
       to = builder.getF16Type();
     else if (mode == "bf16" || mode == "amp-bf16")
@@ -387,11 +463,7 @@ public:
           << "': fp32, tf32, fp16, bf16, amp-fp16 and amp-bf16 are known";
       return signalPassFailure();
     }
-    SmallVector<std::string> kept(keep.begin(), keep.end());
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal())
-        Narrowing(to, kept, function.getBody().front())
-            .run(function.getBody().front());
+    narrow(f32, to);
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 #include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Random.h"
 #include "dialects/nn/operators/Statistics.h"
+#include "dialects/nn/operators/Suppression.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -94,6 +95,29 @@ bool precision::computesAngles(Operation *op) {
   std::optional<int64_t> products = countProducts(op);
   return isa<AvgPoolOp, ReduceMeanOp>(op) ||
          (products && *products <= kMostCoordinates);
+}
+
+bool precision::isPosition(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (auto cast = dyn_cast<CastOp>(op))
+    return isa<FloatType>(tensorType(cast.getX()).getElementType()) &&
+           cast.getTo().isInteger() && !cast.getTo().isInteger(1);
+  if (isa<GatherOp, GatherElementsOp, ScatterElementsOp>(op))
+    return use.getOperandNumber() == 1;
+  return isa<KeepBitsOp>(op);
+}
+
+bool precision::computesPositions(Operation *op) {
+  return isa<ElementwiseOp, ReduceOp, CumSumOp>(op) || movesElements(op) ||
+         computesAngles(op);
+}
+
+bool precision::leadsToLog(Operation *op) {
+  return isa<ElementwiseOp, SoftmaxOp>(op) || movesElements(op);
+}
+
+bool precision::sums(Operation *op) {
+  return isa<ReduceOp, ReduceMeanOp, AvgPoolOp, CumSumOp>(op);
 }
 
 bool precision::findsElements(Operation *op) {

@@ -37,10 +37,24 @@ bool multipliesCoordinates(mlir::Operation *op);
 /// Returns whether an operator takes angles.
 bool takesAngles(mlir::Operation *op);
 
-/// Returns whether an operator that gives angles computes each from so few
-/// numbers that in f32 it takes about as long: averages, and products with up
-/// to 32 coordinates.
+/// Returns whether an operator that gives angles or positions computes each
+/// from so few numbers that in f32 it takes about as long: averages, and
+/// products with up to 32 coordinates.
 bool computesAngles(mlir::Operation *op);
+
+/// Returns whether an operand is an index, or a float that becomes an integer.
+bool isPosition(mlir::OpOperand &use);
+
+/// Returns whether an operator computes positions from positions, or from what
+/// decides about them: formulas, comparisons, sums and movement.
+bool computesPositions(mlir::Operation *op);
+
+/// Returns whether an operator's results may be too small for 16 bits, but not
+/// their logarithms: formulas, movement, and softmax.
+bool leadsToLog(mlir::Operation *op);
+
+/// Returns whether an operator sums or averages.
+bool sums(mlir::Operation *op);
 
 /// Returns whether an operator's results are the positions of elements, which
 /// it selects by their values.

@@ -291,3 +291,75 @@ func.func @angles_of_six(%x: tensor<9x6xf32>, %z: tensor<9x33xf32>, %g: tensor<1
   %7 = nn.sin %6 : (tensor<1x8x3x3xf32>) -> tensor<1x8x3x3xf32>
   return %1, %3, %5, %7 : tensor<9x8xf32>, tensor<9x8xf32>, tensor<9x8xf32>, tensor<1x8x3x3xf32>
 }
+
+// What computes an index stays f32, up to the product that it reads: formulas,
+// comparisons and sums. So does a float that becomes an integer.
+// CHECK-LABEL: func.func @positions
+// CHECK:         %[[M:.*]] = nn.matmul {{.*}} -> tensor<2x4xf16>
+// CHECK:         %[[W:.*]] = nn.cast %[[M]] {to = f32}
+// CHECK:         nn.sigmoid %[[W]] : (tensor<2x4xf32>)
+// CHECK:         nn.mul {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.floor {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.gather {{.*}} -> tensor<2x4x3xf16>
+// CHECK:         nn.greater %{{.*}} : (tensor<2x4xf32>, tensor<2x4xf32>)
+// CHECK:         nn.cum_sum
+func.func @positions(%x: tensor<2x64xf32>, %w: tensor<64x4xf32>, %t: tensor<4096x3xf32>) -> (tensor<2x4x3xf32>, tensor<2x4x3xf32>) {
+  %n = nn.constant dense<4095.0> : tensor<f32>
+  %0 = nn.matmul %x, %w : (tensor<2x64xf32>, tensor<64x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.sigmoid %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = nn.mul %1, %n : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = nn.floor %2 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = nn.cast %3 {to = i64} : (tensor<2x4xf32>) -> tensor<2x4xi64>
+  %5 = nn.gather %t, %4 {axis = 0 : si64} : (tensor<4096x3xf32>, tensor<2x4xi64>) -> tensor<2x4x3xf32>
+  %6 = nn.greater %2, %1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xi1>
+  %7 = nn.cast %6 {to = i64} : (tensor<2x4xi1>) -> tensor<2x4xi64>
+  %8 = nn.cum_sum %7 {axis = 1 : si64} : (tensor<2x4xi64>) -> tensor<2x4xi64>
+  %9 = nn.gather %t, %8 {axis = 0 : si64} : (tensor<4096x3xf32>, tensor<2x4xi64>) -> tensor<2x4x3xf32>
+  return %5, %9 : tensor<2x4x3xf32>, tensor<2x4x3xf32>
+}
+
+// So do numbers whose logarithm is taken.
+// CHECK-LABEL: func.func @log
+// CHECK:         nn.softmax {{.*}} -> tensor<2x4xf32>
+// CHECK:         nn.log {{.*}} -> tensor<2x4xf32>
+func.func @log(%x: tensor<2x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x4xf32> {
+  %0 = nn.matmul %x, %w : (tensor<2x64xf32>, tensor<64x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.softmax %0 {axis = 1 : si64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = nn.log %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %2 : tensor<2x4xf32>
+}
+
+// In a model that is f16 itself, a mean, what is left without it, and its
+// squares are f32; products and results are not.
+// FP32-LABEL: func.func @own
+// FP32-SAME:    (%{{.*}}: tensor<2x64xf16>, %{{.*}}: tensor<64x4xf16>) -> tensor<2x4xf16>
+// FP32:         nn.matmul {{.*}} -> tensor<2x4xf16>
+// FP32:         nn.reduce_mean {{.*}} -> tensor<2x1xf32>
+// FP32:         nn.sub {{.*}} -> tensor<2x4xf32>
+// FP32:         nn.mul {{.*}} -> tensor<2x4xf32>
+// FP32:         nn.reduce_mean {{.*}} -> tensor<2x1xf32>
+// FP32:         nn.sqrt {{.*}} -> tensor<2x1xf32>
+// FP32:         %[[D:.*]] = nn.div {{.*}} -> tensor<2x4xf32>
+// FP32:         %[[R:.*]] = nn.cast %[[D]] {storage, to = f16}
+// FP32:         return %[[R]]
+func.func @own(%x: tensor<2x64xf16>, %w: tensor<64x4xf16>) -> tensor<2x4xf16> {
+  %0 = nn.matmul %x, %w : (tensor<2x64xf16>, tensor<64x4xf16>) -> tensor<2x4xf16>
+  %1 = nn.reduce_mean %0 {axes = array<i64: 1>} : (tensor<2x4xf16>) -> tensor<2x1xf16>
+  %2 = nn.sub %0, %1 : (tensor<2x4xf16>, tensor<2x1xf16>) -> tensor<2x4xf16>
+  %3 = nn.mul %2, %2 : (tensor<2x4xf16>, tensor<2x4xf16>) -> tensor<2x4xf16>
+  %4 = nn.reduce_mean %3 {axes = array<i64: 1>} : (tensor<2x4xf16>) -> tensor<2x1xf16>
+  %5 = nn.sqrt %4 : (tensor<2x1xf16>) -> tensor<2x1xf16>
+  %6 = nn.div %2, %5 : (tensor<2x4xf16>, tensor<2x1xf16>) -> tensor<2x4xf16>
+  return %6 : tensor<2x4xf16>
+}
+
+// A cast to f16 still rounds, and bits are those of the model's type.
+// FP32-LABEL: func.func @own_types
+// FP32:         nn.cast %{{.*}} {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
+// FP32:         nn.bit_cast %{{.*}} {to = i16} : (tensor<4xf16>) -> tensor<4xi16>
+func.func @own_types(%x: tensor<4xf32>) -> (tensor<4xi16>, tensor<4xf32>) {
+  %0 = nn.cast %x {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
+  %1 = nn.bit_cast %0 {to = i16} : (tensor<4xf16>) -> tensor<4xi16>
+  %2 = nn.cast %0 {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
+  return %1, %2 : tensor<4xi16>, tensor<4xf32>
+}
