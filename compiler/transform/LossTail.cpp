@@ -18,7 +18,8 @@ static Attribute argumentAttribute(Value value, StringRef name) {
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
                : nullptr;
-  return function ? function.getArgAttr(argument.getArgNumber(), name) : nullptr;
+  return function ? function.getArgAttr(argument.getArgNumber(), name)
+                  : nullptr;
 }
 
 bool precision::isInput(Value value) {

@@ -1,7 +1,10 @@
 //===- InferenceMode.cpp - An ONNX model in inference mode ----------------===//
 
 #include "tools/frit-train/InferenceMode.h"
+#include "compiler/onnx/DropModules.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,6 +34,11 @@ public:
   void collectFunction(const onnx::FunctionProto &function) {
     collect(function);
     read.insert(function.output().begin(), function.output().end());
+  }
+
+  bool readsAny(const auto &names) const {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const auto &name) { return read.contains(name); });
   }
 
   void set(Nodes &nodes);
@@ -84,7 +92,38 @@ void ModeSetter::set(Nodes &nodes) {
   nodes.Swap(&all);
 }
 
+/// Removes the modules that drop: readers of their results read their inputs.
+static void removeDropModules(onnx::GraphProto &graph) {
+  std::map<std::string, std::string> inputs = frit::findDropModules(graph);
+  if (inputs.empty())
+    return;
+  Nodes &nodes = *graph.mutable_node();
+  for (onnx::NodeProto &node : nodes)
+    for (int i = 0; i < node.output_size(); ++i) {
+      auto module = inputs.find(node.output(i));
+      if (module == inputs.end())
+        continue;
+      node.Clear();
+      node.set_op_type("Identity");
+      node.add_input(module->second);
+      node.add_output(module->first);
+      break;
+    }
+  // What else the modules compute is read by no node.
+  for (int before = 0; before != nodes.size();) {
+    before = nodes.size();
+    ModeSetter names;
+    names.collectGraph(graph);
+    nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
+                               [&](const auto &node) {
+                                 return !names.readsAny(node.output());
+                               }),
+                nodes.end());
+  }
+}
+
 void frit::train::setInferenceMode(onnx::ModelProto &model) {
+  removeDropModules(*model.mutable_graph());
   ModeSetter setter;
   setter.collectGraph(model.graph());
   for (const onnx::FunctionProto &function : model.functions())

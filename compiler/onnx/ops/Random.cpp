@@ -2,10 +2,13 @@
 //
 // A random number is a hash of its index and the node's seed, so it depends
 // neither on layout nor on order. Every call of a model draws the same numbers;
-// a warning says so.
+// a warning says so. A training step draws others in each call, by
+// nn.random_uniform, to which TrainingMode gives the seed and the call's
+// number.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/operators/Random.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -20,6 +23,17 @@ using namespace frit::importer;
 /// Builds numbers in (0, 1); `stream` distinguishes several sets of a node. The
 /// hash is from Chris Wellons, "Hash Function Prospector", 2018.
 static Expr uniform(Node &node, ArrayRef<int64_t> shape, uint32_t stream) {
+  if (node.modelTrains()) {
+    node.ignore("seed");
+    Value zero = node.scalar(node.builder().getI64Type(), 0);
+    Expr drawn = {
+        node,
+        node.create<nn::RandomUniformOp>(
+            {zero, zero},
+            {node.named("shape", shape),
+             node.named("stream", node.builder().getI64IntegerAttr(stream))})};
+    return drawn + std::ldexp(1.0, -25);
+  }
   emitWarning(node.loc) << "draws the same random numbers in every call "
                            "[-Wrandom]";
   double given = node.real("seed", 0);

@@ -1,6 +1,7 @@
 //===- Importer.cpp - Import the nodes of a graph -------------------------===//
 
 #include "compiler/onnx/reader/Importer.h"
+#include "compiler/onnx/DropModules.h"
 
 #include "compiler/import/CreateCustom.h"
 #include "compiler/import/CreateOp.h"
@@ -269,6 +270,8 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
     if (options.trains && isDetached(proto))
       value = detach(value, locate(proto, scope));
     scope.values[name] = value;
+    if (&scope == &graph && dropModules.contains(name))
+      value = scope.values[name] = byMode(value, name, locate(proto, scope));
     if (options.onValue && &scope == &graph)
       options.onValue(name, value);
   }
@@ -337,6 +340,7 @@ OwningOpRef<ModuleOp> Importer::run() {
     return {};
   good &= checkTensorNames();
   findParameters();
+  dropModules = findDropModules(model->graph());
   good &= addInputs();
   good &= checkNodes(model->graph().node(), graph, 0);
   auto order = sortNodes(

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <map>
 #include <vector>
 
 namespace frit::importer {
@@ -100,6 +101,10 @@ private:
   mlir::Value separateWeight(const ::onnx::NodeProto &proto, mlir::Value value);
   /// Returns whether a node stands for a call of PyTorch's `detach`.
   static bool isDetached(const ::onnx::NodeProto &proto);
+  /// Returns the result of a module that drops: `value` in a training step, and
+  /// its input where nothing drops.
+  mlir::Value byMode(mlir::Value value, llvm::StringRef name,
+                     mlir::Location loc);
   /// Returns `value` with a gradient of 0.
   mlir::Value detach(mlir::Value value, mlir::Location loc);
 
@@ -120,6 +125,8 @@ private:
   /// Whether the file has every weight of the module, although some are equal.
   bool hasAllWeights = false;
   llvm::StringMap<Function> functions;
+  /// The inputs of modules that drop, by the names of their results.
+  std::map<std::string, std::string> dropModules;
   /// Names and symbols (or null) of @main's arguments.
   llvm::SmallVector<mlir::StringAttr> inputNames;
   llvm::SmallVector<mlir::ArrayAttr> inputSymbols;

@@ -90,6 +90,21 @@ Value Importer::detach(Value value, Location loc) {
   return value;
 }
 
+Value Importer::byMode(Value value, StringRef name, Location loc) {
+  Value input = graph.values.lookup(dropModules.find(name.str())->second);
+  if (!input || !value || input.getType() != value.getType())
+    return value;
+  inTrainingMode.push_back(loc);
+  if (!options.trains)
+    return input;
+  auto always = DenseElementsAttr::get(
+      RankedTensorType::get({}, builder.getI1Type()), true);
+  Value trains = nn::ConstantOp::create(builder, loc, always, StringAttr());
+  auto chosen = nn::WhereOp::create(builder, loc, trains, value, input);
+  chosen->setAttr("nn.by_mode", builder.getUnitAttr());
+  return chosen;
+}
+
 Value Importer::addWeight(Location loc, ElementsAttr value, StringRef name) {
   Value weight = createWeight(builder, main.getBody().front(), lastWeight, loc,
                               value, builder.getStringAttr(name));

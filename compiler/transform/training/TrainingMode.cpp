@@ -86,6 +86,10 @@ private:
 /// Attribute of batch norms and dropout that the file has in training mode.
 static constexpr llvm::StringLiteral kInTrainingMode = "nn.in_training_mode";
 
+/// Attribute of an nn.where that selects its second operand in training, and
+/// the third in evaluation.
+static constexpr llvm::StringLiteral kByMode = "nn.by_mode";
+
 /// Finds out which nodes the file has in training mode.
 void TrainingMode::findModes() {
   BatchNormOp resting;
@@ -225,19 +229,40 @@ LogicalResult TrainingMode::addDropout() {
 }
 
 /// Replaces dropout by a random mask in training, by its operand in evaluation.
+/// In training other random numbers are different in each call too.
 void TrainingMode::replaceDropout() {
   Block &block = main.getBody().front();
   BlockArgument seed, calls;
+  auto addNumbers = [&](Location loc) {
+    if (seed)
+      return;
+    seed = addNumber("seed", loc);
+    calls = addNumber("calls", loc);
+  };
+  for (auto choice : llvm::make_early_inc_range(block.getOps<WhereOp>()))
+    if (choice->hasAttr(kByMode)) {
+      choice.replaceAllUsesWith(choice->getOperand(trains() ? 1 : 2));
+      choice.erase();
+    }
+  eraseDead(block);
   int64_t stream = 0;
+  for (auto drawn : block.getOps<RandomUniformOp>()) {
+    drawn.setStream(stream++);
+    if (!trains()) {
+      drawn.emitWarning("draws the same random numbers in every call of "
+                        "eval_step, and others in each of train_step "
+                        "[-Wrandom]");
+      continue;
+    }
+    addNumbers(drawn.getLoc());
+    drawn->setOperands({seed, calls});
+  }
   for (auto dropout : llvm::make_early_inc_range(block.getOps<DropoutOp>())) {
     double rate = dropout.getRate().convertToDouble();
     Value y = dropout.getX();
     if (trains() && rate > 0) {
       NNBuilder b(dropout.getLoc(), dropout);
-      if (!seed) {
-        seed = addNumber("seed", dropout.getLoc());
-        calls = addNumber("calls", dropout.getLoc());
-      }
+      addNumbers(dropout.getLoc());
       TensorExpr x(b, y);
       TensorExpr drawn(
           b, RandomUniformOp::create(b, seed, calls, shapeOf(x), stream++));
