@@ -11,8 +11,9 @@ import torch
 
 from ._arrays import PyTorch
 from ._cache import artifact_of
+from ._check import check, check_types
 from ._compile import options_of
-from ._graphs import Unsupported, exported, model_of
+from ._graphs import Exported, Unsupported, exported, model_of
 from ._load import load
 from ._module import Module
 from ._sizes import OpenSizes
@@ -102,6 +103,7 @@ class Compiled:
                                              for i in inputs)
         given: dict[str, Any] = dict(options)
         is_frozen = given.pop("freeze", False)
+        is_checked = given.pop("check", True)
         given.setdefault("march", _march(self.device))
         found = options_of(given.pop("march"), given.pop("precision", None),
                            None, given.pop("type", None),
@@ -133,6 +135,22 @@ class Compiled:
             name: arguments[i].detach().contiguous()
             for i, name in self.names.items()})
         self.caller = self.module._caller
+        # The results of the first call are looked at before anyone uses them.
+        got = self(arguments)
+        check_types(made, got)
+        if is_checked:
+            self._check(made, graph, arguments, got, options)
+
+    def _check(self, made: Exported, graph: torch.fx.GraphModule,
+               arguments: Sequence[Any], got: Sequence[torch.Tensor],
+               options: Mapping[str, Any]) -> None:
+        """Raises Unsupported if results differ from those of eager PyTorch, unless
+        there is no memory for these."""
+        try:
+            wanted = graph(*arguments)
+        except torch.OutOfMemoryError:
+            return
+        check(made, wanted, got, self.device, options)
 
     def _artifact(self, program, arguments: Sequence[Any],
                   weights: Sequence[int], options: Sequence[str]) -> Path:

@@ -8,6 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch.export.graph_signature import OutputKind
+from torch.utils._pytree import tree_leaves
+
+from ._corrections import corrected
+
+
+#: Types whose names in ONNX are not PyTorch's.
+_ONNX_TYPES = {"float32": "FLOAT", "float64": "DOUBLE"}
 
 
 class Unsupported(Exception):
@@ -84,6 +92,8 @@ class Exported(NamedTuple):
 
     program: torch.export.ExportedProgram
     onnx: Any
+    #: What the graph returns: tensors without memory, of types and shapes.
+    results: Sequence[Any]
 
     def refused_by(self, error: Unsupported) -> Unsupported:
         """Finds the nodes that fritc's message names."""
@@ -120,6 +130,69 @@ def is_random(node: torch.fx.Node) -> bool:
     return bool(given["dropout_p"]) if "dropout_p" in given else True
 
 
+def _results_of(program: torch.export.ExportedProgram) -> list[Any]:
+    """What a program returns, as tensors without memory."""
+    output = next(n for n in program.graph.nodes if n.op == "output")
+    return [getattr(node, "meta", {}).get("val") for node, spec
+            in zip(output.args[0], program.graph_signature.output_specs)
+            if spec.kind == OutputKind.USER_OUTPUT]
+
+
+def _cast_results(program: torch.onnx.ONNXProgram,
+                  results: Sequence[Any]) -> None:
+    """Gives the model's outputs the types of the graph's: PyTorch's exporter leaves
+    some in the type that they are computed in."""
+    from onnxscript import ir
+    graph = program.model.graph
+    for place, (value, wanted) in enumerate(zip(graph.outputs, results)):
+        if not isinstance(wanted, torch.Tensor):
+            continue
+        name = str(wanted.dtype).rpartition(".")[2]
+        dtype = ir.DataType[_ONNX_TYPES.get(name, name.upper())]
+        if value.dtype == dtype:
+            continue
+        node = ir.node("Cast", [value], {"to": int(dtype)})
+        node.outputs[0].name = f"{value.name}_{name}"
+        node.outputs[0].shape, node.outputs[0].dtype = value.shape, dtype
+        graph.append(node)
+        graph.outputs[place] = node.outputs[0]
+
+
+def _right(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program in operators that PyTorch's exporter translates well."""
+    try:
+        right, refused = corrected(program)
+    except Exception as error:  # of many types
+        raise Unsupported("PyTorch cannot decompose it: "
+                          f"{summary_of(error)}") from error
+    if refused:
+        raise Unsupported(f"PyTorch exports '{refused[0].target}' to ONNX as another "
+                          "function", program, [n.name for n in refused])
+    return right
+
+
+def exported_model(model: torch.nn.Module, args: tuple,
+                   kwargs: Mapping[str, Any] | None,
+                   dynamic_shapes: Any) -> torch.onnx.ONNXProgram:
+    """Exports a model for a file."""
+    options: dict[str, Any] = {"kwargs": kwargs, "dynamic_shapes": dynamic_shapes,
+                               "dynamo": True, "verbose": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
+        made = torch.onnx.export(model, args, **options)
+        assert made is not None  # as it is with dynamo=True
+        right = _right(made.exported_program)
+        if right is not made.exported_program:
+            made = torch.onnx.export(right, **options)
+            assert made is not None
+    with torch.no_grad():
+        results = model(*args, **(kwargs or {}))
+    tensors = [t for t in tree_leaves(results) if isinstance(t, torch.Tensor)]
+    if len(tensors) == len(made.model.graph.outputs):
+        _cast_results(made, tensors)
+    return made
+
+
 def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any],
              dynamic_shapes: Any = None) -> Exported:
     """Exports a graph whose inputs are `arguments`."""
@@ -139,9 +212,11 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any],
         if random := [n for n in program.graph.nodes if is_random(n)]:
             raise Unsupported(f"'{random[0].target}' draws random numbers",
                               program, [n.name for n in random])
+        results = _results_of(program)
+        right = _right(program)
         try:
             # fritc simplifies the graph itself, ten times as fast.
-            made = torch.onnx.export(program, dynamo=True, verbose=False,
+            made = torch.onnx.export(right, dynamo=True, verbose=False,
                                      optimize=False)
         except Exception as error:  # of many types
             raise _refusal(program, error) from error
@@ -152,7 +227,8 @@ def exported(graph: torch.fx.GraphModule, arguments: Sequence[Any],
             raise Unsupported("it writes to its inputs: " + ", ".join(
                 [*signature.user_inputs_to_mutate.values(),
                  *signature.buffers_to_mutate.values()]))
-        return Exported(program, made)
+        _cast_results(made, results)
+        return Exported(program, made, results)
 
 
 def model_of(program, weights: Mapping[int, str],

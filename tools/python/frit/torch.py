@@ -7,10 +7,14 @@
 
     module = frit.torch.export(model, (x,), march="sm_90a")   # a frit.Module
 
-The options of the backend are keywords of `frit.compile`, and "freeze". What frit
-cannot compile of a graph runs in PyTorch, after a warning that says why. Gradients
-are PyTorch's too: frit compiles what runs without them. Compiled graphs are kept
-in `~/.cache/frit` (FRIT_CACHE names another folder) by their content.
+The options of the backend are keywords of `frit.compile`, "freeze" and "check". What
+frit cannot compile of a graph runs in PyTorch, after a warning that says why.
+Gradients are PyTorch's too: frit compiles what runs without them. Compiled graphs are
+kept in `~/.cache/frit` (FRIT_CACHE names another folder) by their content.
+
+The results of a compiled graph's first call are compared with PyTorch's, which runs
+that call too; if they differ by more than roundings do, the graph runs in PyTorch.
+`options={"check": False}` looks at their types and shapes only.
 
 Parameters stay where they are: frit reads them in PyTorch's memory, and
 stores only what it prepares from them, such as other types and layouts. A parameter that changes is noticed at the next call, unless
@@ -36,7 +40,7 @@ from ._compile import compile as compile_model
 from ._compile import reject_unknown_keywords
 from ._compiled import Compiled, native
 from ._errors import ArgumentError, Error
-from ._graphs import Unsupported, summary_of
+from ._graphs import Unsupported, exported_model, summary_of
 from ._load import load
 from ._module import Module
 from ._sizes import open_sizes
@@ -45,8 +49,9 @@ from ._split import Split, split
 #: Sizes of open dimensions that a graph is compiled for, before it runs in
 #: PyTorch.
 _MOST_SHAPES = 16
-#: Options of the backend: "freeze", and keywords of `frit.compile` and `load`.
-_OPTIONS = {"freeze", "march", "precision", "type", "options"} | (
+#: Options of the backend: "freeze", "check", and keywords of `frit.compile` and
+#: `load`.
+_OPTIONS = {"freeze", "check", "march", "precision", "type", "options"} | (
     {*inspect.signature(load).parameters} - {
         "path", "device", "weights", "weights_folder"})
 #: Times that a graph is compiled again because its constants change.
@@ -315,15 +320,12 @@ def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
     trained = [part for part in model.modules() if part.training]
     model.eval()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of PyTorch's exporter about itself
-            program = torch.onnx.export(model, args, kwargs=kwargs,
-                                        dynamic_shapes=dynamic_shapes,
-                                        dynamo=True, verbose=False)
+        program = exported_model(model, args, kwargs, dynamic_shapes)
+    except Unsupported as error:
+        raise Error(f"{error}; leave it out of the model") from None
     finally:
         for part in trained:
             part.training = True
-    assert program is not None  # as it is with dynamo=True
     with tempfile.TemporaryDirectory(prefix="frit-") as folder:
         path = Path(folder, f"{type(model).__name__}.onnx")
         program.save(path, external_data=True)
