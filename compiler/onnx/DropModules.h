@@ -5,7 +5,8 @@
 //
 //   node { op_type: "RandomUniformLike" … metadata_props {
 //     key: "pkg.torch.onnx.class_hierarchy"
-//     value: "['Net', 'torch.nn.modules.dropout.Dropout2d', 'aten.bernoulli.p']"
+//     value: "['Net', 'torch.nn.modules.dropout.Dropout2d',
+//     'aten.bernoulli.p']"
 //   } metadata_props {
 //     key: "pkg.torch.onnx.name_scopes"  value: "['', 'drop', 'bernoulli']" } }
 //

@@ -69,7 +69,7 @@ private:
   void warnOfBuffers(ArrayRef<ConstantOp> parameters);
   LogicalResult addParameters();
   LogicalResult addLoss();
-  FailureOr<Value> findOutput(StringRef name, StringRef key);
+  FailureOr<Value> findOutput(StringRef wanted, StringRef use);
   FailureOr<Loss> buildLoss(NNBuilder &b, Value prediction);
   FailureOr<Loss> buildOwnLoss(NNBuilder &b, Value prediction);
   bool isOverCalls() const;
@@ -185,9 +185,9 @@ LogicalResult AddLoss::addParameters() {
 // The loss
 //===----------------------------------------------------------------------===//
 
-/// Finds the output that the loss is computed from, or that the loss's `key`
-/// names.
-FailureOr<Value> AddLoss::findOutput(StringRef wanted, StringRef key) {
+/// Finds the output that the options name `wanted`; "" is the only one. `use`
+/// says in messages what it is for.
+FailureOr<Value> AddLoss::findOutput(StringRef wanted, StringRef use) {
   Operation *terminator = main.getBody().front().getTerminator();
   std::string names;
   SmallVector<Value> outputs;
@@ -207,8 +207,8 @@ FailureOr<Value> AddLoss::findOutput(StringRef wanted, StringRef key) {
                      "the model has several outputs; set 'output' of "
                      "'loss' to one of: ")
            << names;
-  return emitError(main.getLoc(), "the loss is of ")
-         << key << " '" << wanted
+  return emitError(main.getLoc(), use)
+         << " output '" << wanted
          << "', and the model's outputs are: " << names;
 }
 
@@ -270,7 +270,7 @@ FailureOr<Loss> AddLoss::buildOwnLoss(NNBuilder &b, Value prediction) {
   };
   Value counted;
   if (!options.loss.count.empty()) {
-    auto found = findOutput(options.loss.count, "count");
+    auto found = findOutput(options.loss.count, "the loss's count is");
     if (failed(found))
       return failure();
     if (tensorType(*found).getNumElements() != 1)
@@ -366,7 +366,7 @@ bool AddLoss::isOverCalls() const {
 }
 
 LogicalResult AddLoss::addLoss() {
-  auto prediction = findOutput(options.loss.output, "output");
+  auto prediction = findOutput(options.loss.output, "the loss is of");
   if (failed(prediction))
     return failure();
   Operation *terminator = main.getBody().front().getTerminator();
