@@ -78,8 +78,8 @@ std::error_code frit::locate(const std::string &path, int standard,
     if (std::error_code error = follow(target))
       return error;
   struct stat facts;
-  int failed = path == "-" ? fstat(standard, &facts)
-                           : stat(target.path.c_str(), &facts);
+  int failed =
+      path == "-" ? fstat(standard, &facts) : stat(target.path.c_str(), &facts);
   if (failed && errno != ENOENT)
     return lastError();
   target.exists = !failed;

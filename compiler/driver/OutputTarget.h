@@ -37,7 +37,7 @@ struct OutputTarget {
   FilePlace place;
 };
 
-/// Returns the error of a system call that has just failed.
+/// Returns the error of the last system call.
 std::error_code lastError();
 
 /// Returns the folder and the name of a path.

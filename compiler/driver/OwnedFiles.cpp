@@ -5,7 +5,6 @@
 #include "compiler/driver/OutputTarget.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <fcntl.h>
 #include <link.h>
 #include <mutex>
@@ -101,13 +100,13 @@ void frit::protectNames(const std::string &folder, const std::string &what,
   ownedFiles().names.push_back({*identity, what, std::move(owns)});
 }
 
-/// Returns the name of the input that lies at `place`; "" if none does.
-static std::string inputAt(const FilePlace &place) {
+/// Returns the input that lies at `place`, if there is one.
+static std::optional<Input> inputAt(const FilePlace &place) {
   std::lock_guard lock(ownedFiles().mutex);
   for (const Input &input : ownedFiles().inputs)
     if (input.place.isSame(place))
-      return input.path;
-  return "";
+      return input;
+  return std::nullopt;
 }
 
 /// Returns what the program writes at `place` under a name of its own; "" if
@@ -148,7 +147,7 @@ std::error_code frit::refusalOf(const OutputTarget &target) {
   const FilePlace &place = target.place;
   if (target.isFolder)
     return OutputFault::isFolder;
-  if (!inputAt(place).empty())
+  if (inputAt(place))
     return OutputFault::isInput;
   if (place.file && isProgram(*place.file))
     return OutputFault::isProgram;
@@ -177,7 +176,7 @@ std::error_code frit::checkOutput(const std::string &path) {
   // writable themselves.
   if ((target.exists && isDenied(target.path, W_OK)) ||
       (!target.isStream && isDenied(folderOf(target.path), W_OK | X_OK)))
-    return std::error_code(errno, std::generic_category());
+    return lastError();
   return {};
 }
 
@@ -186,9 +185,12 @@ std::string frit::describeOutputError(const std::string &path,
   std::string why = error.message();
   OutputTarget target;
   if (isOutputFault(error) && !locate(path, STDOUT_FILENO, target)) {
-    std::string input = inputAt(target.place), owned = ownedAt(target.place);
-    if (error == OutputFault::isInput && !input.empty() && input != path)
-      why = "it is the input '" + input + "', which is not overwritten";
+    std::optional<Input> input = inputAt(target.place);
+    std::string owned = ownedAt(target.place);
+    bool hasOtherName = input && (input->place.name != target.place.name ||
+                                  input->place.folder != target.place.folder);
+    if (error == OutputFault::isInput && hasOtherName)
+      why = "it is the input '" + input->path + "', which is not overwritten";
     if (error == OutputFault::isOwned && !owned.empty())
       why = "it is the name of " + owned;
     if (error != OutputFault::isFolder)
