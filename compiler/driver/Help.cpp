@@ -40,9 +40,18 @@ static std::string spelling(const HelpOption &option) {
                                 : option.name + "<" + option.metavar + ">";
 }
 
-static std::string describe(const HelpOption &option) {
-  return option.values.empty() ? option.text
-                               : option.text + ": " + listOf(option.values);
+/// Returns the text of one of the table's options, with its values. A long list
+/// of values that an earlier option has is not repeated.
+static std::string describe(const HelpOption &option, const HelpTable &table) {
+  if (option.values.empty())
+    return option.text;
+  for (const HelpOption &earlier : table.options) {
+    if (&earlier == &option)
+      break;
+    if (option.values.size() > 4 && option.values == earlier.values)
+      return option.text + "; values as for " + earlier.name;
+  }
+  return option.text + ": " + listOf(option.values);
 }
 
 /// Appends `words` to `out`, whose last line has `used` columns. Further lines
@@ -77,7 +86,7 @@ static std::string printText(const HelpTable &table) {
     out += name;
     size_t gap = name.size() + 2 > kColumn ? 0 : kColumn - name.size();
     out += gap ? std::string(gap, ' ') : "\n" + std::string(kColumn, ' ');
-    wrap(out, describe(option), kColumn, kColumn);
+    wrap(out, describe(option, table), kColumn, kColumn);
   }
   if (!table.examples.empty())
     out += "\nExamples\n";
@@ -124,7 +133,7 @@ static std::string printMan(const HelpTable &table) {
     out += ".TP\n\\fB" + roff(option.name) + "\\fR";
     if (!option.metavar.empty())
       out += "\\fI" + roff(option.metavar) + "\\fR";
-    out += "\n" + roff(describe(option)) + ".\n";
+    out += "\n" + roff(describe(option, table)) + ".\n";
   }
   if (!table.examples.empty())
     out += ".SH EXAMPLES\n";
@@ -158,8 +167,8 @@ static std::string printMarkdown(const HelpTable &table) {
     if (option.section != section)
       out += "\n## " + option.section + "\n\n| option | |\n|---|---|\n";
     section = option.section;
-    out +=
-        "| `" + spelling(option) + "` | " + markdown(describe(option)) + " |\n";
+    out += "| `" + spelling(option) + "` | " +
+           markdown(describe(option, table)) + " |\n";
   }
   if (!table.examples.empty())
     out += "\n## Examples\n\n| command | |\n|---|---|\n";

@@ -140,7 +140,8 @@ defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
 
 def O : Joined<["-"], "O">, Group<code_Group>, MetaVarName<"level">,
         Values<"0,1,2,3">,
-        HelpText<"With 0, one kernel per operator; 1 and 3 are as 2 (default)">;
+        HelpText<"Level of optimization (default: 2); 1 and 3 are as 2, and 0 "
+                 "is one kernel per operator">;
 defm fuse : Switch<"fuse", "Fuse operators (default)", "One operator per kernel">;
 defm guard : Switch<"guard",
   "Run only the branch that a data-dependent condition takes (default)",

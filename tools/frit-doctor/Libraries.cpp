@@ -103,6 +103,37 @@ void Machine::compareWithDriver(Finding &finding, CudaVersion cuda,
              driverFor(cuda / 1000), packageFor(package, driverCuda).c_str());
 }
 
+/// Returns whether a toolkit has a file that matches one of these patterns.
+static bool toolkitHas(const std::string &home,
+                       std::initializer_list<const char *> patterns) {
+  return std::ranges::any_of(patterns, [&](const char *pattern) {
+    glob_t found;
+    bool has = glob((home + pattern).c_str(), 0, nullptr, &found) == 0;
+    globfree(&found);
+    return has;
+  });
+}
+
+/// Says what a toolkit's folder lacks of what compiling kernels takes.
+static void describeToolkit(Finding &finding) {
+  bool hasNvrtc = toolkitHas(
+      finding.path, {"/lib64/libnvrtc.so*", "/lib/libnvrtc.so*",
+                     "/lib/*/libnvrtc.so*", "/targets/*/lib/libnvrtc.so*"});
+  bool hasHeaders = toolkitHas(
+      finding.path, {"/include/cuda_fp16.h", "/targets/*/include/cuda_fp16.h"});
+  if (!hasNvrtc && !hasHeaders) {
+    finding.verdict = Verdict::missing;
+    finding.detail = "the folder '" + finding.path +
+                     "' has neither NVRTC nor headers; frit needs no toolkit, "
+                     "only the libraries below";
+    finding.path.clear();
+  } else if (!hasNvrtc || !hasHeaders) {
+    finding.detail = hasNvrtc ? "without headers, which custom operators may "
+                                "need"
+                              : "without NVRTC";
+  }
+}
+
 /// Only reports the toolkit: frit needs its libraries only.
 void Machine::examineToolkit() {
   Finding finding{"toolkit", "toolkit", Verdict::missing};
@@ -117,9 +148,10 @@ void Machine::examineToolkit() {
     nlohmann::json::json_pointer place("/cuda/version");
     if (json.is_object() && json.contains(place) && json[place].is_string())
       finding.version = json[place].get<std::string>();
+    describeToolkit(finding);
     break;
   }
-  if (finding.verdict == Verdict::missing)
+  if (finding.detail.empty() && finding.verdict == Verdict::missing)
     finding.detail = "not found; frit needs none, only the libraries below";
   findings.push_back(std::move(finding));
 }

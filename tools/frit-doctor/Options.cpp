@@ -21,8 +21,7 @@ static HelpTable helpTable() {
                  "something does not fit";
   help.synopsis = "[options]";
   help.options = {{"Options", "--need=", "part,...",
-                   "Fail unless these work: " + listOf(kParts) +
-                       " (cuda: a GPU that runs kernels)",
+                   "Fail unless these work (cuda: a GPU that runs kernels)",
                    kParts},
                   {"Options", "--json", "", "Print the report as JSON"},
                   {"Options", "--help", "", "Show this help"},

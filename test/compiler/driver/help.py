@@ -37,6 +37,9 @@ for tool, some in TOOLS.items():
     text = output(tool, "--help=text" if tool == "frit-opt" else "--help")
     assert max(map(len, text.splitlines())) <= 80, text
     assert text.startswith(f"usage: {tool} ") and "Exit status: 0 done" in text, text
+    # No list of values is there twice.
+    lists = re.findall(r"(?:[\w.-]+, ){3,}[\w.-]+ or [\w.-]+", " ".join(text.split()))
+    assert len(lists) == len(set(lists)), sorted(lists)
     options = re.findall(r"^  (-[-\w#]+=?)", text, re.MULTILINE)
     assert set(some) <= set(options), (some, options)
     for form in ["man", "markdown", "bash", "zsh"]:
