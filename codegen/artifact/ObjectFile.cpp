@@ -7,6 +7,7 @@
 #include "frit/image.h"
 #include "frit/printable.h"
 #include "frit/signature.h"
+#include "frit/units.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -214,8 +215,8 @@ std::string artifact::writeHeader(mlir::ModuleOp module, const Image &image,
     stateBytes += plan::byteSize(state.getType());
   }
   if (states)
-    os << " * state: " << states << " tensors, " << stateBytes
-       << " bytes; frit_module_state lists them\n *\n";
+    os << " * state: " << states << " tensors, " << memoryText(stateBytes)
+       << "; frit_module_state lists them\n *\n";
   os << " * targets:";
   for (plan::ProgramOp target : functions.front().second)
     os << " " << target.getArch();

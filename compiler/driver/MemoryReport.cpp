@@ -7,6 +7,7 @@
 #include "dialects/plan/Plan.h"
 
 #include "frit/printable.h"
+#include "frit/units.h"
 
 using namespace mlir;
 using namespace frit;
@@ -19,10 +20,6 @@ struct Live {
   int64_t first = 0, last = 0;
   std::string what;
 };
-
-std::string mebibytes(uint64_t bytes) {
-  return llvm::formatv("{0:F2} MiB", bytes / 1048576.0).str();
-}
 
 SmallVector<Live> collect(plan::CommandListOp list) {
   llvm::MapVector<Operation *, Live> live;
@@ -59,8 +56,8 @@ void reportList(plan::CommandListOp main, bool isNamed, raw_ostream &os) {
   uint64_t bound = main.getLowerBound().value_or(0);
   if (isNamed)
     os << main.getSymName() << "\n";
-  os << "  arena     " << mebibytes(arena) << ", lower bound "
-     << mebibytes(bound)
+  os << "  arena     " << memoryText(arena) << ", lower bound "
+     << memoryText(bound)
      << llvm::formatv(" ({0:F3}x)", bound ? double(arena) / bound : 1.0)
      << "\n";
   SmallVector<Live> live = collect(main);
@@ -80,7 +77,7 @@ void reportList(plan::CommandListOp main, bool isNamed, raw_ostream &os) {
       live, [](const Live &a, const Live &b) { return a.bytes > b.bytes; });
   os << "  live at the peak, step " << at << ":\n";
   for (const Live &l : ArrayRef(live).take_front(10))
-    os << "    " << mebibytes(l.bytes) << "  " << printable(l.what) << "\n";
+    os << "    " << memoryText(l.bytes) << "  " << printable(l.what) << "\n";
 }
 
 /// Returns whether host threads need memory whose size only the runtime knows.
@@ -109,10 +106,10 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
     if (std::optional<StringRef> function = program.getFunction())
       os << ", " << *function;
     os << "\n"
-       << "  weights   " << mebibytes(weights) << "\n";
+       << "  weights   " << memoryText(weights) << "\n";
     if (state)
-      os << "  state     " << mebibytes(state) << "\n";
-    os << "  prepared  " << mebibytes(program.getPreparedBytes().value_or(0))
+      os << "  state     " << memoryText(state) << "\n";
+    os << "  prepared  " << memoryText(program.getPreparedBytes().value_or(0))
        << "\n";
     SmallVector<plan::CommandListOp> mains = program.getMains();
     for (plan::CommandListOp main : mains)

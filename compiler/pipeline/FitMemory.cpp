@@ -10,6 +10,8 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/transform/training/Recompute.h"
 
+#include "frit/units.h"
+
 using namespace mlir;
 using namespace frit;
 
@@ -23,13 +25,6 @@ static int64_t memoryOf(plan::ProgramOp program, ModuleOp plans) {
   for (auto state : plans.getOps<plan::StateOp>())
     sum += int64_t(plan::byteSize(state.getType()));
   return sum;
-}
-
-/// Formats bytes in KiB, or in MiB from one on.
-static std::string memoryText(int64_t bytes) {
-  return bytes < 1 << 20
-             ? llvm::formatv("{0:F1} KiB", double(bytes) / (1 << 10)).str()
-             : llvm::formatv("{0:F1} MiB", double(bytes) / (1 << 20)).str();
 }
 
 /// Plans a copy of a fused function and returns the bytes that it takes.

@@ -2,6 +2,8 @@
 
 #include "runtime/exec/Status.h"
 
+#include "frit/units.h"
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -18,12 +20,4 @@ std::string frit::format(const char *pattern, ...) {
   return text;
 }
 
-std::string frit::formatBytes(uint64_t bytes) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  unsigned unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  return unit == 0 ? format("%u B", unsigned(bytes))
-                   : format("%.1f %s", value, units[unit]);
-}
+std::string frit::formatBytes(uint64_t bytes) { return memoryText(bytes); }

@@ -42,7 +42,8 @@ def compile_model(source, name, *flags):
     info = json.loads(
         run(["frit-run", library, "--info", "--json"], check=True).stdout)
     arena = info["targets"][0]["arena_bytes"]
-    told = f"  arena     {arena / MIB:.2f} MiB"
+    told = "  arena     " + (f"{arena / MIB:.1f} MiB" if arena >= MIB else
+                             f"{arena / 1024:.1f} KiB" if arena >= 1024 else f"{arena} B")
     assert told in report, f"{name}: not '{told}' but\n{report}"
     assert info["device"]["context_bytes"] >= arena, info
     assert info["device"]["copy_bytes"] == sum(

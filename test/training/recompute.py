@@ -44,8 +44,9 @@ def compile(name, flags, **options):
     done = subprocess.run(
         ["fritc", folder / "deep.onnx", f"--train={folder / 'train.json'}", "-v", "--memory-report", "-o", artifact,
          *flags], capture_output=True, text=True)
-    arena = re.search(r"train_step\n(?:.*\n)*?  arena +([0-9.]+) MiB", done.stdout)
-    return artifact, float(arena[1]) if arena else None, done.stderr
+    arena = re.search(r"train_step\n(?:.*\n)*?  arena +([0-9.]+) ([KM]iB)", done.stdout)
+    mebibytes = float(arena[1]) / (1 if arena[2] == "MiB" else 1024) if arena else None
+    return artifact, mebibytes, done.stderr
 
 
 def train(artifact):

@@ -19,7 +19,7 @@ from tree import files
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
 ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
             "frit/artifact_types.h", "frit/dtype.h", "frit/image.h",
-            "frit/printable.h", "frit/signature.h", "frit/tensor_cores.h"]
+            "frit/printable.h", "frit/signature.h", "frit/tensor_cores.h", "frit/units.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
@@ -54,7 +54,7 @@ LAYERS = {
     "compiler/pipeline": ["compiler/pipeline/", "compiler/import/",
                           "compiler/padding/", "compiler/transform/",
                           "compiler/planning/", "codegen/", "dialects/",
-                          *MLIR],
+                          "frit/units.h", *MLIR],
     "compiler/report": ["compiler/report/", "dialects/", "frit/printable.h", *MLIR],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
     "runtime": RUNTIME,
