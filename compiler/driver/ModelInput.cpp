@@ -2,12 +2,14 @@
 
 #include "compiler/driver/ModelInput.h"
 
+#include "compiler/driver/ForeignFormats.h"
+
 #include "llvm/Support/FileSystem.h"
 
 namespace fs = llvm::sys::fs;
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-frit::readModel(const std::string &path) {
+frit::readFile(const std::string &path) {
   // Reading a device may never end.
   fs::file_status status;
   if (path != "-" && !fs::status(path, status) &&
@@ -18,5 +20,18 @@ frit::readModel(const std::string &path) {
       path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
     return llvm::createFileError(path, file.getError());
+  return std::move(*file);
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+frit::readModel(const std::string &path) {
+  if (path != "-" && fs::is_directory(path))
+    return llvm::createStringError(path + ": " + describeForeignFolder(path));
+  auto file = readFile(path);
+  if (!file)
+    return file.takeError();
+  std::string foreign = describeForeignFile(path, (*file)->getBuffer());
+  if (!foreign.empty())
+    return llvm::createStringError(path + ": " + foreign);
   return std::move(*file);
 }

@@ -10,6 +10,11 @@ namespace frit {
 
 /// Reads the file `path`; "-" is standard input. Devices are refused.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readFile(const std::string &path);
+
+/// Reads a model. A file or folder of another format is an error that tells the
+/// way to ONNX.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readModel(const std::string &path);
 
 } // namespace frit

@@ -69,7 +69,7 @@ void CustomOpReader::readFunction(
     llvm::sys::path::append(whole, file);
   }
   function->path = whole.str().str();
-  auto text = readModel(function->path);
+  auto text = readFile(function->path);
   constexpr size_t largest = 16 << 20;
   if (!text)
     return in.fail("file",

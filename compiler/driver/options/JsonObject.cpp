@@ -157,7 +157,7 @@ void JsonObject::each(
 llvm::Error
 frit::readJsonFile(llvm::StringRef path,
                    llvm::function_ref<void(const Json &, FirstError &)> read) {
-  auto file = readModel(path.str());
+  auto file = readFile(path.str());
   if (!file)
     return file.takeError();
   llvm::StringRef text = (*file)->getBuffer();

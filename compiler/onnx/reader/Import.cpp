@@ -70,12 +70,7 @@ static std::optional<uint64_t> missingBytes(StringRef data) {
 /// Reports what is wrong with a file that does not parse.
 static void explain(StringRef data, Location loc) {
   std::optional<uint64_t> missing;
-  if (data.empty())
-    emitError(loc) << "the file is empty";
-  else if (data.starts_with("version https://git-lfs"))
-    emitError(loc) << "is a pointer of Git LFS, not the model itself; `git lfs "
-                      "pull` fetches it";
-  else if ((missing = missingBytes(data)) && *missing)
+  if ((missing = missingBytes(data)) && *missing)
     emitError(loc) << "the model is cut off: at least " << *missing
                    << " more bytes should follow the file's " << data.size();
   else
