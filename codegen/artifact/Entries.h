@@ -23,6 +23,7 @@ struct Entries {
   std::vector<DerivedState> derived;
   std::vector<Symbol> symbols;
   std::vector<Extent> extents;
+  std::vector<IndexRange> indices;
   std::vector<Variant> variants;
   std::vector<Tensor> inputs, outputs;
   std::vector<Constant> constants;
@@ -50,6 +51,7 @@ struct Entries {
     header.derived = placeTable(derived);
     header.symbols = placeTable(symbols);
     header.extents = placeTable(extents);
+    header.indices = placeTable(indices);
     header.variants = placeTable(variants);
     header.inputs = placeTable(inputs);
     header.outputs = placeTable(outputs);

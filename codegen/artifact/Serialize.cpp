@@ -240,14 +240,16 @@ private:
                   const plan::OpenVariant &open) {
     Variant variant;
     variant.sizes = tables.shape(open.sizes);
-    variant.inputs = addTensors(tables.inputs, *program.getInputs(),
-                                *main.getInputTypes(), open.inputs);
+    variant.inputs =
+        addTensors(tables.inputs, *program.getInputs(), *main.getInputTypes(),
+                   open.inputs, open.inputIndices);
     // The true sizes are the last inputs.
     for (auto [i, symbol] : llvm::enumerate(shapes->sizes))
       tables.inputs[tables.inputs.size() - shapes->sizes.size() + i].symbol =
           symbol;
-    variant.outputs = addTensors(tables.outputs, *program.getOutputs(),
-                                 *main.getOutputTypes(), open.outputs);
+    variant.outputs =
+        addTensors(tables.outputs, *program.getOutputs(),
+                   *main.getOutputTypes(), open.outputs, open.outputIndices);
     tables.variants.push_back(variant);
   }
 
@@ -261,9 +263,20 @@ private:
     return range;
   }
 
+  artifact::Range addIndices(ArrayRef<plan::IndexRange> indices) {
+    artifact::Range range{uint32_t(tables.indices.size()),
+                          uint32_t(indices.size())};
+    for (const plan::IndexRange &box : indices)
+      tables.indices.push_back({tables.text(box.use), tables.shape(box.first),
+                                tables.shape(box.sizes), box.least, box.most,
+                                box.other});
+    return range;
+  }
+
   artifact::Range addTensors(std::vector<Tensor> &table, ArrayAttr names,
                              ArrayAttr types,
-                             ArrayRef<SmallVector<plan::Extent>> extents) {
+                             ArrayRef<SmallVector<plan::Extent>> extents,
+                             ArrayRef<SmallVector<plan::IndexRange>> indices) {
     artifact::Range range{uint32_t(table.size()), uint32_t(types.size())};
     for (auto [i, name, typeAttr] : llvm::enumerate(names, types)) {
       auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());
@@ -274,6 +287,8 @@ private:
       entry.bytes = plan::byteSize(type);
       if (i < extents.size())
         entry.extents = addExtents(extents[i]);
+      if (i < indices.size())
+        entry.indices = addIndices(indices[i]);
       table.push_back(entry);
     }
     return range;

@@ -131,6 +131,11 @@ def fcompress_gradients : Flag<one, "fcompress-gradients">, Group<model_Group>,
 defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
   "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
   "a training step computes values again where that saves memory">;
+def fcheck_indices : Flag<one, "fcheck-indices">, Group<model_Group>,
+        HelpText<"Make calls fail if an index that the model computes, or one in "
+                 "device memory, is out of range; the error names the node. "
+                 "Otherwise such indices are clamped">;
+def check_indices : Flag<["--"], "check-indices">, Hidden<fcheck_indices>;
 defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
   "Draw random weights for missing files">;
 

@@ -51,6 +51,8 @@ struct ImportOptions {
   /// all zeros, are one weight. Such a copy becomes a separate weight, named
   /// like the node's output; copies of other weights stay tied.
   bool trains = false;
+  /// Make calls fail if an index is out of range, and say which.
+  bool checkIndices = false;
   /// Called with each value that a node computes, before it is known whether
   /// the whole import succeeds.
   std::function<void(llvm::StringRef name, mlir::Value value)> onValue;

@@ -67,6 +67,7 @@ private:
                  mlir::Location loc);
   llvm::SmallVector<mlir::Attribute> forms(const Json &value);
   bool readOutputs(const Json &graph);
+  void noteIndices();
 
   /// Returns the value of `name`, reading weights at first use; null if
   /// unknown.

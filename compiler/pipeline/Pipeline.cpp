@@ -17,6 +17,7 @@
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
+#include "compiler/padding/Indices.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Training.h"
@@ -95,6 +96,7 @@ LogicalResult Pipeline::simplify() {
           failed(hooks.keep(Stage::simplified, *variant,
                             nameOf(function, i, "simplified"))))
         return failure();
+    describeIndices(function.model.modules, function.model.shapes);
   }
   return success();
 }

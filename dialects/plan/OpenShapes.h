@@ -27,6 +27,14 @@ struct Extent {
   int64_t factor = 0, offset = 0;
 };
 
+/// Elements of a tensor that the model takes as indices: those of a box.
+struct IndexRange {
+  llvm::SmallVector<int64_t> first, sizes;
+  int64_t least = 0, most = 0;
+  int64_t other = 0; ///< is taken too; `least` if there is none
+  std::string use;   ///< of the indices, for messages
+};
+
 /// A symbolic dimension, such as "batch". A call may give it any size in
 /// [least, most] that a variant has or, if it is `padded`, any size below that
 /// of a variant.
@@ -41,6 +49,9 @@ struct OpenSymbol {
 struct OpenVariant {
   llvm::SmallVector<int64_t> sizes;
   std::vector<llvm::SmallVector<Extent>> inputs, outputs;
+  /// Per input and output, the indices in it; those of a count are the ones
+  /// that it checks.
+  std::vector<llvm::SmallVector<IndexRange>> inputIndices, outputIndices;
 };
 
 /// The symbolic dimensions of a function. No variants if all shapes are static;

@@ -3,6 +3,7 @@
 #include "frit/artifact.h"
 #include "runtime/exec/Api.h"
 #include "runtime/exec/Feed.h"
+#include "runtime/exec/IndexCheck.h"
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
 
@@ -59,6 +60,11 @@ Status frit_feed::describe(std::span<const frit_tensor> inputs) {
     if (input.location != FRIT_HOST || (!input.data && count))
       return invalidArgument(
           format("input '%s' is not in host memory", names[index].c_str()));
+    // The largest variant's ranges hold for all; frit_run finds other shapes.
+    const PlanView &plan = context->module->model.plan;
+    FRIT_TRY(checkIndices(plan, names[index],
+                          plan.inputs(plan.variants().size() - 1)[index],
+                          input));
     tensors.push_back({uint32_t(index), input.data, count * size});
     shapes.emplace_back(input.dims, input.dims + input.rank);
     described[position].name = names[index].c_str();

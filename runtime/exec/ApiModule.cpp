@@ -334,6 +334,31 @@ frit_status frit_module_weight(const frit_module *module, uint32_t index,
   return FRIT_OK;
 }
 
+uint32_t frit_module_index_range_count(const frit_module *module,
+                                       uint32_t input) {
+  return module && input < module->indexUses.size()
+             ? uint32_t(module->indexUses[input].size())
+             : 0;
+}
+
+frit_status frit_module_index_range(const frit_module *module, uint32_t input,
+                                    uint32_t index, frit_index_range *range) {
+  if (!module || !range)
+    return nullArgument("frit_module_index_range");
+  if (index >= frit_module_index_range_count(module, input))
+    return noSuchIndex("frit_module_index_range", index);
+  const PlanView &plan = module->model.plan;
+  const artifact::IndexRange &found =
+      plan.indices(plan.inputs(plan.variants().size() - 1)[input])[index];
+  *range = {plan.dims(found.first).data(),
+            plan.dims(found.sizes).data(),
+            found.least,
+            found.most,
+            found.other,
+            module->indexUses[input][index].c_str()};
+  return FRIT_OK;
+}
+
 uint32_t frit_module_weight_file_count(const frit_module *module) {
   return module ? uint32_t(module->weightFiles.size()) : 0;
 }

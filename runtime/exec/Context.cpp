@@ -1,5 +1,6 @@
 //===- Context.cpp - Match the tensors of a call with the model's ---------===//
 
+#include "runtime/exec/IndexCheck.h"
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
 
@@ -159,6 +160,9 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
     const frit_tensor &tensor = call.input(index);
     FRIT_TRY(checkMemory("input", module->inputNames[index], tensor,
                          tensors[index].bytes));
+    if (tensors[index].indices.count)
+      FRIT_TRY(checkIndices(plan, module->inputNames[index], tensors[index],
+                            tensor));
     inputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
   }
   const std::vector<std::string> &names = module->outputNames;

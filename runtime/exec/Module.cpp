@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Module.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/exec/IndexCheck.h"
 #include "runtime/exec/SharedLibrary.h"
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
@@ -91,10 +92,14 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
   };
   // A count that is no output's length is a check of the data: negative if it
   // failed. Its name is the message.
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] < 0 && !isLength(i))
-      return invalidArgument(std::string(
-          plan.text(plan.outputs(variant)[tensors.size() + i].name)));
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] >= 0 || isLength(i))
+      continue;
+    const artifact::Tensor &check = plan.outputs(variant)[tensors.size() + i];
+    if (check.indices.count)
+      return indexFault(plan, check, counts[i]);
+    return invalidArgument(std::string(plan.text(check.name)));
+  }
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::span<const artifact::Extent> extents = plan.extents(tensors[i]);
     for (size_t dim = 0; outputs[i].counted && dim < extents.size(); ++dim) {
@@ -273,6 +278,12 @@ void frit_module::copyTexts() {
   std::vector<std::vector<int32_t>> none;
   copy(plan.modelInputs(0), inputNames, inputSymbols, none);
   copy(plan.modelOutputs(0), outputNames, outputSymbols, outputCounts);
+  for (const artifact::Tensor &input :
+       plan.modelInputs(plan.variants().size() - 1)) {
+    std::vector<std::string> &uses = indexUses.emplace_back();
+    for (const artifact::IndexRange &range : plan.indices(input))
+      uses.emplace_back(plan.text(range.use));
+  }
   for (const artifact::Target &target : plan.targets())
     archs.emplace_back(plan.text(target.arch));
   for (size_t index = 0; index < plan.symbols().size(); ++index) {

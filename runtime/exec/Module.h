@@ -53,6 +53,8 @@ struct frit_module {
   std::vector<std::string> inputNames, outputNames, archs, symbolNames;
   std::vector<std::string> functionNames, stateNames, weightNames;
   std::vector<std::string> weightFiles; ///< paths, each once
+  /// Per input, the uses of its indices.
+  std::vector<std::vector<std::string>> indexUses;
   /// Per symbol, the sizes for which there are variants.
   std::vector<std::vector<int64_t>> symbolSizes;
   /// Per input or output, the symbol of each dimension, or -1.

@@ -74,6 +74,7 @@ Status PlanCheck::checkTables() {
       {"derived states", head.derived, sizeof(DerivedState)},
       {"symbols", head.symbols, sizeof(Symbol)},
       {"extents", head.extents, sizeof(Extent)},
+      {"indices", head.indices, sizeof(IndexRange)},
       {"variants", head.variants, sizeof(Variant)},
       {"inputs", head.inputs, sizeof(Tensor)},
       {"outputs", head.outputs, sizeof(Tensor)},

@@ -128,6 +128,12 @@ public:
     return table<artifact::Extent>(head->extents)
         .subspan(tensor.extents.first, tensor.extents.count);
   }
+  /// Returns what the model takes of a tensor as indices.
+  std::span<const artifact::IndexRange>
+  indices(const artifact::Tensor &tensor) const {
+    return table<artifact::IndexRange>(head->indices)
+        .subspan(tensor.indices.first, tensor.indices.count);
+  }
   std::span<const artifact::Constant> constants() const {
     return table<artifact::Constant>(head->constants);
   }

@@ -54,6 +54,7 @@ private:
   Status checkSizes(size_t variant);
   Status checkCounts(size_t variant);
   Status checkExtents(const char *kind, const Tensor &tensor);
+  Status checkIndices(const char *kind, const Tensor &tensor);
 
   const PlanView &plan;
 };
@@ -101,6 +102,7 @@ Status ShapeCheck::checkTensors(const char *kind,
     FRIT_TRY(checkTensor(plan, kind, tensor.name, tensor.type, tensor.dims,
                          tensor.bytes));
     FRIT_TRY(checkExtents(kind, tensor));
+    FRIT_TRY(checkIndices(kind, tensor));
     if (tensor.type != first[i].type ||
         tensor.dims.count != first[i].dims.count ||
         plan.text(tensor.name) != plan.text(first[i].name))
@@ -186,6 +188,36 @@ Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
         (extent.factor != 1 || extent.offset != 0))
       return damagedPlan(
           format("input '%s' has a scaled symbol", name.c_str()));
+  return Status();
+}
+
+/// Checks that boxes of indices lie inside an input. That of a check tells a
+/// shape, of any rank.
+Status ShapeCheck::checkIndices(const char *kind, const Tensor &tensor) {
+  const Header &head = plan.header();
+  std::string name(plan.text(tensor.name));
+  if (!isIn(tensor.indices, head.indices))
+    return damagedPlan(
+        format("the indices of %s '%s' are out of range", kind, name.c_str()));
+  bool isInput = !strcmp(kind, "input");
+  std::span<const int64_t> dims = plan.dims(tensor.dims);
+  for (const IndexRange &range : plan.indices(tensor)) {
+    bool good = isIn(range.use, head.strings.size) &&
+                isIn(range.first, head.dims) && isIn(range.sizes, head.dims) &&
+                range.first.count == range.sizes.count &&
+                (!isInput || range.sizes.count == dims.size());
+    for (uint32_t dim = 0; good && dim < range.sizes.count; ++dim) {
+      int64_t first = plan.dims(range.first)[dim];
+      int64_t size = plan.dims(range.sizes)[dim];
+      good = first >= 0 && size >= 0 &&
+             (!isInput || (first <= dims[dim] && size <= dims[dim] - first));
+    }
+    if (!good)
+      return damagedPlan(
+          format("indices of %s '%s' are not in it", kind, name.c_str()));
+  }
+  if (!isInput && tensor.indices.count > 1)
+    return damagedPlan(format("output '%s' checks twice", name.c_str()));
   return Status();
 }
 

@@ -101,6 +101,19 @@ static void testDamage() {
   CHECK(damaged([](PlanWriter &plan) { plan.inputs[0].extents = {1, 2}; }) ==
         "the model's plan is damaged: input 'x' has a count that cannot be "
         "its");
+  CHECK(damaged([](PlanWriter &plan) { plan.inputs[0].indices = {0, 1}; }) ==
+        "the model's plan is damaged: the indices of input 'x' are out of "
+        "range");
+  auto withIndices = [](PlanWriter &plan, int64_t first, int64_t size) {
+    uint32_t place = uint32_t(plan.dims.size());
+    plan.dims.insert(plan.dims.end(), {0, first, 2, size});
+    plan.indices = {{{}, {place, 2}, {place + 2, 2}, 0, 1, 0}};
+    plan.inputs[0].indices = {0, 1};
+  };
+  CHECK(damaged([&](PlanWriter &plan) { withIndices(plan, 1, 3); }).empty());
+  for (auto [first, size] : {std::pair(1, 4), {-1, 2}, {5, 0}, {0, -1}})
+    CHECK(damaged([&](PlanWriter &plan) { withIndices(plan, first, size); }) ==
+          "the model's plan is damaged: indices of input 'x' are not in it");
   // Lengths that depend on a count are checked once it is known.
   CHECK(damaged([](PlanWriter &plan) {
           plan.extents[0].factor = INT64_MAX;

@@ -80,6 +80,19 @@ static Json tensorsJson(const Session &session, bool inputs) {
       entry["type"] = typeOf(
           module, info,
           inputs ? module.inputSymbols(i) : module.outputSymbols(i), counts);
+    if (inputs)
+      for (const frit_index_range &range : module.indexRanges(i)) {
+        Json box = {{"first", std::vector<int64_t>(range.first,
+                                                   range.first + info.rank)},
+                    {"sizes", std::vector<int64_t>(range.sizes,
+                                                   range.sizes + info.rank)},
+                    {"least", range.least},
+                    {"most", range.most},
+                    {"use", range.use}};
+        if (range.other != range.least)
+          box["other"] = range.other;
+        entry["indices"].push_back(std::move(box));
+      }
     if (counts && module.counts())
       entry["counts"] = std::vector<int32_t>(counts, counts + info.rank);
     list.push_back(std::move(entry));
@@ -302,6 +315,42 @@ static void printFunctions(const Module &module) {
     puts("");
 }
 
+/// Formats the box of a tensor: "", or "[:, 3]".
+static std::string boxText(const frit_index_range &range,
+                           const frit_tensor_info &info) {
+  std::string text;
+  bool isWhole = true;
+  for (uint32_t dim = 0; dim < info.rank; ++dim) {
+    int64_t first = range.first[dim], end = first + range.sizes[dim];
+    bool isAll = first == 0 && end == info.dims[dim];
+    isWhole &= isAll;
+    text += dim ? ", " : "";
+    text += isAll ? ":" : std::to_string(first);
+    if (!isAll && end != first + 1)
+      text += ":" + std::to_string(end);
+  }
+  return isWhole ? "" : "[" + text + "]";
+}
+
+/// Prints which inputs are indices, and their ranges.
+static void printIndices(const Module &module) {
+  Table table({"indices", "from", "to", "because"});
+  bool any = false;
+  for (uint32_t i = 0; i < module.inputCount(); ++i)
+    for (const frit_index_range &range : module.indexRanges(i)) {
+      any = true;
+      std::string most = std::to_string(range.most);
+      if (range.other != range.least)
+        most += ", or " + std::to_string(range.other);
+      table.add({module.input(i).name + boxText(range, module.input(i)),
+                 std::to_string(range.least), most, range.use});
+    }
+  if (!any)
+    return;
+  table.print();
+  puts("");
+}
+
 static void printTables(const Session &session) {
   const Module &module = session.module;
   printf("%s: %s of weights\n\n", printable(module.name()).c_str(),
@@ -319,6 +368,7 @@ static void printTables(const Session &session) {
                  formatBytes(module.output(i).bytes)});
   tensors.print();
   puts("");
+  printIndices(module);
   if (uint32_t counts = module.counts())
     printf("sizes with <= depend on the data: on a GPU, a call waits for %u "
            "number%s of 8 bytes\nto be copied to the host before it copies "

@@ -163,6 +163,28 @@ bool Session::takeSizes(size_t input, const std::string &source) {
 }
 
 /// Generates the missing inputs. Symbols of unknown size get their largest.
+/// Returns how to generate an input. What the model takes as indices is in
+/// their range, unless the user gives another.
+RandomSpec Session::inRange(const GeneratedInput &entry,
+                            frit_dtype dtype) const {
+  RandomSpec spec = entry.random;
+  std::vector<frit_index_range> ranges =
+      module.indexRanges(uint32_t(entry.input));
+  if (spec.hasRange || ranges.empty() || dtype <= FRIT_BF16)
+    return spec;
+  int64_t least = INT64_MIN, most = INT64_MAX;
+  for (const frit_index_range &range : ranges) {
+    least = std::max(least, range.least);
+    most = std::min(most, range.most);
+  }
+  if (least > most)
+    return spec;
+  spec.hasRange = true;
+  spec.low = double(std::clamp<int64_t>(0, least, most));
+  spec.high = double(std::clamp<int64_t>(1, least, most)) + 1;
+  return spec;
+}
+
 bool Session::generateInputs() {
   for (uint32_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] < 0)
@@ -176,7 +198,7 @@ bool Session::generateInputs() {
     if (!allocate(tensor))
       return complain("input '" + tensor.name + "' is larger than any memory");
     if (!entry.isNumber)
-      fillRandom(tensor, entry.random);
+      fillRandom(tensor, inRange(entry, tensor.dtype));
     for (uint64_t i = 0; entry.isNumber && i < tensor.count(); ++i)
       tensor.set(i, entry.number);
   }

@@ -67,6 +67,8 @@ private:
     double number = 0;
   };
 
+  RandomSpec inRange(const GeneratedInput &entry, frit_dtype dtype) const;
+
   int exitStatus = kBadInput;
   std::vector<bool> given;
   std::vector<int64_t> sizes;            ///< per symbol; -1: not known yet

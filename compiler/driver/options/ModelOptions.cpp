@@ -166,6 +166,10 @@ bool CommandLine::readModel() {
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
   if (!readDataParallel())
     return false;
+  options.import.checkIndices = args.hasArg(OPT_fcheck_indices);
+  if (options.import.checkIndices && !options.trainingFile.empty())
+    return wrong("-fcheck-indices is not used with --train: compile the model "
+                 "without --train to find an index out of range");
   if (!options.trainingFile.empty()) {
     protectInput(options.trainingFile);
     if (*precision == "fp16" || *precision == "bf16")

@@ -248,8 +248,14 @@ static Results tensorScatter(Node &node) {
   line[axis] = update.size(axis);
   batch[0] = cache.size(0);
   Expr places = iota(node, node.builder().getI64Type(), line, axis);
-  if (node.has(2))
-    places = places + input(node, 2).to(places.element()).reshape(batch);
+  if (node.has(2)) {
+    Expr starts = input(node, 2);
+    if (mode == "linear")
+      node.checkNumbers(starts, 0, cache.size(axis) - update.size(axis),
+                        "writes " + Twine(update.size(axis)) + " of " +
+                            Twine(cache.size(axis)) + " entries from there on");
+    places = places + starts.to(places.element()).reshape(batch);
+  }
   if (mode == "circular")
     places = places.mod(places.number(cache.size(axis)));
   return {scatter(cache, places.expand(update.shape()), update, axis, "none")};
@@ -318,6 +324,9 @@ static Results reverseSequence(Node &node) {
   time = node.axis(time, x.rank());
   if (node.failed)
     return {};
+  node.checkNumbers(lengths, 0, x.size(time),
+                    "takes lengths of at most " + Twine(x.size(time)) +
+                        " steps");
   SmallVector<int64_t> line(x.rank(), 1), column(x.rank(), 1);
   line[time] = x.size(time);
   column[batch] = x.size(batch);
@@ -353,7 +362,9 @@ static Results arrayFeatures(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1);
   if (!x || !indices || x.rank() == 0)
     return {};
-  int64_t count = product(indices.shape());
+  int64_t count = product(indices.shape()), columns = x.shape().back();
+  node.checkNumbers(indices, 0, columns - 1,
+                    "selects from " + Twine(columns) + " columns");
   Expr y = x.gather(indices.reshape(count), x.rank() - 1);
   return {x.rank() == 1 ? y.reshape({1, count}) : y};
 }

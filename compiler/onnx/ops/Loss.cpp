@@ -25,6 +25,9 @@ static Value likelihoodLoss(Node &node, Expr logs, Expr target,
   }
   column.insert(column.begin() + 1, 1);
   int64_t classes = logs.size(1);
+  node.checkNumbers(target, 0, classes - 1,
+                    "takes labels of " + Twine(classes) + " classes",
+                    ignores ? std::optional(ignored) : std::nullopt);
   Expr place = target.to(node.builder().getI64Type());
   Expr counts = place.equals(place.number(ignored));
   Expr safe = ignores ? counts.select(place.number(0), place) : place;

@@ -172,6 +172,8 @@ static std::optional<Recurrence> read(Node &node, int64_t gates,
   }
   if (node.has(4))
     r.lengths = node.input(4);
+  node.checkNumbers(r.lengths, 0, r.steps,
+                    "takes lengths of at most " + Twine(r.steps) + " steps");
   r.activations = readActivations(node, r.directions, defaults);
   if (node.failed)
     return std::nullopt;

@@ -38,6 +38,9 @@ static Results rotaryEmbedding(Node &node) {
     return {};
   }
   // From here on: batch×sequence×heads×size.
+  if (node.has(3) && cosine.rank())
+    node.checkNumbers(node.input(3), 0, cosine.size(0) - 1,
+                      "has angles of " + Twine(cosine.size(0)) + " positions");
   auto angles = [&](Expr cache) {
     if (node.has(3))
       cache = cache.gather(node.input(3), 0);

@@ -205,6 +205,8 @@ static Results maxUnpool(Node &node) {
   }
   // Indices refer to the result without extra size.
   int64_t count = product(x.shape());
+  node.checkNumbers(places, 0, product(inner) - 1,
+                    "writes to " + Twine(product(inner)) + " elements");
   Expr zeros = filled(node, x.element(), {product(inner)}, 0);
   Expr y =
       scatter(zeros, places.reshape({count}), x.reshape({count}), 0, "none")

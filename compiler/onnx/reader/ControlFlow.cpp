@@ -67,8 +67,8 @@ static Results ifElse(Node &node) {
                  << fixInputsHint(condition);
     return {};
   }
-  Results a = node.inlineGraph(*yes, {}, "then");
-  Results b = node.inlineGraph(*no, {}, "else");
+  Results a = node.inlineUnused(*yes, {}, "then");
+  Results b = node.inlineUnused(*no, {}, "else");
   if (node.failed)
     return {};
   Results results;
@@ -96,7 +96,7 @@ static Value stackNone(Node &node, const GraphProto &body,
   Results inputs = {node.scalar(b.getI64Type(), 0),
                     node.scalar(b.getI1Type(), 1)};
   inputs.append(state.begin(), state.end());
-  Results step = node.inlineGraph(body, inputs, "step");
+  Results step = node.inlineUnused(body, inputs, "step");
   size_t at = 1 + state.size() + which;
   if (!areTensors(node, step) || step.size() <= at)
     return {};
@@ -215,8 +215,9 @@ private:
     Results inputs = {node.scalar(i64, static_cast<double>(i)),
                       condition ? condition : node.scalar(b.getI1Type(), 1)};
     inputs.append(state.begin(), state.end());
-    Results results =
-        node.inlineGraph(body, inputs, "step" + std::to_string(i));
+    std::string name = "step" + std::to_string(i);
+    Results results = isOpen ? node.inlineUnused(body, inputs, name)
+                             : node.inlineGraph(body, inputs, name);
     if (node.failed || results.size() != 1 + state.size() + collected.size())
       return false;
     // A step that surely runs may return other states than tensors.

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
 #define FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
 
+#include "compiler/import/IndexUses.h"
 #include "compiler/onnx/reader/DataShape.h"
 #include "compiler/onnx/reader/Hooks.h"
 #include "compiler/onnx/reader/Tensors.h"
@@ -87,9 +88,12 @@ public:
   virtual std::optional<int64_t> boundOf(const std::string &name) = 0;
   /// Returns whether the model will train (ImportOptions::trains).
   virtual bool trains() const = 0;
+  /// Returns whether the model checks indices (ImportOptions::checkIndices).
+  virtual bool checksIndices() const = 0;
   /// Makes a call of the model fail with `message` if `number`, an i64, is
-  /// negative.
-  virtual void addCheck(mlir::Value number, std::string message) = 0;
+  /// negative. With `indices`, it is a check of those (see nn::IndexRange).
+  virtual void addCheck(mlir::Value number, std::string message,
+                        mlir::ArrayAttr indices = {}) = 0;
 
   /// Return whether the model may get that many more operators, or elements of
   /// tables that are generated from a few numbers. These limits stop small
@@ -119,6 +123,11 @@ public:
   llvm::StringMap<int64_t> strings;
   /// Nodes that the file has in training mode.
   llvm::SmallVector<mlir::Location> inTrainingMode;
+  /// The inputs whose elements are indices.
+  IndexUses indexUses;
+  /// Whether the results of the nodes that are imported may be unused, as those
+  /// of a branch: their indices may be out of range.
+  bool mayBeUnused = false;
 
   mlir::OpBuilder builder;
   TensorReader tensors;

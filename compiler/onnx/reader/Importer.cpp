@@ -311,8 +311,8 @@ std::optional<int64_t> Importer::boundOf(const std::string &name) {
   return found->second;
 }
 
-void Importer::addCheck(Value number, std::string message) {
-  checks.push_back({number, std::move(message)});
+void Importer::addCheck(Value number, std::string message, ArrayAttr indices) {
+  checks.push_back({number, std::move(message), indices});
 }
 
 void Importer::warnOfTrainingMode() {

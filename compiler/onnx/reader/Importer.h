@@ -45,7 +45,9 @@ public:
                                      unsigned depth) override;
   std::optional<int64_t> boundOf(const std::string &name) override;
   bool trains() const override { return options.trains; }
-  void addCheck(mlir::Value number, std::string message) override;
+  bool checksIndices() const override { return options.checkIndices; }
+  void addCheck(mlir::Value number, std::string message,
+                mlir::ArrayAttr indices) override;
   bool mayBecome(size_t operators) override;
   bool mayTabulate(size_t elements) override;
 
@@ -133,6 +135,7 @@ private:
   struct Check {
     mlir::Value number;
     std::string message;
+    mlir::ArrayAttr indices; ///< that it checks; may be null
   };
   llvm::SmallVector<Check> checks;
   /// Nodes with an -fbound that were found.

@@ -303,21 +303,27 @@ bool Importer::addOutputs() {
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
   // Set all at once, because every change copies the list of attributes.
-  auto describe = [&](Attribute name, StringRef key, Attribute value) {
+  auto describe = [&](Attribute name, StringRef key, Attribute value,
+                      Attribute indices) {
     NamedAttrList attributes;
     attributes.set("nn.name", name);
     if (value)
       attributes.set(key, value);
+    if (indices)
+      attributes.set("nn.indices", indices);
     return attributes.getDictionary(&context);
   };
   SmallVector<DictionaryAttr> ofInputs, ofOutputs;
-  for (auto [name, symbols] : llvm::zip_equal(inputNames, inputSymbols))
-    ofInputs.push_back(describe(name, "nn.symbols", symbols));
-  for (auto [i, name] : llvm::enumerate(outputNames)) {
-    bool isCount = i >= outputNames.size() - checks.size();
-    ofOutputs.push_back(
-        describe(name, "nn.count", isCount ? builder.getUnitAttr() : nullptr));
-  }
+  for (auto [name, symbols, argument] :
+       llvm::zip_equal(inputNames, inputSymbols, main.getArguments()))
+    ofInputs.push_back(
+        describe(name, "nn.symbols", symbols, indexUses.attrOf(argument)));
+  size_t outputs = outputNames.size() - checks.size();
+  for (auto [i, name] : llvm::enumerate(outputNames))
+    ofOutputs.push_back(i < outputs
+                            ? describe(name, "", nullptr, nullptr)
+                            : describe(name, "nn.count", builder.getUnitAttr(),
+                                       checks[i - outputs].indices));
   main.setAllArgAttrs(ofInputs);
   main.setAllResultAttrs(ofOutputs);
   return true;

@@ -5,6 +5,8 @@
 #include "compiler/import/CreateOp.h"
 #include "dialects/nn/Fold.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -184,6 +186,12 @@ Results Node::inlineGraph(const ::onnx::GraphProto &graph,
     return *results;
   failed = true;
   return {};
+}
+
+Results Node::inlineUnused(const ::onnx::GraphProto &graph,
+                           ArrayRef<Value> inputs, std::string name) {
+  llvm::SaveAndRestore unused(state.mayBeUnused, true);
+  return inlineGraph(graph, inputs, std::move(name));
 }
 
 void Node::checkAttributes() {

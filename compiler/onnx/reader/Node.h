@@ -102,6 +102,10 @@ public:
   Results inlineGraph(const ::onnx::GraphProto &graph,
                       llvm::ArrayRef<mlir::Value> inputs, std::string name);
 
+  /// As inlineGraph, for a subgraph whose results may be unused.
+  Results inlineUnused(const ::onnx::GraphProto &graph,
+                       llvm::ArrayRef<mlir::Value> inputs, std::string name);
+
   /// Converts all attributes for the nn operator `operation`, whose attributes
   /// have the same names.
   llvm::SmallVector<mlir::NamedAttribute>
@@ -219,8 +223,16 @@ public:
   /// otherwise.
   bool hasDimension(mlir::Value x, int64_t dim);
   /// Returns whether constant indices are in range; reports an error otherwise.
-  /// Index i of each tuple belongs to a dimension of `limits[i]` entries.
+  /// Index i of each tuple belongs to a dimension of `limits[i]` entries; it
+  /// may be negative, to count from the end. The runtime checks others that are
+  /// elements of an input.
   bool checkIndices(mlir::Value indices, llvm::ArrayRef<int64_t> limits);
+  /// Holds values that are no indices from the end, such as lengths, to a range
+  /// that includes `most`, or to `other`. `use` says what they are, as in "is
+  /// of 5 steps".
+  void checkNumbers(mlir::Value numbers, int64_t least, int64_t most,
+                    const llvm::Twine &use,
+                    std::optional<int64_t> other = std::nullopt);
   /// Returns `axis` as a non-negative number; 0, after an error, if it is out
   /// of range.
   int64_t axis(int64_t axis, int64_t rank);
@@ -228,6 +240,7 @@ public:
   llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> axes, int64_t rank);
 
 private:
+  void checkRanges(mlir::Value indices, llvm::ArrayRef<nn::IndexRange> ranges);
   mlir::Value valueOfNothing(mlir::Operation *op);
   mlir::Value propagate(mlir::OperationName name, mlir::ValueRange operands,
                         llvm::ArrayRef<mlir::NamedAttribute> attributes);

@@ -211,22 +211,6 @@ bool Node::hasDimension(Value x, int64_t dim) {
   return false;
 }
 
-bool Node::checkIndices(Value indices, ArrayRef<int64_t> limits) {
-  DenseElementsAttr known =
-      indices ? nn::constantValue(indices, mostInTable) : DenseElementsAttr();
-  if (!known || !isa<IntegerType>(known.getElementType()) || limits.empty())
-    return true;
-  for (auto [i, index] : llvm::enumerate(known.getValues<APInt>())) {
-    int64_t limit = limits[i % limits.size()], place = index.getSExtValue();
-    if (place >= -limit && place < limit)
-      continue;
-    error() << "index " << place << " is out of range for a dimension of "
-            << limit << (limit == 1 ? " entry" : " entries");
-    return false;
-  }
-  return true;
-}
-
 int64_t Node::axis(int64_t axis, int64_t rank) {
   if (auto normal = nn::normalizeAxis(loc, axis, rank))
     return *normal;

@@ -32,6 +32,7 @@
 #include "compiler/transform/training/BufferValues.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
+#include "dialects/nn/IndexRange.h"
 #include "dialects/nn/operators/Loss.h"
 
 namespace frit {
@@ -337,6 +338,13 @@ FailureOr<Loss> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
   auto labels = addTarget(prediction, b.getI64Type(), shape);
   if (failed(labels))
     return failure();
+  int64_t classes = type.getDimSize(axis);
+  IndexRange range =
+      wholeRange(shape, 0, classes - 1,
+                 "the model has " + std::to_string(classes) + " classes");
+  range.other = options.loss.ignoreIndex;
+  main.setArgAttr(labels->getArgNumber(), "nn.indices",
+                  indicesAttr(getContext(), range));
   order.push_back(axis);
   if (axis != rank - 1)
     prediction = TransposeOp::create(b, prediction, order);

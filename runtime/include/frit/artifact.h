@@ -30,7 +30,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 15;
+inline constexpr uint32_t kVersion = 16;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
 /// size in [least, most] for which there is a variant: one of exactly that size
@@ -57,14 +57,31 @@ struct Extent {
   int64_t factor = 0, offset = 0;
 };
 
+/// Indices that an operator takes from a box of a tensor, whose values are from
+/// `least` to `most`, or `other`.
+struct IndexRange {
+  Text use;           ///< of the indices, for messages
+  Range first, sizes; ///< of Header::dims: the box, as many as the rank
+  int64_t least = 0, most = 0;
+  int64_t other = 0; ///< `least` if there is none
+};
+
 /// An input or output of one variant: dense, row major. `dims` is a range of
 /// Header::dims. `extents` is a range of Header::extents of the same length, or
 /// empty if every call uses the whole tensor.
+///
+/// `indices` is a range of Header::indices. On an input, it lists the elements
+/// that the model takes as indices. On a count, which then is a check: there is
+/// one, and its box is the tensor of indices that was checked. The count is -(n
+/// + 1) of the first element out of range, for n = place · 2^32 + (value +
+/// 2^31), with the value saturated to 32 bits; it is not negative if there is
+/// none.
 struct Tensor {
   Text name;
   DType type = DType::f32;
   Range dims;
   Range extents;
+  Range indices;
   uint32_t symbol = 0; ///< of a true-size input (Variant::inputs), in Function
   uint64_t bytes = 0;
 };
@@ -338,6 +355,7 @@ struct Header {
   Table derived;           ///< of DerivedState
   Table symbols;           ///< of Symbol
   Table extents;           ///< of Extent
+  Table indices;           ///< of IndexRange
   Table variants;          ///< of Variant
   Table inputs;            ///< of Tensor
   Table outputs;           ///< of Tensor

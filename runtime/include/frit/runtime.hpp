@@ -130,6 +130,15 @@ public:
     (void)frit_module_symbol(handle, index, &info);
     return info;
   }
+  /// Returns the elements of an input that the model takes as indices.
+  std::vector<frit_index_range> indexRanges(uint32_t input) const {
+    std::vector<frit_index_range> ranges(
+        frit_module_index_range_count(handle, input));
+    for (uint32_t i = 0; i < ranges.size(); ++i)
+      (void)frit_module_index_range(handle, input, i, &ranges[i]);
+    return ranges;
+  }
+
   /// Returns the symbol of each dimension, or -1; null when there is no such
   /// index.
   const int32_t *inputSymbols(uint32_t index) const {

@@ -95,6 +95,8 @@ _FUNCTIONS = {
         (c_int, c_char_p, POINTER(ModuleOptions), c_void_p, c_uint32, c_void_p),
     "frit_module_weight_count": (c_uint32, c_void_p),
     "frit_module_weight": (c_int, c_void_p, c_uint32, POINTER(TensorInfo)),
+    "frit_module_index_range_count": (c_uint32, c_void_p, c_uint32),
+    "frit_module_index_range": (c_int, c_void_p, c_uint32, c_uint32, c_void_p),
     "frit_module_weight_file_count": (c_uint32, c_void_p),
     "frit_module_weight_file": (c_char_p, c_void_p, c_uint32),
     "frit_module_set_weights": (c_int, c_void_p, c_void_p, c_uint32),

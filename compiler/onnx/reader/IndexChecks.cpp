@@ -1,0 +1,109 @@
+//===- IndexChecks.cpp - Indices that must be in range --------------------===//
+//
+// Constant indices are checked here. Those that are elements of an input get a
+// range there, which the runtime checks on the host. Others are clamped when
+// they are used; if the user asks for it, the model also checks them all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include "dialects/nn/Fold.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// Returns the number that makes a call fail if an index is out of range (see
+/// artifact::Tensor). With several ranges, range i is that of index i of each
+/// tuple.
+static Value rangeCheck(Node &node, Value indices,
+                        ArrayRef<nn::IndexRange> ranges) {
+  OpBuilder &b = node.builder();
+  Type i64 = b.getI64Type();
+  int64_t count = nn::tensorType(indices).getNumElements();
+  int64_t width = static_cast<int64_t>(ranges.size());
+  Expr all = {node, node.masked(indices, node.scalar(elementOf(indices), 0))};
+  Expr index = all.to(i64).reshape({count / width, width});
+  SmallVector<int64_t> leasts, mosts;
+  for (const nn::IndexRange &range : ranges) {
+    leasts.push_back(range.least);
+    mosts.push_back(range.most);
+  }
+  Expr isOutside = (index < Expr{node, node.constant(leasts)}) |
+                   (index > Expr{node, node.constant(mosts)});
+  if (ranges[0].other)
+    isOutside = isOutside & index.equals(index.number(static_cast<double>(
+                                             *ranges[0].other)))
+                                .logicalNot();
+  // The first one has the greatest number below 0.
+  Expr place = iota(node, i64, {count, 1}, 0).reshape({count / width, width});
+  Expr value = index.clamp(-0x1p31, 0x1p31 - 1) + 0x1p31;
+  Expr none = index.number(-0x1p62);
+  Expr each = isOutside.select(-1.0 - (place * 0x1p32 + value), none);
+  Expr first = each.reshape({count}).reduce(nn::Combiner::max, {0}).reshape({});
+  return first.equals(first.number(-0x1p62)).select(first.number(0), first);
+}
+
+/// Holds the elements of inputs to the ranges of `indices`, and others if the
+/// user asks for that.
+void Node::checkRanges(Value indices, ArrayRef<nn::IndexRange> ranges) {
+  if (state.mayBeUnused || failed)
+    return;
+  std::string name = "node '" + scope.prefix + ownName(proto) + "' ";
+  SmallVector<nn::IndexRange> all(ranges);
+  for (nn::IndexRange &range : all) {
+    range.use = name + range.use;
+    state.indexUses.add(unmarked(indices), range);
+  }
+  if (!state.checksIndices() || !nn::tensorType(indices).getNumElements())
+    return;
+  nn::IndexRange whole =
+      nn::wholeRange(nn::shapeOf(unmarked(indices)), all[0].least, all[0].most,
+                     all.size() == 1 ? all[0].use : name + "indexes tuples");
+  whole.other = all[0].other;
+  if (Value number = rangeCheck(*this, indices, all))
+    state.addCheck(number, whole.use, nn::indicesAttr(*context(), whole));
+}
+
+bool Node::checkIndices(Value indices, ArrayRef<int64_t> limits) {
+  if (!indices || limits.empty() || !isa<IntegerType>(elementOf(indices)))
+    return true;
+  DenseElementsAttr known = nn::constantValue(indices, mostInTable);
+  if (!known) {
+    SmallVector<nn::IndexRange> ranges;
+    for (auto [i, limit] : llvm::enumerate(limits)) {
+      std::string use = "indexes " + std::to_string(limit) +
+                        (limit == 1 ? " entry" : " entries") + " of '" +
+                        proto.input(0) + "'";
+      ranges.push_back(nn::wholeRange(nn::shapeOf(indices), -limit, limit - 1,
+                                      std::move(use)));
+      if (limits.size() == 1)
+        continue;
+      ranges.back().first.back() = int64_t(i);
+      ranges.back().sizes.back() = 1;
+    }
+    checkRanges(indices, ranges);
+    return true;
+  }
+  for (auto [i, index] : llvm::enumerate(known.getValues<APInt>())) {
+    int64_t limit = limits[i % limits.size()], place = index.getSExtValue();
+    if (place >= -limit && place < limit)
+      continue;
+    error() << "index " << place << " is out of range for a dimension of "
+            << limit << (limit == 1 ? " entry" : " entries");
+    return false;
+  }
+  return true;
+}
+
+void Node::checkNumbers(Value numbers, int64_t least, int64_t most,
+                        const Twine &use, std::optional<int64_t> other) {
+  if (!numbers || !isa<IntegerType>(elementOf(numbers)) ||
+      nn::constantValue(numbers, mostInTable))
+    return;
+  nn::IndexRange range =
+      nn::wholeRange(nn::shapeOf(numbers), least, most, use.str());
+  range.other = other;
+  checkRanges(numbers, range);
+}
