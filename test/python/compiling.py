@@ -1,5 +1,9 @@
 """Compiles models from files, bytes and objects, for shapes and types."""
+import errno
+import io
 import signal
+import subprocess
+import sys
 import time
 import warnings
 
@@ -12,12 +16,17 @@ from support import (CPU, FOLDER, IMAGE, MODELS, PROBABILITIES, digits, fails,
 
 
 def test_files():
-    fails(frit.Error, "cannot open '/no/such.so'",
-          lambda: frit.load("/no/such.so"))
+    error = fails(frit.Error, "cannot open '/no/such.so'",
+                  lambda: frit.load("/no/such.so"))
+    assert isinstance(error, FileNotFoundError), error
+    assert error.filename == "/no/such.so" and error.errno == errno.ENOENT
     error = fails(frit.CompileError, "No such file",
                   lambda: frit.compile("/no/such.onnx"))
-    assert error.exit_status == 1
-    error = fails(frit.CompileError, "-march",
+    assert error.exit_status == 1 and isinstance(error, FileNotFoundError)
+    assert error.filename == "/no/such.onnx", error.filename
+    assert not isinstance(fails(frit.Error, "", lambda: frit.load(__file__)),
+                          FileNotFoundError)
+    error = fails(frit.CompileError, "march takes",
                   lambda: frit.compile(MODELS / "digits.onnx", march="sm_1"))
     assert error.exit_status == 2
     # A mistyped keyword is found before the model is compiled.
@@ -61,6 +70,52 @@ def test_files():
     assert [w.category for w in caught] == [frit.CompileWarning], caught
     assert "no such warning" in str(caught[0].message) and \
         caught[0].filename == __file__, caught[0]
+
+
+def test_words():
+    """Messages name keywords instead of fritc's options."""
+    dynamic = MODELS / "digits-dynamic.onnx"
+    fails(frit.CompileError, "fix it with shape={'batch': SIZE} or "
+          "shape={'image': (SIZE, 1, 8, 8)}", lambda: frit.compile(dynamic, **CPU))
+    fails(frit.CompileError, "shape names 'x', which is no dimension",
+          lambda: frit.compile(dynamic, shape={"x": 2}, **CPU))
+    fails(frit.CompileError, "precision takes fp32",
+          lambda: frit.compile(dynamic, precision="-fp7", **CPU))
+    fails(frit.CompileError, "not '-ftype=z'", lambda: frit.compile(
+        dynamic, precision="-ftype=z", **CPU))
+    for text, python in (
+            ("-fshape=a=1..64", "shape={'a': range(1, 65)}"),
+            ("as -fshape=a=1,8,64", "as shape={'a': '1,8,64'}"),
+            ("-ftype=y:u8; -march=sm_90a", "type={'y': 'u8'}; march='sm_90a'"),
+            ("-fbound=n:5 sets it", "options=['-fbound=n:5'] sets it"),
+            ("model-fshape.onnx and '-fshape=a'", None)):
+        made = frit._compile.in_python(text)
+        assert made == (python or text), made
+    help_text = subprocess.run([frit._compile.find_tool("fritc"), "--help"],
+                               capture_output=True, text=True).stdout
+    for names in frit._compile.March, frit._compile.Precision:
+        assert ", ".join(names.__args__[:-1]) in " ".join(
+            help_text.split()) or set(names.__args__) <= set(
+                help_text.replace(",", " ").split()), names
+    assert [*frit._load.Feature.__args__] == [*frit._abi.FLAGS]
+
+
+def test_progress():
+    """A terminal shows how long a compilation takes, and nothing when it ends."""
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    before, sys.stderr = sys.stderr, Terminal()
+    try:
+        frit._compile._SHOWN_AFTER = 0
+        process = subprocess.Popen(["sleep", "1.5"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        assert frit._compile._wait(process, None) == b""
+        shown = sys.stderr.getvalue()
+    finally:
+        sys.stderr, frit._compile._SHOWN_AFTER = before, 2
+    assert shown == "\rfrit: compiling, 1 s\x1b[K\r\x1b[K", repr(shown)
 
 
 def test_names():

@@ -13,18 +13,19 @@ from __future__ import annotations
 from ._abi import lib as _lib
 from ._compile import compile
 from ._errors import (ArgumentError, CompileError, CompileWarning, Error,
-                      RuntimeRemark)
+                      MissingFileError, MissingModelError, RuntimeRemark)
 from ._info import (DeviceInfo, Info, Step, SymbolInfo, TargetInfo, TensorInfo)
 from ._load import load
 from ._module import Module
 
 __all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceInfo",
-           "Error", "Info", "Module", "RuntimeRemark", "Step", "SymbolInfo",
+           "Error", "Info", "MissingFileError", "MissingModelError", "Module",
+           "RuntimeRemark", "Step", "SymbolInfo",
            "TargetInfo", "TensorInfo", "compile", "load"]
 
 __version__ = _lib.frit_version().decode()
 
 # Tracebacks and reprs show the public names.
 for _name in ("ArgumentError", "CompileError", "CompileWarning", "Error",
-              "Module", "RuntimeRemark", "compile", "load"):
+              "MissingFileError", "MissingModelError", "Module", "RuntimeRemark", "compile", "load"):
     globals()[_name].__module__ = "frit"

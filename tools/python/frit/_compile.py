@@ -3,21 +3,85 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Union
 
 from ._arrays import type_name
-from ._errors import ArgumentError, CompileError, CompileWarning
+from ._errors import (ArgumentError, CompileError, CompileWarning,
+                      MissingModelError)
 from ._load import load
 from ._module import Module
 
+#: What `precision` takes.
+Precision = Literal["fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16"]
+#: What `march` takes; a text may also list several, after commas.
+March = Literal[
+    "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "sm_80", "sm_86",
+    "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a",
+    "sm_103", "sm_103f", "sm_103a", "sm_110", "sm_110f", "sm_110a", "sm_120",
+    "sm_120f", "sm_120a", "sm_121", "sm_121f", "sm_121a"]
+#: What a dimension, or an input, may be given in `shape`.
+Shape = Union[int, str, range, Sequence[int]]
+#: Seconds that fritc runs before a terminal shows so.
+_SHOWN_AFTER = 2
+
+
+#===----------------------------------------------------------------------===#
+# What fritc says, in Python's words
+#===----------------------------------------------------------------------===#
+
+#: An option in a message, and its value.
+_OPTION = re.compile(r"(?<![\w/.-])-(f[a-z0-9-]+|march)(?:=([^\s;,'()]+(?:,\d+)*))?")
+
+
+def _keyword(option: re.Match[str]) -> str:
+    name = {"march": "march", "fprecision": "precision", "fshape": "shape",
+            "ftype": "type"}.get(option[1])
+    value = option[2]
+    if name is None:
+        return f"options=[{option[0]!r}]"
+    if value is None:
+        return name
+    if name in ("march", "precision"):
+        return f"{name}={value!r}"
+    key, sign, given = re.split("([=:])", value, maxsplit=1) \
+        if re.search("[=:]", value) else (value, "=", "...")
+    if name == "type":
+        return f"type={{{key!r}: {given!r}}}"
+    if sign == ":":
+        sizes = [v if v.isdecimal() else "SIZE" for v in given.split("x")]
+        given = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+    elif span := re.fullmatch(r"(\d+)\.\.(\d+)", given):
+        given = f"range({span[1]}, {int(span[2]) + 1})"
+    elif not given.isdecimal() and given != "SIZE":
+        given = repr(given)
+    return f"shape={{{key!r}: {given}}}"
+
+
+def in_python(text: str) -> str:
+    """A message in which options of fritc are keywords of `compile`.
+
+    >>> in_python("fix it with -fshape=batch=SIZE or -fshape=x:SIZEx3x8x8")
+    "fix it with shape={'batch': SIZE} or shape={'x': (SIZE, 3, 8, 8)}"
+    """
+    # What the message quotes is a name of the user's, or what was given.
+    parts = re.split(r"('[^'\n]*')", text)
+    parts[::2] = [_OPTION.sub(_keyword, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+#===----------------------------------------------------------------------===#
+# Running it
+#===----------------------------------------------------------------------===#
 
 def find_tool(name: str) -> str:
     """Returns the path of a tool: beside this package, or in PATH."""
@@ -44,7 +108,27 @@ def _environment() -> dict[str, str]:
 def _report(text: str, level: int) -> None:
     """Shows what fritc said about a model that it compiled."""
     if text := text.strip():
-        warnings.warn(text, CompileWarning, stacklevel=level + 1)
+        warnings.warn(in_python(text), CompileWarning, stacklevel=level + 1)
+
+
+def _wait(process: subprocess.Popen, model: bytes | None) -> bytes:
+    """Waits for fritc, and returns what it says. A terminal shows how long it has
+    taken."""
+    shows = sys.stderr is not None and sys.stderr.isatty()
+    start, shown = time.monotonic(), False
+    while True:
+        try:
+            _, errors = process.communicate(model, 1 if shows else None)
+            break
+        except subprocess.TimeoutExpired:
+            seconds = time.monotonic() - start
+            if shown := seconds > _SHOWN_AFTER:
+                sys.stderr.write(f"\rfrit: compiling, {seconds:.0f} s\033[K")
+                sys.stderr.flush()
+        finally:
+            if shown and process.poll() is not None:
+                sys.stderr.write("\r\033[K")
+    return errors
 
 
 def run_fritc(arguments: Sequence[str], model: bytes | None = None,
@@ -56,7 +140,7 @@ def run_fritc(arguments: Sequence[str], model: bytes | None = None,
             stdin=subprocess.DEVNULL if model is None else subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            _, errors = process.communicate(model)
+            errors = _wait(process, model)
         except BaseException:  # KeyboardInterrupt, say
             # Killing it would leave its temporary files.
             process.terminate()
@@ -65,7 +149,7 @@ def run_fritc(arguments: Sequence[str], model: bytes | None = None,
     text = errors.decode(errors="replace")
     if process.returncode:
         raise CompileError(
-            text.strip() or f"fritc: status {process.returncode}",
+            in_python(text.strip()) or f"fritc: status {process.returncode}",
             process.returncode)
     _report(text, level + 1)
 
@@ -134,9 +218,9 @@ def _compiled(arguments: Sequence[str], model: bytes | None,
 
 
 def compile(model: Any, output: str | os.PathLike | None = None, *,
-            march: str | Iterable[str] | None = None,
-            precision: str | None = None,
-            shape: Mapping[str, int | str | range | Sequence[int]] | None = None,
+            march: March | str | Iterable[March] | None = None,
+            precision: Precision | None = None,
+            shape: Mapping[str, Shape] | None = None,
             type: Mapping[str, Any] | None = None,
             options: str | Iterable[str] = (), device: Any = "",
             **load_options) -> Module:
@@ -160,8 +244,12 @@ def compile(model: Any, output: str | os.PathLike | None = None, *,
       options: further options of fritc, such as `["-O3"]`.
       device, load_options: as for `load`.
 
+    While a long compilation runs, a terminal shows how long it has taken.
+
     Raises:
-      CompileError: fritc's message, with the node that is at fault.
+      CompileError: fritc's message, with the node that is at fault; a
+        `MissingModelError`, which is a `FileNotFoundError` too, if there is no
+        such file.
 
     >>> import frit
     >>> model = frit.compile("digits.onnx", march="x86-64-v3")
@@ -170,7 +258,7 @@ def compile(model: Any, output: str | os.PathLike | None = None, *,
     >>> frit.compile("digits.onnx", precision="fp7")
     Traceback (most recent call last):
         ...
-    frit.CompileError: fritc: error: -fprecision takes fp32, tf32, fp16, ..., not 'fp7'
+    frit.CompileError: fritc: error: precision takes fp32, tf32, fp16, ..., not 'fp7'
     """
     reject_unknown_keywords("compile", load_options)
     arguments = options_of(march, precision, shape, type, options)
@@ -183,6 +271,9 @@ def compile(model: Any, output: str | os.PathLike | None = None, *,
         path = os.fsdecode(model)
         if path.startswith(("-", "@")):  # neither option nor response file
             path = os.path.join(os.curdir, path)
+        if not os.path.lexists(path):
+            raise MissingModelError(f"cannot open '{path}': No such file or "
+                                    "directory", path)
     if output is not None:
         made = os.fsdecode(output)
         if made == "-":

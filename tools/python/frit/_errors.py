@@ -1,6 +1,8 @@
 """Exceptions of the package."""
 from __future__ import annotations
 
+import errno
+
 
 def printable(text: str, kept: str = "") -> str:
     """Escapes what steers a terminal in names of models and files, but for the
@@ -25,6 +27,17 @@ class ArgumentError(Error, ValueError):
     """The call is wrong: an unknown name, a wrong shape, type or device."""
 
 
+class MissingFileError(Error, FileNotFoundError):
+    """The artifact to load does not exist."""
+
+    def __init__(self, message: str, filename: str | None = None):
+        Error.__init__(self, message, "not found")
+        self.errno, self.filename = errno.ENOENT, filename
+
+    def __str__(self) -> str:  # not that of OSError
+        return str(self.args[0])
+
+
 class CompileError(Error):
     """fritc rejected the model or its options.
 
@@ -36,6 +49,14 @@ class CompileError(Error):
     def __init__(self, message: str, exit_status: int = 1):
         super().__init__(message, "compile error")
         self.exit_status = exit_status
+
+
+class MissingModelError(CompileError, MissingFileError):
+    """The model to compile does not exist."""
+
+    def __init__(self, message: str, filename: str | None = None):
+        CompileError.__init__(self, message)
+        self.errno, self.filename = errno.ENOENT, filename
 
 
 class CompileWarning(UserWarning):

@@ -4,18 +4,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import byref, sizeof
-from typing import Any
+from typing import Any, Literal
 
 from . import _abi, _arrays
 from ._abi import lib
 from ._calls import Allocator, Remarks, c_text, weight_tensors
-from ._errors import ArgumentError, Error
+from ._errors import ArgumentError, Error, MissingFileError
 from ._module import Module
+
+#: What `disable` takes.
+Feature = Literal["cuda_graph", "cublas", "cudnn", "programmatic_launch"]
 
 
 def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
          weights_folder: str | os.PathLike | None = None,
-         disable: str | Sequence[str] = (), deterministic: bool = False,
+         disable: Feature | str | Sequence[Feature] = (), deterministic: bool = False,
          memory_limit: int = 0,
          allocator: tuple[Callable[[int], int],
                           Callable[[int, int], object]] | None = None,
@@ -43,13 +46,14 @@ def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
         lambda address, _: torch.cuda.caching_allocator_delete(address))`.
 
     Raises:
-      Error: the runtime's message.
+      Error: the runtime's message; a `MissingFileError`, which is a
+        `FileNotFoundError` too, if there is no such file.
 
     >>> import frit
     >>> frit.load("nothing.so")
     Traceback (most recent call last):
         ...
-    frit.Error: cannot open 'nothing.so': No such file or directory
+    frit.MissingFileError: cannot open 'nothing.so': No such file or directory
     """
     flags = _abi.DETERMINISTIC if deterministic else 0
     for name in disable.split(",") if isinstance(disable, str) else disable:
@@ -78,6 +82,8 @@ def load(path: str | os.PathLike, *, device: Any = "", threads: int = 0,
                              c_text("path", os.fspath(path)), byref(options),
                              tensors.array, tensors.count)
     except Error as error:
+        if not isinstance(error, ArgumentError) and not os.path.lexists(path):
+            raise MissingFileError(str(error), os.fspath(path)) from None
         taken.explain(error)
         raise
     remarks.show()
