@@ -27,6 +27,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace frit {
 
