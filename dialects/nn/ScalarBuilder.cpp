@@ -159,17 +159,39 @@ Scalar ScalarBuilder::min(Scalar x, Scalar y) {
               x);
 }
 
+/// Builds an integer to the power of an integer that is not negative, by
+/// squaring. It is exact where the result fits, and wraps otherwise.
+static Scalar integerPower(ScalarBuilder &s, Scalar x, Scalar y) {
+  // Only powers of 0, 1 and -1 fit with larger exponents, and these depend on
+  // whether the exponent is odd.
+  constexpr int kBits = 6, kMostEven = (1 << kBits) - 2;
+  Scalar one = s.constant(1, y), even = s.constant(kMostEven, y);
+  y = s.select(y > even, s.bitOr(even, s.bitAnd(y, one)), y);
+  Scalar result = s.constant(1, x);
+  for (int bit = 0; bit < kBits; ++bit) {
+    Scalar isSet =
+        s.compare(ScalarBuilder::Compare::ne,
+                  s.bitAnd(y, s.constant(1 << bit, y)), s.constant(0, y));
+    result = s.select(isSet, result * x, result);
+    x = x * x;
+  }
+  return result;
+}
+
 Scalar ScalarBuilder::pow(Scalar x, Scalar y) {
-  // The exponent may have another type; the result has the base's. Integers go
-  // through f64, which is exact up to 2^53.
+  // The exponent may have another type; the result has the base's.
   if (!x.isFloat()) {
     Type wide = b.getF64Type();
-    return cast(pow(cast(x, wide), cast(y, wide)),
-                x.isUnsigned
-                    ? Type(IntegerType::get(b.getContext(),
-                                            x.type().getIntOrFloatBitWidth(),
-                                            IntegerType::Unsigned))
-                    : x.type());
+    Type own = x.isUnsigned
+                   ? Type(IntegerType::get(b.getContext(),
+                                           x.type().getIntOrFloatBitWidth(),
+                                           IntegerType::Unsigned))
+                   : x.type();
+    auto inFloat = [&] { return cast(pow(cast(x, wide), cast(y, wide)), own); };
+    if (y.isFloat())
+      return inFloat();
+    Scalar power = integerPower(*this, x, y);
+    return y.isUnsigned ? power : select(y < constant(0, y), inFloat(), power);
   }
   Scalar exponent = cast(y, x.type());
   return make(math::PowFOp::create(b, x.value, exponent.value), x);
