@@ -373,9 +373,8 @@ void Narrowing::rewrite(Operation *op) {
   if (cast)
     keep = wasFrom(cast.getX()) != isFrom(cast.getY());
   // The model's own types hold where results leave it, for bits, and where it
-  // rounds f32 to them.
-  bool rounds = cast && !wasFrom(cast.getX()) &&
-                tensorType(cast.getX()).getElementType().isF32();
+  // rounds to them.
+  bool rounds = cast && !wasFrom(cast.getX());
   if (widens() &&
       (rounds || isa<BitCastOp>(op) || op->hasTrait<OpTrait::IsTerminator>()))
     keep = false;

@@ -353,13 +353,15 @@ func.func @own(%x: tensor<2x64xf16>, %w: tensor<64x4xf16>) -> tensor<2x4xf16> {
   return %6 : tensor<2x4xf16>
 }
 
-// A cast to f16 still rounds, and bits are those of the model's type.
+// Casts to f16 still round, and bits are those of the model's type.
 // FP32-LABEL: func.func @own_types
 // FP32:         nn.cast %{{.*}} {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
 // FP32:         nn.bit_cast %{{.*}} {to = i16} : (tensor<4xf16>) -> tensor<4xi16>
-func.func @own_types(%x: tensor<4xf32>) -> (tensor<4xi16>, tensor<4xf32>) {
+// FP32:         nn.cast %{{.*}} {to = f16} : (tensor<4xi64>) -> tensor<4xf16>
+func.func @own_types(%x: tensor<4xf32>, %i: tensor<4xi64>) -> (tensor<4xi16>, tensor<4xf32>, tensor<4xf16>) {
   %0 = nn.cast %x {to = f16} : (tensor<4xf32>) -> tensor<4xf16>
   %1 = nn.bit_cast %0 {to = i16} : (tensor<4xf16>) -> tensor<4xi16>
   %2 = nn.cast %0 {to = f32} : (tensor<4xf16>) -> tensor<4xf32>
-  return %1, %2 : tensor<4xi16>, tensor<4xf32>
+  %3 = nn.cast %i {to = f16} : (tensor<4xi64>) -> tensor<4xf16>
+  return %1, %2, %3 : tensor<4xi16>, tensor<4xf32>, tensor<4xf16>
 }
