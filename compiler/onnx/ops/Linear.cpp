@@ -88,10 +88,11 @@ static Results oneHotEncoder(Node &node) {
   if (!x)
     return {};
   if (!categories || node.attribute("cats_strings"))
-    node.error() << "needs categories that are integers";
+    node.error() << "needs categories that are integers; fit it on numbers "
+                    "instead of strings";
   else if (!zeros)
     node.error() << "with zeros = 0, where unknown categories are errors, is "
-                    "not supported";
+                    "not supported; fit it with handle_unknown='ignore'";
   if (node.failed)
     return {};
   auto count = static_cast<int64_t>(categories->size());
@@ -141,18 +142,42 @@ static Results linearRegressor(Node &node) {
   return {transformed(score(x, targets))};
 }
 
+/// Returns a list of labels for a warning: 0 is 'no', 1 is 'yes'.
+static std::string numbered(ArrayRef<StringRef> labels) {
+  constexpr size_t most = 20;
+  std::string text;
+  for (auto [number, label] : llvm::enumerate(labels.take_front(most)))
+    text += (number ? ", " : "") + std::to_string(number) + " is '" +
+            label.str() + "'";
+  return labels.size() > most ? text + ", ..." : text;
+}
+
+std::optional<SmallVector<int64_t>>
+frit::importer::labelsOf(Node &node, StringRef integers) {
+  auto labels = node.integers(integers);
+  auto texts = node.strings("classlabels_strings");
+  if (!texts.empty())
+    labels = llvm::to_vector(llvm::seq<int64_t>(0, texts.size()));
+  if (!labels || labels->size() < 2) {
+    node.error() << "needs two or more labels";
+    return std::nullopt;
+  }
+  if (!texts.empty())
+    emitWarning(node.loc) << "gives a label's number instead of the label: "
+                          << numbered(texts) << " [-Wlabels]";
+  return labels;
+}
+
 /// Imports LinearClassifier. Results: the label of each row's largest score,
 /// and the scores.
 static Results linearClassifier(Node &node) {
   Expr x = rowsOf(node);
-  auto labels = node.integers("classlabels_ints");
   node.ignore("multi_class");
   if (!x)
     return {};
-  if (!labels || labels->size() < 2 || node.attribute("classlabels_strings")) {
-    node.error() << "needs two or more labels that are integers";
+  auto labels = labelsOf(node, "classlabels_ints");
+  if (!labels)
     return {};
-  }
   auto count = static_cast<int64_t>(labels->size());
   Expr y = score(x, count);
   Expr best = y.apply<nn::ArgMaxOp>(
@@ -160,11 +185,25 @@ static Results linearClassifier(Node &node) {
   return {table(node, {count}, *labels).gather(best, 0), transformed(y)};
 }
 
-/// Rejects ZipMap, whose list of maps no tensor can store.
+/// Imports ZipMap, whose list of maps no tensor can store, as what it reads: a
+/// column for each label.
 static Results zipMap(Node &node) {
-  node.error() << "makes a list of maps, which is no tensor; convert the model "
-                  "with the option zipmap=False";
-  return {};
+  Value x = node.input(0);
+  auto texts = node.strings("classlabels_strings");
+  auto labels = node.integers("classlabels_int64s");
+  if (!x)
+    return {};
+  SmallVector<std::string> numbers;
+  for (int64_t label : labels.value_or(SmallVector<int64_t>()))
+    numbers.push_back(std::to_string(label));
+  if (texts.empty())
+    texts.assign(numbers.begin(), numbers.end());
+  emitWarning(node.loc) << "gives a tensor instead of a list of maps, whose "
+                           "column "
+                        << numbered(texts)
+                        << "; skl2onnx does so with the option zipmap=False "
+                           "[-Wlabels]";
+  return {x};
 }
 
 ArrayRef<Hook> frit::importer::linearHooks() {
@@ -173,6 +212,7 @@ ArrayRef<Hook> frit::importer::linearHooks() {
       {"ai.onnx.ml::Normalizer", 1, 1, 1, normalizer},
       {"ai.onnx.ml::Imputer", 1, 1, 1, imputer},
       {"ai.onnx.ml::OneHotEncoder", 1, 1, 1, oneHotEncoder},
+      {"ai.onnx.ml::SVMClassifier", 1, 1, 1, svmClassifier},
       {"ai.onnx.ml::SVMRegressor", 1, 1, 1, svmRegressor},
       {"ai.onnx.ml::LinearRegressor", 1, 1, 1, linearRegressor},
       {"ai.onnx.ml::LinearClassifier", 1, 1, 1, linearClassifier},

@@ -224,12 +224,10 @@ static Expr binaryScores(Expr score, bool isShare) {
 /// score, and the scores.
 Results frit::importer::treeEnsembleClassifier(Node &node) {
   Expr x = comparedRows(node);
-  auto labels = node.integers("classlabels_int64s");
+  auto labels = labelsOf(node, "classlabels_int64s");
   auto base = baseValues(node);
-  if (!node.failed &&
-      (!labels || labels->size() < 2 || labels->size() > size_t(mostInTable) ||
-       node.attribute("classlabels_strings")))
-    node.error() << "needs two or more labels that are integers";
+  if (!node.failed && labels && labels->size() > size_t(mostInTable))
+    node.error() << "has more than " << mostInTable << " labels";
   Trees trees(node);
   if (node.failed)
     return {};

@@ -13,8 +13,14 @@ Expr rowsOf(Node &node);
 /// Returns the results of a model after the node's post_transform.
 Expr transformed(Expr y);
 
+/// Returns the labels of a classifier, two or more; none, after an error, if it
+/// has fewer. Labels that are strings become their numbers, as a warning says.
+std::optional<llvm::SmallVector<int64_t>> labelsOf(Node &node,
+                                                   llvm::StringRef integers);
+
 /// In SupportVectors.cpp.
 Results svmRegressor(Node &node);
+Results svmClassifier(Node &node);
 
 } // namespace frit::importer
 

@@ -184,7 +184,9 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
   if (type->elem_type() == ::onnx::TensorProto::STRING) {
     if (file != options.constInputs.end())
       return readStringsFile(file->second, loc);
-    emitError(loc) << "strings must be known when compiling; -fconst-input="
+    emitError(loc) << "strings must be known when compiling; give the model "
+                      "their numbers, as from an encoder fitted on codes, or "
+                      "-fconst-input="
                    << text(name) << "=@FILE makes that input a constant";
     return {};
   }
