@@ -18,7 +18,8 @@ static constexpr StringLiteral kFromPyTorch =
     "in PyTorch, torch.onnx.export(model, (x,), \"model.onnx\", dynamo=True) "
     "writes ONNX";
 static constexpr StringLiteral kFromHuggingFace =
-    "`optimum-cli export onnx --model NAME-OR-FOLDER out/` writes ONNX, as does "
+    "`optimum-cli export onnx --model NAME-OR-FOLDER out/` writes ONNX, as "
+    "does "
     "torch.onnx.export of the model that transformers loads";
 static constexpr StringLiteral kFromKeras =
     "in Keras 3, model.export(\"model.onnx\", format=\"onnx\") writes ONNX";
@@ -121,7 +122,8 @@ std::string frit::describeForeignFile(StringRef path, StringRef content) {
   if (content.starts_with("PK\x03\x04") || content.starts_with("PK\x05\x06"))
     return describeZip(content);
   if (isPickle(content))
-    return ("is a pickle of Python, which has weights or objects and no graph; " +
+    return ("is a pickle of Python, which has weights or objects and no "
+            "graph; " +
             kFromPyTorch + ", and skl2onnx.to_onnx that of scikit-learn")
         .str();
   if (content.starts_with("\x89HDF\r\n"))
@@ -134,7 +136,8 @@ std::string frit::describeForeignFile(StringRef path, StringRef content) {
            "model that it was built from";
   if (content.starts_with("\x93NUMPY"))
     return "has an array of NumPy and no graph; fritc takes an ONNX model";
-  if (content.starts_with("\x7f" "ELF"))
+  if (content.starts_with("\x7f"
+                          "ELF"))
     return "is compiled; frit-run runs what fritc compiled";
   if (content.starts_with("\x1f\x8b"))
     return "is compressed (gzip); unpack it and give the .onnx file in it";

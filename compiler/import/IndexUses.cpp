@@ -114,9 +114,9 @@ static Value goBeforeSum(Operation *sum, IndexRange &range) {
 
 void IndexUses::add(Value value, IndexRange range) {
   while (value) {
-    auto element = dyn_cast<IntegerType>(nn::tensorType(value).getElementType());
-    if (!element || element.isInteger(1) ||
-        llvm::is_contained(range.sizes, 0))
+    auto element =
+        dyn_cast<IntegerType>(nn::tensorType(value).getElementType());
+    if (!element || element.isInteger(1) || llvm::is_contained(range.sizes, 0))
       return;
     Operation *op = value.getDefiningOp();
     if (!op)

@@ -1,8 +1,8 @@
 //===- IndexUses.h - Inputs whose elements are indices --------------------===//
 //
-// Operators such as Gather take indices of a dimension. Where these are elements
-// of an input, as they are or with a number added, the input has a range that
-// the runtime holds callers to:
+// Operators such as Gather take indices of a dimension. Where these are
+// elements of an input, as they are or with a number added, the input has a
+// range that the runtime holds callers to:
 //
 //   %0 = nn.reshape %ids            main's argument %ids gets nn.indices =
 //   %1 = nn.gather %w, %0             [{first = [0, 0], sizes = [2, 3],

@@ -9,8 +9,12 @@ using namespace frit::nn;
 
 IndexRange frit::nn::wholeRange(ArrayRef<int64_t> shape, int64_t least,
                                 int64_t most, std::string use) {
-  return {SmallVector<int64_t>(shape.size(), 0), SmallVector<int64_t>(shape),
-          least, most, std::nullopt, std::move(use)};
+  return {SmallVector<int64_t>(shape.size(), 0),
+          SmallVector<int64_t>(shape),
+          least,
+          most,
+          std::nullopt,
+          std::move(use)};
 }
 
 ArrayAttr frit::nn::indicesAttr(MLIRContext &context,

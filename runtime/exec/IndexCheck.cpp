@@ -62,8 +62,8 @@ static uint64_t findOutside(const void *data, uint64_t count,
       (std::is_unsigned_v<T> && range.most < 0))
     return 0;
   T least = clamp(range.least), most = clamp(range.most);
-  bool hasOther = range.other != range.least &&
-                  (std::is_signed_v<T> || range.other >= 0);
+  bool hasOther =
+      range.other != range.least && (std::is_signed_v<T> || range.other >= 0);
   auto *bytes = static_cast<const char *>(data);
   for (uint64_t start = 0; start < count; start += kBlock) {
     uint64_t end = std::min(count, start + kBlock);
@@ -117,13 +117,6 @@ static std::string valueText(artifact::DType type, const void *data) {
   return std::to_string(bits);
 }
 
-static std::string positionText(const std::vector<int64_t> &place) {
-  std::string text;
-  for (int64_t index : place)
-    text += (text.empty() ? "" : ", ") + std::to_string(index);
-  return "[" + text + "]";
-}
-
 static std::string rangeText(const PlanView &plan, const IndexRange &range) {
   std::string text = format("is out of range, %lld to %lld",
                             static_cast<long long>(range.least),
@@ -134,71 +127,68 @@ static std::string rangeText(const PlanView &plan, const IndexRange &range) {
 }
 
 namespace {
-/// The part of a dense tensor that has indices, as lines of elements.
+/// The part of a dense tensor that has indices, as lines of elements. Allocates
+/// nothing: every call makes them.
 class Lines {
 public:
   Lines(std::span<const int64_t> dims, std::span<const int64_t> first,
         std::span<const int64_t> sizes)
-      : dims(dims), first(first.begin(), first.end()),
-        sizes(sizes.begin(), sizes.end()) {
-    for (size_t dim = 0; dim < dims.size(); ++dim)
-      // Inputs of a padded variant may be smaller.
-      this->sizes[dim] = std::clamp<int64_t>(
-          std::min(first[dim] + sizes[dim], dims[dim]) - first[dim], 0,
-          sizes[dim]);
-    place.assign(this->first.begin(), this->first.end());
+      : dims(dims), first(first), sizes(sizes), inner(dims.size()) {
     // Whole inner dimensions belong to a line.
-    inner = dims.size();
-    length = 1;
     while (inner > 0) {
       --inner;
-      length *= uint64_t(this->sizes[inner]);
-      if (this->sizes[inner] != dims[inner])
+      length *= sizeOf(inner);
+      if (sizeOf(inner) != uint64_t(dims[inner]))
         break;
     }
+    for (size_t dim = 0; dim < inner; ++dim)
+      number *= sizeOf(dim);
   }
 
+  uint64_t count() const { return length ? number : 0; }
   uint64_t elements() const { return length; }
 
-  /// Returns the place of the line's first element in memory.
-  uint64_t start() const {
-    uint64_t at = 0;
-    for (size_t dim = 0; dim < dims.size(); ++dim)
-      at = at * uint64_t(dims[dim]) + uint64_t(place[dim]);
+  /// Returns the place in memory of a line's first element.
+  uint64_t start(uint64_t line) const {
+    uint64_t at = 0, stride = 1;
+    for (size_t dim = dims.size(); dim-- > 0;) {
+      uint64_t place = uint64_t(first[dim]);
+      if (dim < inner) {
+        place += line % sizeOf(dim);
+        line /= sizeOf(dim);
+      }
+      at += place * stride;
+      stride *= uint64_t(dims[dim]);
+    }
     return at;
   }
 
-  /// Returns the position of element `index` in memory.
-  std::vector<int64_t> positionOf(uint64_t index) const {
-    std::vector<int64_t> position(dims.size());
-    for (size_t dim = dims.size(); dim-- > 0;) {
-      position[dim] = int64_t(index % uint64_t(dims[dim]));
-      index /= uint64_t(dims[dim]);
-    }
-    return position;
-  }
-
-  /// Goes to the next line, or returns false.
-  bool next() {
-    for (size_t dim = inner; dim-- > 0;) {
-      if (++place[dim] < first[dim] + sizes[dim])
-        return true;
-      place[dim] = first[dim];
-    }
-    return false;
-  }
-
-  bool isEmpty() const {
-    return std::ranges::find(sizes, 0) != sizes.end();
-  }
-
 private:
-  std::span<const int64_t> dims;
-  std::vector<int64_t> first, sizes, place;
-  size_t inner = 0; ///< the outermost dimension of a line
-  uint64_t length = 0;
+  /// Inputs of a padded variant may be smaller.
+  uint64_t sizeOf(size_t dim) const {
+    int64_t end = std::min(first[dim] + sizes[dim], dims[dim]);
+    return uint64_t(std::max<int64_t>(end - first[dim], 0));
+  }
+
+  std::span<const int64_t> dims, first, sizes;
+  size_t inner; ///< the outermost dimension of a line
+  uint64_t length = 1, number = 1;
 };
 } // namespace
+
+/// Formats the position of an element of a dense tensor.
+static std::string positionText(std::span<const int64_t> dims, uint64_t index) {
+  std::vector<int64_t> position(dims.size());
+  for (size_t dim = dims.size(); dim-- > 0;) {
+    uint64_t size = uint64_t(std::max<int64_t>(dims[dim], 1));
+    position[dim] = int64_t(index % size);
+    index /= size;
+  }
+  std::string text;
+  for (int64_t place : position)
+    text += (text.empty() ? "" : ", ") + std::to_string(place);
+  return "[" + text + "]";
+}
 
 Status frit::checkIndices(const PlanView &plan, const std::string &name,
                           const artifact::Tensor &expected,
@@ -212,19 +202,18 @@ Status frit::checkIndices(const PlanView &plan, const std::string &name,
   auto *data = static_cast<const char *>(given.data);
   for (const IndexRange &range : plan.indices(expected)) {
     Lines lines(dims, plan.dims(range.first), plan.dims(range.sizes));
-    if (lines.isEmpty())
-      continue;
-    do {
-      const char *line = data + lines.start() * bytes;
+    for (uint64_t i = 0; i < lines.count(); ++i) {
+      uint64_t start = lines.start(i);
+      const char *line = data + start * bytes;
       uint64_t found =
           findOutside(expected.type, line, lines.elements(), range);
       if (found < lines.elements())
-        return invalidArgument(format(
-            "input '%s': index %s at %s %s", name.c_str(),
-            valueText(expected.type, line + found * bytes).c_str(),
-            positionText(lines.positionOf(lines.start() + found)).c_str(),
-            rangeText(plan, range).c_str()));
-    } while (lines.next());
+        return invalidArgument(
+            format("input '%s': index %s at %s %s", name.c_str(),
+                   valueText(expected.type, line + found * bytes).c_str(),
+                   positionText(dims, start + found).c_str(),
+                   rangeText(plan, range).c_str()));
+    }
   }
   return Status();
 }
@@ -234,16 +223,9 @@ Status frit::indexFault(const PlanView &plan, const artifact::Tensor &check,
   const IndexRange &range = plan.indices(check)[0];
   uint64_t number = uint64_t(-(count + 1));
   int64_t value = int64_t(number & 0xffffffff) - (int64_t(1) << 31);
-  uint64_t index = number >> 32;
-  std::span<const int64_t> sizes = plan.dims(range.sizes);
-  std::vector<int64_t> position(sizes.size());
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    uint64_t size = uint64_t(std::max<int64_t>(sizes[dim], 1));
-    position[dim] = int64_t(index % size);
-    index /= size;
-  }
   return invalidArgument(format(
       "index %lld at %s of a tensor of indices that the model computes %s",
-      static_cast<long long>(value), positionText(position).c_str(),
+      static_cast<long long>(value),
+      positionText(plan.dims(range.sizes), number >> 32).c_str(),
       rangeText(plan, range).c_str()));
 }

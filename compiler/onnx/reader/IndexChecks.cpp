@@ -33,9 +33,10 @@ static Value rangeCheck(Node &node, Value indices,
   Expr isOutside = (index < Expr{node, node.constant(leasts)}) |
                    (index > Expr{node, node.constant(mosts)});
   if (ranges[0].other)
-    isOutside = isOutside & index.equals(index.number(static_cast<double>(
-                                             *ranges[0].other)))
-                                .logicalNot();
+    isOutside =
+        isOutside &
+        index.equals(index.number(static_cast<double>(*ranges[0].other)))
+            .logicalNot();
   // The first one has the greatest number below 0.
   Expr place = iota(node, i64, {count, 1}, 0).reshape({count / width, width});
   Expr value = index.clamp(-0x1p31, 0x1p31 - 1) + 0x1p31;
