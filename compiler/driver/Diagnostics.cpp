@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace frit;
 
 std::vector<std::string> frit::warningNames() {
-  return {"buffer", "folded",   "frozen",  "gradient", "labels",
-          "opset",  "optional", "pattern", "random",   "shape",
+  return {"buffer", "folded",   "frozen",   "gradient",  "labels",
+          "opset",  "optional", "pattern",  "random",    "shape",
           "shared", "target",   "training", "tune-miss", "type"};
 }
 

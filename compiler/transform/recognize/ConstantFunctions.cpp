@@ -56,9 +56,8 @@ ConstantFunction frit::constantFunctionOf(Operation *op) {
       .Case([](FloorOp) {
         return [](const float *x) { return std::floor(x[0]); };
       })
-      .Case([](CeilOp) {
-        return [](const float *x) { return std::ceil(x[0]); };
-      })
+      .Case(
+          [](CeilOp) { return [](const float *x) { return std::ceil(x[0]); }; })
       .Case([](MaxOp) {
         return [](const float *x) { return std::max(x[0], x[1]); };
       })

@@ -237,7 +237,8 @@ static Elements sumUp(CumSumOp op, const Elements &x) {
   int64_t axis = axisOf(op.getX(), op.getAxis());
   SmallVector<int64_t> shape = fullAlong(x, axis, axis + 1);
   std::vector<float> result = readAll(x, shape);
-  int64_t length = shape[axis], inner = countOf(ArrayRef(shape).drop_front(axis + 1));
+  int64_t length = shape[axis],
+          inner = countOf(ArrayRef(shape).drop_front(axis + 1));
   for (size_t line = 0; line < result.size() / std::max<int64_t>(length, 1);
        ++line) {
     float *at = &result[line / inner * inner * length + line % inner];
@@ -386,9 +387,9 @@ static bool collect(Value value, SmallVectorImpl<Operation *> &order) {
 
 /// Returns whether the elements are exact.
 static bool isExact(Type element, const Elements &x) {
-  return isa<FloatType>(element) ||
-         llvm::all_of(*x.data,
-                      [](float n) { return std::abs(n) <= kMostExact; });
+  return isa<FloatType>(element) || llvm::all_of(*x.data, [](float n) {
+           return std::abs(n) <= kMostExact;
+         });
 }
 
 std::optional<ConstantValue> frit::evaluateConstant(Value value) {

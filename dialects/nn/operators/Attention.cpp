@@ -332,10 +332,10 @@ SmallVector<Value> AttentionOp::buildVjp(NNBuilder &b, Value dy) {
     stats = AttentionStatsOp::create(b, getQ(), getK(), getMask(), getScale(),
                                      getCausal(), getTf32(), getUnguarded());
   }
-  Value all = AttentionGradOp::create(
-      b, getQ(), getK(), getV(), getY(), b.cast(dy, element), stats,
-      maskOfGradient(b, *this), getScale(), getCausal(), getTf32(),
-      getUnguarded());
+  Value all = AttentionGradOp::create(b, getQ(), getK(), getV(), getY(),
+                                      b.cast(dy, element), stats,
+                                      maskOfGradient(b, *this), getScale(),
+                                      getCausal(), getTf32(), getUnguarded());
   SmallVector<Value> gradients;
   int64_t first = 0;
   for (Value x : {getQ(), getK(), getV()}) {
