@@ -144,8 +144,16 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+/// Returns whether byteSize() of a type is known.
+static bool hasByteSize(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  return shaped.hasStaticShape() && shaped.getElementType().isIntOrFloat();
+}
+
 LogicalResult StateOp::verify() {
-  auto type = cast<RankedTensorType>(getType());
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !hasByteSize(type))
+    return emitOpError("is a ") << getType() << ", not numbers of one shape";
   SmallVector<MemberAttr> members(getMembers().getAsRange<MemberAttr>());
   if (getDerivedFrom() && (!members.empty() || getSharded()))
     return emitOpError("is derived from another, so it has no members and no "
@@ -271,8 +279,8 @@ LogicalResult BufferOp::verify() {
   bool byName = getSpace() == Space::constant || getSpace() == Space::state;
   if (byName != getSymbol().has_value())
     return emitOpError("constants and states, and only they, have a name");
-  if (!cast<MemRefType>(getBuffer().getType()).hasStaticShape())
-    return emitOpError("a plan's shapes are static");
+  if (!hasByteSize(getBuffer().getType()))
+    return emitOpError("a plan's buffers are numbers, and its shapes static");
   return success();
 }
 
@@ -293,6 +301,8 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult ViewOp::verify() {
+  if (!hasByteSize(getView().getType()) || !hasByteSize(getSource().getType()))
+    return emitOpError("a plan's buffers are numbers, and its shapes static");
   // Written so that nothing overflows.
   uint64_t view = byteSize(getView().getType());
   uint64_t source = byteSize(getSource().getType());

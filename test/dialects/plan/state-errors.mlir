@@ -115,3 +115,17 @@ plan.state @s : tensor<8xf32> []
 plan.state @h {derived_from = @s} : tensor<8xf16> []
 // expected-error@+1 {{is derived from @h, which is no state that calls keep whole}}
 plan.state @q {derived_from = @h} : tensor<8xi8> []
+
+// -----
+
+// expected-error@+1 {{is a 'tensor<3xcomplex<f32>>', not numbers of one shape}}
+plan.state @s : tensor<3xcomplex<f32>> []
+
+// -----
+
+plan.program @p "sm_90a" {
+  plan.command_list @main {
+    // expected-error@+1 {{a plan's buffers are numbers, and its shapes static}}
+    %x = plan.buffer arena at 0 : memref<2xindex>
+  }
+}
