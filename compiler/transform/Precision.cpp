@@ -55,6 +55,8 @@
 #include "compiler/transform/PrecisionClasses.h"
 #include "dialects/nn/Fold.h"
 
+#include <limits>
+
 namespace frit {
 #define GEN_PASS_DEF_PRECISION
 #include "compiler/transform/Passes.h.inc"
@@ -102,11 +104,13 @@ public:
   bool result(Value value) const { return readers.lookup(value).result; }
   /// Returns whether `value` leads to a sum or mean, at most moved.
   bool sum(Value value) const { return readers.lookup(value).sum; }
+  /// Returns whether `value` leads to a mask.
+  bool mask(Value value) const { return readers.lookup(value).mask; }
 
 private:
   struct Readers {
     bool some = false, all = false, angle = false, result = false,
-         position = false, log = false, sum = false;
+         position = false, log = false, sum = false, mask = false;
   };
   Readers readersOf(Value value) const;
 
@@ -139,6 +143,7 @@ private:
   Value wide(Value value);
   Value narrow(Value value);
   Value narrowConstant(ConstantOp constant, OpBuilder &builder);
+  Value saturate(Value value, OpBuilder &builder);
   bool followsWide(Operation *op);
   bool leadsToWide(Operation *op);
   bool findsWide(Operation *op);
@@ -178,12 +183,18 @@ WideReaders::WideReaders(ArrayRef<std::string> keep, Block &block)
   for (Operation &op : llvm::reverse(block))
     for (Value result : op.getResults())
       readers[result] = readersOf(result);
+  for (BlockArgument argument : block.getArguments())
+    readers[argument] = readersOf(argument);
 }
 
 WideReaders::Readers WideReaders::readersOf(Value value) const {
   Readers found;
   found.all = !value.use_empty();
-  for (Operation *reader : value.getUsers()) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *reader = use.getOwner();
+    found.mask |= takesMask(use);
+    if (preservesPrecision(reader))
+      found.mask |= readers.lookup(reader->getResult(0)).mask;
     bool wide =
         staysWide(reader) || findsElements(reader) || isNamed(kept, reader);
     bool all = wide;
@@ -242,9 +253,22 @@ Value Narrowing::narrow(Value value) {
   setInsertionPointAfterValue(builder, source);
   if (auto constant = source.getDefiningOp<ConstantOp>())
     form.narrow = narrowConstant(constant, builder);
+  if (!form.narrow && readers.mask(value))
+    source = saturate(source, builder);
   if (!form.narrow)
     form.narrow = NNBuilder(source.getLoc(), builder).cast(source, to);
   return form.narrow;
+}
+
+/// Replaces numbers below the range of the narrow type by its lowest number,
+/// but not -inf: what masks say by the lowest f32 is not what they say by -inf.
+Value Narrowing::saturate(Value value, OpBuilder &builder) {
+  NNBuilder b(value.getLoc(), builder);
+  Value never = b.scalarLike(value, -std::numeric_limits<double>::infinity());
+  APFloat lowest = APFloat::getLargest(to.getFloatSemantics(), true);
+  Value within =
+      MaxOp::create(b, value, b.scalarLike(value, lowest.convertToDouble()));
+  return WhereOp::create(b, EqualOp::create(b, value, never), never, within);
 }
 
 /// Converts a foldable constant; returns null for a weight. Finite values stay

@@ -61,6 +61,11 @@ bool precision::isWideOperand(OpOperand &use, Type narrow) {
          use.getOperandNumber() > 0;
 }
 
+bool precision::takesMask(OpOperand &use) {
+  auto attention = dyn_cast<AttentionOp>(use.getOwner());
+  return attention && use.get() == attention.getMask();
+}
+
 bool precision::isWideResult(OpResult result, Type narrow) {
   Operation *op = result.getOwner();
   CustomAttr custom = customOf(op);

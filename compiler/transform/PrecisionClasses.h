@@ -26,6 +26,10 @@ bool givesWide(mlir::Operation *op);
 /// a custom operator decides for it.
 bool isWideOperand(mlir::OpOperand &use, mlir::Type narrow);
 
+/// Returns whether an operator takes a mask, where the lowest number hides an
+/// element and -inf may hide all.
+bool takesMask(mlir::OpOperand &use);
+
 /// Returns whether a custom operator gives this result in f32 while x has 16
 /// bits.
 bool isWideResult(mlir::OpResult result, mlir::Type narrow);

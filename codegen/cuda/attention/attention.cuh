@@ -54,7 +54,7 @@
 //
 // A row sees no key if a bool mask, an added -inf or the causal rule hides all.
 // A row whose keys all have the same large negative number added is the mean of
-// the values, as softmax defines it.
+// the values, as softmax defines it. The lowest f16 counts as the lowest float.
 //
 //===----------------------------------------------------------------------===//
 

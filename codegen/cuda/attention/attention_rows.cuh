@@ -72,6 +72,7 @@ template <class P> struct AttentionScores {
   static constexpr float kLate = kScaledFirst ? 1.0f : P::scale * kLog2E;
   /// Half of the lowest float: with a score added, it is still finite.
   static constexpr float kLowest = -1.701411733e38f;
+  static constexpr float kLowestHalf = -65504;
 
   /// Loads the mask's terms for the scores (row, col) and (row, col + 1);
   /// `mask` is that of the batch and head.
@@ -91,9 +92,14 @@ template <class P> struct AttentionScores {
     }
   }
   /// Only -inf hides a key. Finite masks stay finite, so that rows masked with
-  /// the lowest float can still be compared.
+  /// the lowest number can still be compared. That of f16 is too near to the
+  /// scores and stands for the lowest float.
   __device__ static float term(float value) {
-    return value == -INFINITY ? value : fmaxf(value * kLog2E, kLowest);
+    if (value == -INFINITY)
+      return value;
+    if (kSame<typename P::Mask, f16> && value <= kLowestHalf)
+      return kLowest;
+    return fmaxf(value * kLog2E, kLowest);
   }
   __device__ static float term(bool counts) { return counts ? 0 : -INFINITY; }
 

@@ -151,6 +151,7 @@ public:
   Type element, work;
 
 private:
+  Value widenMask(Value mask);
   Value reshape(Value x, std::array<int64_t, 2> rows) {
     return b.reshape(x, {batch, rows[0], rows[1], shapeOf(x).back()});
   }
@@ -186,11 +187,27 @@ template <typename Op> Value AttentionParts<Op>::buildScores() {
   if (mask && tensorType(mask).getElementType().isInteger(1))
     scores = WhereOp::create(b, mask, scores, never(scores));
   else if (mask)
-    scores = b.add(scores, b.cast(mask, work));
+    scores = b.add(scores, widenMask(mask));
   if (op.getCausal())
     scores =
         WhereOp::create(b, isPast(b, queries, keys), scores, never(scores));
   return scores;
+}
+
+/// Converts a mask to the type of the scores, and the lowest f16 to the lowest
+/// f32, beside which scores vanish.
+template <typename Op> Value AttentionParts<Op>::widenMask(Value mask) {
+  Value wide = b.cast(mask, work);
+  if (!tensorType(mask).getElementType().isF16())
+    return wide;
+  auto lowestOf = [&](Value like) {
+    auto type = cast<FloatType>(tensorType(like).getElementType());
+    return b.scalarLike(
+        like, APFloat::getLargest(type.getFloatSemantics(), /*Negative=*/true)
+                  .convertToDouble());
+  };
+  Value isLowest = EqualOp::create(b, mask, lowestOf(mask));
+  return WhereOp::create(b, isLowest, lowestOf(wide), wide);
 }
 
 template <typename Op> Value AttentionParts<Op>::buildWeights() {

@@ -18,7 +18,8 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
     ranges exclude it. A query whose keys are all masked (all scores are -inf)
     gives zeros; with `unguarded` it gives NaN, as a softmax of -inf does.
     Finite masks never hide all keys: a query that adds the same large negative
-    number to all scores gives the mean of the values.
+    number to all scores gives the mean of the values. The lowest f16 in a mask
+    stands for the lowest f32.
 
     If a target keeps the operator whole, scores and sums are f32. `tf32` allows
     the operands of both products to be rounded to TF32.

@@ -153,10 +153,11 @@ def run(*command, **more):
         sys.exit(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
 
 
-def compare(target, got, want):
+def compare(target, got, want, tolerance=5e-4):
     for name, value in want.items():
         # Scores near 10,000 have few bits left.
-        same = np.isclose(got[name], value, 5e-4, 5e-4, equal_nan=True)
+        same = np.isclose(got[name], value, tolerance, tolerance,
+                          equal_nan=True)
         if not same.all():
             row = np.argmin(same) // SIZE
             print(f"{target}: {name}: row {row}: "
@@ -173,20 +174,23 @@ def main(work, library, emulate):
     for name, value in m.inputs.items():
         np.save(work / f"{name}.npy", value)
         inputs.append(f"--input={name}=@{work / name}.npy")
-    for flags in ([], ["-O0"]):
+    half = "-fprecision=fp16"
+    for flags in ([], ["-O0"], [half]):
         run("fritc", work / "m.onnx", "-march=x86-64-v3", "-o",
             work / "cpu.so", *flags)
         run("frit-run", work / "cpu.so", "--device=cpu", *inputs,
             f"--output={work}/cpu.npz")
-        compare(f"cpu {' '.join(flags)}".strip(), np.load(work / "cpu.npz"),
-                m.want)
-    run("fritc", work / "m.onnx", "-march=sm_90a", "-o", work / "cuda.so",
-        env=os.environ | {"FRIT_NVRTC": str(library)})
-    run(sys.executable, emulate, work / "cuda.so", "-o", work / "kernels.so",
-        "--level=0")
-    run("emulate_run", work / "cuda.so", work / "kernels.so", "--seeds=1",
-        *inputs, f"--output={work}/cuda.npz")
-    compare("cuda", np.load(work / "cuda.npz"), m.want)
+        compare(" ".join(["cpu", *flags]), np.load(work / "cpu.npz"), m.want,
+                3e-2 if half in flags else 5e-4)
+    for flags in ([half], []):
+        run("fritc", work / "m.onnx", "-march=sm_90a", "-o", work / "cuda.so",
+            *flags, env=os.environ | {"FRIT_NVRTC": str(library)})
+        run(sys.executable, emulate, work / "cuda.so", "-o",
+            work / "kernels.so", "--level=0")
+        run("emulate_run", work / "cuda.so", work / "kernels.so", "--seeds=1",
+            *inputs, f"--output={work}/cuda.npz")
+        compare(" ".join(["cuda", *flags]), np.load(work / "cuda.npz"), m.want,
+                3e-2 if half in flags else 5e-4)
     text = (work / "cuda.so").read_bytes()
     print(f"{text.count(b'unguarded = true')} kernels unguarded, "
           f"{text.count(b'unguarded = false')} guarded")
