@@ -218,7 +218,7 @@ func.func @gradient_result(%x: tensor<2x8x256x64xf16>, %s: tensor<2x8x256xf32>) 
 // -----
 
 func.func @gradient_size(%x: tensor<2x8x256x32xf16>, %s: tensor<2x8x256xf32>) {
-  // expected-error@+1 {{has no CUDA kernel: WGMMA computes gradients of 16-bit attention with heads of 40 to 64 elements and masks of all keys (schedule #cuda.wgmma_attention_gradient<}}
+  // expected-error@+1 {{has no CUDA kernel: WGMMA computes gradients of 16-bit attention with heads of 40 to 64 elements and masks of all keys, or ranges of them (schedule #cuda.wgmma_attention_gradient<}}
   %0 = nn.fusion(%x, %s) schedule(#cuda.wgmma_attention_gradient<stages = 6>) : (tensor<2x8x256x32xf16>, tensor<2x8x256xf32>) -> tensor<2x256x24x32xf16> {
   ^bb0(%a: tensor<2x8x256x32xf16>, %b: tensor<2x8x256xf32>):
     %g = nn.attention_grad %a, %a, %a, %b, %a, %b {scale = 0.125 : f32} : (tensor<2x8x256x32xf16>, tensor<2x8x256x32xf16>, tensor<2x8x256x32xf16>, tensor<2x8x256xf32>, tensor<2x8x256x32xf16>, tensor<2x8x256xf32>) -> tensor<2x256x24x32xf16>

@@ -180,7 +180,7 @@ func.func @hides_nothing(%q: tensor<1x2x3x16xf32>) -> (tensor<1x2x3x16xf32>, ten
 
 // A mask that lets a query see one more key is not causal.
 // CHECK-LABEL: func.func @almost_causal
-// CHECK:         nn.attention {{.*}}, {{.*}}, {{.*}}, %{{.*}} {scale = 1.000000e+00 : f32, unguarded}
+// CHECK:         nn.attention {{.*}} {scale = 1.000000e+00 : f32} : {{.*}}, tensor<1x1x3x2xi32>)
 func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v: tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32> {
   %m = nn.constant "val_56" dense<[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]> : tensor<3x3xf32>
   %0 = nn.matmul %q, %k {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
