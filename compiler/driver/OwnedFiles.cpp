@@ -88,6 +88,11 @@ void frit::protectInput(const std::string &path) {
   if (locate(path, STDIN_FILENO, target) || !target.place.file)
     return;
   std::lock_guard lock(ownedFiles().mutex);
+  // Files of this program's own, such as a checkpoint that it resumes from, are
+  // kept from other outputs already, and it may replace them.
+  for (const OwnNames &names : ownedFiles().names)
+    if (names.folder == target.place.folder && names.owns(target.place.name))
+      return;
   ownedFiles().inputs.push_back({path, target.place});
 }
 

@@ -234,3 +234,17 @@ class UNet(nn.Module):
                 x = torch.cat((x, skips.pop()), 1)
                 x = part[1](part[0](x, time))
         return self.last(F.silu(self.norm(x)))
+
+
+class Decoder(nn.Module):
+    """A decoder of transformers by the name of its class, as people export it."""
+    exporter = "dynamo"
+
+    def __init__(self, name, config, **sizes):
+        super().__init__()
+        import transformers
+        self.model = getattr(transformers, name)(
+            getattr(transformers, config)(**sizes, use_cache=False))
+
+    def forward(self, x):
+        return self.model(x, return_dict=False, use_cache=False)[0]

@@ -17,6 +17,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionScores.h"
+#include "compiler/transform/recognize/ConstantValues.h"
 #include "compiler/transform/recognize/MaskValue.h"
 
 #include <limits>
@@ -25,16 +26,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Operators between a mask and constants.
-static constexpr unsigned kMostDepth = 64;
-
 /// Returns whether `value` may be a mask of several queries that depends on
 /// constants alone.
 static bool mayBeMask(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() && type.getRank() >= 2 &&
          !value.getDefiningOp<RangeMaskOp>() && !numberOf(value) &&
-         dependsOnConstants(value, kMostDepth);
+         mayEvaluate(value);
 }
 
 /// Returns whether `scores`, with a mask, become weights of a softmax along the
@@ -82,14 +80,9 @@ private:
       return std::nullopt;
     if (ranges->showAll())
       return ranges;
-    // All queries may share a range.
-    const int64_t queries = shape[shape.size() - 2];
-    if (ranges->queries == 1 && ranges->batch == 1) {
-      const std::vector<int32_t> one = ranges->ends;
-      for (ranges->queries = 1; ranges->queries < queries; ++ranges->queries)
-        llvm::append_range(ranges->ends, one);
-    }
-    if (ranges->queries != queries || ranges->keys != shape.back())
+    // A mask of keys alone stays one: kernels read it as it is.
+    if (ranges->queries != shape[shape.size() - 2] ||
+        ranges->keys != shape.back() || ranges->queries == 1)
       return std::nullopt;
     return ranges;
   }
@@ -160,7 +153,7 @@ private:
   void rewrite(AndOp op) {
     for (unsigned i = 0; i < 2; ++i) {
       Value mask = op->getOperand(i), other = op->getOperand(1 - i);
-      if (!mayBeMask(mask) || dependsOnConstants(other, kMostDepth))
+      if (!mayBeMask(mask) || mayEvaluate(other))
         continue;
       auto ranges = rangesFor(op.getY(), mask);
       if (!ranges)

@@ -18,7 +18,7 @@ using namespace frit::nn;
 static constexpr int64_t kMostElements = int64_t(1) << 26;
 /// Maximum distinct elements and operators of one evaluation.
 static constexpr int64_t kMostTogether = 8 * kMostElements;
-static constexpr size_t kMostOperators = 256;
+static constexpr size_t kMostOperators = 2048;
 /// f32 counts integers exactly up to here.
 static constexpr float kMostExact = 1 << 24;
 
@@ -253,6 +253,37 @@ static Elements sumUp(CumSumOp op, const Elements &x) {
   return elementsOf(std::move(result), shape, x.shape());
 }
 
+static std::optional<Elements> reduce(ReduceOp op, const Elements &x) {
+  if (op.getKind() != Combiner::sum && op.getKind() != Combiner::max &&
+      op.getKind() != Combiner::min)
+    return std::nullopt;
+  SmallVector<int64_t> shape = x.distinctShape();
+  for (int64_t axis : op.getAxes())
+    shape[axis] = x.shape()[axis];
+  std::vector<float> data = readAll(x, shape);
+  for (int64_t axis : op.getAxes()) {
+    int64_t length = shape[axis];
+    int64_t inner = countOf(ArrayRef(shape).drop_front(axis + 1));
+    if (length == 0)
+      return std::nullopt;
+    std::vector<float> result(data.size() / length);
+    for (size_t i = 0; i < result.size(); ++i) {
+      const float *at = &data[i / inner * inner * length + i % inner];
+      float value = at[0];
+      for (int64_t j = 1; j < length; ++j) {
+        float next = at[j * inner];
+        value = op.getKind() == Combiner::sum   ? value + next
+                : op.getKind() == Combiner::max ? std::max(value, next)
+                                                : std::min(value, next);
+      }
+      result[i] = value;
+    }
+    data = std::move(result);
+    shape[axis] = 1;
+  }
+  return elementsOf(std::move(data), shape, shapeOf(op.getY()));
+}
+
 static Elements join(ConcatOp op, ArrayRef<Elements> parts) {
   int64_t axis = axisOf(op.getY(), op.getAxis());
   ArrayRef<int64_t> shape = shapeOf(op.getY());
@@ -341,6 +372,8 @@ static std::optional<Elements> compute(Operation *op, ArrayRef<Elements> x) {
     return triangle(trilu, x[0]);
   if (auto cumSum = dyn_cast<CumSumOp>(op))
     return sumUp(cumSum, x[0]);
+  if (auto sums = dyn_cast<ReduceOp>(op))
+    return reduce(sums, x[0]);
   if (auto concat = dyn_cast<ConcatOp>(op))
     return join(concat, x);
   if (auto gather = dyn_cast<GatherOp>(op)) {
@@ -383,6 +416,11 @@ static bool collect(Value value, SmallVectorImpl<Operation *> &order) {
     stack.pop_back();
   }
   return true;
+}
+
+bool frit::mayEvaluate(Value value) {
+  SmallVector<Operation *> order;
+  return collect(value, order);
 }
 
 /// Returns whether the elements are exact.

@@ -37,6 +37,9 @@ struct ConstantValue {
   bool readsWeights = false;
 };
 
+/// Returns whether `value` depends on constants alone, and on few operators.
+bool mayEvaluate(mlir::Value value);
+
 /// Evaluates `value` in time and memory that are bounded. Returns nothing if it
 /// depends on anything but constants, on operators that are not known here, or
 /// if it has too many elements.

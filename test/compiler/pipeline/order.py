@@ -16,15 +16,22 @@ OPSET = helper.make_opsetid("", 21)
 
 def run(work, op, x, extra, outputs, updates=None, known=True, **attributes):
     """The operator's results on the cpu target; `known` says whether `extra` is
-    constant."""
+    constant. If not, the model computes it, as the runtime refuses inputs that
+    are indices out of range."""
     constants, inputs = {}, {"x": x}
-    (constants if known else inputs)["e"] = np.array(extra, np.int64)
+    extra, computed = np.array(extra, np.int64), []
+    if known:
+        constants["e"] = extra
+    else:
+        inputs |= {"a": extra - 1, "b": np.ones_like(extra)}
+        computed = [helper.make_node("Add", ["a", "b"], ["e"])]
     if updates is not None:
         constants["u"] = updates
     names = [f"y{i}" for i in range(outputs)]
     graph = helper.make_graph(
-        [helper.make_node(op, [n for n in "xeu" if n in {**inputs, **constants}],
-                          names, **attributes)], "g",
+        [*computed, helper.make_node(
+            op, ["x", "e", *(["u"] if updates is not None else [])], names,
+            **attributes)], "g",
         [helper.make_tensor_value_info(
             n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
          for n, a in inputs.items()],
