@@ -280,11 +280,18 @@ static bool dependsOnParameters(Value value) {
   return false;
 }
 
-/// Returns whether kernels of the gradient take the mask: it has ranges, or a
-/// number for each key that does not train.
+/// Returns the ranges of a mask, if they are constant.
+static DenseElementsAttr constantRanges(Value mask) {
+  auto constant = hasRanges(mask) ? mask.getDefiningOp<ConstantOp>() : nullptr;
+  return constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                  : DenseElementsAttr();
+}
+
+/// Returns whether kernels of the gradient take the mask: it has constant
+/// ranges, or a number for each key that does not train.
 static bool isMaskOfGradient(AttentionOp op) {
   if (hasRanges(op.getMask()))
-    return true;
+    return bool(constantRanges(op.getMask()));
   ArrayRef<int64_t> shape = shapeOf(op.getMask());
   return !shape.empty() && shape.back() == shapeOf(op.getK())[2] &&
          !dependsOnParameters(op.getMask());
@@ -301,28 +308,38 @@ static Value addedMask(NNBuilder &b, Value mask, Value like) {
 /// for each key. As neither end of the ranges decreases, the queries before a
 /// key's range are those whose range ends before the key, and the last of them
 /// is the last query whose range begins before it or at it.
-static Value withQueryRanges(NNBuilder &b, Value ranges, int64_t keys) {
-  ArrayRef<int64_t> shape = shapeOf(ranges);
-  Type element = tensorType(ranges).getElementType();
-  Value key = b.cast(b.iota({1, 1, 1, keys}, 3), element);
-  auto countQueries = [&](int64_t column) {
-    Value end = SliceOp::create(b, ranges, ArrayRef<int64_t>{0, 0, 0, column},
-                                ArrayRef<int64_t>{shape[0], 1, shape[2], 1},
-                                ArrayRef<int64_t>{1, 1, 1, 1});
-    Value isBefore = b.cast(LessEqualOp::create(b, end, key), element);
-    return b.reshape(b.reduce(isBefore, Combiner::sum, 2),
-                     {shape[0], 1, keys, 1});
-  };
-  Value ofKeys = ConcatOp::create(
-      b, ValueRange{countQueries(1), countQueries(0)}, /*axis=*/3);
-  return ConcatOp::create(b, ValueRange{ranges, ofKeys}, /*axis=*/2);
+static DenseElementsAttr withQueryRanges(DenseElementsAttr ranges,
+                                         int64_t keys) {
+  ArrayRef<int64_t> shape = ranges.getType().getShape();
+  const int64_t batches = shape[0], queries = shape[2];
+  auto given = llvm::to_vector(ranges.getValues<int32_t>());
+  SmallVector<int32_t> all;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    ArrayRef<int32_t> own =
+        ArrayRef(given).slice(batch * queries * 2, queries * 2);
+    llvm::append_range(all, own);
+    int64_t first = 0, last = 0;
+    for (int64_t key = 0; key < keys; ++key) {
+      while (first < queries && own[2 * first + 1] <= key)
+        ++first;
+      while (last < queries && own[2 * last] <= key)
+        ++last;
+      all.push_back(first);
+      all.push_back(last);
+    }
+  }
+  auto type = RankedTensorType::get({batches, 1, queries + keys, 2},
+                                    ranges.getElementType());
+  return DenseElementsAttr::get(type, ArrayRef(all));
 }
 
 /// Returns the mask as kernels of the gradient take it.
 static Value maskOfGradient(NNBuilder &b, AttentionOp op) {
   Value mask = op.getMask();
-  if (hasRanges(mask))
-    return withQueryRanges(b, mask, shapeOf(op.getK())[2]);
+  if (DenseElementsAttr ranges = constantRanges(mask))
+    return ConstantOp::create(
+        b, cast<ElementsAttr>(withQueryRanges(ranges, shapeOf(op.getK())[2])),
+        StringAttr());
   return mask && tensorType(mask).getElementType().isInteger(1)
              ? addedMask(b, mask, op.getQ())
              : mask;
