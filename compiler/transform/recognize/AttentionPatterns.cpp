@@ -77,14 +77,14 @@ static ReduceOp findsHidden(Value condition, Value weights) {
 
 namespace {
 /// Operators that replace weights of queries without keys by zeros.
-struct Guard {
+struct RowGuard {
   Value weights; ///< what they replace
   ReduceOp most; ///< of the scores, if they ask for it
   explicit operator bool() const { return bool(weights); }
 };
 } // namespace
 
-static Guard describeGuard(Operation *op) {
+static RowGuard describeGuard(Operation *op) {
   auto where = dyn_cast<WhereOp>(op);
   if (!where || numberOf(where.getA()) != 0 ||
       where.getB().getType() != where.getY().getType())
@@ -92,7 +92,7 @@ static Guard describeGuard(Operation *op) {
   if (findsNaN(where.getCondition(), where.getB()))
     return {where.getB(), {}};
   ReduceOp most = findsHidden(where.getCondition(), where.getB());
-  return most ? Guard{where.getB(), most} : Guard();
+  return most ? RowGuard{where.getB(), most} : RowGuard();
 }
 
 namespace {
@@ -116,7 +116,7 @@ private:
     Value weights = op.getA();
     SmallVector<int64_t> batchAndHeads;
     SoftmaxOp softmax;
-    Guard guard, before;
+    RowGuard guard, before;
     for (Operation *def = weights.getDefiningOp();
          def && (before || def->hasOneUse()); def = weights.getDefiningOp()) {
       softmax = dyn_cast<SoftmaxOp>(def);
