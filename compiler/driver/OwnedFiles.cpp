@@ -105,11 +105,17 @@ void frit::protectNames(const std::string &folder, const std::string &what,
   ownedFiles().names.push_back({*identity, what, std::move(owns)});
 }
 
+/// Returns whether an input is still the file that was read. Another file may
+/// get the number of one that was removed.
+static bool stillExists(const Input &input) {
+  return input.path == "-" || identityOf(input.path) == input.place.file;
+}
+
 /// Returns the input that lies at `place`, if there is one.
 static std::optional<Input> inputAt(const FilePlace &place) {
   std::lock_guard lock(ownedFiles().mutex);
   for (const Input &input : ownedFiles().inputs)
-    if (input.place.isSame(place))
+    if (input.place.isSame(place) && stillExists(input))
       return input;
   return std::nullopt;
 }

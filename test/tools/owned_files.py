@@ -166,7 +166,7 @@ for option in ["--export=run/step-000002.safetensors", "--log=run/step-000001.sa
     refused(*TRAIN, "--checkpoint=other", option, says="it is the name of a checkpoint")
     os.unlink("run")
     os.rmdir("other")
-refused(*TRAIN, "--checkpoint=d.npz", says="it is no folder")
+refused(*TRAIN, "--checkpoint=d.npz", says="Not a directory")
 for stage in ["k.nn.mlir", "k.plan.mlir", "k.x86-64.ll", "k.o"]:
     refused("fritc", "m.onnx", CPU, "-save-temps", "-o", "k.so", f"--report={stage}",
             says="it is the name of a stage")

@@ -161,7 +161,7 @@ Fault CheckpointFolder::open(const std::string &path) {
     return fails(strerror(errno));
   lock = ::open(trimmed.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock < 0 && errno == ENOTDIR)
-    return fails("it is no folder", kBadUsage);
+    return fails(strerror(errno), kBadUsage);
   if (lock < 0 || access(trimmed.c_str(), W_OK | X_OK) != 0)
     return fails(strerror(errno));
   // Some network file systems have no locks.

@@ -201,6 +201,7 @@ static void testKill() {
     waitpid(child, nullptr, 0);
     CheckpointFolder folder;
     CHECK(!folder.open(place));
+    folder.removePartial();
     Checkpoint checkpoint;
     std::vector<std::string> all = folder.list();
     CHECK(!all.empty() && !read(all[0], checkpoint, State(0, count)));
