@@ -56,6 +56,15 @@ Value Regrouping::regroup(Value value) {
     return done;
   SmallVector<Value> operands = llvm::map_to_vector(
       op->getOperands(), [&](Value operand) { return regroup(operand); });
+  // Operands that all broadcast may lack outer dimensions, which are 1.
+  if (llvm::none_of(operands, [&](Value operand) {
+        return shapeOf(operand).size() == to.size();
+      })) {
+    ArrayRef<int64_t> shape = shapeOf(operands.front());
+    SmallVector<int64_t> whole(to.size() - shape.size(), 1);
+    llvm::append_range(whole, shape);
+    operands.front() = b.reshape(operands.front(), whole);
+  }
   Operation *clone = b.clone(*op);
   clone->setOperands(operands);
   clone->getResult(0).setType(tensorType(value).clone(to));

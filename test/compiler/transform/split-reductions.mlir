@@ -339,3 +339,15 @@ func.func @sum_of_sums(%x: tensor<8x64x64x128xbf16>) -> (tensor<8x1x1x128xf32>, 
   %2 = nn.reduce %0 {axes = array<i64: 0, 1, 2>, kind = #nn<combiner sum>} : (tensor<8x64x64x128xf32>) -> tensor<1x1x1x128xf32>
   return %1, %2 : tensor<8x1x1x128xf32>, tensor<1x1x1x128xf32>
 }
+
+// Operands that broadcast along different dimensions, of a shape with outer
+// dimensions of 1.
+// CHECK-LABEL: func.func @broadcast_operands
+// CHECK:         %[[L:.*]] = nn.less_equal {{.*}} -> tensor<1x1x64x32x2048xi1>
+// CHECK:         nn.reduce {{.*}} {axes = array<i64: 3>, kind = #nn<combiner sum>} : (tensor<1x1x64x32x2048xi32>) -> tensor<1x1x64x1x2048xi32>
+func.func @broadcast_operands(%a: tensor<1x1x2048x1xi32>, %k: tensor<1x1x1x2048xi32>) -> tensor<1x1x1x2048xi32> {
+  %0 = nn.less_equal %a, %k : (tensor<1x1x2048x1xi32>, tensor<1x1x1x2048xi32>) -> tensor<1x1x2048x2048xi1>
+  %1 = nn.cast %0 {to = i32} : (tensor<1x1x2048x2048xi1>) -> tensor<1x1x2048x2048xi32>
+  %2 = nn.reduce %1 {axes = array<i64: 2>, kind = #nn<combiner sum>} : (tensor<1x1x2048x2048xi32>) -> tensor<1x1x1x2048xi32>
+  return %2 : tensor<1x1x1x2048xi32>
+}
