@@ -30,6 +30,8 @@ static std::string labelOf(const Program &program, const Step &step) {
     for (auto [i, op] : llvm::enumerate(kernel.operators))
       label += (i ? ", " : "") + op.name;
   }
+  if (step.call)
+    label += "\n" + step.call->formula;
   for (const std::string &node : step.nodes)
     label += "\n" + node;
   std::string lines;

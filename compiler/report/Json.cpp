@@ -66,6 +66,35 @@ static void writeBuffer(OStream &os, const Buffer &buffer) {
   });
 }
 
+static void writeOperands(OStream &os, StringRef name,
+                          const std::vector<CallOperand> &operands) {
+  os.attributeArray(name, [&] {
+    for (const CallOperand &operand : operands)
+      os.array([&] {
+        os.value(operand.role);
+        os.value(operand.type);
+        os.value(operand.note);
+      });
+  });
+}
+
+static void writeCall(OStream &os, const Call &call) {
+  os.attributeObject("call", [&] {
+    os.attribute("formula", call.formula);
+    writeOperands(os, "operands", call.operands);
+    writeOperands(os, "results", call.results);
+    writeTexts(os, "fused", call.fused);
+    os.attributeArray("facts", [&] {
+      for (const Fact &fact : call.facts)
+        os.array([&] {
+          os.value(fact.name);
+          os.value(text(fact.text));
+        });
+    });
+    os.attribute("flops", call.flops);
+  });
+}
+
 static void writeStep(OStream &os, const Step &step) {
   os.object([&] {
     os.attribute("kind", step.kind);
@@ -74,6 +103,10 @@ static void writeStep(OStream &os, const Step &step) {
       os.attribute("kernel", step.kernel);
     if (step.isLibrary)
       os.attribute("library", true);
+    if (step.call)
+      writeCall(os, *step.call);
+    if (step.guard >= 0)
+      os.attribute("guard", step.guard);
     os.attribute("bytes", int64_t(step.bytes));
     writeNumbers(os, "reads", step.reads);
     writeNumbers(os, "writes", step.writes);

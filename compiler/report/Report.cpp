@@ -11,16 +11,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::report;
 
-/// Formats a type: "1x16x8x8xf32".
-static std::string typeText(ShapedType type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (int64_t dim : type.getShape())
-    os << dim << "x";
-  os << type.getElementType();
-  return text;
-}
-
 static std::vector<int64_t> numbers(std::optional<ArrayRef<int64_t>> list) {
   return list ? std::vector<int64_t>(list->begin(), list->end())
               : std::vector<int64_t>();
@@ -78,6 +68,10 @@ private:
     size_t place = result.steps.size();
     Step step;
     step.kind = op->getName().stripDialect();
+    step.call = describeCall(op, program.getArch());
+    placeOf[op] = place;
+    if (auto guard = dyn_cast<plan::GuardOp>(op->getParentOp()))
+      step.guard = placeOf.lookup(guard);
     for (StringRef node : plan::nodesOf(op->getLoc()))
       step.nodes.push_back(node.str());
     TypeSwitch<Operation *>(op)
@@ -89,7 +83,12 @@ private:
           if (std::optional<StringRef> fallback = call.getFallback())
             step.kernel = kernels.lookup(*fallback);
         });
-    for (Value value : plan::readsOf(op)) {
+    SmallVector<Value> reads = plan::readsOf(op);
+    // An exchange replaces its buffer, and the step that awaits it does too.
+    if (isa<plan::AllReduceOp, plan::ReduceScatterOp, plan::AllGatherOp,
+            plan::AwaitOp>(op))
+      reads = plan::writesOf(op);
+    for (Value value : reads) {
       size_t buffer = bufferOf(value, place);
       step.reads.push_back(buffer);
       step.bytes += plan::byteSize(value.getType());
@@ -112,6 +111,8 @@ private:
       else
         step.bytes += plan::byteSize(value.getType());
     }
+    if (isa<plan::AwaitOp>(op))
+      step.bytes = 0;
     llvm::sort(step.needs);
     step.needs.erase(llvm::unique(step.needs), step.needs.end());
     if (step.kernel >= 0)
@@ -178,7 +179,8 @@ private:
   const llvm::StringMap<unsigned> &kernels;
   const std::vector<Kernel> &facts;
   List result;
-  llvm::DenseMap<Operation *, size_t> numbersOf;
+  llvm::DenseMap<Operation *, size_t> numbersOf; ///< of buffers
+  llvm::DenseMap<Operation *, size_t> placeOf;   ///< of steps
   /// By buffer: the writes to it that no later write covers.
   llvm::DenseMap<size_t, std::vector<Write>> writes;
 };

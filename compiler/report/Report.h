@@ -7,6 +7,7 @@
 #ifndef FRIT_COMPILER_REPORT_REPORT_H
 #define FRIT_COMPILER_REPORT_REPORT_H
 
+#include "compiler/report/Calls.h"
 #include "dialects/nn/NN.h"
 #include "dialects/plan/Plan.h"
 
@@ -44,6 +45,9 @@ struct Step {
   std::vector<size_t> reads, writes; ///< buffers
   std::vector<size_t> needs;         ///< steps whose results it reads
   uint64_t bytes = 0;                ///< that it reads and writes
+  std::optional<Call> call;          ///< what it computes without a kernel
+  int guard =
+      -1; ///< the step that decides whether it runs; -1 if it always does
 };
 
 struct Operator {

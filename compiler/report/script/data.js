@@ -2,6 +2,9 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
+// Steps in which ranks exchange a buffer.
+const EXCHANGES = ["all_reduce", "reduce_scatter", "all_gather"];
+
 // One choice of the menu: a list of a program, with what is drawn of it.
 const choices = [];
 for (const program of data.programs) {
@@ -17,7 +20,8 @@ for (const program of data.programs) {
       step.title = step.library || !step.kernelFacts ? step.kind : step.kernelFacts.name;
       step.group = groupOf(step);
       step.us = step.library ? undefined : step.kernelFacts?.us;
-      step.flops = step.kernelFacts?.flops || 0;
+      step.flops = step.kernelFacts?.flops || step.call?.flops || 0;
+      step.lines = step.call ? linesOf(step) : step.kernelFacts?.ops || [];
     }
     list.profile?.steps.forEach((measured, i) => (list.steps[i].measured = measured));
     choices.push({ program, list, profile: list.profile });
@@ -27,11 +31,17 @@ for (const program of data.programs) {
 if (data.profile) {
   const steps = data.profile.steps.map((measured, index) => ({
     index, measured, kind: measured.kind, nodes: measured.node ? [measured.node] : [], label: measured.node, title: measured.kernel || measured.kind,
-    reads: [], writes: [], needs: [], bytes: measured.bytes, flops: measured.flops,
+    reads: [], writes: [], needs: [], lines: [], bytes: measured.bytes, flops: measured.flops,
     library: measured.library, group: measured.library ? "library" : measured.flops ? "product" : "other",
   }));
   const program = { function: data.profile.function, arch: data.profile.device, kernels: [] };
   choices.push({ program, list: { name: "main", steps, buffers: [], bare: true }, profile: data.profile });
+}
+
+// What a box of the graph says of a call: its nodes, its tensors, and what is fused into it.
+function linesOf({ label, call }) {
+  const tensors = [...call.operands, ...call.results].map(([role, type]) => [role, type]);
+  return [...(label ? [[label, ""]] : []), ...tensors, ...(call.fused.length ? [["fused", call.fused.join(", ")]] : [])];
 }
 
 // What a step mostly is, which decides its colour.
@@ -42,7 +52,7 @@ function groupOf(step) {
   const has = (...some) => names.some((name) => some.some((part) => name.includes(part)));
   if (has("matmul", "conv", "attention")) return "product";
   if (has("reduce", "softmax", "norm", "pool", "moments")) return "row";
-  if (step.kind === "copy" || (names.length && names.every((name) =>
+  if (step.kind === "copy" || EXCHANGES.includes(step.kind) || (names.length && names.every((name) =>
       /^(transpose|reshape|slice|concat|gather|pad|expand|cast|iota|tril|pack)/.test(name)))) return "move";
   return names.length ? "map" : "other";
 }

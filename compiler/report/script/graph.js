@@ -1,4 +1,4 @@
-// The graph: a box for every step, which is one kernel, with its operators inside.
+// The graph: a box for every step, with the operators of its kernel inside, or the tensors of its call.
 
 const BOX = { width: 236, line: 17, head: 25, most: 7, gapX: 34, gapY: 44 };
 
@@ -7,9 +7,9 @@ function layOut(list) {
   if (list.layout) return list.layout;
   const boxes = [];
   const boxOfStep = list.steps.map((step) => {
-    const operators = step.kernelFacts?.ops || [];
-    const shown = operators.length > BOX.most ? BOX.most : operators.length;
-    const box = { step, operators, shown, more: operators.length - shown, from: [], to: [], rank: 0 };
+    const { lines } = step;
+    const shown = lines.length > BOX.most ? BOX.most : lines.length;
+    const box = { step, lines, shown, more: lines.length - shown, from: [], to: [], rank: 0 };
     box.height = BOX.head + BOX.line * (shown + (box.more ? 1 : 0)) + (shown ? 7 : 2);
     boxes.push(box);
     return box;
@@ -18,7 +18,7 @@ function layOut(list) {
   const boxOfBuffer = new Map();
   const boundary = (index, buffer) => {
     if (!boxOfBuffer.has(index)) {
-      const box = { buffer, operators: [], shown: 0, more: 0, from: [], to: [], rank: 0, height: 40 };
+      const box = { buffer, lines: [], shown: 0, more: 0, from: [], to: [], rank: 0, height: 40 };
       boxOfBuffer.set(index, box);
       boxes.push(box);
     }
@@ -104,10 +104,14 @@ function showGraph(view, choice, page) {
 
   function fit(width, height) {
     const wide = layout.right - layout.left;
-    camera.scale = Math.min(1, (width - 40) / wide, Math.max((height - 40) / layout.height, 0.6));
-    camera.x = width / 2 - ((layout.left + layout.right) / 2) * camera.scale;
+    // Text can be read from the start, on a phone too, where wide graphs begin at their first box.
+    const least = width < 600 ? 0.9 : 0;
+    camera.scale = Math.max(least, Math.min(1, (width - 40) / wide, Math.max((height - 40) / layout.height, 0.6)));
+    const middle = wide * camera.scale > width && least ? layout.boxes.reduce(higher).x : (layout.left + layout.right) / 2;
+    camera.x = width / 2 - middle * camera.scale;
     camera.y = 20;
   }
+  const higher = (one, other) => (other.y < one.y ? other : one);
   function zoom(factor, x, y) {
     const scale = Math.min(3, Math.max(0.01, camera.scale * factor));
     camera.x = x - ((x - camera.x) * scale) / camera.scale;
@@ -215,10 +219,10 @@ function showGraph(view, choice, page) {
       context.textAlign = "right";
       context.fillText(time, x + BOX.width - 9, box.y + 14);
       for (let i = 0; i < box.shown; ++i) {
-        const [name, type] = box.operators[i], y = box.y + BOX.head + BOX.line * (i + 0.5);
+        const [name, type] = box.lines[i], y = box.y + BOX.head + BOX.line * (i + 0.5);
         context.textAlign = "left";
         context.fillStyle = colors.text;
-        context.fillText(name, x + 21, y);
+        context.fillText(fitText(context, name, BOX.width - (type ? 150 : 30)), x + 21, y);
         context.fillStyle = colors.line;
         context.fillRect(x + 13, y - 2, 4, 4);
         context.fillStyle = colors.soft;

@@ -78,6 +78,16 @@ function remarksOf(step, program) {
   ];
 }
 
+// What a library call or an exchange computes: all that is known of a step without a kernel of its own.
+function describeCall({ formula, operands, results, fused, facts }, part, lines) {
+  const rows = [...operands, ...results].map(([role, type, note]) => element("tr", {},
+    element("td", { className: "name", textContent: role }),
+    element("td", { className: "name" }, element("code", { textContent: type }), note && ` ${note}`)));
+  part("Computes", element("p", {}, element("code", { textContent: formula })), element("table", { className: "tensors" }, ...rows));
+  if (fused.length) part("Fused into it", lines(fused));
+  if (facts.length) part("How", lines(facts.map(([name, text]) => `${name}: ${text}`)));
+}
+
 page.describe = () => {
   const { choice } = page;
   const details = byId("details");
@@ -95,11 +105,15 @@ page.describe = () => {
     const writers = list.steps.filter((other) => other.index < step.index && other.writes.includes(index));
     const from = buffer.name || (buffer.workspace ? "workspace" : "");
     return element("li", {}, `${buffer.type} `, from || (writers.length ? stepLink(writers[writers.length - 1]) : ""),
-      ` ${bytesText(buffer.bytes)}`);
+      ` ${bytesText(buffer.bytes)}`,
+      buffer.space === "arena" ? `, byte ${buffer.offset} of the arena in steps ${buffer.first} to ${buffer.last}` : "");
   };
   details.append(element("button", { className: "close", textContent: "×", title: "Close", onclick: () => page.choose(undefined) }),
     element("h2", { textContent: `${step.index} ${step.title}` }));
   if (step.nodes.length) part("Nodes of the model", lines(step.nodes));
+  if (step.call) describeCall(step.call, part, lines);
+  const guard = list.steps[step.guard];
+  if (guard) part("Inside a guard", element("p", {}, stepLink(guard), `: ${guard.call.formula}`));
   const times = [];
   if (step.us !== undefined) times.push(`${timeText(step.us)} predicted`);
   if (step.measured) times.push(`${measuredText(step)} measured` +
@@ -109,19 +123,22 @@ page.describe = () => {
   if (step.measured && step.measured.kernel !== step.title) times.push(`ran as ${step.measured.kernel}`);
   if (times.length) part("Cost", lines(times));
   if (kernel) {
-    if (kernel.ops.length) part("Operators", lines(kernel.ops.map(([name, type]) => `${name} → ${type}`)));
-    const remarks = remarksOf(step, program);
-    if (remarks.length) part("Why this kernel", lines(remarks.map((remark) =>
-      element("li", { className: remark.missed ? "missed" : "", textContent: remark.text }))));
+    if (kernel.ops.length) part(step.call ? "Operators of its kernel" : "Operators", lines(kernel.ops.map(([name, type]) => `${name} → ${type}`)));
     const launch = kernel.grid ? `, ${kernel.grid.join("×")} blocks${kernel.block ? ` of ${kernel.block.join("×")} threads` : ""}` +
       (kernel.shared ? `, ${bytesText(kernel.shared)} shared` : "") : "";
-    part(step.library ? "Library; otherwise the kernel" : "Schedule",
+    part(step.call ? "Its kernel, if the library declines" : "Schedule",
       element("p", {}, element("code", { textContent: kernel.schedule + launch })));
   }
+  const remarks = remarksOf(step, program);
+  if (remarks.length) part(step.call ? "Why this call" : "Why this kernel", lines(remarks.map((remark) =>
+    element("li", { className: remark.missed ? "missed" : "", textContent: remark.text }))));
   const readers = list.steps.filter((other) => other.needs.includes(step.index));
+  const links = (others) => element("ul", {}, ...others.slice(0, 40).map((other) => element("li", {}, stepLink(other))));
+  // A buffer that ranks exchange is a bucket of results of several steps.
+  if (EXCHANGES.includes(step.kind) && step.needs.length) part("Results of", links(step.needs.map((index) => list.steps[index])));
   if (step.reads.length) part("Reads", element("ul", {}, ...step.reads.map(tensor)));
   if (step.writes.length) part("Writes", element("ul", {}, ...step.writes.map(tensor)));
-  if (readers.length) part("Read by", element("ul", {}, ...readers.slice(0, 20).map((other) => element("li", {}, stepLink(other)))));
+  if (readers.length) part("Read by", links(readers));
   if (kernel?.source) part("Source", element("pre", { textContent: kernel.source }));
   details.scrollTop = 0;
 };

@@ -20,7 +20,7 @@ function showKernels(view, choice, page) {
       { title: "TFLOP/s", value: teraflops, text: (step) => rateText(teraflops(step), "") },
       { title: "of peak", value: (step) => fractionOfPeak(step, profile),
         text: (step) => (fractionOfPeak(step, profile) ? `${Math.round(100 * fractionOfPeak(step, profile))}%` : "") });
-  // On a phone the numbers come first.
+  // On a phone a step is a card (page.css), in which the numbers come first.
   if (innerWidth < 700) columns.sort((a, b) => Boolean(a.wide) - Boolean(b.wide));
   const sort = (choice.sort ||= profile ? { title: "measured", down: true } : { title: "#", down: false });
   const body = element("tbody");
@@ -50,6 +50,7 @@ function showKernels(view, choice, page) {
     const row = element("tr", { onclick: () => page.choose(step.index) });
     for (const column of columns) {
       const cell = element("td", { className: `${column.name ? "name" : ""} ${column.wide ? "wide" : ""}` });
+      if (!column.name && column.title !== "#") cell.dataset.title = column.title;
       if (column.bar) {
         const bar = element("span", { className: "bar" });
         bar.style.width = `${Math.max(1, 80 * column.bar(step))}px`;
@@ -67,11 +68,11 @@ function showKernels(view, choice, page) {
     for (const [index, row] of rows) row.classList.toggle("chosen", index === choice.chosen);
   }
   fill();
-  view.append(element("table", {}, element("thead", {}, head), body), more);
+  view.append(element("table", { className: "steps" }, element("thead", {}, head), body), more);
   return { close() {}, update, goTo: (step) => rows.get(step)?.scrollIntoView({ block: "center" }) };
 }
 
-const scheduleOf = (step) => (step.library ? "library" : step.kernelFacts?.schedule.replace(/^#(cuda|cpu)\./, "") || "");
+const scheduleOf = (step) => (step.call ? step.call.formula : step.kernelFacts?.schedule.replace(/^#(cuda|cpu)\./, "") || "");
 
 function showTimeline(view, choice, page) {
   const { list, profile } = choice;

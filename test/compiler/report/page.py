@@ -54,8 +54,11 @@ run("fritc", models / "digits.onnx", "-march=sm_90a,x86-64-v3", "--report=both.h
 run("fritc", models / "digits.onnx", "-march=x86-64-v3", "--report=cpu.html", "-o", "cpu.so")
 run("frit-run", "cpu.so", "--profile=timed.html", "--report=cpu.html")
 run("frit-run", "cpu.so", "--profile=alone.html")
-run("fritc", models / "digits.onnx", f"--train={training / 'train.json'}", "-march=sm_90a", "--emit=plan",
-    "--report=train.html", "-o", "train.mlir")
+run("fritc", models / "digits.onnx", f"--train={training / 'train.json'}", "-march=sm_90a", "-fdata-parallel",
+    "--emit=plan", "--report=train.html", "-o", "train.mlir")
+for name in ("resnet50", "bert-large"):
+    run("fritc", models / "tiny" / f"{name}-dynamo.onnx", "-march=sm_80", "-fprecision=fp16", "--emit=plan",
+        f"--report={name}.html", "-o", f"{name}.mlir")
 
 with Browser() as browser:
     browser.open("both.html")
@@ -114,6 +117,26 @@ with Browser() as browser:
     browser.open("train.html")
     assert browser.run("[...document.getElementById('program').options].map(o => o.textContent)") == [
         "train_step · sm_90a", "eval_step · sm_90a"]
+    # Library calls: what they compute from which tensors, what is fused into them, and how.
+    search(browser, "gemm")
+    text = detail(browser)
+    for part in ("node 'node_linear' (Gemm, opset 20)", "D = A·B + bias", "512x10xf32 stored as 10×512", "Fused into it\nbias",
+                 "computed by: cuBLASLt; if it declines, by kernel matmul_add_4", "algorithm: chosen by the library",
+                 "precision: f32 operands, f32 sums", "MFLOP of products", "Its kernel, if the library declines"):
+        assert part in text, (part, text)
+    browser.run("page_steps = JSON.parse(document.getElementById('data').textContent).programs[0].lists"
+                ".find(l => l.name === 'main').steps")
+    gradient = browser.run("page_steps.findIndex(s => s.call?.formula === 'dw = gradient of conv(x, w) for w')")
+    search(browser, f"{gradient} conv")
+    text = detail(browser)
+    assert "dw = gradient of conv(x, w) for w" in text and "computed by: cuDNN\n" in text and "dy" in text, text
+    # An exchange: whose results it averages, and who waits for it.
+    exchange = browser.run("page_steps.findIndex(s => s.kind === 'all_reduce' && s.needs?.includes(" + str(gradient) + "))")
+    search(browser, f"{exchange} all_reduce")
+    text = detail(browser)
+    assert "buffer = its mean over the ranks" in text and "computed by: NCCL" in text, text
+    made, read = text.split("Results of")[1].split("Reads")[0], text.split("Read by")[1]
+    assert made.count("\n") > 3 and f"{gradient} conv" in made and "await" in read, text
     assert not browser.problems, browser.problems
 
     # A name that would be HTML is text.
@@ -147,13 +170,57 @@ with Browser() as browser:
     assert search(browser, "product_2400") and "product_2400" in detail(browser)
     assert not browser.problems, browser.problems
 
-# A phone in dark mode: nothing is cut off at the right, and the page is dark.
-with Browser(width=390, height=780, dark=True, phone=True) as browser:
-    for page in ("both.html", "timed.html"):
+# A phone in dark mode: nothing is cut off at the right, the page is dark, and taps show all that a mouse does.
+WIDE = """[...document.querySelectorAll('body *')].filter(e => !e.closest('pre') && e.getBoundingClientRect().width &&
+    (e.getBoundingClientRect().right > innerWidth + 1 || e.scrollWidth > e.clientWidth + 1 &&
+     getComputedStyle(e).overflowX === 'auto')).map(e => e.outerHTML.slice(0, 200))"""
+with Browser(width=390, height=844, dark=True, phone=True) as browser:
+    def check_width(*where):
+        assert browser.run("document.documentElement.scrollWidth <= innerWidth"), where
+        wide = browser.run(WIDE)
+        assert not wide, (where, wide)
+
+    for page in ("both.html", "timed.html", "alone.html", "train.html", "resnet50.html", "bert-large.html"):
         browser.open(page)
         for tab in browser.run("[...document.querySelectorAll('#tabs button')].map(b => b.textContent)"):
             choose_tab(browser, tab)
-            assert browser.run("document.documentElement.scrollWidth <= innerWidth"), (page, tab)
+            check_width(page, tab)
         background = browser.run("getComputedStyle(document.body).backgroundColor")
         assert sum(map(int, background[4:-1].split(","))) < 150, background
+        small = browser.run("[...document.querySelectorAll('button, input, select')].filter(e => e.offsetWidth && "
+                            "(e.offsetHeight < 44 || e.offsetWidth < 44)).map(e => e.outerHTML)")
+        assert not small, (page, small)
+
+    # Tapping a step's card shows its details.
+    browser.open("bert-large.html")
+    choose_tab(browser, "Kernels")
+    card = browser.run("[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes('A·B + bias + residual')).innerText")
+    assert "9.56 KiB" in card and "node_linear_1" in card, card
+    assert "memory" in browser.run("getComputedStyle(document.querySelector('td[data-title=memory]'), '::before').content")
+    browser.tap(*browser.run("""(row => (row.scrollIntoView({block: 'center'}), (r => [r.x + r.width / 2, r.y + r.height / 2])(
+        row.getBoundingClientRect())))([...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes('A·B + bias + residual')))"""))
+    check_width("details")
+    text = detail(browser)
+    assert "D = A·B + bias + residual" in text and "Fused into it\nbias\nresidual" in text and "40x32xf16" in text, text
+    browser.tap(*browser.run("(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector('.close').getBoundingClientRect())"))
+    assert detail(browser) == ""
+    # The graph begins with text that can be read; a tap on a box, and one on a tensor of the arena.
+    choose_tab(browser, "Graph")
+    search(browser, "1 gemm")
+    middle = center(browser)
+    browser.press("Escape")
+    assert detail(browser) == ""
+    browser.tap(*middle)
+    assert detail(browser).split("\n")[1] == "1 gemm", detail(browser)
+    choose_tab(browser, "Memory")
+    left, top, width, height = browser.run(
+        "(r => [r.x, r.y, r.width, r.height])(document.querySelector('canvas').getBoundingClientRect())")
+    for part in range(1, 20):
+        browser.tap(left + 74 + (width - 90) * part / 20, top + height / 2)
+        if "of the arena in steps" in detail(browser):
+            break
+    else:
+        raise AssertionError("no tap on the arena chooses the step that wrote a tensor")
+    assert browser.run("document.querySelector('.legend').offsetHeight > 0"), "a phone shows no legend"
+    assert browser.run("document.getElementById('tip').hidden"), "a tip covers what was tapped"
     assert not browser.problems, browser.problems
