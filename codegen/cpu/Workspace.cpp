@@ -53,8 +53,7 @@ static FailureOr<cpu::Workspace> placeAllocations(func::FuncOp function) {
   WalkResult walked = function.walk([&](memref::AllocOp op) {
     MemRefType type = op.getType();
     if (!type.hasStaticShape() || outlivesIteration(op, views)) {
-      op.emitError("a temporary of the kernel cannot be planned: this is a bug "
-                   "in frit");
+      op.emitError("a temporary of the kernel cannot be planned");
       return WalkResult::interrupt();
     }
     int64_t element = layout.getTypeSize(type.getElementType());

@@ -30,11 +30,11 @@ static int64_t memoryOf(plan::ProgramOp program, ModuleOp plans) {
 /// Plans a copy of a fused function and returns the bytes that it takes.
 FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
                                            ModuleOp fused,
-                                           PassManager &planning,
+                                           PipelinePasses &planning,
                                            TimingScope &timing) {
   OwningOpRef<ModuleOp> copy = fused.clone();
   planning::Plans trial(fused.getLoc());
-  PassManager placing(&context);
+  PipelinePasses placing(context, hooks, /*takesAll=*/true);
   addMemoryPasses(placing);
   if (failed(planning.run(*copy)) || failed(trial.add(*copy, "main")))
     return failure();
@@ -50,7 +50,8 @@ FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
 /// Recomputes kernels of a fused training step, as few as needed to meet the
 /// limit.
 LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
-                                  PassManager &planning, TimingScope &timing) {
+                                  PipelinePasses &planning,
+                                  TimingScope &timing) {
   TimingScope scope = timing.nest("recompute");
   int64_t limit = *options.memoryLimit;
   auto first = measureMemory(function, fused, planning, scope);

@@ -58,19 +58,22 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
           return known.symbol == source.symbol;
         }))
       userSources.push_back(std::move(source));
-  PassManager passes(&context);
+  PipelinePasses passes(context, hooks, /*takesAll=*/true);
   cpu::addLLVMPasses(passes, **machine);
   passes.enableTiming(timing);
   // Nearly all of these passes are upstream's, so verify only their result.
   passes.enableVerifier(false);
-  if (failed(passes.run(*lowered.module)) || failed(verify(*lowered.module)))
+  if (failed(passes.run(*lowered.module)))
     return failure();
+  if (failed(verify(*lowered.module)))
+    return reportBug(context, hooks, "the machine code's IR is invalid");
   auto kernels = cpu::translateKernels(
       std::move(lowered), arch, [&](size_t done, size_t total, StringRef next) {
         hooks.update(done, total, next);
       });
-  if (failed(kernels) ||
-      failed(hooks.keepHostCode(*kernels, **machine, codeName(program))))
+  if (failed(kernels))
+    return reportBug(context, hooks, "LLVM's IR cannot be made");
+  if (failed(hooks.keepHostCode(*kernels, **machine, codeName(program))))
     return failure();
   // Kernels of several processors differ in names and instructions.
   llvm::move(*kernels, std::back_inserter(host));

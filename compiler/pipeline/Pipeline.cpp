@@ -82,7 +82,7 @@ std::string Pipeline::nameOf(const Function &function, size_t variant,
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (Function &function : functions) {
-    PassManager passes(&context);
+    PipelinePasses passes(context, hooks);
     if (const auto &training = function.training) {
       // Batch statistics and dropout.
       passes.addPass(createTrainingMode(training->options, training->kind));
@@ -163,7 +163,7 @@ LogicalResult Pipeline::compileFunction(Function &function,
                                         const nn::Target &target,
                                         const PipelineOptions &own,
                                         TimingScope &scope) {
-  PassManager fusing(&context), planning(&context);
+  PipelinePasses fusing(context, hooks), planning(context, hooks);
   addTargetPasses(fusing, target, own, function.trained());
   fusing.enableTiming(scope);
   addPlanPasses(planning, target, own, function.training ? function.name : "");
@@ -205,7 +205,7 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
   for (Function &function : functions)
     count += function.model.modules.size();
   for (Function &function : functions) {
-    PassManager passes(&context);
+    PipelinePasses passes(context, hooks);
     addTargetPasses(passes, target, own, function.trained());
     for (OwningOpRef<ModuleOp> &variant : function.model.modules) {
       OwningOpRef<ModuleOp> clone = variant->clone();
@@ -319,7 +319,8 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
 LogicalResult Pipeline::emitKernels(plan::ProgramOp program,
                                     const cuda::CudaOptions &target,
                                     TimingScope &timing) {
-  PassManager passes(&context, plan::ProgramOp::getOperationName());
+  PipelinePasses passes(context, hooks, /*takesAll=*/false,
+                        plan::ProgramOp::getOperationName());
   // Each kernel gets its CUDA C++, launch, tensor maps and module.
   passes.addPass(cuda::createEmitKernelsPass(target));
   passes.enableTiming(timing);
@@ -332,7 +333,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
                                          TimingScope &timing) {
   TimingScope scope = timing.nest("loops");
   cpu::LoweredKernels kernels = cpu::lowerFusions(program);
-  PassManager passes(&context);
+  PipelinePasses passes(context, hooks, /*takesAll=*/true);
   // Elementwise loops merge; the outermost one runs over work items.
   cpu::addLoopFusionPasses(passes);
   passes.addNestedPass<func::FuncOp>(cpu::createTileOuterLoopsPass());
@@ -357,7 +358,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
 
 LogicalResult Pipeline::placeMemory() {
   TimingScope scope = timing.nest("memory");
-  PassManager passes(&context);
+  PipelinePasses passes(context, hooks, /*takesAll=*/true);
   addMemoryPasses(passes);
   passes.enableTiming(scope);
   if (failed(passes.run(plans->module())))

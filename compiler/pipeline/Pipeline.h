@@ -7,11 +7,10 @@
 #include "codegen/cuda/target/CudaTarget.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/ImportVariants.h"
-#include "compiler/pipeline/Hooks.h"
+#include "compiler/pipeline/PipelinePasses.h"
 #include "compiler/planning/Plans.h"
 #include "compiler/transform/training/Training.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace frit {
@@ -122,11 +121,11 @@ private:
                                       const PipelineOptions &own,
                                       mlir::TimingScope &timing);
   llvm::LogicalResult fitMemory(const Function &function, mlir::ModuleOp fused,
-                                mlir::PassManager &planning,
+                                PipelinePasses &planning,
                                 mlir::TimingScope &timing);
   mlir::FailureOr<int64_t> measureMemory(const Function &function,
                                          mlir::ModuleOp fused,
-                                         mlir::PassManager &planning,
+                                         PipelinePasses &planning,
                                          mlir::TimingScope &timing);
   llvm::LogicalResult checkMemory();
   llvm::LogicalResult tune(const PipelineOptions &own,

@@ -53,12 +53,12 @@ static std::vector<Fact> callFacts(Op op, StringRef arch, StringRef library) {
   if (std::optional<StringRef> fallback = op.getFallback())
     by += ("; if it declines, by kernel " + *fallback).str();
   int64_t algorithm = op.getAlgorithm().value_or(0);
-  return {{"computed by", by},
-          {"algorithm", algorithm
-                            ? llvm::formatv("{0}, the fastest that was timed",
-                                            algorithm)
-                                  .str()
-                            : "chosen by the library when the model is opened"}};
+  return {
+      {"computed by", by},
+      {"algorithm",
+       algorithm
+           ? llvm::formatv("{0}, the fastest that was timed", algorithm).str()
+           : "chosen by the library when the model is opened"}};
 }
 
 static Fact precisionOf(Type element, bool tf32) {
@@ -213,8 +213,8 @@ static Call describeAttention(plan::AttentionOp op, StringRef arch) {
   if (op.isGradient()) {
     call.operands.push_back(view("y", op.getY(), y));
     call.operands.push_back(view("dy", *op.getDy(), y));
-    call.operands.push_back(view("stats", *op.getStats(),
-                                 {batch, heads, queries}));
+    call.operands.push_back(
+        view("stats", *op.getStats(), {batch, heads, queries}));
     call.results = {view("dq", *op.getDq(), q), view("dk", *op.getDk(), k),
                     view("dv", *op.getDv(), v)};
     call.formula = "dq, dk, dv = gradient of " + formula;
@@ -226,11 +226,11 @@ static Call describeAttention(plan::AttentionOp op, StringRef arch) {
   call.facts.push_back(
       precisionOf(elementOf(arguments[op.getQ().getArgument()]), false));
   call.facts.push_back(
-      {"heads", groups == heads
-                    ? std::to_string(heads)
-                    : llvm::formatv("{0}, which share {1} of k and v", heads,
-                                    groups)
-                          .str()});
+      {"heads",
+       groups == heads
+           ? std::to_string(heads)
+           : llvm::formatv("{0}, which share {1} of k and v", heads, groups)
+                 .str()});
   call.flops = 2 * batch * heads * queries * keys * (size + valueSize);
   // Five products instead of two.
   if (op.isGradient())
@@ -246,8 +246,8 @@ static Call describeExchange(Value buffer, StringRef arch, StringRef value) {
   call.formula = ("buffer = " + value).str();
   call.operands = {operandOf("buffer", buffer)};
   call.facts = {
-      {"computed by", isHost(arch) ? "the runtime's exchange between processes"
-                                   : "NCCL"},
+      {"computed by",
+       isHost(arch) ? "the runtime's exchange between processes" : "NCCL"},
       {"runs", "beside the steps after it, until a step awaits the buffer"}};
   return call;
 }
@@ -268,7 +268,8 @@ std::optional<Call> report::describeCall(Operation *step, StringRef arch) {
             "its mean over the ranks in this rank's shard, 0 elsewhere");
       })
       .Case([&](plan::AllGatherOp op) {
-        return describeExchange(op.getBuffer(), arch, "the shards of all ranks");
+        return describeExchange(op.getBuffer(), arch,
+                                "the shards of all ranks");
       })
       .Case([](plan::AwaitOp op) {
         Call call;
@@ -279,11 +280,11 @@ std::optional<Call> report::describeCall(Operation *step, StringRef arch) {
       })
       .Case([](plan::GuardOp op) {
         Call call;
-        call.formula = op.getWhen() ? "runs its steps if the condition is true"
-                                    : "runs its steps if the condition is false";
+        call.formula = op.getWhen()
+                           ? "runs its steps if the condition is true"
+                           : "runs its steps if the condition is false";
         call.operands = {operandOf("condition", op.getCondition())};
-        call.facts = {
-            {"steps", std::to_string(plan::stepsOf(op).size())}};
+        call.facts = {{"steps", std::to_string(plan::stepsOf(op).size())}};
         return call;
       })
       .Case([](plan::CopyOp op) {
