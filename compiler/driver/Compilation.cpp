@@ -137,6 +137,9 @@ private:
 
   void setPipelineOptions() {
     pipelineOptions = pipelineOptionsOf(options);
+    pipelineOptions.import.onFile = [](StringRef path) {
+      protectInput(path.str());
+    };
     pipelineOptions.import.onMap = [this](StringRef path, StringRef bytes) {
       mapped.push_back({path.str(), bytes});
       protectInput(path.str());
@@ -252,12 +255,16 @@ private:
   // Files out
   //===--------------------------------------------------------------------===//
 
-  /// Checks the names of all outputs. Once the model is imported all inputs are
-  /// known, and nothing has been written yet.
+  /// Checks the names of all outputs, and reads the one that is extended. Once
+  /// the model is imported all inputs are known, and nothing has been written
+  /// yet.
   LogicalResult checkOutputs() {
-    if (failed(check(files.check())))
+    if (failed(check(files.check())) ||
+        failed(check(refusalError(frit::checkOutputs(outputsOf(options))))))
       return failure();
-    return check(refusalError(frit::checkOutputs(outputsOf(options))));
+    if (std::exchange(hasTuning, true))
+      return success();
+    return check(readTuningToExtend(options, context, tuning));
   }
 
   LogicalResult keep(Stage stage, ModuleOp module, const Twine &name) override {
@@ -392,6 +399,7 @@ private:
   TimingScope root;
   std::optional<Progress> progress;
   cuda::Tuning tuning;
+  bool hasTuning = false; ///< the file of -ftune-generate has been read
   /// The files of weights, which the context keeps mapped.
   std::vector<artifact::MappedFile> mapped;
   /// The text that --emit writes, for all functions and targets.

@@ -56,7 +56,10 @@ struct ImportOptions {
   /// Called with each value that a node computes, before it is known whether
   /// the whole import succeeds.
   std::function<void(llvm::StringRef name, mlir::Value value)> onValue;
-  /// Called with each weight file and its mapping.
+  /// Called with each weight file that an ONNX model names, whether it exists
+  /// and is read or not, before any is mapped.
+  std::function<void(llvm::StringRef path)> onFile;
+  /// Called with each weight file that is read and its mapping.
   std::function<void(llvm::StringRef path, llvm::StringRef bytes)> onMap;
 };
 

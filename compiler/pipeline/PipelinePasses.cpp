@@ -57,7 +57,8 @@ LogicalResult PipelinePasses::run(Operation *op) {
     return success();
   std::string pass = "the pass '" + *failed + "' ";
   if (said.texts.empty())
-    return reportBug(*op->getContext(), hooks, pass + "failed without an error");
+    return reportBug(*op->getContext(), hooks,
+                     pass + "failed without an error");
   if (takesAll)
     return reportBug(*op->getContext(), hooks, pass + "failed");
   // Verifying again gives the same error. A pass that gave one itself has

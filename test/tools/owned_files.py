@@ -109,8 +109,7 @@ TABLE = [
     (RUN, "--profile={}", READ),
     (RUN + ["--precision-report=shadow.so"], "--keep={}", READ + ["shadow.so"]),
     (COMPILE, "-o{}", COMPILED), (COMPILE, "--report={}", COMPILED),
-    # External data are no tuning file, which is extended.
-    (COMPILE, "-ftune-generate={}", [file for file in COMPILED if file != "m.data"]),
+    (COMPILE, "-ftune-generate={}", COMPILED),
     (COMPILE, "-fexternal-weights={}", COMPILED),
     (COMPILE + ["-c"], "--header={}", COMPILED),
     (["frit-reduce", "m.onnx", "--test=true", "--test-arg=keep.txt"], "-o{}",
@@ -131,6 +130,72 @@ for command, option, owned in TABLE:
         for name in names:
             refused(*command, option.format(name), says="is not overwritten")
 refused(*RUN, "--profile=page.html", "--report=page.html", says="is not overwritten")
+
+# External data that no node reads: a weight, and constants of a branch and of a function.
+def elsewhere(name, file):
+    tensor = numpy_helper.from_array(np.ones(4, np.float32), name)
+    Path(file).write_bytes(tensor.raw_data)
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=file)
+    return tensor
+
+
+branches = [helper.make_graph([helper.make_node("Constant", [], ["r"], value=value)], name, [],
+                              [helper.make_tensor_value_info("r", TensorProto.FLOAT, [4])])
+            for name, value in [("same", numpy_helper.from_array(np.ones(4, np.float32))),
+                                ("other", elsewhere("", "branch.data"))]]
+function = helper.make_function("own", "Unused", ["p"], ["q"], [
+    helper.make_node("Constant", [], ["c"], value=elsewhere("", "function.data")),
+    helper.make_node("Mul", ["p", "c"], ["q"])], [helper.make_opsetid("", 18)])
+graph = helper.make_graph(
+    [helper.make_node("Constant", [], ["yes"], value=numpy_helper.from_array(np.array(True))),
+     helper.make_node("If", ["yes"], ["k"], then_branch=branches[0], else_branch=branches[1]),
+     helper.make_node("Add", ["x", "k"], ["y"])], "g", [x],
+    [helper.make_tensor_value_info("y", TensorProto.FLOAT, [8, 4])], [elsewhere("left", "left.data")])
+onnx.save(helper.make_model(graph, functions=[function], opset_imports=[
+    helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]), "unused.onnx")
+works("fritc", "unused.onnx", CPU, "-o", "unused.so")
+for file in ["branch.data", "function.data", "left.data"]:
+    refused("fritc", "unused.onnx", CPU, "-o", file, says="is not overwritten")
+    refused("fritc", "unused.onnx", CPU, "-o", "u.so", f"-ftune-generate={file}",
+            says="is not overwritten")
+    refused("frit-reduce", "unused.onnx", "--test=true", "-o", file, says="is not overwritten")
+
+# What frit-reduce writes holds these data: its folder has no other file.
+os.mkdir("reduced")
+works("frit-reduce", "unused.onnx", "--test=grep", "--test-arg=-q", "--test-arg=Unused", "-o",
+      "reduced/r.onnx")
+reduced = Path("reduced/r.onnx").read_bytes()
+assert b"Unused" in reduced and b".data" not in reduced, reduced
+
+# Bind mounts, where this machine permits them.
+def bound(script, **options):
+    return run([*ENTER, "sh", "-ec", script], **options)
+
+
+for ENTER in (["unshare", "--mount"], ["unshare", "--mount", "--map-root-user"]):
+    if shutil.which("unshare") and not bound("mount --bind x.npy y.npz").returncode:
+        break
+else:
+    ENTER = None
+    print("no bind mounts here")
+if ENTER:
+    Path("bound.so").write_text("")
+    Path("bound.npz").write_text("")
+    os.mkdir("place")
+    before = state()
+    for mount, command, says in [
+        ("m.onnx bound.so", ["fritc", "m.onnx", CPU, "-o", "bound.so"], "it is the input 'm.onnx'"),
+        ("m.data bound.so", ["fritc", "m.onnx", CPU, "-o", "bound.so"], "m.data'"),
+        ("x.npy bound.npz", [*RUN, "--output=@bound.npz"], "it is the input 'x.npy'"),
+        (". place", ["fritc", "m.onnx", CPU, "-o", "place/m.onnx"], "is not overwritten"),
+        ("sub place", [*TRAIN, "--export=place/w.safetensors"], "is not overwritten"),
+        ("sub place", [*TRAIN, "--export=sub/new.safetensors", "--log=place/new.safetensors"],
+         "write the same file")]:
+        done = bound(f"mount --bind {mount}; exec {' '.join(command)}")
+        assert done.returncode == 2 and says in done.stderr, (command, done)
+        assert state() == before, command
 
 # Descriptors, and the files that messages go to.
 for option in ["--export=/dev/fd/{}", "--log=/dev/fd/{}", "--log=/proc/self/fd/{}"]:

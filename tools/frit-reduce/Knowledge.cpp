@@ -4,6 +4,7 @@
 
 #include "compiler/driver/OutputFile.h"
 #include "compiler/import/Import.h"
+#include "compiler/onnx/ModelTensors.h"
 #include "compiler/onnx/reader/Tensors.h"
 #include "dialects/nn/Fold.h"
 
@@ -33,15 +34,16 @@ static StringRef externalField(const onnx::TensorProto &tensor, StringRef key) {
   return "";
 }
 
-/// Loads a weight's external data into the model, because reduced models are
+/// Loads a tensor's external data into the model, because reduced models are
 /// written to another folder.
 static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
                           uint64_t &bytes) {
   if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
     return llvm::Error::success();
-  std::string what = "weight '" + tensor.name() + "': ";
+  std::string what = tensor.name().empty() ? "a constant without a name: "
+                                           : "weight '" + tensor.name() + "': ";
   llvm::SmallString<128> path(folder);
-  llvm::sys::path::append(path, externalField(tensor, "location"));
+  llvm::sys::path::append(path, externalLocation(tensor));
   StringRef from = externalField(tensor, "offset");
   StringRef count = externalField(tensor, "length");
   uint64_t offset = 0, length = 0;
@@ -81,9 +83,8 @@ llvm::Expected<onnx::ModelProto> frit::reduce::readModel(StringRef path) {
       !model.ParseFromArray(data.data(), data.size()) || !model.has_graph())
     return failure("is not an ONNX model");
   uint64_t bytes = 0;
-  for (onnx::TensorProto &weight :
-       *model.mutable_graph()->mutable_initializer())
-    if (auto error = takeIn(weight, llvm::sys::path::parent_path(path), bytes))
+  for (onnx::TensorProto *tensor : findTensors(model))
+    if (auto error = takeIn(*tensor, llvm::sys::path::parent_path(path), bytes))
       return error;
   return model;
 }

@@ -50,11 +50,15 @@ Error frit::readTuning(const DriverOptions &options, mlir::MLIRContext &context,
     if (Error error = tuning.readShipped(&context))
       return error;
   tuning.warnsOfMisses = !options.tuneUse.empty();
-  // A file to add schedules to need not exist yet.
-  for (const std::string &path : {options.tuneUse, options.tuneGenerate})
-    if (!path.empty() &&
-        (path == options.tuneUse || llvm::sys::fs::exists(path)))
-      if (Error error = tuning.read(path, &context))
-        return error;
-  return Error::success();
+  return options.tuneUse.empty() ? Error::success()
+                                 : tuning.read(options.tuneUse, &context);
+}
+
+Error frit::readTuningToExtend(const DriverOptions &options,
+                               mlir::MLIRContext &context,
+                               cuda::Tuning &tuning) {
+  const std::string &path = options.tuneGenerate;
+  return path.empty() || !llvm::sys::fs::exists(path)
+             ? Error::success()
+             : tuning.read(path, &context);
 }

@@ -18,10 +18,16 @@ llvm::Expected<TrainingOptions> readTraining(const DriverOptions &options);
 llvm::Expected<std::vector<CustomSpec>>
 readCustomOps(llvm::ArrayRef<std::string> paths);
 
-/// Adds the schedules that come with frit, and those of the files of -ftune-use
-/// and -ftune-generate, to `tuning`.
+/// Adds the schedules that come with frit, and those of the file of -ftune-use,
+/// to `tuning`.
 llvm::Error readTuning(const DriverOptions &options, mlir::MLIRContext &context,
                        cuda::Tuning &tuning);
+
+/// Adds the schedules of the file of -ftune-generate, if it exists. It is an
+/// output too: call this once all inputs are known and outputs are checked.
+llvm::Error readTuningToExtend(const DriverOptions &options,
+                               mlir::MLIRContext &context,
+                               cuda::Tuning &tuning);
 
 } // namespace frit
 

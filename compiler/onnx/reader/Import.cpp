@@ -2,6 +2,7 @@
 
 #include "compiler/import/Import.h"
 
+#include "compiler/onnx/ModelTensors.h"
 #include "compiler/onnx/reader/Importer.h"
 #include "compiler/onnx/reader/RawData.h"
 
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -77,6 +79,20 @@ static void explain(StringRef data, Location loc) {
     emitError(loc) << "is not an ONNX model";
 }
 
+/// Calls `options.onFile` with each file of external data.
+static void nameFiles(::onnx::ModelProto &model, StringRef path,
+                      const ImportOptions &options) {
+  llvm::StringSet<> locations;
+  for (const ::onnx::TensorProto *tensor : findTensors(model)) {
+    std::string location = externalLocation(*tensor);
+    if (location.empty() || !locations.insert(location).second)
+      continue;
+    SmallString<256> file = llvm::sys::path::parent_path(path);
+    llvm::sys::path::append(file, location);
+    options.onFile(file);
+  }
+}
+
 OwningOpRef<ModuleOp> frit::importOnnx(llvm::MemoryBufferRef file,
                                        StringRef path,
                                        const ImportOptions &options,
@@ -101,5 +117,7 @@ OwningOpRef<ModuleOp> frit::importOnnx(llvm::MemoryBufferRef file,
     explain(file.getBuffer(), loc);
     return {};
   }
+  if (options.onFile)
+    nameFiles(*model, path, options);
   return importer::Importer(model, path, options, context).run();
 }

@@ -12,7 +12,13 @@ using namespace frit;
 
 namespace {
 /// What a pass does to the function that it runs on.
-enum class Does { nothing, giveError, failSilently, breakIt, breakAndGiveError };
+enum class Does {
+  nothing,
+  giveError,
+  failSilently,
+  breakIt,
+  breakAndGiveError
+};
 
 struct FakePass final : PassWrapper<FakePass, OperationPass<func::FuncOp>> {
   explicit FakePass(Does does) : does(does) {}
@@ -82,10 +88,11 @@ void check(Does does, bool takesAll, bool isBug,
 } // namespace
 
 int main() {
-  const std::string bug =
-      ": this is a bug in frit, not a fault of the model; please report it with "
-      "this text and the model, which frit-reduce makes small; -O0, -fno-fuse or "
-      "another -march may avoid it";
+  const std::string bug = ": this is a bug in frit, not a fault of the model; "
+                          "please report it with "
+                          "this text and the model, which frit-reduce makes "
+                          "small; -O0, -fno-fuse or "
+                          "another -march may avoid it";
   check(Does::nothing, false, false, {});
   check(Does::nothing, true, false, {});
   // A pass that says what is wrong with the model.
