@@ -39,7 +39,7 @@ def losses(name, dropout, seed=3, source="net.onnx"):
     subprocess.run(["fritc", folder / source, "--train=" + str(folder / "train.json"), "-march=x86-64", "-Werror",
                     "-o", artifact], check=True)
     step = Step(artifact)
-    if dropout:
+    if any(entry["rate"] < 1 for entry in dropout):
         step.write(seed=np.int64(seed))
     found = [float(step.train(**inputs)["loss"]) for _ in range(3)], float(step.evaluate(**inputs)["loss"])
     step.close()
@@ -66,6 +66,12 @@ assert losses("json", [{"after": ["double"], "rate": 0.25}], source="net.json")[
 # Another seed draws other numbers; the first entry that matches applies.
 assert losses("seed", [{"after": ["a"], "rate": 0.25}], seed=4)[0] != by_node
 assert losses("first", [{"after": ["a"], "rate": 0.25}, {"after": ["double", "x"], "rate": 0}])[0] == by_node
+# A rate of 1 drops all, as in PyTorch: no NaN, also not in the gradient.
+assert losses("all", [{"after": ["a"], "rate": 1}]) == ([0, 0, 0], 4)
+all_dropped = Step(folder / "all.so")
+all_dropped.train(**inputs)
+np.testing.assert_array_equal(all_dropped.read("w")["w"], [1])
+all_dropped.close()
 fractions = kept(losses("input", [{"after": ["x"], "rate": 0.5}])[0]) * 0.5
 assert np.all(abs(fractions - 0.5) < 0.03), fractions
 print("dropped")

@@ -117,7 +117,7 @@ for name, config in {
         "pattern": {"loss": loss, "optimizer": sgd, "train": "*"},
         "missing": {"loss": loss},
         "dropout": {"loss": loss, "optimizer": sgd, "dropout": [{"after": ["h", "fd"]}]},
-        "rate": {"loss": loss, "optimizer": sgd, "dropout": [{"after": ["h"], "rate": 1}]},
+        "rate": {"loss": loss, "optimizer": sgd, "dropout": [{"after": ["h"], "rate": 1.5}]},
         "again": {"loss": loss, "optimizer": sgd, "recompute": ["layer*"]},
         "often": {"loss": loss, "optimizer": sgd, "recompute": "always"},
         "after": {"loss": loss, "optimizer": sgd, "dropout": [{"rate": 0.1}]},

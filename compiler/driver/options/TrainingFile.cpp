@@ -71,7 +71,7 @@ static void readDropout(const Json &json, llvm::StringRef place,
   in.patterns("after", dropout.after);
   if (dropout.after.empty())
     in.fail("after", "must name a value or node");
-  in.fraction("rate", dropout.rate);
+  in.number("rate", dropout.rate, 0, 1);
 }
 
 static void readAll(const Json &json, TrainingOptions &options,

@@ -260,7 +260,11 @@ void TrainingMode::replaceDropout() {
   for (auto dropout : llvm::make_early_inc_range(block.getOps<DropoutOp>())) {
     double rate = dropout.getRate().convertToDouble();
     Value y = dropout.getX();
-    if (trains() && rate > 0) {
+    if (trains() && rate >= 1) {
+      // Without a draw: 1 / (1 - rate) is infinite, also in the gradient.
+      NNBuilder b(dropout.getLoc(), dropout);
+      y = TensorExpr(b, y) * 0.0;
+    } else if (trains() && rate > 0) {
       NNBuilder b(dropout.getLoc(), dropout);
       addNumbers(dropout.getLoc());
       TensorExpr x(b, y);

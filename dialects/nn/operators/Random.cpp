@@ -28,8 +28,8 @@ RandomUniformOp::infer(Adaptor op, std::optional<Location> loc) {
 FailureOr<RankedTensorType> DropoutOp::infer(Adaptor op,
                                              std::optional<Location> loc) {
   double rate = op.getRate().convertToDouble();
-  if (!(rate >= 0 && rate < 1))
-    return emitOptionalError(loc, "rate ", rate, " is not in [0, 1)");
+  if (!(rate >= 0 && rate <= 1))
+    return emitOptionalError(loc, "rate ", rate, " is not from 0 to 1");
   return tensorType(op.getX());
 }
 

@@ -23,7 +23,8 @@ def NN_DropoutOp : NN_Composite<"dropout", ""> {
   let description = [{
     Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
     Overfitting", JMLR 15, 2014. In a training step, each element is 0 with
-    probability `rate`, and the others are scaled by 1 / (1 - rate).
+    probability `rate`, and the others are scaled by 1 / (1 - rate). With rate 1,
+    all are 0.
   }];
   let arguments = (ins NN_FloatTensor:$x, F32Attr:$rate);
   let results = (outs NN_FloatTensor:$y);

@@ -25,6 +25,14 @@ func.func @cross_entropy_dy(%x: tensor<4x3xf32>, %l: tensor<4xi64>, %dy: tensor<
 
 // -----
 
+func.func @dropout_rate(%x: tensor<4xf32>) {
+  // expected-error@+1 {{rate 1.500000e+00 is not from 0 to 1}}
+  %0 = nn.dropout %x {rate = 1.500000e+00 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @random_stream(%s: tensor<i64>) {
   // expected-error@+1 {{stream 65536 is not from 0 to 65535}}
   %0 = nn.random_uniform %s, %s {shape = array<i64: 4>, stream = 65536 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
