@@ -2,6 +2,8 @@
 
 #include "compiler/onnx/DropModules.h"
 
+#include "compiler/onnx/DropMasks.h"
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -83,7 +85,8 @@ frit::findDropModules(const onnx::GraphProto &graph) {
     else
       runs.push_back({std::move(module), {&node}});
   }
-  std::map<std::string, std::string> found;
+  // A module that is named is skipped whole.
+  std::map<std::string, std::string> found = findDropMasks(graph);
   for (const Run &run : runs) {
     if (run.module.empty() ||
         std::none_of(run.nodes.begin(), run.nodes.end(),

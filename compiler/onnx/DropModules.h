@@ -11,7 +11,8 @@
 //     key: "pkg.torch.onnx.name_scopes"  value: "['', 'drop', 'bernoulli']" } }
 //
 // The metadata name the module, so its operators can be skipped where nothing
-// is to be dropped. Needs no MLIR and no LLVM.
+// is to be dropped. DropMasks.h finds what has no module's name. Needs no MLIR
+// and no LLVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,9 @@
 
 namespace frit {
 
-/// Finds the modules of a graph that drop parts of their input at random:
-/// returns the name of the input by that of the result.
+/// Finds the modules of a graph that drop parts of their input at random, and
+/// products that do so by themselves (DropMasks.h): returns the name of the
+/// input by that of the result.
 std::map<std::string, std::string>
 findDropModules(const onnx::GraphProto &graph);
 

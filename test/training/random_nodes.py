@@ -91,3 +91,45 @@ out = onnx.load(FOLDER / "out.onnx")
 onnx.checker.check_model(out)
 assert not [n for n in out.graph.node if "Random" in n.op_type], out.graph
 np.testing.assert_array_equal(ReferenceEvaluator(out).run(["out"], {"x": X})[0], X)
+
+# DropPath and its kin as PyTorch's older exporter writes them: nothing names the module. Rows are dropped whole.
+ZEROS = numpy_helper.from_array(np.zeros((1, SIZE), np.float32))
+DRAW = [node("Constant", [], ["zeros"], value=ZEROS), node("RandomUniformLike", ["zeros"], ["r"], "draw", low=0.0, high=1.0)]
+LESS = DRAW + [node("Less", ["r", "keep"], ["l"]), node("Cast", ["l"], ["m"], to=TensorProto.FLOAT)]
+FLOOR = DRAW + [node("Add", ["keep", "r"], ["s"]), node("Floor", ["s"], ["m"])]
+CONSTANT = node("Constant", [], ["k"], value_float=0.75)
+INVERSE = node("Constant", [], ["k"], value=numpy_helper.from_array(np.float32(1 / 0.75)))
+PROBABLE = [node("Constant", [], ["p"], value=numpy_helper.from_array(np.full((1, 1), 0.75, np.float32))),
+            node("Bernoulli", ["p"], ["m"], "draw")]
+for name, nodes in {
+        "mask": LESS + [node("Div", ["m", "keep"], ["d"]), node("Mul", ["x", "d"], ["y"], "apply")],
+        "floor": FLOOR + [CONSTANT, node("Div", ["x", "k"], ["d"]), node("Mul", ["d", "m"], ["y"], "apply")],
+        "after": FLOOR + [node("Mul", ["m", "x"], ["d"]), node("Div", ["d", "keep"], ["y"], "apply")],
+        "greater": DRAW + [node("Greater", ["keep", "r"], ["l"]), node("Cast", ["l"], ["m"], to=TensorProto.FLOAT), INVERSE,
+                           node("Mul", ["k", "m"], ["d"]), node("Mul", ["d", "x"], ["y"], "apply")]}.items():
+    step = compile(f"path_{name}", nodes, "-Werror")
+    found, evaluated = run(step)
+    assert len(set(found[:, 0])) == 3 and np.all(np.abs(found - [1, 1 / 0.75]) < 0.1), (name, found)
+    for y in evaluated:
+        np.testing.assert_array_equal(y, X)
+    step.close()
+# One draw for a whole sample, by Bernoulli of one number.
+sample = compile("path_sample", PROBABLE + [node("Div", ["m", "keep"], ["d"]), node("Mul", ["x", "d"], ["y"], "apply")], "-Werror")
+firsts = {float(sample.train(x=X, target=np.zeros_like(X))["first"]) for _ in range(40)}
+assert len(firsts) == 2 and min(firsts) == 0 and abs(max(firsts) - 1 / 0.75) < 1e-5, firsts
+np.testing.assert_array_equal(sample.evaluate(x=X, target=np.zeros_like(X))["out"], X)
+sample.close()
+subprocess.run(["frit-train", "path_floor.so", "--device=cpu", "--data=data.npz", "--steps=1", "--export=path.onnx",
+                "--from=path_floor.onnx"], cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
+assert not [n for n in onnx.load(FOLDER / "path.onnx").graph.node if "Random" in n.op_type]
+# A mask that is not divided by its mean, or by another number, is noise that the model is meant to have.
+for name, nodes in {"plain": LESS + [node("Mul", ["x", "m"], ["y"], "apply")],
+                    "other": LESS + [node("Constant", [], ["k"], value_float=0.5), node("Div", ["m", "k"], ["d"]),
+                                     node("Mul", ["x", "d"], ["y"], "apply")],
+                    "shifted": [node("RandomUniformLike", ["x"], ["r"], "draw", low=0.5, high=1.0), *LESS[2:],
+                                node("Div", ["m", "keep"], ["d"]), node("Mul", ["x", "d"], ["y"], "apply")]}.items():
+    step = compile(f"noise_{name}", nodes, "-Wno-random")
+    _, evaluated = run(step)
+    assert len(set(evaluated[0].ravel())) == 2, name
+    np.testing.assert_array_equal(*evaluated)
+    step.close()
