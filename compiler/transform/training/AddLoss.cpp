@@ -252,13 +252,52 @@ static Value flattenRows(NNBuilder &b, Value x, int64_t rows) {
   return b.reshape(x, {rows, shape.back()});
 }
 
-/// Returns what a softmax at the model's end reads if it is along the classes,
-/// dimension `axis`; otherwise `prediction`.
-static Value beforeSoftmax(Value prediction, int64_t axis) {
-  auto softmax = prediction.getDefiningOp<SoftmaxOp>();
-  if (!softmax || axisOf(prediction, softmax.getAxis()) != axis)
+/// Returns the dimension of `from` that a reshape keeps as dimension `axis` of
+/// `to`; none if it is split, merged or moved.
+static std::optional<int64_t>
+keptDimension(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t axis) {
+  int64_t before = ShapedType::getNumElements(to.take_front(axis)), seen = 1;
+  for (auto [dim, size] : llvm::enumerate(from)) {
+    if (seen == before && size == to[axis])
+      return dim;
+    seen *= size;
+  }
+  return std::nullopt;
+}
+
+/// Looks from the model's end through reshapes and transpositions, along which
+/// it follows dimension `axis`, if one is given, for an `Op`. If `accepts` the
+/// dimension of the operator's result, returns its operand behind the same
+/// views, otherwise `prediction`.
+template <class Op>
+static Value beforeLast(NNBuilder &b, Value prediction,
+                        std::optional<int64_t> axis,
+                        function_ref<bool(Op, int64_t)> accepts) {
+  SmallVector<Operation *> views;
+  Value end = prediction;
+  while (isa_and_present<ReshapeOp, TransposeOp>(end.getDefiningOp())) {
+    Operation *view = end.getDefiningOp();
+    Value x = view->getOperand(0);
+    if (axis) {
+      auto transpose = dyn_cast<TransposeOp>(view);
+      axis = transpose ? transpose.getPerm()[*axis]
+                       : keptDimension(shapeOf(x), shapeOf(end), *axis);
+      if (!axis)
+        return prediction;
+    }
+    views.push_back(view);
+    end = x;
+  }
+  auto last = end.getDefiningOp<Op>();
+  if (!last || !accepts(last, axis.value_or(0)))
     return prediction;
-  return softmax.getX();
+  Value x = last.getX();
+  for (Operation *view : llvm::reverse(views)) {
+    auto transpose = dyn_cast<TransposeOp>(view);
+    x = transpose ? TransposeOp::create(b, x, transpose.getPerm()).getY()
+                  : b.reshape(x, shapeOf(view->getResult(0)));
+  }
+  return x;
 }
 
 /// Builds the loss that the model computes itself, a mean over all elements of
@@ -306,8 +345,8 @@ FailureOr<Loss> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
     return buildOwnLoss(b, prediction);
   // A model that ends with sigmoid trains on what sigmoid reads.
   if (options.loss.kind == LossKind::bceWithLogits)
-    if (auto sigmoid = prediction.getDefiningOp<SigmoidOp>())
-      prediction = sigmoid.getX();
+    prediction = beforeLast<SigmoidOp>(b, prediction, std::nullopt,
+                                       [](SigmoidOp, int64_t) { return true; });
   if (options.loss.kind != LossKind::crossEntropy) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
@@ -326,7 +365,11 @@ FailureOr<Loss> AddLoss::buildLoss(NNBuilder &b, Value prediction) {
            << shapeText(type.getShape())
            << "; cross-entropy needs rows of classes along 'axis' " << axis;
   axis += axis < 0 ? rank : 0;
-  prediction = beforeSoftmax(prediction, axis);
+  // So does one that ends with a softmax along the classes.
+  prediction = beforeLast<SoftmaxOp>(
+      b, prediction, axis, [](SoftmaxOp softmax, int64_t dim) {
+        return axisOf(softmax.getX(), softmax.getAxis()) == dim;
+      });
   // Rows of classes: the classes become the last dimension.
   SmallVector<int64_t> order;
   for (int64_t dim = 0; dim < rank; ++dim)
