@@ -24,157 +24,8 @@ static constexpr float kMostExact = 1 << 24;
 
 using Elements = ConstantElements;
 
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
 static int64_t countOf(ArrayRef<int64_t> shape) {
   return ShapedType::getNumElements(shape);
-}
-
-static SmallVector<int64_t> distinctShapeOf(const StridedPlaces &places) {
-  SmallVector<int64_t> shape(places.shape);
-  for (auto [size, stride] : llvm::zip(shape, places.strides))
-    if (stride == 0 && size > 1)
-      size = 1;
-  return shape;
-}
-
-SmallVector<int64_t> ConstantElements::distinctShape() const {
-  return distinctShapeOf(places);
-}
-
-/// Calls `line(starts, count, steps)` for each line along the last dimension of
-/// `shape`, in order. Line i of an operand starts at starts[i].
-template <class Line>
-static void forEachLine(ArrayRef<int64_t> shape,
-                        ArrayRef<const StridedPlaces *> operands,
-                        const Line &line) {
-  if (countOf(shape) == 0)
-    return;
-  const size_t outer = shape.empty() ? 0 : shape.size() - 1;
-  SmallVector<int64_t, 3> at, steps;
-  for (const StridedPlaces *operand : operands) {
-    at.push_back(operand->offset);
-    steps.push_back(shape.empty() ? 0 : operand->strides.back());
-  }
-  SmallVector<int64_t> index(outer, 0);
-  while (true) {
-    line(ArrayRef(at), shape.empty() ? 1 : shape.back(), ArrayRef(steps));
-    size_t d = outer;
-    while (d > 0) {
-      --d;
-      for (auto [i, operand] : llvm::enumerate(operands))
-        at[i] += operand->strides[d];
-      if (++index[d] < shape[d])
-        break;
-      for (auto [i, operand] : llvm::enumerate(operands))
-        at[i] -= operand->strides[d] * shape[d];
-      index[d] = 0;
-      if (d == 0)
-        return;
-    }
-    if (outer == 0)
-      return;
-  }
-}
-
-static std::vector<float> readAll(const Elements &x, ArrayRef<int64_t> shape) {
-  std::vector<float> result;
-  result.reserve(countOf(shape));
-  forEachLine(shape, &x.places, [&](auto at, int64_t count, auto steps) {
-    for (int64_t i = 0; i < count; ++i)
-      result.push_back((*x.data)[at[0] + i * steps[0]]);
-  });
-  return result;
-}
-
-std::vector<float> ConstantElements::distinct() const {
-  return readAll(*this, distinctShape());
-}
-
-/// Returns the elements of a tensor of `shape` whose distinct ones have the
-/// shape `distinct`.
-static Elements elementsOf(std::vector<float> data, ArrayRef<int64_t> distinct,
-                           ArrayRef<int64_t> shape) {
-  return {std::make_shared<const std::vector<float>>(std::move(data)),
-          StridedPlaces::whole(distinct).broadcast(shape)};
-}
-
-//===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-template <typename T>
-static std::optional<std::vector<float>> readBytes(ArrayRef<char> bytes,
-                                                   int64_t count) {
-  if (bytes.size() != count * sizeof(T))
-    return std::nullopt;
-  std::vector<float> result(count);
-  for (auto [i, element] : llvm::enumerate(result)) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    element = float(value);
-  }
-  return result;
-}
-
-static std::optional<std::vector<float>>
-readDense(DenseElementsAttr dense, Type element, int64_t count) {
-  std::vector<float> result;
-  result.reserve(count);
-  auto convert = [&](auto values, auto toFloat) {
-    for (const auto &x : values)
-      result.push_back(toFloat(x));
-    return std::move(result);
-  };
-  if (isa<FloatType>(element))
-    return convert(dense.getValues<APFloat>(), [](APFloat x) {
-      bool lossy;
-      x.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &lossy);
-      return x.convertToFloat();
-    });
-  if (element.isInteger(1))
-    return convert(dense.getValues<bool>(), [](bool x) { return float(x); });
-  bool isUnsigned = element.isUnsignedInteger();
-  return convert(dense.getValues<APInt>(), [&](const APInt &x) {
-    return isUnsigned ? float(x.getZExtValue()) : float(x.getSExtValue());
-  });
-}
-
-/// Returns the elements of a constant of floats, bools or integers.
-static std::optional<Elements> evaluate(ConstantOp constant) {
-  auto type = constant.getY().getType();
-  Type element = type.getElementType();
-  ArrayRef<int64_t> shape = type.getShape();
-  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
-    if (!isa<FloatType, IntegerType>(element))
-      return std::nullopt;
-    SmallVector<int64_t> ones(shape.size(), 1);
-    if (dense.isSplat() && countOf(shape) > 0)
-      return elementsOf(
-          *readDense(dense.resizeSplat(type.clone(ArrayRef(ones))), element, 1),
-          ones, shape);
-    return elementsOf(*readDense(dense, element, countOf(shape)), shape, shape);
-  }
-  auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
-  AsmResourceBlob *blob =
-      resource ? resource.getRawHandle().getBlob() : nullptr;
-  if (!blob)
-    return std::nullopt;
-  std::optional<std::vector<float>> data;
-  if (element.isF32())
-    data = readBytes<float>(blob->getData(), countOf(shape));
-  else if (element.isSignlessInteger(8) || element.isInteger(1))
-    // A resource stores a bool in a byte.
-    data = readBytes<int8_t>(blob->getData(), countOf(shape));
-  else if (element.isSignlessInteger(32))
-    data = readBytes<int32_t>(blob->getData(), countOf(shape));
-  else if (element.isSignlessInteger(64))
-    data = readBytes<int64_t>(blob->getData(), countOf(shape));
-  if (!data)
-    return std::nullopt;
-  return elementsOf(std::move(*data), shape, shape);
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,7 +34,7 @@ static std::optional<Elements> evaluate(ConstantOp constant) {
 
 /// Returns the elements in a buffer of their own.
 static Elements materialize(const Elements &x) {
-  return elementsOf(readAll(x, x.shape()), x.shape(), x.shape());
+  return Elements::of(readElements(x, x.shape()), x.shape(), x.shape());
 }
 
 static std::optional<Elements> move(Operation *op, const Elements &x) {
@@ -205,7 +56,7 @@ static Elements count(IotaOp op, float start, float step) {
   std::vector<float> line(distinct[op.getAxis()]);
   for (auto [i, element] : llvm::enumerate(line))
     element = start + i * step;
-  return elementsOf(std::move(line), distinct, op.getShape());
+  return Elements::of(std::move(line), distinct, op.getShape());
 }
 
 /// Returns the distinct shape of an operand, but dimensions from `first` to
@@ -221,7 +72,7 @@ static SmallVector<int64_t> fullAlong(const Elements &x, int64_t first,
 static Elements triangle(TriluOp op, const Elements &x) {
   int64_t rank = x.shape().size(), k = op.getK();
   SmallVector<int64_t> shape = fullAlong(x, rank - 2, rank);
-  std::vector<float> result = readAll(x, shape);
+  std::vector<float> result = readElements(x, shape);
   int64_t rows = shape[rank - 2], columns = shape[rank - 1];
   for (size_t start = 0, line = 0; start < result.size();
        start += columns, ++line) {
@@ -230,13 +81,13 @@ static Elements triangle(TriluOp op, const Elements &x) {
       if (op.getUpper() ? column - row < k : column - row > k)
         result[start + column] = 0;
   }
-  return elementsOf(std::move(result), shape, x.shape());
+  return Elements::of(std::move(result), shape, x.shape());
 }
 
 static Elements sumUp(CumSumOp op, const Elements &x) {
   int64_t axis = axisOf(op.getX(), op.getAxis());
   SmallVector<int64_t> shape = fullAlong(x, axis, axis + 1);
-  std::vector<float> result = readAll(x, shape);
+  std::vector<float> result = readElements(x, shape);
   int64_t length = shape[axis],
           inner = countOf(ArrayRef(shape).drop_front(axis + 1));
   for (size_t line = 0; line < result.size() / std::max<int64_t>(length, 1);
@@ -250,7 +101,7 @@ static Elements sumUp(CumSumOp op, const Elements &x) {
       element = op.getExclusive() ? before : sum;
     }
   }
-  return elementsOf(std::move(result), shape, x.shape());
+  return Elements::of(std::move(result), shape, x.shape());
 }
 
 static std::optional<Elements> reduce(ReduceOp op, const Elements &x) {
@@ -260,7 +111,7 @@ static std::optional<Elements> reduce(ReduceOp op, const Elements &x) {
   SmallVector<int64_t> shape = x.distinctShape();
   for (int64_t axis : op.getAxes())
     shape[axis] = x.shape()[axis];
-  std::vector<float> data = readAll(x, shape);
+  std::vector<float> data = readElements(x, shape);
   for (int64_t axis : op.getAxes()) {
     int64_t length = shape[axis];
     int64_t inner = countOf(ArrayRef(shape).drop_front(axis + 1));
@@ -281,7 +132,7 @@ static std::optional<Elements> reduce(ReduceOp op, const Elements &x) {
     data = std::move(result);
     shape[axis] = 1;
   }
-  return elementsOf(std::move(data), shape, shapeOf(op.getY()));
+  return Elements::of(std::move(data), shape, shapeOf(op.getY()));
 }
 
 static Elements join(ConcatOp op, ArrayRef<Elements> parts) {
@@ -298,20 +149,20 @@ static Elements join(ConcatOp op, ArrayRef<Elements> parts) {
   for (const Elements &part : parts) {
     SmallVector<int64_t> own(distinct);
     own[axis] = part.shape()[axis];
-    std::vector<float> data = readAll(part, own);
+    std::vector<float> data = readElements(part, own);
     int64_t block = own[axis] * inner;
     for (size_t i = 0; block && i < data.size() / block; ++i)
       std::copy_n(&data[i * block], block, &result[i * pitch + offset]);
     offset += block;
   }
-  return elementsOf(std::move(result), distinct, shape);
+  return Elements::of(std::move(result), distinct, shape);
 }
 
 static Elements select(GatherOp op, const Elements &x,
                        const Elements &indices) {
   int64_t axis = axisOf(op.getX(), op.getAxis());
   int64_t size = x.shape()[axis];
-  std::vector<float> table = readAll(x, fullAlong(x, axis, axis + 1));
+  std::vector<float> table = readElements(x, fullAlong(x, axis, axis + 1));
   std::vector<float> places = indices.distinct();
   SmallVector<int64_t> outer(ArrayRef(x.distinctShape()).take_front(axis)),
       inner(ArrayRef(x.distinctShape()).drop_front(axis + 1)), distinct(outer);
@@ -327,7 +178,7 @@ static Elements select(GatherOp op, const Elements &x,
       const float *from = &table[(i * size + index) * block];
       result.insert(result.end(), from, from + block);
     }
-  return elementsOf(std::move(result), distinct, shapeOf(op.getY()));
+  return Elements::of(std::move(result), distinct, shapeOf(op.getY()));
 }
 
 static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
@@ -347,7 +198,7 @@ static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
   for (const StridedPlaces &own : places)
     operands.push_back(&own);
   if (countOf(shape) == 0)
-    return elementsOf({}, shape, shape);
+    return Elements::of({}, shape, shape);
   std::vector<float> result;
   result.reserve(countOf(distinct));
   float values[3] = {0, 0, 0};
@@ -358,12 +209,12 @@ static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
       result.push_back(function(values));
     }
   });
-  return elementsOf(std::move(result), distinct, shape);
+  return Elements::of(std::move(result), distinct, shape);
 }
 
 static std::optional<Elements> compute(Operation *op, ArrayRef<Elements> x) {
   if (auto constant = dyn_cast<ConstantOp>(op))
-    return evaluate(constant);
+    return readConstant(constant);
   if (isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op))
     return move(op, x[0]);
   if (auto iota = dyn_cast<IotaOp>(op))

@@ -11,25 +11,9 @@
 #ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
 #define FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
 
-#include "dialects/nn/StridedView.h"
-
-#include <memory>
+#include "compiler/transform/recognize/ConstantElements.h"
 
 namespace frit {
-
-/// The elements of an evaluated tensor. Bools are 0 and 1. Integers are exact:
-/// a tensor with one beyond 2^24 is not evaluated.
-struct ConstantElements {
-  std::shared_ptr<const std::vector<float>> data;
-  /// Where the elements are in `data`; strides of repeated dimensions are 0.
-  nn::StridedPlaces places;
-
-  llvm::ArrayRef<int64_t> shape() const { return places.shape; }
-  /// Returns the shape with 1 for each dimension along which elements repeat.
-  llvm::SmallVector<int64_t> distinctShape() const;
-  /// Returns the distinct elements in row-major order.
-  std::vector<float> distinct() const;
-};
 
 struct ConstantValue {
   ConstantElements elements;
