@@ -9,6 +9,7 @@ a guard, zeros with one, and the mean of the values where finite numbers hide
 all keys.
 """
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -186,7 +187,8 @@ def main(work, library, emulate):
         run("fritc", work / "m.onnx", "-march=sm_90a", "-o", work / "cuda.so",
             *flags, env=os.environ | {"FRIT_NVRTC": str(library)})
         run(sys.executable, emulate, work / "cuda.so", "-o",
-            work / "kernels.so", "--level=0")
+            work / "kernels.so", "--level=0", f"--headers={work}/headers",
+            f"--cxx={shutil.which('clang++') or 'g++'}")
         run("emulate_run", work / "cuda.so", work / "kernels.so", "--seeds=1",
             *inputs, f"--output={work}/cuda.npz")
         compare(" ".join(["cuda", *flags]), np.load(work / "cuda.npz"), m.want,
