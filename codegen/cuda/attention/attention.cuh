@@ -43,7 +43,8 @@
 // A kernel calls attention<P>(q, k, v, mask, o, stats), with a null mask if
 // Mask is void. `stats`, if not null, is batch×heads×queries floats,
 // contiguous: the logarithm of the sum of the exponentials of a query's scores,
-// +inf if it sees no key, or NaN if P::unguarded. AttentionShape<P> gives its
+// in which finite scores are at least AttentionScores::kFloor; +inf if it sees
+// no key, or NaN if P::unguarded. AttentionShape<P> gives its
 // launch: blocks of kThreads = 32 · splits · tileM / rowsPerWarp threads,
 // kBlocks blocks (any one-dimensional grid is correct), and kShared bytes of
 // dynamic shared memory.

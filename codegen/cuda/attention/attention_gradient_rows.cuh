@@ -69,9 +69,6 @@ template <class P> struct GradientTensors {
     };
     const bool exists = query < P::queries;
     addend = exists ? -stats[at(typename P::Stats())] * kLog2E : -INFINITY;
-    // The lowest float, as a mask, would become infinite. NaN stays.
-    if constexpr (kHasMask<P>)
-      addend = addend > kLargest ? kLargest : addend;
     sum = exists ? delta[at(typename P::Delta())] : 0;
   }
 
@@ -103,9 +100,6 @@ template <class P> struct GradientTensors {
     const int64_t part = (int64_t(batch) * P::queries + row) / 16;
     return columnSums + (part * heads + head) * P::size;
   }
-
-private:
-  static constexpr float kLargest = 3.402823466e38f;
 };
 
 /// Returns whether the mask has one number for each key, not for each score.
@@ -316,10 +310,11 @@ template <class P, bool OfKeys> struct GradientRows {
             ofMask = GradientTensors<P>::maskAt(mask, OfKeys ? other : row,
                                                 OfKeys ? row : other);
           }
-          // Weights are at most 1, or NaN. Large numbers of a mask cancel
-          // badly.
-          const float power = fma(score, factor, ofMask) + ofQuery;
-          score = fastExp2(power > 0 ? 0 : power);
+          // As in the statistics. Only -inf hides a key whatever the others.
+          constexpr float floor = AttentionScores<P>::kFloor;
+          const float sum = fma(score, factor, ofMask);
+          const bool isLow = sum < floor && sum != -INFINITY;
+          score = fastExp2((isLow ? floor : sum) + ofQuery);
         }
       }
   }

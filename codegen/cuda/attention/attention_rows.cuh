@@ -73,6 +73,10 @@ template <class P> struct AttentionScores {
   /// Half of the lowest float: with a score added, it is still finite.
   static constexpr float kLowest = -1.701411733e38f;
   static constexpr float kLowestHalf = -65504;
+  /// The least score in statistics: beside a lower one, the logarithm of a sum
+  /// would have too few bits. Scores so low differ by less than a mask's
+  /// rounding, and count as equal.
+  static constexpr float kFloor = -32768;
 
   /// Loads the mask's terms for the scores (row, col) and (row, col + 1);
   /// `mask` is that of the batch and head.
@@ -206,6 +210,12 @@ template <class P> struct AttentionSoftmax {
     return best == -INFINITY ? 0 : best * Scores::kLate;
   }
 
+  /// Returns the base that statistics have.
+  __device__ static float floorOf(float best) {
+    const float base = baseOf(best);
+    return kHasMask<P> && base < Scores::kFloor ? Scores::kFloor : base;
+  }
+
   /// Converts scores to weights relative to the new maximum, and sets `rest`,
   /// the factors by which earlier sums must be rescaled.
   template <int Keys>
@@ -274,7 +284,7 @@ template <class P> struct AttentionSoftmax {
       sum += __shfl_xor_sync(~0u, sum, 2);
       if (threadIdx.x % 4 == 0 && rowOf(half) < P::queries)
         stats[rowOf(half)] =
-            sum == 0 ? hiddenStats() : (baseOf(top[half]) + log2(sum)) * kLn2;
+            sum == 0 ? hiddenStats() : (floorOf(top[half]) + log2(sum)) * kLn2;
     }
   }
 };

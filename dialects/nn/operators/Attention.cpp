@@ -119,6 +119,10 @@ SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {
 // attention_stats, attention_grad
 //===----------------------------------------------------------------------===//
 
+/// The least finite score in statistics if there is a mask, as kFloor in
+/// attention_rows.cuh.
+static constexpr double kLeastMaskedScore = -32768 * 0.6931471805599453;
+
 bool frit::nn::isStatsOf(AttentionStatsOp stats, AttentionOp attention) {
   return stats.getQ() == attention.getQ() && stats.getK() == attention.getK() &&
          stats.getMask() == attention.getMask() &&
@@ -152,6 +156,10 @@ SmallVector<Value> AttentionStatsOp::decompose(NNBuilder &b) {
   TensorExpr base(b, WhereOp::create(b, isHidden, b.scalarLike(most, 0), most));
   TensorExpr powers(b, ExpOp::create(b, TensorExpr(b, scores) - base));
   Value sums = b.reduce(powers, Combiner::sum, 3);
+  // A sum of lower scores could not be told from one of its terms.
+  if (getMask() && !hasRanges(getMask()))
+    base = TensorExpr(
+        b, MaxOp::create(b, base, b.scalarLike(base, kLeastMaskedScore)));
   Value stats = base + TensorExpr(b, LogOp::create(b, sums));
   double hidden = getUnguarded() ? std::numeric_limits<double>::quiet_NaN()
                                  : std::numeric_limits<double>::infinity();

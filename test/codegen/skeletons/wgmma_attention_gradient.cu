@@ -18,7 +18,7 @@ struct Gradient {
   using Mask = void;
   using M = frit::Strides<0, 0, 0, 0>;
   static constexpr int64_t maskSize = 0;
-  static constexpr bool sumsColumns = false;
+  static constexpr bool sumsColumns = false, lowest = false;
   using Stats = frit::Strides<Heads * Queries, Queries, 1>;
   using Delta = frit::Strides<Heads * Queries, 1, Heads>;
   using Q = frit::Strides<Queries * Heads * Size, Size, Heads * Size>;
@@ -56,6 +56,11 @@ struct Masked : Base {
   using M = frit::Strides<head ? 0 : Base::keys, head, row, 1>;
   static constexpr int64_t maskSize =
       head ? head * Base::heads : Base::keys * Base::batch;
+};
+
+/// A mask that hides keys by the lowest number, and all keys of some queries.
+template <class Base> struct Lowest : Base {
+  static constexpr bool lowest = true;
 };
 
 /// Ranges as the window of Ranged in attention.h, for queries and then keys.
@@ -121,6 +126,12 @@ template <> f16 hidden() { return {0xFC00}; }
 template <> bf16 hidden() { return {0xFF80}; }
 template <> float hidden() { return -INFINITY; }
 
+/// The lowest number.
+template <class T> static T lowest();
+template <> f16 lowest() { return {0xFBFF}; }
+template <> bf16 lowest() { return {0xFF7F}; }
+template <> float lowest() { return -3.4028234e38f; }
+
 /// The tensors of a problem, and the maps of the kernel.
 template <class P> struct Tensors {
   using T = typename P::T;
@@ -154,7 +165,11 @@ template <class P> struct Tensors {
       // Every third key is hidden, and the first ones too.
       for (size_t i = 0; i < mask.size(); ++i)
         if (i % 3 == 1 || i % P::keys < 2)
-          mask[i] = hidden<Mask>();
+          mask[i] = P::lowest && i % 2 ? lowest<Mask>() : hidden<Mask>();
+      // Some queries see nothing but keys with the lowest number.
+      for (size_t i = 0; P::lowest && i < mask.size(); ++i)
+        if (i / P::keys % 7 == 1)
+          mask[i] = i % 5 ? lowest<Mask>() : hidden<Mask>();
     }
     mask.upload();
   }
@@ -199,6 +214,12 @@ template <class P> struct Tensors {
   }
 };
 
+/// Returns what a mask adds: the lowest f16 stands for the lowest float.
+template <class T> static double scoreOf(T mask) {
+  const double value = toDouble(mask);
+  return value == toDouble(lowest<T>()) ? -3.4028234e38 : value;
+}
+
 /// Checks a problem with `blocks` blocks, or as many as the kernel has.
 template <class P> static void check(int blocks = 0) {
   using T = typename P::T;
@@ -224,7 +245,7 @@ template <class P> static void check(int blocks = 0) {
           else if constexpr (!frit::kHasMask<P>)
             return 0;
           else
-            return toDouble(
+            return scoreOf(
                 all.mask[b * P::M::batch + h * P::M::head + i * P::M::row + j]);
         };
         const int seen = P::causal ? std::min(i + 1, P::keys) : P::keys;
@@ -244,7 +265,8 @@ template <class P> static void check(int blocks = 0) {
           total += weights[j] = std::exp(weights[j] - top);
         for (int j = 0; j < seen; ++j)
           delta += (weights[j] /= total) * dWeights[j];
-        all.setRow(b, h, i, top + std::log(total), delta);
+        const double floor = frit::AttentionScores<P>::kFloor * std::log(2.0);
+        all.setRow(b, h, i, std::max(top, floor) + std::log(total), delta);
         for (int j = 0; j < seen; ++j) {
           const size_t key = all.keyAt(b, group, j);
           const double ds = weights[j] * (dWeights[j] - delta);
@@ -312,6 +334,11 @@ static void checks() {
   check<Masked<Gradient<f16, 1, 4, 2, 70, 150, 64>, float, false, true>>();
   check<Masked<Gradient<f16, 1, 2, 2, 70, 150, 64>, float, true>>();
   check<Causal<Masked<Gradient<f16, 1, 2, 1, 100, 100, 40>, bf16, true>>>();
+  // The lowest number of each type, for all keys of some queries.
+  check<Lowest<Masked<Gradient<f16, 2, 2, 1, 130, 130, 64>, float>>>(2);
+  check<Lowest<Masked<Gradient<f16, 1, 2, 2, 70, 150, 64>, f16, true>>>();
+  check<Causal<
+      Lowest<Masked<Gradient<bf16, 1, 2, 1, 100, 100, 40>, bf16, true>>>>();
   // Ranges of keys, narrower and wider than tiles.
   check<Ranged<Gradient<f16, 2, 2, 1, 300, 300, 64, 3>, 40, true>>(2);
   check<Ranged<Gradient<bf16, 1, 2, 2, 260, 260, 40>, 150>>(1);
