@@ -105,6 +105,15 @@ Location frit::fuseLocations(ArrayRef<Operation *> ops) {
   return FusedLoc::get(ops.front()->getContext(), locs);
 }
 
+bool frit::isParameter(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), "nn.parameter");
+}
+
 bool frit::isBefore(Value value, Operation *op) {
   Operation *def = value.getDefiningOp();
   return !def || def->getBlock() != op->getBlock() || def->isBeforeInBlock(op);

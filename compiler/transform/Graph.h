@@ -37,6 +37,9 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 /// `depth` operators. It is then computed once, at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
+/// Returns whether a value is a weight that trains.
+bool isParameter(mlir::Value value);
+
 /// Returns whether a value exists before `op`.
 bool isBefore(mlir::Value value, mlir::Operation *op);
 

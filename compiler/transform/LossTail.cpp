@@ -2,6 +2,7 @@
 
 #include "compiler/transform/LossTail.h"
 
+#include "compiler/transform/Graph.h"
 #include "compiler/transform/PrecisionClasses.h"
 #include "dialects/nn/NN.h"
 #include "dialects/nn/operators/Loss.h"

@@ -141,15 +141,6 @@ bool precision::movesElements(Operation *op) {
   return isa<ReshapeOp, GatherElementsOp>(op) || isMovement(op);
 }
 
-bool precision::isParameter(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return function &&
-         function.getArgAttr(argument.getArgNumber(), "nn.parameter");
-}
-
 bool precision::isFactor(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     return isa<MulOp>(user) ||

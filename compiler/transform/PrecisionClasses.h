@@ -68,9 +68,6 @@ bool findsElements(mlir::Operation *op);
 /// them.
 bool movesElements(mlir::Operation *op);
 
-/// Returns whether a value is an argument for a parameter that trains.
-bool isParameter(mlir::Value value);
-
 /// Returns whether a product reads the value, perhaps after its elements moved.
 bool isFactor(mlir::Value value);
 

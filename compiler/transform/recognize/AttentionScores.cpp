@@ -3,9 +3,11 @@
 #include "compiler/transform/recognize/AttentionScores.h"
 
 #include "compiler/transform/Graph.h"
+#include "compiler/transform/recognize/ConstantValues.h"
 #include "compiler/transform/recognize/MaskValue.h"
 #include "dialects/nn/ScalarBuilder.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -92,16 +94,18 @@ void AttentionScores::addMask(Value mask, bool hides, Value scores) {
       masks.push_back({mask, hides, leadingShape(scores)});
     return;
   }
-  if (auto found = rangesOf(mask); found && !hides && addRanges(*found, scores))
+  if (auto found = rangesOf(mask);
+      found && !hides && addRanges(*found, leadingShape(scores)))
     return;
   masks.push_back({mask, hides, leadingShape(scores)});
 }
 
 /// Adds to the ranges of keys that queries see. Returns false if the result
 /// would have another form.
-bool AttentionScores::addRanges(const MaskRanges &more, Value scores) {
+bool AttentionScores::addRanges(const MaskRanges &more,
+                                ArrayRef<int64_t> leading) {
   // Only where batch and heads are two dimensions is it plain which is which.
-  if (more.batch != 1 && leadingShape(scores).size() != 2)
+  if (more.batch != 1 && leading.size() != 2)
     return false;
   auto both = ranges ? intersect(*ranges, more) : more;
   if (!both)
@@ -110,31 +114,38 @@ bool AttentionScores::addRanges(const MaskRanges &more, Value scores) {
   return true;
 }
 
-/// Records a select between 0 and a number that hides scores, which is a bool
-/// mask. Returns false if it is something else.
+/// Returns the ranges of keys that a condition of a select shows.
+static std::optional<MaskRanges> shownRanges(Value condition, bool hides) {
+  while (auto inverse = condition.getDefiningOp<NotOp>()) {
+    condition = inverse.getX();
+    hides = !hides;
+  }
+  return hides ? std::nullopt : rangesOf(condition);
+}
+
+/// Records a select between 0 and a number that hides scores. Returns false if
+/// it is something else, such as a finite number without ranges.
 bool AttentionScores::stepSelectedBias(WhereOp bias, Value scores) {
   if (!bias || shapeOf(bias.getCondition()) != shapeOf(bias.getY()))
     return false;
   for (bool hides : {false, true}) {
     auto shown = numberOf(hides ? bias.getB() : bias.getA());
     auto hidden = numberOf(hides ? bias.getA() : bias.getB());
-    if (shown != 0 || !hidden || !hidesAll(bias.getCondition(), hides, *hidden))
+    if (shown != 0 || !hidden || !(*hidden * scale <= kMasked))
       continue;
-    addMask(bias.getCondition(), hides, scores);
+    Value condition = bias.getCondition();
+    if (std::isinf(*hidden)) {
+      addMask(condition, hides, scores);
+      return true;
+    }
+    auto ranges = shownRanges(condition, hides);
+    if (!ranges)
+      continue;
+    masks.push_back({bias.getY(), false, leadingShape(scores), scale,
+                     std::nullopt, std::move(ranges)});
     return true;
   }
   return false;
-}
-
-/// Returns whether scores with `number` in their place, or added, count as
-/// little as with -inf. Only -inf does so if a query may see no key: with a
-/// finite number it gets an average of all.
-bool AttentionScores::hidesAll(Value mask, bool hides, double number) const {
-  if (auto inverse = mask.getDefiningOp<NotOp>())
-    return hidesAll(inverse.getX(), !hides, number);
-  return std::isinf(number) ? number < 0
-                            : number * scale <= kMasked && !hides &&
-                                  rangesOf(mask).has_value();
 }
 
 Value AttentionScores::stepBias(AddOp op) {
@@ -149,6 +160,27 @@ Value AttentionScores::stepBias(AddOp op) {
   return {};
 }
 
+/// Returns the lowest number of a float type.
+static double lowestOf(Type type) {
+  return APFloat::getLargest(cast<FloatType>(type).getFloatSemantics(),
+                             /*Negative=*/true)
+      .convertToDouble();
+}
+
+/// Returns the type in which scores of the type of `like` are masked.
+static Type maskType(Value like) {
+  return workType(tensorType(like).getElementType());
+}
+
+/// Returns what a number in place of scores is after they are scaled. The
+/// lowest number of 16 bits becomes that of the type for masks.
+static double replacement(double number, double scale, Value scores) {
+  double lowest = lowestOf(maskType(scores));
+  return number == lowestOf(tensorType(scores).getElementType())
+             ? lowest
+             : std::max(number * scale, lowest);
+}
+
 Value AttentionScores::stepSelection(WhereOp op) {
   for (bool hides : {false, true}) {
     Value scores = hides ? op.getB() : op.getA();
@@ -157,11 +189,12 @@ Value AttentionScores::stepSelection(WhereOp op) {
         scores.getType() != op.getY().getType() || !reachesProduct(scores))
       continue;
     Value condition = op.getCondition();
-    if (hidesAll(condition, hides, *other))
+    if (std::isinf(*other))
       addMask(condition, hides, scores);
     else
       masks.push_back({condition, hides, leadingShape(scores), /*scale=*/1,
-                       /*isFinite=*/true});
+                       replacement(*other, scale, scores),
+                       shownRanges(condition, hides)});
     return scores;
   }
   return {};
@@ -264,15 +297,94 @@ static Value maskFor(NNBuilder &b, Value mask, ArrayRef<int64_t> leading,
   return finish(sizes[0], sizes[1]);
 }
 
+/// Returns whether all elements of a value are known and larger than those that
+/// hide keys.
+static bool isLarge(Value value) {
+  auto known = evaluateConstant(value);
+  return known && llvm::all_of(known->elements.distinct(),
+                               [](float x) { return x > kMasked; });
+}
+
+/// Returns whether a mask is added that hides nothing: it has no large negative
+/// element, or is computed from what trains and from constants without one,
+/// such as a bias for relative positions.
+static bool hidesNothing(Value mask) {
+  if (!isFloat(mask))
+    return false;
+  if (mayEvaluate(mask))
+    return isLarge(mask);
+  SmallVector<Value> work = {mask};
+  llvm::DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (auto constant = value.getDefiningOp<ConstantOp>()) {
+      if (isFloat(value) && !isLarge(value))
+        return false;
+    } else if (Operation *def = value.getDefiningOp()) {
+      llvm::append_range(work, def->getOperands());
+    } else if (!isParameter(value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Adds masks that hide keys by a finite number to the ranges, if no query can
+/// tell their number from -inf. It can if another mask hides all keys that they
+/// show it: the keys with the largest sum of numbers share its weights then.
+void AttentionScores::joinFiniteRanges() {
+  if (llvm::any_of(masks, [](const Mask &mask) {
+        return !mask.ranges && (mask.number || !hidesNothing(mask.value));
+      }))
+    return;
+  auto isJoined = [&](const Mask &mask) {
+    return mask.ranges && addRanges(*mask.ranges, mask.leading);
+  };
+  // Those that cannot be joined act as others do.
+  auto before = ranges;
+  SmallVector<Mask> left;
+  for (const Mask &mask : masks)
+    if (!isJoined(mask))
+      left.push_back(mask);
+  if (llvm::any_of(left, [](const Mask &mask) { return mask.ranges; }))
+    ranges = before;
+  else
+    masks = std::move(left);
+}
+
+/// Chooses the numbers that are added where a condition replaces scores by a
+/// finite one. Returns false if only a replacement gives the model's results.
+bool AttentionScores::chooseNumbers() {
+  const double lowest = lowestOf(maskType(product.getY()));
+  const Mask *first =
+      llvm::find_if(masks, [](const Mask &mask) { return bool(mask.number); });
+  // If no query sees more than one number, what it is does not matter.
+  const bool isAlone = llvm::all_of(masks, [&](const Mask &mask) {
+    return mask.number ? mask.number == first->number
+                       : !isFloat(mask.value) || hidesNothing(mask.value);
+  });
+  for (Mask &mask : masks) {
+    if (!mask.number)
+      continue;
+    if (isAlone)
+      mask.number = lowest;
+    // f32 rounds the sum with a score of up to 32 to the number.
+    else if (*mask.number > -1e9)
+      return false;
+  }
+  return true;
+}
+
 bool AttentionScores::combineMasks(ArrayRef<int64_t> batchAndHeads) {
   constexpr double never = -std::numeric_limits<double>::infinity();
   // Finite numbers that hide scores lie beyond the range of 16 bits.
-  auto work =
-      cast<FloatType>(workType(tensorType(product.getY()).getElementType()));
-  double lowest =
-      APFloat::getLargest(work.getFloatSemantics(), /*Negative=*/true)
-          .convertToDouble();
+  Type work = maskType(product.getY());
   Value allowed, bias;
+  joinFiniteRanges();
+  if (!chooseNumbers())
+    return false;
   if (ranges && ranges->batch != 1 && ranges->batch != batchAndHeads[0])
     return false;
   causal = ranges && ranges->areCausal();
@@ -294,12 +406,13 @@ bool AttentionScores::combineMasks(ArrayRef<int64_t> batchAndHeads) {
     if (tensorType(value).getElementType().isInteger(1)) {
       if (found.hides)
         value = NotOp::create(b, value);
-      if (found.isFinite) {
-        // Adding the lowest number leaves nothing of the score.
+      if (found.number) {
+        // Adding a number so low leaves nothing of the score.
         bias = b.cast(bias ? bias : b.scalarLike(product.getY(), 0), work);
         hideByNever();
         allowed = {};
-        bias = WhereOp::create(b, value, bias, b.scalarLike(bias, lowest));
+        bias =
+            WhereOp::create(b, value, bias, b.scalarLike(bias, *found.number));
       } else {
         allowed = allowed ? Value(AndOp::create(b, allowed, value)) : value;
       }

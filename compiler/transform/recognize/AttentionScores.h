@@ -60,9 +60,12 @@ private:
     llvm::SmallVector<int64_t>
         leading;      ///< leading dimensions of the masked scores
     double scale = 1; ///< scale of an additive mask
-    /// Whether a condition replaces scores by a finite number: a query with no
-    /// other scores gives the mean of the values.
-    bool isFinite = false;
+    /// The finite number by which a condition replaces scores: a query with no
+    /// other scores gives the mean of their values.
+    std::optional<double> number;
+    /// The ranges of keys that the mask shows, if it hides the others by a
+    /// finite number.
+    std::optional<MaskRanges> ranges;
   };
 
   mlir::Value step(mlir::Operation *op);
@@ -70,9 +73,10 @@ private:
   mlir::Value stepBias(nn::AddOp op);
   mlir::Value stepSelection(nn::WhereOp op);
   bool stepSelectedBias(nn::WhereOp bias, mlir::Value scores);
-  bool hidesAll(mlir::Value mask, bool hides, double number) const;
   void addMask(mlir::Value mask, bool hides, mlir::Value scores);
-  bool addRanges(const MaskRanges &more, mlir::Value scores);
+  bool addRanges(const MaskRanges &more, llvm::ArrayRef<int64_t> leading);
+  void joinFiniteRanges();
+  bool chooseNumbers();
 
   nn::NNBuilder &b;
   /// Masks whose form has no name.

@@ -35,16 +35,30 @@ static bool mayBeMask(Value value) {
          mayEvaluate(value);
 }
 
-/// Returns whether `scores`, with a mask, become weights of a softmax along the
-/// last dimension, which only the differences between numbers count for.
+/// Returns whether no mask comes before `scores` on the way from the product.
+static bool areUnmasked(Value scores) {
+  while (Operation *def = scores.getDefiningOp()) {
+    double ignored = 1;
+    if (Value x = takeScale(def, ignored))
+      scores = x;
+    else if (isFloatCast(def) || keepsMatrices(def))
+      scores = def->getOperand(0);
+    else
+      return isa<MatmulOp>(def);
+  }
+  return false;
+}
+
+/// Returns whether `scores`, with their only mask, become weights of a softmax
+/// along the last dimension, which only the differences between numbers count
+/// for.
 static bool feedsSoftmax(Value scores) {
   for (unsigned depth = 0; depth < 8 && scores.hasOneUse(); ++depth) {
     Operation *user = *scores.user_begin();
     if (auto softmax = dyn_cast<SoftmaxOp>(user))
       return axisOf(softmax.getX(), softmax.getAxis()) ==
              tensorType(softmax.getX()).getRank() - 1;
-    if (!isa<AddOp, WhereOp>(user) && !isFloatCast(user) &&
-        !keepsMatrices(user))
+    if (!isFloatCast(user) && !keepsMatrices(user))
       return false;
     scores = user->getResult(0);
   }
@@ -126,7 +140,8 @@ private:
   }
 
   /// Rewrites a bias of 0 and large negative numbers. If these differ, a
-  /// softmax has to make them equal.
+  /// softmax has to make them equal: each query sees keys that have 0, unless
+  /// another mask hides them.
   void rewrite(AddOp op) {
     for (unsigned i = 0; i < 2; ++i) {
       Value scores = op->getOperand(i), bias = op->getOperand(1 - i);
@@ -138,7 +153,8 @@ private:
         return;
       if (ranges->showAll())
         return drop(op, scores);
-      if (std::isinf(ranges->hidden) && !feedsSoftmax(op.getY()))
+      if (ranges->hiddenDiffer &&
+          !(areUnmasked(scores) && feedsSoftmax(op.getY())))
         return;
       Value mask = build(op, *ranges, tensorType(bias).getRank());
       NNBuilder b(op.getLoc(), op);

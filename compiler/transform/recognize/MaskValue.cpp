@@ -55,8 +55,9 @@ public:
 
   /// Returns what all hidden elements are, or -inf if they differ.
   float hidden() const {
-    return least == most ? least : -std::numeric_limits<float>::infinity();
+    return differ() ? -std::numeric_limits<float>::infinity() : least;
   }
+  bool differ() const { return least < most; }
 
 private:
   bool sees(float x) const { return isBool ? (x != 0) != isInverse : x == 0; }
@@ -116,6 +117,7 @@ std::optional<MaskRanges> frit::findMaskRanges(Value mask, bool hides) {
         return std::nullopt;
     }
   ranges.hidden = finder.hidden();
+  ranges.hiddenDiffer = finder.differ();
   // Positions of batches are often computed apart and yet the same.
   const size_t own = ranges.ends.size() / ranges.batch;
   if (std::equal(ranges.ends.begin() + own, ranges.ends.end(),

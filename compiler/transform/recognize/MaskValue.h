@@ -24,6 +24,7 @@ struct MaskRanges {
   std::vector<int32_t> ends;
   /// What all hidden elements of a float mask are; -inf if they differ.
   float hidden = 0;
+  bool hiddenDiffer = false;
 
   /// Whether each query sees all keys, or keys up to its own position.
   bool showAll() const;

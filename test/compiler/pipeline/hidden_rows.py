@@ -9,6 +9,7 @@ a guard, zeros with one, and the mean of the values where finite numbers hide
 all keys.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,42 @@ class Model:
         onnx.save(model, path)
 
 
+def combine_finite(m, past, left):
+    """Constant causal masks and masks of padding keys, both by finite numbers.
+    The first queries of a batch see only padding: their weights go to the keys
+    with the largest sum of numbers, hidden ones too."""
+    s = m.scores.astype(np.float32)
+    for name, low in (("lowest", LOWEST), ("billion", np.float32(-1e9)),
+                      ("ten_thousand", np.float32(-1e4))):
+        future = np.where(past, np.float32(0), low)
+        padding = np.where(left, np.float32(0), low)
+        # Of NumPy's scores beside large numbers as many bits remain.
+        with np.errstate(over="ignore"):
+            both = future + padding
+            forms = {
+                "added": (lambda x: m.op("Add", m.op("Add", x, m.const(
+                    future)), m.given(padding)), (s + future) + padding),
+                "added_together": (lambda x: m.op("Add", x, m.op(
+                    "Add", m.const(future), m.given(padding))), s + both),
+                "selected_added": (lambda x: m.op("Add", m.op(
+                    "Where", m.const(past), x, m.const(low)), m.given(
+                        padding)), np.where(past, s, low) + padding),
+                "added_selected": (lambda x: m.op("Where", m.const(
+                    past), m.op("Add", x, m.given(padding)), m.const(low)),
+                    np.where(past, s + padding, low)),
+                "selected": (lambda x: m.op("Where", m.given(left), m.op(
+                    "Where", m.const(past), x, m.const(low)), m.const(low)),
+                    np.where(past & left, s, low)),
+                "selected_never": (lambda x: m.op("Where", m.const(
+                    past), m.op("Where", m.given(left), x, m.const(NEVER)),
+                    m.const(low)), np.where(past, np.where(left, s, NEVER),
+                                            low)),
+            }
+        for form, (mask, scores) in forms.items():
+            m.attend(f"finite_{form}_{name}", mask,
+                     scores.astype(np.float64))
+
+
 def build() -> Model:
     m = Model()
     s = m.scores
@@ -132,6 +169,7 @@ def build() -> Model:
     m.attend("finite_first", lambda x: m.op("Where", m.given(left), m.op(
         "Where", m.given(seen), x, m.const(LOWEST)), m.const(NEVER)),
         np.where(left, np.where(seen, s, LOWEST), NEVER))
+    combine_finite(m, past, left)
     never = np.where(seen, np.float32(0.25), NEVER)
     m.operator("operator_bool", np.where(seen, s, NEVER), [m.given(seen)])
     m.operator("operator_float", s + never, [m.given(never)])
@@ -156,7 +194,11 @@ def run(*command, **more):
 
 def compare(target, got, want, tolerance=5e-4):
     for name, value in want.items():
-        # Scores near 10,000 have few bits left.
+        # Scores near 10,000 have few bits left, and in f16, where these
+        # operators are no attention, none.
+        if tolerance > 1e-2 and re.match(
+                "finite_(selected_added|added_selected)_ten_thousand", name):
+            continue
         same = np.isclose(got[name], value, tolerance, tolerance,
                           equal_nan=True)
         if not same.all():

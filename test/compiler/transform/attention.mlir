@@ -200,6 +200,36 @@ func.func @almost_causal(%q: tensor<1x2x3x16xf32>, %k: tensor<1x2x3x16xf32>, %v:
 func.func @causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32>) -> tensor<1x2x100x64xf16> {
   %s = nn.constant dense<0.125> : tensor<f16>
   %one = nn.constant dense<1.0> : tensor<100x100xf32>
+  %never = nn.constant dense<0xFF800000> : tensor<f32>
+  %t = nn.trilu %one {k = 0 : i64, upper = false} : (tensor<100x100xf32>) -> tensor<100x100xf32>
+  %b = nn.cast %t {to = i1} : (tensor<100x100xf32>) -> tensor<100x100xi1>
+  %c = nn.reshape %b {shape = array<i64: 1, 1, 100, 100>} : (tensor<100x100xi1>) -> tensor<1x1x100x100xi1>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x100x64xf16>, tensor<1x2x100x64xf16>) -> tensor<1x2x100x100xf16>
+  %1 = nn.mul %0, %s : (tensor<1x2x100x100xf16>, tensor<f16>) -> tensor<1x2x100x100xf16>
+  %2 = nn.cast %1 {to = f32} : (tensor<1x2x100x100xf16>) -> tensor<1x2x100x100xf32>
+  %3 = nn.where %c, %2, %never : (tensor<1x1x100x100xi1>, tensor<1x2x100x100xf32>, tensor<f32>) -> tensor<1x2x100x100xf32>
+  %4 = nn.add %m, %3 : (tensor<1x1x1x100xf32>, tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf32>
+  %5 = nn.softmax %4 : (tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf32>
+  %6 = nn.cast %5 {to = f16} : (tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf16>
+  %7 = nn.matmul %6, %q : (tensor<1x2x100x100xf16>, tensor<1x2x100x64xf16>) -> tensor<1x2x100x64xf16>
+  return %7 : tensor<1x2x100x64xf16>
+}
+
+// -----
+
+// The same with a finite number: a query that sees only padding gives weights
+// to the future too, so it is not causal.
+// CHECK-LABEL: func.func @finite_causal_selection
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK:         %[[R:.*]] = nn.range_mask
+// CHECK-DAG:     %[[ZERO:.*]] = nn.constant dense<0.000000e+00> : tensor<f32>
+// CHECK-DAG:     %[[LOW:.*]] = nn.constant dense<-3.40282347E+38> : tensor<f32>
+// CHECK:         %[[C:.*]] = nn.where %[[R]], %[[ZERO]], %[[LOW]]
+// CHECK:         %[[B:.*]] = nn.add %[[C]], %[[M]]
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %[[B]] {scale = 1.250000e-01 : f32, unguarded}
+func.func @finite_causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32>) -> tensor<1x2x100x64xf16> {
+  %s = nn.constant dense<0.125> : tensor<f16>
+  %one = nn.constant dense<1.0> : tensor<100x100xf32>
   %never = nn.constant dense<-3.40282347E+38> : tensor<f32>
   %t = nn.trilu %one {k = 0 : i64, upper = false} : (tensor<100x100xf32>) -> tensor<100x100xf32>
   %b = nn.cast %t {to = i1} : (tensor<100x100xf32>) -> tensor<100x100xi1>
@@ -213,6 +243,39 @@ func.func @causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x100xf32
   %6 = nn.cast %5 {to = f16} : (tensor<1x2x100x100xf32>) -> tensor<1x2x100x100xf16>
   %7 = nn.matmul %6, %q : (tensor<1x2x100x100xf16>, tensor<1x2x100x64xf16>) -> tensor<1x2x100x64xf16>
   return %7 : tensor<1x2x100x64xf16>
+}
+
+// -----
+
+// A learnt bias hides nothing, and neither does one that trains: finite numbers
+// may be causal. -10000 in place of scores, beside a mask of other numbers, is
+// not the same as -10000 added to them: no attention.
+// CHECK-LABEL: func.func @finite_causal_and_bias
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[P:[^:]*]]: {{[^,]*}}, %[[T:[^:]*]]:
+// CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %{{.*}} {causal, scale
+// CHECK:         nn.attention %{{.*}}, %[[Q]], %[[Q]], %[[T]] {causal, scale
+// CHECK:         nn.softmax
+func.func @finite_causal_and_bias(%q: tensor<1x2x3x16xf32>, %padding: tensor<1x1x1x3xf32>, %trained: tensor<2x3x3xf32> {nn.parameter}) -> tensor<1x2x3x16xf32> {
+  %bias = nn.constant "bias" dense<[[[0.0, -9.0, -8.0], [1.0, 0.5, -9.0], [2.0, 3.0, 0.0]]]> : tensor<1x3x3xf32>
+  %true = nn.constant dense<true> : tensor<3x3xi1>
+  %low = nn.constant dense<-1.0e+4> : tensor<f32>
+  %past = nn.trilu %true {k = 0 : i64, upper = false} : (tensor<3x3xi1>) -> tensor<3x3xi1>
+  %0 = nn.matmul %q, %q {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %1 = nn.add %0, %bias : (tensor<1x2x3x3xf32>, tensor<1x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %2 = nn.where %past, %1, %low : (tensor<3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %3 = nn.softmax %2 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %4 = nn.matmul %3, %q : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  %5 = nn.matmul %4, %q {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %6 = nn.add %5, %trained : (tensor<1x2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %7 = nn.where %past, %6, %low : (tensor<3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %8 = nn.softmax %7 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %9 = nn.matmul %8, %q : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  %10 = nn.matmul %9, %q {transpose_b} : (tensor<1x2x3x16xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x3xf32>
+  %11 = nn.where %past, %10, %low : (tensor<3x3xi1>, tensor<1x2x3x3xf32>, tensor<f32>) -> tensor<1x2x3x3xf32>
+  %12 = nn.add %11, %padding : (tensor<1x2x3x3xf32>, tensor<1x1x1x3xf32>) -> tensor<1x2x3x3xf32>
+  %13 = nn.softmax %12 : (tensor<1x2x3x3xf32>) -> tensor<1x2x3x3xf32>
+  %14 = nn.matmul %13, %q : (tensor<1x2x3x3xf32>, tensor<1x2x3x16xf32>) -> tensor<1x2x3x16xf32>
+  return %14 : tensor<1x2x3x16xf32>
 }
 
 // -----
