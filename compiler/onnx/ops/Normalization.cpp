@@ -178,6 +178,8 @@ static Value normalizeGroups(Node &node, Value x, int64_t groups, Value scale,
                              Value bias, ArrayRef<int64_t> form,
                              ArrayRef<int64_t> affine) {
   auto shape = sizes(x);
+  if (nn::tensorType(x).getNumElements() == 0)
+    return x;
   int64_t length = product(ArrayRef(shape).drop_front(1)) / groups;
   Value rows = node.reshape(x, {shape[0], groups, length});
   Value ones = node.expand(node.scalar(x, 1), {length});
@@ -193,8 +195,7 @@ static bool checkChannels(Node &node, Value x, int64_t groups, int64_t affine) {
   Value scale = node.input(1), bias = node.input(2);
   if (!x || !scale || !bias)
     return false;
-  if (rankOf(x) < 2 || groups < 1 || nn::shapeOf(x)[1] % groups ||
-      nn::tensorType(x).getNumElements() == 0) {
+  if (rankOf(x) < 2 || groups < 1 || nn::shapeOf(x)[1] % groups) {
     node.error() << nn::shapeText(nn::shapeOf(x)) << " has no channels for "
                  << groups << " groups";
     return false;

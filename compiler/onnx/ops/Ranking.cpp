@@ -79,6 +79,8 @@ static Results hardmax(Node &node) {
   int64_t axis = node.axis(given, x.rank());
   if (node.failed)
     return {};
+  if (product(shape) == 0)
+    return {x};
   // Before opset 13 it spans all dimensions from the axis on.
   Expr rows = x;
   if (node.opset < 13) {

@@ -282,7 +282,9 @@ static Results runSteps(
       steps[at] =
           direction.shown(at, state[0]).reshape({1, 1, r.batch, r.hidden});
     }
-    shown.push_back(node.concat(steps, 0));
+    shown.push_back(r.steps ? node.concat(steps, 0)
+                            : node.expand(node.scalar(state[0], 0),
+                                          {0, 1, r.batch, r.hidden}));
     for (size_t s = 0; s < states; ++s)
       last[s].push_back(state[s].reshape({1, r.batch, r.hidden}));
   }

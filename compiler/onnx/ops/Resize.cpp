@@ -291,14 +291,21 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
     keepAspect(node, policy, axes);
   // Each element of the filter becomes an operator with a table of weights.
   constexpr double leastScale = 1.0 / 1024;
-  for (auto &[dim, axis] : axes)
+  SmallVector<int64_t> shape = x.shape();
+  for (auto &[dim, axis] : axes) {
+    shape[dim] = axis.output;
+    if (axis.output == 0 && axis.input == 0)
+      continue;
     if (axis.output < 1 || axis.input < 1 ||
         (rules.antialias && !(axis.scale >= leastScale)) ||
         axis.output > mostInTable / countTaps(axis, rules))
       node.error() << "cannot resize dimension " << dim << " from "
                    << axis.input << " to " << axis.output << " elements";
+  }
   if (node.failed)
     return {};
+  if (product(shape) == 0)
+    return {node.expand(node.scalar(x, 0), shape)};
   return {resizeAxes(x, axes, rules, outside)};
 }
 

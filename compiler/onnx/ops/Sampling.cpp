@@ -159,8 +159,7 @@ static Results gridSample(Node &node) {
     partials = next;
   }
   Expr image =
-      x.reshape({batch, channels,
-                 product(x.shape()) / std::max<int64_t>(batch * channels, 1)});
+      x.reshape({batch, channels, product(ArrayRef(x.shape()).drop_front(2))});
   Expr y = {node, {}};
   for (const Partial &partial : partials) {
     Expr part = pick(image, partial.place, points).to(work) * partial.weight;

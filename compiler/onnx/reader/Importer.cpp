@@ -281,25 +281,22 @@ void Importer::importNode(const NodeProto &proto, Scope &scope,
 // The whole graph
 //===----------------------------------------------------------------------===//
 
-/// Checks that no value with an unsupported shape is left, such as the empty
-/// cache that a first decoding step concatenates to its keys.
+/// Checks that no value with an unsupported shape is left.
 bool Importer::checkResult() {
   bool good = true;
-  auto check = [&](Value value, Location loc) {
-    auto type = nn::tensorType(value);
-    if (type.getNumElements() == 0) {
-      emitError(loc) << "tensors without elements, "
-                     << nn::shapeText(type.getShape()) << ", are not supported";
+  for (Operation &op : main.getBody().front().without_terminator()) {
+    if (isa<nn::ConstantOp>(op))
+      continue;
+    for (Value result : op.getResults()) {
+      auto type = nn::tensorType(result);
+      if (type.getNumElements() != 0)
+        continue;
+      emitError(op.getLoc())
+          << "tensors without elements, " << nn::shapeText(type.getShape())
+          << ", are not supported";
       good = false;
     }
-  };
-  for (BlockArgument argument : main.getArguments())
-    if (!argument.use_empty())
-      check(argument, argument.getLoc());
-  for (Operation &op : main.getBody().front().without_terminator())
-    if (!isa<nn::ConstantOp>(op))
-      for (Value result : op.getResults())
-        check(result, op.getLoc());
+  }
   return good;
 }
 

@@ -213,8 +213,15 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
     return {};
   inputNames.push_back(builder.getStringAttr(name));
   inputSymbols.push_back(shapes.openSymbols(index, context));
-  return main.getBody().front().addArgument(
-      RankedTensorType::get(*shape, element), loc);
+  auto whole = RankedTensorType::get(*shape, element);
+  Value argument = main.getBody().front().addArgument(whole, loc);
+  // The empty cache of a first decoding step has only one value.
+  if (whole.getNumElements() == 0)
+    return nn::ConstantOp::create(builder, loc,
+                                  cast<ElementsAttr>(DenseElementsAttr::get(
+                                      whole, ArrayRef<Attribute>())),
+                                  StringAttr());
+  return argument;
 }
 
 /// Warns if the declared shape differs from the computed one. Not an error,

@@ -9,11 +9,11 @@
 // Operators between the products may come in any order: scalars that scale the
 // queries, keys or scores, factors per row, masks that are added or used in a
 // select, casts, and views that merge or split batch and heads. A mask that
-// hides exactly the future becomes the flag `causal`, by a finite number only if
-// no other mask can hide all of the past; one that hides nothing is dropped. A
-// guard after the softmax gives zeros for queries that see no key:
-// PyTorch replaces NaN, ONNX's operator asks whether the maximum is -inf.
-// Without one such a query gives NaN, and the operator is `unguarded`.
+// hides exactly the future becomes the flag `causal`, by a finite number only
+// if no other mask can hide all of the past; one that hides nothing is dropped.
+// A guard after the softmax gives zeros for queries that see no key: PyTorch
+// replaces NaN, ONNX's operator asks whether the maximum is -inf. Without one
+// such a query gives NaN, and the operator is `unguarded`.
 //
 //===----------------------------------------------------------------------===//
 

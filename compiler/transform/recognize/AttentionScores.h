@@ -62,10 +62,10 @@ private:
     double scale = 1; ///< scale of an additive mask
     /// The finite number by which a condition replaces scores: a query with no
     /// other scores gives the mean of their values.
-    std::optional<double> number;
+    std::optional<double> number = std::nullopt;
     /// The ranges of keys that the mask shows, if it hides the others by a
     /// finite number.
-    std::optional<MaskRanges> ranges;
+    std::optional<MaskRanges> ranges = std::nullopt;
   };
 
   mlir::Value step(mlir::Operation *op);
