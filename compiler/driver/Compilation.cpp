@@ -113,9 +113,6 @@ private:
     bool isJson = options.language
                       ? *options.language == Language::json
                       : StringRef(options.input).ends_with(".json");
-    if (isJson && options.import.checkIndices)
-      return fail(llvm::createStringError(
-          "-fcheck-indices takes an ONNX model, not a graph in JSON"));
     if (failed(pipeline.run({std::move(*file), options.input, isJson})))
       return failure();
     if (!options.report.empty() &&

@@ -3,7 +3,6 @@
 #include "compiler/json/Reader.h"
 
 #include "compiler/import/CreateOp.h"
-#include "compiler/import/IndexUses.h"
 #include "compiler/json/Counts.h"
 #include "compiler/json/Parse.h"
 #include "compiler/json/Safetensors.h"
@@ -229,6 +228,7 @@ bool JsonReader::readOutputs(const Json &graph) {
       if (!addCount(name, lookup(name), path, attributes, results))
         return false;
   }
+  checkIndices(attributes, results);
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
@@ -239,29 +239,6 @@ bool JsonReader::readOutputs(const Json &graph) {
 //===----------------------------------------------------------------------===//
 // Graphs
 //===----------------------------------------------------------------------===//
-
-/// Gives inputs whose elements are indices the ranges of these.
-void JsonReader::noteIndices() {
-  IndexUses uses;
-  auto note = [&](Value x, Value indices, int64_t axis) {
-    ArrayRef<int64_t> shape = nn::shapeOf(x);
-    int64_t size = shape[axis + (axis < 0 ? int64_t(shape.size()) : 0)];
-    uses.add(indices,
-             nn::wholeRange(nn::shapeOf(indices), -size, size - 1,
-                            "an operator indexes " + std::to_string(size) +
-                                (size == 1 ? " entry" : " entries")));
-  };
-  for (Operation &op : main.getBody().front())
-    if (auto gather = dyn_cast<nn::GatherOp>(op))
-      note(gather.getX(), gather.getIndices(), gather.getAxis());
-    else if (auto gather = dyn_cast<nn::GatherElementsOp>(op))
-      note(gather.getX(), gather.getIndices(), gather.getAxis());
-    else if (auto scatter = dyn_cast<nn::ScatterElementsOp>(op))
-      note(scatter.getX(), scatter.getIndices(), scatter.getAxis());
-  for (BlockArgument argument : main.getArguments())
-    if (ArrayAttr indices = uses.attrOf(argument))
-      main.setArgAttr(argument.getArgNumber(), "nn.indices", indices);
-}
 
 OwningOpRef<ModuleOp> JsonReader::run(StringRef file) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
@@ -297,7 +274,6 @@ OwningOpRef<ModuleOp> JsonReader::run(StringRef file) {
       return {};
   if (!readOutputs(graph) || failed(verify(*module)))
     return {};
-  noteIndices();
   return module;
 }
 

@@ -67,7 +67,10 @@ private:
                  mlir::Location loc);
   llvm::SmallVector<mlir::Attribute> forms(const Json &value);
   bool readOutputs(const Json &graph);
-  void noteIndices();
+  /// Gives inputs whose elements are indices the ranges of these, and adds
+  /// checks of computed ones to the results if they are asked for.
+  void checkIndices(llvm::SmallVectorImpl<mlir::DictionaryAttr> &attributes,
+                    llvm::SmallVectorImpl<mlir::Value> &results);
 
   /// Returns the value of `name`, reading weights at first use; null if
   /// unknown.

@@ -25,7 +25,7 @@ def weight(name, value):
     return numpy_helper.from_array(np.asarray(value), name)
 
 
-def model_of(nodes, inputs, outputs, weights=()):
+def model_of(nodes, inputs, outputs, weights=(), opset=18):
     """A graph of (operator, inputs, outputs, attributes)."""
     made = [helper.make_node(op, of, to, name=f"n{i}", **attributes)
             for i, (op, of, to, attributes) in enumerate(nodes)]
@@ -33,7 +33,8 @@ def model_of(nodes, inputs, outputs, weights=()):
         made, "g", [helper.make_tensor_value_info(*spec) for spec in inputs],
         [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs],
         [weight(*pair) for pair in weights])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset),
+                                                   helper.make_opsetid("com.microsoft", 1)])
 
 
 def compiled(*graph, options=(), shape=None):
@@ -134,6 +135,37 @@ backwards.run({"x": np.zeros((6, 2), np.float32), "lengths": i64(6, 1)})
 fails(backwards, {"x": np.zeros((6, 2), np.float32), "lengths": i64(6, 7)},
       "index 7 at [1] is out of range, 0 to 6")
 
+regions = ([("RoiAlign", ["x", "rois", "of"], ["y"], {"sampling_ratio": 1})],
+           [("x", F32, [2, 1, 4, 4]), ("rois", F32, [3, 4]), ("of", I64, [3])], [("y", F32)])
+images = {"x": np.zeros((2, 1, 4, 4), np.float32), "rois": np.zeros((3, 4), np.float32)}
+roi = compiled(*regions)
+roi.run({**images, "of": i64(0, 1, 1)})
+fails(roi, {**images, "of": i64(0, 1, 2)}, "index 2 at [2] is out of range, 0 to 1",
+      "takes regions of 2 images")
+fails(roi, {**images, "of": i64(-1, 1, 0)}, "index -1 at [0]")
+blocks = compiled([("GatherBlockQuantized", ["data", "ids", "scale"], ["y"],
+                    {"domain": "com.microsoft", "bits": 8, "block_size": 16})],
+                  [("ids", I64, [2])], [("y", F32)],
+                  [("data", np.zeros((10, 16), np.uint8)),
+                   ("scale", np.ones((10, 1), np.float32))])
+blocks.run({"ids": i64(9, -10)})
+fails(blocks, {"ids": i64(9, 10)}, "index 10 at [1] is out of range, -10 to 9", "of 'data'")
+cached = ([("Attention", ["q", "k", "k", "", "", "", "there"], ["y"], {})],
+          [("q", F32, [2, 1, 1, 8]), ("k", F32, [2, 1, 5, 8]), ("there", I64, [2])],
+          [("y", F32)])
+keys = {"q": np.zeros((2, 1, 1, 8), np.float32), "k": np.zeros((2, 1, 5, 8), np.float32)}
+attention = compiled(*cached, (), 24)
+attention.run({**keys, "there": i64(5, 0)})
+fails(attention, {**keys, "there": i64(5, 6)}, "index 6 at [1] is out of range, 0 to 5",
+      "counts up to 5 keys")
+
+# Constant numbers out of range are an error of the compiler.
+try:
+    compiled(regions[0], regions[1][:2], regions[2], [("of", i64(0, 1, 2))])
+    raise AssertionError("compiled")
+except frit.CompileError as error:
+    assert "takes regions of 2 images: 2 is out of range, 0 to 1" in str(error), error
+
 # OneHot takes any number, and so does an index that may be unused.
 hot = compiled([("OneHot", ["ids", "five", "values"], ["y"], {})], [("ids", I64, [3])],
                [("y", F32)], [("five", i64(5)), ("values", np.array([0, 1], np.float32))])
@@ -179,6 +211,37 @@ pairs = compiled([("Add", ["a", "b"], ["c"], {}), ("GatherND", ["table", "c"], [
                  options=["-fcheck-indices"])
 pairs.run({"a": i64([9, 3], [0, 0]), "b": i64([0, 0], [0, 0])})
 fails(pairs, {"a": i64([9, 3], [0, 0]), "b": i64([0, 0], [0, 4])}, "index 4 at [1, 1]")
+
+checked = compiled([("Add", ["of", "of"], ["twice"], {}),
+                    ("RoiAlign", ["x", "rois", "twice"], ["y"], {"sampling_ratio": 1})],
+                   *regions[1:], options=["-fcheck-indices"])
+fails(checked, {**images, "of": i64(0, 1, 0)}, "index 2 at [1]", "2 images")
+
+# Graphs in JSON: the same, for operators of the nn dialect.
+GRAPH = {"frit": 1, "inputs": [{"name": "x", "type": "f32", "shape": [10, 4]},
+                               {"name": "a", "type": "i64", "shape": [3]},
+                               {"name": "b", "type": "i64", "shape": [3]}],
+         "nodes": [{"op": "add", "inputs": ["a", "b"], "outputs": ["c"]},
+                   {"op": "gather", "name": "embed", "inputs": ["x", "c"], "outputs": ["y"],
+                    "attributes": {"axis": 0}},
+                   {"op": "cross_entropy", "name": "loss", "inputs": ["y", "a"],
+                    "outputs": ["z"]}], "outputs": ["z"]}
+with open("g.json", "w") as file:
+    json.dump(GRAPH, file)
+for name, number in (("x", np.zeros((10, 4), np.float32)), ("a", i64(0, 3, 3)),
+                     ("b", i64(0, 0, 9)), ("four", i64(0, 4, 0)), ("zero", i64(0, 0, 0))):
+    np.save(f"{name}.npy", number)
+for options, a, b, says in (
+        ([], "a", "b", ""), ([], "four", "zero", "input 'a': index 4 at [1] is out of range, "
+                             "0 to 3 or -100: node 'loss' takes labels of 4 classes"),
+        (["-fcheck-indices"], "a", "zero", ""),
+        (["-fcheck-indices"], "a", "b", "index 12 at [2] of a tensor of indices that the model "
+         "computes is out of range, -10 to 9: node 'embed' indexes 10 entries")):
+    done = tool("fritc", "g.json", "-march=x86-64-v3", "-o", "g.so", *options)
+    assert done.returncode == 0, done
+    done = tool("frit-run", "g.so", "--input=x=@x.npy", f"--input=a=@{a}.npy",
+                f"--input=b=@{b}.npy")
+    assert bool(done.returncode) == bool(says) and says in done.stderr, done
 
 # The kernels of that check for a GPU, on the emulator.
 onnx.save(model_of(*sums), "sums.onnx")

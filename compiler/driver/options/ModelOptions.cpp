@@ -168,8 +168,9 @@ bool CommandLine::readModel() {
     return false;
   options.import.checkIndices = args.hasArg(OPT_fcheck_indices);
   if (options.import.checkIndices && !options.trainingFile.empty())
-    return wrong("-fcheck-indices is not used with --train: compile the model "
-                 "without --train to find an index out of range");
+    return wrong("-fcheck-indices is not used with --train: frit-train checks "
+                 "the indices in its data. Compile the model without --train "
+                 "to check those that it computes");
   if (!options.trainingFile.empty()) {
     protectInput(options.trainingFile);
     if (*precision == "fp16" || *precision == "bf16")

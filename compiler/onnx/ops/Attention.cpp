@@ -165,6 +165,8 @@ static Results attention(Node &node) {
   Type i64 = node.builder().getI64Type();
   Expr offset = filled(node, i64, {}, static_cast<double>(past));
   if (node.has(6)) {
+    node.checkNumbers(node.input(6), 0, keys,
+                      "counts up to " + Twine(keys) + " keys");
     Expr count = input(node, 6).to(i64);
     count = count.reshape({product(count.shape()), 1, 1, 1});
     Expr isThere = iota(node, i64, {1, 1, 1, keys}, 3) < count;

@@ -303,6 +303,8 @@ static Results gatherBlockQuantized(Node &node) {
                  << data.element() << " is not supported";
     return {};
   }
+  if (!node.checkIndices(indices, data.size(along)))
+    return {};
   if (isPacked && (blocked != last || along == last)) {
     node.error() << "several numbers in a byte must be along quantize_axis, "
                  << "the last one, and not along gather_axis";

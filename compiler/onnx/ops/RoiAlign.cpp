@@ -61,6 +61,9 @@ Results frit::importer::roiAlign(Node &node) {
     node.error() << "needs an image and regions of 4 coordinates";
     return {};
   }
+  node.checkNumbers(batch, 0, x.size(0) - 1,
+                    "takes regions of " + Twine(x.size(0)) +
+                        (x.size(0) == 1 ? " image" : " images"));
   if (ratio < 1) {
     node.error() << "a sampling_ratio of 0, by which the number of samples "
                     "depends on the regions, is not supported";

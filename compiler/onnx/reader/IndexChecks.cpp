@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/import/IndexCheck.h"
 #include "compiler/onnx/reader/Expr.h"
 
 #include "dialects/nn/Fold.h"
@@ -13,38 +14,6 @@
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
-
-/// Returns the number that makes a call fail if an index is out of range (see
-/// artifact::Tensor). With several ranges, range i is that of index i of each
-/// tuple.
-static Value rangeCheck(Node &node, Value indices,
-                        ArrayRef<nn::IndexRange> ranges) {
-  OpBuilder &b = node.builder();
-  Type i64 = b.getI64Type();
-  int64_t count = nn::tensorType(indices).getNumElements();
-  int64_t width = static_cast<int64_t>(ranges.size());
-  Expr all = {node, node.masked(indices, node.scalar(elementOf(indices), 0))};
-  Expr index = all.to(i64).reshape({count / width, width});
-  SmallVector<int64_t> leasts, mosts;
-  for (const nn::IndexRange &range : ranges) {
-    leasts.push_back(range.least);
-    mosts.push_back(range.most);
-  }
-  Expr isOutside = (index < Expr{node, node.constant(leasts)}) |
-                   (index > Expr{node, node.constant(mosts)});
-  if (ranges[0].other)
-    isOutside =
-        isOutside &
-        index.equals(index.number(static_cast<double>(*ranges[0].other)))
-            .logicalNot();
-  // The first one has the greatest number below 0.
-  Expr place = iota(node, i64, {count, 1}, 0).reshape({count / width, width});
-  Expr value = index.clamp(-0x1p31, 0x1p31 - 1) + 0x1p31;
-  Expr none = index.number(-0x1p62);
-  Expr each = isOutside.select(-1.0 - (place * 0x1p32 + value), none);
-  Expr first = each.reshape({count}).reduce(nn::Combiner::max, {0}).reshape({});
-  return first.equals(first.number(-0x1p62)).select(first.number(0), first);
-}
 
 /// Holds the elements of inputs to the ranges of `indices`, and others if the
 /// user asks for that.
@@ -63,8 +32,10 @@ void Node::checkRanges(Value indices, ArrayRef<nn::IndexRange> ranges) {
       nn::wholeRange(nn::shapeOf(unmarked(indices)), all[0].least, all[0].most,
                      all.size() == 1 ? all[0].use : name + "indexes tuples");
   whole.other = all[0].other;
-  if (Value number = rangeCheck(*this, indices, all))
-    state.addCheck(number, whole.use, nn::indicesAttr(*context(), whole));
+  nn::NNBuilder b(loc, builder());
+  Value given = masked(indices, scalar(elementOf(indices), 0));
+  state.addCheck(buildIndexCheck(b, given, all), whole.use,
+                 nn::indicesAttr(*context(), whole));
 }
 
 bool Node::checkIndices(Value indices, ArrayRef<int64_t> limits) {
@@ -100,9 +71,21 @@ bool Node::checkIndices(Value indices, ArrayRef<int64_t> limits) {
 
 void Node::checkNumbers(Value numbers, int64_t least, int64_t most,
                         const Twine &use, std::optional<int64_t> other) {
-  if (!numbers || !isa<IntegerType>(elementOf(numbers)) ||
-      nn::constantValue(numbers, mostInTable))
+  if (!numbers || !isa<IntegerType>(elementOf(numbers)))
     return;
+  if (DenseElementsAttr known = nn::constantValue(numbers, mostInTable)) {
+    const bool isUnsigned = known.getElementType().isUnsignedInteger();
+    for (const APInt &each : known.getValues<APInt>()) {
+      auto number = isUnsigned ? static_cast<int64_t>(each.getZExtValue())
+                               : each.getSExtValue();
+      if ((number >= least && number <= most) || number == other)
+        continue;
+      error() << use << ": " << number << " is out of range, " << least
+              << " to " << most;
+      return;
+    }
+    return;
+  }
   nn::IndexRange range =
       nn::wholeRange(nn::shapeOf(numbers), least, most, use.str());
   range.other = other;
