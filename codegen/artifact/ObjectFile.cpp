@@ -151,9 +151,9 @@ static std::string boundText(ArrayRef<int64_t> shape,
 }
 
 /// Lists a function's inputs, outputs and symbolic dimensions in a comment.
-static void describe(plan::ProgramOp program, const plan::OpenShapes &shapes,
-                     raw_ostream &os) {
-  plan::CommandListOp largest = program.getMains().back();
+static void describe(plan::FunctionOp function, plan::TargetOp target,
+                     const plan::OpenShapes &shapes, raw_ostream &os) {
+  plan::CommandListOp largest = target.getMains(function.getName()).back();
   auto list = [&](StringRef title, mlir::ArrayAttr names, mlir::ArrayAttr types,
                   ArrayRef<SmallVector<plan::Extent>> extents) {
     os << " * " << title << ":\n";
@@ -175,9 +175,9 @@ static void describe(plan::ProgramOp program, const plan::OpenShapes &shapes,
     return mlir::ArrayAttr::get(all.getContext(),
                                 all.getValue().drop_back(hidden));
   };
-  list("inputs", visible(*program.getInputs(), shapes.sizes.size()),
+  list("inputs", visible(function.getInputs(), shapes.sizes.size()),
        visible(*largest.getInputTypes(), shapes.sizes.size()), open.inputs);
-  list("outputs", visible(*program.getOutputs(), shapes.counts),
+  list("outputs", visible(function.getOutputs(), shapes.counts),
        visible(*largest.getOutputTypes(), shapes.counts), open.outputs);
   if (shapes.counts)
     os << " * \"<=\" is the most there may be, which memory must have room "
@@ -201,13 +201,12 @@ std::string artifact::writeHeader(mlir::ModuleOp module, const Image &image,
   std::string guard = ("FRIT_MODEL_" + symbol + "_H").str();
   os << "/* " << commentText(model)
      << ", compiled by frit " FRIT_VERSION ".\n *\n";
-  MapVector<StringRef, SmallVector<plan::ProgramOp>> functions;
-  for (auto program : module.getOps<plan::ProgramOp>())
-    functions[program.getFunctionName()].push_back(program);
-  for (auto &[name, programs] : functions) {
+  auto functions = llvm::to_vector(module.getOps<plan::FunctionOp>());
+  auto targets = llvm::to_vector(module.getOps<plan::TargetOp>());
+  for (plan::FunctionOp function : functions) {
     if (functions.size() > 1)
-      os << " * function " << commentText(name) << "\n";
-    describe(programs.front(), shapes.lookup(name), os);
+      os << " * function " << commentText(function.getName()) << "\n";
+    describe(function, targets.front(), shapes.lookup(function.getName()), os);
   }
   uint64_t states = 0, stateBytes = 0;
   for (auto state : module.getOps<plan::StateOp>()) {
@@ -218,7 +217,7 @@ std::string artifact::writeHeader(mlir::ModuleOp module, const Image &image,
     os << " * state: " << states << " tensors, " << memoryText(stateBytes)
        << "; frit_module_state lists them\n *\n";
   os << " * targets:";
-  for (plan::ProgramOp target : functions.front().second)
+  for (plan::TargetOp target : targets)
     os << " " << target.getArch();
   os << "\n *\n *   frit_module *module;\n"
      << " *   frit_status status = frit_module_open(&" << symbol

@@ -7,6 +7,8 @@
 #include "codegen/artifact/Steps.h"
 #include "dialects/nn/NN.h"
 
+#include "frit/role_names.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
 
@@ -17,12 +19,9 @@ using namespace frit::artifact;
 /// Returns whether `arch` is a CPU.
 static bool isHostArch(StringRef arch) { return !arch.starts_with("sm_"); }
 
-std::string frit::artifact::hostKernelName(plan::ProgramOp program,
+std::string frit::artifact::hostKernelName(plan::TargetOp target,
                                            StringRef kernel) {
-  std::string name = ("frit_" + program.getArch() + "_").str();
-  if (std::optional<StringRef> function = program.getFunction())
-    name += (*function + "_").str();
-  name += kernel;
+  std::string name = ("frit_" + target.getArch() + "_" + kernel).str();
   llvm::replace(name, '-', '_');
   return name;
 }
@@ -30,9 +29,9 @@ std::string frit::artifact::hostKernelName(plan::ProgramOp program,
 static_assert(kShardRow == nn::kShardRow);
 
 static LogicalResult checkShard(plan::LaunchOp launch) {
-  auto program = launch->getParentOfType<plan::ProgramOp>();
+  auto target = launch->getParentOfType<plan::TargetOp>();
   auto kernel = cast<plan::KernelOp>(
-      SymbolTable::lookupSymbolIn(program, launch.getKernelAttr()));
+      SymbolTable::lookupSymbolIn(target, launch.getKernelAttr()));
   int64_t count = *launch.getShardRows() * nn::kShardRow;
   if (kernel.getScalars() && *kernel.getScalars() == ArrayRef(count))
     return success();
@@ -53,8 +52,8 @@ static LogicalResult checkShards(ModuleOp module) {
            sharded.contains(root.getSymbolAttr());
   };
   WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto program = dyn_cast<plan::ProgramOp>(op);
-        program && isHostArch(program.getArch()))
+    if (auto target = dyn_cast<plan::TargetOp>(op);
+        target && isHostArch(target.getArch()))
       return WalkResult::skip();
     if (!plan::isStep(op))
       return WalkResult::advance();
@@ -84,11 +83,12 @@ public:
     Header header;
     if (failed(addStates(header.stateBytes)))
       return failure();
-    llvm::MapVector<StringRef, SmallVector<plan::ProgramOp>> functions;
-    for (auto program : module.getOps<plan::ProgramOp>())
-      functions[program.getFunctionName()].push_back(program);
-    for (auto &[name, programs] : functions)
-      addFunction(name, programs);
+    auto targets = llvm::to_vector(module.getOps<plan::TargetOp>());
+    for (auto function : module.getOps<plan::FunctionOp>())
+      if (failed(addFunction(function, targets)))
+        return failure();
+    for (plan::TargetOp target : targets)
+      addTarget(target);
     header.model = tables.text(model);
     header.producer = tables.text("frit " FRIT_VERSION);
     header.weightBytes = image.embeddedBytes();
@@ -193,6 +193,7 @@ private:
         ShapedType type = member.getType();
         State entry;
         entry.name = tables.text(member.getName());
+        entry.role = *stateRoleNamed(state.getRole());
         entry.type = plan::dtypeOf(type.getElementType());
         entry.dims = tables.shape(type.getShape());
         entry.bytes = plan::byteSize(type);
@@ -207,12 +208,14 @@ private:
     return success();
   }
 
-  void addFunction(StringRef name, ArrayRef<plan::ProgramOp> programs) {
+  LogicalResult addFunction(plan::FunctionOp op,
+                            ArrayRef<plan::TargetOp> targets) {
     static const plan::OpenShapes fixed;
-    auto known = allShapes.find(name);
+    auto known = allShapes.find(op.getName());
     shapes = known == allShapes.end() ? &fixed : &known->second;
     Function function;
-    function.name = tables.text(name);
+    function.name = tables.text(op.getName());
+    function.role = *functionRoleNamed(op.getRole());
     function.counts = shapes->counts;
     function.sizes = shapes->sizes.size();
     function.symbols.first = tables.symbols.size();
@@ -220,36 +223,36 @@ private:
       tables.symbols.push_back({tables.text(symbol.name), symbol.padded,
                                 /*reserved=*/0, symbol.least, symbol.most});
     function.symbols.count = shapes->symbols.size();
-    function.variants.first = tables.variants.size();
-    // Inputs and outputs are the same for every target.
-    SmallVector<plan::CommandListOp> mains =
-        plan::ProgramOp(programs[0]).getMains();
-    for (auto [i, main] : llvm::enumerate(mains))
-      addVariant(programs[0], main,
+    // Inputs and outputs are the same on every target.
+    SmallVector<plan::CommandListOp> lists;
+    if (!targets.empty())
+      lists = plan::TargetOp(targets.front()).getMains(op.getName());
+    if (lists.empty())
+      return op.emitOpError("has no command list");
+    function.variants = {uint32_t(tables.variants.size()),
+                         uint32_t(lists.size())};
+    for (auto [i, list] : llvm::enumerate(lists))
+      addVariant(op, list,
                  shapes->variants.empty() ? plan::OpenVariant()
                                           : shapes->variants[i]);
-    function.variants.count = mains.size();
-    function.targets = {uint32_t(tables.targets.size()),
-                        uint32_t(programs.size())};
-    for (plan::ProgramOp program : programs)
-      addProgram(program);
     tables.functions.push_back(function);
+    return success();
   }
 
-  void addVariant(plan::ProgramOp program, plan::CommandListOp main,
+  void addVariant(plan::FunctionOp function, plan::CommandListOp list,
                   const plan::OpenVariant &open) {
     Variant variant;
     variant.sizes = tables.shape(open.sizes);
     variant.inputs =
-        addTensors(tables.inputs, *program.getInputs(), *main.getInputTypes(),
+        addTensors(tables.inputs, function.getInputs(), *list.getInputTypes(),
                    open.inputs, open.inputIndices);
     // The true sizes are the last inputs.
     for (auto [i, symbol] : llvm::enumerate(shapes->sizes))
       tables.inputs[tables.inputs.size() - shapes->sizes.size() + i].symbol =
           symbol;
     variant.outputs =
-        addTensors(tables.outputs, *program.getOutputs(),
-                   *main.getOutputTypes(), open.outputs, open.outputIndices);
+        addTensors(tables.outputs, function.getOutputs(),
+                   *list.getOutputTypes(), open.outputs, open.outputIndices);
     tables.variants.push_back(variant);
   }
 
@@ -294,14 +297,13 @@ private:
     return range;
   }
 
-  void addProgram(plan::ProgramOp program) {
-    SmallVector<plan::CommandListOp> mains = program.getMains();
+  void addTarget(plan::TargetOp op) {
     Target target;
-    target.arch = tables.text(program.getArch());
-    target.prepareArenaBytes = program.getPrepareBytes().value_or(0);
-    target.preparedBytes = program.getPreparedBytes().value_or(0);
+    target.arch = tables.text(op.getArch());
+    target.prepareArenaBytes = op.getPrepareBytes().value_or(0);
+    target.preparedBytes = op.getPreparedBytes().value_or(0);
     target.modules.first = tables.modules.size();
-    auto it = code.find(program.getSymName());
+    auto it = code.find(op.getArch());
     if (it != code.end())
       for (const TargetCode::Module &module : it->second.modules)
         tables.modules.push_back(
@@ -309,21 +311,23 @@ private:
     target.modules.count = tables.modules.size() - target.modules.first;
     steps.kernels.clear();
     target.kernels.first = tables.kernels.size();
-    for (auto kernel : program.getBody().getOps<plan::KernelOp>())
-      addKernel(kernel, program, target.modules);
+    for (auto kernel : op.getBody().getOps<plan::KernelOp>())
+      addKernel(kernel, op, target.modules);
     target.kernels.count = tables.kernels.size() - target.kernels.first;
-    target.prepare = steps.addList(program.getPrepare(), /*isMain=*/false);
-    target.derive = steps.addList(program.getDerive(), /*isMain=*/true);
+    target.prepare = steps.addList(op.getPrepare(), /*isMain=*/false);
+    target.derive = steps.addList(op.getDerive(), /*isMain=*/true);
+    // In the order of the variants.
     target.programs.first = tables.programs.size();
-    target.programs.count = mains.size();
-    for (plan::CommandListOp main : mains)
-      tables.programs.push_back({steps.addList(main, /*isMain=*/true),
-                                 uint64_t(main.getArenaBytes().value_or(0)),
-                                 uint64_t(main.getLowerBound().value_or(0))});
+    for (auto function : module.getOps<plan::FunctionOp>())
+      for (plan::CommandListOp list : op.getMains(function.getName()))
+        tables.programs.push_back({steps.addList(list, /*isMain=*/true),
+                                   uint64_t(list.getArenaBytes().value_or(0)),
+                                   uint64_t(list.getLowerBound().value_or(0))});
+    target.programs.count = tables.programs.size() - target.programs.first;
     tables.targets.push_back(target);
   }
 
-  void addKernel(plan::KernelOp kernel, plan::ProgramOp program,
+  void addKernel(plan::KernelOp kernel, plan::TargetOp target,
                  artifact::Range modules) {
     steps.kernels[kernel.getSymNameAttr()] = {tables.kernels.size(), kernel};
     Kernel entry;
@@ -341,9 +345,9 @@ private:
     entry.tensorMaps.count = tables.tensorMaps.size() - entry.tensorMaps.first;
     if (kernel.getModule())
       entry.module = modules.first + *kernel.getModule();
-    if (isHostArch(program.getArch())) {
+    if (isHostArch(target.getArch())) {
       entry.host = image.hostKernels.size();
-      image.hostKernels.push_back(hostKernelName(program, kernel.getSymName()));
+      image.hostKernels.push_back(hostKernelName(target, kernel.getSymName()));
     }
     tables.kernels.push_back(entry);
   }

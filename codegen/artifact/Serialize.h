@@ -16,8 +16,8 @@
 
 namespace frit::artifact {
 
-/// Device code of one program, indexed by its kernels' `module`; empty for a
-/// CPU target.
+/// Device code of one target, indexed by its kernels' `module`; empty for a CPU
+/// target.
 struct TargetCode {
   struct Module {
     std::string cubin;
@@ -53,11 +53,10 @@ struct Image {
 
 /// Returns the symbol of a CPU kernel in the object, as debuggers and profilers
 /// show it.
-std::string hostKernelName(plan::ProgramOp program, llvm::StringRef kernel);
+std::string hostKernelName(plan::TargetOp target, llvm::StringRef kernel);
 
-/// Serializes the plan.programs, plan.states and plan.constants of `module`,
-/// after memory planning. Functions are in the order of their first programs.
-/// `code` is keyed by program name. `model` is the artifact's name. If
+/// Serializes the plan of `module`, after memory planning. `code` is keyed by
+/// architecture. `model` is the artifact's name. If
 /// `weightsFile` is not empty, the weights go to that safetensors file next to
 /// the artifact.
 llvm::FailureOr<Image> serialize(mlir::ModuleOp module, llvm::StringRef model,

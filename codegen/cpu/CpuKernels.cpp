@@ -177,12 +177,12 @@ static int64_t tensorBytes(plan::KernelOp kernel) {
   return bytes;
 }
 
-cpu::LoweredKernels cpu::lowerFusions(plan::ProgramOp program) {
+cpu::LoweredKernels cpu::lowerFusions(plan::TargetOp target) {
   LoweredKernels lowered;
-  lowered.module = ModuleOp::create(program.getLoc());
+  lowered.module = ModuleOp::create(target.getLoc());
   OpBuilder b = OpBuilder::atBlockEnd(lowered.module->getBody());
-  UserSources users(program.getArch());
-  for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
+  UserSources users(target.getArch());
+  for (auto kernel : target.getBody().getOps<plan::KernelOp>()) {
     std::string name = ("body_" + kernel.getSymName()).str();
     auto fusion = cast<nn::FusionOp>(kernel.getFusion());
     lowered.kernels.push_back({kernel, name, {}});
@@ -275,8 +275,8 @@ static std::unique_ptr<llvm::Module> translate(cpu::LoweredKernels &lowered,
   result->setDataLayout(machine.createDataLayout());
   result->setTargetTriple(machine.getTargetTriple());
   for (cpu::LoweredKernels::Kernel &kernel : lowered.kernels) {
-    auto program = kernel.op->getParentOfType<plan::ProgramOp>();
-    addEntry(*result, artifact::hostKernelName(program, kernel.op.getSymName()),
+    auto target = kernel.op->getParentOfType<plan::TargetOp>();
+    addEntry(*result, artifact::hostKernelName(target, kernel.op.getSymName()),
              result->getFunction(kernel.function), kernel.workspace);
   }
   // The functions of several CPU targets may go into one module.

@@ -33,7 +33,7 @@ struct LoweredKernels {
 
 /// Lowers every plan.kernel of `program` to linalg, in a function that reads
 /// buffers and returns tensors.
-LoweredKernels lowerFusions(plan::ProgramOp program);
+LoweredKernels lowerFusions(plan::TargetOp target);
 
 /// Records the number of work items and the workspaces, computed by the passes
 /// up to createPlaceAllocationsPass, in attributes of the plan's kernels.

@@ -87,7 +87,8 @@ private:
 
   /// Prints the commands of -###.
   int describe() {
-    say("read " + options.input);
+    for (const ModelInput &input : options.inputs)
+      say("read " + input.path);
     sayGpu();
     for (const std::string &arch : options.archs)
       say("compile for " + arch);
@@ -103,22 +104,70 @@ private:
   }
 
   LogicalResult compile() {
-    auto file = readModel(options.input);
-    if (!file)
-      return fail(file.takeError());
     setPipelineOptions();
+    std::vector<ModelSource> sources;
+    for (const ModelInput &input : options.inputs)
+      if (failed(addSources(input, sources)))
+        return failure();
     sayGpu();
-    if (failed(readOptionFiles()))
-      return failure();
-    bool isJson = options.language
-                      ? *options.language == Language::json
-                      : StringRef(options.input).ends_with(".json");
-    if (failed(pipeline.run({std::move(*file), options.input, isJson})))
+    if (failed(readOptionFiles(sources)) || failed(pipeline.run(sources)))
       return failure();
     if (!options.report.empty() &&
         failed(check(writeText(options.report, page))))
       return failure();
     return isTextOutput() ? check(files.write(emitted)) : success();
+  }
+
+  /// Reads a model and adds it to `sources`: a JSON graph with several
+  /// functions as one source each, unless -fentry names one.
+  LogicalResult addSources(const ModelInput &input,
+                           std::vector<ModelSource> &sources) {
+    auto file = readModel(input.path);
+    if (!file)
+      return fail(file.takeError());
+    ModelSource source;
+    source.file = std::move(*file);
+    source.path = input.path;
+    source.isJson = options.language ? *options.language == Language::json
+                                     : StringRef(input.path).ends_with(".json");
+    source.name = input.name;
+    source.import = input.import;
+    source.import.onFile = [](StringRef path) { protectInput(path.str()); };
+    source.import.onMap = [this](StringRef path, StringRef bytes) {
+      mapped.push_back({path.str(), bytes});
+      protectInput(path.str());
+    };
+    source.openSymbols = input.openSymbols;
+    source.types = input.types;
+    std::vector<std::string> functions;
+    if (source.isJson)
+      functions = listJsonFunctions(source.file->getBuffer());
+    if (input.isNamed && llvm::is_contained(functions, input.name)) {
+      source.graph = input.name;
+      functions.clear();
+    }
+    if (functions.empty()) {
+      sources.push_back(std::move(source));
+      return success();
+    }
+    for (const std::string &name : functions) {
+      if (!isFunctionName(name) ||
+          llvm::any_of(sources, [&](auto &s) { return s.name == name; }))
+        return fail(llvm::createStringError(
+            input.path + ": function '" + name +
+            "' needs a name of its own, of letters, digits, '_', '-' and '.', "
+            "other than prepare and derive"));
+      source.name = source.graph = name;
+      sources.push_back(source);
+    }
+    if (sources.size() > 1 &&
+        (!options.trainingFile.empty() || options.emit == Emit::json))
+      return fail(
+          llvm::createStringError(input.path +
+                                  ": it has several functions, and --train and "
+                                  "--emit=json take one; -fentry=NAME=" +
+                                  input.path + " chooses it"));
+    return success();
   }
 
   /// Returns whether --emit asks for a stage that `emitted` collects.
@@ -134,13 +183,6 @@ private:
 
   void setPipelineOptions() {
     pipelineOptions = pipelineOptionsOf(options);
-    pipelineOptions.import.onFile = [](StringRef path) {
-      protectInput(path.str());
-    };
-    pipelineOptions.import.onMap = [this](StringRef path, StringRef bytes) {
-      mapped.push_back({path.str(), bytes});
-      protectInput(path.str());
-    };
     pipelineOptions.cuda.tuning = &tuning;
     if (!options.tuneGenerate.empty())
       pipelineOptions.tune = [this](ModuleOp fused,
@@ -156,7 +198,7 @@ private:
   }
 
   /// Reads the files that options name.
-  LogicalResult readOptionFiles() {
+  LogicalResult readOptionFiles(MutableArrayRef<ModelSource> sources) {
     bool isTuned = !options.tuneGenerate.empty() || !options.tuneUse.empty();
     if (isTuned && llvm::none_of(options.archs, cuda::isCudaArch))
       diagnostics.warning(
@@ -175,7 +217,8 @@ private:
     auto customOps = readCustomOps(options.customOpFiles);
     if (!customOps)
       return fail(customOps.takeError());
-    pipelineOptions.import.customOps = std::move(*customOps);
+    for (ModelSource &source : sources)
+      source.import.customOps = *customOps;
     return success();
   }
 
@@ -290,14 +333,14 @@ private:
   /// Builds the report of a plan.
   report::Report makeReport(ModuleOp plans) {
     llvm::StringMap<std::unique_ptr<cuda::CudaTarget>> targets;
-    auto timeOf = [&](plan::ProgramOp program,
+    auto timeOf = [&](StringRef arch,
                       nn::FusionOp fusion) -> std::optional<double> {
-      if (!cuda::isCudaArch(program.getArch()))
+      if (!cuda::isCudaArch(arch))
         return std::nullopt;
-      std::unique_ptr<cuda::CudaTarget> &target = targets[program.getArch()];
+      std::unique_ptr<cuda::CudaTarget> &target = targets[arch];
       if (!target) {
         cuda::CudaOptions own = pipelineOptions.cuda;
-        own.arch = program.getArch();
+        own.arch = arch;
         target = std::make_unique<cuda::CudaTarget>(own);
       }
       std::optional<nn::StepCost> cost = target->cost(fusion);

@@ -81,9 +81,9 @@ void reportList(plan::CommandListOp main, bool isNamed, raw_ostream &os) {
 }
 
 /// Returns whether host threads need memory whose size only the runtime knows.
-bool packsOperands(plan::ProgramOp program) {
-  return !cuda::isCudaArch(program.getArch()) &&
-         program
+bool packsOperands(plan::TargetOp target) {
+  return !cuda::isCudaArch(target.getArch()) &&
+         target
              .walk([](Operation *op) {
                return isa<plan::GemmOp, plan::ConvOp>(op)
                           ? WalkResult::interrupt()
@@ -101,20 +101,17 @@ void frit::reportMemory(ModuleOp plans, raw_ostream &os) {
   uint64_t state = 0;
   for (auto op : plans.getOps<plan::StateOp>())
     state += plan::byteSize(op.getType());
-  for (auto program : plans.getOps<plan::ProgramOp>()) {
-    os << program.getArch();
-    if (std::optional<StringRef> function = program.getFunction())
-      os << ", " << *function;
-    os << "\n"
+  for (auto target : plans.getOps<plan::TargetOp>()) {
+    os << target.getArch() << "\n"
        << "  weights   " << memoryText(weights) << "\n";
     if (state)
       os << "  state     " << memoryText(state) << "\n";
-    os << "  prepared  " << memoryText(program.getPreparedBytes().value_or(0))
+    os << "  prepared  " << memoryText(target.getPreparedBytes().value_or(0))
        << "\n";
-    SmallVector<plan::CommandListOp> mains = program.getMains();
+    SmallVector<plan::CommandListOp> mains = target.getMains();
     for (plan::CommandListOp main : mains)
       reportList(main, mains.size() > 1, os);
-    if (packsOperands(program))
+    if (packsOperands(target))
       os << "  packed operands of products and convolutions come on top: how "
             "large they are\n  depends on the processor and its threads, and "
             "frit-run --info says it\n";

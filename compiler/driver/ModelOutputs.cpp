@@ -22,8 +22,8 @@ std::string frit::printed(ModuleOp module) {
   flags.elideLargeResourceString(0);
   // -S prints the text of kernels; as an attribute it is one long line.
   SmallVector<std::pair<plan::KernelOp, plan::SourceAttr>> sources;
-  for (auto program : module.getOps<plan::ProgramOp>())
-    for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+  for (auto target : module.getOps<plan::TargetOp>())
+    for (auto kernel : target.getBody().getOps<plan::KernelOp>())
       if (plan::SourceAttr source = kernel.getSourceAttr()) {
         sources.push_back({kernel, source});
         kernel.removeSourceAttr();

@@ -29,12 +29,9 @@ static Stage stageOf(Emit emit) {
 
 PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   PipelineOptions made;
-  made.import = options.import;
-  made.openSymbols = options.openSymbols;
   made.precision = options.precision;
   made.keepWide = options.keepWide;
   made.keepWideFile = options.keepWideFile;
-  made.types = options.types;
   made.memoryLimit = options.memoryLimit;
   made.fuse = options.fuse;
   made.guard = options.guard;

@@ -23,6 +23,8 @@ using WeightCache = llvm::StringMap<mlir::ElementsAttr>;
 
 /// Command line options about the model.
 struct ImportOptions {
+  /// Which of a JSON graph's "functions" to import; "" if it has none.
+  std::string graph;
   /// Shapes of inputs by name; "" means the model's only input.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
   /// Sizes of symbolic dimensions.
@@ -82,6 +84,10 @@ mlir::OwningOpRef<mlir::ModuleOp> importJson(llvm::MemoryBufferRef file,
                                              llvm::StringRef path,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context);
+
+/// Returns the names of the "functions" of a JSON graph, in its order; none if
+/// it has none or is no JSON graph.
+std::vector<std::string> listJsonFunctions(llvm::StringRef file);
 
 /// Writes an imported model as a JSON graph, which importJson reads back to the
 /// same module. Returns the constants, by name, for the .safetensors file

@@ -24,7 +24,8 @@ static std::pair<Value, nn::IndexRange> findIndices(Operation &op) {
     name = given.getName().getValue().rsplit(" (").first.str();
   auto along = [&](auto of) -> std::pair<Value, nn::IndexRange> {
     ArrayRef<int64_t> shape = nn::shapeOf(of.getX());
-    int64_t axis = of.getAxis(), size = shape[axis < 0 ? axis + int64_t(shape.size()) : axis];
+    int64_t axis = of.getAxis(),
+            size = shape[axis < 0 ? axis + int64_t(shape.size()) : axis];
     return {of.getIndices(),
             nn::wholeRange(nn::shapeOf(of.getIndices()), -size, size - 1,
                            name + " indexes " + std::to_string(size) +

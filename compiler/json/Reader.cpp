@@ -240,6 +240,35 @@ bool JsonReader::readOutputs(const Json &graph) {
 // Graphs
 //===----------------------------------------------------------------------===//
 
+/// Puts the members of a function in the place of "functions".
+bool JsonReader::chooseFunction(Json &graph) {
+  Json functions = std::move(graph["functions"]);
+  graph.erase("functions");
+  Json &function = functions[options.graph];
+  Location loc = locate("function '" + options.graph + "'");
+  if (!function.is_object())
+    return fail(loc, "is no graph {\"inputs\": …, \"nodes\": …, …}");
+  for (auto &[key, value] : function.items()) {
+    if (graph.contains(key))
+      return fail(loc, "has \"" + key +
+                           "\", and so has the file that it is in, for all of "
+                           "its functions");
+    graph[key] = std::move(value);
+  }
+  return true;
+}
+
+std::vector<std::string> frit::listJsonFunctions(StringRef file) {
+  std::vector<std::string> names;
+  Json graph = parseJson(file);
+  if (graph.is_object())
+    if (auto found = graph.find("functions");
+        found != graph.end() && found->is_object())
+      for (auto &[name, function] : found->items())
+        names.push_back(name);
+  return names;
+}
+
 OwningOpRef<ModuleOp> JsonReader::run(StringRef file) {
   Location loc = FileLineColLoc::get(&context, path, 0, 0);
   Json graph = parseJson(file);
@@ -257,6 +286,8 @@ OwningOpRef<ModuleOp> JsonReader::run(StringRef file) {
                    << " of the format, but only 1 is known";
     return {};
   }
+  if (!options.graph.empty() && !chooseFunction(graph))
+    return {};
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   main = func::FuncOp::create(loc, "main", builder.getFunctionType({}, {}));
   module->push_back(main);

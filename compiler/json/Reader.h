@@ -53,6 +53,7 @@ private:
   std::optional<llvm::SmallVector<std::string>>
   names(const Json &object, const char *key, mlir::Location loc);
 
+  bool chooseFunction(Json &graph);
   bool readInputs(const Json &graph);
   std::optional<DeclaredInput> declare(const Json &input, size_t index);
   bool openWeights(const Json &graph);

@@ -18,13 +18,13 @@ FailureOr<ModelVariants> frit::importVariants(
     if (!module)
       return failure();
     model.modules.push_back(std::move(module));
-    model.listNames = {"main"};
+    model.suffixes = {""};
   } else {
     Variants variants(symbols, import, context);
     if (!variants.build())
       return failure();
     for (size_t i = 0; i < variants.modules.size(); ++i)
-      model.listNames.push_back(variants.listName(i));
+      model.suffixes.push_back(variants.suffix(i));
     model.modules = std::move(variants.modules);
     model.shapes = std::move(variants.shapes);
   }

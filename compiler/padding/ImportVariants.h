@@ -17,8 +17,9 @@ namespace frit {
 struct ModelVariants {
   /// In ascending lexicographic order of their symbols' sizes.
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
-  /// The name of each module's command list: "main", "main_8x128".
-  std::vector<std::string> listNames;
+  /// What distinguishes the names of the modules' command lists: "_8x128"; ""
+  /// if there is one module.
+  std::vector<std::string> suffixes;
   plan::OpenShapes shapes;
 
   /// Returns whether there are open dimensions, and so maybe several variants.

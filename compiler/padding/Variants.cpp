@@ -30,10 +30,10 @@ std::string Variants::sizesText(const Sizes &sizes) const {
   return text;
 }
 
-std::string Variants::listName(size_t variant) const {
+std::string Variants::suffix(size_t variant) const {
   if (shapes.variants.empty())
-    return "main";
-  std::string text = "main_";
+    return "";
+  std::string text = "_";
   for (auto [i, size] : llvm::enumerate(shapes.variants[variant].sizes))
     text += (i ? "x" : "") + std::to_string(size);
   return text;

@@ -28,8 +28,8 @@ public:
   /// Imports and proves. Returns false after reporting errors.
   bool build();
 
-  /// Returns the name of a variant's command list: "main_8x128".
-  std::string listName(size_t variant) const;
+  /// Returns the end of the name of a variant's command list: "_8x128".
+  std::string suffix(size_t variant) const;
   /// Returns the sizes as text: "batch 8, seq 128".
   std::string sizesText(const Sizes &sizes) const;
 

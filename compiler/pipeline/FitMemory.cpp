@@ -17,18 +17,19 @@ using namespace frit;
 
 /// Returns the bytes of device memory that a planned function takes: state,
 /// prepared weights and the arena of a call.
-static int64_t memoryOf(plan::ProgramOp program, ModuleOp plans) {
+static int64_t memoryOf(StringRef function, plan::TargetOp target,
+                        ModuleOp plans) {
   int64_t arena = 0;
-  for (plan::CommandListOp list : program.getMains())
+  for (plan::CommandListOp list : target.getMains(function))
     arena = std::max(arena, int64_t(list.getArenaBytes().value_or(0)));
-  int64_t sum = arena + int64_t(program.getPreparedBytes().value_or(0));
+  int64_t sum = arena + int64_t(target.getPreparedBytes().value_or(0));
   for (auto state : plans.getOps<plan::StateOp>())
     sum += int64_t(plan::byteSize(state.getType()));
   return sum;
 }
 
 /// Plans a copy of a fused function and returns the bytes that it takes.
-FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
+FailureOr<int64_t> Pipeline::measureMemory(const EntryPoint &entry,
                                            ModuleOp fused,
                                            PipelinePasses &planning,
                                            TimingScope &timing) {
@@ -36,28 +37,28 @@ FailureOr<int64_t> Pipeline::measureMemory(const Function &function,
   planning::Plans trial(fused.getLoc());
   PipelinePasses placing(context, hooks, /*takesAll=*/true);
   addMemoryPasses(placing);
-  if (failed(planning.run(*copy)) || failed(trial.add(*copy, "main")))
+  if (failed(planning.run(*copy)) || failed(trial.add(*copy, entry.name)))
     return failure();
-  plan::ProgramOp program = trial.program(function.name, target);
+  plan::TargetOp planned = trial.target(target);
   // The workspaces of host kernels are known once they are loops.
-  if (!cuda::isCudaArch(target) && failed(lowerHostKernels(program, timing)))
+  if (!cuda::isCudaArch(target) && failed(lowerHostKernels(planned, timing)))
     return failure();
   if (failed(placing.run(trial.module())))
     return failure();
-  return memoryOf(program, trial.module());
+  return memoryOf(entry.name, planned, trial.module());
 }
 
 /// Recomputes kernels of a fused training step, as few as needed to meet the
 /// limit.
-LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
+LogicalResult Pipeline::fitMemory(const EntryPoint &entry, ModuleOp fused,
                                   PipelinePasses &planning,
                                   TimingScope &timing) {
   TimingScope scope = timing.nest("recompute");
   int64_t limit = *options.memoryLimit;
-  auto first = measureMemory(function, fused, planning, scope);
+  auto first = measureMemory(entry, fused, planning, scope);
   if (failed(first))
     return failure();
-  if (*first <= limit || !options.training->recomputesToFit)
+  if (*first <= limit || !entry.training->recomputesToFit)
     return success();
   auto main = fused.lookupSymbol<func::FuncOp>("main");
   std::vector<RecomputeChoice> choices = findRecomputeChoices(main);
@@ -68,7 +69,7 @@ LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
       continue;
     OwningOpRef<ModuleOp> trial = fused.clone();
     recompute(trial->lookupSymbol<func::FuncOp>("main"), choice.kernels);
-    auto bytes = measureMemory(function, *trial, planning, scope);
+    auto bytes = measureMemory(entry, *trial, planning, scope);
     if (failed(bytes))
       return failure();
     least = std::min(least, *bytes);
@@ -95,18 +96,20 @@ LogicalResult Pipeline::fitMemory(const Function &function, ModuleOp fused,
 LogicalResult Pipeline::checkMemory() {
   if (!options.memoryLimit)
     return success();
-  for (auto program : plans->module().getOps<plan::ProgramOp>()) {
-    int64_t bytes = memoryOf(program, plans->module());
-    if (bytes <= *options.memoryLimit)
-      continue;
-    InFlightDiagnostic error = emitError(plans->module().getLoc());
-    if (auto function = program.getFunction())
-      error << "'" << *function << "' ";
-    else
-      error << "the model ";
-    return error << "takes " << memoryText(bytes) << " of memory for "
-                 << program.getArch() << ", and -fmemory-limit allows "
-                 << memoryText(*options.memoryLimit);
-  }
+  ModuleOp all = plans->module();
+  for (auto target : all.getOps<plan::TargetOp>())
+    for (const EntryPoint &entry : entries) {
+      int64_t bytes = memoryOf(entry.name, target, all);
+      if (bytes <= *options.memoryLimit)
+        continue;
+      InFlightDiagnostic error = emitError(all.getLoc());
+      if (entries.size() > 1)
+        error << "'" << entry.name << "' ";
+      else
+        error << "the model ";
+      return error << "takes " << memoryText(bytes) << " of memory for "
+                   << target.getArch() << ", and -fmemory-limit allows "
+                   << memoryText(*options.memoryLimit);
+    }
   return success();
 }

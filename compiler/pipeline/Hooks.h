@@ -16,9 +16,9 @@ enum class Stage {
   imported,   ///< a module of nn for each variant
   simplified, ///< the same after the target-independent passes
   fused,      ///< scheduled fusions, for each target and variant
-  plan,       ///< one module with the program of every target
+  plan,       ///< one module with all functions and targets
   cuda,       ///< the kernels' CUDA C++
-  device,     ///< each CUDA program's kernels in one module of device code
+  device,     ///< each CUDA target's kernels in one module of device code
   artifact,   ///< code of every target and the serialised plan
 };
 
@@ -75,21 +75,20 @@ public:
                                    const llvm::Twine &name) {
     return llvm::success();
   }
-  /// Called with the CUDA C++ of a program. `name` is the target, preceded by
-  /// the function unless that is "main": "sm_90a", "train_step.sm_90a".
+  /// Called with the CUDA C++ of a target: "sm_90a".
   virtual llvm::LogicalResult keepCuda(llvm::StringRef text,
-                                       llvm::StringRef name) {
+                                       llvm::StringRef arch) {
     return llvm::success();
   }
-  /// Called with the device code of a program.
+  /// Called with the device code of a target.
   virtual llvm::LogicalResult keepDeviceCode(const artifact::TargetCode &code,
-                                             llvm::StringRef name) {
+                                             llvm::StringRef arch) {
     return llvm::success();
   }
-  /// Called with a host program's kernels.
+  /// Called with the kernels of a host target.
   virtual llvm::LogicalResult
   keepHostCode(llvm::ArrayRef<cpu::KernelModule> kernels,
-               llvm::TargetMachine &machine, llvm::StringRef name) {
+               llvm::TargetMachine &machine, llvm::StringRef arch) {
     return llvm::success();
   }
   /// Called with the last stage.

@@ -8,37 +8,39 @@ using namespace frit;
 
 /// Imports the model once for each combination of sizes that is compiled, and
 /// proves that calls of sizes between them may be padded.
-LogicalResult Pipeline::import(ModelSource source) {
+LogicalResult Pipeline::import(ModelSource &source) {
   TimingScope scope = timing.nest("import");
   PipelineHooks::Work work(hooks, "read " + source.path);
-  ImportOptions import = options.import;
+  ImportOptions import = source.import;
+  import.graph = source.graph;
   import.trains = options.training.has_value();
   if (options.training && !options.training->dropout.empty())
     import.onValue = [this](StringRef name, Value value) {
       recordValueName(value, name);
     };
   if (!options.training)
-    for (const SymbolSizes &symbol : options.openSymbols)
+    for (const SymbolSizes &symbol : source.openSymbols)
       import.openSymbols.insert(symbol.name);
   // Imports that are only compared with another share its weights.
   WeightCache weights;
   import.weights = &weights;
   auto importFor = [&](ArrayRef<int64_t> sizes) {
-    for (auto [symbol, size] : llvm::zip_equal(options.openSymbols, sizes))
+    for (auto [symbol, size] : llvm::zip_equal(source.openSymbols, sizes))
       import.symbols[symbol.name] = size;
     return (source.isJson ? importJson : importOnnx)(
         source.file->getMemBufferRef(), source.path, import, context);
   };
   if (options.training)
-    return importForTraining(importFor);
-  auto imported = importVariants(options.openSymbols, importFor, context);
+    return importForTraining(source, importFor);
+  auto imported = importVariants(source.openSymbols, importFor, context);
   if (failed(imported))
     return failure();
   hooks.say("read " + source.path);
-  functions.push_back({"main", std::move(*imported)});
-  for (auto [i, variant] : llvm::enumerate(functions.back().model.modules))
+  entries.push_back({source.name, FRIT_FUNCTION_INFERENCE, std::move(*imported),
+                     source.types});
+  for (auto [i, variant] : llvm::enumerate(entries.back().model.modules))
     if (failed(hooks.keep(Stage::imported, *variant,
-                          nameOf(functions.back(), i, "nn"))))
+                          nameOf(entries.back(), i, "nn"))))
       return failure();
   return success();
 }
@@ -46,8 +48,8 @@ LogicalResult Pipeline::import(ModelSource source) {
 /// Warns of patterns for nodes that stay f32 which match no node.
 void Pipeline::warnOfKeptNames() {
   SmallVector<StringRef> names;
-  for (Function &function : functions)
-    for (OwningOpRef<ModuleOp> &variant : function.model.modules)
+  for (EntryPoint &entry : entries)
+    for (OwningOpRef<ModuleOp> &variant : entry.model.modules)
       variant->walk(
           [&](Operation *op) { llvm::append_range(names, nodeNamesOf(op)); });
   for (const std::string &pattern : options.keepWide)

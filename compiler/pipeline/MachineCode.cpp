@@ -17,42 +17,34 @@
 using namespace mlir;
 using namespace frit;
 
-/// Returns the beginning of the names of a program's code.
-static std::string codeName(plan::ProgramOp program) {
-  std::optional<StringRef> function = program.getFunction();
-  return (function ? *function + "." : Twine()).str() + program.getArch().str();
-}
-
 LogicalResult Pipeline::generateCode() {
-  SmallVector<plan::ProgramOp> cudaPrograms;
-  for (auto program : plans->module().getOps<plan::ProgramOp>()) {
-    StringRef arch = program.getArch();
+  SmallVector<plan::TargetOp> cudaTargets;
+  for (auto op : plans->module().getOps<plan::TargetOp>()) {
+    StringRef arch = op.getArch();
     TimingScope scope = timing.nest("code for " + arch.str());
     llvm::SaveAndRestore named(target, arch.str());
     if (!cuda::isCudaArch(arch)) {
-      if (failed(compileHostKernels(program, scope)))
+      if (failed(compileHostKernels(op, scope)))
         return failure();
       continue;
     }
-    if (failed(
-            hooks.keepCuda(cuda::joinKernels(program).text, codeName(program))))
+    if (failed(hooks.keepCuda(cuda::joinKernels(op).text, arch)))
       return failure();
-    cudaPrograms.push_back(program);
+    cudaTargets.push_back(op);
   }
-  if (cudaPrograms.empty() || options.last == Stage::cuda)
+  if (cudaTargets.empty() || options.last == Stage::cuda)
     return success();
-  return compileCudaKernels(cudaPrograms);
+  return compileCudaKernels(cudaTargets);
 }
 
-LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
+LogicalResult Pipeline::compileHostKernels(plan::TargetOp target,
                                            TimingScope &timing) {
-  StringRef arch = program.getArch();
+  StringRef arch = target.getArch();
   PipelineHooks::Work work(hooks, "compile kernels for " + arch);
   auto machine = cpu::createMachine(arch);
   if (!machine)
-    return emitError(program.getLoc()) << llvm::toString(machine.takeError());
-  cpu::LoweredKernels lowered = std::move(hostKernels[program.getSymName()]);
-  // Functions of a target share users' sources.
+    return emitError(target.getLoc()) << llvm::toString(machine.takeError());
+  cpu::LoweredKernels lowered = std::move(hostKernels[arch]);
   for (cpu::UserSource &source : lowered.sources)
     if (llvm::none_of(userSources, [&](const cpu::UserSource &known) {
           return known.symbol == source.symbol;
@@ -73,19 +65,19 @@ LogicalResult Pipeline::compileHostKernels(plan::ProgramOp program,
       });
   if (failed(kernels))
     return reportBug(context, hooks, "LLVM's IR cannot be made");
-  if (failed(hooks.keepHostCode(*kernels, **machine, codeName(program))))
+  if (failed(hooks.keepHostCode(*kernels, **machine, arch)))
     return failure();
   // Kernels of several processors differ in names and instructions.
   llvm::move(*kernels, std::back_inserter(host));
   return success();
 }
 
-LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
+LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::TargetOp> targets) {
   TimingScope scope = timing.nest("NVRTC");
   {
     PipelineHooks::Work work(hooks, "compile kernels");
-    if (failed(cuda::compilePrograms(
-            programs,
+    if (failed(cuda::compileTargets(
+            targets,
             options.last == Stage::device ? cuda::CompileAs::oneModule
                                           : cuda::CompileAs::modules,
             deviceCode,
@@ -95,9 +87,9 @@ LogicalResult Pipeline::compileCudaKernels(ArrayRef<plan::ProgramOp> programs) {
             [&](cuda::Culprit culprit) { hooks.blame(culprit); })))
       return failure();
   }
-  for (plan::ProgramOp program : programs)
-    if (failed(hooks.keepDeviceCode(deviceCode[program.getSymName()],
-                                    codeName(program))))
+  for (plan::TargetOp target : targets)
+    if (failed(hooks.keepDeviceCode(deviceCode[target.getArch()],
+                                    target.getArch())))
       return failure();
   return success();
 }

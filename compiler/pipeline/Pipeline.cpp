@@ -3,8 +3,9 @@
 // Read this file first: it is the compiler's table of contents. Pipeline::run
 // has the stages, from the model's file to the artifact. The functions that it
 // calls follow in the same order, except the import (ImportModel.cpp, and
-// TrainingFunctions.cpp for a model that trains) and machine code
-// (MachineCode.cpp). Each pass is a .cpp of its name, which begins with an
+// TrainingEntries.cpp for a model that trains) and machine code
+// (MachineCode.cpp). EntryPoint.h has the functions that an artifact gets. Each
+// pass is a .cpp of its name, which begins with an
 // example, in compiler/transform, compiler/planning or codegen.
 //
 //===----------------------------------------------------------------------===//
@@ -31,10 +32,11 @@ using namespace frit;
 /// Bytes that every planned library call on a GPU may use.
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
 
-LogicalResult Pipeline::run(ModelSource source) {
+LogicalResult Pipeline::run(MutableArrayRef<ModelSource> sources) {
   // ONNX or JSON to nn, once for each combination of sizes.
-  if (failed(import(std::move(source))))
-    return failure();
+  for (ModelSource &source : sources)
+    if (failed(import(source)))
+      return failure();
   warnOfKeptNames();
   if (options.last == Stage::imported)
     return success();
@@ -45,7 +47,7 @@ LogicalResult Pipeline::run(ModelSource source) {
     return success();
   // For each target and function: layout, fusion, schedules, a plan, and the
   // text or loops of its kernels.
-  plans.emplace(functions.front().model.modules.front()->getLoc());
+  plans.emplace(entries.front().model.modules.front()->getLoc());
   for (const std::string &arch : options.archs)
     if (failed(compileFor(arch)))
       return failure();
@@ -71,38 +73,36 @@ LogicalResult Pipeline::run(ModelSource source) {
 
 /// Returns the name under which a stage of a variant is kept. It begins with
 /// the function and the variant if there are several.
-std::string Pipeline::nameOf(const Function &function, size_t variant,
+std::string Pipeline::nameOf(const EntryPoint &entry, size_t variant,
                              const Twine &stage) const {
-  std::string name = function.training ? function.name + "." : "";
-  if (function.model.isOpen())
-    name += function.model.listNames[variant] + ".";
-  return name + stage.str();
+  std::string name = entry.name + entry.model.suffixes[variant] + ".";
+  return (name == "main." ? "" : name) + stage.str();
 }
 
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
-  for (Function &function : functions) {
+  for (EntryPoint &entry : entries) {
     PipelinePasses passes(context, hooks);
-    if (const auto &training = function.training) {
+    if (const auto &training = entry.training) {
       // Batch statistics and dropout.
-      passes.addPass(createTrainingMode(training->options, training->kind));
+      passes.addPass(createTrainingMode(*training, entry.role));
       // The loss, and weights that train as arguments.
-      passes.addPass(createAddLoss(training->options, training->kind));
+      passes.addPass(createAddLoss(*training, entry.role));
     }
-    addModelPasses(passes, options);
+    addModelPasses(passes, options, entry);
     passes.enableTiming(scope);
-    for (auto [i, variant] : llvm::enumerate(function.model.modules))
+    for (auto [i, variant] : llvm::enumerate(entry.model.modules))
       if (failed(passes.run(*variant)) ||
           failed(hooks.keep(Stage::simplified, *variant,
-                            nameOf(function, i, "simplified"))))
+                            nameOf(entry, i, "simplified"))))
         return failure();
-    describeIndices(function.model.modules, function.model.shapes);
+    describeIndices(entry.model.modules, entry.model.shapes);
   }
   return success();
 }
 
-void frit::addModelPasses(OpPassManager &passes,
-                          const PipelineOptions &options) {
+void frit::addModelPasses(OpPassManager &passes, const PipelineOptions &options,
+                          const EntryPoint &entry) {
   // Shape arithmetic folds to constants; equal operators become one. Slices do
   // not move above norms, which Compose has yet to recognize.
   SimplifyOptions whole;
@@ -120,7 +120,7 @@ void frit::addModelPasses(OpPassManager &passes,
   // Inputs and outputs get the caller's types; casts connect them to the chosen
   // precision.
   InterfaceTypesOptions interface;
-  interface.types = options.types;
+  interface.types = entry.types;
   passes.addPass(createInterfaceTypes(interface));
   passes.addPass(createSimplify());
 }
@@ -153,46 +153,45 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
   }
 
   PipelineHooks::Work work(hooks, "optimise for " + arch);
-  for (Function &function : functions)
-    if (failed(compileFunction(function, *described, own, scope)))
+  for (EntryPoint &entry : entries)
+    if (failed(planEntry(entry, *described, own, scope)))
       return failure();
-  return success();
+  if (options.last == Stage::fused)
+    return success();
+  // The functions' variants share the target's kernels.
+  plan::TargetOp planned = plans->target(arch);
+  return cuda::isCudaArch(arch) ? emitKernels(planned, own.cuda, scope)
+                                : lowerHostKernels(planned, scope);
 }
 
-LogicalResult Pipeline::compileFunction(Function &function,
-                                        const nn::Target &target,
-                                        const PipelineOptions &own,
-                                        TimingScope &scope) {
+/// Adds an entry point's plan for a target to `plans`.
+LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
+                                  const PipelineOptions &own,
+                                  TimingScope &scope) {
   PipelinePasses fusing(context, hooks), planning(context, hooks);
-  addTargetPasses(fusing, target, own, function.trained());
+  addTargetPasses(fusing, target, own, entry);
   fusing.enableTiming(scope);
-  addPlanPasses(planning, target, own, function.training ? function.name : "");
+  addPlanPasses(planning, target, own, entry);
   planning.enableTiming(scope);
   StringRef arch = target.arch();
-  for (auto [i, variant] : llvm::enumerate(function.model.modules)) {
+  for (auto [i, variant] : llvm::enumerate(entry.model.modules)) {
     OwningOpRef<ModuleOp> clone = variant->clone();
     if (failed(fusing.run(*clone)) ||
         failed(hooks.keep(Stage::fused, *clone,
-                          nameOf(function, i, arch + ".fused"))))
+                          nameOf(entry, i, arch + ".fused"))))
       return failure();
     if (options.last == Stage::fused)
       continue;
     // With a memory limit, values are recomputed to save memory.
-    if (options.memoryLimit && function.training &&
-        function.training->kind == TrainingFunction::trainStep &&
-        failed(fitMemory(function, *clone, planning, scope)))
+    if (options.memoryLimit && entry.isTrainStep() &&
+        failed(fitMemory(entry, *clone, planning, scope)))
       return failure();
     if (failed(planning.run(*clone)))
       return failure();
-    // The variants become one program.
-    if (failed(plans->add(*clone, function.model.listNames[i])))
+    if (failed(plans->add(*clone, entry.name + entry.model.suffixes[i])))
       return failure();
   }
-  if (options.last == Stage::fused)
-    return success();
-  plan::ProgramOp program = plans->program(function.name, arch);
-  return cuda::isCudaArch(arch) ? emitKernels(program, own.cuda, scope)
-                                : lowerHostKernels(program, scope);
+  return success();
 }
 
 /// Times the contractions of every variant, in the fusions for the target.
@@ -202,12 +201,12 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
   untuned.tuning = nullptr;
   cuda::CudaTarget target(untuned);
   size_t count = 0;
-  for (Function &function : functions)
-    count += function.model.modules.size();
-  for (Function &function : functions) {
+  for (EntryPoint &entry : entries)
+    count += entry.model.modules.size();
+  for (EntryPoint &entry : entries) {
     PipelinePasses passes(context, hooks);
-    addTargetPasses(passes, target, own, function.trained());
-    for (OwningOpRef<ModuleOp> &variant : function.model.modules) {
+    addTargetPasses(passes, target, own, entry);
+    for (OwningOpRef<ModuleOp> &variant : entry.model.modules) {
       OwningOpRef<ModuleOp> clone = variant->clone();
       if (failed(passes.run(*clone)) ||
           failed(options.tune(*clone, untuned, 1. / count)))
@@ -219,11 +218,12 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
 
 void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options,
-                           const TrainedFunction *training) {
+                           const EntryPoint &entry) {
+  const std::optional<TrainingOptions> &training = entry.training;
   // Convolutional networks run channels last from end to end. A group norm that
   // trains has a kernel for its moments and a gradient of its own there.
   LayoutOptions layout;
-  layout.groupNorms = training != nullptr;
+  layout.groupNorms = training.has_value();
   passes.addPass(createLayout(target, layout));
   // Gradients, in the layout of the values that they belong to, and the updates
   // of the optimizer. Some convolutions share a gradient with their batch norm,
@@ -231,7 +231,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   if (training) {
     passes.addPass(createConvBatchNorms(target));
     passes.addPass(createAddOptimizer(
-        training->options, training->kind,
+        *training, entry.role,
         /*isBf16=*/StringRef(options.precision).ends_with("bf16")));
     passes.addPass(createAttentionDeltas(target));
     passes.addPass(createSimplify());
@@ -256,9 +256,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // reads them, if kernels write state in place. To save memory, each step
   // casts them, and maybe again for its backward pass.
   bool savesMemory =
-      training && (options.memoryLimit || !training->options.recompute.empty());
-  if (training && training->kind == TrainingFunction::trainStep &&
-      options.fuse && options.overwritesState && !savesMemory)
+      training && (options.memoryLimit || !training->recompute.empty());
+  if (entry.isTrainStep() && options.fuse && options.overwritesState &&
+      !savesMemory)
     passes.addPass(createStoreCasts());
   // TMA cannot read rows that are no multiple of 16 bytes, so gradients of an
   // odd number of classes get a few more columns. This comes after
@@ -293,16 +293,17 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
     passes.addPass(createShareKernels());
   passes.addPass(createSchedule(target));
   // Nodes that train.json lists are recomputed for the backward pass.
-  if (training && training->kind == TrainingFunction::trainStep &&
-      !training->options.recompute.empty())
-    passes.addPass(createRecompute(training->options));
+  if (entry.isTrainStep() && !training->recompute.empty())
+    passes.addPass(createRecompute(*training));
 }
 
 void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
-                         const PipelineOptions &options, StringRef function) {
+                         const PipelineOptions &options,
+                         const EntryPoint &entry) {
   planning::BuildPlanOptions plan;
   plan.arch = target.arch();
-  plan.function = function.str();
+  plan.function = entry.name;
+  plan.role = entry.role;
   plan.overwritesState = options.overwritesState;
   plan.fallbacks = options.fallbacks;
   plan.workspaceBytes = options.workspaceBytes;
@@ -316,23 +317,23 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
     passes.addPass(planning::createForkPass(target));
 }
 
-LogicalResult Pipeline::emitKernels(plan::ProgramOp program,
-                                    const cuda::CudaOptions &target,
+LogicalResult Pipeline::emitKernels(plan::TargetOp target,
+                                    const cuda::CudaOptions &own,
                                     TimingScope &timing) {
   PipelinePasses passes(context, hooks, /*takesAll=*/false,
-                        plan::ProgramOp::getOperationName());
+                        plan::TargetOp::getOperationName());
   // Each kernel gets its CUDA C++, launch, tensor maps and module.
-  passes.addPass(cuda::createEmitKernelsPass(target));
+  passes.addPass(cuda::createEmitKernelsPass(own));
   passes.enableTiming(timing);
-  return passes.run(program);
+  return passes.run(target);
 }
 
 /// Lowers host kernels until their workspaces, which the arena holds, are
 /// known.
-LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
+LogicalResult Pipeline::lowerHostKernels(plan::TargetOp target,
                                          TimingScope &timing) {
   TimingScope scope = timing.nest("loops");
-  cpu::LoweredKernels kernels = cpu::lowerFusions(program);
+  cpu::LoweredKernels kernels = cpu::lowerFusions(target);
   PipelinePasses passes(context, hooks, /*takesAll=*/true);
   // Elementwise loops merge; the outermost one runs over work items.
   cpu::addLoopFusionPasses(passes);
@@ -348,7 +349,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::ProgramOp program,
   if (failed(passes.run(*kernels.module)))
     return failure();
   cpu::recordWork(kernels);
-  hostKernels[program.getSymName()] = std::move(kernels);
+  hostKernels[target.getArch()] = std::move(kernels);
   return success();
 }
 
@@ -375,8 +376,8 @@ void frit::addMemoryPasses(OpPassManager &passes) {
 LogicalResult Pipeline::makeArtifact() {
   TimingScope scope = timing.nest("artifact");
   plan::FunctionShapes shapes;
-  for (const Function &function : functions)
-    shapes[function.name] = function.model.shapes;
+  for (const EntryPoint &entry : entries)
+    shapes[entry.name] = entry.model.shapes;
   auto image = artifact::serialize(plans->module(), options.title, deviceCode,
                                    options.weightsName, shapes);
   if (failed(image))

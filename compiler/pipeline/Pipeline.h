@@ -6,28 +6,19 @@
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cuda/target/CudaTarget.h"
 #include "compiler/import/Import.h"
-#include "compiler/padding/ImportVariants.h"
+#include "compiler/pipeline/EntryPoint.h"
 #include "compiler/pipeline/PipelinePasses.h"
 #include "compiler/planning/Plans.h"
-#include "compiler/transform/training/Training.h"
-
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace frit {
 
 /// Options of a compilation. The passes read them too.
 struct PipelineOptions {
-  ImportOptions import;
-  /// Dimensions that are compiled for several sizes.
-  std::vector<SymbolSizes> openSymbols;
-
   /// fp32, tf32, fp16 or bf16.
   std::string precision = "fp32";
   /// Globs of names of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   std::string keepWideFile;
-  /// Types of inputs and outputs that differ from the model's: NAME:TYPE.
-  llvm::SmallVector<std::string> types;
   /// Off with -O0: every operator is a kernel.
   bool fuse = true;
   /// Whether operators that only one value of a data-dependent condition needs
@@ -66,19 +57,6 @@ struct PipelineOptions {
   Stage last = Stage::artifact;
 };
 
-/// A function of a model that trains, and its options.
-struct TrainedFunction {
-  TrainingFunction kind;
-  TrainingOptions options;
-};
-
-/// A model's file.
-struct ModelSource {
-  std::unique_ptr<llvm::MemoryBuffer> file;
-  std::string path; ///< weights lie beside it, and messages name it
-  bool isJson = false;
-};
-
 /// One compilation. Errors are diagnostics of the context, which must have the
 /// dialects of registerPipelineDialects loaded.
 class Pipeline {
@@ -88,62 +66,53 @@ public:
            PipelineHooks &hooks, mlir::TimingScope &timing)
       : context(context), options(options), hooks(hooks), timing(timing) {}
 
-  /// Compiles up to the stage `options.last`.
-  llvm::LogicalResult run(ModelSource source);
+  /// Compiles up to the stage `options.last`. Each source is a function of the
+  /// artifact; one that trains has several.
+  llvm::LogicalResult run(llvm::MutableArrayRef<ModelSource> sources);
 
   /// Returns the target of the current work; empty if it is for all.
   const std::string &currentTarget() const { return target; }
 
 private:
-  /// A function of the artifact: "main", or a function of a training model.
-  struct Function {
-    std::string name;
-    ModelVariants model;
-    std::optional<TrainedFunction> training = {};
-
-    const TrainedFunction *trained() const {
-      return training ? &*training : nullptr;
-    }
-  };
-
-  llvm::LogicalResult import(ModelSource source);
+  llvm::LogicalResult import(ModelSource &source);
   void warnOfKeptNames();
   llvm::LogicalResult
-  importForTraining(llvm::function_ref<
-                    mlir::OwningOpRef<mlir::ModuleOp>(llvm::ArrayRef<int64_t>)>
+  importForTraining(const ModelSource &source,
+                    llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(
+                        llvm::ArrayRef<int64_t>)>
                         importFor);
-  llvm::LogicalResult addTrainingFunctions(ModelVariants model,
-                                           const llvm::Twine &suffix);
+  llvm::LogicalResult addTrainingEntries(const ModelSource &source,
+                                         ModelVariants model,
+                                         const llvm::Twine &suffix);
   llvm::LogicalResult simplify();
   llvm::LogicalResult compileFor(llvm::StringRef arch);
-  llvm::LogicalResult compileFunction(Function &function,
-                                      const nn::Target &target,
-                                      const PipelineOptions &own,
-                                      mlir::TimingScope &timing);
-  llvm::LogicalResult fitMemory(const Function &function, mlir::ModuleOp fused,
+  llvm::LogicalResult planEntry(EntryPoint &entry, const nn::Target &target,
+                                const PipelineOptions &own,
+                                mlir::TimingScope &timing);
+  llvm::LogicalResult fitMemory(const EntryPoint &entry, mlir::ModuleOp fused,
                                 PipelinePasses &planning,
                                 mlir::TimingScope &timing);
-  mlir::FailureOr<int64_t> measureMemory(const Function &function,
+  mlir::FailureOr<int64_t> measureMemory(const EntryPoint &entry,
                                          mlir::ModuleOp fused,
                                          PipelinePasses &planning,
                                          mlir::TimingScope &timing);
   llvm::LogicalResult checkMemory();
   llvm::LogicalResult tune(const PipelineOptions &own,
                            mlir::TimingScope &timing);
-  llvm::LogicalResult emitKernels(plan::ProgramOp program,
-                                  const cuda::CudaOptions &target,
+  llvm::LogicalResult emitKernels(plan::TargetOp target,
+                                  const cuda::CudaOptions &own,
                                   mlir::TimingScope &timing);
-  llvm::LogicalResult lowerHostKernels(plan::ProgramOp program,
+  llvm::LogicalResult lowerHostKernels(plan::TargetOp target,
                                        mlir::TimingScope &timing);
   llvm::LogicalResult placeMemory();
   llvm::LogicalResult generateCode();
-  llvm::LogicalResult compileHostKernels(plan::ProgramOp program,
+  llvm::LogicalResult compileHostKernels(plan::TargetOp target,
                                          mlir::TimingScope &timing);
   llvm::LogicalResult
-  compileCudaKernels(llvm::ArrayRef<plan::ProgramOp> programs);
+  compileCudaKernels(llvm::ArrayRef<plan::TargetOp> targets);
   llvm::LogicalResult makeArtifact();
 
-  std::string nameOf(const Function &function, size_t variant,
+  std::string nameOf(const EntryPoint &entry, size_t variant,
                      const llvm::Twine &stage) const;
 
   mlir::MLIRContext &context;
@@ -152,30 +121,28 @@ private:
   mlir::TimingScope &timing;
   std::string target;
 
-  llvm::SmallVector<Function, 2> functions;
+  llvm::SmallVector<EntryPoint, 2> entries;
   std::optional<planning::Plans> plans;
-  llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by program
+  llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by target
   std::vector<cpu::KernelModule> host;
   std::vector<cpu::UserSource> userSources;         ///< what it calls
-  llvm::StringMap<artifact::TargetCode> deviceCode; ///< by program
+  llvm::StringMap<artifact::TargetCode> deviceCode; ///< by target
 };
 
 /// Adds the passes that are the same for every target: they simplify an
 /// imported model and apply the chosen precision.
-void addModelPasses(mlir::OpPassManager &passes,
-                    const PipelineOptions &options);
+void addModelPasses(mlir::OpPassManager &passes, const PipelineOptions &options,
+                    const EntryPoint &entry);
 
 /// Adds the passes that turn a target's copy of the model into scheduled
 /// fusions.
 void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
-                     const PipelineOptions &options,
-                     const TrainedFunction *training = nullptr);
+                     const PipelineOptions &options, const EntryPoint &entry);
 
 /// Adds the passes that turn scheduled fusions into a plan. The plans of a
 /// model's variants can then be merged.
 void addPlanPasses(mlir::OpPassManager &passes, const nn::Target &target,
-                   const PipelineOptions &options,
-                   llvm::StringRef function = "");
+                   const PipelineOptions &options, const EntryPoint &entry);
 
 /// Adds the passes that place a call's buffers in one arena.
 void addMemoryPasses(mlir::OpPassManager &passes);

@@ -178,8 +178,8 @@ private:
 
 struct BatchLaunches : frit::planning::impl::BatchLaunchesBase<BatchLaunches> {
   void runOnOperation() override {
-    for (auto program : getOperation().getOps<plan::ProgramOp>())
-      for (plan::CommandListOp list : program.getMains())
+    for (auto op : getOperation().getOps<plan::TargetOp>())
+      for (plan::CommandListOp list : op.getMains())
         Batcher(list).run();
   }
 };

@@ -6,9 +6,10 @@
 //     return %0
 //   }
 // ==>
-//   plan.program @model "sm_90a" {
+//   plan.function "main" inputs ["x"] outputs ["y"]
+//   plan.target "sm_90a" {
 //     plan.kernel @relu { nn.fusion ... }
-//     plan.command_list @main {
+//     plan.command_list @main of "main" {
 //       %x = plan.buffer input[0] : memref<4xf32>
 //       %y = plan.buffer output[0] : memref<4xf32>
 //       plan.launch @relu(%x) -> (%y) : memref<4xf32> -> memref<4xf32>
@@ -34,6 +35,7 @@
 #include "compiler/planning/ListBuilder.h"
 #include "dialects/plan/Plan.h"
 #include "frit/artifact.h"
+#include "frit/role_names.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -60,20 +62,15 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
     }
     ImplicitLocOpBuilder b(module.getLoc(), &getContext());
     b.setInsertionPointToEnd(module.getBody());
-    std::string name = "plan_" + options.arch;
-    llvm::replace(name, '-', '_');
-    auto program = plan::ProgramOp::create(b, TypeRange(), ValueRange());
-    program.setSymName(name);
-    program.setArch(options.arch);
-    if (!options.function.empty())
-      program.setFunction(options.function);
-    program.getBody().emplaceBlock();
-    describe(main, program, b);
+    describe(main, b);
+    auto target = plan::TargetOp::create(b, TypeRange(), ValueRange());
+    target.setArch(options.arch);
+    target.getBody().emplaceBlock();
 
     planning::Constants constants(module);
     for (auto state : llvm::make_early_inc_range(module.getOps<nn::StateOp>()))
       translateState(state, constants);
-    planning::Kernels kernels(program);
+    planning::Kernels kernels(target);
     SmallVector<int64_t> prepared;
     int64_t preparedBytes = 0;
     auto prepare = module.lookupSymbol<func::FuncOp>("prepare");
@@ -83,10 +80,10 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
         preparedBytes +=
             llvm::alignTo(plan::byteSize(type), artifact::kAlignment);
       }
-    program.setPreparedBytesAttr(b.getI64IntegerAttr(preparedBytes));
+    target.setPreparedBytesAttr(b.getI64IntegerAttr(preparedBytes));
     if (prepare &&
-        failed(planning::buildList(prepare, program, kernels, constants,
-                                   options, plan::Space::prepared, prepared)))
+        failed(planning::buildList(prepare, target, kernels, constants, options,
+                                   plan::Space::prepared, prepared)))
       return signalPassFailure();
     auto derive = module.lookupSymbol<func::FuncOp>("derive");
     for (unsigned i = 0; derive && i < derive.getNumResults(); ++i)
@@ -95,10 +92,10 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
         return signalPassFailure();
       }
     if (derive &&
-        failed(planning::buildList(derive, program, kernels, constants, options,
+        failed(planning::buildList(derive, target, kernels, constants, options,
                                    plan::Space::state, prepared)))
       return signalPassFailure();
-    if (failed(planning::buildList(main, program, kernels, constants, options,
+    if (failed(planning::buildList(main, target, kernels, constants, options,
                                    plan::Space::output, prepared)))
       return signalPassFailure();
     for (func::FuncOp function : {main, prepare, derive})
@@ -124,15 +121,17 @@ private:
     Location loc = state.getLoc();
     auto type = cast<RankedTensorType>(state.getType());
     bool sharded = state.getSharded();
+    std::string role = state.getRole().str();
     FlatSymbolRefAttr source = state.getDerivedFromAttr();
     b.setInsertionPointAfter(state);
     state.erase();
     plan::StateOp::create(b, loc, name, IntegerAttr(), type,
-                          b.getArrayAttr(members), sharded, source);
+                          b.getArrayAttr(members), role, sharded, source);
   }
 
-  /// Records the names of the model's inputs and outputs.
-  void describe(func::FuncOp main, plan::ProgramOp program, Builder &b) {
+  /// Creates the plan.function, with the names of the model's inputs and
+  /// outputs.
+  void describe(func::FuncOp main, ImplicitLocOpBuilder &b) {
     SmallVector<Attribute> inputs, outputs;
     for (BlockArgument argument : main.getArguments()) {
       unsigned i = argument.getArgNumber();
@@ -147,8 +146,9 @@ private:
       auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
       outputs.push_back(name ? name : b.getStringAttr("output" + Twine(i)));
     }
-    program.setInputsAttr(b.getArrayAttr(inputs));
-    program.setOutputsAttr(b.getArrayAttr(outputs));
+    plan::FunctionOp::create(b, options.function, b.getArrayAttr(inputs),
+                             b.getArrayAttr(outputs),
+                             artifact::kFunctionRoles[options.role]);
   }
 
   planning::BuildPlanOptions options;

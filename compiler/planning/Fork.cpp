@@ -227,8 +227,8 @@ struct Fork : frit::planning::impl::ForkBase<Fork> {
     std::optional<nn::BranchCosts> costs = target.branchCosts();
     if (!costs)
       return;
-    for (auto program : getOperation().getOps<plan::ProgramOp>())
-      for (plan::CommandListOp list : program.getMains())
+    for (auto op : getOperation().getOps<plan::TargetOp>())
+      for (plan::CommandListOp list : op.getMains())
         Forker(list, target, *costs).run();
   }
 

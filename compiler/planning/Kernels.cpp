@@ -1,4 +1,4 @@
-//===- Kernels.cpp - Kernels of a program ---------------------------------===//
+//===- Kernels.cpp - Kernels of a target ----------------------------------===//
 
 #include "compiler/planning/Kernels.h"
 
@@ -71,7 +71,7 @@ FlatSymbolRefAttr planning::Kernels::get(nn::FusionOp fusion) {
 }
 
 StringAttr planning::Kernels::create(nn::FusionOp fusion) {
-  OpBuilder b = OpBuilder::atBlockBegin(&program.getBody().front());
+  OpBuilder b = OpBuilder::atBlockBegin(&target.getBody().front());
   if (last)
     b.setInsertionPointAfter(last);
   auto kernel =

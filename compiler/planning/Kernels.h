@@ -1,4 +1,4 @@
-//===- Kernels.h - Kernels of a program -----------------------------------===//
+//===- Kernels.h - Kernels of a target ------------------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_KERNELS_H
 #define FRIT_COMPILER_PLANNING_KERNELS_H
@@ -8,10 +8,10 @@
 
 namespace frit::planning {
 
-/// The kernels of a program. Fusions with the same text share one.
+/// The kernels of a target. Fusions with the same text share one.
 class Kernels {
 public:
-  explicit Kernels(plan::ProgramOp program) : program(program) {}
+  explicit Kernels(plan::TargetOp target) : target(target) {}
 
   /// Returns the kernel of `fusion`; creates it if needed.
   mlir::FlatSymbolRefAttr get(nn::FusionOp fusion);
@@ -19,7 +19,7 @@ public:
 private:
   mlir::StringAttr create(nn::FusionOp fusion);
 
-  plan::ProgramOp program;
+  plan::TargetOp target;
   llvm::StringMap<mlir::StringAttr> names;
   mlir::Operation *last = nullptr;
 };

@@ -1,4 +1,4 @@
-//===- ListBuilder.cpp - Command lists of a program -----------------------===//
+//===- ListBuilder.cpp - Command lists of a target ------------------------===//
 
 #include "compiler/planning/ListBuilder.h"
 #include "compiler/planning/CollectiveOrder.h"
@@ -17,17 +17,17 @@ namespace {
 /// Translates a function to a command list.
 class ListBuilder {
 public:
-  ListBuilder(func::FuncOp function, plan::ProgramOp program, Kernels &kernels,
+  ListBuilder(func::FuncOp function, plan::TargetOp target, Kernels &kernels,
               Constants &constants, const BuildPlanOptions &options)
-      : function(function), program(program), kernels(kernels),
+      : function(function), target(target), kernels(kernels),
         constants(constants), options(options),
         b(function.getLoc(), function.getContext()),
         buffers(function, b, constants, options.overwritesState) {
-    b.setInsertionPointToEnd(&program.getBody().front());
+    b.setInsertionPointToEnd(&target.getBody().front());
     list = plan::CommandListOp::create(b, TypeRange(), ValueRange());
     list.setSymName(function.getSymName());
     b.setInsertionPointToEnd(&list.getBody().emplaceBlock());
-    auto module = program->getParentOfType<ModuleOp>();
+    auto module = target->getParentOfType<ModuleOp>();
     for (auto state : module.getOps<plan::StateOp>())
       if (state.getSharded())
         sharded.insert(state.getSymNameAttr());
@@ -40,6 +40,8 @@ public:
     if (failed(buffers.bind(resultSpace, prepared)))
       return failure();
     if (resultSpace == plan::Space::output) {
+      list.setSymName(options.function);
+      list.setFunction(options.function);
       list.setInputTypesAttr(b.getTypeArrayAttr(buffers.inputTypes()));
       list.setOutputTypesAttr(b.getTypeArrayAttr(buffers.outputTypes()));
     }
@@ -230,7 +232,7 @@ private:
   }
 
   func::FuncOp function;
-  plan::ProgramOp program;
+  plan::TargetOp target;
   Kernels &kernels;
   Constants &constants;
   const BuildPlanOptions &options;
@@ -242,12 +244,11 @@ private:
 };
 } // namespace
 
-LogicalResult planning::buildList(func::FuncOp function,
-                                  plan::ProgramOp program, Kernels &kernels,
-                                  Constants &constants,
+LogicalResult planning::buildList(func::FuncOp function, plan::TargetOp target,
+                                  Kernels &kernels, Constants &constants,
                                   const BuildPlanOptions &options,
                                   plan::Space resultSpace,
                                   ArrayRef<int64_t> prepared) {
-  return ListBuilder(function, program, kernels, constants, options)
+  return ListBuilder(function, target, kernels, constants, options)
       .run(resultSpace, prepared);
 }

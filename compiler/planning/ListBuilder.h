@@ -1,4 +1,4 @@
-//===- ListBuilder.h - Command lists of a program -------------------------===//
+//===- ListBuilder.h - Command lists of a target --------------------------===//
 
 #ifndef FRIT_COMPILER_PLANNING_LISTBUILDER_H
 #define FRIT_COMPILER_PLANNING_LISTBUILDER_H
@@ -11,15 +11,14 @@
 
 namespace frit::planning {
 
-/// Translates a function to a command list of `program`, which gets the kernels
+/// Translates a function to a command list of `target`, which gets the kernels
 /// and the constants that it needs. `resultSpace` is the memory space of the
-/// results that are no states; `prepared` has the offsets of prepared buffers.
-llvm::LogicalResult buildList(mlir::func::FuncOp function,
-                              plan::ProgramOp program, Kernels &kernels,
-                              Constants &constants,
-                              const BuildPlanOptions &options,
-                              plan::Space resultSpace,
-                              llvm::ArrayRef<int64_t> prepared);
+/// results that are no states; if that is `output`, calls of options.function
+/// run the list. `prepared` has the offsets of prepared buffers.
+llvm::LogicalResult
+buildList(mlir::func::FuncOp function, plan::TargetOp target, Kernels &kernels,
+          Constants &constants, const BuildPlanOptions &options,
+          plan::Space resultSpace, llvm::ArrayRef<int64_t> prepared);
 
 } // namespace frit::planning
 

@@ -1,18 +1,23 @@
 //===- MergePlans.cpp - Merge the plans in nested modules -----------------===//
 //
 //   module {
-//     module { plan.state @p  plan.program @a "sm_90a" function = "f" }
-//     module @main_8 { … the same function for another size … }
-//     module { plan.state @p  plan.program @b "sm_90a" function = "g" }
+//     module { plan.state @p  plan.function "f"  plan.target "sm_90a" {…} }
+//     module @f_8 { … the same function for another size … }
+//     module { plan.state @p  plan.function "g"  plan.target "sm_90a" {…} }
 //   }
 // ==>
 //   plan.state @p
-//   plan.program @a_f "sm_90a" { command_list @main  command_list @main_8 }
-//   plan.program @b_g "sm_90a" { command_list @main }
+//   plan.function "f"
+//   plan.function "g"
+//   plan.target "sm_90a" {
+//     … kernels, each once …
+//     plan.command_list @f of "f"
+//     plan.command_list @f_8 of "f"
+//     plan.command_list @g of "g"
+//   }
 //
 // For frit-opt: does what the pipeline does with the plans of a model's
-// variants and functions. A module's name becomes that of its main list;
-// without one the list is called "main".
+// variants and functions. A module's name becomes that of its main list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +39,7 @@ struct MergePlans : frit::planning::impl::MergePlansBase<MergePlans> {
     ModuleOp module = getOperation();
     planning::Plans plans(module.getLoc());
     for (auto nested : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
-      if (failed(plans.add(nested, nested.getSymName().value_or("main"))))
+      if (failed(plans.add(nested, nested.getSymName().value_or(""))))
         return signalPassFailure();
       nested.erase();
     }

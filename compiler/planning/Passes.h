@@ -5,6 +5,8 @@
 
 #include "dialects/nn/Target.h"
 
+#include "frit/roles.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace frit::plan {
@@ -15,9 +17,9 @@ namespace frit::planning {
 
 struct BuildPlanOptions {
   std::string arch;
-  /// Name of the artifact's function that @main is; empty if the model has only
-  /// one.
-  std::string function;
+  /// Name of the artifact's function that @main is.
+  std::string function = "main";
+  frit_function_role role = FRIT_FUNCTION_INFERENCE;
   /// Whether kernels may write a state's next value over the one before. They
   /// must read all operands of an element before they write its results.
   bool overwritesState = false;
@@ -28,7 +30,7 @@ struct BuildPlanOptions {
 };
 
 /// Turns @main and @prepare, in which all operators are in scheduled fusions,
-/// into a plan.program and its plan.constants.
+/// into a plan.function and a plan.target with its plan.constants.
 std::unique_ptr<mlir::Pass>
 createBuildPlanPass(const BuildPlanOptions &options);
 

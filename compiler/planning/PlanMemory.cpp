@@ -33,19 +33,19 @@ namespace {
 struct PlanMemory : frit::planning::impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     placeStates();
-    for (auto program : getOperation().getOps<plan::ProgramOp>()) {
+    for (auto target : getOperation().getOps<plan::TargetOp>()) {
       Builder b(&getContext());
-      addWorkspaces(program);
+      addWorkspaces(target);
       // The derive list runs before a call, in the call's arena.
-      uint64_t least = placeList(program.getDerive()).bytes;
-      for (plan::CommandListOp list : program.getMains()) {
+      uint64_t least = placeList(target.getDerive()).bytes;
+      for (plan::CommandListOp list : target.getMains()) {
         planning::Placement main = placeList(list);
         list.setArenaBytesAttr(
             b.getI64IntegerAttr(std::max<uint64_t>(main.bytes, least)));
         list.setLowerBoundAttr(b.getI64IntegerAttr(main.lowerBound));
       }
-      planning::Placement prepare = placeList(program.getPrepare());
-      program.setPrepareBytesAttr(b.getI64IntegerAttr(prepare.bytes));
+      planning::Placement prepare = placeList(target.getPrepare());
+      target.setPrepareBytesAttr(b.getI64IntegerAttr(prepare.bytes));
     }
   }
 
@@ -64,12 +64,12 @@ private:
       }
   }
 
-  void addWorkspaces(plan::ProgramOp program) {
+  void addWorkspaces(plan::TargetOp target) {
     DenseMap<StringAttr, int64_t> needed;
-    for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+    for (auto kernel : target.getBody().getOps<plan::KernelOp>())
       if (int64_t bytes = kernel.getLaunchWorkspaceBytes())
         needed[kernel.getSymNameAttr()] = bytes;
-    program.walk([&](plan::LaunchOp launch) {
+    target.walk([&](plan::LaunchOp launch) {
       int64_t bytes = needed.lookup(launch.getKernelAttr().getAttr());
       if (!bytes || launch.getWorkspace())
         return;

@@ -6,32 +6,58 @@ using namespace mlir;
 using namespace frit;
 
 LogicalResult planning::Plans::add(ModuleOp variant, StringRef name) {
-  constants.take(variant);
+  auto functions = variant.getOps<plan::FunctionOp>();
+  constants.take(variant,
+                 functions.empty() ? "" : (*functions.begin()).getName());
   if (failed(states.take(variant)))
     return failure();
+  for (auto function :
+       llvm::make_early_inc_range(variant.getOps<plan::FunctionOp>()))
+    if (failed(take(function)))
+      return failure();
   for (auto from :
-       llvm::make_early_inc_range(variant.getOps<plan::ProgramOp>())) {
+       llvm::make_early_inc_range(variant.getOps<plan::TargetOp>())) {
     SmallVector<plan::CommandListOp> mains = from.getMains();
-    if (mains.empty())
-      return from.emitOpError("has no main list of commands");
-    mains.front().setSymName(name);
-    if (plan::ProgramOp into =
-            program(from.getFunctionName(), from.getArch())) {
-      mergeVariant(into, from, name);
+    if (mains.size() != 1)
+      return from.emitOpError("has ")
+             << mains.size() << " main lists; each is merged from a module of "
+             << "its own";
+    if (!name.empty())
+      mains.front().setSymName(name);
+    if (plan::TargetOp into = target(from.getArch())) {
+      mergeTarget(into, from);
       continue;
     }
-    if (std::optional<StringRef> function = from.getFunction())
-      from.setSymName((from.getSymName() + "_" + *function).str());
     from->remove();
-    symbols.insert(from);
+    plans->push_back(from);
   }
   return success();
 }
 
-plan::ProgramOp planning::Plans::program(StringRef function,
-                                         StringRef arch) const {
-  for (auto program : module().getOps<plan::ProgramOp>())
-    if (program.getFunctionName() == function && program.getArch() == arch)
-      return program;
+LogicalResult planning::Plans::take(plan::FunctionOp function) {
+  for (auto known : plans->getOps<plan::FunctionOp>()) {
+    if (known.getName() != function.getName())
+      continue;
+    if (known.getInputs() == function.getInputs() &&
+        known.getOutputs() == function.getOutputs() &&
+        known.getRole() == function.getRole())
+      return success();
+    return function.emitOpError(
+        "has other inputs, outputs or another role in another plan");
+  }
+  function->remove();
+  // Functions come before targets.
+  auto targets = plans->getOps<plan::TargetOp>();
+  Block *body = plans->getBody();
+  body->getOperations().insert(
+      targets.empty() ? body->end() : (*targets.begin())->getIterator(),
+      function);
+  return success();
+}
+
+plan::TargetOp planning::Plans::target(StringRef arch) const {
+  for (auto target : module().getOps<plan::TargetOp>())
+    if (target.getArch() == arch)
+      return target;
   return {};
 }

@@ -5,6 +5,7 @@
 #include "dialects/nn/operators/Custom.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -49,10 +50,11 @@ namespace {
 /// Describes one list.
 class ListReader {
 public:
-  ListReader(plan::ProgramOp program, plan::CommandListOp list,
-             const llvm::StringMap<unsigned> &kernels,
+  ListReader(plan::TargetOp target, plan::FunctionOp function,
+             plan::CommandListOp list, const llvm::StringMap<unsigned> &kernels,
              const std::vector<Kernel> &facts)
-      : program(program), list(list), kernels(kernels), facts(facts) {}
+      : target(target), function(function), list(list), kernels(kernels),
+        facts(facts) {}
 
   List read() {
     result.name = list.getSymName();
@@ -68,7 +70,7 @@ private:
     size_t place = result.steps.size();
     Step step;
     step.kind = op->getName().stripDialect();
-    step.call = describeCall(op, program.getArch());
+    step.call = describeCall(op, target.getArch());
     placeOf[op] = place;
     if (auto guard = dyn_cast<plan::GuardOp>(op->getParentOp()))
       step.guard = placeOf.lookup(guard);
@@ -79,7 +81,7 @@ private:
           step.kernel = kernels.lookup(launch.getKernel());
         })
         .Case<plan::GemmOp, plan::ConvOp, plan::AttentionOp>([&](auto call) {
-          step.isLibrary = !program.getArch().starts_with("x86");
+          step.isLibrary = !target.getArch().starts_with("x86");
           if (std::optional<StringRef> fallback = call.getFallback())
             step.kernel = kernels.lookup(*fallback);
         });
@@ -166,15 +168,15 @@ private:
     bool isInput = buffer.getSpace() == plan::Space::input;
     if (!isInput && buffer.getSpace() != plan::Space::output)
       return "";
-    std::optional<ArrayAttr> names =
-        isInput ? program.getInputs() : program.getOutputs();
+    ArrayAttr names = isInput ? function.getInputs() : function.getOutputs();
     size_t index = buffer.getIndex().value_or(0);
-    if (!names || index >= names->size())
+    if (index >= names.size())
       return "";
-    return cast<StringAttr>((*names)[index]).str();
+    return cast<StringAttr>(names[index]).str();
   }
 
-  plan::ProgramOp program;
+  plan::TargetOp target;
+  plan::FunctionOp function;
   plan::CommandListOp list;
   const llvm::StringMap<unsigned> &kernels;
   const std::vector<Kernel> &facts;
@@ -186,33 +188,54 @@ private:
 };
 } // namespace
 
+/// Describes what a function runs on a target.
+static Program describeProgram(plan::FunctionOp function, plan::TargetOp target,
+                               KernelTime timeOf) {
+  Program program;
+  program.function = function.getName();
+  program.arch = target.getArch();
+  program.preparedBytes = target.getPreparedBytes().value_or(0);
+  SmallVector<plan::CommandListOp> lists;
+  llvm::StringSet<> used;
+  for (auto list : target.getBody().getOps<plan::CommandListOp>()) {
+    if (list.getFunction().value_or(function.getName()) != function.getName())
+      continue;
+    lists.push_back(list);
+    list.walk([&](Operation *step) {
+      if (FlatSymbolRefAttr kernel = plan::kernelOf(step))
+        used.insert(kernel.getValue());
+    });
+  }
+  llvm::StringMap<StringRef> sources;
+  llvm::StringMap<unsigned> kernels;
+  for (auto kernel : target.getBody().getOps<plan::KernelOp>()) {
+    if (plan::SourceAttr source = kernel.getSourceAttr())
+      sources[kernel.getSymName()] = source.getText();
+    if (!used.contains(kernel.getSymName()))
+      continue;
+    kernels[kernel.getSymName()] = program.kernels.size();
+    program.kernels.push_back(
+        describeKernel(kernel, timeOf(target.getArch(),
+                                      cast<nn::FusionOp>(kernel.getFusion()))));
+    // Kernels of one text share the source of the first.
+    if (std::optional<StringRef> symbol = kernel.getSymbol();
+        symbol && sources.contains(*symbol))
+      program.kernels.back().source = sources[*symbol].str();
+  }
+  for (plan::CommandListOp list : lists)
+    program.lists.push_back(
+        ListReader(target, function, list, kernels, program.kernels).read());
+  return program;
+}
+
 Report report::describe(ModuleOp plans, KernelTime timeOf) {
   Report report;
   for (auto constant : plans.getOps<plan::ConstantOp>())
     report.weightBytes += plan::byteSize(constant.getValue().getType());
   for (auto state : plans.getOps<plan::StateOp>())
     report.stateBytes += plan::byteSize(state.getType());
-  for (auto op : plans.getOps<plan::ProgramOp>()) {
-    Program program;
-    program.function = op.getFunctionName();
-    program.arch = op.getArch();
-    program.preparedBytes = op.getPreparedBytes().value_or(0);
-    llvm::StringMap<unsigned> kernels;
-    for (auto kernel : op.getBody().getOps<plan::KernelOp>()) {
-      kernels[kernel.getSymName()] = program.kernels.size();
-      program.kernels.push_back(describeKernel(
-          kernel, timeOf(op, cast<nn::FusionOp>(kernel.getFusion()))));
-    }
-    // Kernels of one text share the source of the first.
-    for (auto kernel : op.getBody().getOps<plan::KernelOp>())
-      if (std::optional<StringRef> symbol = kernel.getSymbol();
-          symbol && kernels.contains(*symbol))
-        program.kernels[kernels.lookup(kernel.getSymName())].source =
-            program.kernels[kernels.lookup(*symbol)].source;
-    for (auto list : op.getBody().getOps<plan::CommandListOp>())
-      program.lists.push_back(
-          ListReader(op, list, kernels, program.kernels).read());
-    report.programs.push_back(std::move(program));
-  }
+  for (auto target : plans.getOps<plan::TargetOp>())
+    for (auto function : plans.getOps<plan::FunctionOp>())
+      report.programs.push_back(describeProgram(function, target, timeOf));
   return report;
 }

@@ -85,8 +85,8 @@ struct Report {
 };
 
 /// Returns the time of a kernel in microseconds, if it is known.
-using KernelTime =
-    llvm::function_ref<std::optional<double>(plan::ProgramOp, nn::FusionOp)>;
+using KernelTime = llvm::function_ref<std::optional<double>(
+    llvm::StringRef arch, nn::FusionOp)>;
 
 /// Describes the programs of `plans`, whose memory is planned.
 Report describe(mlir::ModuleOp plans, KernelTime timeOf);

@@ -8,7 +8,7 @@ using namespace mlir;
 
 void frit::registerTransformPasses(const nn::Target &target,
                                    const TrainingOptions &training) {
-  constexpr auto step = TrainingFunction::trainStep;
+  constexpr auto step = FRIT_FUNCTION_TRAIN_STEP;
   registerPass([&training] { return createTrainingMode(training, step); });
   registerPass([&training] { return createAddLoss(training, step); });
   registerPass([] { return createSimplify(); });

@@ -5,6 +5,7 @@
 #include "dialects/nn/NN.h"
 
 #include "frit/dtype.h"
+#include "frit/role_names.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -92,28 +93,35 @@ std::string frit::plan::nodeNames(Location loc) {
 
 static constexpr llvm::StringLiteral kPrepare = "prepare", kDerive = "derive";
 
-CommandListOp ProgramOp::getPrepare() {
-  return dyn_cast_or_null<CommandListOp>(
-      mlir::SymbolTable::lookupSymbolIn(*this, kPrepare));
+/// Returns the list of no function with this name, or null.
+static CommandListOp findList(TargetOp target, StringRef name) {
+  auto list = dyn_cast_or_null<CommandListOp>(
+      mlir::SymbolTable::lookupSymbolIn(target, name));
+  return list && !list.getFunction() ? list : CommandListOp();
 }
 
-CommandListOp ProgramOp::getDerive() {
-  return dyn_cast_or_null<CommandListOp>(
-      mlir::SymbolTable::lookupSymbolIn(*this, kDerive));
+CommandListOp TargetOp::getPrepare() { return findList(*this, kPrepare); }
+
+CommandListOp TargetOp::getDerive() { return findList(*this, kDerive); }
+
+SmallVector<CommandListOp> TargetOp::getMains() {
+  auto lists = llvm::to_vector(getBody().getOps<CommandListOp>());
+  llvm::erase_if(lists, [](CommandListOp list) { return !list.getFunction(); });
+  return lists;
 }
 
-SmallVector<CommandListOp> ProgramOp::getMains() {
-  auto mains = llvm::to_vector(getBody().getOps<CommandListOp>());
-  llvm::erase_if(mains, [](CommandListOp list) {
-    return list.getSymName() == kPrepare || list.getSymName() == kDerive;
+SmallVector<CommandListOp> TargetOp::getMains(StringRef function) {
+  SmallVector<CommandListOp> lists = getMains();
+  llvm::erase_if(lists, [&](CommandListOp list) {
+    return *list.getFunction() != function;
   });
-  return mains;
+  return lists;
 }
 
-LogicalResult ProgramOp::verify() {
+LogicalResult TargetOp::verify() {
   for (Operation &op : getBody().front())
     if (!isa<KernelOp, CommandListOp>(op))
-      return op.emitOpError("may not stand in a plan.program");
+      return op.emitOpError("may not stand in a plan.target");
   return success();
 }
 
@@ -150,7 +158,15 @@ static bool hasByteSize(Type type) {
   return shaped.hasStaticShape() && shaped.getElementType().isIntOrFloat();
 }
 
+LogicalResult FunctionOp::verify() {
+  if (!artifact::functionRoleNamed(getRole()))
+    return emitOpError("has no role '") << getRole() << "'";
+  return success();
+}
+
 LogicalResult StateOp::verify() {
+  if (!artifact::stateRoleNamed(getRole()))
+    return emitOpError("has no role '") << getRole() << "'";
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !hasByteSize(type))
     return emitOpError("is a ") << getType() << ", not numbers of one shape";
@@ -213,12 +229,16 @@ LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult CommandListOp::verify() {
-  if (getSymName() == kPrepare)
+  bool isPrepare = getSymName() == kPrepare, isDerive = getSymName() == kDerive;
+  if (!getFunction() && !isPrepare && !isDerive)
+    return emitOpError("is of no function, so it is called '")
+           << kPrepare << "' or '" << kDerive << "'";
+  if (isPrepare && !getFunction())
     for (auto buffer : getBody().getOps<BufferOp>())
       if (buffer.getSpace() == Space::state)
         return buffer.emitOpError(
             "the prepare list runs before there is any state");
-  if (getSymName() == kDerive)
+  if (isDerive && !getFunction())
     for (Operation *op : stepsOf(*this))
       if (!isa<LaunchOp, CopyOp>(op))
         return op->emitOpError("the derive list has launches and copies only");

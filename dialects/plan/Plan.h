@@ -58,6 +58,11 @@ BufferOp rootOf(mlir::Value buffer, uint64_t *offset = nullptr);
 llvm::SmallVector<mlir::Value> readsOf(mlir::Operation *step);
 llvm::SmallVector<mlir::Value> writesOf(mlir::Operation *step);
 
+/// Returns the kernel that a step launches, or falls back on; null if none.
+mlir::FlatSymbolRefAttr kernelOf(mlir::Operation *step);
+/// Replaces the kernel of a step that has one.
+void setKernel(mlir::Operation *step, mlir::FlatSymbolRefAttr kernel);
+
 /// Returns whether `op` is a step, not a buffer or view.
 bool isStep(mlir::Operation *op);
 

@@ -20,16 +20,27 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::frit::plan";
   let summary = "The commands that the runtime executes";
   let description = [{
-    A `plan.program` holds the kernels of a target and its command lists:
-    `prepare`, run once when a module is loaded, and `main`, run per call, or
-    one list per variant if shapes are symbolic. `derive` runs before a call
-    that uses derived states if they are stale. Steps name their buffers;
-    `plan-memory` gives every arena buffer its offset.
+    A module has one `plan.function` for each function that a program can open,
+    and one `plan.target` for each processor or GPU. A target owns code and
+    prepared weights, which all functions share, and command lists: `prepare`,
+    run once when a module is loaded; `derive`, run before a call that uses
+    stale derived states; and for each function one list per variant, of which a
+    call runs one. Steps name their buffers; `plan-memory` gives every arena
+    buffer its offset.
 
-    A module has one program per function and target. The programs of a function
-    have its name, inputs and outputs, and different `arch`s. All functions
-    share the module's `plan.state`s: memory that keeps its contents from call
-    to call.
+    All functions share the module's `plan.constant`s and `plan.state`s: memory
+    that keeps its contents from call to call.
+
+    ```mlir
+    plan.function "train_step" inputs ["x", "labels"] outputs ["loss"] {role = "train_step"}
+    plan.function "eval_step" inputs ["x"] outputs ["y"] {role = "eval_step"}
+    plan.state @params : tensor<4096xf32> [...]
+    plan.target "sm_90a" {
+      plan.kernel @matmul_0 {...}
+      plan.command_list @train_step of "train_step" {...}
+      plan.command_list @eval_step of "eval_step" {...}
+    }
+    ```
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -135,39 +146,46 @@ def Plan_MemberAttr : AttrDef<Plan_Dialect, "Member"> {
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<Plan_Dialect, mnemonic, traits>;
 
-def Plan_ProgramOp : Plan_Op<"program", [
-    Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
-  let summary = "The plan of one function on one target.";
+def Plan_FunctionOp : Plan_Op<"function"> {
+  let summary = "A function that a program opens and calls.";
   let description = [{
-    `function` is the name under which the runtime opens it, "main" by default.
-    `inputs` and `outputs` are the names of the function's inputs and outputs.
-    `prepare_bytes` is the size of the prepare list's arena, `prepared_bytes`
-    that of its results.
+    `inputs` and `outputs` are the names of its tensors. Their types are in the
+    command lists, one per variant and target. `role` is what it computes: the
+    name of a frit_function_role.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$arch,
-      OptionalAttr<StrAttr>:$function, OptionalAttr<ArrayAttr>:$inputs, OptionalAttr<ArrayAttr>:$outputs,
-      OptionalAttr<I64Attr>:$prepare_bytes,
+  let arguments = (ins StrAttr:$name, StrArrayAttr:$inputs,
+      StrArrayAttr:$outputs, DefaultValuedStrAttr<StrAttr, "inference">:$role);
+  let assemblyFormat = "$name `inputs` $inputs `outputs` $outputs attr-dict";
+  let hasVerifier = 1;
+}
+
+def Plan_TargetOp : Plan_Op<"target", [
+    SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "Code and steps for one processor or GPU.";
+  let description = [{
+    `arch` is its `-march`. `prepare_bytes` is the size of the prepare list's
+    arena, `prepared_bytes` that of its results.
+  }];
+  let arguments = (ins StrAttr:$arch, OptionalAttr<I64Attr>:$prepare_bytes,
       OptionalAttr<I64Attr>:$prepared_bytes);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name $arch attr-dict-with-keyword $body";
+  let assemblyFormat = "$arch attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Returns the name of the function that it computes.
-    ::llvm::StringRef getFunctionName() {
-      return getFunction().value_or("main");
-    }
     /// Returns the list that runs once per module, or null.
     CommandListOp getPrepare();
     /// Returns the list that computes derived states, or null.
     CommandListOp getDerive();
-    /// Returns the lists that run per call: one per variant of the model.
+    /// Returns the lists of all functions, one per variant.
     ::llvm::SmallVector<CommandListOp> getMains();
+    /// Returns the lists of a function, one per variant.
+    ::llvm::SmallVector<CommandListOp> getMains(::llvm::StringRef function);
   }];
 }
 
 def Plan_KernelOp : Plan_Op<"kernel", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock,
-    HasParent<"ProgramOp">]> {
+    HasParent<"TargetOp">]> {
   let summary = "A generated kernel: one nn.fusion, shared by its launches.";
   let description = [{
     The block's arguments are the fusion's inputs. The kernel's parameters are a
@@ -220,28 +238,33 @@ def Plan_KernelOp : Plan_Op<"kernel", [
 }
 
 def Plan_CommandListOp : Plan_Op<"command_list", [
-    Symbol, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
+    Symbol, NoTerminator, SingleBlock, HasParent<"TargetOp">]> {
   let summary = "A list of steps in the order they run.";
   let description = [{
     A step starts when all earlier ones have ended. With `follows`, the indices
     of earlier steps in the list, it starts when these and all steps that they
     follow, directly or not, have ended.
 
+    A call of `function` runs the list. The prepare and derive lists have none.
+
     `input_types` and `output_types` are the types of the model's inputs and
     outputs in this variant. `plan-memory` sets `arena_bytes`, the scratch
     memory of the steps, and `lower_bound`, the peak of live bytes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<StrAttr>:$function,
       OptionalAttr<TypeArrayAttr>:$input_types,
       OptionalAttr<TypeArrayAttr>:$output_types,
       OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name (`of` $function^)? attr-dict-with-keyword $body
+  }];
   let hasVerifier = 1;
 }
 
 def Plan_ConstantOp : Plan_Op<"constant", [Symbol]> {
-  let summary = "A weight of the model, shared by the programs of a module.";
+  let summary = "A weight of the model, shared by all functions and targets.";
   let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
   let assemblyFormat = "$sym_name $value attr-dict";
 }
@@ -255,9 +278,11 @@ def Plan_StateOp : Plan_Op<"state", [
     share a name. Elements outside of all members start as zeros and cannot be
     read or written by name.
 
-    All programs of a module share its states; each context has its own copy.
+    All functions share the module's states; each context has its own copy.
     `plan-memory` sets `offset`, in bytes within the state memory. Ranks divide
     a `sharded` state; only launches with `shard_rows` use it.
+
+    `role` is what its members are: the name of a frit_state_role.
 
     A state that is `derived_from` another has no members. The other determines
     its contents, as the `derive` list computes them. It is stale in a new
@@ -276,7 +301,7 @@ def Plan_StateOp : Plan_Op<"state", [
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$offset,
       TypeAttrOf<AnyStaticShapeTensor>:$type,
       TypedArrayAttrBase<Plan_MemberAttr, "member array">:$members,
-      UnitAttr:$sharded, OptionalAttr<FlatSymbolRefAttr>:$derived_from);
+      DefaultValuedStrAttr<StrAttr, "other">:$role, UnitAttr:$sharded, OptionalAttr<FlatSymbolRefAttr>:$derived_from);
   let assemblyFormat = [{
     $sym_name (`at` $offset^)? attr-dict `:` $type $members
   }];

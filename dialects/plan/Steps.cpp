@@ -48,6 +48,21 @@ SmallVector<Value> frit::plan::writesOf(Operation *step) {
       .Default({});
 }
 
+FlatSymbolRefAttr frit::plan::kernelOf(Operation *step) {
+  return TypeSwitch<Operation *, FlatSymbolRefAttr>(step)
+      .Case([](LaunchOp op) { return op.getKernelAttr(); })
+      .Case<GemmOp, ConvOp, AttentionOp>(
+          [](auto op) { return op.getFallbackAttr(); })
+      .Default(FlatSymbolRefAttr());
+}
+
+void frit::plan::setKernel(Operation *step, FlatSymbolRefAttr kernel) {
+  TypeSwitch<Operation *>(step)
+      .Case([&](LaunchOp op) { op.setKernelAttr(kernel); })
+      .Case<GemmOp, ConvOp, AttentionOp>(
+          [&](auto op) { op.setFallbackAttr(kernel); });
+}
+
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
@@ -57,9 +72,9 @@ static FailureOr<KernelOp> findKernel(Operation *step, FlatSymbolRefAttr name,
                                       size_t inputs, size_t outputs,
                                       SymbolTableCollection &symbols) {
   auto kernel = dyn_cast_or_null<KernelOp>(symbols.lookupSymbolIn(
-      step->getParentOfType<ProgramOp>(), name.getAttr()));
+      step->getParentOfType<TargetOp>(), name.getAttr()));
   if (!kernel)
-    return step->emitOpError() << name << " is not a kernel of this program";
+    return step->emitOpError() << name << " is not a kernel of this target";
   size_t batch = kernel.getBatch();
   size_t wantedInputs = batch * kernel.getFusion()->getNumOperands();
   size_t wantedOutputs = batch * kernel.getFusion()->getNumResults();

@@ -54,7 +54,7 @@ Status CpuExecution::makeState() {
 
 Status CpuExecution::makeWorkspace() {
   const Model &model = loaded.model;
-  auto made = std::make_shared<Workspace>(loaded.threadCount(), model.memory);
+  auto made = std::make_shared<Workspace>(threadCount(model), model.memory);
   ThreadPool &pool = made->pool;
   made->arenaBytes = model.plan.arenaBytes(*model.target);
   FRIT_TRY(allocateArena(made->arenaBytes,
@@ -66,16 +66,16 @@ Status CpuExecution::makeWorkspace() {
 
 Status CpuExecution::open(size_t variant) {
   const Model &model = loaded.model;
-  if (version != loaded.version) {
+  if (version != loaded.target->version) {
     for (std::unique_ptr<CpuSteps> &list : steps)
       list.reset();
-    version = loaded.version;
+    version = loaded.target->version;
   }
   if (!steps[variant]) {
     steps[variant] = std::make_unique<CpuSteps>(
         model, model.steps(variant),
-        Spaces{loaded.constants, workspace->arena.data(),
-               loaded.prepared.data(), state->memory.data()});
+        Spaces{loaded.target->constants, workspace->arena.data(),
+               loaded.target->prepared.data(), state->memory.data()});
     steps[variant]->join(group);
     derived[variant] = useOf(model.plan, model.steps(variant));
   }
@@ -140,8 +140,8 @@ Status CpuExecution::derive(size_t variant) {
     std::span<const artifact::Step> list =
         model.plan.steps(model.target->derive);
     CpuSteps deriving(model, list,
-                      {loaded.constants, workspace->arena.data(),
-                       loaded.prepared.data(), state->memory.data()});
+                      {loaded.target->constants, workspace->arena.data(),
+                       loaded.target->prepared.data(), state->memory.data()});
     for (size_t index = 0; index < deriving.size(); ++index)
       FRIT_TRY(deriving.run(index, workspace->pool));
     state->derived.noteDerived(list);

@@ -35,7 +35,7 @@ struct HostState {
 /// no more memory than the first context uses its threads and their memory too.
 class CpuExecution final : public Execution {
 public:
-  explicit CpuExecution(HostModel &loaded) : loaded(loaded) {}
+  explicit CpuExecution(const HostModel &loaded) : loaded(loaded) {}
 
   /// Prepares the largest variant, which is the last.
   Status open(const CpuExecution *peer);
@@ -70,7 +70,7 @@ private:
   Status makeInput(uint32_t index);
   Status makeOutput(uint32_t index);
 
-  HostModel &loaded;
+  const HostModel &loaded;
   std::shared_ptr<HostState> state;     ///< shared with peers
   std::shared_ptr<Workspace> workspace; ///< may be shared with peers
   std::vector<HostMemory> ownInputs, ownOutputs;

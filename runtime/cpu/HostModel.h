@@ -1,21 +1,17 @@
-//===- HostModel.h - A loaded model on the host ---------------------------===//
+//===- HostModel.h - A function of an artifact on the host ----------------===//
 
 #ifndef FRIT_RUNTIME_CPU_HOSTMODEL_H
 #define FRIT_RUNTIME_CPU_HOSTMODEL_H
 
 #include "runtime/cpu/CpuSteps.h"
-#include "runtime/cpu/HostMemory.h"
+#include "runtime/cpu/HostTarget.h"
 
 namespace frit::cpu {
 
-/// Generated code may use aligned vector accesses up to this many bytes.
-inline constexpr uintptr_t kVectorBytes = 64;
-
-/// A model's weights on the host, loaded by CpuExecutor.
-class HostModel {
-public:
-  /// Returns the number of threads of a context, the calling one included.
-  unsigned threadCount() const;
+/// A function, and the target that its calls use.
+struct HostModel {
+  HostModel(const Model &model, std::shared_ptr<HostTarget> target)
+      : model(model), target(std::move(target)) {}
 
   /// Returns the scratch memory that suffices for every variant's calls.
   ScratchSize callScratch(Isa isa, unsigned threads) const;
@@ -33,21 +29,9 @@ public:
   size_t modelInputs() const { return model.plan.modelInputs(0).size(); }
   size_t modelOutputs() const { return model.plan.modelOutputs(0).size(); }
 
-  Model &model;
-  std::vector<void *> constants; ///< by entry of Header::constants
-  /// Counts changes of `constants`.
-  uint64_t version = 0;
-  HostMemory prepared;
-
-protected:
-  explicit HostModel(Model &model) : model(model), prepared(model.memory) {}
-  ~HostModel() = default;
+  const Model &model;
+  const std::shared_ptr<HostTarget> target;
 };
-
-/// Allocates an arena of `bytes`, followed by the scratch memory of `pool`'s
-/// threads. `purpose` is as in HostMemory::allocate.
-Status allocateArena(uint64_t bytes, const ScratchSize &scratch,
-                     const char *purpose, HostMemory &arena, ThreadPool &pool);
 
 } // namespace frit::cpu
 

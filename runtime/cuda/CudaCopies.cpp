@@ -25,7 +25,6 @@ void CudaExecution::makeStaging() {
   if (stagingTried)
     return;
   stagingTried = true;
-  const Model &model = loaded.model;
   uint64_t total = 0;
   auto place = [&](uint64_t bytes) {
     bool staged = bytes && bytes <= kLargestStaged;
@@ -67,7 +66,7 @@ static Status checkInPlace(const StridedRegion &region) {
 
 Status CudaExecution::copyIn(const Program &program,
                              std::span<const Binding> inputs) {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.inputs(program.variant)[i];
     StridedRegion region = regionOf(plan, inputs[i], tensor);
@@ -140,7 +139,7 @@ Status CudaExecution::spread(const StridedRegion &region, DevicePointer from,
 /// shapes.
 Status CudaExecution::readCounts(const Program &program,
                                  std::span<const Binding> outputs) {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   std::vector<int64_t> counts(plan.function().counts);
   if (counts.empty())
     return Status();
@@ -163,7 +162,7 @@ Status CudaExecution::readCounts(const Program &program,
 
 Status CudaExecution::copyOut(const Program &program,
                               std::span<const Binding> outputs) {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
     if (!outputs[i].data || !tensor.bytes)
@@ -221,7 +220,7 @@ Status CudaExecution::gather(const StridedRegion &region, DevicePointer from,
 Status CudaExecution::finishCopies(const Program &program,
                                    std::span<const Binding> outputs) {
   FRIT_TRY(synchronize());
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const artifact::Tensor &tensor = plan.outputs(program.variant)[i];
     if (outputs[i].location != FRIT_HOST || !outputs[i].data || !tensor.bytes ||

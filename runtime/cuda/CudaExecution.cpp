@@ -45,11 +45,11 @@ Status CudaExecution::open(const CudaExecution *peer) {
     state = peer->state;
   else
     FRIT_TRY(makeState());
-  programs.resize(loaded.model.plan.variants().size());
+  programs.resize(model.plan.variants().size());
   version = loaded.version;
   stateVersion = state->version;
   // The number of ranks that divide the state is known only at the first call.
-  if (!loaded.model.plan.usesShards(loaded.model.steps(programs.size() - 1)))
+  if (!model.plan.usesShards(model.steps(programs.size() - 1)))
     FRIT_TRY(open(programs.size() - 1));
   phases.end();
   return Status();
@@ -68,15 +68,14 @@ Status CudaExecution::open(size_t variant) {
   if (program.steps)
     return Status();
   program.variant = variant;
-  program.derived = useOf(loaded.model.plan, loaded.model.steps(variant));
-  program.useGraph = !loaded.model.has(FRIT_NO_CUDA_GRAPH);
+  program.derived = useOf(model.plan, model.steps(variant));
+  program.useGraph = !model.has(FRIT_NO_CUDA_GRAPH);
   program.inputs = ownInputs;
   program.outputs = ownOutputs;
-  if (loaded.model.plan.usesShards(loaded.model.steps(variant)))
+  if (model.plan.usesShards(model.steps(variant)))
     FRIT_TRY(makeShards());
-  auto steps =
-      std::make_unique<CudaSteps>(loaded, loaded.model.steps(variant),
-                                  arena->memory.address(), state.get());
+  auto steps = std::make_unique<CudaSteps>(
+      loaded, model.steps(variant), arena->memory.address(), state.get());
   FRIT_TRY(steps->bind(program.inputs, program.outputs));
   program.bound = true;
   phases.begin("try the libraries");
@@ -105,7 +104,7 @@ ContextLayout::ContextLayout(const Model &model) {
 }
 
 Status CudaExecution::place(const CudaExecution *peer) {
-  ContextLayout layout(loaded.model);
+  ContextLayout layout(model);
   bool sharesArena = peer && layout.arenaBytes <= peer->arenaBytes;
   bool sharesInputs = peer && layout.inputBytes <= peer->inputBytes;
   memory = std::make_shared<SharedMemory>(loaded.sharedGpu);
@@ -135,7 +134,7 @@ Status CudaExecution::place(const CudaExecution *peer) {
 /// addresses are not worth a graph.
 Status CudaExecution::bind(Program &program, std::span<const Binding> inputs,
                            std::span<const Binding> outputs) {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   auto place = [&](std::span<const Binding> bindings,
                    std::span<const artifact::Tensor> tensors,
                    const std::vector<DevicePointer> &own,
@@ -218,7 +217,7 @@ GraphExec CudaExecution::findGraph(Program &program) {
   Status status = program.steps->makeGraph(sharedQueue->own, {}, graph);
   if (status.failed()) {
     program.useGraph = false;
-    loaded.model.remark("running without a CUDA graph: " + status.message());
+    model.remark("running without a CUDA graph: " + status.message());
     return nullptr;
   }
   if (graphs.size() == kCachedGraphs) {
@@ -232,7 +231,6 @@ GraphExec CudaExecution::findGraph(Program &program) {
 }
 
 Status CudaExecution::launchSteps(Program &program) {
-  const Model &model = loaded.model;
   bool check = model.has(FRIT_NO_CUDA_GRAPH);
   for (size_t index = 0; index < program.steps->size();) {
     FRIT_TRY(program.steps->enqueue(index, queue()));
@@ -281,7 +279,7 @@ Status CudaExecution::synchronize() {
   FRIT_TRY(gpu.checkContext());
   Status status =
       driver.check(driver.streamSynchronize(queue()), "run the model");
-  if (status.failed() && !loaded.model.has(FRIT_NO_CUDA_GRAPH))
+  if (status.failed() && !model.has(FRIT_NO_CUDA_GRAPH))
     return Status(status.status(),
                   status.message() +
                       " (without a CUDA graph, the node would be named here)");
@@ -312,7 +310,7 @@ Status CudaExecution::join(const frit_group &joined) {
 Status CudaExecution::createFeed(std::unique_ptr<InputFeed> &feed) {
   std::vector<uint64_t> sizes;
   for (uint32_t i = 0; i < ownInputs.size(); ++i)
-    sizes.push_back(loaded.model.inputBytes(i));
+    sizes.push_back(model.inputBytes(i));
   auto made =
       std::make_unique<CudaFeed>(loaded.sharedGpu, sharedQueue, ownInputs);
   FRIT_TRY(made->open(sizes));

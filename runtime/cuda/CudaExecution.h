@@ -28,8 +28,9 @@ struct ContextLayout {
 /// no more room for inputs, uses that of the first context.
 class CudaExecution final : public Execution {
 public:
-  explicit CudaExecution(LoadedModel &loaded)
-      : loaded(loaded), gpu(loaded.gpu), driver(loaded.gpu.driver) {}
+  CudaExecution(const Model &model, LoadedTarget &loaded)
+      : model(model), loaded(loaded), gpu(loaded.gpu),
+        driver(loaded.gpu.driver) {}
   ~CudaExecution() override;
 
   Status open(const CudaExecution *peer);
@@ -132,7 +133,8 @@ private:
   /// Returns the stream that calls are enqueued on.
   Stream queue() const { return sharedQueue->stream; }
 
-  LoadedModel &loaded;
+  const Model &model;
+  LoadedTarget &loaded;
   const Gpu &gpu;
   const Driver &driver;
   std::shared_ptr<SharedStream> sharedQueue;

@@ -1,236 +1,25 @@
-//===- CudaExecutor.cpp - A model's code on a GPU -------------------------===//
+//===- CudaExecutor.cpp - A function of an artifact on a GPU --------------===//
 
 #include "runtime/cuda/CudaExecutor.h"
 #include "runtime/cuda/CudaExecution.h"
-#include "runtime/cuda/CudaSteps.h"
-#include "runtime/exec/Background.h"
-#include "runtime/exec/Targets.h"
-#include "runtime/exec/Types.h"
 
 #include "frit/tensor_cores.h"
 
 #include <algorithm>
-#include <cstring>
-#include <elf.h>
 
 using namespace frit;
 using namespace frit::cuda;
-using artifact::Step;
-using artifact::StepKind;
-
-/// Dynamic shared memory in bytes that a kernel gets without opting in: 48 KiB,
-/// less an upper bound of its static variables.
-static constexpr uint32_t kSharedWithoutAsking = 32 << 10;
-
-CudaExecutor::~CudaExecutor() {
-  if (!gpu.context)
-    return;
-  ContextScope scope(gpu);
-  std::lock_guard lock(captureMutex());
-  cublas.reset();
-  cudnnHandles.reset();
-  cudnn.reset();
-  guardKernel.reset();
-  zeros.release();
-  prepared.release();
-  for (Module module : modules)
-    gpu.driver.moduleUnload(module);
-}
-
-Status CudaExecutor::load(int ordinal) {
-  // Loading the libraries is slow and needs no device.
-  Background libraries([this] { findLibraries(); });
-  model.phases.begin("start the GPU");
-  FRIT_TRY(openGpu(ordinal));
-  ContextScope scope(gpu);
-  // The target is already chosen; this sets `usePtx`.
-  (void)chooseCudaTarget(model.plan, gpu.major, gpu.minor, usePtx);
-  model.phases.begin("load the code");
-  FRIT_TRY(loadCode());
-  if (model.plan.header().guards.count)
-    loadGuardKernel();
-  model.phases.begin("copy the weights");
-  Uploader uploader(gpu);
-  if (!weights)
-    FRIT_TRY(uploadResident(uploader));
-  constants = weights->addresses;
-  model.phases.begin("wait for the libraries");
-  libraries.join();
-  model.phases.begin("start the libraries");
-  FRIT_TRY(openLibraries());
-  model.phases.begin("prepare the weights");
-  return prepare(uploader);
-}
-
-/// Opens the device, unless another function of the artifact has opened it.
-Status CudaExecutor::openGpu(int ordinal) {
-  if (gpu.context)
-    return Status();
-  FRIT_TRY(sharedGpu->open(ordinal));
-  return sharedGpu->retainContext();
-}
-
-//===----------------------------------------------------------------------===//
-// Code
-//===----------------------------------------------------------------------===//
-
-/// Checks that a cubin's sections lie inside it, because the driver trusts its
-/// section table.
-static bool isWholeCubin(std::span<const uint8_t> cubin) {
-  Elf64_Ehdr header;
-  if (cubin.size() < sizeof header)
-    return false;
-  memcpy(&header, cubin.data(), sizeof header);
-  return !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
-         header.e_shoff <= cubin.size() &&
-         uint64_t(header.e_shnum) * header.e_shentsize <=
-             cubin.size() - header.e_shoff;
-}
-
-Status CudaExecutor::loadModule(const artifact::DeviceModule &code) {
-  std::string arch(model.plan.text(model.target->arch));
-  std::span<const uint8_t> bytes =
-      model.plan.bytes(usePtx ? code.ptx : code.cubin);
-  std::string text; // PTX must be null-terminated
-  const void *image = bytes.data();
-  if (usePtx) {
-    text.assign(bytes.begin(), bytes.end());
-    image = text.c_str();
-  } else if (!isWholeCubin(bytes)) {
-    return Status(FRIT_BAD_MODEL,
-                  format("the code for %s is damaged", arch.c_str()));
-  }
-  char log[4096] = "";
-  int options[] = {kJitErrorLog, kJitErrorLogBytes};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-  const Driver &driver = gpu.driver;
-  Module module = nullptr;
-  Result result = driver.moduleLoadDataEx(&module, image, 2, options, values);
-  if (result != kSuccess)
-    return Status(FRIT_NO_DEVICE,
-                  format("the driver does not take the code for %s on %s: %s%s"
-                         "%s",
-                         arch.c_str(), gpu.name.c_str(),
-                         driver.describe(result).c_str(), *log ? ": " : "",
-                         log));
-  modules.push_back(module);
-  return Status();
-}
-
-Status CudaExecutor::loadCode() {
-  std::lock_guard lock(captureMutex());
-  const artifact::Target &target = *model.target;
-  for (const artifact::DeviceModule &code : model.plan.modules(target))
-    FRIT_TRY(loadModule(code));
-  for (const artifact::Kernel &kernel : model.plan.kernels().subspan(
-           target.kernels.first, target.kernels.count)) {
-    std::string name(model.plan.text(kernel.name));
-    Module module = modules[kernel.module - target.modules.first];
-    Function function;
-    if (gpu.driver.moduleGetFunction(&function, module, name.c_str()) !=
-        kSuccess)
-      return Status(FRIT_BAD_MODEL,
-                    format("the code for %s lacks kernel '%s'",
-                           std::string(model.plan.text(target.arch)).c_str(),
-                           name.c_str()));
-    functions.push_back(function);
-  }
-  for (std::span<const Step> list : model.lists())
-    for (const Step &step : list)
-      FRIT_TRY(stepFailed(model.plan, step, raiseSharedMemory(step)));
-  return Status();
-}
-
-void CudaExecutor::loadGuardKernel() {
-  guardKernel = std::make_unique<GuardKernel>(gpu);
-  Status status = guardKernel->open();
-  if (!status.failed())
-    return;
-  guardKernel.reset();
-  // The host reads the conditions of steps that write state then, since these
-  // are not captured in a graph; the context reports that.
-  model.remark("steps that write no state run whatever their conditions say: " +
-               status.message());
-}
-
-Status CudaExecutor::raiseSharedMemory(const Step &step) {
-  if (step.kernel == artifact::kNone ||
-      sharedBytes(step) <= kSharedWithoutAsking)
-    return Status();
-  // The attribute is per function: take the maximum over its steps.
-  uint32_t bytes = step.sharedBytes;
-  for (std::span<const Step> list : model.lists())
-    for (const Step &other : list)
-      if (other.kernel != artifact::kNone &&
-          kernel(other.kernel) == kernel(step.kernel))
-        bytes = std::max(bytes, other.sharedBytes);
-  return gpu.driver.check(gpu.driver.funcSetAttribute(kernel(step.kernel),
-                                                      kFunctionMaxDynamicShared,
-                                                      int(bytes)),
-                          "give a kernel its shared memory");
-}
-
-//===----------------------------------------------------------------------===//
-// Libraries
-//===----------------------------------------------------------------------===//
-
-void CudaExecutor::findLibraries() {
-  bool multiplies = false, usesCudnn = false;
-  for (std::span<const Step> list : model.lists())
-    for (const Step &step : list) {
-      multiplies |= step.kind == StepKind::gemm;
-      usesCudnn |= isForCudnn(step);
-    }
-  if (multiplies && !model.has(FRIT_NO_CUBLAS)) {
-    cublas = std::make_unique<CublasLt>();
-    cublasFound = cublas->load();
-  }
-  if (usesCudnn && !model.has(FRIT_NO_CUDNN)) {
-    cudnn = std::make_unique<Cudnn>();
-    cudnn->deterministic = model.has(FRIT_DETERMINISTIC);
-    cudnnFound = cudnn->load();
-  }
-}
-
-Status CudaExecutor::openLibraries() {
-  std::lock_guard lock(captureMutex());
-  if (cublas && !(cublasFound && cublas->open())) {
-    cublas.reset();
-    model.remark("cuBLASLt was not found (FRIT_CUBLASLT names it); matrix "
-                 "products run on frit's own kernels");
-  }
-  if (cudnn && !cudnnFound) {
-    cudnn.reset();
-    model.remark("cuDNN 9 was not found (FRIT_CUDNN names it); convolutions "
-                 "and attention run on frit's own kernels");
-  }
-  if (!cudnn)
-    return Status();
-  cudnnHandles = CudnnHandles::of(*cudnn, gpu.driver, gpu.context);
-  int64_t filters = 0;
-  for (std::span<const Step> list : model.lists())
-    for (const Step &step : list)
-      if (step.kind == StepKind::conv &&
-          model.plan.conv(step).pass == artifact::ConvPass::forward)
-        filters = std::max(filters, model.plan.conv(step).k);
-  FRIT_TRY(zeros.allocate(uint64_t(filters) * 4, "a bias of zeros"));
-  const Driver &driver = gpu.driver;
-  FRIT_TRY(driver.check(
-      driver.memsetD8Async(zeros.address(), 0, zeros.bytes(), nullptr),
-      "clear memory"));
-  return driver.check(driver.streamSynchronize(nullptr), "clear memory");
-}
 
 Status CudaExecutor::createExecution(Execution *peer,
                                      std::unique_ptr<Execution> &execution) {
-  auto opened = std::make_unique<CudaExecution>(*this);
+  auto opened = std::make_unique<CudaExecution>(model, *loaded);
   FRIT_TRY(opened->open(static_cast<CudaExecution *>(peer)));
   execution = std::move(opened);
   return Status();
 }
 
 Status CudaExecutor::makeGroupId(frit_group_id &id) const {
-  ContextScope scope(gpu);
+  ContextScope scope(loaded->gpu);
   Nccl nccl;
   FRIT_TRY(nccl.load());
   NcclId made;
@@ -241,8 +30,8 @@ Status CudaExecutor::makeGroupId(frit_group_id &id) const {
 
 Status CudaExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
                               void *&data) const {
-  ContextScope scope(gpu);
-  auto made = std::make_shared<SharedMemory>(sharedGpu);
+  ContextScope scope(loaded->gpu);
+  auto made = std::make_shared<SharedMemory>(loaded->sharedGpu);
   FRIT_TRY(made->memory.allocate(bytes, "a tensor"));
   data = reinterpret_cast<void *>(made->memory.address());
   owner = std::move(made);
@@ -250,16 +39,14 @@ Status CudaExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
 }
 
 void CudaExecutor::describe(frit_device_info &info) const {
-  ContextScope scope(gpu);
+  ContextScope scope(loaded->gpu);
+  const Gpu &gpu = loaded->gpu;
   size_t free = 0, total = 0;
   gpu.driver.memGetInfo(&free, &total);
   info.name = gpu.name.c_str();
   info.memory_bytes = total;
   info.free_bytes = free;
-  info.module_bytes =
-      weights->memory.bytes() + prepared.bytes() + zeros.bytes();
-  for (const auto &other : weights->others)
-    info.module_bytes += other->memory.bytes();
+  info.module_bytes = loaded->bytes();
   ContextLayout layout(model);
   info.context_bytes = layout.arenaBytes + layout.inputBytes +
                        layout.outputBytes + model.plan.header().stateBytes;
@@ -275,9 +62,13 @@ void CudaExecutor::describe(frit_device_info &info) const {
 Status frit::createCudaExecutor(Model &model, int ordinal,
                                 const Executor *sibling,
                                 std::unique_ptr<Executor> &executor) {
-  auto opened = std::make_unique<CudaExecutor>(
-      model, static_cast<const CudaExecutor *>(sibling));
-  FRIT_TRY(opened->load(ordinal));
-  executor = std::move(opened);
+  std::shared_ptr<LoadedTarget> loaded;
+  if (sibling) {
+    loaded = static_cast<const CudaExecutor *>(sibling)->target();
+  } else {
+    loaded = std::make_shared<LoadedTarget>(model);
+    FRIT_TRY(loaded->load(ordinal, model.phases));
+  }
+  executor = std::make_unique<CudaExecutor>(model, std::move(loaded));
   return Status();
 }

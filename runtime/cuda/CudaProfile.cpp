@@ -93,7 +93,6 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
 Status CudaExecution::readArguments(const Program &program, size_t index,
                                     bool written,
                                     std::vector<std::vector<uint8_t>> &copies) {
-  const Model &model = loaded.model;
   std::span<const artifact::Buffer> buffers =
       model.plan.arguments(model.steps(program.variant)[index]);
   std::span<const DevicePointer> addresses = program.steps->argumentsOf(index);

@@ -24,7 +24,7 @@ struct CudaExecution::StatePart {
 static constexpr uint64_t kRowBytes = artifact::kShardRow * sizeof(float);
 
 CudaExecution::StatePart CudaExecution::partOf(const State &tensor) const {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   const artifact::ShardedState *divided = plan.shardAt(tensor.offset);
   if (!divided)
     return {state->whole.memory.address() + tensor.offset, 0, tensor.bytes};
@@ -40,7 +40,6 @@ CudaExecution::StatePart CudaExecution::partOf(const State &tensor) const {
 }
 
 Status CudaExecution::makeState() {
-  const Model &model = loaded.model;
   uint64_t bytes = model.plan.wholeBytes();
   state = std::make_shared<DeviceState>(loaded.sharedGpu, model.plan);
   DeviceMemory &memory = state->whole.memory;
@@ -67,7 +66,7 @@ Status CudaExecution::makeState() {
 
 /// Allocates this rank's shards, all zeros, unless they exist.
 Status CudaExecution::makeShards() {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   if (plan.shards().empty() || state->shards)
     return Status();
   uint64_t bytes = state->shardBytes(plan, plan.header().stateBytes);
@@ -84,7 +83,7 @@ Status CudaExecution::makeShards() {
 
 /// Divides the state among the ranks of the group; this rank keeps its shards.
 Status CudaExecution::divideState() {
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   if (plan.shards().empty() || state->group)
     return Status();
   std::unique_ptr<SharedMemory> before = std::move(state->shards);
@@ -113,12 +112,11 @@ Status CudaExecution::gather(const artifact::ShardedState &divided,
   FRIT_TRY(to.allocate(divided.bytes(), "the state of all ranks"));
   artifact::Shard own = state->shardOf(divided.rows);
   if (own.rows())
-    FRIT_TRY(
-        driver.check(driver.memcpyDtoDAsync(
-                         to.address() + own.begin * kRowBytes,
-                         state->shardAddress(loaded.model.plan, divided.offset),
-                         own.rows() * kRowBytes, queue()),
-                     "copy state"));
+    FRIT_TRY(driver.check(
+        driver.memcpyDtoDAsync(to.address() + own.begin * kRowBytes,
+                               state->shardAddress(model.plan, divided.offset),
+                               own.rows() * kRowBytes, queue()),
+        "copy state"));
   return state->group
              ? state->group->enqueue(artifact::Collective::allGather,
                                      to.address(),
@@ -130,7 +128,7 @@ Status CudaExecution::gather(const artifact::ShardedState &divided,
 Status CudaExecution::readState(std::span<const StateBinding> tensors) {
   ContextScope scope(gpu);
   FRIT_TRY(gpu.checkContext());
-  const PlanView &plan = loaded.model.plan;
+  const PlanView &plan = model.plan;
   FRIT_TRY(makeShards());
   bool waits = false;
   auto copy = [&](const StateBinding &binding, DevicePointer from) {
@@ -174,7 +172,7 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
   FRIT_TRY(makeShards());
   std::vector<Upload> uploads;
   for (const StateBinding &binding : tensors) {
-    const State &tensor = loaded.model.plan.states()[binding.index];
+    const State &tensor = model.plan.states()[binding.index];
     auto [to, begin, bytes] = partOf(tensor);
     if (!bytes)
       continue;
@@ -199,7 +197,6 @@ Status CudaExecution::writeState(std::span<const StateBinding> tensors) {
 /// Enqueues computing the derived states that a call of `program` reads and
 /// that are stale. Notes which it leaves stale.
 Status CudaExecution::derive(const Program &program) {
-  const Model &model = loaded.model;
   if (state->derived.hasStale(program.derived)) {
     std::span<const artifact::Step> list =
         model.plan.steps(model.target->derive);

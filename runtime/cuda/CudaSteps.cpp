@@ -17,7 +17,7 @@ using artifact::StepKind;
 /// Guaranteed alignment in bytes of device memory that the caller passes.
 static constexpr uint32_t kBoundAlignment = 16;
 
-CudaSteps::CudaSteps(LoadedModel &loaded, std::span<const Step> steps,
+CudaSteps::CudaSteps(LoadedTarget &loaded, std::span<const Step> steps,
                      DevicePointer arena, const DeviceState *state)
     : loaded(loaded), driver(loaded.gpu.driver), plan(loaded.model.plan),
       steps(steps), conditional(loaded.guardKernel != nullptr),

@@ -4,7 +4,7 @@
 #define FRIT_RUNTIME_CUDA_CUDASTEPS_H
 
 #include "runtime/cuda/DeviceState.h"
-#include "runtime/cuda/LoadedModel.h"
+#include "runtime/cuda/LoadedTarget.h"
 #include "runtime/cuda/TensorMaps.h"
 #include "runtime/cuda/library/Nccl.h"
 
@@ -15,12 +15,6 @@ namespace frit::cuda {
 /// Returns the guaranteed alignment in bytes of each argument of a step.
 std::vector<uint32_t> alignmentsOf(const PlanView &plan,
                                    const artifact::Step &step);
-
-/// Returns whether cuDNN computes the step if it is installed.
-inline bool isForCudnn(const artifact::Step &step) {
-  return step.kind == artifact::StepKind::conv ||
-         step.kind == artifact::StepKind::attention;
-}
 
 /// An instantiated graph of steps.
 class StepGraph {
@@ -52,7 +46,7 @@ class CudaSteps {
 public:
   /// Resolves the arguments of steps. `arena` is the base address of their
   /// offsets. `state` is null for steps without state.
-  CudaSteps(LoadedModel &loaded, std::span<const artifact::Step> steps,
+  CudaSteps(LoadedTarget &loaded, std::span<const artifact::Step> steps,
             DevicePointer arena, const DeviceState *state);
 
   Status bind(std::span<const DevicePointer> inputs,
@@ -165,7 +159,7 @@ private:
                      Tail &tail);
   void collectParams(size_t index, std::vector<void *> &params);
 
-  LoadedModel &loaded;
+  LoadedTarget &loaded;
   const Driver &driver;
   const PlanView &plan;
   std::span<const artifact::Step> steps;

@@ -57,6 +57,11 @@ const char *frit_module_function(const frit_module *module) {
   return module ? module->function.c_str() : "";
 }
 
+frit_function_role frit_module_role(const frit_module *module) {
+  return module ? frit_function_role(module->model.plan.function().role)
+                : FRIT_FUNCTION_INFERENCE;
+}
+
 frit_status frit_module_open_function(frit_module *module, const char *name,
                                       frit_module **function) {
   if (!module || !name || !function)
@@ -303,6 +308,13 @@ frit_status frit_module_state(const frit_module *module, uint32_t index,
   *info = {module->stateNames[index].c_str(), frit_dtype(state.type),
            uint32_t(dims.size()), dims.data(), state.bytes};
   return FRIT_OK;
+}
+
+frit_state_role frit_module_state_role(const frit_module *module,
+                                       uint32_t index) {
+  return module && index < module->stateNames.size()
+             ? frit_state_role(module->model.plan.states()[index].role)
+             : FRIT_STATE_OTHER;
 }
 
 uint64_t frit_module_state_bytes(const frit_module *module) {

@@ -43,8 +43,8 @@ Status frit_context::join(const frit_group &group) {
     return invalidArgument(
         format("rank %u is not one of %u, from 0 on", group.rank, group.size));
   bool hasCollectives = false;
-  for (std::span<const artifact::Step> list : module->model.lists())
-    for (const artifact::Step &step : list)
+  for (size_t i = 0; i < module->model.plan.variants().size(); ++i)
+    for (const artifact::Step &step : module->model.steps(i))
       hasCollectives |= step.kind == artifact::StepKind::collective;
   if (!hasCollectives)
     return invalidArgument(

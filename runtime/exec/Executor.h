@@ -1,7 +1,8 @@
 //===- Executor.h - Interface of executors, one per kind of device --------===//
 //
-// A module has one Executor, which owns code and weights on the device. A
-// context has one Execution, which owns the memory and the stream of its calls.
+// A module has one Executor. The executors of an artifact's functions share the
+// target's code and weights on the device. A context has one Execution, which
+// owns the memory and the stream of its calls.
 // Both are implemented twice: for CUDA and for the CPU.
 //
 //===----------------------------------------------------------------------===//
@@ -49,20 +50,11 @@ struct Model {
 
   bool has(frit_module_flags flag) const { return flags & flag; }
   /// Returns whether the weights' host memory is read after the module has been
-  /// opened: to open other functions or to set the state of new contexts.
+  /// opened: to set the state of new contexts.
   bool keepsWeights() const;
   /// Returns the steps of a call of `variant`.
   std::span<const artifact::Step> steps(size_t variant) const {
     return plan.steps(plan.programs(*target)[variant].steps);
-  }
-  /// Returns all step lists of the target: those that prepare weights and
-  /// derive states, then one per variant.
-  std::vector<std::span<const artifact::Step>> lists() const {
-    std::vector<std::span<const artifact::Step>> all = {
-        plan.steps(target->prepare), plan.steps(target->derive)};
-    for (const artifact::Program &program : plan.programs(*target))
-      all.push_back(plan.steps(program.steps));
-    return all;
   }
   /// Return the bytes that suffice for input or output `index` in every
   /// variant.
@@ -200,11 +192,12 @@ public:
   virtual void describe(frit_device_info &info) const = 0;
 };
 
-/// Create an executor: load the model's code and weights and run its prepare
-/// list. A new execution opens its last (largest) variant at once, the others
-/// at their first call. `sibling`, if not null, is the executor of another
-/// function of the artifact on the same device.
-Status createCpuExecutor(Model &model, std::unique_ptr<Executor> &executor);
+/// Create an executor: load the target's code and weights and run its prepare
+/// list, or share those of `sibling`, the executor of another function of the
+/// artifact on the same device, if it is not null. A new execution opens its
+/// last (largest) variant at once, the others at their first call.
+Status createCpuExecutor(Model &model, const Executor *sibling,
+                         std::unique_ptr<Executor> &executor);
 Status createCudaExecutor(Model &model, int ordinal, const Executor *sibling,
                           std::unique_ptr<Executor> &executor);
 

@@ -138,8 +138,7 @@ bool Model::keepsWeights() const {
   auto hasValue = [](const artifact::State &state) {
     return state.constant != artifact::kNone;
   };
-  return plan.functions().size() > 1 ||
-         std::ranges::any_of(plan.states(), hasValue);
+  return std::ranges::any_of(plan.states(), hasValue);
 }
 
 OpenedArtifact::~OpenedArtifact() {
@@ -237,7 +236,7 @@ Status frit_module::setWeights(std::span<const frit_tensor> weights) {
         "the module was opened with device \"none\", to be looked at "
         "only");
   const PlanView &plan = model.plan;
-  if (plan.functions().size() > 1 || !plan.states().empty())
+  if (!plan.states().empty())
     return invalidArgument("the weights of a model with state are set by "
                            "frit_state_write");
   std::vector<uint32_t> changed;
@@ -380,5 +379,5 @@ Status frit_module::openOn(int ordinal, const Executor *sibling) {
                          "code for: %s",
                          listArchs(plan).c_str()));
   device = "cpu";
-  return createCpuExecutor(model, executor);
+  return createCpuExecutor(model, sibling, executor);
 }

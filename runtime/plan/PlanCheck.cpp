@@ -2,9 +2,11 @@
 
 #include "runtime/plan/PlanCheck.h"
 #include "runtime/exec/Types.h"
-#include "runtime/plan/ShapeCheck.h"
 #include "runtime/plan/TensorMapCheck.h"
 
+#include "frit/role_names.h"
+
+#include <algorithm>
 #include <cstring>
 #include <unordered_set>
 
@@ -106,30 +108,33 @@ Status PlanCheck::checkTables() {
   return Status();
 }
 
-/// Checks that the functions partition the symbols, variants and targets.
+/// Checks that the functions partition the symbols and variants.
 Status PlanCheck::checkFunctions() {
   const Header &head = *plan.head;
   if (plan.functions().empty())
     return damagedPlan("it has no function");
   if (!haveNames(plan.functions()))
     return damagedPlan("its functions lack names of their own");
-  uint64_t symbols = 0, variants = 0, targets = 0;
+  uint64_t symbols = 0, variants = 0;
   auto follows = [](Range range, const Table &table, uint64_t &end) {
     bool does = range.first == end && valid(range, table);
     end += range.count;
     return does;
   };
-  for (const Function &function : plan.functions())
+  for (const Function &function : plan.functions()) {
+    std::string name(plan.text(function.name));
+    if (function.role >= std::size(kFunctionRoles))
+      return damagedPlan(
+          format("the role of function '%s' is unknown", name.c_str()));
     if (!follows(function.symbols, head.symbols, symbols) ||
-        !follows(function.variants, head.variants, variants) ||
-        !follows(function.targets, head.targets, targets))
-      return damagedPlan(format("the parts of function '%s' are out of range",
-                                std::string(plan.text(function.name)).c_str()));
+        !follows(function.variants, head.variants, variants))
+      return damagedPlan(
+          format("the parts of function '%s' are out of range", name.c_str()));
+  }
   return Status();
 }
 
-Status PlanCheck::checkFunction() {
-  FRIT_TRY(checkVariants(plan));
+Status PlanCheck::checkTargets() {
   if (plan.targets().empty())
     return damagedPlan("it has no target");
   for (const Target &target : plan.targets())
@@ -161,6 +166,9 @@ Status PlanCheck::checkStates() {
     FRIT_TRY(checkTensor(plan, "state", state.name, state.type, state.dims,
                          state.bytes));
     std::string name(plan.text(state.name));
+    if (state.role >= std::size(kStateRoles))
+      return damagedPlan(
+          format("the role of state '%s' is unknown", name.c_str()));
     if (!fits(state.offset, state.bytes, head.stateBytes))
       return damagedPlan(
           format("state '%s' reaches past the state's end", name.c_str()));
@@ -203,10 +211,13 @@ Status PlanCheck::checkShards() {
   return Status();
 }
 
-/// Checks the derive list of a target whose programs have been checked.
+/// Checks the derive list of a target whose programs have been checked. It uses
+/// the arena of a call of any function.
 Status PlanCheck::checkDerive(const Target &target) {
-  Memory memory = {false, plan.arenaBytes(target), target.preparedBytes,
-                   plan.head->stateBytes};
+  uint64_t arena = INT64_MAX;
+  for (const Program &program : plan.allPrograms(target))
+    arena = std::min(arena, program.arenaBytes);
+  Memory memory = {false, arena, target.preparedBytes, plan.head->stateBytes};
   FRIT_TRY(checkSteps(target, memory, target.derive));
   for (const Step &step : plan.steps(target.derive))
     if (step.kind != StepKind::launch && step.kind != StepKind::copy)
@@ -263,7 +274,7 @@ Status PlanCheck::checkTarget(const Target &target) {
       !valid(target.prepare, head.steps) || !valid(target.derive, head.steps) ||
       !valid(target.programs, head.programs))
     return damagedPlan("a target's kernels or steps are out of range");
-  if (target.programs.count != plan.variants().size())
+  if (target.programs.count != head.variants.count)
     return damagedPlan(
         "a target's number of programs is not the number of variants");
   if (target.prepareArenaBytes > INT64_MAX || target.preparedBytes > INT64_MAX)
@@ -274,7 +285,16 @@ Status PlanCheck::checkTarget(const Target &target) {
     FRIT_TRY(checkKernel(target, kernel, cuda));
   Memory prepare = {true, target.prepareArenaBytes, target.preparedBytes};
   FRIT_TRY(checkSteps(target, prepare, target.prepare));
-  for (size_t variant = 0; variant < target.programs.count; ++variant) {
+  for (plan.chosen = 0; plan.chosen < plan.functions().size(); ++plan.chosen)
+    FRIT_TRY(checkPrograms(target));
+  plan.chosen = 0;
+  return checkDerive(target);
+}
+
+/// Checks the work of the function that the view shows.
+Status PlanCheck::checkPrograms(const Target &target) {
+  const Header &head = *plan.head;
+  for (size_t variant = 0; variant < plan.variants().size(); ++variant) {
     const Program &program = plan.programs(target)[variant];
     if (!valid(program.steps, head.steps))
       return damagedPlan("a program's steps are out of range");
@@ -285,8 +305,9 @@ Status PlanCheck::checkTarget(const Target &target) {
         head.stateBytes, plan.inputs(variant), plan.outputs(variant)};
     FRIT_TRY(checkSteps(target, memory, program.steps));
   }
-  return checkDerive(target);
+  return Status();
 }
+
 Status PlanView::open(const frit_image &image, PlanView &plan) {
   PlanView view;
   FRIT_TRY(PlanCheck(image, view).run());

@@ -4,6 +4,7 @@
 #define FRIT_RUNTIME_PLAN_PLANCHECK_H
 
 #include "runtime/plan/PlanView.h"
+#include "runtime/plan/ShapeCheck.h"
 
 namespace frit {
 
@@ -25,9 +26,9 @@ public:
     FRIT_TRY(checkConstants());
     FRIT_TRY(checkStates());
     for (plan.chosen = 0; plan.chosen < plan.functions().size(); ++plan.chosen)
-      FRIT_TRY(checkFunction());
+      FRIT_TRY(checkVariants(plan));
     plan.chosen = 0;
-    return Status();
+    return checkTargets();
   }
 
 private:
@@ -45,7 +46,8 @@ private:
   Status checkConstants();
   Status checkStates();
   Status checkShards();
-  Status checkFunction();
+  Status checkTargets();
+  Status checkPrograms(const artifact::Target &target);
   Status checkTarget(const artifact::Target &target);
   Status checkDerive(const artifact::Target &target);
   Status checkModules(const artifact::Target &target);

@@ -38,6 +38,14 @@ std::span<const Buffer> PlanView::kernelArguments(const Step &step) const {
   return all;
 }
 
+std::vector<std::span<const Step>> PlanView::lists(const Target &target) const {
+  std::vector<std::span<const Step>> all = {steps(target.prepare),
+                                            steps(target.derive)};
+  for (const Program &program : allPrograms(target))
+    all.push_back(steps(program.steps));
+  return all;
+}
+
 uint64_t PlanView::arenaBytes(const Target &target) const {
   uint64_t most = 0;
   for (const Program &program : programs(target))

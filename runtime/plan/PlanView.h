@@ -6,7 +6,7 @@
 // contraction lie inside its arguments. Later code uses the plan without
 // further checks.
 //
-// A view shows one function at a time: its symbols, variants and targets.
+// A view shows one function at a time: its symbols and variants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace frit {
 
@@ -138,16 +139,24 @@ public:
     return table<artifact::Constant>(head->constants);
   }
   std::span<const artifact::Target> targets() const {
-    artifact::Range range = function().targets;
-    return table<artifact::Target>(head->targets)
-        .subspan(range.first, range.count);
+    return table<artifact::Target>(head->targets);
   }
   /// Returns the work of a call on `target`, one program per variant.
   std::span<const artifact::Program>
   programs(const artifact::Target &target) const {
+    artifact::Range range = function().variants;
+    return allPrograms(target).subspan(range.first, range.count);
+  }
+  /// Returns the work of the calls of all functions.
+  std::span<const artifact::Program>
+  allPrograms(const artifact::Target &target) const {
     return table<artifact::Program>(head->programs)
         .subspan(target.programs.first, target.programs.count);
   }
+  /// Returns all step lists of a target: those that prepare weights and derive
+  /// states, then one per variant of each function.
+  std::vector<std::span<const artifact::Step>>
+  lists(const artifact::Target &target) const;
   /// Returns the bytes of arena that suffice for every variant.
   uint64_t arenaBytes(const artifact::Target &target) const;
   std::span<const artifact::DeviceModule>

@@ -71,7 +71,7 @@ def compile_as(precision, archs, name, work, args, train="train.json") -> None:
 
 def text_in(work: Path, args) -> Path:
     """The file that has the text of the training step's kernels."""
-    return work / f"model.train_step.{args.arch}.cu"
+    return work / f"model.{args.arch}.cu"
 
 
 def run_emulated(case: Case, work, library, unit: int, args) -> None:

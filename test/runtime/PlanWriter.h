@@ -205,30 +205,39 @@ public:
                        arguments);
   }
 
-  /// Ends a target with all steps and kernels since the last one; the first
-  /// `prepareSteps` steps are its prepare list, the next `deriveSteps` its
-  /// derive list.
+  /// Ends a function's program on a target, with all steps and kernels since
+  /// the last one; the first `prepareSteps` steps are the target's prepare
+  /// list, the next `deriveSteps` its derive list. A plan with several
+  /// functions has one target, to which later functions add.
   Target &target(std::string_view arch, uint32_t prepareSteps = 0,
                  uint32_t deriveSteps = 0) {
-    Target entry;
-    entry.arch = text(arch);
-    entry.kernels = {kernelsDone, uint32_t(kernels.size()) - kernelsDone};
-    entry.prepare = {stepsDone, prepareSteps};
-    entry.derive = {stepsDone + prepareSteps, deriveSteps};
-    entry.programs = {uint32_t(programs.size()), 1};
+    if (functions.empty()) {
+      Target entry;
+      entry.arch = text(arch);
+      entry.kernels.first = kernelsDone;
+      entry.programs.first = uint32_t(programs.size());
+      targets.push_back(entry);
+    }
+    Target &entry = targets.back();
+    if (prepareSteps)
+      entry.prepare = {stepsDone, prepareSteps};
+    if (deriveSteps)
+      entry.derive = {stepsDone + prepareSteps, deriveSteps};
     Program program;
     program.steps.first = stepsDone + prepareSteps + deriveSteps;
     program.steps.count = uint32_t(steps.size()) - program.steps.first;
     programs.push_back(program);
     kernelsDone = uint32_t(kernels.size());
     stepsDone = uint32_t(steps.size());
-    targets.push_back(entry);
-    return targets.back();
+    entry.kernels.count = kernelsDone - entry.kernels.first;
+    entry.programs.count = uint32_t(programs.size()) - entry.programs.first;
+    return entry;
   }
 
-  /// Ends a function with all symbols, variants and targets since the last one,
-  /// and with the inputs and outputs as one variant if there are no variants.
-  void function(std::string_view name) {
+  /// Ends a function with all symbols and variants since the last one, and with
+  /// the inputs and outputs as one variant if there are no variants.
+  void function(std::string_view name,
+                frit_function_role role = FRIT_FUNCTION_INFERENCE) {
     if (variants.size() == variantsDone)
       variants.push_back(
           {{},
@@ -236,6 +245,7 @@ public:
            {outputsDone, uint32_t(outputs.size()) - outputsDone}});
     Function entry;
     entry.name = text(name);
+    entry.role = role;
     auto since = [](uint32_t &done, const auto &table) {
       Range range = {done, uint32_t(table.size()) - done};
       done = uint32_t(table.size());
@@ -243,7 +253,6 @@ public:
     };
     entry.symbols = since(symbolsDone, symbols);
     entry.variants = since(variantsDone, variants);
-    entry.targets = since(targetsDone, targets);
     (void)since(inputsDone, inputs);
     (void)since(outputsDone, outputs);
     entry.counts = counts;
@@ -335,7 +344,7 @@ private:
 
   std::vector<std::string> blobs;
   uint32_t kernelsDone = 0, stepsDone = 0;
-  uint32_t symbolsDone = 0, variantsDone = 0, targetsDone = 0;
+  uint32_t symbolsDone = 0, variantsDone = 0;
   uint32_t inputsDone = 0, outputsDone = 0;
 };
 

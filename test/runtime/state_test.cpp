@@ -132,16 +132,19 @@ static void testDamage() {
           [](PlanWriter &plan) { plan.functions[1].name.offset = 1 << 30; });
   refuses("the parts of function 'look' are out of range",
           [](PlanWriter &plan) { plan.functions[1].variants.count = 2; });
-  refuses("the parts of function 'look' are out of range",
-          [](PlanWriter &plan) { plan.functions[1].targets.first = 0; });
   refuses("the parts of function 'step' are out of range",
           [](PlanWriter &plan) { plan.functions[0].symbols.count = ~0u; });
+  refuses("the role of function 'step' is unknown",
+          [](PlanWriter &plan) { plan.functions[0].role = 99; });
+  refuses("the role of state 'count' is unknown",
+          [](PlanWriter &plan) { plan.states[1].role = ~0u; });
   refuses("it has no variant", [](PlanWriter &plan) {
     plan.functions[0].variants.count = 0;
     plan.functions[1].variants = {0, 2};
   });
-  refuses("it has no target",
-          [](PlanWriter &plan) { plan.functions[1].targets.count = 0; });
+  refuses("it has no target", [](PlanWriter &plan) { plan.targets.clear(); });
+  refuses("a target's number of programs is not the number of variants",
+          [](PlanWriter &plan) { plan.targets[0].programs.count = 1; });
   refuses("its states lack names of their own",
           [](PlanWriter &plan) { plan.states[2].name = plan.states[0].name; });
   refuses("state 'count' reaches past the state's end",
@@ -167,7 +170,7 @@ static void testDamage() {
     plan.buffers[plan.steps[2].arguments.first].offset = 512;
   });
   refuses("a prepare step uses state", [](PlanWriter &plan) {
-    plan.targets[1].prepare = plan.programs[1].steps;
+    plan.targets[0].prepare = plan.programs[1].steps;
   });
 }
 

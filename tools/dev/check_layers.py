@@ -17,7 +17,8 @@ from pathlib import Path
 from tree import files
 
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
-ARTIFACT = ["frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
+ROLES = ["frit/role_names.h", "frit/roles.h"]
+ARTIFACT = [*ROLES, "frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
             "frit/artifact_types.h", "frit/dtype.h", "frit/image.h",
             "frit/printable.h", "frit/signature.h", "frit/tensor_cores.h", "frit/units.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
@@ -30,7 +31,7 @@ SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/contrac
 LIBRARY = ["codegen/cuda/library/", *SKELETON]
 
 LAYERS = {
-    "dialects/nn": ["dialects/nn/", "frit/activation.h", *MLIR],
+    "dialects/nn": ["dialects/nn/", "frit/activation.h", *ROLES, *MLIR],
     "dialects/plan": ["dialects/", *ARTIFACT, *MLIR],
     # The runtime decides where to search for NVIDIA's libraries.
     "codegen": ["codegen/", "dialects/", "runtime/cuda/library/Library.h", *ARTIFACT, *MLIR],
@@ -47,14 +48,14 @@ LAYERS = {
                       "compiler/onnx/reader/", "dialects/nn/", "nlohmann/", "frit/dtype.h", *MLIR],
     "compiler/onnx": ["compiler/onnx/", "compiler/import/", "dialects/nn/",
                       "onnx/", "google/protobuf/", "frit/dtype.h", *MLIR],
-    "compiler/transform": ["compiler/transform/", "dialects/nn/", *MLIR],
+    "compiler/transform": ["compiler/transform/", "dialects/nn/", *ROLES, *MLIR],
     "compiler/padding": ["compiler/padding/", "compiler/transform/",
                          "dialects/nn/", "dialects/plan/OpenShapes.h", *MLIR],
     "compiler/planning": ["compiler/planning/", "dialects/", *ARTIFACT, *MLIR],
     "compiler/pipeline": ["compiler/pipeline/", "compiler/import/",
                           "compiler/padding/", "compiler/transform/",
                           "compiler/planning/", "codegen/", "dialects/",
-                          "frit/units.h", *MLIR],
+                          "frit/units.h", *ROLES, *MLIR],
     "compiler/report": ["compiler/report/", "dialects/", "frit/printable.h", *MLIR],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
     "runtime": RUNTIME,

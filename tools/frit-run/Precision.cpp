@@ -79,12 +79,12 @@ static int nothingCompared(const PrecisionComparison &found,
 /// for functions that compute no gradients.
 static bool readLossScale(Session &session, double &scale) {
   scale = 1;
-  if (!std::string_view(session.module.function()).starts_with("train_step"))
+  if (session.module.role() != FRIT_FUNCTION_TRAIN_STEP)
     return true;
   for (uint32_t i = 0; i < session.module.stateCount(); ++i) {
-    frit_tensor_info info = session.module.state(i);
-    if (std::string_view(info.name) != "loss_scale")
+    if (session.module.stateRole(i) != FRIT_STATE_LOSS_SCALE)
       continue;
+    frit_tensor_info info = session.module.state(i);
     Tensor number{info.name, info.dtype, {}, {}};
     allocate(number);
     frit_tensor bound = number.bind();

@@ -13,10 +13,6 @@ using namespace frit::train;
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// The name of the training function; those for other batch sizes begin with
-/// it.
-static constexpr const char *kStep = "train_step";
-
 static Input describeTensor(const frit_tensor_info &info) {
   return {info.name, info.dtype, {info.dims, info.dims + info.rank}};
 }
@@ -137,51 +133,42 @@ bool Model::open(uint64_t batch) {
   return openFunctions(batch) && describeState();
 }
 
-bool Model::openFunction(const std::string &name, frit_module *&function) {
-  function = nullptr;
-  for (uint32_t i = 0; i < frit_module_function_count(artifact.get()); ++i) {
-    if (frit_module_function_name(artifact.get(), i) != name)
-      continue;
-    if (frit_module_function(artifact.get()) == name) {
-      function = artifact.get();
-      continue;
+bool Model::openFunctions(frit_function_role role,
+                          std::vector<frit_module *> &functions) {
+  if (others.empty())
+    for (uint32_t i = 1; i < frit_module_function_count(artifact.get()); ++i) {
+      frit_module *opened = nullptr;
+      if (frit_status status = frit_module_open_function(
+              artifact.get(), frit_module_function_name(artifact.get(), i),
+              &opened))
+        return failed(status);
+      others.emplace_back(opened);
     }
-    if (frit_status status =
-            frit_module_open_function(artifact.get(), name.c_str(), &function))
-      return failed(status);
-    others.emplace_back(function);
-  }
+  functions.clear();
+  if (frit_module_role(artifact.get()) == role)
+    functions.push_back(artifact.get());
+  for (const ModuleHandle &other : others)
+    if (frit_module_role(other.get()) == role)
+      functions.push_back(other.get());
   return true;
-}
-
-/// Returns the names of the training functions, one per batch size, the largest
-/// first.
-static std::vector<std::string> stepsOf(frit_module *module) {
-  std::vector<std::string> names;
-  for (uint32_t i = 0; i < frit_module_function_count(module); ++i) {
-    std::string name = frit_module_function_name(module, i);
-    if (name == kStep || name.starts_with(std::string(kStep) + "_"))
-      names.push_back(name);
-  }
-  return names;
 }
 
 /// Opens as `train` the training step for `batch` samples of this rank, or for
 /// the batch of the options if that is 0.
-bool Model::openStep(uint64_t batch, std::string &name) {
+bool Model::openStep(uint64_t batch) {
   uint64_t ranks = options.place.size;
   uint64_t wanted = batch ? batch * ranks : options.batch;
   bool largest = options.largestBatch && !batch;
-  std::vector<std::string> names = stepsOf(artifact.get());
-  if (names.empty())
+  std::vector<frit_module *> steps;
+  if (!openFunctions(FRIT_FUNCTION_TRAIN_STEP, steps))
+    return false;
+  if (steps.empty())
     return failed("'" + options.model +
                   "' has no training step; fritc model.onnx "
                   "--train=train.json -o step.so compiles one");
   std::string sizes, shortage;
-  for (const std::string &each : names) {
-    name = each;
-    frit_module *module = nullptr;
-    if (!openFunction(name, module) || !train.describe(module))
+  for (frit_module *step : steps) {
+    if (!train.describe(step))
       return false;
     uint64_t own = train.batch();
     sizes += (sizes.empty() ? "" : ", ") + std::to_string(own);
@@ -192,7 +179,7 @@ bool Model::openStep(uint64_t batch, std::string &name) {
       return true;
     if (largest)
       continue;
-    bool hasOthers = each != names.back();
+    bool hasOthers = step != steps.back();
     return failed(shortage + (hasOthers ? "; --batch=auto takes the largest "
                                           "of its batches that fits"
                                         : ""),
@@ -206,11 +193,24 @@ bool Model::openStep(uint64_t batch, std::string &name) {
       (ranks > 1 ? " on each of " + std::to_string(ranks) + " ranks" : ""));
 }
 
+/// Opens as `evaluate` the evaluation step for the batch of `train`, if there
+/// is one.
+bool Model::openEvaluation() {
+  std::vector<frit_module *> all;
+  if (!openFunctions(FRIT_FUNCTION_EVAL_STEP, all))
+    return false;
+  for (frit_module *module : all) {
+    if (!evaluate.describe(module))
+      return false;
+    if (evaluate.batch() == train.batch())
+      return true;
+  }
+  evaluate = {};
+  return true;
+}
+
 bool Model::openFunctions(uint64_t batch) {
-  std::string name;
-  frit_module *evaluation = nullptr;
-  if (!openStep(batch, name) ||
-      !openFunction("eval_step" + name.substr(strlen(kStep)), evaluation))
+  if (!openStep(batch) || !openEvaluation())
     return false;
   frit_context *made = nullptr;
   if (frit_status status = frit_context_create(train.module(), &made))
@@ -220,12 +220,10 @@ bool Model::openFunctions(uint64_t batch) {
   if (frit_status status = frit_feed_create(context.get(), &madeFeed))
     return failed(status);
   feed.reset(madeFeed);
-  if (!evaluation)
+  if (!hasEvaluation())
     return true;
-  if (!evaluate.describe(evaluation))
-    return false;
   if (frit_status status =
-          frit_context_create_peer(evaluation, context.get(), &made))
+          frit_context_create_peer(evaluate.module(), context.get(), &made))
     return failed(status);
   peer.reset(made);
   return true;
@@ -286,8 +284,12 @@ bool Model::describeState() {
   return true;
 }
 
-bool Model::hasState(const std::string &name) const {
-  return std::ranges::find(types, name, &TensorView::name) != types.end();
+size_t Model::find(frit_state_role role) const {
+  size_t i = 0;
+  while (i < types.size() &&
+         frit_module_state_role(train.module(), uint32_t(i)) != role)
+    ++i;
+  return i;
 }
 
 static frit_tensor bind(const TensorView &view) {
@@ -340,9 +342,9 @@ bool Model::writeState(const std::vector<TensorView> &state) {
   return true;
 }
 
-bool Model::writeNumber(const std::string &name, double value) {
-  auto type = std::ranges::find(types, name, &TensorView::name);
-  Tensor number{name, type->dtype, type->dims, {}};
+bool Model::writeNumber(frit_state_role role, double value) {
+  const TensorView &type = types[find(role)];
+  Tensor number{type.name, type.dtype, type.dims, {}};
   allocate(number);
   number.set(0, value);
   frit_tensor bound = number.bind();
@@ -351,9 +353,9 @@ bool Model::writeNumber(const std::string &name, double value) {
   return true;
 }
 
-bool Model::readNumber(const std::string &name, double &value) {
-  auto type = std::ranges::find(types, name, &TensorView::name);
-  Tensor number{name, type->dtype, type->dims, {}};
+bool Model::readNumber(frit_state_role role, double &value) {
+  const TensorView &type = types[find(role)];
+  Tensor number{type.name, type.dtype, type.dims, {}};
   allocate(number);
   frit_tensor bound = number.bind();
   if (frit_status status = frit_state_read(context.get(), &bound, 1))

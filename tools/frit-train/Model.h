@@ -51,7 +51,8 @@ private:
 std::vector<frit_tensor> bindInputs(const std::vector<Input> &types,
                                     const Batch &batch);
 
-/// An opened artifact: train_step, eval_step if it has one, and their state.
+/// An opened artifact: a training step, the evaluation step for the same batch
+/// if it has one, and their state.
 /// Functions that return bool print an error before they return false.
 class Model {
 public:
@@ -70,7 +71,9 @@ public:
 
   /// Returns names, types and shapes of the state, without elements.
   const std::vector<TensorView> &stateTypes() const { return types; }
-  bool hasState(const std::string &name) const;
+  bool hasState(frit_state_role role) const {
+    return find(role) < stateTypes().size();
+  }
   /// Returns the bytes of this rank's state, not counting the last rank's
   /// remainder.
   uint64_t stateBytes() const;
@@ -82,8 +85,8 @@ public:
   bool giveState();
   bool writeState(const std::vector<TensorView> &state);
   /// Set or read a scalar state on rank 0, converted to or from its type.
-  bool writeNumber(const std::string &name, double value);
-  bool readNumber(const std::string &name, double &value);
+  bool writeNumber(frit_state_role role, double value);
+  bool readNumber(frit_state_role role, double &value);
 
   /// Makes an id for a group whose rank 0 this is. `join` then waits until all
   /// ranks have joined.
@@ -115,15 +118,19 @@ private:
   using ContextHandle = std::unique_ptr<frit_context, Close>;
 
   bool openFunctions(uint64_t batch);
-  bool openStep(uint64_t batch, std::string &name);
+  bool openStep(uint64_t batch);
+  bool openEvaluation();
+  /// Returns the index of the first state tensor with this role, or their
+  /// number.
+  size_t find(frit_state_role role) const;
   bool describeState();
   bool readInto(const std::vector<TensorView> &state);
   bool isOnCpu() const;
   bool failedToJoin(frit_status status);
   MemoryNeed memoryNeed() const;
-  /// Opens a function of the artifact. Null, without an error, if it does not
-  /// exist.
-  bool openFunction(const std::string &name, frit_module *&function);
+  /// Opens the functions of the artifact that compute `role`, in its order.
+  bool openFunctions(frit_function_role role,
+                     std::vector<frit_module *> &functions);
 
   const Options &options;
   int exitStatus = kBadInput;

@@ -20,21 +20,20 @@ using namespace frit::train;
 bool Trainer::setRate() {
   if (!options.schedule) {
     double compiled;
-    if (rate || !model.hasState("learning_rate"))
+    if (rate || !model.hasState(FRIT_STATE_LEARNING_RATE))
       return true;
-    if (!model.readNumber("learning_rate", compiled))
+    if (!model.readNumber(FRIT_STATE_LEARNING_RATE, compiled))
       return false;
     rate = compiled;
     return true;
   }
-  if (!model.hasState("learning_rate"))
-    return model.failed("the step has no state 'learning_rate' for --lr to "
-                        "set");
+  if (!model.hasState(FRIT_STATE_LEARNING_RATE))
+    return model.failed("the step has no learning rate for --lr to set");
   double next = options.schedule->at(position.steps, total, epochSteps());
   if (rate == next)
     return true;
   rate = next;
-  return model.writeNumber("learning_rate", next);
+  return model.writeNumber(FRIT_STATE_LEARNING_RATE, next);
 }
 
 Loader::Settings Trainer::loading() const {

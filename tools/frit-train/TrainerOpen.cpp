@@ -163,6 +163,6 @@ bool Trainer::checkPosition(const Checkpoint &checkpoint) {
 }
 
 bool Trainer::setSeed() {
-  return !options.seed || !model.hasState("seed") ||
-         model.writeNumber("seed", double(*options.seed));
+  return !options.seed || !model.hasState(FRIT_STATE_RANDOM_SEED) ||
+         model.writeNumber(FRIT_STATE_RANDOM_SEED, double(*options.seed));
 }

@@ -77,7 +77,7 @@ static std::string findNan(const Input &type, Bytes data,
 /// Returns whether the step that ran has changed no weight, because loss
 /// scaling skips updates by gradients that are not finite.
 bool Trainer::hasSkipped() const {
-  return model.hasState("loss_scale") &&
+  return model.hasState(FRIT_STATE_LOSS_SCALE) &&
          std::ranges::any_of(model.train.metrics(), [](const Metric &m) {
            return m.name == "gradient_norm" && !std::isfinite(m.value);
          });
@@ -92,8 +92,9 @@ bool Trainer::findTensor(std::span<const frit_tensor> inputs, double trained,
   if (isAlone && hasSkipped()) {
     // Repeats the step's dropout.
     double calls = 0;
-    if (model.hasState("calls") && (!model.readNumber("calls", calls) ||
-                                    !model.writeNumber("calls", calls - 1)))
+    if (model.hasState(FRIT_STATE_RANDOM_COUNTER) &&
+        (!model.readNumber(FRIT_STATE_RANDOM_COUNTER, calls) ||
+         !model.writeNumber(FRIT_STATE_RANDOM_COUNTER, calls - 1)))
       return false;
     return nameTensor(inputs, "the loss");
   }
@@ -143,7 +144,7 @@ void Trainer::noteOverflows() {
       });
   overflowed = isFinite ? 0 : overflowed + 1;
   if (overflowed != kMany || options.place.rank ||
-      !model.hasState("loss_scale"))
+      !model.hasState(FRIT_STATE_LOSS_SCALE))
     return;
   complain(
       "note: step " + std::to_string(position.steps + 1) +

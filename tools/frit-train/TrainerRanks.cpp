@@ -131,10 +131,10 @@ bool Trainer::checkEqual() {
                           " begins with other weights than rank 0: is its '" +
                           options.model + "' another file?");
   double seed = 0;
-  if (!options.place.rank || !model.hasState("seed"))
+  if (!options.place.rank || !model.hasState(FRIT_STATE_RANDOM_SEED))
     return true;
-  return model.readNumber("seed", seed) &&
-         model.writeNumber("seed",
+  return model.readNumber(FRIT_STATE_RANDOM_SEED, seed) &&
+         model.writeNumber(FRIT_STATE_RANDOM_SEED,
                            seed + double(options.place.rank) * 4294967296.);
 }
 

@@ -128,19 +128,19 @@ static void report(const Job &job, plan::KernelOp kernel,
 }
 
 LogicalResult
-frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
-                            llvm::StringMap<artifact::TargetCode> &code,
-                            KernelProgress progress,
-                            llvm::function_ref<void(Culprit)> blame) {
+frit::cuda::compileTargets(ArrayRef<plan::TargetOp> targets, CompileAs as,
+                           llvm::StringMap<artifact::TargetCode> &code,
+                           KernelProgress progress,
+                           llvm::function_ref<void(Culprit)> blame) {
   std::list<std::vector<ModuleText>> modules;
   std::vector<Job> jobs;
-  for (plan::ProgramOp program : programs) {
+  for (plan::TargetOp target : targets) {
     std::vector<ModuleText> &own = modules.emplace_back();
     if (as == CompileAs::modules)
-      own = splitIntoModules(program);
-    else if (ModuleText all = joinKernels(program); !all.kernels.empty())
+      own = splitIntoModules(target);
+    else if (ModuleText all = joinKernels(target); !all.kernels.empty())
       own.push_back(std::move(all));
-    addJobs(program.getArch(), own, code[program.getSymName()], jobs);
+    addJobs(target.getArch(), own, code[target.getArch()], jobs);
   }
   // Longest first, so that no thread still has a long one when the others are
   // done.
@@ -183,7 +183,7 @@ frit::cuda::compilePrograms(ArrayRef<plan::ProgramOp> programs, CompileAs as,
     blame(job.isTextWrong ? Culprit::frit : Culprit::nvrtc);
     plan::KernelOp kernel = blamedKernel(job);
     if (said.insert(kernel ? kernel.getSymName() : job.failure).second)
-      report(job, kernel, programs[0]->getContext());
+      report(job, kernel, targets[0]->getContext());
   }
   return failure(
       llvm::any_of(jobs, [](const Job &job) { return !job.failure.empty(); }));

@@ -27,10 +27,10 @@ enum class Culprit { user, nvrtc, frit };
 /// there are cores. `code` gets an entry for each program, by its name. Reports
 /// NVRTC's errors at the kernel; before the first error, calls `blame`.
 llvm::LogicalResult
-compilePrograms(llvm::ArrayRef<plan::ProgramOp> programs, CompileAs as,
-                llvm::StringMap<artifact::TargetCode> &code,
-                KernelProgress progress,
-                llvm::function_ref<void(Culprit culprit)> blame);
+compileTargets(llvm::ArrayRef<plan::TargetOp> targets, CompileAs as,
+               llvm::StringMap<artifact::TargetCode> &code,
+               KernelProgress progress,
+               llvm::function_ref<void(Culprit culprit)> blame);
 
 } // namespace frit::cuda
 

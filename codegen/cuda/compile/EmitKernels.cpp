@@ -121,16 +121,16 @@ public:
   explicit EmitKernels(CudaOptions options) : options(std::move(options)) {}
 
   void runOnOperation() override {
-    plan::ProgramOp program = getOperation();
-    if (!isCudaArch(program.getArch()))
+    plan::TargetOp op = getOperation();
+    if (!isCudaArch(op.getArch()))
       return;
-    options.arch = program.getArch();
+    options.arch = op.getArch();
     CudaTarget target(options);
     SmallVector<KernelText, 0> texts;
     SmallVector<plan::KernelOp> first; // the first one with each text
     llvm::StringMap<size_t> known;     // index in `texts`, by text
     SmallVector<std::pair<plan::KernelOp, size_t>> uses;
-    for (auto kernel : program.getBody().getOps<plan::KernelOp>()) {
+    for (auto kernel : op.getBody().getOps<plan::KernelOp>()) {
       FailureOr<KernelText> text =
           emitKernel(cast<nn::FusionOp>(kernel.getFusion()), kAnyName, target);
       if (failed(text))
@@ -159,7 +159,7 @@ public:
     // A library's call launches its fallback if the library declines.
     std::vector<Launches> launches(texts.size());
     std::vector<llvm::StringSet<>> listed(texts.size());
-    program.walk([&](Operation *step) {
+    op.walk([&](Operation *step) {
       for (StringRef name : {"kernel", "fallback"})
         if (auto symbol = step->getAttrOfType<FlatSymbolRefAttr>(name)) {
           auto [kernel, number] = byName.lookup(symbol.getValue());

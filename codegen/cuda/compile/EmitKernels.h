@@ -9,7 +9,7 @@
 
 namespace frit::cuda {
 
-/// Runs on a plan.program and emits each of its plan.kernels: sets how it is
+/// Runs on a plan.target and emits each of its plan.kernels: sets how it is
 /// launched, its text, and the module that it is compiled in. `options` are the
 /// target's, except that the architecture is the program's. Programs of other
 /// targets are left alone.

@@ -98,17 +98,17 @@ static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
   return module;
 }
 
-ModuleText frit::cuda::joinKernels(plan::ProgramOp program) {
+ModuleText frit::cuda::joinKernels(plan::TargetOp target) {
   SmallVector<plan::KernelOp> kernels;
-  for (auto kernel : program.getBody().getOps<plan::KernelOp>())
+  for (auto kernel : target.getBody().getOps<plan::KernelOp>())
     if (kernel.getSource())
       kernels.push_back(kernel);
   return makeModule(std::move(kernels));
 }
 
-std::vector<ModuleText> frit::cuda::splitIntoModules(plan::ProgramOp program) {
+std::vector<ModuleText> frit::cuda::splitIntoModules(plan::TargetOp target) {
   std::vector<SmallVector<plan::KernelOp>> groups;
-  for (plan::KernelOp kernel : joinKernels(program).kernels) {
+  for (plan::KernelOp kernel : joinKernels(target).kernels) {
     size_t number = *kernel.getModule();
     if (number >= groups.size())
       groups.resize(number + 1);

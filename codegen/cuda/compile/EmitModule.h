@@ -36,11 +36,11 @@ struct ModuleText {
 
 /// Returns one module of all kernels of an emitted program that have a text of
 /// their own, in the program's order.
-ModuleText joinKernels(plan::ProgramOp program);
+ModuleText joinKernels(plan::TargetOp target);
 
 /// Returns the modules of an emitted program, by the attribute `module` of its
 /// kernels.
-std::vector<ModuleText> splitIntoModules(plan::ProgramOp program);
+std::vector<ModuleText> splitIntoModules(plan::TargetOp target);
 
 /// Returns one text with these kernels, in order.
 std::string joinKernels(llvm::ArrayRef<KernelText> kernels);

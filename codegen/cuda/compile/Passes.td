@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def EmitKernels : Pass<"emit-kernels", "::frit::plan::ProgramOp"> {
+def EmitKernels : Pass<"emit-kernels", "::frit::plan::TargetOp"> {
   let summary = "Emit the kernels of CUDA programs";
   let constructor = "made in EmitKernels.h";
   let dependentDialects = ["::mlir::arith::ArithDialect",

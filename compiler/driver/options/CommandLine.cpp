@@ -12,6 +12,7 @@
 #include "frit/printable.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
@@ -22,20 +23,60 @@ using llvm::Twine;
 using llvm::opt::Arg;
 
 bool CommandLine::readInput() {
-  std::vector<std::string> inputs = args.getAllArgValues(OPT_INPUT);
-  if (inputs.empty())
+  for (const Arg *arg : args.filtered(OPT_INPUT, OPT_fentry_EQ)) {
+    ModelInput &input = options.inputs.emplace_back();
+    input.path = arg->getValue();
+    if (arg->getOption().matches(OPT_INPUT)) {
+      input.name = llvm::sys::path::stem(input.path).str();
+    } else {
+      auto [name, path] = StringRef(arg->getValue()).split('=');
+      input = {name.str(), path.str(), /*isNamed=*/true};
+      if (path.empty() || !isFunctionName(name))
+        return wrong("-fentry takes NAME=MODEL, as decode=decode.onnx, where "
+                     "the name has letters, digits, '_', '-' and '.' and is "
+                     "not prepare or derive, not '" +
+                     Twine(arg->getValue()) + "'");
+    }
+    protectInput(input.path);
+  }
+  if (options.inputs.empty())
     return wrong("no model given; try `fritc model.onnx -o model.so`");
-  if (inputs.size() > 1)
-    return wrong("one model is compiled at a time, not '" + inputs[0] +
-                 "' and '" + inputs[1] + "'");
-  options.input = inputs.front();
+  if (options.inputs.size() == 1 && !options.inputs.front().isNamed)
+    options.inputs.front().name = "main";
+  llvm::StringSet<> names;
+  for (const ModelInput &input : options.inputs) {
+    if (!isFunctionName(input.name))
+      return wrong("'" + input.path +
+                   "' is one of several models, and the name of its file is "
+                   "no name for a function; -fentry=NAME=" +
+                   input.path + " gives one");
+    if (!names.insert(input.name).second)
+      return wrong("two models would be the function '" + input.name +
+                   "'; -fentry=NAME=" + input.path + " gives another name");
+  }
   auto language = chosen(OPT_x, "");
   if (!language)
     return false;
   if (!language->empty())
     options.language = *language == "json" ? Language::json : Language::onnx;
-  protectInput(options.input);
   return true;
+}
+
+bool frit::isFunctionName(StringRef name) {
+  return !name.empty() && name != "prepare" && name != "derive" &&
+         llvm::all_of(name, [](char c) {
+           return llvm::isAlnum(c) || c == '_' || c == '-' || c == '.';
+         });
+}
+
+bool CommandLine::forInputs(
+    StringRef spec, llvm::function_ref<bool(ModelInput &, StringRef)> read) {
+  auto [entry, rest] = spec.split('@');
+  for (ModelInput &input : options.inputs)
+    if (spec.contains('@') && input.name == entry)
+      return read(input, rest);
+  return llvm::all_of(options.inputs,
+                      [&](ModelInput &input) { return read(input, spec); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,7 +123,7 @@ bool CommandLine::readOutput() {
   if (args.hasArg(OPT_o) && options.output.empty())
     return wrong("-o takes a file, or - for standard output");
   if (options.output.empty())
-    options.output = defaultOutput(options.input, options.emit);
+    options.output = defaultOutput(options.inputs.front().path, options.emit);
   bool isStream = isStreamOutput(options.output);
   options.header = args.getLastArgValue(OPT_header_EQ).str();
   if (options.emit != Emit::object && !options.header.empty())
@@ -106,11 +147,13 @@ bool CommandLine::readOutput() {
                  modelNameOf(name) + ", not '" + name + "'");
   options.name = !name.empty()
                      ? name.str()
-                     : modelNameOf(isStream ? options.input : options.output);
-  options.title = !name.empty() ? name.str()
-                  : options.input == "-"
-                      ? "model"
-                      : llvm::sys::path::stem(options.input).str();
+                     : modelNameOf(isStream ? options.inputs.front().path
+                                            : options.output);
+  options.title =
+      !name.empty() ? name.str()
+      : options.inputs.front().path == "-"
+          ? "model"
+          : llvm::sys::path::stem(options.inputs.front().path).str();
 
   if (const Arg *arg =
           args.getLastArg(OPT_fexternal_weights, OPT_fexternal_weights_EQ)) {

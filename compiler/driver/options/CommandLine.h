@@ -57,6 +57,9 @@ private:
   bool readOutput();
   bool readTargets();
   std::string presentGpu();
+  /// Reads an option about an input: for all models or, after ENTRY@, for one.
+  bool forInputs(llvm::StringRef spec,
+                 llvm::function_ref<bool(ModelInput &, llvm::StringRef)> read);
   bool readKept(llvm::StringRef path);
   bool readDataParallel();
   bool readModel();

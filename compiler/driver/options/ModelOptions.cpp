@@ -166,19 +166,19 @@ bool CommandLine::readModel() {
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
   if (!readDataParallel())
     return false;
-  options.import.checkIndices = args.hasArg(OPT_fcheck_indices);
-  if (options.import.checkIndices && !options.trainingFile.empty())
+  for (ModelInput &input : options.inputs)
+    input.import.checkIndices = args.hasArg(OPT_fcheck_indices);
+  if (args.hasArg(OPT_fcheck_indices) && !options.trainingFile.empty())
     return wrong("-fcheck-indices is not used with --train: frit-train checks "
                  "the indices in its data. Compile the model without --train "
                  "to check those that it computes");
   if (!options.trainingFile.empty()) {
     protectInput(options.trainingFile);
+    if (options.inputs.size() > 1)
+      return wrong("--train compiles one model, whose training step and "
+                   "evaluation step are functions of one artifact");
     if (*precision == "fp16" || *precision == "bf16")
       return wrong("weights train in f32: use -fprecision=amp-" + *precision);
-    if (options.emit == Emit::ptx || options.emit == Emit::cubin)
-      return wrong("--emit=ptx and --emit=cubin write one function's code, and "
-                   "--train makes two functions; -save-temps keeps the code of "
-                   "both");
   }
   if (const Arg *limit = args.getLastArg(OPT_fmemory_limit_EQ)) {
     options.memoryLimit = parseBytes(limit->getValue());
@@ -193,39 +193,52 @@ bool CommandLine::readModel() {
     if (name.empty() || !known)
       return wrong("-ftype takes NAME:TYPE, as image:u8 or logits:f16, not '" +
                    spec + "'");
-    options.types.push_back((name + ":" + known->ir).str());
+    (void)forInputs(name, [&](ModelInput &input, StringRef name) {
+      input.types.push_back((name + ":" + known->ir).str());
+      return true;
+    });
   }
   for (StringRef spec : args.getAllArgValues(OPT_fshape_EQ))
-    if (!parseShape(spec, options.import, options.openSymbols))
+    if (!forInputs(spec, [](ModelInput &input, StringRef shape) {
+          return parseShape(shape, input.import, input.openSymbols);
+        }))
       return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
                    "batch=1,8,64, not '" +
                    spec + "'");
   for (StringRef spec : args.getAllArgValues(OPT_fbound_EQ)) {
-    auto [name, number] = spec.rsplit(':');
-    int64_t bound;
-    if (name.empty() || number.getAsInteger(10, bound) || bound < 1)
+    if (!forInputs(spec, [](ModelInput &input, StringRef text) {
+          auto [name, number] = text.rsplit(':');
+          return !name.empty() &&
+                 !number.getAsInteger(10, input.import.bounds[name]) &&
+                 input.import.bounds[name] >= 1;
+        }))
       return wrong("-fbound takes NODE:NUMBER, as boxes/NonZero:4096, not '" +
                    spec + "'");
-    options.import.bounds[name] = bound;
   }
   for (StringRef spec : args.getAllArgValues(OPT_felements_EQ)) {
-    auto [name, number] = spec.rsplit(':');
-    int64_t count;
-    if (name.empty() || number.getAsInteger(10, count) || count < 0)
+    if (!forInputs(spec, [](ModelInput &input, StringRef text) {
+          auto [name, number] = text.rsplit(':');
+          return !name.empty() &&
+                 !number.getAsInteger(10, input.import.elements[name]) &&
+                 input.import.elements[name] >= 0;
+        }))
       return wrong("-felements takes INPUT:NUMBER, as boxes:3, not '" + spec +
                    "'");
-    options.import.elements[name] = count;
   }
-  if (int64_t count = countVariants(options.openSymbols); count > kMostVariants)
-    return wrong("-fshape asks for " + Twine(count) +
-                 " variants of the model, and an artifact holds at most " +
-                 Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +
-                 options.openSymbols.back().name + "=1,8,64");
-  if (!options.openSymbols.empty() &&
-      (options.emit == Emit::nn || options.emit == Emit::json ||
-       options.emit == Emit::fused))
-    return wrong("--emit=nn, json and fused take one size of '" +
-                 options.openSymbols.front().name + "'");
+  for (const ModelInput &input : options.inputs) {
+    if (int64_t count = countVariants(input.openSymbols); count > kMostVariants)
+      return wrong("-fshape asks for " + Twine(count) +
+                   " variants of the model, and an artifact holds at most " +
+                   Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +
+                   input.openSymbols.back().name + "=1,8,64");
+    if (!input.openSymbols.empty() &&
+        (options.emit == Emit::nn || options.emit == Emit::json ||
+         options.emit == Emit::fused))
+      return wrong("--emit=nn, json and fused take one size of '" +
+                   input.openSymbols.front().name + "'");
+  }
+  if (options.inputs.size() > 1 && options.emit == Emit::json)
+    return wrong("--emit=json writes one model");
   return true;
 }
 
@@ -234,15 +247,20 @@ bool CommandLine::readWeights() {
     auto [name, file] = spec.split("=@");
     if (name.empty() || file.empty())
       return wrong("-fconst-input takes NAME=@FILE, not '" + spec + "'");
-    options.import.constInputs[name] = file.str();
     protectInput(file.str());
+    (void)forInputs(spec, [](ModelInput &input, StringRef text) {
+      auto [name, file] = text.split("=@");
+      input.import.constInputs[name] = file.str();
+      return true;
+    });
   }
   if (const Arg *arg = args.getLastArg(OPT_frandom_weights_EQ)) {
     uint64_t seed;
     if (StringRef(arg->getValue()).getAsInteger(10, seed))
       return wrong("-frandom-weights takes a number, not '" +
                    Twine(arg->getValue()) + "'");
-    options.import.randomWeights = seed;
+    for (ModelInput &input : options.inputs)
+      input.import.randomWeights = seed;
   }
   return true;
 }

@@ -38,8 +38,19 @@ enum class Emit {
 /// The format of a model's file.
 enum class Language { onnx, json };
 
+/// A model on the command line, which becomes a function of the artifact.
+struct ModelInput {
+  std::string name = "main"; ///< of the function
+  std::string path;          ///< "-" is standard input
+  bool isNamed = false;      ///< by -fentry
+  ImportOptions import;
+  std::vector<SymbolSizes> openSymbols;
+  /// NAME:TYPE of inputs and outputs, the types as modules spell them.
+  llvm::SmallVector<std::string> types;
+};
+
 struct DriverOptions {
-  std::string input;
+  std::vector<ModelInput> inputs; ///< at least one
   /// Set by -x; otherwise the file's name decides.
   std::optional<Language> language;
   std::string output; ///< never empty after parsing; "-" is standard output
@@ -61,10 +72,6 @@ struct DriverOptions {
   /// Globs of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   std::string keepWideFile;
-  /// NAME:TYPE of inputs and outputs, the types as modules spell them.
-  llvm::SmallVector<std::string> types;
-  ImportOptions import;
-  std::vector<SymbolSizes> openSymbols;
   /// The training file; empty for inference.
   std::string trainingFile;
   std::vector<std::string> customOpFiles; ///< of --custom-op
@@ -82,6 +89,9 @@ struct DriverOptions {
   /// Regular expressions over categories; empty for none.
   std::string remarksPassed, remarksMissed;
 };
+
+/// Returns whether a function of an artifact may have this name.
+bool isFunctionName(llvm::StringRef name);
 
 /// Returns all files that options name to be written.
 std::vector<OutputName> outputsOf(const DriverOptions &options);

@@ -138,12 +138,12 @@ llvm::Error TuneImage::emit() {
   pipeline.fallbacks = false;
   pipeline.workspaceBytes = kWorkspaceBytes;
   PassManager passes(module->getContext());
-  addPlanPasses(passes, target, pipeline);
-  passes.addNestedPass<plan::ProgramOp>(cuda::createEmitKernelsPass(options));
+  addPlanPasses(passes, target, pipeline, EntryPoint{"main"});
+  passes.addNestedPass<plan::TargetOp>(cuda::createEmitKernelsPass(options));
   addMemoryPasses(passes);
   if (failed(passes.run(*module)))
     return llvm::createStringError(message);
-  texts = cuda::splitIntoModules(*module->getOps<plan::ProgramOp>().begin());
+  texts = cuda::splitIntoModules(*module->getOps<plan::TargetOp>().begin());
   return llvm::Error::success();
 }
 
@@ -159,9 +159,8 @@ llvm::Error TuneImage::compile() {
 }
 
 llvm::Expected<frit_image> TuneImage::finish() {
-  auto program = *module->getOps<plan::ProgramOp>().begin();
   llvm::StringMap<artifact::TargetCode> codes;
-  codes[program.getSymName()] = std::move(code);
+  codes[options.arch] = std::move(code);
   auto serialized = artifact::serialize(*module, "tuned", codes);
   if (failed(serialized))
     return llvm::createStringError("its plan cannot be written");

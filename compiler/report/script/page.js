@@ -203,7 +203,7 @@ document.title = `${data.title} – frit`;
 byId("title").textContent = data.title;
 byId("program").replaceChildren(...choices.map(({ program, list }, i) => element("option", {
   value: i,
-  textContent: [program.function !== "main" && program.function, list.name !== "main" && list.name, program.arch].filter(Boolean).join(" · "),
+  textContent: [program.function !== "main" && !list.name.startsWith(program.function) && program.function, list.name !== "main" && list.name, program.arch].filter(Boolean).join(" · "),
 })));
 byId("program").hidden = choices.length < 2;
 byId("program").addEventListener("change", (event) => page.open(choices[event.target.value]));

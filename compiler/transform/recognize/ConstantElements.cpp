@@ -99,7 +99,9 @@ std::optional<ConstantElements> frit::readConstant(ConstantOp constant) {
       return ConstantElements::of(
           *readDense(dense.resizeSplat(type.clone(ArrayRef(ones))), element, 1),
           ones, shape);
-    return ConstantElements::of(*readDense(dense, element, ShapedType::getNumElements(shape)), shape, shape);
+    return ConstantElements::of(
+        *readDense(dense, element, ShapedType::getNumElements(shape)), shape,
+        shape);
   }
   auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue());
   AsmResourceBlob *blob =
@@ -111,11 +113,14 @@ std::optional<ConstantElements> frit::readConstant(ConstantOp constant) {
     data = readBytes<float>(blob->getData(), ShapedType::getNumElements(shape));
   else if (element.isSignlessInteger(8) || element.isInteger(1))
     // A resource stores a bool in a byte.
-    data = readBytes<int8_t>(blob->getData(), ShapedType::getNumElements(shape));
+    data =
+        readBytes<int8_t>(blob->getData(), ShapedType::getNumElements(shape));
   else if (element.isSignlessInteger(32))
-    data = readBytes<int32_t>(blob->getData(), ShapedType::getNumElements(shape));
+    data =
+        readBytes<int32_t>(blob->getData(), ShapedType::getNumElements(shape));
   else if (element.isSignlessInteger(64))
-    data = readBytes<int64_t>(blob->getData(), ShapedType::getNumElements(shape));
+    data =
+        readBytes<int64_t>(blob->getData(), ShapedType::getNumElements(shape));
   if (!data)
     return std::nullopt;
   return ConstantElements::of(std::move(*data), shape, shape);

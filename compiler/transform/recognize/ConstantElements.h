@@ -44,8 +44,8 @@ std::optional<ConstantElements> readConstant(nn::ConstantOp constant);
 /// `shape`, in order. Line i of an operand starts at starts[i].
 template <class Line>
 void forEachLine(llvm::ArrayRef<int64_t> shape,
-                        llvm::ArrayRef<const nn::StridedPlaces *> operands,
-                        const Line &line) {
+                 llvm::ArrayRef<const nn::StridedPlaces *> operands,
+                 const Line &line) {
   if (llvm::is_contained(shape, 0))
     return;
   const size_t outer = shape.empty() ? 0 : shape.size() - 1;
@@ -56,7 +56,8 @@ void forEachLine(llvm::ArrayRef<int64_t> shape,
   }
   llvm::SmallVector<int64_t> index(outer, 0);
   while (true) {
-    line(llvm::ArrayRef(at), shape.empty() ? 1 : shape.back(), llvm::ArrayRef(steps));
+    line(llvm::ArrayRef(at), shape.empty() ? 1 : shape.back(),
+         llvm::ArrayRef(steps));
     size_t d = outer;
     while (d > 0) {
       --d;

@@ -45,7 +45,7 @@ using namespace frit::nn;
 namespace {
 class AddLoss : public frit::impl::AddLossBase<AddLoss> {
 public:
-  AddLoss(const TrainingOptions &options, TrainingFunction function)
+  AddLoss(const TrainingOptions &options, frit_function_role function)
       : options(options), function(function) {}
 
   void runOnOperation() override {
@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  bool trains() const { return function == TrainingFunction::trainStep; }
+  bool trains() const { return function == FRIT_FUNCTION_TRAIN_STEP; }
   bool isParameter(ConstantOp constant) const;
   LogicalResult checkNames();
   void warnOfBuffers(ArrayRef<ConstantOp> parameters);
@@ -64,7 +64,7 @@ private:
   bool isOverCalls() const;
 
   const TrainingOptions &options;
-  TrainingFunction function;
+  frit_function_role function;
   func::FuncOp main;
 };
 } // namespace
@@ -246,6 +246,6 @@ LogicalResult AddLoss::addLoss() {
 }
 
 std::unique_ptr<Pass> frit::createAddLoss(const TrainingOptions &options,
-                                          TrainingFunction function) {
+                                          frit_function_role function) {
   return std::make_unique<AddLoss>(options, function);
 }

@@ -46,7 +46,7 @@ using namespace frit::nn;
 namespace {
 class AddOptimizer : public frit::impl::AddOptimizerBase<AddOptimizer> {
 public:
-  AddOptimizer(const TrainingOptions &options, TrainingFunction function,
+  AddOptimizer(const TrainingOptions &options, frit_function_role function,
                bool isBf16)
       : options(options), function(function), isBf16(isBf16) {}
 
@@ -60,7 +60,7 @@ private:
   LogicalResult run(func::FuncOp main);
 
   const TrainingOptions &options;
-  TrainingFunction function;
+  frit_function_role function;
   bool isBf16;
 };
 } // namespace
@@ -74,9 +74,9 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
   NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
   SmallVector<Value> parameters =
       llvm::map_to_vector(buckets, [&](Bucket &bucket) -> Value {
-        return addBucket(states, bucket, "parameters");
+        return addBucket(states, bucket, FRIT_STATE_PARAMETER, "parameters");
       });
-  bool trains = function == TrainingFunction::trainStep;
+  bool trains = function == FRIT_FUNCTION_TRAIN_STEP;
   std::optional<StepBuilder> step;
   if (trains) {
     step.emplace(options, main, states, b, buckets, parameters);
@@ -99,7 +99,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
 }
 
 std::unique_ptr<Pass> frit::createAddOptimizer(const TrainingOptions &options,
-                                               TrainingFunction function,
+                                               frit_function_role function,
                                                bool isBf16) {
   return std::make_unique<AddOptimizer>(options, function, isBf16);
 }

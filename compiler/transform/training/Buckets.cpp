@@ -68,8 +68,9 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
   return buckets;
 }
 
-Value frit::addBucket(States &states, const Bucket &bucket, StringRef prefix,
-                      StringRef suffix, bool sharded) {
+Value frit::addBucket(States &states, const Bucket &bucket,
+                      frit_state_role role, StringRef prefix, StringRef suffix,
+                      bool sharded) {
   SmallVector<MemberAttr> members;
   for (const BucketMember &member : bucket.members) {
     StringAttr name = member.name;
@@ -80,7 +81,7 @@ Value frit::addBucket(States &states, const Bucket &bucket, StringRef prefix,
                         suffix.empty() ? member.initial : ElementsAttr()));
   }
   Type element = bucket.members.front().type.getElementType();
-  return states.add((prefix + "." + Twine(bucket.index)).str(),
+  return states.add((prefix + "." + Twine(bucket.index)).str(), role,
                     RankedTensorType::get({bucket.size}, element), members,
                     sharded);
 }

@@ -75,8 +75,8 @@ std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
 /// values. With a suffix, its members are zeros named `MEMBER/SUFFIX`, of which
 /// each rank may have a shard.
 mlir::Value addBucket(States &states, const Bucket &bucket,
-                      llvm::StringRef prefix, llvm::StringRef suffix = "",
-                      bool sharded = false);
+                      frit_state_role role, llvm::StringRef prefix,
+                      llvm::StringRef suffix = "", bool sharded = false);
 
 /// Replaces the arguments of all buckets by parts of `values`, the states'
 /// values, and removes them from the function.

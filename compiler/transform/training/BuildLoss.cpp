@@ -61,7 +61,7 @@ private:
 } // namespace
 
 FailureOr<BlockArgument> LossBuilder::addTarget(Value prediction, Type element,
-                                            ArrayRef<int64_t> shape) {
+                                                ArrayRef<int64_t> shape) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name"))
       if (name == options.loss.target)
@@ -238,9 +238,8 @@ FailureOr<Loss> LossBuilder::build(Value prediction) {
   if (axis != rank - 1)
     prediction = TransposeOp::create(b, prediction, order);
   int64_t rows = type.getNumElements() / type.getDimSize(axis);
-  Value logits = trains
-                     ? flattenRows(b, prediction, rows)
-                     : b.reshape(prediction, {rows, type.getDimSize(axis)});
+  Value logits = trains ? flattenRows(b, prediction, rows)
+                        : b.reshape(prediction, {rows, type.getDimSize(axis)});
   Value flat = b.reshape(*labels, {rows});
   Value losses = CrossEntropyOp::create(
       b, logits, flat,

@@ -21,8 +21,10 @@ TensorExpr OptimizerStep::biasCorrection(double beta) {
 /// Returns the ratio of the bias-corrected moments (Kingma and Ba, "Adam",
 /// arXiv:1412.6980, algorithm 1).
 TensorExpr OptimizerStep::direction(TensorExpr g) {
-  TensorExpr m(b, addBucket(states, bucket, "m", "m", sharded));
-  TensorExpr v(b, addBucket(states, bucket, "v", "v", sharded));
+  TensorExpr m(
+      b, addBucket(states, bucket, FRIT_STATE_OPTIMIZER, "m", "m", sharded));
+  TensorExpr v(
+      b, addBucket(states, bucket, FRIT_STATE_OPTIMIZER, "v", "v", sharded));
   TensorExpr mean = m * options.beta1 + g * (1 - options.beta1);
   TensorExpr square = v * options.beta2 + g * g * (1 - options.beta2);
   states.set(m, keep(mean, m));
@@ -47,8 +49,8 @@ TensorExpr OptimizerStep::buildSgd(TensorExpr p, TensorExpr g) {
   if (decay())
     g = g + p * decay();
   if (options.momentum) {
-    TensorExpr before(
-        b, addBucket(states, bucket, "momentum", "momentum", sharded));
+    TensorExpr before(b, addBucket(states, bucket, FRIT_STATE_OPTIMIZER,
+                                   "momentum", "momentum", sharded));
     TensorExpr after = before * options.momentum + g;
     states.set(before, keep(after, before));
     g = options.nesterov ? g + after * options.momentum : after;
@@ -95,7 +97,8 @@ Value OptimizerStep::build(TensorExpr p, TensorExpr g) {
 void frit::addLossScale(States &states, NNBuilder &b,
                         const LossScaleOptions &options, TensorExpr scale,
                         TensorExpr finite, std::optional<TensorExpr> complete) {
-  TensorExpr steps = states.addNumber(b, "loss_scale_steps", b.getI64Type(), 0);
+  TensorExpr steps = states.addNumber(b, "loss_scale_steps", FRIT_STATE_COUNTER,
+                                      b.getI64Type(), 0);
   TensorExpr next = steps + 1;
   TensorExpr grows = equal(next, next.number(options.growthInterval));
   TensorExpr after = where(finite, where(grows, scale * options.growth, scale),

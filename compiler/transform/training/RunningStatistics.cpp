@@ -21,7 +21,7 @@ void frit::addRunningStatistics(func::FuncOp main, States &states,
   Operation *terminator = main.getBody().front().getTerminator();
   NNBuilder b(main.getLoc(), terminator);
   Bucket &bucket = buckets.front();
-  Value before = addBucket(states, bucket, "statistics");
+  Value before = addBucket(states, bucket, FRIT_STATE_STATISTIC, "statistics");
 
   double momentum = chosen.value_or(0.1);
   llvm::DenseMap<Attribute, Value> running, next;

@@ -4,15 +4,18 @@
 
 #include "compiler/transform/training/Arguments.h"
 
+#include "frit/role_names.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-Value States::add(StringRef name, RankedTensorType type,
+Value States::add(StringRef name, frit_state_role role, RankedTensorType type,
                   ArrayRef<MemberAttr> members, bool sharded) {
   auto b = OpBuilder(main);
   SmallVector<Attribute> all(members.begin(), members.end());
-  StateOp::create(b, main.getLoc(), name, type, b.getArrayAttr(all), sharded,
+  StateOp::create(b, main.getLoc(), name, type, b.getArrayAttr(all),
+                  artifact::kStateRoles[role], sharded,
                   /*derived_from=*/nullptr);
   return addArgument(
       main, type,
@@ -20,8 +23,8 @@ Value States::add(StringRef name, RankedTensorType type,
       main.getLoc());
 }
 
-TensorExpr States::addNumber(NNBuilder &b, StringRef name, Type element,
-                             double initial) {
+TensorExpr States::addNumber(NNBuilder &b, StringRef name, frit_state_role role,
+                             Type element, double initial) {
   auto type = RankedTensorType::get({}, element);
   Attribute number = isa<FloatType>(element)
                          ? Attribute(b.getFloatAttr(element, initial))
@@ -29,7 +32,7 @@ TensorExpr States::addNumber(NNBuilder &b, StringRef name, Type element,
   ElementsAttr value;
   if (initial != 0)
     value = DenseElementsAttr::get(type, number);
-  return {b, add(name, type,
+  return {b, add(name, role, type,
                  MemberAttr::get(b.getContext(), b.getStringAttr(name), 0, type,
                                  value))};
 }

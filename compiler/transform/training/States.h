@@ -5,6 +5,8 @@
 
 #include "dialects/nn/NN.h"
 
+#include "frit/roles.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace frit {
@@ -17,11 +19,13 @@ public:
 
   /// Adds a state and returns its value before the call. Ranks divide a
   /// `sharded` one among them.
-  mlir::Value add(llvm::StringRef name, mlir::RankedTensorType type,
+  mlir::Value add(llvm::StringRef name, frit_state_role role,
+                  mlir::RankedTensorType type,
                   llvm::ArrayRef<nn::MemberAttr> members, bool sharded = false);
   /// Adds a single number that begins as `initial`.
   nn::TensorExpr addNumber(nn::NNBuilder &b, llvm::StringRef name,
-                           mlir::Type element, double initial);
+                           frit_state_role role, mlir::Type element,
+                           double initial);
   /// Sets the value of `before` after the call.
   void set(mlir::Value before, mlir::Value after) {
     after_.push_back({before, after});

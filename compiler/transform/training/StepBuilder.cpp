@@ -26,15 +26,16 @@ StepBuilder::StepBuilder(const TrainingOptions &options, func::FuncOp main,
     : options(options), main(main),
       terminator(main.getBody().front().getTerminator()), states(states), b(b),
       buckets(buckets), parameters(parameters),
-      rate(states.addNumber(b, "learning_rate", b.getF32Type(),
-                            options.optimizer.learningRate)),
-      step(states.addNumber(b, "step", b.getI64Type(), 0)), scale(addScale()),
-      factor(scale.number(1. / options.accumulate) / scale) {}
+      rate(states.addNumber(b, "learning_rate", FRIT_STATE_LEARNING_RATE,
+                            b.getF32Type(), options.optimizer.learningRate)),
+      step(states.addNumber(b, "step", FRIT_STATE_COUNTER, b.getI64Type(), 0)),
+      scale(addScale()), factor(scale.number(1. / options.accumulate) / scale) {
+}
 
 TensorExpr StepBuilder::addScale() {
   return options.lossScale.enabled
-             ? states.addNumber(b, "loss_scale", b.getF32Type(),
-                                options.lossScale.initial)
+             ? states.addNumber(b, "loss_scale", FRIT_STATE_LOSS_SCALE,
+                                b.getF32Type(), options.lossScale.initial)
              : rate.number(1);
 }
 
@@ -188,17 +189,20 @@ LogicalResult StepBuilder::buildGradients() {
 
 /// Adds the gradients to those of earlier calls, which are state.
 void StepBuilder::accumulate() {
-  TensorExpr micro = states.addNumber(b, "micro_step", b.getI64Type(), 0);
+  TensorExpr micro =
+      states.addNumber(b, "micro_step", FRIT_STATE_COUNTER, b.getI64Type(), 0);
   complete = equal(micro, micro.number(options.accumulate - 1));
   applies = complete;
   states.set(micro, where(*complete, micro.number(0), micro + 1));
   if (share) {
-    TensorExpr before = states.addNumber(b, "loss_share", b.getF32Type(), 0);
+    TensorExpr before =
+        states.addNumber(b, "loss_share", FRIT_STATE_OTHER, b.getF32Type(), 0);
     share = before + *share;
     states.set(before, where(*complete, 0.0, *share));
   }
   for (auto [bucket, gradient] : llvm::zip_equal(buckets, gradients)) {
-    Value sum = addBucket(states, bucket, "gradients", "gradient");
+    Value sum =
+        addBucket(states, bucket, FRIT_STATE_OTHER, "gradients", "gradient");
     gradient = b.add(sum, gradient);
     // A kernel that also updates a shard would compute the sum's shard only.
     if (options.dataParallel.shardOptimizer)
@@ -289,8 +293,11 @@ void StepBuilder::addNumbers() {
     auto name = main.getArgAttrOfType<StringAttr>(i, "nn.number");
     if (!name)
       continue;
-    TensorExpr number = states.addNumber(b, name, b.getI64Type(), 0);
-    if (name == "calls")
+    bool counts = name == "calls";
+    TensorExpr number = states.addNumber(
+        b, name, counts ? FRIT_STATE_RANDOM_COUNTER : FRIT_STATE_RANDOM_SEED,
+        b.getI64Type(), 0);
+    if (counts)
       states.set(number, number + 1);
     main.getArgument(i).replaceAllUsesWith(number.value());
     gone.set(i);

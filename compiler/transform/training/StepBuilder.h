@@ -17,8 +17,8 @@ namespace frit {
 /// Builds the training step behind a loss, in the order of its methods.
 class StepBuilder {
 public:
-  StepBuilder(const TrainingOptions &options, mlir::func::FuncOp main, States &states,
-              nn::NNBuilder &b, llvm::ArrayRef<Bucket> buckets,
+  StepBuilder(const TrainingOptions &options, mlir::func::FuncOp main,
+              States &states, nn::NNBuilder &b, llvm::ArrayRef<Bucket> buckets,
               llvm::ArrayRef<mlir::Value> parameters);
 
   llvm::LogicalResult buildGradients();
@@ -32,7 +32,8 @@ private:
   nn::TensorExpr addScale();
   void takeShare();
   void averageNumbers();
-  bool roundsGradients(const Bucket &bucket, llvm::ArrayRef<mlir::Value> members) const;
+  bool roundsGradients(const Bucket &bucket,
+                       llvm::ArrayRef<mlir::Value> members) const;
   bool scattersGradients() const;
   mlir::Value averageOverRanks(mlir::Value gradient);
   nn::TensorExpr sumSquares();

@@ -116,7 +116,7 @@ void StoreCasts::run(func::FuncOp main, StateOp state, BlockArgument before,
   b.setInsertionPointAfter(state);
   auto source = FlatSymbolRefAttr::get(state.getSymNameAttr());
   StateOp::create(b, state.getLoc(), name, narrowed(before), b.getArrayAttr({}),
-                  /*sharded=*/false, source);
+                  state.getRole(), /*sharded=*/false, source);
   NamedAttribute wide = b.getNamedAttr("nn.state", source);
   NamedAttribute stored =
       b.getNamedAttr("nn.state", FlatSymbolRefAttr::get(b.getContext(), name));

@@ -5,22 +5,21 @@
 
 #include "compiler/transform/training/TrainingOptions.h"
 
+#include "frit/roles.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace frit {
-
-/// The functions that a training model is compiled to.
-enum class TrainingFunction { trainStep, evalStep };
 
 /// The passes keep a reference to the options. TrainingMode and AddLoss run on
 /// the imported model, AddOptimizer once its values have the target's layout.
 /// See their .cpp.
 std::unique_ptr<mlir::Pass> createTrainingMode(const TrainingOptions &options,
-                                               TrainingFunction function);
+                                               frit_function_role function);
 std::unique_ptr<mlir::Pass> createAddLoss(const TrainingOptions &options,
-                                          TrainingFunction function);
+                                          frit_function_role function);
 std::unique_ptr<mlir::Pass> createAddOptimizer(const TrainingOptions &options,
-                                               TrainingFunction function,
+                                               frit_function_role function,
                                                bool isBf16 = false);
 
 /// Runs on a training step that is fused for a target.

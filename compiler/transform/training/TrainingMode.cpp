@@ -45,7 +45,7 @@ using namespace frit::nn;
 namespace {
 class TrainingMode : public frit::impl::TrainingModeBase<TrainingMode> {
 public:
-  TrainingMode(const TrainingOptions &options, TrainingFunction function)
+  TrainingMode(const TrainingOptions &options, frit_function_role function)
       : options(options), function(function) {}
 
   void runOnOperation() override {
@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  bool trains() const { return function == TrainingFunction::trainStep; }
+  bool trains() const { return function == FRIT_FUNCTION_TRAIN_STEP; }
   void findModes();
   bool isFrozen(BatchNormOp norm);
   void normalizeByBatch(BatchNormOp norm);
@@ -74,7 +74,7 @@ private:
   DictionaryAttr describeStatistic(StringAttr name, FloatAttr momentum);
 
   const TrainingOptions &options;
-  TrainingFunction function;
+  frit_function_role function;
   func::FuncOp main;
   /// Batch norms that the file has in training mode, and whether there are any
   /// or dropout in that mode.
@@ -389,6 +389,6 @@ DictionaryAttr TrainingMode::describeStatistic(StringAttr name,
 }
 
 std::unique_ptr<Pass> frit::createTrainingMode(const TrainingOptions &options,
-                                               TrainingFunction function) {
+                                               frit_function_role function) {
   return std::make_unique<TrainingMode>(options, function);
 }

@@ -21,14 +21,18 @@ public:
   /// Builds the softmax of the scores.
   mlir::Value buildWeights();
   /// Builds the maxima of the scores along the keys.
-  mlir::Value findMost(mlir::Value scores) { return b.reduce(scores, Combiner::max, 3); }
+  mlir::Value findMost(mlir::Value scores) {
+    return b.reduce(scores, Combiner::max, 3);
+  }
   mlir::Value never(mlir::Value like) {
     return b.scalarLike(like, -std::numeric_limits<double>::infinity());
   }
 
   /// Reshape a tensor to a row per query: heads apart, and in groups.
   mlir::Value inHeads(mlir::Value x) { return reshape(x, {heads, queries}); }
-  mlir::Value inGroups(mlir::Value x) { return reshape(x, {groups, sharing * queries}); }
+  mlir::Value inGroups(mlir::Value x) {
+    return reshape(x, {groups, sharing * queries});
+  }
 
   mlir::Value multiply(mlir::Value x, mlir::Value y, bool swapX, bool swapY) {
     return MatmulOp::create(b, x, y, swapX, swapY, op.getTf32());
@@ -94,15 +98,16 @@ template <typename Op> mlir::Value AttentionParts<Op>::buildScores() {
 
 /// Converts a mask to the type of the scores, and the lowest f16 to the lowest
 /// f32, beside which scores vanish.
-template <typename Op> mlir::Value AttentionParts<Op>::widenMask(mlir::Value mask) {
+template <typename Op>
+mlir::Value AttentionParts<Op>::widenMask(mlir::Value mask) {
   mlir::Value wide = b.cast(mask, work);
   if (!tensorType(mask).getElementType().isF16())
     return wide;
   auto lowestOf = [&](mlir::Value like) {
     auto type = llvm::cast<mlir::FloatType>(tensorType(like).getElementType());
-    return b.scalarLike(
-        like, llvm::APFloat::getLargest(type.getFloatSemantics(), /*Negative=*/true)
-                  .convertToDouble());
+    return b.scalarLike(like, llvm::APFloat::getLargest(
+                                  type.getFloatSemantics(), /*Negative=*/true)
+                                  .convertToDouble());
   };
   mlir::Value isLowest = EqualOp::create(b, mask, lowestOf(mask));
   return WhereOp::create(b, isLowest, lowestOf(wide), wide);

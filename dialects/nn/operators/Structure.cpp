@@ -2,11 +2,19 @@
 
 #include "dialects/nn/operators/Gradient.h"
 
+#include "frit/role_names.h"
+
 using namespace mlir;
 using namespace frit::nn;
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Structure.cpp.inc"
+
+LogicalResult StateOp::verify() {
+  if (!frit::artifact::stateRoleNamed(getRole()))
+    return emitOpError("has no role '") << getRole() << "'";
+  return success();
+}
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 

@@ -117,12 +117,16 @@ def NN_StateOp : Op<NN_Dialect, "state", [Symbol]> {
     A state that is `derived_from` another has no members: @derive computes it
     from the other. A function that writes the other state writes it, too, or
     leaves it to @derive.
+
+    `role` is what its members are: the name of a frit_state_role.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
                    TypedArrayAttrBase<NN_MemberAttr, "member array">:$members,
+                   DefaultValuedStrAttr<StrAttr, "other">:$role,
                    UnitAttr:$sharded,
                    OptionalAttr<FlatSymbolRefAttr>:$derived_from);
   let assemblyFormat = "$sym_name `:` $type $members attr-dict";
+  let hasVerifier = 1;
 }
 
 def NN_YieldOp : Op<NN_Dialect, "yield", [

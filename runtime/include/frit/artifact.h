@@ -9,8 +9,9 @@
 //              └─▶ kernels  host functions of the cpu target, in table order
 //
 // An artifact has one or more functions, such as a training step and an
-// evaluation step. Each has its own inputs, outputs and code for every target;
-// all share the weights and the state, which a context keeps from call to call.
+// evaluation step, each with its own inputs, outputs and steps. All share the
+// weights, the code and the prepared weights of each target, and the state,
+// which a context keeps from call to call.
 //
 // The plan is little endian. Every struct is naturally aligned plain data, and
 // every table starts at a multiple of 16 bytes. The runtime trusts none of it:
@@ -26,11 +27,12 @@
 #include "frit/artifact_library.h"
 #include "frit/artifact_types.h"
 #include "frit/image.h"
+#include "frit/roles.h"
 
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 16;
+inline constexpr uint32_t kVersion = 17;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
 /// size in [least, most] for which there is a variant: one of exactly that size
@@ -120,11 +122,13 @@ struct Constant {
 /// Every context has its own state memory, all zeros before the tensors are set
 /// to their constants.
 struct State {
-  Text name; ///< unique
+  Text name;                        ///< unique
+  uint32_t role = FRIT_STATE_OTHER; ///< frit_state_role
   DType type = DType::f32;
   Range dims; ///< of Header::dims
   /// Entry of Header::constants, of the same type and size; kNone: zeros.
   uint32_t constant = kNone;
+  uint32_t reserved = 0;
   uint64_t offset = 0, bytes = 0;
 };
 
@@ -312,8 +316,8 @@ struct Program {
   uint64_t arenaLowerBound = 0; ///< peak of live bytes, for any placement
 };
 
-/// A function for one `-march`, with its own code and steps. Its variants share
-/// code, weights and prepared memory.
+/// What all functions need on one `-march`: code, the steps that prepare the
+/// weights, and the work of every variant's calls.
 struct Target {
   Text arch;     ///< "sm_90a", "x86-64-v3"
   Range modules; ///< of Header::modules; none on cpu
@@ -322,18 +326,18 @@ struct Target {
   /// Of Header::steps: launches and copies, run before a call that reads a
   /// derived state which is stale. They may use the arena of a call.
   Range derive;
-  Range programs; ///< of Header::programs, one per variant
+  Range programs; ///< of Header::programs, one per entry of Header::variants
   uint64_t prepareArenaBytes = 0;
   uint64_t preparedBytes = 0;
 };
 
-/// A function that a program opens and calls. Its symbols, variants and targets
-/// follow those of the previous function in their tables.
+/// A function that a program opens and calls. Its symbols and variants follow
+/// those of the previous function in their tables.
 struct Function {
-  Text name;           ///< unique
+  Text name;                               ///< unique
+  uint32_t role = FRIT_FUNCTION_INFERENCE; ///< frit_function_role
   Range symbols;       ///< of Header::symbols; none where all shapes are fixed
   Range variants;      ///< of Header::variants; one where all shapes are fixed
-  Range targets;       ///< of Header::targets
   uint32_t counts = 0; ///< per variant; its last outputs
   uint32_t sizes = 0;  ///< true sizes per variant; its last inputs
 };
@@ -371,7 +375,7 @@ struct Header {
   Table steps;             ///< of Step
   Table follows;  ///< of uint32_t, relative to the first step of the list
   Table programs; ///< of Program
-  Table targets;  ///< of Target
+  Table targets;  ///< of Target; at least one
 };
 
 } // namespace frit::artifact

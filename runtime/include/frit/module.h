@@ -6,6 +6,7 @@
 #define FRIT_MODULE_H
 
 #include "frit/image.h"
+#include "frit/roles.h"
 #include "frit/tensor.h"
 
 #ifdef __cplusplus
@@ -121,8 +122,9 @@ FRIT_API void frit_module_phases(const frit_module *module,
 FRIT_API void frit_module_close(frit_module *module);
 
 /** Number of functions in the artifact, at least 1. A model compiled for
- *  inference has one, "main"; one compiled for training has "train_step" and
- *  "eval_step". frit_module_open and frit_module_load open the first. */
+ *  inference has one, "main", or those that fritc's -fentry names; one compiled
+ *  for training has a training step and an evaluation step for each batch size.
+ *  frit_module_open and frit_module_load open the first. */
 FRIT_API uint32_t frit_module_function_count(const frit_module *module);
 
 /** Returns the name of function `index`, in the artifact's order; null if there
@@ -133,10 +135,13 @@ FRIT_API const char *frit_module_function_name(const frit_module *module,
 /** Returns the name of the module's function. Lives as long as the module. */
 FRIT_API const char *frit_module_function(const frit_module *module);
 
+/** Returns what the module's function computes. */
+FRIT_API frit_function_role frit_module_role(const frit_module *module);
+
 /** Opens another function of the artifact of `module`, on the same device and
  *  with the same options. The result is a module of its own, with the inputs,
- *  outputs, symbols, variants and targets of that function. Modules of an
- *  artifact share the weights on a GPU and other common data.
+ *  outputs, symbols and variants of that function. Modules of an artifact
+ *  share the code and the weights on the device.
  *
  *  Close every module, in any order: shared memory is freed with the last of
  *  them. The image passed to frit_module_open must outlive them all. */

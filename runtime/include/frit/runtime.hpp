@@ -96,6 +96,7 @@ public:
     return frit_module_function_name(handle, index);
   }
   const char *function() const { return frit_module_function(handle); }
+  frit_function_role role() const { return frit_module_role(handle); }
 
   const char *name() const { return frit_module_name(handle); }
   uint32_t inputCount() const { return frit_module_input_count(handle); }
@@ -172,6 +173,9 @@ public:
     frit_tensor_info info = {};
     (void)frit_module_state(handle, index, &info);
     return info;
+  }
+  frit_state_role stateRole(uint32_t index) const {
+    return frit_module_state_role(handle, index);
   }
   uint64_t stateBytes() const { return frit_module_state_bytes(handle); }
   uint64_t shardedStateBytes() const {

@@ -20,6 +20,11 @@ FRIT_API uint32_t frit_module_state_count(const frit_module *module);
 FRIT_API frit_status frit_module_state(const frit_module *module,
                                        uint32_t index, frit_tensor_info *info);
 
+/** Returns what state tensor `index` is; FRIT_STATE_OTHER if there is no such
+ *  index. */
+FRIT_API frit_state_role frit_module_state_role(const frit_module *module,
+                                                uint32_t index);
+
 /** Bytes of memory that the state takes, once for a context and its peers. */
 FRIT_API uint64_t frit_module_state_bytes(const frit_module *module);
 

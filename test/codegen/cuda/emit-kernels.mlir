@@ -17,7 +17,7 @@
 // CHECK-NOT:  source
 // CHECK-SAME: module = 0 : i64
 // CHECK-SAME: symbol = "relu_1"
-plan.program @gpu "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @matmul_0 {
   ^bb0(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>):
     %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_gemm<tile_m = 128, tile_n = 128, stages = 4, blocks = 60>) : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16> {
@@ -46,12 +46,12 @@ plan.program @gpu "sm_90a" {
 
 // Older architectures have no tensor maps and wait for nothing.
 
-// CHECK:      plan.program @older "sm_80"
+// CHECK:      plan.target "sm_80"
 // CHECK:      plan.kernel @matmul_0 attributes {block =
 // CHECK-NOT:  tensor_maps
 // CHECK-NOT:  waits
 // CHECK:      {
-plan.program @older "sm_80" {
+plan.target "sm_80" {
   plan.kernel @matmul_0 {
   ^bb0(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>):
     %0 = nn.fusion(%x, %w) schedule(#cuda.gemm<tile_m = 64, tile_n = 64>) : (tensor<4x128x768xf16>, tensor<768x3072xf16>) -> tensor<4x128x3072xf16> {
@@ -64,9 +64,9 @@ plan.program @older "sm_80" {
 
 // Kernels of a host have no text.
 
-// CHECK:      plan.program @host "x86-64"
+// CHECK:      plan.target "x86-64"
 // CHECK:      plan.kernel @relu_0 {
-plan.program @host "x86-64" {
+plan.target "x86-64" {
   plan.kernel @relu_0 {
   ^bb0(%x: tensor<8xf32>):
     %0 = nn.fusion(%x) : (tensor<8xf32>) -> tensor<8xf32> {

@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
   if (llvm::sys::fs::createUniqueDirectory("frit-tune", folder))
     return 1;
   DriverOptions options;
-  options.input = argv[1];
+  options.inputs.push_back({"main", argv[1]});
   options.output = (folder + "/fused.mlir").str();
   options.emit = Emit::fused;
   options.archs = {"sm_90a"};

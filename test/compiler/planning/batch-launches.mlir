@@ -4,7 +4,7 @@
 // them. They run where the last of them did. The rows that the first one read
 // live longer: %a is not free for %c.
 
-// CHECK-LABEL: plan.program @sums
+// CHECK-LABEL: plan.target
 // CHECK-NOT: plan.kernel @sum {
 // CHECK: plan.kernel @sum_x3
 // CHECK: nn.fusion{{.*}} {plan.batch = 3 : i64}
@@ -13,7 +13,7 @@
 // CHECK-NEXT: plan.launch @relu(%{{.*}}) -> (%[[C:.*]]) : mem
 // CHECK-NEXT: plan.launch @sum_x3(%[[A]], %[[B]], %[[C]]) -> (%[[P:.*]], %[[Q:.*]], %[[R:.*]]) : mem
 // CHECK-NEXT: plan.copy
-plan.program @sums "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @sum {
   ^bb0(%a: tensor<64x256xf32>):
     %0 = nn.fusion(%a) schedule(#cuda.column<team = 8, vector = 1, threads = 256>) : (tensor<64x256xf32>) -> tensor<256xf32> {
@@ -31,7 +31,7 @@ plan.program @sums "sm_90a" {
       nn.yield %r : tensor<64x256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<64x256xf32>
     %y = plan.buffer output[0] : memref<768xf32>
     %held = plan.buffer arena : memref<1024x256xf32>
@@ -60,13 +60,13 @@ plan.program @sums "sm_90a" {
 // A step needs the second sum before the third one; two are together. In the
 // end of the list, the last one stays alone.
 
-// CHECK-LABEL: plan.program @needed
+// CHECK-LABEL: plan.target
 // CHECK: plan.kernel @sum {
 // CHECK: plan.kernel @sum_x2
 // CHECK: plan.launch @sum_x2(
 // CHECK-NEXT: plan.copy
 // CHECK-NEXT: plan.launch @sum(
-plan.program @needed "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @sum {
   ^bb0(%a: tensor<64x256xf32>):
     %0 = nn.fusion(%a) schedule(#cuda.column<team = 8, vector = 1, threads = 256>) : (tensor<64x256xf32>) -> tensor<256xf32> {
@@ -76,7 +76,7 @@ plan.program @needed "sm_90a" {
       nn.yield %v : tensor<256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %a = plan.buffer input[0] : memref<64x256xf32>
     %p = plan.buffer output[0] : memref<256xf32>
     %q = plan.buffer arena : memref<256xf32>
@@ -93,10 +93,10 @@ plan.program @needed "sm_90a" {
 
 // Together, all rows would be live at a time, and the arena would grow.
 
-// CHECK-LABEL: plan.program @grows
+// CHECK-LABEL: plan.target
 // CHECK: plan.launch @sum(
 // CHECK: plan.launch @sum(
-plan.program @grows "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @sum {
   ^bb0(%a: tensor<64x256xf32>):
     %0 = nn.fusion(%a) schedule(#cuda.column<team = 8, vector = 1, threads = 256>) : (tensor<64x256xf32>) -> tensor<256xf32> {
@@ -114,7 +114,7 @@ plan.program @grows "sm_90a" {
       nn.yield %r : tensor<64x256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<64x256xf32>
     %p = plan.buffer output[0] : memref<256xf32>
     %q = plan.buffer output[1] : memref<256xf32>

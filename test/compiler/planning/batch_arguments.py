@@ -16,7 +16,7 @@ def names(letter):
     return ", ".join(f"%{letter}{i}: {rows}" for i in range(inputs))
 
 
-print(f"""plan.program @many "sm_90a" {{
+print(f"""plan.target "sm_90a" {{
   plan.kernel @sums {{
   ^bb0({names("a")}):
     %s:{inputs} = nn.fusion({", ".join(f"%a{i}" for i in range(inputs))}) schedule(#cuda.column<team = 8, vector = 1, threads = 256>) : ({many(rows)}) -> ({many(sums)}) {{
@@ -27,7 +27,7 @@ for i in range(inputs):
 print(f"""      nn.yield {", ".join(f"%r{i}" for i in range(inputs))} : {many(sums)}
     }}
   }}
-  plan.command_list @main {{
+  plan.command_list @main of "main" {{
     %x = plan.buffer input[0] : memref<64x8xf32>""")
 buffers = 0
 for launch in range(launches):

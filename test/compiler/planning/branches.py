@@ -34,8 +34,8 @@ def text(steps, size, library):
     """A plan of `steps`, each the earlier steps that it reads; -1 is the input.
     Those in `library` are copies, which never run concurrently."""
     type_ = f"memref<{size}xf32>"
-    lines = ['plan.program @p "sm_90a" {', kernel("relu", 1, size),
-             kernel("add", 2, size), "plan.command_list @main {",
+    lines = ['plan.target "sm_90a" {', kernel("relu", 1, size),
+             kernel("add", 2, size), 'plan.command_list @main of "main" {',
              f"%b_ = plan.buffer input[0] : {type_}"]
     name = lambda i: "%b_" if i < 0 else f"%b{i}"
     for i, reads in enumerate(steps):

@@ -3,8 +3,8 @@
 // Two fusions with the same text share a kernel. The returned one writes the
 // output directly; the reshape between them is a view.
 
-// CHECK: plan.program @plan_sm_90a "sm_90a"
-// CHECK-SAME: inputs = ["x"]
+// CHECK: plan.function "main" inputs ["x"] outputs ["y"]
+// CHECK: plan.target "sm_90a"
 // CHECK: plan.kernel @relu_0
 // CHECK-NOT: plan.kernel @relu_1
 // CHECK: plan.command_list @main
@@ -123,7 +123,7 @@ func.func @main(%qkv: tensor<2x5x96xf16>) -> tensor<2x5x32xf16> {
 // Prepared values are placed one after the other; an input that is returned is
 // copied.
 
-// CHECK: plan.program
+// CHECK: plan.target
 // CHECK-SAME: prepared_bytes = 512
 // CHECK: plan.command_list @prepare
 // CHECK: plan.buffer prepared at 0 : memref<4xf32>

@@ -6,19 +6,19 @@
 // the join, follow all earlier steps, which is the default. Buffers of the
 // branches are live at the same time: %a to %d do not overlap.
 
-// CHECK-LABEL: plan.program @diamond
+// CHECK-LABEL: plan.target
 // CHECK: plan.launch @shrink({{.*}}) -> (%[[a:.*]]) : mem
 // CHECK: plan.launch @relu(%[[a]]) -> (%[[b:.*]]) : mem
 // CHECK: plan.launch @relu(%[[b]]) -> (%[[c:.*]]) : mem
 // CHECK: plan.launch @relu(%[[a]]) -> (%[[d:.*]]) {follows = array<i64: 1>} : mem
 // CHECK: plan.launch @add(%[[c]], %[[d]]) -> ({{.*}}) : mem
-// MEMORY-LABEL: plan.program @diamond
+// MEMORY-LABEL: plan.target
 // MEMORY: arena_bytes = 5120
 // MEMORY-SAME: lower_bound = 5120
 // MEMORY: %[[a:.*]] = plan.buffer arena at 4096 : memref<256xf32>
 // MEMORY: arena at [[b:[0-9]+]] : memref<256xf32>
 // MEMORY-NOT: arena at [[b]] :
-plan.program @diamond "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @relu {
   ^bb0(%a: tensor<256xf32>):
     %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
@@ -52,7 +52,7 @@ plan.program @diamond "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %big = plan.buffer arena : memref<4x256xf32>
@@ -74,11 +74,11 @@ plan.program @diamond "sm_90a" {
 // Concurrently, the four would take 4096 bytes instead of 3072: too much growth
 // of the arena.
 
-// CHECK-LABEL: plan.program @grows
+// CHECK-LABEL: plan.target
 // CHECK-NOT: follows
-// MEMORY-LABEL: plan.program @grows
+// MEMORY-LABEL: plan.target
 // MEMORY: arena_bytes = 3072
-plan.program @grows "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @relu {
   ^bb0(%a: tensor<256xf32>):
     %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
@@ -95,7 +95,7 @@ plan.program @grows "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %a = plan.buffer arena : memref<256xf32>
@@ -114,10 +114,10 @@ plan.program @grows "sm_90a" {
 
 // Two roots: the second follows nothing. There is no join at a list's end.
 
-// CHECK-LABEL: plan.program @roots
+// CHECK-LABEL: plan.target
 // CHECK: plan.launch @relu(%{{.*}}) -> (%{{.*}}) : mem
 // CHECK: plan.launch @relu(%{{.*}}) -> (%{{.*}}) {follows = array<i64>} : mem
-plan.program @roots "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @relu {
   ^bb0(%a: tensor<256xf32>):
     %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
@@ -134,7 +134,7 @@ plan.program @roots "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %z = plan.buffer output[1] : memref<256xf32>
@@ -148,12 +148,12 @@ plan.program @roots "sm_90a" {
 // Library calls and copies run alone: the steps before and after them are
 // separate regions.
 
-// CHECK-LABEL: plan.program @library
+// CHECK-LABEL: plan.target
 // CHECK: plan.launch @relu(%[[x:.*]]) -> (%[[a:.*]]) : mem
 // CHECK: plan.copy
 // CHECK: plan.launch @relu(%[[a]]) -> (%{{.*}}) : mem
 // CHECK: plan.launch @relu(%[[a]]) -> (%{{.*}}) {follows = array<i64: 1>} : mem
-plan.program @library "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @relu {
   ^bb0(%a: tensor<256xf32>):
     %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
@@ -170,7 +170,7 @@ plan.program @library "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %z = plan.buffer output[1] : memref<256xf32>
@@ -187,9 +187,9 @@ plan.program @library "sm_90a" {
 
 // Products fill the GPU: running them concurrently gains nothing.
 
-// CHECK-LABEL: plan.program @full
+// CHECK-LABEL: plan.target
 // CHECK-NOT: follows
-plan.program @full "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @product {
   ^bb0(%a: tensor<16x16xf32>):
     %0 = nn.fusion(%a) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
@@ -198,7 +198,7 @@ plan.program @full "sm_90a" {
       nn.yield %r : tensor<16x16xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<16x16xf32>
     %y = plan.buffer output[0] : memref<16x16xf32>
     %z = plan.buffer output[1] : memref<16x16xf32>
@@ -212,7 +212,7 @@ plan.program @full "sm_90a" {
 // Steps that use other parts of a state, or only read the same part, are
 // independent. Those that write what another reads or writes keep their order.
 
-// CHECK-LABEL: plan.program @state
+// CHECK-LABEL: plan.target
 // CHECK: command_list @apart
 // CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) :
 // CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) {follows = array<i64>} :
@@ -231,7 +231,7 @@ plan.program @full "sm_90a" {
 // CHECK-NOT: follows
 plan.state @p : tensor<1024xf32> [
     #plan.member<name = "w", offset = 0, type = tensor<256xf32>>]
-plan.program @state "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @relu {
   ^bb0(%a: tensor<256xf32>):
     %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
@@ -248,7 +248,7 @@ plan.program @state "sm_90a" {
       nn.yield %r : tensor<256xf32>
     }
   }
-  plan.command_list @apart {
+  plan.command_list @apart of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>
@@ -261,7 +261,7 @@ plan.program @state "sm_90a" {
     plan.launch @relu(%x) -> (%p1) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%p0, %p1) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
-  plan.command_list @both_read {
+  plan.command_list @both_read of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>
@@ -274,7 +274,7 @@ plan.program @state "sm_90a" {
     plan.launch @relu(%p0) -> (%c) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%b, %c) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
-  plan.command_list @write_after_read {
+  plan.command_list @write_after_read of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>
@@ -287,7 +287,7 @@ plan.program @state "sm_90a" {
     plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%b, %p0) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
-  plan.command_list @read_after_write {
+  plan.command_list @read_after_write of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>
@@ -300,7 +300,7 @@ plan.program @state "sm_90a" {
     plan.launch @relu(%p0) -> (%c) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%p0, %c) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
-  plan.command_list @write_after_write {
+  plan.command_list @write_after_write of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>
@@ -313,7 +313,7 @@ plan.program @state "sm_90a" {
     plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%p0, %p0) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
-  plan.command_list @in_place {
+  plan.command_list @in_place of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>
@@ -326,7 +326,7 @@ plan.program @state "sm_90a" {
     plan.launch @relu(%p0) -> (%b) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%p0, %b) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
-  plan.command_list @overlap {
+  plan.command_list @overlap of "main" {
     %x = plan.buffer input[0] : memref<256xf32>
     %y = plan.buffer output[0] : memref<256xf32>
     %p = plan.buffer state "p" : memref<1024xf32>

@@ -2,8 +2,8 @@
 
 module {
   module @m {
-    // expected-error@+1 {{has no main list of commands}}
-    plan.program @p "sm_90a" attributes {} {
+    // expected-error@+1 {{has 0 main lists; each is merged from a module of its own}}
+    plan.target "sm_90a" attributes {} {
     }
   }
 }

@@ -11,7 +11,7 @@ import subprocess
 
 def text(steps):
     """A plan of `steps`: (bytes written, workspace, earlier steps read)."""
-    lines = ["plan.program @p \"sm_90a\" {", "plan.command_list @main {"]
+    lines = ["plan.target \"sm_90a\" {", 'plan.command_list @main of "main" {']
     for i, (size, work, _) in enumerate(steps):
         lines.append(f"%b{i} = plan.buffer arena : memref<{size}xi8>")
         if work:

@@ -9,8 +9,8 @@
 // CHECK: plan.buffer arena at [[A:[0-9]+]] : memref<128xf32>
 // CHECK: plan.buffer arena at [[B:[0-9]+]] : memref<64xf32>
 // CHECK: plan.buffer arena at [[A]] : memref<128xf32>
-plan.program @chain "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<128xf32>
     %a = plan.buffer arena : memref<128xf32>
     %b = plan.buffer arena : memref<64xf32>
@@ -28,7 +28,7 @@ plan.program @chain "sm_90a" {
 // A launch whose kernel needs a workspace gets a buffer that is live during the
 // launch, also inside a guard; an existing one stays.
 
-// CHECK: plan.program @workspaces
+// CHECK: plan.target
 // CHECK: plan.command_list @main
 // CHECK-SAME: arena_bytes = 1024
 // CHECK: %[[A:.*]] = plan.buffer arena at {{[0-9]+}} : memref<768xi8>
@@ -36,7 +36,7 @@ plan.program @chain "sm_90a" {
 // CHECK: %[[B:.*]] = plan.buffer arena at 0 : memref<768xi8>
 // CHECK: plan.guard
 // CHECK: plan.launch @relu_0(%{{.*}}) -> (%{{.*}}) workspace(%[[B]] : memref<768xi8>)
-plan.program @workspaces "x86-64" {
+plan.target "x86-64" {
   plan.kernel @relu_0 attributes {workspace_bytes = 256 : i64, workspaces = 3 : i64} {
   ^bb0(%x: tensor<64xf32>):
     %y = nn.fusion(%x) : (tensor<64xf32>) -> tensor<64xf32> {
@@ -45,7 +45,7 @@ plan.program @workspaces "x86-64" {
       nn.yield %0 : tensor<64xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<64xf32>
     %if = plan.buffer input[1] : memref<i1>
     %t = plan.buffer arena : memref<64xf32>

@@ -125,7 +125,7 @@ with Browser() as browser:
                  "precision: f32 operands, f32 sums", "MFLOP of products", "Its kernel, if the library declines"):
         assert part in text, (part, text)
     browser.run("page_steps = JSON.parse(document.getElementById('data').textContent).programs[0].lists"
-                ".find(l => l.name === 'main').steps")
+                ".find(l => l.name === 'train_step').steps")
     gradient = browser.run("page_steps.findIndex(s => s.call?.formula === 'dw = gradient of conv(x, w) for w')")
     search(browser, f"{gradient} conv")
     text = detail(browser)

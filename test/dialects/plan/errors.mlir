@@ -1,7 +1,7 @@
 // RUN: frit-opt %s -split-input-file -verify-diagnostics
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     // expected-error@+1 {{inputs and outputs, and only they, have an index}}
     %x = plan.buffer input : memref<4xf32>
   }
@@ -9,8 +9,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     // expected-error@+1 {{constants and states, and only they, have a name}}
     %x = plan.buffer constant : memref<4xf32>
   }
@@ -18,8 +18,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{reaches past the end of its buffer}}
     %v = plan.view %x at 8 : memref<4xf32> to memref<4xf32>
@@ -28,18 +28,18 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
-    // expected-error@+1 {{@missing is not a kernel of this program}}
+    // expected-error@+1 {{@missing is not a kernel of this target}}
     plan.launch @missing(%x) -> (%x) : memref<4xf32> -> memref<4xf32>
   }
 }
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{takes 2 inputs and one output}}
     plan.gemm(%x) -> (%x) {m = 2, n = 2, k = 2, batch = 1,
@@ -50,8 +50,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     %y = plan.buffer arena : memref<8xf32>
     // expected-error@+1 {{copies buffers of one size}}
@@ -61,7 +61,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   // expected-error@+1 {{has a tensor map of argument 2 and takes 2}}
   plan.kernel @copied attributes {tensor_maps = [
       #plan.tensor_map<argument = 2, type = f32, kind = tiled, dims = [64],
@@ -76,7 +76,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   // expected-error@+1 {{has a source of its own and that of 'other'}}
   plan.kernel @relu attributes {symbol = "other",
       source = #plan.source<header = "map", text = "", milliseconds = 0>} {
@@ -91,7 +91,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{the lists of a tensor map do not fit its rank}}
       #plan.tensor_map<argument = 0, type = f32, kind = tiled, dims = [64, 2],
@@ -101,7 +101,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{and an im2col one at least three}}
       #plan.tensor_map<argument = 0, type = f32, kind = im2col, dims = [64, 2],
@@ -111,7 +111,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{a tensor map has no 'stride'}}
       #plan.tensor_map<argument = 0, type = f32, stride = [4]>]} {
@@ -120,7 +120,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{'rows' is no kind of tensor map}}
       #plan.tensor_map<argument = 0, type = f32, kind = rows>]} {
@@ -129,7 +129,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{a tensor map has five dimensions at most}}
       #plan.tensor_map<argument = 0, type = f32, dims = [4, 4, 4, 4, 4, 4]>]} {
@@ -138,7 +138,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @copied attributes {tensor_maps = [
       // expected-error@+1 {{a tensor map is of integers or floats}}
       #plan.tensor_map<argument = 0, kind = tiled, dims = [64],
@@ -148,7 +148,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @k {
   ^bb0(%a: tensor<4xf32>):
     %0 = nn.fusion(%a) : (tensor<4xf32>) -> tensor<4xf32> {
@@ -157,7 +157,7 @@ plan.program @p "sm_90a" {
       nn.yield %r : tensor<4xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     %y = plan.buffer arena : memref<4xf32>
     plan.launch @k(%x) -> (%y) : memref<4xf32> -> memref<4xf32>
@@ -168,8 +168,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<2xi1>
     // expected-error@+1 {{its condition is not a single i1 value}}
     plan.guard %x is true : memref<2xi1> {
@@ -179,8 +179,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<i1>
     plan.guard %x is true : memref<i1> {
       // expected-error@+1 {{may not stand in a plan.guard}}
@@ -191,8 +191,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<8xf16>
     // expected-error@+1 {{reads argument 1 and takes 1 inputs}}
     plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
@@ -207,8 +207,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<8xf16>
     // expected-error@+1 {{writes argument 0 and its output is 1}}
     plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
@@ -223,8 +223,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<8xf16>
     plan.attention(%x) -> (%x) {batch = 1, heads = 1, groups = 1, queries = 1,
         keys = 1, size = 8, value_size = 8, scale = 0.5 : f32,
@@ -239,7 +239,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "x86-64" {
+plan.target "x86-64" {
   plan.kernel @relu attributes {workspace_bytes = 256 : i64, workspaces = 2 : i64} {
   ^bb0(%x: tensor<4xf32>):
     %y = nn.fusion(%x) : (tensor<4xf32>) -> tensor<4xf32> {
@@ -248,7 +248,7 @@ plan.program @p "x86-64" {
       nn.yield %0 : tensor<4xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     %w = plan.buffer arena : memref<511xi8>
     // expected-error@+1 {{has a workspace that is smaller than the 512 bytes @relu needs}}
@@ -259,8 +259,8 @@ plan.program @p "x86-64" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     plan.gemm(%x, %x) -> (%x) {m = 2, n = 2, k = 2, batch = 1,
         ld = array<i64: 2, 2, 2>, batch_strides = array<i64: 0, 0, 0>,
@@ -272,8 +272,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     plan.gemm(%x, %x) -> (%x) {m = 2, n = 2, k = 2, batch = 1,
         ld = array<i64: 2, 2, 2>, batch_strides = array<i64: 0, 0, 0>,
@@ -285,8 +285,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %dy = plan.buffer arena : memref<2x6x5x5xf32>
     %w = plan.buffer arena : memref<6x4x3x3xf32>
     %dx = plan.buffer arena : memref<2x4x5x5xf32>
@@ -300,8 +300,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer output[0] : memref<8xf32>
     // expected-error@+1 {{takes a buffer of f32 or bf16 in the arena}}
     plan.all_reduce %x : memref<8xf32>
@@ -310,8 +310,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<8xf32>
     // expected-error@+1 {{takes rows of 4096 elements of f32 or bf16 in the arena}}
     plan.reduce_scatter %x : memref<8xf32>
@@ -320,8 +320,8 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4096xbf16>
     // expected-error@+1 {{takes rows of 4096 elements of f32 in the arena or a state}}
     plan.all_gather %x : memref<4096xbf16>
@@ -330,7 +330,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @k {
   ^bb0(%x: tensor<8192xf32>):
     %y = nn.fusion(%x) : (tensor<8192xf32>) -> tensor<8192xf32> {
@@ -338,7 +338,7 @@ plan.program @p "sm_90a" {
       nn.yield %a : tensor<8192xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<8192xf32>
     // expected-error@+1 {{has arguments without 1 rows of 4096 elements}}
     plan.launch @k(%x) -> (%x) {shard_rows = 1 : i64} : memref<8192xf32> -> memref<8192xf32>
@@ -347,7 +347,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   // expected-error@+1 {{takes 0 sets of arguments, not 1 to 64}}
   plan.kernel @k {
   ^bb0(%a: tensor<4xf32>):
@@ -361,7 +361,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.kernel @k {
   ^bb0(%a: tensor<4xf32>):
     %0 = nn.fusion(%a) {plan.batch = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32> {
@@ -370,9 +370,17 @@ plan.program @p "sm_90a" {
       nn.yield %r : tensor<4xf32>
     }
   }
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{@k takes 2 inputs and 2 outputs}}
     plan.launch @k(%x) -> (%x) : memref<4xf32> -> memref<4xf32>
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  // expected-error@+1 {{is of no function, so it is called 'prepare' or 'derive'}}
+  plan.command_list @main {
   }
 }

@@ -1,7 +1,7 @@
 // RUN: frit-opt %s | frit-opt | FileCheck %s
 
-// CHECK: plan.program @tiny "sm_90a"
-plan.program @tiny "sm_90a" {
+// CHECK: plan.target "sm_90a"
+plan.target "sm_90a" {
   // CHECK: plan.kernel @relu
   // CHECK-SAME: source = #plan.source<header = "map", text = "a\0Ab", milliseconds = 20>
   plan.kernel @relu attributes {grid = array<i64: 1, 1, 1>,
@@ -38,7 +38,7 @@ plan.program @tiny "sm_90a" {
     }
   }
   // CHECK: plan.command_list @main
-  plan.command_list @main {
+  plan.command_list @main of "main" {
     // CHECK: plan.buffer input[0] : memref<2x2xf32>
     %x = plan.buffer input[0] : memref<2x2xf32>
     // CHECK: plan.buffer constant "w" : memref<2x8xf32>
@@ -100,9 +100,12 @@ plan.state @params.0.f16 {derived_from = @params.0} : tensor<16xf16> []
 plan.state @step : tensor<i64> [
     #plan.member<name = "step", offset = 0, type = tensor<i64>>]
 
-// CHECK: plan.program @train "sm_90a" attributes {function = "train_step"}
-plan.program @train "sm_90a" attributes {function = "train_step"} {
-  plan.command_list @main {
+// CHECK: plan.function "train_step" inputs ["x"] outputs ["loss"]
+plan.function "train_step" inputs ["x"] outputs ["loss"]
+// CHECK: plan.target "sm_90a"
+plan.target "sm_90a" {
+  // CHECK: plan.command_list @train_step of "train_step"
+  plan.command_list @train_step of "train_step" {
     // CHECK: %[[p:.*]] = plan.buffer state "params.0" : memref<16xf32>
     %p = plan.buffer state "params.0" : memref<16xf32>
     // CHECK: plan.buffer state "step" : memref<i64>

@@ -47,8 +47,8 @@ plan.state @s : tensor<8xf32> [
 // -----
 
 plan.constant @c dense<0.0> : tensor<2x2xf32>
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     // expected-error@+1 {{'c' is no state of the module}}
     %x = plan.buffer state "c" : memref<2x2xf32>
   }
@@ -57,8 +57,8 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.state @s : tensor<8xf32> []
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     // expected-error@+1 {{state 's' is a 'tensor<8xf32>'}}
     %x = plan.buffer state "s" : memref<4xf32>
   }
@@ -67,7 +67,7 @@ plan.program @p "sm_90a" {
 // -----
 
 plan.state @s : tensor<8xf32> []
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.command_list @prepare {
     // expected-error@+1 {{the prepare list runs before there is any state}}
     %x = plan.buffer state "s" : memref<8xf32>
@@ -76,7 +76,7 @@ plan.program @p "sm_90a" {
 
 // -----
 
-plan.program @p "sm_90a" {
+plan.target "sm_90a" {
   plan.command_list @derive {
     %x = plan.buffer arena : memref<4096xf32>
     // expected-error@+1 {{the derive list has launches and copies only}}
@@ -123,8 +123,8 @@ plan.state @s : tensor<3xcomplex<f32>> []
 
 // -----
 
-plan.program @p "sm_90a" {
-  plan.command_list @main {
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     // expected-error@+1 {{a plan's buffers are numbers, and its shapes static}}
     %x = plan.buffer arena at 0 : memref<2xindex>
   }

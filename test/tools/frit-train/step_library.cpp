@@ -131,8 +131,10 @@ static Model makeStep() {
       plan.state("fc.weight/momentum", DType::f32, {kFeatures, kClasses});
   Buffer biasMomentum = plan.state("fc.bias/momentum", DType::f32, {kClasses});
   Buffer rate = plan.state("learning_rate", DType::f32, {}, rateConstant);
+  plan.states.back().role = FRIT_STATE_LEARNING_RATE;
   Buffer step = plan.state("step", DType::i64, {});
   Buffer seed = plan.state("seed", DType::i64, {});
+  plan.states.back().role = FRIT_STATE_RANDOM_SEED;
   auto written = PlanWriter::written;
 
   Buffer x = plan.input("x", DType::f32, {kBatch, kFeatures});
@@ -146,7 +148,7 @@ static Model makeStep() {
   training.kernel = plan.kernel("train", 0);
   training.grid[0] = 1;
   plan.target("x86-64");
-  plan.function("train_step");
+  plan.function("train_step", FRIT_FUNCTION_TRAIN_STEP);
 
   x = plan.input("x", DType::f32, {kBatch, kFeatures});
   labels = plan.input("labels", DType::i64, {kBatch});
@@ -157,7 +159,7 @@ static Model makeStep() {
   evaluation.kernel = plan.kernel("evaluate", 1);
   evaluation.grid[0] = 1;
   plan.target("x86-64");
-  plan.function("eval_step");
+  plan.function("eval_step", FRIT_FUNCTION_EVAL_STEP);
 
   Model model = plan.finish("softmax regression");
   model.kernels = {train, evaluate};

@@ -1,0 +1,44 @@
+//===- EntryPoint.h - Functions of an artifact while it is compiled -------===//
+
+#ifndef FRIT_COMPILER_PIPELINE_ENTRYPOINT_H
+#define FRIT_COMPILER_PIPELINE_ENTRYPOINT_H
+
+#include "compiler/import/Import.h"
+#include "compiler/padding/ImportVariants.h"
+#include "compiler/transform/training/Training.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace frit {
+
+/// Where a function comes from: a model's file or, in a JSON graph with
+/// "functions", one of them.
+struct ModelSource {
+  std::shared_ptr<llvm::MemoryBuffer> file;
+  std::string path; ///< weights lie beside it, and messages name it
+  bool isJson = false;
+  std::string name = "main"; ///< of the function
+  std::string graph;         ///< its name in "functions"; "" if there are none
+  ImportOptions import;
+  /// Dimensions that are compiled for several sizes.
+  std::vector<SymbolSizes> openSymbols = {};
+  /// Types of inputs and outputs that differ from the model's: NAME:TYPE.
+  llvm::SmallVector<std::string> types = {};
+};
+
+/// A function of the artifact. Each target gets the steps of its variants; code
+/// and prepared weights are shared with the other functions.
+struct EntryPoint {
+  std::string name;
+  frit_function_role role = FRIT_FUNCTION_INFERENCE;
+  ModelVariants model = {};
+  llvm::SmallVector<std::string> types = {}; ///< as in its source
+  /// Set for functions of a model that trains.
+  std::optional<TrainingOptions> training = {};
+
+  bool isTrainStep() const { return role == FRIT_FUNCTION_TRAIN_STEP; }
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_PIPELINE_ENTRYPOINT_H

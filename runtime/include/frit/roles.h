@@ -1,0 +1,37 @@
+/*===- roles.h - What functions and state tensors are for -----------------===*\
+|* A part of frit/runtime.h. Programs find functions and state by role, since *|
+|* names are the model's.                                                     *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef FRIT_ROLES_H
+#define FRIT_ROLES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a function computes. */
+typedef enum frit_function_role {
+  FRIT_FUNCTION_INFERENCE = 0,  /**< the model's results */
+  FRIT_FUNCTION_TRAIN_STEP = 1, /**< loss and gradients; updates the state */
+  FRIT_FUNCTION_EVAL_STEP = 2   /**< loss and results; the state stays */
+} frit_function_role;
+
+/** What a state tensor is. */
+typedef enum frit_state_role {
+  FRIT_STATE_OTHER = 0,
+  FRIT_STATE_PARAMETER = 1,     /**< a weight that trains */
+  FRIT_STATE_OPTIMIZER = 2,     /**< a moment or momentum of a parameter */
+  FRIT_STATE_STATISTIC = 3,     /**< a running mean or variance */
+  FRIT_STATE_LEARNING_RATE = 4, /**< f32 scalar */
+  FRIT_STATE_LOSS_SCALE = 5,    /**< f32 scalar */
+  FRIT_STATE_COUNTER = 6,       /**< scalar that counts calls or steps */
+  FRIT_STATE_RANDOM_SEED = 7,   /**< i64 scalar: key of random numbers */
+  FRIT_STATE_RANDOM_COUNTER = 8 /**< i64 scalar: calls that drew from it */
+} frit_state_role;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FRIT_ROLES_H */
