@@ -28,7 +28,8 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "training"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from runtime import Step  # noqa: E402
-from networks import Decoder, Language, Llama, UNet  # noqa: E402
+from decoders import DECODERS  # noqa: E402
+from networks import Language, Llama, UNet  # noqa: E402
 
 
 def vision(name):
@@ -51,15 +52,6 @@ def noised(batch, channels, size):
     return lambda: ((torch.randn(batch, channels, size, size),
                      torch.randint(0, 1000, (batch,))),
                     torch.randn(batch, channels, size, size))
-
-
-def decoder(name, config=None, **sizes):
-    """A decoder of transformers with the same sizes for all."""
-    common = dict(vocab_size=32000, hidden_size=1024, num_hidden_layers=8,
-                  num_attention_heads=16, num_key_value_heads=8,
-                  intermediate_size=2816)
-    return lambda: Decoder(f"{name}ForCausalLM", config or f"{name}Config",
-                           **common | sizes)
 
 
 ADAMW = {"kind": "adamw", "learning_rate": 1e-4, "weight_decay": 0.01}
@@ -101,32 +93,11 @@ ROWS = {
                           noised(32, 4, 64), ADAMW, "amp-bf16"),
     "convnext-t-b128/amp-bf16": (vision("convnext_tiny"), images(128), ADAMW,
                                  "amp-bf16"),
-    # Decoders as transformers 5 exports them, with computed masks: causal, with
-    # sliding windows in some or all layers, and with heads of 64 or 128.
-    "hf-llama-370m-b4-s2048/amp-bf16": (
-        decoder("Llama", num_hidden_layers=24), tokens(4, 2048, 32000), ADAMW,
-        "amp-bf16"),
-    "hf-qwen3-b4-s2048/amp-bf16": (
-        decoder("Qwen3", head_dim=128, num_attention_heads=8),
-        tokens(4, 2048, 32000), ADAMW, "amp-bf16"),
-    "hf-gemma3-b4-s2048/amp-bf16": (
-        decoder("Gemma3", "Gemma3TextConfig", head_dim=64, sliding_window=512),
-        tokens(4, 2048, 32000), ADAMW, "amp-bf16"),
-    "hf-mistral-b4-s2048/amp-bf16": (
-        decoder("Mistral", sliding_window=1024), tokens(4, 2048, 32000), ADAMW,
-        "amp-bf16"),
-    "hf-phi3-b4-s2048/amp-bf16": (
-        decoder("Phi3", pad_token_id=0), tokens(4, 2048, 32000), ADAMW,
-        "amp-bf16"),
-    "hf-olmo2-b4-s2048/amp-bf16": (
-        decoder("Olmo2"), tokens(4, 2048, 32000), ADAMW, "amp-bf16"),
-    "hf-cohere-b4-s2048/amp-bf16": (
-        decoder("Cohere"), tokens(4, 2048, 32000), ADAMW, "amp-bf16"),
-    "hf-gpt2-b8-s1024/amp-bf16": (
-        lambda: Decoder("GPT2LMHeadModel", "GPT2Config", resid_pdrop=0.0,
-                        embd_pdrop=0.0, attn_pdrop=0.0),
-        tokens(8, 1024, 50257), ADAMW, "amp-bf16"),
 }
+# Batches of 8192 tokens.
+ROWS |= {f"{name}-b{8192 // length}-s{length}/amp-bf16":
+         (build, tokens(8192 // length, length, vocabulary), ADAMW, "amp-bf16")
+         for name, (build, length, vocabulary) in DECODERS.items()}
 
 
 def make_batches(data, steps):
