@@ -152,6 +152,11 @@ static std::string numbered(ArrayRef<StringRef> labels) {
   return labels.size() > most ? text + ", ..." : text;
 }
 
+void frit::importer::warnOfNumbers(Node &node, ArrayRef<StringRef> labels) {
+  emitWarning(node.loc) << "gives a label's number instead of the label: "
+                        << numbered(labels) << " [-Wlabels]";
+}
+
 std::optional<SmallVector<int64_t>>
 frit::importer::labelsOf(Node &node, StringRef integers) {
   auto labels = node.integers(integers);
@@ -163,8 +168,7 @@ frit::importer::labelsOf(Node &node, StringRef integers) {
     return std::nullopt;
   }
   if (!texts.empty())
-    emitWarning(node.loc) << "gives a label's number instead of the label: "
-                          << numbered(texts) << " [-Wlabels]";
+    warnOfNumbers(node, texts);
   return labels;
 }
 

@@ -110,8 +110,7 @@ static Pairs pairsOf(ArrayRef<double> coefficients, ArrayRef<int64_t> sizes) {
 }
 
 /// Imports SVMClassifier. Results: the label that most pairs vote for, and the
-/// pairs' scores; of two classes a score or a probability for each. LIBSVM and
-/// ONNX Runtime stop within 0.0025 of that probability.
+/// pairs' scores, of two classes a score for each; or each class's probability.
 Results frit::importer::svmClassifier(Node &node) {
   Expr x = rowsOf(node);
   auto coefficients = node.reals("coefficients"),
@@ -144,10 +143,11 @@ Results frit::importer::svmClassifier(Node &node) {
     return {};
   }
   bool isLikely = !slope.empty();
-  if (isLikely && (classes > 2 || slope.size() != 1 || offset.size() != 1)) {
-    node.error() << "with probabilities of more than two labels is not "
-                    "supported; fit SVC with probability=False, or "
-                    "CalibratedClassifierCV(SVC())";
+  if (isLikely &&
+      (slope.size() != size_t(number) || offset.size() != size_t(number))) {
+    node.error() << "has " << slope.size() << " prob_a and " << offset.size()
+                 << " prob_b for " << number
+                 << (number == 1 ? " pair" : " pairs") << " of labels";
     return {};
   }
   Type f32 = x.element();
@@ -165,11 +165,12 @@ Results frit::importer::svmClassifier(Node &node) {
                table(node, f32, {1, classes}, pairs.least);
   Expr best = votes.apply<nn::ArgMaxOp>(
       {}, {node.namedSigned("axis", 1), node.namedSigned("keepdims", 0)});
-  if (classes == 2) {
-    Expr each = table(node, f32, {1, 2}, {-1.0, 1.0});
-    score = isLikely
-                ? ((score * slope[0] + offset[0]) * each).apply<nn::SigmoidOp>()
-                : score * each;
+  if (isLikely) {
+    Expr power = score * table(node, f32, {1, number}, slope) +
+                 table(node, f32, {1, number}, offset);
+    score = couplePairs((power * -1.0).apply<nn::SigmoidOp>(), classes);
+  } else if (classes == 2) {
+    score = score * table(node, f32, {1, 2}, {-1.0, 1.0});
   }
   return {table(node, {classes}, *labels).gather(best, 0), transformed(score)};
 }

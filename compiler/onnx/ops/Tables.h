@@ -18,6 +18,13 @@ Expr transformed(Expr y);
 std::optional<llvm::SmallVector<int64_t>> labelsOf(Node &node,
                                                    llvm::StringRef integers);
 
+/// Warns that results are numbers of labels instead of the labels.
+void warnOfNumbers(Node &node, llvm::ArrayRef<llvm::StringRef> labels);
+
+/// Returns the probabilities of classes, [rows, classes], from those of pairs:
+/// of the first class of (0, 1), (0, 2), …, (1, 2), ….
+Expr couplePairs(Expr pairs, int64_t classes);
+
 /// In SupportVectors.cpp.
 Results svmRegressor(Node &node);
 Results svmClassifier(Node &node);

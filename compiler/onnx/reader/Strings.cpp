@@ -11,6 +11,8 @@
 
 #include "compiler/onnx/reader/Expr.h"
 
+#include "dialects/nn/Fold.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
@@ -58,6 +60,18 @@ Value ImportState::readStringsFile(StringRef file, Location loc) {
     return {};
   }
   return readStrings(tensor, loc);
+}
+
+SmallVector<StringRef> Node::knownStrings(Value strings) const {
+  DenseElementsAttr ids = nn::constantValue(idsOf(strings));
+  if (!ids)
+    return {};
+  SmallVector<StringRef> all(state.strings.size()), texts;
+  for (const auto &entry : state.strings)
+    all[entry.second] = entry.first();
+  for (const APInt &id : ids.getValues<APInt>())
+    texts.push_back(all[id.getSExtValue()]);
+  return texts;
 }
 
 Value Node::tensorValue(StringRef name) {
