@@ -22,7 +22,7 @@ namespace {
 struct Axis {
   int64_t input, output;
   float scale;
-  float length; ///< of the result; with scales, before it is rounded down
+  float length;             ///< of the result; with scales, see chooseLengths()
   float start = 0, end = 1; ///< of the region of interest
 };
 
@@ -209,6 +209,34 @@ static void keepAspect(Node &node, StringRef policy,
   }
 }
 
+/// Decides where the last of 10 · 0.75 results lies with corners aligned, which
+/// ONNX leaves open: its text means the 7 that there are, as PyTorch and ONNX
+/// Runtime do; its node tests (resize_downsample_scales_linear_align_corners)
+/// mean 7.5. frit follows the exporter if it is PyTorch's, else the tests.
+static void chooseLengths(Node &node, const Rules &rules,
+                          MutableArrayRef<std::pair<int64_t, Axis>> axes) {
+  if (rules.coordinates != "align_corners")
+    return;
+  for (auto &[dim, axis] : axes) {
+    const auto whole = static_cast<float>(axis.output);
+    if (axis.length == whole)
+      continue;
+    if (node.producer() == "pytorch") {
+      axis.length = whole;
+      continue;
+    }
+    SmallString<16> length;
+    APFloat(axis.length).toString(length, /*FormatPrecision=*/6);
+    emitWarning(node.loc) << "aligns the corners of " << axis.input
+                          << " elements with those of " << length
+                          << ", as ONNX's tests do; PyTorch and ONNX Runtime "
+                             "align them with those of "
+                          << axis.output << ": for these, give 'sizes' instead "
+                          << "of 'scales' [-Wresize]";
+    return;
+  }
+}
+
 static bool isOneOf(Node &node, StringRef name, StringRef value,
                     ArrayRef<StringRef> values) {
   if (llvm::is_contained(values, value))
@@ -291,6 +319,7 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
     keepAspect(node, policy, axes);
   // Each element of the filter becomes an operator with a table of weights.
   constexpr double leastScale = 1.0 / 1024;
+  chooseLengths(node, rules, axes);
   SmallVector<int64_t> shape = x.shape();
   for (auto &[dim, axis] : axes) {
     shape[dim] = axis.output;

@@ -88,6 +88,8 @@ public:
   virtual std::optional<int64_t> boundOf(const std::string &name) = 0;
   /// Returns whether the model will train (ImportOptions::trains).
   virtual bool trains() const = 0;
+  /// Returns the name of the tool that wrote the model, or "".
+  virtual llvm::StringRef producer() const = 0;
   /// Returns whether the model checks indices (ImportOptions::checkIndices).
   virtual bool checksIndices() const = 0;
   /// Makes a call of the model fail with `message` if `number`, an i64, is

@@ -68,6 +68,8 @@ public:
   void noteTrainingMode() { state.inTrainingMode.push_back(loc); }
   /// Returns the value of a key in the node's metadata, or "".
   llvm::StringRef metadata(llvm::StringRef key) const;
+  /// Returns the name of the tool that wrote the model, or "".
+  llvm::StringRef producer() const { return state.producer(); }
 
   size_t numOutputs() const { return proto.output_size(); }
   bool wants(size_t i) const {
