@@ -3,9 +3,9 @@
 #include "compiler/driver/Artifact.h"
 
 #include "compiler/driver/Outputs.h"
-#include "compiler/driver/Progress.h"
 #include "compiler/driver/Status.h"
-#include "compiler/driver/TemporaryFolder.h"
+#include "support/Progress.h"
+#include "support/TemporaryFolder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -13,10 +13,8 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ModelInput.h"
 #include "compiler/driver/ModelOutputs.h"
-#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/PipelineSetup.h"
-#include "compiler/driver/Progress.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
 #include "compiler/driver/options/OptionFiles.h"
@@ -25,6 +23,8 @@
 #include "compiler/planning/Passes.h"
 #include "compiler/report/Page.h"
 #include "compiler/report/Report.h"
+#include "support/OutputFile.h"
+#include "support/Progress.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -2,7 +2,7 @@
 
 #include "compiler/driver/Diagnostics.h"
 
-#include "compiler/driver/Progress.h"
+#include "support/Progress.h"
 
 #include "frit/printable.h"
 

@@ -2,8 +2,8 @@
 
 #include "compiler/driver/Outputs.h"
 
-#include "compiler/driver/Interrupts.h"
 #include "compiler/driver/Status.h"
+#include "support/Interrupts.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,8 +3,8 @@
 #ifndef FRIT_COMPILER_DRIVER_OUTPUTS_H
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H
 
-#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Status.h"
+#include "support/OutputFile.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

@@ -1,6 +1,6 @@
 //===- main.cpp - frit-doctor: check this machine for frit ----------------===//
 
-#include "compiler/driver/Interrupts.h"
+#include "support/Interrupts.h"
 #include "tools/frit-doctor/Options.h"
 #include "tools/frit-doctor/Report.h"
 #include "tools/support/ExitStatus.h"

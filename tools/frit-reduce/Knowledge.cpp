@@ -2,11 +2,11 @@
 
 #include "tools/frit-reduce/Model.h"
 
-#include "compiler/driver/OutputFile.h"
 #include "compiler/import/Import.h"
 #include "compiler/onnx/ModelTensors.h"
 #include "compiler/onnx/reader/Tensors.h"
 #include "dialects/nn/Fold.h"
+#include "support/OutputFile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"

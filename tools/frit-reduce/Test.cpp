@@ -2,8 +2,8 @@
 
 #include "tools/frit-reduce/Test.h"
 
-#include "compiler/driver/Interrupts.h"
-#include "compiler/driver/OutputFile.h"
+#include "support/Interrupts.h"
+#include "support/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"

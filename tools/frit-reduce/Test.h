@@ -3,9 +3,9 @@
 #ifndef FRIT_TOOLS_FRIT_REDUCE_TEST_H
 #define FRIT_TOOLS_FRIT_REDUCE_TEST_H
 
-#include "compiler/driver/Progress.h"
-#include "compiler/driver/TemporaryFolder.h"
 #include "compiler/onnx/onnx.pb.h"
+#include "support/Progress.h"
+#include "support/TemporaryFolder.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"

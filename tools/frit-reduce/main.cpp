@@ -1,10 +1,10 @@
 //===- main.cpp - frit-reduce: makes a failing model small ----------------===//
 
-#include "compiler/driver/Interrupts.h"
 #include "compiler/driver/Outputs.h"
-#include "compiler/driver/Progress.h"
 #include "compiler/driver/Status.h"
 #include "compiler/driver/options/OptionParser.h"
+#include "support/Interrupts.h"
+#include "support/Progress.h"
 #include "tools/frit-reduce/Reduce.h"
 
 #include "frit/printable.h"

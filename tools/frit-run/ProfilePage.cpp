@@ -1,8 +1,8 @@
 //===- ProfilePage.cpp - A profile as a page with pictures ----------------===//
 
 #include "Profile.h"
-#include "compiler/driver/OutputFile.h"
 #include "compiler/report/Page.h"
+#include "support/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/JsonText.h"
 

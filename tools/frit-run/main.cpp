@@ -1,7 +1,7 @@
 //===- main.cpp - frit-run: run, compare and time a compiled model --------===//
 
 #include "Session.h"
-#include "compiler/driver/Interrupts.h"
+#include "support/Interrupts.h"
 
 using namespace frit;
 using namespace frit::run;

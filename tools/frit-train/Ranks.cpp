@@ -1,7 +1,7 @@
 //===- Ranks.cpp - Processes that train one model together ----------------===//
 
 #include "tools/frit-train/Ranks.h"
-#include "compiler/driver/Thread.h"
+#include "support/Thread.h"
 
 #include <algorithm>
 #include <cerrno>

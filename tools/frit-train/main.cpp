@@ -1,6 +1,6 @@
 //===- main.cpp - frit-train: train with a compiled step ------------------===//
 
-#include "compiler/driver/Interrupts.h"
+#include "support/Interrupts.h"
 #include "tools/frit-train/Launcher.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/support/Mapped.h"

@@ -1,8 +1,8 @@
 //===- OutOfMemory.cpp - End when memory runs out -------------------------===//
 
 #include "OutOfMemory.h"
-#include "compiler/driver/Interrupts.h"
 #include "compiler/driver/Status.h"
+#include "support/Interrupts.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"

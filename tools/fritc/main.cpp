@@ -4,8 +4,8 @@
 #include "PresentGpu.h"
 #include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
-#include "compiler/driver/Interrupts.h"
 #include "compiler/driver/Outputs.h"
+#include "support/Interrupts.h"
 
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"

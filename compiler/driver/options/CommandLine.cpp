@@ -6,8 +6,8 @@
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/ModelOutputs.h"
-#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/options/HelpLists.h"
+#include "support/OutputFile.h"
 
 #include "frit/printable.h"
 

@@ -2,8 +2,8 @@
 
 #include "compiler/driver/options/CustomOpFile.h"
 
-#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/options/CustomOpReader.h"
+#include "support/OutputFile.h"
 
 #include "frit/dtype.h"
 

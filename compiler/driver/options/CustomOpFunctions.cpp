@@ -3,8 +3,8 @@
 #include "compiler/driver/options/CustomOpReader.h"
 
 #include "compiler/driver/ModelInput.h"
-#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/options/IncludedFiles.h"
+#include "support/OutputFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"

@@ -2,8 +2,8 @@
 
 #include "compiler/driver/options/JsonObject.h"
 
-#include "compiler/driver/Help.h"
 #include "compiler/driver/ModelInput.h"
+#include "support/Help.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,8 +1,8 @@
 //===- ModelOptions.cpp - Options of targets and of the model -------------===//
 
-#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/options/CommandLine.h"
 #include "compiler/driver/options/ShapeOptions.h"
+#include "support/OutputFile.h"
 
 #include "frit/dtype.h"
 

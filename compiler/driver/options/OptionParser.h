@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 
-#include "compiler/driver/Help.h"
+#include "support/Help.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Option/ArgList.h"

@@ -5,11 +5,11 @@
 
 #include "codegen/cuda/target/GpuArch.h"
 #include "compiler/driver/Diagnostics.h"
-#include "compiler/driver/OwnedFiles.h"
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
 #include "compiler/transform/training/TrainingOptions.h"
+#include "support/OwnedFiles.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -12,9 +12,9 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/Problem.h"
 #include "compiler/driver/Outputs.h"
-#include "compiler/driver/Progress.h"
 #include "compiler/driver/tuning/TuneImage.h"
 #include "compiler/planning/Contractions.h"
+#include "support/Progress.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"

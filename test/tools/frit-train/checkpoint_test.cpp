@@ -1,6 +1,6 @@
 //===- checkpoint_test.cpp - What checkpoints survive ---------------------===//
 
-#include "compiler/driver/TemporaryFolder.h"
+#include "support/TemporaryFolder.h"
 #include "test/runtime/Check.h"
 #include "tools/frit-train/Checkpoint.h"
 

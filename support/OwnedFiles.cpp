@@ -1,8 +1,8 @@
 //===- OwnedFiles.cpp - Files that no output replaces ---------------------===//
 
-#include "compiler/driver/OwnedFiles.h"
+#include "support/OwnedFiles.h"
 
-#include "compiler/driver/OutputTarget.h"
+#include "support/OutputTarget.h"
 
 #include <algorithm>
 #include <fcntl.h>

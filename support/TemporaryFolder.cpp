@@ -1,8 +1,8 @@
 //===- TemporaryFolder.cpp - A folder for temporary files -----------------===//
 
-#include "compiler/driver/TemporaryFolder.h"
+#include "support/TemporaryFolder.h"
 
-#include "compiler/driver/Interrupts.h"
+#include "support/Interrupts.h"
 
 #include <cerrno>
 #include <cstdlib>

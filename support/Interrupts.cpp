@@ -1,8 +1,8 @@
 //===- Interrupts.cpp - Remove temporary files on signals -----------------===//
 
-#include "compiler/driver/Interrupts.h"
+#include "support/Interrupts.h"
 
-#include "compiler/driver/Progress.h"
+#include "support/Progress.h"
 
 #include <atomic>
 #include <csignal>

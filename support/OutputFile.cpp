@@ -1,10 +1,10 @@
 //===- OutputFile.cpp - Files that appear whole or not at all -------------===//
 
-#include "compiler/driver/OutputFile.h"
+#include "support/OutputFile.h"
 
-#include "compiler/driver/Interrupts.h"
-#include "compiler/driver/OutputTarget.h"
-#include "compiler/driver/TemporaryFolder.h"
+#include "support/Interrupts.h"
+#include "support/OutputTarget.h"
+#include "support/TemporaryFolder.h"
 
 #include <algorithm>
 #include <cerrno>

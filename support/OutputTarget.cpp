@@ -1,6 +1,6 @@
 //===- OutputTarget.cpp - Where a path leads ------------------------------===//
 
-#include "compiler/driver/OutputTarget.h"
+#include "support/OutputTarget.h"
 
 #include <cerrno>
 #include <climits>

@@ -1,6 +1,6 @@
 //===- Help.cpp - --help, the manual page and completion of a tool --------===//
 
-#include "compiler/driver/Help.h"
+#include "support/Help.h"
 
 #include <algorithm>
 #include <numeric>

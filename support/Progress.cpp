@@ -1,7 +1,7 @@
 //===- Progress.cpp - Progress of long work -------------------------------===//
 
-#include "compiler/driver/Progress.h"
-#include "compiler/driver/Thread.h"
+#include "support/Progress.h"
+#include "support/Thread.h"
 
 #include "frit/printable.h"
 
