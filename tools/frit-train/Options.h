@@ -3,8 +3,8 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 #define FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 
-#include "tools/frit-train/Place.h"
 #include "tools/frit-train/Schedule.h"
+#include "tools/frit-train/ranks/Place.h"
 #include "tools/support/RunOptions.h"
 
 #include <optional>

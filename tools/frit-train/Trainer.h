@@ -3,8 +3,8 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_TRAINER_H
 #define FRIT_TOOLS_FRIT_TRAIN_TRAINER_H
 
-#include "tools/frit-train/Ranks.h"
 #include "tools/frit-train/Report.h"
+#include "tools/frit-train/ranks/Ranks.h"
 
 namespace frit::train {
 

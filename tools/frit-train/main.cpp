@@ -1,8 +1,8 @@
 //===- main.cpp - frit-train: train with a compiled step ------------------===//
 
 #include "support/Interrupts.h"
-#include "tools/frit-train/Launcher.h"
 #include "tools/frit-train/Trainer.h"
+#include "tools/frit-train/ranks/Launcher.h"
 #include "tools/support/Mapped.h"
 #include "tools/support/Message.h"
 

@@ -1,7 +1,7 @@
 //===- Place.h - A process's rank in a run --------------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_PLACE_H
-#define FRIT_TOOLS_FRIT_TRAIN_PLACE_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_RANKS_PLACE_H
+#define FRIT_TOOLS_FRIT_TRAIN_RANKS_PLACE_H
 
 #include "tools/support/Fault.h"
 
@@ -31,4 +31,4 @@ Fault findPlace(Place &place);
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_PLACE_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_RANKS_PLACE_H

@@ -1,6 +1,6 @@
 //===- Place.cpp - A process's rank in a run ------------------------------===//
 
-#include "tools/frit-train/Place.h"
+#include "tools/frit-train/ranks/Place.h"
 #include "tools/support/Message.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- Ranks.cpp - Processes that train one model together ----------------===//
 
-#include "tools/frit-train/Ranks.h"
+#include "tools/frit-train/ranks/Ranks.h"
 #include "support/Thread.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- Launcher.cpp - Starts the ranks of one host ------------------------===//
 
-#include "tools/frit-train/Launcher.h"
+#include "tools/frit-train/ranks/Launcher.h"
 #include "tools/support/ExitStatus.h"
 #include "tools/support/Message.h"
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_RANKS_H
-#define FRIT_TOOLS_FRIT_TRAIN_RANKS_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_RANKS_RANKS_H
+#define FRIT_TOOLS_FRIT_TRAIN_RANKS_RANKS_H
 
-#include "tools/frit-train/Place.h"
+#include "tools/frit-train/ranks/Place.h"
 
 #include <cstdint>
 #include <functional>
@@ -72,4 +72,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_RANKS_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_RANKS_RANKS_H

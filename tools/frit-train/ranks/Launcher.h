@@ -1,7 +1,7 @@
 //===- Launcher.h - Starts the ranks of one host --------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_LAUNCHER_H
-#define FRIT_TOOLS_FRIT_TRAIN_LAUNCHER_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_RANKS_LAUNCHER_H
+#define FRIT_TOOLS_FRIT_TRAIN_RANKS_LAUNCHER_H
 
 #include "tools/frit-train/Options.h"
 
@@ -15,4 +15,4 @@ int launchRanks(const Options &options, int count, char **arguments);
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_LAUNCHER_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_RANKS_LAUNCHER_H
