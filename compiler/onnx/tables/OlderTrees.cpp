@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Tables.h"
-#include "compiler/onnx/ops/Trees.h"
+#include "compiler/onnx/tables/Tables.h"
+#include "compiler/onnx/tables/Trees.h"
 #include "dialects/nn/Fold.h"
 
 #include "llvm/ADT/BitVector.h"

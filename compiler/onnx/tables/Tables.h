@@ -1,7 +1,7 @@
 //===- Tables.h - Helpers for models of tables ----------------------------===//
 
-#ifndef FRIT_COMPILER_ONNX_OPS_TABLES_H
-#define FRIT_COMPILER_ONNX_OPS_TABLES_H
+#ifndef FRIT_COMPILER_ONNX_TABLES_TABLES_H
+#define FRIT_COMPILER_ONNX_TABLES_TABLES_H
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -31,4 +31,4 @@ Results svmClassifier(Node &node);
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_OPS_TABLES_H
+#endif // FRIT_COMPILER_ONNX_TABLES_TABLES_H

@@ -1,6 +1,6 @@
 //===- SupportVectors.cpp - Support vector machines -----------------------===//
 
-#include "compiler/onnx/ops/Tables.h"
+#include "compiler/onnx/tables/Tables.h"
 
 using namespace mlir;
 using namespace frit;

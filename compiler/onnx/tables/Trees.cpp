@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Trees.h"
+#include "compiler/onnx/tables/Trees.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"

@@ -1,7 +1,7 @@
 //===- Trees.h - Ensembles of decision trees ------------------------------===//
 
-#ifndef FRIT_COMPILER_ONNX_OPS_TREES_H
-#define FRIT_COMPILER_ONNX_OPS_TREES_H
+#ifndef FRIT_COMPILER_ONNX_TABLES_TREES_H
+#define FRIT_COMPILER_ONNX_TABLES_TREES_H
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -76,4 +76,4 @@ Results treeEnsembleRegressor(Node &node);
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_OPS_TREES_H
+#endif // FRIT_COMPILER_ONNX_TABLES_TREES_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Tables.h"
 #include "compiler/onnx/reader/Hooks.h"
+#include "compiler/onnx/tables/Tables.h"
 
 #include <cmath>
 
