@@ -39,6 +39,10 @@ struct Entries {
   std::vector<uint32_t> follows;
   std::vector<Program> programs;
   std::vector<Target> targets;
+  std::vector<Text> vocabulary;
+  std::vector<StringProgram> stringPrograms;
+  std::vector<StringStep> stringSteps;
+  std::vector<StringOperand> stringOperands;
 
   /// Sets every table of `header` to what `placeTable` returns for its entries,
   /// in the order of a plan.
@@ -68,6 +72,10 @@ struct Entries {
     header.follows = placeTable(follows);
     header.programs = placeTable(programs);
     header.targets = placeTable(targets);
+    header.vocabulary = placeTable(vocabulary);
+    header.stringPrograms = placeTable(stringPrograms);
+    header.stringSteps = placeTable(stringSteps);
+    header.stringOperands = placeTable(stringOperands);
   }
 };
 

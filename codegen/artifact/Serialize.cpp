@@ -5,6 +5,7 @@
 #include "codegen/artifact/Elements.h"
 #include "codegen/artifact/Safetensors.h"
 #include "codegen/artifact/Steps.h"
+#include "codegen/artifact/Strings.h"
 #include "dialects/nn/NN.h"
 
 #include "frit/role_names.h"
@@ -236,6 +237,14 @@ private:
                  shapes->variants.empty() ? plan::OpenVariant()
                                           : shapes->variants[i]);
     tables.functions.push_back(function);
+    if (shapes->strings.empty())
+      return success();
+    if (!llvm::hasSingleElement(module.getOps<plan::FunctionOp>()))
+      return op.emitError("function '")
+             << op.getName()
+             << "' takes or gives strings, so it is the only one of its "
+                "artifact";
+    addStrings(tables, shapes->strings);
     return success();
   }
 

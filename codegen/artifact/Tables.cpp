@@ -31,6 +31,13 @@ std::string Tables::write(Header header) {
     std::memcpy(out.data() + header.modules.offset + i * sizeof(DeviceModule),
                 &module, sizeof(DeviceModule));
   }
+  for (size_t i = 0; i < stringSteps.size(); ++i) {
+    StringStep step = stringSteps[i];
+    if (step.automaton.size)
+      step.automaton.offset += base;
+    std::memcpy(out.data() + header.stringSteps.offset + i * sizeof(StringStep),
+                &step, sizeof(StringStep));
+  }
   out += blobs;
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.headerBytes = sizeof(Header);

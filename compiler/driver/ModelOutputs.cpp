@@ -41,6 +41,11 @@ std::string frit::jsonWeightsName(StringRef output) {
 }
 
 llvm::Error frit::writeJson(ModuleOp model, StringRef output) {
+  // Only models that take or give strings have a vocabulary.
+  if (model.lookupSymbol("main")->hasAttr("nn.vocabulary"))
+    return llvm::make_error<StatusError>(
+        kBadInput, "--emit=json: the model takes or gives strings, which a "
+                   "JSON graph cannot describe");
   std::string text;
   llvm::raw_string_ostream graph(text);
   std::string path = jsonWeightsName(output);

@@ -21,6 +21,9 @@ namespace frit {
 /// Weights shared by several imports of a model, keyed by their source.
 using WeightCache = llvm::StringMap<mlir::ElementsAttr>;
 
+/// The number of each string of a model, from 0 on.
+using StringNumbers = llvm::StringMap<int64_t>;
+
 /// Command line options about the model.
 struct ImportOptions {
   /// Which of a JSON graph's "functions" to import; "" if it has none.
@@ -35,6 +38,8 @@ struct ImportOptions {
   llvm::StringSet<> openSymbols;
   /// Cache for the weights of several imports in one context; may be null.
   WeightCache *weights = nullptr;
+  /// Numbers of strings that several imports share; may be null.
+  StringNumbers *strings = nullptr;
   /// Upper bounds for data-dependent results, by node name.
   llvm::StringMap<int64_t> bounds;
   /// Numbers of tensors of inputs that are sequences or optional, by name.

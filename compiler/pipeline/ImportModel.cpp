@@ -24,6 +24,9 @@ LogicalResult Pipeline::import(ModelSource &source) {
   // Imports that are only compared with another share its weights.
   WeightCache weights;
   import.weights = &weights;
+  // Strings have the same numbers in all imports.
+  StringNumbers strings;
+  import.strings = &strings;
   auto importFor = [&](ArrayRef<int64_t> sizes) {
     for (auto [symbol, size] : llvm::zip_equal(source.openSymbols, sizes))
       import.symbols[symbol.name] = size;

@@ -19,6 +19,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/padding/Indices.h"
+#include "compiler/padding/Strings.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Training.h"
@@ -97,6 +98,8 @@ LogicalResult Pipeline::simplify() {
                             nameOf(entry, i, "simplified"))))
         return failure();
     describeIndices(entry.model.modules, entry.model.shapes);
+    if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
+      return failure();
   }
   return success();
 }

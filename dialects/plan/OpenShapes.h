@@ -9,6 +9,8 @@
 #ifndef FRIT_DIALECTS_PLAN_OPENSHAPES_H
 #define FRIT_DIALECTS_PLAN_OPENSHAPES_H
 
+#include "dialects/plan/Strings.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -63,6 +65,7 @@ struct OpenShapes {
   unsigned counts = 0;
   /// Symbols whose true sizes are the last inputs, one each.
   llvm::SmallVector<unsigned> sizes;
+  Strings strings;
 };
 
 /// The shapes of each function, by name. One without an entry has static

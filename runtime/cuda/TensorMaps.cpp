@@ -43,6 +43,7 @@ static int mapTypeOf(DType type) {
   case DType::u4:
   case DType::i2:
   case DType::u2:
+  case DType::string:
     break;
   }
   return kMapUint8;

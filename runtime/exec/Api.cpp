@@ -62,6 +62,9 @@ const char *frit_status_name(frit_status status) {
 }
 
 size_t frit_dtype_size(frit_dtype dtype) {
+  // The device has the strings' numbers instead.
+  if (dtype == FRIT_STRING)
+    return sizeof(frit_string);
   return elementBytes(artifact::DType(dtype));
 }
 
@@ -137,6 +140,8 @@ frit_status frit_run(frit_context *context, const frit_tensor *inputs,
   if (!status.failed())
     status = context->execution->run(context->variant, context->inputs,
                                      context->outputs, /*wait=*/true);
+  if (!status.failed())
+    status = context->finish();
   return report(std::move(status));
 }
 
@@ -214,13 +219,17 @@ void *frit_context_stream(const frit_context *context) {
 }
 
 void *frit_context_input_buffer(frit_context *context, uint32_t index) {
-  if (!context || index >= context->module->inputNames.size())
+  if (!context || index >= context->module->inputNames.size() ||
+      context->module->model.plan.inputs(0)[index].type ==
+          artifact::DType::string)
     return nullptr;
   return context->execution->inputBuffer(index);
 }
 
 void *frit_context_output_buffer(frit_context *context, uint32_t index) {
-  if (!context || index >= context->module->outputNames.size())
+  if (!context || index >= context->module->outputNames.size() ||
+      context->module->model.plan.outputs(0)[index].type ==
+          artifact::DType::string)
     return nullptr;
   return context->execution->outputBuffer(index);
 }
@@ -286,6 +295,8 @@ frit_status frit_profile(frit_context *context, const frit_tensor *inputs,
   if (!status.failed())
     status = context->execution->profile(context->variant, context->inputs,
                                          context->outputs, times);
+  if (!status.failed())
+    status = context->finish();
   if (status.failed())
     return report(std::move(status));
   for (uint32_t index = 0; index < times.size(); ++index) {
@@ -354,6 +365,9 @@ frit_status frit_trace(frit_context *context, const frit_tensor *inputs,
     visit(user, &info, tensors.data(), uint32_t(tensors.size()));
     ran.push_back(uint32_t(index));
   };
-  return report(context->execution->trace(context->variant, context->inputs,
-                                          context->outputs, operands, show));
+  status = context->execution->trace(context->variant, context->inputs,
+                                     context->outputs, operands, show);
+  if (!status.failed())
+    status = context->finish();
+  return report(std::move(status));
 }

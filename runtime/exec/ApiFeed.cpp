@@ -50,6 +50,10 @@ Status frit_feed::describe(std::span<const frit_tensor> inputs) {
     const frit_tensor &input = inputs[position];
     size_t index = 0;
     FRIT_TRY(findTensor("input", input, position, names, index));
+    if (input.dtype == FRIT_STRING)
+      return invalidArgument(
+          format("input '%s' is of strings, which frit_run takes, not a feed",
+                 names[index].c_str()));
     uint64_t count = 0;
     uint64_t most = context->module->model.inputBytes(uint32_t(index));
     size_t size = frit_dtype_size(input.dtype);

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Api.h"
 #include "runtime/exec/Module.h"
+#include "runtime/exec/Types.h"
 
 #include <algorithm>
 
@@ -93,8 +94,10 @@ static size_t largest(const PlanView &plan) {
 static frit_tensor_info describe(const PlanView &plan, const std::string &name,
                                  const artifact::Tensor &tensor) {
   std::span<const int64_t> dims = plan.dims(tensor.dims);
-  return {name.c_str(), frit_dtype(tensor.type), uint32_t(dims.size()),
-          dims.data(), tensor.bytes};
+  auto type = frit_dtype(tensor.type);
+  uint64_t count = tensor.bytes / elementBytes(tensor.type);
+  return {name.c_str(), type, uint32_t(dims.size()), dims.data(),
+          count * frit_dtype_size(type)};
 }
 
 frit_status frit_module_input(const frit_module *module, uint32_t index,

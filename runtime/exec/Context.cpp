@@ -31,6 +31,9 @@ Status frit_context::open(frit_module &from, frit_context *peer) {
   variant = steps.size() - 1;
   const PlanView &plan = from.model.plan;
   call.reserve(plan);
+  hasStrings = plan.hasStrings();
+  if (hasStrings)
+    strings.open(plan);
   outputShapes.resize(from.outputNames.size());
   for (size_t index = 0; index < outputShapes.size(); ++index)
     outputShapes[index].reserve(plan.outputs(0)[index].dims.count);
@@ -92,6 +95,11 @@ static Status checkMemory(const char *kind, const std::string &name,
                           const frit_tensor &given, uint64_t bytes) {
   if (!given.data && bytes)
     return invalidArgument(format("%s '%s' has no data", kind, name.c_str()));
+  if (given.dtype == FRIT_STRING && given.location != FRIT_HOST)
+    return invalidArgument(
+        format("%s '%s' is of strings, which lie in host memory; frit_run "
+               "takes them",
+               kind, name.c_str()));
   if (given.location == FRIT_DEVICE &&
       reinterpret_cast<uintptr_t>(given.data) % 16)
     return invalidArgument(
@@ -152,11 +160,15 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
   const PlanView &plan = module->model.plan;
   FRIT_TRY(call.open(plan, module->inputNames, givenInputs));
   std::span<const artifact::Tensor> tensors = plan.inputs(call.variant());
+  if (hasStrings)
+    strings.begin(call.variant());
   for (size_t index = 0; index < inputs.size(); ++index) {
-    if (index >= module->inputNames.size()) {
+    if (index >= plan.modelInputs(0).size()) {
       inputs[index] = {call.size(tensors[index].symbol), FRIT_HOST, {}};
       continue;
     }
+    if (index >= module->inputNames.size())
+      continue; // computed from strings, once all of them are known
     const frit_tensor &tensor = call.input(index);
     FRIT_TRY(checkMemory("input", module->inputNames[index], tensor,
                          tensors[index].bytes));
@@ -164,7 +176,15 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
       FRIT_TRY(checkIndices(plan, module->inputNames[index], tensors[index],
                             tensor));
     inputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
+    if (tensors[index].type == artifact::DType::string)
+      FRIT_TRY(strings.read(index, module->inputNames[index], tensor,
+                            inputs[index].data));
   }
+  if (hasStrings)
+    FRIT_TRY(strings.compute());
+  for (size_t index = module->inputNames.size();
+       index < plan.modelInputs(0).size(); ++index)
+    inputs[index] = {strings.data(index), FRIT_HOST, strings.dims(index)};
   const std::vector<std::string> &names = module->outputNames;
   hasShapes = true;
   for (size_t index = 0; index < outputs.size(); ++index) {
@@ -192,7 +212,14 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
     FRIT_TRY(checkMemory("output", names[index], tensor, expected.bytes));
     outputs[index].data = tensor.data;
     outputs[index].location = tensor.location;
+    if (expected.type == artifact::DType::string)
+      outputs[index].data =
+          strings.output(index, static_cast<frit_string *>(tensor.data));
   }
   variant = call.variant();
   return Status();
+}
+
+Status frit_context::finish() {
+  return hasStrings ? strings.finish(outputShapes) : Status();
 }

@@ -275,10 +275,10 @@ void frit_module::copyTexts() {
     }
   };
   std::vector<std::vector<int32_t>> none;
-  copy(plan.modelInputs(0), inputNames, inputSymbols, none);
+  copy(plan.namedInputs(0), inputNames, inputSymbols, none);
   copy(plan.modelOutputs(0), outputNames, outputSymbols, outputCounts);
   for (const artifact::Tensor &input :
-       plan.modelInputs(plan.variants().size() - 1)) {
+       plan.namedInputs(plan.variants().size() - 1)) {
     std::vector<std::string> &uses = indexUses.emplace_back();
     for (const artifact::IndexRange &range : plan.indices(input))
       uses.emplace_back(plan.text(range.use));

@@ -5,6 +5,7 @@
 
 #include "runtime/exec/Call.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/strings/StringCall.h"
 
 #include <string>
 #include <vector>
@@ -79,6 +80,9 @@ struct frit_context {
   frit::Status bind(std::span<const frit_tensor> givenInputs,
                     std::span<const frit_tensor> givenOutputs);
 
+  /// Writes the strings of the outputs, after a call.
+  frit::Status finish();
+
   /// Matches the tensors of frit_state_read or frit_state_write with the
   /// model's: fills `state`. Tensors may have no data if `mayLackData`.
   frit::Status bindState(std::span<const frit_tensor> given, bool mayLackData);
@@ -114,6 +118,8 @@ private:
   bool usesShards = false; ///< whether calls use state that ranks divide
   bool hasJoined = false;
   frit::Call call;
+  frit::StringCall strings;
+  bool hasStrings = false;
   std::vector<bool> seen;                    ///< outputs that `bind` was given
   std::vector<std::vector<StepTexts>> steps; ///< by variant, empty until asked
 };

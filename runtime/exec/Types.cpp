@@ -12,7 +12,8 @@ static_assert(int(DType::f32) == FRIT_F32 && int(DType::bf16) == FRIT_BF16 &&
                   int(DType::i64) == FRIT_I64 && int(DType::u64) == FRIT_U64 &&
                   int(DType::boolean) == FRIT_BOOL &&
                   int(DType::f8e5m2) == FRIT_F8E5M2 &&
-                  int(DType::u2) == FRIT_U2,
+                  int(DType::u2) == FRIT_U2 &&
+                  int(DType::string) == FRIT_STRING,
               "the C enumeration numbers types as the artifact does");
 
 uint64_t frit::elementBytes(DType type) {

@@ -2,6 +2,7 @@
 
 #include "runtime/plan/PlanCheck.h"
 #include "runtime/exec/Types.h"
+#include "runtime/plan/StringCheck.h"
 #include "runtime/plan/TensorMapCheck.h"
 
 #include "frit/role_names.h"
@@ -93,6 +94,10 @@ Status PlanCheck::checkTables() {
       {"follows", head.follows, sizeof(uint32_t)},
       {"programs", head.programs, sizeof(Program)},
       {"targets", head.targets, sizeof(Target)},
+      {"vocabulary", head.vocabulary, sizeof(Text)},
+      {"string programs", head.stringPrograms, sizeof(StringProgram)},
+      {"string steps", head.stringSteps, sizeof(StringStep)},
+      {"string operands", head.stringOperands, sizeof(StringOperand)},
   };
   for (const auto &[name, table, entryBytes] : tables) {
     if (table.count > head.bytes / entryBytes ||
@@ -105,7 +110,7 @@ Status PlanCheck::checkTables() {
     return damagedPlan("its texts reach past its end");
   if (!valid(head.model) || !valid(head.producer))
     return damagedPlan("its name is out of range");
-  return Status();
+  return checkVocabulary(plan);
 }
 
 /// Checks that the functions partition the symbols and variants.

@@ -5,6 +5,7 @@
 
 #include "runtime/plan/PlanView.h"
 #include "runtime/plan/ShapeCheck.h"
+#include "runtime/plan/StringCheck.h"
 
 namespace frit {
 
@@ -25,8 +26,11 @@ public:
     FRIT_TRY(checkFunctions());
     FRIT_TRY(checkConstants());
     FRIT_TRY(checkStates());
-    for (plan.chosen = 0; plan.chosen < plan.functions().size(); ++plan.chosen)
+    for (plan.chosen = 0; plan.chosen < plan.functions().size();
+         ++plan.chosen) {
       FRIT_TRY(checkVariants(plan));
+      FRIT_TRY(checkStrings(plan));
+    }
     plan.chosen = 0;
     return checkTargets();
   }

@@ -46,6 +46,15 @@ std::vector<std::span<const Step>> PlanView::lists(const Target &target) const {
   return all;
 }
 
+bool PlanView::hasStrings() const {
+  auto isString = [](const Tensor &tensor) {
+    return tensor.type == DType::string;
+  };
+  return stringProgram().steps.count ||
+         std::ranges::any_of(inputs(0), isString) ||
+         std::ranges::any_of(outputs(0), isString);
+}
+
 uint64_t PlanView::arenaBytes(const Target &target) const {
   uint64_t most = 0;
   for (const Program &program : programs(target))

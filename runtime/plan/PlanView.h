@@ -111,11 +111,16 @@ public:
     return table<artifact::Tensor>(head->outputs)
         .subspan(range.first, range.count);
   }
-  /// Returns the model's own inputs. The true sizes after them are not
-  /// included.
+  /// Returns the model's own inputs, and those that string steps compute from
+  /// them. The true sizes after them are not included.
   std::span<const artifact::Tensor> modelInputs(size_t variant) const {
     std::span<const artifact::Tensor> all = inputs(variant);
     return all.first(all.size() - function().sizes);
+  }
+  /// Returns the inputs that the caller gives.
+  std::span<const artifact::Tensor> namedInputs(size_t variant) const {
+    std::span<const artifact::Tensor> all = modelInputs(variant);
+    return all.first(all.size() - stringProgram().computed);
   }
   /// Returns the model's own outputs. The counts after them are not included.
   std::span<const artifact::Tensor> modelOutputs(size_t variant) const {
@@ -135,6 +140,29 @@ public:
     return table<artifact::IndexRange>(head->indices)
         .subspan(tensor.indices.first, tensor.indices.count);
   }
+  /// Returns the strings that the compiler knew.
+  std::span<const artifact::Text> vocabulary() const {
+    return table<artifact::Text>(head->vocabulary);
+  }
+  /// Returns what the function does with strings.
+  const artifact::StringProgram &stringProgram() const {
+    static constexpr artifact::StringProgram none;
+    return head->stringPrograms.count
+               ? table<artifact::StringProgram>(head->stringPrograms)[chosen]
+               : none;
+  }
+  std::span<const artifact::StringStep> stringSteps() const {
+    artifact::Range range = stringProgram().steps;
+    return table<artifact::StringStep>(head->stringSteps)
+        .subspan(range.first, range.count);
+  }
+  std::span<const artifact::StringOperand>
+  stringOperands(const artifact::StringStep &step) const {
+    return table<artifact::StringOperand>(head->stringOperands)
+        .subspan(step.operands.first, step.operands.count);
+  }
+  /// Returns whether the function takes or gives strings.
+  bool hasStrings() const;
   std::span<const artifact::Constant> constants() const {
     return table<artifact::Constant>(head->constants);
   }

@@ -133,6 +133,10 @@ class Job:
         self.data = [(named_inputs(case, given), named_outputs(expected))
                      for given, expected in case.data]
         self.elements = element_counts(case)
+        # The emulator runs no string steps, and JSON has no strings.
+        if (settings["target"] == "emulator" or settings["via_json"]) and self.data:
+            self.fixed = [n for n, x in self.data[0][0].items()
+                          if np.asarray(x).dtype.kind in "OU"]
 
     def fritc(self, *flags):
         case, first = self.case, self.data[0][0] if self.data else {}

@@ -26,10 +26,14 @@ def differs(actual, expected, rtol, atol, only_type=False):
     """Returns why an output is wrong, or nothing; compares as
     onnx.backend.test.runner does."""
     expected = np.asarray(expected)
+    if expected.dtype.kind == "U":
+        expected = expected.astype(object)
     if actual.dtype != expected.dtype:
         return f"wrong type: {actual.dtype} for {expected.dtype}"
     if actual.shape != expected.shape:
         return f"wrong shape: {actual.shape} for {expected.shape}"
+    if expected.dtype.kind == "O":
+        return None if (actual == expected).all() else "wrong value"
     if only_type or not actual.size:
         return None
     if actual.dtype.name == "bfloat16":

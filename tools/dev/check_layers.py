@@ -19,7 +19,7 @@ from tree import files
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
 ROLES = ["frit/role_names.h", "frit/roles.h"]
 ARTIFACT = [*ROLES, "frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
-            "frit/artifact_types.h", "frit/dtype.h", "frit/image.h",
+            "frit/artifact_strings.h", "frit/artifact_types.h", "frit/dtype.h", "frit/image.h",
             "frit/printable.h", "frit/signature.h", "frit/tensor_cores.h", "frit/units.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
@@ -47,7 +47,8 @@ LAYERS = {
     "compiler/json": ["compiler/json/", "compiler/import/",
                       "compiler/onnx/reader/", "dialects/nn/", "nlohmann/", "frit/dtype.h", *MLIR],
     "compiler/onnx": ["compiler/onnx/", "compiler/import/", "dialects/nn/",
-                      "onnx/", "google/protobuf/", "frit/dtype.h", *MLIR],
+                      "onnx/", "google/protobuf/", "frit/dtype.h", "frit/artifact_strings.h",
+                      *MLIR],
     "compiler/transform": ["compiler/transform/", "dialects/nn/", *ROLES, *MLIR],
     "compiler/padding": ["compiler/padding/", "compiler/transform/",
                          "dialects/nn/", "dialects/plan/OpenShapes.h", *MLIR],

@@ -26,8 +26,10 @@ struct Difference {
 } // namespace
 
 /// Returns |got - expected| of an element; infinity if only one is finite or
-/// NaN.
+/// NaN, or if strings differ.
 static double distance(const Tensor &got, const Tensor &expected, uint64_t i) {
+  if (got.isString())
+    return got.texts[i] == expected.texts[i] ? 0 : INFINITY;
   // Integers of 64 bits may be equal as doubles and differ.
   if (got.isInteger() && expected.isInteger()) {
     __int128 delta = got.integerAt(i) - expected.integerAt(i);
@@ -45,7 +47,8 @@ static Difference differ(const Options &options, const Tensor &got,
   Difference result;
   double squares = 0, reference = 0;
   for (uint64_t i = 0, count = got.count(); i < count; ++i) {
-    double error = distance(got, expected, i), b = expected.at(i);
+    double error = distance(got, expected, i);
+    double b = got.isString() ? 0 : expected.at(i);
     double excess = error - (options.atol + options.rtol * std::fabs(b));
     if (error && !(excess <= 0)) // true for NaN, even if tolerance is infinite
       ++result.wrong;
@@ -136,7 +139,8 @@ bool frit::run::compare(const Session &session) {
   bool pass = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor &output = outputs[i], *reference = references[i];
-    if (reference->dims != output.dims)
+    if (reference->dims != output.dims ||
+        reference->isString() != output.isString())
       return complain("output '" + output.name + "' is " + output.type() +
                       " and " + reference->type() + " in '" + options.compare +
                       "'");

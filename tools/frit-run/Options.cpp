@@ -31,8 +31,9 @@ static frit::HelpTable helpTable() {
         "Generate an input, as 1x3x224x224xf32=random:7; floats are normally "
         "distributed, integers 0 or 1, or else in [low, high). Inputs that are "
         "not given are generated"},
-       {"", "--input=", "name=random... or name=number",
-        "The same in the model's type, or all elements of one value"},
+       {"", "--input=", "name=random... or name=value",
+        "The same in the model's type, or all elements of one value, a "
+        "number or, for strings, a text"},
        {"", "--shape=", "symbol=size,...",
         "Sizes of the model's dynamic dimensions, as batch=3, for generated "
         "inputs (default: the largest); inputs from files have their own"},

@@ -24,13 +24,15 @@ static void showOutputs(const Session &session) {
   Table table({"output", "type", "min", "max", "values"});
   for (const Tensor &tensor : session.outputs) {
     uint64_t count = tensor.count();
-    auto [least, most] = count ? tensor.extremes() : std::pair(0ul, 0ul);
+    bool isOrdered = count && !tensor.isString();
+    auto [least, most] = isOrdered ? tensor.extremes() : std::pair(0ul, 0ul);
     std::string values;
     for (uint64_t i = 0; i < std::min(count, kShown); ++i)
       values += (i ? ", " : "") + formatElement(tensor, i);
     auto extreme = [&](uint64_t at) {
-      return count ? formatElement(tensor, at) + " at " + tensor.position(at)
-                   : std::string("-");
+      return isOrdered
+                 ? formatElement(tensor, at) + " at " + tensor.position(at)
+                 : std::string("-");
     };
     table.add({tensor.name, tensor.type(), extreme(least), extreme(most),
                values + (count > kShown ? ", …" : "")});

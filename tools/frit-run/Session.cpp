@@ -197,7 +197,9 @@ bool Session::generateInputs() {
         tensor.dims[dim] = sizes[size_t(symbols[dim])];
     if (!allocate(tensor))
       return complain("input '" + tensor.name + "' is larger than any memory");
-    if (!entry.isNumber)
+    if (entry.text)
+      tensor.texts.assign(tensor.count(), *entry.text);
+    else if (!entry.isNumber)
       fillRandom(tensor, inRange(entry, tensor.dtype));
     for (uint64_t i = 0; entry.isNumber && i < tensor.count(); ++i)
       tensor.set(i, entry.number);
@@ -320,6 +322,22 @@ static bool holds(frit_dtype dtype, double number) {
                  : one.at(0) == number;
 }
 
+/// Takes NAME=TEXT for an input of strings; false if `argument` is no such
+/// thing.
+bool Session::applyText(const std::string &argument) {
+  size_t equals = argument.find('=');
+  RandomSpec spec;
+  for (size_t i = 0; equals != argument.npos && i < inputs.size(); ++i) {
+    if (inputs[i].name != argument.substr(0, equals) || given[i] ||
+        !inputs[i].isString() || parseRandom(argument.substr(equals + 1), spec))
+      continue;
+    given[i] = true;
+    generated.push_back({i, {}, false, 0, argument.substr(equals + 1)});
+    return true;
+  }
+  return false;
+}
+
 /// Parses [NAME=][TYPE=](random… | NUMBER).
 bool Session::applyGenerated(const std::string &argument) {
   size_t equals = argument.rfind('=');
@@ -389,7 +407,7 @@ bool Session::applyInput(const std::string &argument) {
   size_t file = argument.find("=@");
   if (file != argument.npos)
     return applyFile(argument.substr(0, file), argument.substr(file + 2));
-  return applyGenerated(argument);
+  return applyText(argument) || applyGenerated(argument);
 }
 
 //===----------------------------------------------------------------------===//
@@ -423,6 +441,8 @@ bool Session::cutOutputs() {
     if (Error error = context.outputDims(i, output.dims.data()))
       return failed(error);
     output.data.resize(*byteSize(output.dtype, output.dims));
+    output.texts.resize(output.isString() ? output.count() : 0);
+    output.takeTexts();
   }
   return true;
 }

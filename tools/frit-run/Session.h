@@ -51,6 +51,7 @@ private:
   bool checkOutputs();
   bool applyInput(const std::string &argument);
   bool applyFile(const std::string &name, const std::string &path);
+  bool applyText(const std::string &argument);
   bool applyGenerated(const std::string &argument);
   /// Prints an error of the command line and returns false.
   bool misused(const std::string &message);
@@ -65,6 +66,7 @@ private:
     RandomSpec random;
     bool isNumber = false;
     double number = 0;
+    std::optional<std::string> text = std::nullopt; ///< of all strings
   };
 
   RandomSpec inRange(const GeneratedInput &entry, frit_dtype dtype) const;

@@ -84,6 +84,9 @@ inline std::string_view asText(Bytes bytes) {
 /// Position and layout of the elements of a .npy file.
 struct NpyLayout {
   uint64_t headerBytes = 0, dataBytes = 0;
+  /// Characters per string, of 4 bytes if they are Unicode and of 1 otherwise.
+  uint64_t characters = 0;
+  bool isUnicode = false;
   bool isColumnMajor = false, isBigEndian = false;
 };
 
@@ -94,6 +97,13 @@ Fault readNpyHeader(Bytes bytes, Tensor &tensor, NpyLayout &layout);
 /// Converts the elements of `tensor` from `layout` to row-major order and this
 /// machine's byte order.
 void arrange(Tensor &tensor, const NpyLayout &layout);
+
+/// Sets the texts of a tensor of strings of at most `characters` characters,
+/// whose data has these.
+void decodeTexts(Tensor &tensor, const NpyLayout &layout);
+/// Returns the characters of a tensor of strings, 4 bytes each, for an array of
+/// as many per string as the longest has, or of 1. Sets that to `characters`.
+Storage encodeTexts(const Tensor &tensor, uint64_t &characters);
 
 Fault readNpy(Bytes bytes, Tensor &tensor);
 Fault readNpz(Bytes bytes, std::vector<Tensor> &tensors);

@@ -60,7 +60,7 @@ static const int onnxTypes[] = {0,
                                 FRIT_I16,
                                 FRIT_I32,
                                 FRIT_I64,
-                                0,
+                                FRIT_STRING,
                                 FRIT_BOOL,
                                 FRIT_F16,
                                 FRIT_F64,
@@ -88,6 +88,7 @@ struct TensorProto {
   bool hasRaw = false, external = false;
   std::vector<double> floats;     ///< float_data, double_data
   std::vector<uint64_t> integers; ///< int32_data, int64_data, uint64_data
+  std::vector<std::string> texts; ///< string_data
 };
 } // namespace
 
@@ -146,6 +147,9 @@ static bool parseTensorProto(Bytes bytes, TensorProto &proto) {
     case 11:
       readRepeated(reader, wire, proto.integers);
       continue;
+    case 6:
+      proto.texts.emplace_back(asText(reader.take(reader.varint())));
+      continue;
     case 8:
       proto.name = asText(reader.take(reader.varint()));
       continue;
@@ -187,6 +191,13 @@ Fault frit::tools::readOnnxTensor(Bytes bytes, Tensor &tensor) {
   std::optional<uint64_t> size = byteSize(tensor.dtype, tensor.dims);
   if (!size)
     return unfilled;
+  if (tensor.isString()) {
+    if (proto.texts.size() != *size / sizeof(frit_string))
+      return unfilled;
+    tensor.texts = std::move(proto.texts);
+    tensor.data = Storage(*size);
+    return {};
+  }
   if (proto.hasRaw) {
     if (proto.raw.size() != *size)
       return unfilled;

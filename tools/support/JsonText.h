@@ -21,6 +21,8 @@ inline std::string jsonText(const nlohmann::ordered_json &json,
 /// Returns a tensor's element; integers of 64 bits exactly.
 inline nlohmann::ordered_json jsonElement(const Tensor &tensor,
                                           uint64_t index) {
+  if (tensor.isString())
+    return tensor.texts[index];
   if (tensor.dtype == FRIT_U64)
     return uint64_t(tensor.integerAt(index));
   if (tensor.dtype == FRIT_BOOL || !tensor.isInteger())

@@ -8,6 +8,7 @@
 #include "tools/support/Bytes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 using namespace frit::tools;
@@ -76,15 +77,27 @@ Fault frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor,
     return Fault("its elements are structures; frit reads plain arrays");
   if (descr.size() < 5 || descr[0] != '\'')
     return Fault("its header is damaged");
+  if (descr.starts_with("'|O'"))
+    return Fault("its elements are Python objects; of strings, save "
+                 "array.astype(str)");
   std::string_view type = descr.substr(2, 2);
   const NumpyType *found = nullptr;
   for (const NumpyType &candidate : numpyTypes)
     if (type == candidate.name && descr[4] == '\'')
       found = &candidate;
-  if (!found)
+  bool isText = descr[2] == 'U' || descr[2] == 'S';
+  if (isText) {
+    std::string_view digits = descr.substr(3, descr.find('\'', 1) - 3);
+    auto [end, fault] = std::from_chars(
+        digits.data(), digits.data() + digits.size(), layout.characters);
+    isText = fault == std::errc() && end == digits.data() + digits.size() &&
+             layout.characters <= UINT32_MAX;
+    layout.isUnicode = descr[2] == 'U';
+  }
+  if (!found && !isText)
     return Fault("frit does not read elements of type " +
                  std::string(descr.substr(0, descr.find('\'', 1) + 1)));
-  tensor.dtype = found->dtype;
+  tensor.dtype = isText ? FRIT_STRING : found->dtype;
   tensor.dims.clear();
   if (!parseShape(valueOf(header, "shape"), tensor.dims))
     return incomplete();
@@ -93,6 +106,13 @@ Fault frit::tools::readNpyHeader(Bytes bytes, Tensor &tensor,
     return incomplete();
   layout.headerBytes = bytes.size() - reader.left();
   layout.dataBytes = *size;
+  if (isText) {
+    uint64_t width = layout.characters * (layout.isUnicode ? 4 : 1);
+    // NumPy gives every string room for a character.
+    if ((*size && !width) || __builtin_mul_overflow(*size / sizeof(frit_string),
+                                                    width, &layout.dataBytes))
+      return incomplete();
+  }
   layout.isColumnMajor = valueOf(header, "fortran_order").starts_with("True");
   layout.isBigEndian = descr[1] == '>';
   return {};
@@ -121,15 +141,25 @@ static void forEachColumnMajor(std::span<const int64_t> dims, uint64_t count,
 }
 
 void frit::tools::arrange(Tensor &tensor, const NpyLayout &layout) {
+  if (tensor.isString())
+    decodeTexts(tensor, layout);
   size_t size = frit_dtype_size(tensor.dtype);
   uint64_t count = tensor.count();
-  if (layout.isBigEndian && size > 1)
+  if (!tensor.isString() && layout.isBigEndian && size > 1)
     for (uint64_t i = 0; i < count; ++i)
       std::reverse(tensor.data.begin() + ptrdiff_t(i * size),
                    tensor.data.begin() + ptrdiff_t((i + 1) * size));
   if (!layout.isColumnMajor || tensor.dims.size() < 2)
     return;
   Storage rows(tensor.data.size());
+  if (tensor.isString()) {
+    std::vector<std::string> texts(count);
+    forEachColumnMajor(tensor.dims, count, [&](uint64_t from, uint64_t to) {
+      texts[to] = std::move(tensor.texts[from]);
+    });
+    tensor.texts = std::move(texts);
+    return;
+  }
   forEachColumnMajor(tensor.dims, count, [&](uint64_t from, uint64_t to) {
     memcpy(rows.data() + to * size, tensor.data.data() + from * size, size);
   });
@@ -163,7 +193,13 @@ std::vector<uint8_t> frit::tools::makeNpy(const Tensor &tensor) {
     written = &widened;
   }
   // Types that NumPy lacks are written as bytes.
-  const char *type = frit_dtype_size(written->dtype) == 1 ? "u1" : "f4";
+  std::string type = frit_dtype_size(written->dtype) == 1 ? "u1" : "f4";
+  Storage characters;
+  if (tensor.isString()) {
+    uint64_t most;
+    characters = encodeTexts(tensor, most);
+    type = "U" + std::to_string(most);
+  }
   for (const NumpyType &candidate : numpyTypes)
     if (candidate.dtype == written->dtype)
       type = candidate.name;
@@ -183,6 +219,7 @@ std::vector<uint8_t> frit::tools::makeNpy(const Tensor &tensor) {
   bytes.push_back(uint8_t(header.size() & 0xff));
   bytes.push_back(uint8_t(header.size() >> 8));
   bytes.insert(bytes.end(), header.begin(), header.end());
-  bytes.insert(bytes.end(), written->data.begin(), written->data.end());
+  const Storage &data = tensor.isString() ? characters : written->data;
+  bytes.insert(bytes.end(), data.begin(), data.end());
   return bytes;
 }

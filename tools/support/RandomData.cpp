@@ -60,6 +60,14 @@ bool frit::tools::parseRandom(const std::string &text, RandomSpec &spec) {
 
 void frit::tools::fillRandom(Tensor &tensor, const RandomSpec &spec) {
   Generator generator{spec.seed};
+  for (std::string &text : tensor.texts) {
+    // A word of 1 to 8 letters.
+    text.clear();
+    for (uint64_t left = 1 + generator.next() % 8; left > 0; --left)
+      text += char('a' + generator.next() % 26);
+  }
+  if (tensor.isString())
+    return;
   bool floats = tensor.dtype <= FRIT_BF16 || tensor.dtype == FRIT_F8E4M3 ||
                 tensor.dtype == FRIT_F8E5M2;
   double low = spec.hasRange ? spec.low : 0;

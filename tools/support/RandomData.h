@@ -18,7 +18,7 @@ struct RandomSpec {
 bool parseRandom(const std::string &text, RandomSpec &spec);
 
 /// Fills floats from a normal distribution and integers with 0 or 1; with a
-/// range, both uniformly.
+/// range, both uniformly. Strings become words of random letters.
 void fillRandom(Tensor &tensor, const RandomSpec &spec);
 
 } // namespace frit::tools

@@ -165,12 +165,15 @@ double Tensor::at(uint64_t index) const {
     return load<uint32_t>(from);
   case FRIT_U64:
     return load<uint64_t>(from);
+  case FRIT_STRING:
+    break;
   }
   return NAN;
 }
 
 bool Tensor::isInteger() const {
-  return (dtype >= FRIT_I8 && dtype <= FRIT_BOOL) || dtype >= FRIT_I4;
+  return (dtype >= FRIT_I8 && dtype <= FRIT_BOOL) ||
+         (dtype >= FRIT_I4 && dtype <= FRIT_U2);
 }
 
 __int128 Tensor::integerAt(uint64_t index) const {
@@ -183,6 +186,8 @@ __int128 Tensor::integerAt(uint64_t index) const {
 }
 
 std::string Tensor::textOf(uint64_t index, int digits) const {
+  if (isString())
+    return '"' + printable(texts[index]) + '"';
   if (dtype == FRIT_U64)
     return std::to_string(uint64_t(integerAt(index)));
   if (isInteger())
@@ -225,6 +230,8 @@ void Tensor::set(uint64_t index, double value) {
   case FRIT_I64:
   case FRIT_U64:
     return store(to, int64_t(value));
+  case FRIT_STRING:
+    texts[index] = format("%.17g", value);
   }
 }
 
@@ -308,7 +315,19 @@ std::string Tensor::position(uint64_t index) const {
   return "[" + text + "]";
 }
 
+void Tensor::takeTexts() {
+  for (uint64_t i = 0; i < texts.size(); ++i) {
+    frit_string string;
+    memcpy(&string, data.data() + i * sizeof string, sizeof string);
+    texts[i].assign(string.size ? string.data : "", string.size);
+  }
+}
+
 frit_tensor Tensor::bind() {
+  for (uint64_t i = 0; i < texts.size(); ++i) {
+    frit_string string = {texts[i].data(), texts[i].size()};
+    memcpy(data.data() + i * sizeof string, &string, sizeof string);
+  }
   return {name.c_str(),          data.data(), dtype,
           uint32_t(dims.size()), dims.data(), FRIT_HOST};
 }
@@ -357,5 +376,7 @@ bool frit::tools::allocate(Tensor &tensor) {
     return false;
   expectMemory(*bytes, "tensor '" + tensor.name + "'");
   tensor.data = Storage(*bytes);
+  if (tensor.isString())
+    tensor.texts.resize(tensor.count());
   return true;
 }

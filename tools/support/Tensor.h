@@ -56,6 +56,8 @@ struct Tensor {
   frit_dtype dtype = FRIT_F32;
   std::vector<int64_t> dims;
   Storage data;
+  /// The elements of a tensor of strings, whose `data` has a frit_string each.
+  std::vector<std::string> texts = {};
 
   uint64_t count() const { return data.size() / frit_dtype_size(dtype); }
   /// Formats the type: "1x3xf32".
@@ -65,7 +67,11 @@ struct Tensor {
   bool isInteger() const;
   /// Returns an element of integers exactly.
   __int128 integerAt(uint64_t index) const;
-  /// Formats an element: integers exactly, floats with `digits` digits.
+  bool isString() const { return dtype == FRIT_STRING; }
+  /// Copies the strings of an output from the memory of its context.
+  void takeTexts();
+  /// Formats an element: integers exactly, floats with `digits` digits, strings
+  /// in quotes.
   std::string textOf(uint64_t index, int digits) const;
   void set(uint64_t index, double value);
   /// Returns the indices of the first least and the first largest element. The

@@ -38,7 +38,7 @@ std::string CustomOpReader::typeNamed(StringRef name,
   // Types below a byte and 8-bit floats exist for storage only.
   if (!row || known.starts_with("f8") || known.starts_with("f4") ||
       known.ends_with("4") != known.ends_with("64") || known == "i2" ||
-      known == "u2") {
+      known == "u2" || known == "string") {
     fail(place, "is '" + name +
                     "', neither a variable of 'types' nor one of f32, f64, "
                     "f16, bf16, i8 to i64, u8 to u64 and bool");

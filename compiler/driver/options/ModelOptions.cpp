@@ -190,7 +190,7 @@ bool CommandLine::readModel() {
     auto [name, type] = spec.rsplit(':');
     const DTypeRow *known =
         artifact::findDType(artifact::dtypeWith(&DTypeRow::name, type));
-    if (name.empty() || !known)
+    if (name.empty() || !known || !*known->ir)
       return wrong("-ftype takes NAME:TYPE, as image:u8 or logits:f16, not '" +
                    spec + "'");
     (void)forInputs(name, [&](ModelInput &input, StringRef name) {

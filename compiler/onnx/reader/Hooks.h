@@ -62,6 +62,7 @@ llvm::ArrayRef<Hook> einsumHooks();
 llvm::ArrayRef<Hook> sequenceHooks();
 llvm::ArrayRef<Hook> listHooks();
 llvm::ArrayRef<Hook> stringHooks();
+llvm::ArrayRef<Hook> stringOperatorHooks();
 llvm::ArrayRef<Hook> linearHooks();
 llvm::ArrayRef<Hook> treeHooks();
 llvm::ArrayRef<Hook> trainingHooks();

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
 #define FRIT_COMPILER_ONNX_READER_IMPORTSTATE_H
 
+#include "compiler/import/Import.h"
 #include "compiler/import/IndexUses.h"
 #include "compiler/onnx/reader/DataShape.h"
 #include "compiler/onnx/reader/Hooks.h"
@@ -97,6 +98,19 @@ public:
   virtual void addCheck(mlir::Value number, std::string message,
                         mlir::ArrayAttr indices = {}) = 0;
 
+  /// Adds an input of the model that a string step computes (see
+  /// compiler/onnx/strings/Steps.h). `symbols` names its open dimensions.
+  virtual mlir::BlockArgument addComputed(const std::string &name,
+                                          mlir::RankedTensorType type,
+                                          mlir::ArrayAttr symbols,
+                                          mlir::Location loc) = 0;
+  /// Returns the names of the open dimensions of an input; null if it has none.
+  virtual mlir::ArrayAttr symbolsOf(mlir::BlockArgument input) = 0;
+  /// Returns the number of a string.
+  int64_t numberOf(llvm::StringRef text) {
+    return strings->try_emplace(text, strings->size()).first->second;
+  }
+
   /// Return whether the model may get that many more operators, or elements of
   /// tables that are generated from a few numbers. These limits stop small
   /// files that expand to huge models.
@@ -122,7 +136,9 @@ public:
   /// Source indices of concatenations, cached by their sizes.
   llvm::StringMap<mlir::Value> joined;
   /// The number of each string.
-  llvm::StringMap<int64_t> strings;
+  StringNumbers *strings;
+  /// The string steps, in order (see compiler/padding/Strings.h).
+  llvm::SmallVector<mlir::Attribute> stringSteps;
   /// Nodes that the file has in training mode.
   llvm::SmallVector<mlir::Location> inTrainingMode;
   /// The inputs whose elements are indices.
@@ -135,9 +151,14 @@ public:
   TensorReader tensors;
 
 protected:
-  ImportState(mlir::MLIRContext &context, TensorReader tensors)
-      : builder(&context), tensors(std::move(tensors)) {}
+  ImportState(mlir::MLIRContext &context, TensorReader tensors,
+              StringNumbers *shared)
+      : strings(shared ? shared : &ownStrings), builder(&context),
+        tensors(std::move(tensors)) {}
   ~ImportState() = default;
+
+private:
+  StringNumbers ownStrings; ///< of an import that shares none
 };
 
 } // namespace frit::importer

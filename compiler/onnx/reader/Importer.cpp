@@ -45,7 +45,8 @@ static std::string functionKey(StringRef domain, StringRef name,
 Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
                    StringRef path, const ImportOptions &options,
                    MLIRContext &context)
-    : ImportState(context, TensorReader(model, path, options, context)),
+    : ImportState(context, TensorReader(model, path, options, context),
+                  options.strings),
       model(model), path(path), options(options), context(context) {}
 
 Location Importer::locate(const Twine &what) {
@@ -310,6 +311,19 @@ std::optional<int64_t> Importer::boundOf(const std::string &name) {
 
 void Importer::addCheck(Value number, std::string message, ArrayAttr indices) {
   checks.push_back({number, std::move(message), indices});
+}
+
+BlockArgument Importer::addComputed(const std::string &name,
+                                    RankedTensorType type, ArrayAttr symbols,
+                                    Location loc) {
+  inputNames.push_back(builder.getStringAttr(name));
+  inputSymbols.push_back(symbols);
+  inputKinds.push_back(InputKind::computed);
+  return main.getBody().front().addArgument(type, loc);
+}
+
+ArrayAttr Importer::symbolsOf(BlockArgument input) {
+  return inputSymbols[input.getArgNumber()];
 }
 
 void Importer::warnOfTrainingMode() {

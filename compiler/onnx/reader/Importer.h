@@ -49,6 +49,11 @@ public:
   bool checksIndices() const override { return options.checkIndices; }
   void addCheck(mlir::Value number, std::string message,
                 mlir::ArrayAttr indices) override;
+  mlir::BlockArgument addComputed(const std::string &name,
+                                  mlir::RankedTensorType type,
+                                  mlir::ArrayAttr symbols,
+                                  mlir::Location loc) override;
+  mlir::ArrayAttr symbolsOf(mlir::BlockArgument input) override;
   bool mayBecome(size_t operators) override;
   bool mayTabulate(size_t elements) override;
 
@@ -79,6 +84,8 @@ private:
                        const ::onnx::TypeProto::Tensor *type,
                        const InputShapes &shapes, size_t index);
   bool addOutputs();
+  void describeInterface(llvm::ArrayRef<mlir::Attribute> outputNames,
+                         llvm::ArrayRef<bool> areStrings);
   bool checkResult();
   /// Warns of a model that is to train and has lost its batch norms.
   void warnOfFoldedNorms();
@@ -130,9 +137,11 @@ private:
   llvm::StringMap<Function> functions;
   /// The inputs of modules that drop, by the names of their results.
   std::map<std::string, std::string> dropModules;
-  /// Names and symbols (or null) of @main's arguments.
+  /// Names, symbols (or null) and kinds of @main's arguments.
   llvm::SmallVector<mlir::StringAttr> inputNames;
   llvm::SmallVector<mlir::ArrayAttr> inputSymbols;
+  enum class InputKind { numbers, strings, computed };
+  llvm::SmallVector<InputKind> inputKinds;
   struct Check {
     mlir::Value number;
     std::string message;

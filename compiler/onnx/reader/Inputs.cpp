@@ -181,16 +181,17 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
     return {};
   }
   auto file = options.constInputs.find(name);
-  if (type->elem_type() == ::onnx::TensorProto::STRING) {
-    if (file != options.constInputs.end())
-      return readStringsFile(file->second, loc);
-    emitError(loc) << "strings must be known when compiling; give the model "
-                      "their numbers, as from an encoder fitted on codes, or "
-                      "-fconst-input="
-                   << text(name) << "=@FILE makes that input a constant";
+  bool isString = type->elem_type() == ::onnx::TensorProto::STRING;
+  if (isString && file != options.constInputs.end())
+    return readStringsFile(file->second, loc);
+  if (isString && options.trains) {
+    emitError(loc) << "is of strings, which a model that trains does not take; "
+                      "give it their numbers, as from an encoder fitted on "
+                      "codes";
     return {};
   }
-  Type element = elementType(type->elem_type(), context);
+  Type element =
+      isString ? builder.getI64Type() : elementType(type->elem_type(), context);
   if (!element) {
     emitError(loc) << "element type " << dataTypeName(type->elem_type())
                    << " is not supported";
@@ -213,8 +214,11 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
     return {};
   inputNames.push_back(builder.getStringAttr(name));
   inputSymbols.push_back(shapes.openSymbols(index, context));
+  inputKinds.push_back(isString ? InputKind::strings : InputKind::numbers);
   auto whole = RankedTensorType::get(*shape, element);
   Value argument = main.getBody().front().addArgument(whole, loc);
+  if (isString)
+    return stringsOf(builder, loc, argument);
   // The empty cache of a first decoding step has only one value.
   if (whole.getNumElements() == 0)
     return nn::ConstantOp::create(builder, loc,
@@ -257,6 +261,7 @@ static void compareDeclaredType(const ValueInfoProto &output,
 bool Importer::addOutputs() {
   SmallVector<Value> results;
   SmallVector<Attribute> outputNames;
+  SmallVector<bool> areStrings;
   llvm::StringSet<> given;
   bool good = true;
   for (const ValueInfoProto &output : model->graph().output()) {
@@ -275,12 +280,14 @@ bool Importer::addOutputs() {
         emitError(locate("output '" + name + "'")) << "is given twice";
         return good = false;
       }
-      results.push_back(result);
+      areStrings.push_back(isStrings(result));
+      results.push_back(isStrings(result) ? idsOf(result) : result);
       outputNames.push_back(builder.getStringAttr(name));
       return true;
     };
-    if (isStrings(value)) {
-      emitError(loc) << "is a tensor of strings, which a model cannot return";
+    if (isStrings(value) && options.trains) {
+      emitError(loc) << "is of strings, which a model that trains does not "
+                        "give";
       good = false;
       continue;
     }
@@ -292,7 +299,10 @@ bool Importer::addOutputs() {
     }
     if (!add(output.name(), value))
       continue;
-    compareDeclaredType(output, nn::tensorType(value), loc);
+    if (isStrings(value))
+      value = idsOf(value);
+    else
+      compareDeclaredType(output, nn::tensorType(value), loc);
     // A declared shape says nothing of a data-dependent shape's upper bound.
     if (!isMarked(value))
       compareDeclared(output, nn::tensorType(value), loc);
@@ -311,29 +321,50 @@ bool Importer::addOutputs() {
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setFunctionType(builder.getFunctionType(
       main.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
+  areStrings.resize(results.size());
+  describeInterface(outputNames, areStrings);
+  return true;
+}
+
+/// Sets the attributes of @main's arguments and results.
+void Importer::describeInterface(ArrayRef<Attribute> outputNames,
+                                 ArrayRef<bool> areStrings) {
   // Set all at once, because every change copies the list of attributes.
   auto describe = [&](Attribute name, StringRef key, Attribute value,
-                      Attribute indices) {
+                      Attribute indices, StringRef kind) {
     NamedAttrList attributes;
     attributes.set("nn.name", name);
     if (value)
       attributes.set(key, value);
     if (indices)
       attributes.set("nn.indices", indices);
+    if (!kind.empty())
+      attributes.set(kind, builder.getUnitAttr());
     return attributes.getDictionary(&context);
   };
+  static constexpr StringLiteral kinds[] = {"", "nn.strings", "nn.computed"};
   SmallVector<DictionaryAttr> ofInputs, ofOutputs;
-  for (auto [name, symbols, argument] :
-       llvm::zip_equal(inputNames, inputSymbols, main.getArguments()))
-    ofInputs.push_back(
-        describe(name, "nn.symbols", symbols, indexUses.attrOf(argument)));
+  for (auto [name, symbols, kind, argument] : llvm::zip_equal(
+           inputNames, inputSymbols, inputKinds, main.getArguments()))
+    ofInputs.push_back(describe(name, "nn.symbols", symbols,
+                                indexUses.attrOf(argument),
+                                kinds[static_cast<int>(kind)]));
   size_t outputs = outputNames.size() - checks.size();
   for (auto [i, name] : llvm::enumerate(outputNames))
     ofOutputs.push_back(i < outputs
-                            ? describe(name, "", nullptr, nullptr)
+                            ? describe(name, "", nullptr, nullptr,
+                                       areStrings[i] ? kinds[1] : kinds[0])
                             : describe(name, "nn.count", builder.getUnitAttr(),
-                                       checks[i - outputs].indices));
+                                       checks[i - outputs].indices, ""));
   main.setAllArgAttrs(ofInputs);
   main.setAllResultAttrs(ofOutputs);
-  return true;
+  if (stringSteps.empty() && !llvm::is_contained(areStrings, true) &&
+      !llvm::is_contained(inputKinds, InputKind::strings))
+    return;
+  SmallVector<StringRef> texts(strings->size());
+  for (const auto &entry : *strings)
+    texts[entry.second] = entry.first();
+  main->setAttr("nn.vocabulary", builder.getStrArrayAttr(texts));
+  if (!stringSteps.empty())
+    main->setAttr("nn.string_steps", builder.getArrayAttr(stringSteps));
 }

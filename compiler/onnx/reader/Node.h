@@ -70,6 +70,11 @@ public:
   llvm::StringRef metadata(llvm::StringRef key) const;
   /// Returns the name of the tool that wrote the model, or "".
   llvm::StringRef producer() const { return state.producer(); }
+  /// Returns the node's name, or that of its first output, after those of the
+  /// enclosing calls.
+  std::string fullName() const;
+  /// Returns the import that the node is a part of.
+  ImportState &import() { return state; }
 
   size_t numOutputs() const { return proto.output_size(); }
   bool wants(size_t i) const {
@@ -158,6 +163,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   DataSizes &dataSizes() { return state.sizes; }
+  /// Returns what -fbound says about this node's results, if anything.
+  std::optional<int64_t> bound() const;
   /// Returns the sizes of a tensor: the number of valid entries per dimension.
   DataShape dataShape(mlir::Value x);
   /// Marks `x` with valid sizes `shape`, after cutting it to their upper

@@ -23,8 +23,9 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           knownHooks(),        randomHooks(),      resizeHooks(),
           samplingHooks(),     recurrentHooks(),   transposedHooks(),
           spectralHooks(),     einsumHooks(),      sequenceHooks(),
-          listHooks(),         stringHooks(),      treeHooks(),
-          trainingHooks(),     quantizedOpHooks(), linearHooks()})
+          listHooks(),         stringHooks(),      stringOperatorHooks(),
+          treeHooks(),         trainingHooks(),    quantizedOpHooks(),
+          linearHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;

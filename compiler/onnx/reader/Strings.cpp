@@ -1,11 +1,13 @@
 //===- Strings.cpp - Tensors of strings -----------------------------------===//
 //
-// Strings are known at compile time: a weight's, a constant's or an input's
-// that -fconst-input gives. Each distinct string of a model has a number, and a
-// tensor of strings is the i64 tensor of its numbers. A value of type none
-// marks these numbers as strings. Nothing reads that value after the import.
+// Each distinct string of a model has a number, and a tensor of strings is the
+// i64 tensor of its numbers. A value of type none marks these numbers as
+// strings. Nothing reads that value after the import. The runtime numbers the
+// strings of a call, and names those of its outputs.
 //
 // Operators that move or compare elements work on the numbers (Registry.cpp).
+// Those that make strings run on the host when a call starts
+// (compiler/onnx/strings).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +24,7 @@ Value ImportState::stringTensor(Location loc, ArrayRef<int64_t> shape,
                                 ArrayRef<StringRef> texts) {
   SmallVector<int64_t> all;
   for (StringRef text : texts)
-    all.push_back(strings.try_emplace(text, strings.size()).first->second);
+    all.push_back(numberOf(text));
   auto type = RankedTensorType::get(shape, builder.getI64Type());
   Value ids = nn::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, ArrayRef(all)), StringAttr());

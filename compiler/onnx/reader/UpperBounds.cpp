@@ -59,13 +59,17 @@ Value Node::markedAlong(Value x, int64_t axis, const Size &count) {
   return marked(unmarked(x), shape);
 }
 
+std::string Node::fullName() const { return scope.prefix + ownName(proto); }
+
+std::optional<int64_t> Node::bound() const { return state.boundOf(fullName()); }
+
 Size Node::count(Value value, int64_t most) {
   if (!value || failed)
     return 0;
   if (DenseElementsAttr known = nn::constantValue(value))
     return std::clamp<int64_t>(*known.value_begin<int64_t>(), 0, most);
-  std::string name = scope.prefix + ownName(proto);
-  std::optional<int64_t> bound = state.boundOf(name);
+  std::string name = fullName();
+  std::optional<int64_t> bound = this->bound();
   if (bound && *bound < most) {
     // Entries beyond -fbound are reported at run time.
     Expr number = {*this, value}, limit = number.number(*bound);

@@ -17,7 +17,7 @@
 // every table starts at a multiple of 16 bytes. The runtime trusts none of it:
 // it checks magic, version and every range once, at load (see PlanView.h).
 // artifact_types.h has what all structs share, artifact_library.h the problems
-// of library calls.
+// of library calls, artifact_strings.h what a model does with strings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +25,7 @@
 #define FRIT_ARTIFACT_H
 
 #include "frit/artifact_library.h"
+#include "frit/artifact_strings.h"
 #include "frit/artifact_types.h"
 #include "frit/image.h"
 #include "frit/roles.h"
@@ -94,7 +95,8 @@ struct Variant {
   Range sizes; ///< of Header::dims, one per symbol
   /// Range of Header::inputs, as long in every variant. The last
   /// Function::sizes of them are not the model's: they are true sizes, i64
-  /// scalars that the runtime fills with the call's symbol sizes.
+  /// scalars that the runtime fills with the call's symbol sizes. Before these
+  /// are the inputs that string steps compute (see artifact_strings.h).
   Range inputs;
   /// Range of Header::outputs, as long in every variant. The last
   /// Function::counts of them are not the model's: they are counts, i64 scalars
@@ -373,9 +375,13 @@ struct Header {
   Table attentions;        ///< of Attention
   Table guards;            ///< of Guard
   Table steps;             ///< of Step
-  Table follows;  ///< of uint32_t, relative to the first step of the list
-  Table programs; ///< of Program
-  Table targets;  ///< of Target; at least one
+  Table follows;        ///< of uint32_t, relative to the first step of the list
+  Table programs;       ///< of Program
+  Table targets;        ///< of Target; at least one
+  Table vocabulary;     ///< of Text: strings by number
+  Table stringPrograms; ///< of StringProgram, one per function, or none at all
+  Table stringSteps;    ///< of StringStep
+  Table stringOperands; ///< of StringOperand
 };
 
 } // namespace frit::artifact

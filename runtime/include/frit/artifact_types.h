@@ -64,6 +64,7 @@ enum class DType : uint32_t {
   u4,
   i2,
   u2,
+  string, ///< its number, an i64; of inputs and outputs only
 };
 
 inline constexpr uint32_t kNone = ~0u;

@@ -112,9 +112,9 @@ FRIT_API void *frit_context_stream(const frit_context *context);
 /** Returns the context's own device buffer for input or output `index`, of
  *  frit_tensor_info's `bytes`. frit_run stages host tensors there; a call that
  *  passes the buffer itself needs no new CUDA graph. Null if there is no such
- *  index. Lives as long as the context. Peers may share an input's buffer. An
- *  output that is shorter in an inner data-dependent dimension is not packed
- *  here: its rows keep the stride of the upper bound. */
+ *  index, or for strings. Lives as long as the context. Peers may share an
+ * input's buffer. An output that is shorter in an inner data-dependent
+ * dimension is not packed here: its rows keep the stride of the upper bound. */
 FRIT_API void *frit_context_input_buffer(frit_context *context, uint32_t index);
 FRIT_API void *frit_context_output_buffer(frit_context *context,
                                           uint32_t index);

@@ -18,7 +18,8 @@ struct DTypeRow {
 };
 
 /// In the order of DType, which starts at 1. Safetensors has no integers below
-/// a byte and packs its F4, so the last five file names are our own.
+/// a byte and packs its F4, so the last five file names are our own. No file
+/// and no tensor of the compiler has strings.
 inline constexpr DTypeRow kDTypes[] = {
     {"f32", "F32", "f32", 4},
     {"f64", "F64", "f64", 8},
@@ -43,19 +44,20 @@ inline constexpr DTypeRow kDTypes[] = {
     {"u4", "U4", "ui4", 1},
     {"i2", "I2", "i2", 1},
     {"u2", "U2", "ui2", 1},
+    {"string", "", "", 8},
 };
-static_assert(sizeof kDTypes / sizeof *kDTypes == size_t(DType::u2));
+static_assert(sizeof kDTypes / sizeof *kDTypes == size_t(DType::string));
 
 /// Returns the row of `type`, or null if it is not a DType.
 constexpr const DTypeRow *findDType(DType type) {
   size_t index = size_t(type) - 1;
-  return index < size_t(DType::u2) ? &kDTypes[index] : nullptr;
+  return index < size_t(DType::string) ? &kDTypes[index] : nullptr;
 }
 
 /// Returns the type whose `field` is `text`, or DType(0).
 constexpr DType dtypeWith(const char *DTypeRow::*field, std::string_view text) {
   for (const DTypeRow &row : kDTypes)
-    if (row.*field == text)
+    if (!text.empty() && row.*field == text)
       return DType(&row - kDTypes + 1);
   return DType(0);
 }

@@ -69,7 +69,12 @@ inline std::string signatureOf(const void *plan) {
     const Variant &largest = variants[range.first + range.count - 1];
     result += i ? "; " : "";
     result += text(function.name);
-    list(head.inputs, largest.inputs, function.sizes, function.symbols.first);
+    uint32_t computed =
+        head.stringPrograms.count
+            ? entriesOf(head.stringPrograms, StringProgram())[i].computed
+            : 0;
+    list(head.inputs, largest.inputs, function.sizes + computed,
+         function.symbols.first);
     result += " -> ";
     list(head.outputs, largest.outputs, function.counts,
          function.symbols.first);

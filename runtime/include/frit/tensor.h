@@ -37,8 +37,17 @@ typedef enum frit_dtype {
   FRIT_I4 = 20,
   FRIT_U4 = 21,
   FRIT_I2 = 22,
-  FRIT_U2 = 23
+  FRIT_U2 = 23,
+  FRIT_STRING = 24 /**< a frit_string; tensors lie in host memory */
 } frit_dtype;
+
+/** An element of a tensor of strings: `size` bytes of UTF-8, without a zero
+ *  byte among or after them; at most 1 MiB. Those of outputs belong to the
+ *  context and live until its next call. */
+typedef struct frit_string {
+  const char *data; /**< may be null if `size` is 0 */
+  size_t size;
+} frit_string;
 
 /** Returns the bytes of an element; 0 if `dtype` is not a frit_dtype. */
 FRIT_API size_t frit_dtype_size(frit_dtype dtype);

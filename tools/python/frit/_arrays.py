@@ -17,6 +17,7 @@ import numpy as np
 from . import _abi
 from ._dlpack import GPUS, DeviceArray, DLTensor, pointer_of
 from ._errors import ArgumentError
+from ._strings import ELEMENT, KINDS, STRING, elements_of
 
 #: frit_dtype by NumPy's name of the type. Those from bfloat16 on exist in NumPy
 #: if ml_dtypes is installed.
@@ -81,6 +82,10 @@ class NumPy:
 
     def describe(self, array: np.ndarray) -> Described:
         code = self.codes.get(array.dtype)
+        if code is None and array.dtype.kind in KINDS:
+            elements, memory = elements_of(array)
+            return Described(self.pointer(elements), STRING, array.shape, -1,
+                             (elements, memory))
         if code is None:
             code = CODES.get(array.dtype.name)
             if code is None or not array.dtype.isnative:
@@ -97,6 +102,8 @@ class NumPy:
 
     def empty(self, shape: tuple[int, ...], code: int, device: int,
               module: int) -> np.ndarray:
+        if code == STRING:
+            return np.zeros(shape, ELEMENT)
         dtype = self.dtype(code)
         size = math.prod(shape) * dtype.itemsize
         if size < 4096:
@@ -327,6 +334,9 @@ def describe(array, module: int | None, write: bool = False) -> Described:
             if not isinstance(array, np.ndarray) or not array.flags.writeable:
                 raise ArgumentError("an output must be an array that can be "
                                     f"written to, not {type(array).__name__}")
+            if array.dtype.kind in KINDS:
+                raise ArgumentError("outputs of strings are made anew; no array "
+                                    "can be given for them")
         elif isinstance(array, Mapping):
             raise ArgumentError("arrays by name are keywords, model(**arrays), "
                                 "or given to model.run(arrays)")

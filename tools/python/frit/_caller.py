@@ -12,6 +12,7 @@ from ._abi import lib
 from ._calls import (REMEMBERED, Call, Context, Handles, Repeated, Tensors,
                      dims_of, names_of)
 from ._errors import ArgumentError, Error
+from ._strings import ELEMENT, STRING, texts_of
 
 
 class _Returned(list):
@@ -34,6 +35,7 @@ class Caller:
         self.output_types = [
             _abi.described(lib.frit_module_output, _abi.TensorInfo, handle,
                            index).dtype for index in range(len(self.outputs))]
+        self.gives_strings = STRING in self.output_types
         self.counts = lib.frit_module_counts(handle)
         self.remarks = handles.remarks
         #: The last call that compiled code can make; None if it cannot.
@@ -177,15 +179,19 @@ class Caller:
         """Makes or checks the arrays for the outputs. Returns them, which GPU or
         -1 each is on, and the tensors that tell the runtime of them."""
         if out is None:
-            arrays = [family.empty(shape, dtype, device, self.handle)
+            arrays = [(_arrays.NUMPY if dtype == STRING else family).empty(
+                          shape, dtype, device, self.handle)
                       for shape, dtype in zip(call.shapes, self.output_types)]
-            places = [device] * len(arrays)
+            places = [-1 if dtype == STRING else device
+                      for dtype in self.output_types]
             tensors = call.results.get((None, device))
             if tensors is None:
                 tensors = call.results[None, device] = Tensors(
                     (None,) * len(arrays),
                     [*zip(self.output_types, call.shapes, places)])
-            tensors.point([family.pointer(array) for array in arrays])
+            tensors.point([array.ctypes.data if dtype == STRING
+                           else family.pointer(array)
+                           for array, dtype in zip(arrays, self.output_types)])
             return arrays, places, tensors
         if isinstance(out, Mapping):
             arrays = [*out.values()]
@@ -233,7 +239,11 @@ class Caller:
             if self.counts and out is None:
                 results = [self.cut(context, family, index, array)
                            for index, array in enumerate(results)]
-            elif out is None and isinstance(family, _arrays.PyTorch) and all(
+            if self.gives_strings and out is None:
+                results = [texts_of(array)
+                           if getattr(array, "dtype", None) == ELEMENT else array
+                           for array in results]
+            elif out is None and not self.counts and isinstance(family, _arrays.PyTorch) and all(
                     d.device == self.device and type(array) in family.plain_types
                     for d, array in zip(described, arrays)):
                 context.repeated = Repeated(family, call, tensors, names,
@@ -280,5 +290,7 @@ class Caller:
         dims = dims_of(self.outputs[index].dims)
         _abi.check(lib.frit_context_output_dims(context.handle, index, dims))
         shape = tuple(dims[:len(self.outputs[index].dims)])
+        if self.output_types[index] == STRING:
+            family = _arrays.NUMPY
         return array if shape == tuple(array.shape) else \
             family.cut(array, shape)
