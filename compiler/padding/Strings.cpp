@@ -10,7 +10,8 @@ using namespace frit;
 
 static std::vector<int64_t> numbersIn(DictionaryAttr entry, StringRef name) {
   auto list = entry.getAs<DenseI64ArrayAttr>(name);
-  return list ? std::vector<int64_t>(list.asArrayRef()) : std::vector<int64_t>();
+  return list ? std::vector<int64_t>(list.asArrayRef())
+              : std::vector<int64_t>();
 }
 
 static int64_t numberIn(DictionaryAttr entry, StringRef name,
@@ -68,9 +69,8 @@ static plan::Strings takeStrings(func::FuncOp main) {
   return strings;
 }
 
-LogicalResult
-frit::describeStrings(ArrayRef<OwningOpRef<ModuleOp>> modules,
-                      plan::OpenShapes &shapes) {
+LogicalResult frit::describeStrings(ArrayRef<OwningOpRef<ModuleOp>> modules,
+                                    plan::OpenShapes &shapes) {
   for (const OwningOpRef<ModuleOp> &module : modules) {
     func::FuncOp main = mainOf(*module);
     plan::Strings strings = takeStrings(main);

@@ -88,8 +88,7 @@ bool StringCheck::areResults(const StringStep &step) const {
   if (step.result != end || count > plan.modelInputs(0).size() - end)
     return false;
   for (uint32_t i = 0; i < count; ++i) {
-    DType wanted =
-        step.op == StringOp::match ? DType::boolean : DType::i64;
+    DType wanted = step.op == StringOp::match ? DType::boolean : DType::i64;
     if (plan.inputs(0)[end + i].type != wanted)
       return false;
   }
@@ -131,8 +130,8 @@ Status StringCheck::run() {
   for (const Tensor &tensor : plan.inputs(0).subspan(first))
     if (tensor.type == DType::string)
       return damagedPlan("an input that no caller gives is of strings");
-  for (const Tensor &tensor : plan.outputs(0).subspan(
-           plan.modelOutputs(0).size()))
+  for (const Tensor &tensor :
+       plan.outputs(0).subspan(plan.modelOutputs(0).size()))
     if (tensor.type == DType::string)
       return damagedPlan("a count is of strings");
   for (const StringStep &step : plan.stringSteps())

@@ -62,8 +62,7 @@ Status StringCall::compute() {
 
 Status StringCall::run(const StringStep &step) {
   StringsView views[2];
-  std::span<const artifact::StringOperand> operands =
-      plan.stringOperands(step);
+  std::span<const artifact::StringOperand> operands = plan.stringOperands(step);
   for (size_t i = 0; i < operands.size(); ++i) {
     const artifact::StringOperand &operand = operands[i];
     views[i] = {plan.dims(operand.dims), plan.dims(operand.ids)};
@@ -98,8 +97,7 @@ Status StringCall::check(const StringStep &step) {
 
 void *StringCall::data(size_t index) {
   HostTensor &tensor = tensors[index];
-  bool areFlags =
-      plan.inputs(variant)[index].type == artifact::DType::boolean;
+  bool areFlags = plan.inputs(variant)[index].type == artifact::DType::boolean;
   return areFlags ? static_cast<void *>(tensor.flags.data())
                   : tensor.numbers.data();
 }
@@ -111,8 +109,7 @@ void *StringCall::output(size_t index, frit_string *strings) {
   return outputs.back().numbers.data();
 }
 
-Status
-StringCall::finish(std::span<const std::vector<int64_t>> shapes) {
+Status StringCall::finish(std::span<const std::vector<int64_t>> shapes) {
   for (const Output &output : outputs) {
     uint64_t count = 0;
     (void)countElements(shapes[output.index], count);
@@ -121,10 +118,10 @@ StringCall::finish(std::span<const std::vector<int64_t>> shapes) {
       if (!numbers.has(number))
         return Status(
             FRIT_BAD_MODEL,
-            format("the model gives output '%s' a string that is not there",
-                   std::string(
-                       plan.text(plan.outputs(variant)[output.index].name))
-                       .c_str()));
+            format(
+                "the model gives output '%s' a string that is not there",
+                std::string(plan.text(plan.outputs(variant)[output.index].name))
+                    .c_str()));
       std::string_view text = numbers.text(number);
       output.strings[i] = {text.data(), text.size()};
     }

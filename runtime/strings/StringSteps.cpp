@@ -179,8 +179,8 @@ static Status split(StringsView x, std::string_view delimiter, int64_t most,
   size_t begin = 0;
   for (size_t i = 0; i < ends.size(); begin = ends[i++]) {
     for (size_t part = begin; part < ends[i]; ++part)
-      FRIT_TRY(numbers.add(parts[part],
-                           all.numbers[i * longest + (part - begin)]));
+      FRIT_TRY(
+          numbers.add(parts[part], all.numbers[i * longest + (part - begin)]));
     counts.numbers.push_back(int64_t(ends[i] - begin));
   }
   width.dims.clear();

@@ -114,15 +114,25 @@ struct StringUse {
 
 static constexpr size_t kLastInput = SIZE_MAX;
 static constexpr StringUse stringUses[] = {
-    {"Identity", 0, 0, true},        {"Reshape", 0, 0, true},
-    {"Squeeze", 0, 0, true},         {"Unsqueeze", 0, 0, true},
-    {"Flatten", 0, 0, true},         {"Transpose", 0, 0, true},
-    {"Expand", 0, 0, true},          {"Tile", 0, 0, true},
-    {"Slice", 0, 0, true},           {"Split", 0, 0, true},
-    {"Gather", 0, 0, true},          {"GatherElements", 0, 0, true},
-    {"GatherND", 0, 0, true},        {"Where", 1, 2, true},
-    {"Concat", 0, kLastInput, true}, {"Equal", 0, kLastInput, false},
-    {"Shape", 0, 0, false},          {"Size", 0, 0, false},
+    {"Identity", 0, 0, true},
+    {"Reshape", 0, 0, true},
+    {"Squeeze", 0, 0, true},
+    {"Unsqueeze", 0, 0, true},
+    {"Flatten", 0, 0, true},
+    {"Transpose", 0, 0, true},
+    {"Expand", 0, 0, true},
+    {"Tile", 0, 0, true},
+    {"Slice", 0, 0, true},
+    {"Split", 0, 0, true},
+    {"Gather", 0, 0, true},
+    {"GatherElements", 0, 0, true},
+    {"GatherND", 0, 0, true},
+    {"Where", 1, 2, true},
+    {"Concat", 0, kLastInput, true},
+    {"Equal", 0, kLastInput, false},
+    {"Shape", 0, 0, false},
+    {"Size", 0, 0, false},
+    {"ai.onnx.ml::ArrayFeatureExtractor", 0, 0, true},
 };
 
 /// Replaces strings among the inputs by their numbers if the operator moves or

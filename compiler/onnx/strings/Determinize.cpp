@@ -147,17 +147,15 @@ Expected<std::string> Determinizer::run() {
       std::vector<unsigned> next;
       for (unsigned index : closure(from.set, from.before, after)) {
         const Nfa::State &state = nfa.states[index];
-        if (state.kind == Nfa::bytes && byte >= state.low &&
-            byte <= state.high)
+        if (state.kind == Nfa::bytes && byte >= state.low && byte <= state.high)
           next.push_back(state.next);
       }
       llvm::sort(next);
       next.erase(std::unique(next.begin(), next.end()), next.end());
       // What precedes matters to boundaries only, once something does.
-      table.push_back(
-          next.empty()
-              ? artifact::kNoState
-              : stateFor({std::move(next), hasBoundaries ? after : other}));
+      table.push_back(next.empty() ? artifact::kNoState
+                                   : stateFor({std::move(next),
+                                               hasBoundaries ? after : other}));
     }
     bool accepts =
         llvm::any_of(closure(from.set, from.before, nothing), [&](unsigned s) {

@@ -39,8 +39,8 @@ static Value named(Node &node, Value ids) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the operand whose dimensions the result of broadcasting `a` and `b`
-/// to `shape` follows: one that has open or data-dependent ones, if any. Null if
-/// there is none, and, after an error, if it has another shape.
+/// to `shape` follows: one that has open or data-dependent ones, if any. Null
+/// if there is none, and, after an error, if it has another shape.
 static Value leading(Node &node, Value a, Value b, ArrayRef<int64_t> shape) {
   for (Value x : {a, b}) {
     if (!isMarked(idsOf(x)) && !StringStep::symbolsOf(node, x))
@@ -87,11 +87,11 @@ static Results regexFullMatch(Node &node) {
   if (!x)
     return {};
   auto nfa = parseRegex(pattern);
-  auto automaton = nfa ? determinize(*nfa)
-                       : llvm::Expected<std::string>(nfa.takeError());
+  auto automaton =
+      nfa ? determinize(*nfa) : llvm::Expected<std::string>(nfa.takeError());
   if (!automaton) {
-    node.error() << "pattern '" << pattern << "': "
-                 << toString(automaton.takeError());
+    node.error() << "pattern '" << pattern
+                 << "': " << toString(automaton.takeError());
     return {};
   }
   auto shape = sizes(idsOf(x));

@@ -18,9 +18,9 @@ namespace {
 struct Part {
   enum Kind { characters, assertion, sequence, choice, repetition };
   Kind kind = sequence;
-  CharacterSet set;                     ///< of `characters`
-  Nfa::Kind asserted = Nfa::textBegin;  ///< of `assertion`
-  int least = 0, most = 0;              ///< of `repetition`; most < 0: any
+  CharacterSet set;                    ///< of `characters`
+  Nfa::Kind asserted = Nfa::textBegin; ///< of `assertion`
+  int least = 0, most = 0;             ///< of `repetition`; most < 0: any
   std::vector<std::unique_ptr<Part>> parts;
 };
 using PartPtr = std::unique_ptr<Part>;
@@ -356,16 +356,24 @@ bool PatternParser::parseNamedClass(CharacterSet &set) {
   struct Named {
     StringLiteral name, ranges;
   };
-  static constexpr Named names[] = {
-      {"alnum", "09AZaz"}, {"alpha", "AZaz"},      {"digit", "09"},
-      {"lower", "az"},     {"upper", "AZ"},        {"xdigit", "09AFaf"},
-      {"word", "09AZaz__"}, {"space", "\t\r  "},   {"blank", "\t\t  "},
-      {"punct", "!/:@[`{~"}, {"cntrl", "\1\x1f\x7f\x7f"},
-      {"print", " ~"},     {"graph", "!~"},        {"ascii", "\1\x7f"}};
+  static constexpr Named names[] = {{"alnum", "09AZaz"},
+                                    {"alpha", "AZaz"},
+                                    {"digit", "09"},
+                                    {"lower", "az"},
+                                    {"upper", "AZ"},
+                                    {"xdigit", "09AFaf"},
+                                    {"word", "09AZaz__"},
+                                    {"space", "\t\r  "},
+                                    {"blank", "\t\t  "},
+                                    {"punct", "!/:@[`{~"},
+                                    {"cntrl", "\1\x1f\x7f\x7f"},
+                                    {"print", " ~"},
+                                    {"graph", "!~"},
+                                    {"ascii", "\1\x7f"}};
   for (const Named &named : names)
     for (bool inverts : {false, true})
-      if (rest.consume_front(("[:" + Twine(inverts ? "^" : "") + named.name +
-                              ":]").str())) {
+      if (rest.consume_front(
+              ("[:" + Twine(inverts ? "^" : "") + named.name + ":]").str())) {
         CharacterSet own;
         for (size_t i = 0; i < named.ranges.size(); i += 2)
           own.add(named.ranges[i], named.ranges[i + 1]);
@@ -440,8 +448,7 @@ unsigned NfaBuilder::build(const Part &part, unsigned next) {
     return next;
   case Part::choice: {
     unsigned start = build(*part.parts.back(), next);
-    for (const PartPtr &inner :
-         llvm::drop_begin(llvm::reverse(part.parts)))
+    for (const PartPtr &inner : llvm::drop_begin(llvm::reverse(part.parts)))
       start = add({Nfa::split, 0, 0, build(*inner, next), start});
     return start;
   }

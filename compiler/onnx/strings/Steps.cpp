@@ -89,6 +89,5 @@ void StringStep::add() {
   if (node.failed)
     return;
   set("operands", node.builder().getArrayAttr(operands));
-  node.import().stringSteps.push_back(
-      attributes.getDictionary(node.context()));
+  node.import().stringSteps.push_back(attributes.getDictionary(node.context()));
 }

@@ -80,28 +80,61 @@ static Results imputer(Node &node) {
   return {isMissing.select(value, x)};
 }
 
-/// Compares each number with all categories.
+/// Makes calls fail whose input has a value that is no category. `isOne` has a
+/// row for each value.
+static void checkCategories(Expr isOne) {
+  Node &node = *isOne.node;
+  Type i64 = node.builder().getI64Type();
+  int64_t elements = product(isOne.shape());
+  if (elements == 0 || !isOne)
+    return;
+  int64_t count = isOne.shape().back();
+  Expr known = isOne.to(i64)
+                   .reshape({elements / count, count})
+                   .reduce(nn::Combiner::max, {1})
+                   .reshape({elements / count})
+                   .reduce(nn::Combiner::min, {0})
+                   .reshape({});
+  if (known)
+    node.import().addCheck(known - 1.0,
+                           "node '" + node.fullName() +
+                               "' takes a value that is none of its "
+                               "categories; handle_unknown='ignore' makes it "
+                               "zeros");
+}
+
+/// Compares each number or string with all categories.
 static Results oneHotEncoder(Node &node) {
-  Expr x = input(node, 0);
+  Value given = node.input(0);
   auto categories = node.integers("cats_int64s");
+  auto texts = node.strings("cats_strings");
   bool zeros = node.integer("zeros", 1);
-  if (!x)
+  if (!given)
     return {};
-  if (!categories || node.attribute("cats_strings"))
-    node.error() << "needs categories that are integers; fit it on numbers "
-                    "instead of strings";
-  else if (!zeros)
-    node.error() << "with zeros = 0, where unknown categories are errors, is "
-                    "not supported; fit it with handle_unknown='ignore'";
+  bool areStrings = !texts.empty();
+  if (areStrings != isStrings(given))
+    node.error() << "its categories are " << (areStrings ? "" : "not ")
+                 << "strings, but its input is" << (areStrings ? " not" : "");
+  else if (!areStrings && !categories)
+    node.error() << "has no categories";
   if (node.failed)
     return {};
+  if (areStrings) {
+    categories.emplace();
+    for (StringRef text : texts)
+      categories->push_back(node.import().numberOf(text));
+    given = idsOf(given);
+  }
+  Expr x = {node, given};
   auto count = static_cast<int64_t>(categories->size());
   auto shape = x.shape();
   shape.push_back(1);
   Expr known = table(node, {count}, *categories);
   Type i64 = node.builder().getI64Type();
-  return {
-      x.to(i64).reshape(shape).equals(known).to(node.builder().getF32Type())};
+  Expr isOne = x.to(i64).reshape(shape).equals(known);
+  if (!zeros)
+    checkCategories(isOne);
+  return {isOne.to(node.builder().getF32Type())};
 }
 
 /// Returns x · coefficientsᵀ + intercepts, with `count` columns.
@@ -157,19 +190,31 @@ void frit::importer::warnOfNumbers(Node &node, ArrayRef<StringRef> labels) {
                         << numbered(labels) << " [-Wlabels]";
 }
 
-std::optional<SmallVector<int64_t>>
-frit::importer::labelsOf(Node &node, StringRef integers) {
-  auto labels = node.integers(integers);
-  auto texts = node.strings("classlabels_strings");
-  if (!texts.empty())
-    labels = llvm::to_vector(llvm::seq<int64_t>(0, texts.size()));
-  if (!labels || labels->size() < 2) {
-    node.error() << "needs two or more labels";
-    return std::nullopt;
+std::optional<Labels> frit::importer::labelsOf(Node &node, StringRef integers) {
+  Labels labels;
+  if (auto numbers = node.integers(integers))
+    labels.numbers = *numbers;
+  for (int64_t number : labels.numbers)
+    labels.names.push_back(std::to_string(number));
+  if (auto texts = node.strings("classlabels_strings"); !texts.empty()) {
+    labels.areStrings = true;
+    labels.names.assign(texts.begin(), texts.end());
+    labels.numbers.clear();
+    for (StringRef text : texts)
+      labels.numbers.push_back(node.import().numberOf(text));
   }
-  if (!texts.empty())
-    warnOfNumbers(node, texts);
-  return labels;
+  if (labels.size() >= 2)
+    return labels;
+  node.error() << "needs two or more labels";
+  return std::nullopt;
+}
+
+Value Labels::at(Expr best) const {
+  Node &node = *best.node;
+  auto count = static_cast<int64_t>(size());
+  Value result = table(node, {count}, numbers).gather(best, 0);
+  return result && areStrings ? stringsOf(node.builder(), node.loc, result)
+                              : result;
 }
 
 /// Imports LinearClassifier. Results: the label of each row's largest score,
@@ -186,7 +231,7 @@ static Results linearClassifier(Node &node) {
   Expr y = score(x, count);
   Expr best = y.apply<nn::ArgMaxOp>(
       {}, {node.namedSigned("axis", 1), node.namedSigned("keepdims", 0)});
-  return {table(node, {count}, *labels).gather(best, 0), transformed(y)};
+  return {labels->at(best), transformed(y)};
 }
 
 /// Imports ZipMap, whose list of maps no tensor can store, as what it reads: a
@@ -215,7 +260,7 @@ ArrayRef<Hook> frit::importer::linearHooks() {
       {"ai.onnx.ml::Scaler", 1, 1, 1, scaler},
       {"ai.onnx.ml::Normalizer", 1, 1, 1, normalizer},
       {"ai.onnx.ml::Imputer", 1, 1, 1, imputer},
-      {"ai.onnx.ml::OneHotEncoder", 1, 1, 1, oneHotEncoder},
+      {"ai.onnx.ml::OneHotEncoder", 1, 1, 1, oneHotEncoder, takesStrings},
       {"ai.onnx.ml::SVMClassifier", 1, 1, 1, svmClassifier},
       {"ai.onnx.ml::SVMRegressor", 1, 1, 1, svmRegressor},
       {"ai.onnx.ml::LinearRegressor", 1, 1, 1, linearRegressor},

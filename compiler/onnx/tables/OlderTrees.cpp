@@ -242,7 +242,6 @@ Results frit::importer::treeEnsembleClassifier(Node &node) {
   };
   bool isShare = llvm::all_of(trees.table, [](double w) { return w >= 0; });
   Expr all = combined(trees, x, count, nn::Combiner::sum);
-  Expr labelOf = table(node, {count}, *labels);
   if (count == 2 && hasWeights(0) != hasWeights(1)) {
     bool ofSecond = hasWeights(1);
     if (base.size() > (ofSecond ? 0 : 1))
@@ -253,7 +252,7 @@ Results frit::importer::treeEnsembleClassifier(Node &node) {
     Expr score = addBase(all.slice(1, ofSecond, 1), base);
     Type i64 = node.builder().getI64Type();
     Expr best = (score > (isShare ? 0.5 : 0.0)).to(i64).reshape({x.size(0)});
-    return {labelOf.gather(best, 0),
+    return {labels->at(best),
             ofSecond ? transformed(all) : binaryScores(score, isShare)};
   }
   // ONNX Runtime skips classes for which no leaf of a row has a weight, which
@@ -261,12 +260,12 @@ Results frit::importer::treeEnsembleClassifier(Node &node) {
   if (!isShare)
     for (int64_t c = 0; c < count; ++c)
       if (!hasWeights(c)) {
-        node.error() << "has no weight for label " << (*labels)[c]
+        node.error() << "has no weight for label " << labels->names[c]
                      << ", but negative ones for others";
         return {};
       }
   Expr y = addBase(all, base);
   Expr best = y.apply<nn::ArgMaxOp>(
       {}, {node.namedSigned("axis", 1), node.namedSigned("keepdims", 0)});
-  return {labelOf.gather(best, 0), transformed(y)};
+  return {labels->at(best), transformed(y)};
 }

@@ -172,5 +172,5 @@ Results frit::importer::svmClassifier(Node &node) {
   } else if (classes == 2) {
     score = score * table(node, f32, {1, 2}, {-1.0, 1.0});
   }
-  return {table(node, {classes}, *labels).gather(best, 0), transformed(score)};
+  return {labels->at(best), transformed(score)};
 }

@@ -13,10 +13,21 @@ Expr rowsOf(Node &node);
 /// Returns the results of a model after the node's post_transform.
 Expr transformed(Expr y);
 
+/// The labels of a classifier: integers, or strings by their numbers.
+struct Labels {
+  llvm::SmallVector<int64_t> numbers;
+  /// Names for messages.
+  llvm::SmallVector<std::string> names;
+  bool areStrings = false;
+
+  size_t size() const { return numbers.size(); }
+  /// Returns the labels at the places `best`.
+  mlir::Value at(Expr best) const;
+};
+
 /// Returns the labels of a classifier, two or more; none, after an error, if it
-/// has fewer. Labels that are strings become their numbers, as a warning says.
-std::optional<llvm::SmallVector<int64_t>> labelsOf(Node &node,
-                                                   llvm::StringRef integers);
+/// has fewer.
+std::optional<Labels> labelsOf(Node &node, llvm::StringRef integers);
 
 /// Warns that results are numbers of labels instead of the labels.
 void warnOfNumbers(Node &node, llvm::ArrayRef<llvm::StringRef> labels);

@@ -71,7 +71,7 @@ struct StringProgram {
 /// a next state. State 0 is the start.
 struct Automaton {
   uint32_t states = 0, classes = 0;
-  uint8_t classOf[256] = {};         ///< of a byte, below classes - 1
+  uint8_t classOf[256] = {}; ///< of a byte, below classes - 1
 
   uint64_t bytes() const {
     return sizeof(Automaton) + uint64_t(states) * classes * 2;
