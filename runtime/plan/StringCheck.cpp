@@ -2,7 +2,6 @@
 
 #include "runtime/plan/StringCheck.h"
 #include "runtime/exec/Types.h"
-#include "runtime/plan/PlanCheck.h"
 #include "runtime/plan/ShapeCheck.h"
 
 #include <algorithm>
@@ -10,6 +9,11 @@
 
 using namespace frit;
 using namespace frit::artifact;
+
+/// Returns whether [offset, offset + size) lies in [0, limit).
+static bool liesIn(uint64_t offset, uint64_t size, uint64_t limit) {
+  return offset <= limit && size <= limit - offset;
+}
 
 namespace {
 class StringCheck {
@@ -26,7 +30,7 @@ private:
   bool areNumbers(Range range) const;
   bool isAutomaton(Blob blob) const;
   bool has(Range range, const Table &table) const {
-    return fits(range.first, range.count, table.count);
+    return liesIn(range.first, range.count, table.count);
   }
 
   const PlanView &plan;
@@ -47,7 +51,7 @@ bool StringCheck::areNumbers(Range range) const {
 
 bool StringCheck::isAutomaton(Blob blob) const {
   Automaton head;
-  if (!fits(blob.offset, blob.size, plan.header().bytes) ||
+  if (!liesIn(blob.offset, blob.size, plan.header().bytes) ||
       blob.size < sizeof head)
     return false;
   std::span<const uint8_t> bytes = plan.bytes(blob);
@@ -99,7 +103,7 @@ bool StringCheck::areResults(const StringStep &step) const {
 
 Status StringCheck::checkStep(const StringStep &step) {
   const Header &head = plan.header();
-  if (!fits(step.node.offset, step.node.size, head.strings.size) ||
+  if (!liesIn(step.node.offset, step.node.size, head.strings.size) ||
       step.op > StringOp::normalize)
     return damagedPlan("a string step is of no known kind");
   std::string node(plan.text(step.node));
@@ -144,7 +148,7 @@ Status StringCheck::run() {
 Status frit::checkVocabulary(const PlanView &plan) {
   const Header &head = plan.header();
   for (Text text : plan.vocabulary())
-    if (!fits(text.offset, text.size, head.strings.size))
+    if (!liesIn(text.offset, text.size, head.strings.size))
       return damagedPlan("a string is out of range");
   if (head.stringPrograms.count &&
       head.stringPrograms.count != head.functions.count)
@@ -154,8 +158,8 @@ Status frit::checkVocabulary(const PlanView &plan) {
 
 Status frit::checkStrings(const PlanView &plan) {
   const StringProgram &program = plan.stringProgram();
-  if (!fits(program.steps.first, program.steps.count,
-            plan.header().stringSteps.count))
+  if (!liesIn(program.steps.first, program.steps.count,
+              plan.header().stringSteps.count))
     return damagedPlan("a function's string steps are out of range");
   for (const Variant &variant : plan.variants())
     if (program.computed > variant.inputs.count - plan.function().sizes)

@@ -9,6 +9,7 @@
 
 #include "test/runtime/DerivedModel.h"
 #include "test/runtime/StateModel.h"
+#include "test/runtime/StringModel.h"
 #include "test/runtime/TestModel.h"
 
 #include <fstream>
@@ -175,6 +176,7 @@ int main(int argc, char **argv) {
   write(folder + "/guarded_cpu", makeGuardedModel().plan);
   std::string elf = emptyElf();
   StateModelOptions stateful;
+  write(folder + "/strings", makeStringModel().plan);
   write(folder + "/state_cpu", makeStateModel(stateful).plan);
   stateful.cubin = &elf;
   write(folder + "/state", makeStateModel(stateful).plan);

@@ -24,6 +24,8 @@ namespace frit::test {
 using namespace frit::artifact;
 
 inline uint64_t elementBytes(DType type) {
+  if (type == DType::string)
+    return 8;
   static const uint8_t bytes[] = {0, 4, 8, 2, 2, 1, 2, 4,
                                   8, 1, 2, 4, 8, 1, 1, 1};
   return bytes[uint32_t(type)];
@@ -311,6 +313,9 @@ public:
       for (Blob *blob : {&entry.cubin, &entry.ptx})
         if (blob->size)
           blob->offset = blobOffsets[blob->offset];
+    for (StringStep &entry : stringSteps)
+      if (entry.automaton.size)
+        entry.automaton.offset = blobOffsets[entry.automaton.offset];
     auto table = [&](const auto &entries) {
       return Table{append(entries.data(), entries.size() * sizeof(entries[0])),
                    entries.size()};

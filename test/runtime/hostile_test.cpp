@@ -8,6 +8,7 @@
 
 #include "Check.h"
 #include "DerivedModel.h"
+#include "StringModel.h"
 #include "TestModel.h"
 
 #include <algorithm>
@@ -137,5 +138,6 @@ int main() {
   damage(makeSizedModel());
   damage(makeGuardedModel());
   damage(makeDerivedModel());
+  damage(makeStringModel());
   return finish("hostile_test");
 }
