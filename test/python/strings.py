@@ -222,6 +222,31 @@ def test_wrong_patterns():
             (pattern, message(pattern))
 
 
+def test_table():
+    """A table with a column of strings, and labels that are strings."""
+    text = ('m (string["n",1] city, float["n",1] age) => (label, score, best) {'
+            'd = ai.onnx.ml.OneHotEncoder <cats_strings = ["Paris", "Köln"], '
+            "zeros = 1> (city) \n"
+            "axes = Constant <value_ints = [1]> () \n"
+            "hot = Squeeze (d, axes) \n"
+            "x = Concat <axis = 1> (hot, age) \n"
+            "label, score = ai.onnx.ml.LinearClassifier <classlabels_strings = "
+            '["no", "yes", "maybe"], coefficients = [1.0, -2.0, 0.5, -1.0, 2.0, '
+            '0.25, 0.5, 0.5, -0.5], intercepts = [0.1, 0.2, 0.3]> (x) \n'
+            'labels = Constant <value_strings = ["no", "yes", "maybe"]> () \n'
+            "number = ArgMax <axis = 1, keepdims = 0> (score) \n"
+            "best = ai.onnx.ml.ArrayFeatureExtractor (labels, number) }")
+    path = build(text)
+    given = {"city": np.array([["Paris"], ["Oslo"], ["Köln"], [""]], object),
+             "age": np.array([[3], [-1], [0.5], [8]], np.float32)}
+    wanted = onnxruntime.InferenceSession(path).run(None, given)
+    for shape in ({"n": 4}, {"n": range(1, 9)}):
+        label, score, best = frit.compile(path, **CPU, shape=shape).run(
+            given).values()
+        assert (label == wanted[0]).all() and (best == wanted[2]).all()
+        assert np.allclose(score, wanted[1])
+
+
 def test_open_sizes():
     path = build('m (string["n"] x) => (y, z, k) <string s = {"!"}> {'
                  "y = StringConcat (x, s) \n"
