@@ -46,6 +46,7 @@ for name, (build, length, vocabulary) in decoders.DECODERS.items():
                              "logits")
 # Greatest accepted ‖out − ref‖ / ‖ref‖; tf32 rounds operands as fp16 does.
 LIMITS = {"fp32": 1e-4, "tf32": 1e-2, "fp16": 1e-2, "bf16": 3e-2}
+DECODER_LIMIT = 5e-2  # of random decoders, on which PyTorch's own is up to 0.3
 ROTATED = 4  # inputs that a peer is timed on in rotation
 # Types of inputs and outputs, the same as the peers': names for -ftype.
 NARROW = {"fp16": (torch.float16, "f16"), "bf16": (torch.bfloat16, "bf16")}
@@ -81,7 +82,10 @@ class Bench:
     def report(self, **result) -> None:
         if "error" in result:
             error = result["error"]
-            result["pass"] = error <= LIMITS[result["row"].split("/")[1]]
+            name, precision = result["row"].split("/")[:2]
+            limit = (DECODER_LIMIT if name.startswith("hf-")
+                     else LIMITS[precision])
+            result["pass"] = error <= limit
             result["error"] = (float(f"{error:.3g}")
                                if math.isfinite(error) else None)
         self.results.append(result)
@@ -102,7 +106,8 @@ class Bench:
     def row(self, name: str, batch: int, precision: str) -> None:
         model = MODELS[name]
         row = f"{name}/{precision}/b{batch}"
-        if not self.args.check_only:
+        # The floor is counted on meta tensors, which transformers' masks are not.
+        if not self.args.check_only and not name.startswith("hf-"):
             self.roofline(row, name, batch, precision)
         for backend in self.args.backends:
             if time.time() - self.start > self.args.budget:
