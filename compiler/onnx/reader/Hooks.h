@@ -63,6 +63,7 @@ llvm::ArrayRef<Hook> sequenceHooks();
 llvm::ArrayRef<Hook> listHooks();
 llvm::ArrayRef<Hook> stringHooks();
 llvm::ArrayRef<Hook> stringOperatorHooks();
+llvm::ArrayRef<Hook> imageHooks();
 llvm::ArrayRef<Hook> linearHooks();
 llvm::ArrayRef<Hook> treeHooks();
 llvm::ArrayRef<Hook> trainingHooks();

@@ -24,8 +24,8 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           samplingHooks(),     recurrentHooks(),   transposedHooks(),
           spectralHooks(),     einsumHooks(),      sequenceHooks(),
           listHooks(),         stringHooks(),      stringOperatorHooks(),
-          treeHooks(),         trainingHooks(),    quantizedOpHooks(),
-          linearHooks()})
+          imageHooks(),        treeHooks(),        trainingHooks(),
+          quantizedOpHooks(),  linearHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
