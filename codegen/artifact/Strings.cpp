@@ -9,7 +9,7 @@ using namespace frit;
 using namespace frit::artifact;
 
 static StringOp stringOpCalled(StringRef name) {
-  return StringSwitch<StringOp>(name)
+  return llvm::StringSwitch<StringOp>(name)
       .Case("concat", StringOp::concat)
       .Case("match", StringOp::match)
       .Case("split", StringOp::split)

@@ -2,7 +2,7 @@
 
 #include "compiler/onnx/ops/DataDependent.h"
 #include "compiler/onnx/ops/Scatter.h"
-#include "compiler/onnx/ops/Tables.h"
+#include "compiler/onnx/tables/Tables.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"

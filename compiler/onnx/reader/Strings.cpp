@@ -68,8 +68,8 @@ SmallVector<StringRef> Node::knownStrings(Value strings) const {
   DenseElementsAttr ids = nn::constantValue(idsOf(strings));
   if (!ids)
     return {};
-  SmallVector<StringRef> all(state.strings.size()), texts;
-  for (const auto &entry : state.strings)
+  SmallVector<StringRef> all(state.strings->size()), texts;
+  for (const auto &entry : *state.strings)
     all[entry.second] = entry.first();
   for (const APInt &id : ids.getValues<APInt>())
     texts.push_back(all[id.getSExtValue()]);

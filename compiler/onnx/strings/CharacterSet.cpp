@@ -54,7 +54,7 @@ static unsigned encode(uint32_t c, uint8_t *bytes) {
   return size;
 }
 
-using Visit = function_ref<void(ArrayRef<CharacterSet::ByteRange>)>;
+using Visit = llvm::function_ref<void(ArrayRef<CharacterSet::ByteRange>)>;
 
 /// Visits the UTF-8 of a range: splits it until the bytes of each position are
 /// independent of those of the others.

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Tables.h"
+#include "compiler/onnx/tables/Tables.h"
 
 using namespace mlir;
 using namespace frit;
