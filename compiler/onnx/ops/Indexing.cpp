@@ -2,7 +2,6 @@
 
 #include "compiler/onnx/ops/DataDependent.h"
 #include "compiler/onnx/ops/Scatter.h"
-#include "compiler/onnx/tables/Tables.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
@@ -358,24 +357,11 @@ static Results eyeLike(Node &node) {
   return {(row + static_cast<double>(k)).equals(column).to(element)};
 }
 
-/// Selects columns of a table. Strings, which are a classifier's labels, become
-/// their numbers.
+/// Selects columns of a table.
 static Results arrayFeatures(Node &node) {
   Expr x = input(node, 0), indices = input(node, 1);
   if (!x || !indices)
     return {};
-  if (isStrings(x)) {
-    SmallVector<StringRef> labels = node.knownStrings(x);
-    Expr ids = {node, idsOf(x)};
-    auto count = static_cast<int64_t>(labels.size());
-    if (labels.empty() || ids.rank() == 0 || ids.shape().back() != count) {
-      node.error() << "selects strings of a table, not of a list of labels";
-      return {};
-    }
-    warnOfNumbers(node, labels);
-    x = iota(node, node.builder().getI64Type(), {count}, 0)
-            .reshape(ids.shape());
-  }
   if (x.rank() == 0)
     return {};
   int64_t count = product(indices.shape()), columns = x.shape().back();
@@ -397,8 +383,7 @@ ArrayRef<Hook> frit::importer::indexingHooks() {
       {"Compress", 9, 2, 2, compress, takesCounts},
       {"ReverseSequence", 10, 2, 2, reverseSequence},
       {"EyeLike", 9, 1, 1, eyeLike},
-      {"ai.onnx.ml::ArrayFeatureExtractor", 1, 2, 2, arrayFeatures,
-       takesStrings},
+      {"ai.onnx.ml::ArrayFeatureExtractor", 1, 2, 2, arrayFeatures},
   };
   return hooks;
 }

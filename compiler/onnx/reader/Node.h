@@ -142,8 +142,6 @@ public:
                            llvm::ArrayRef<llvm::StringRef> texts) {
     return state.stringTensor(loc, shape, texts);
   }
-  /// Returns the strings of a tensor of them; none if they are not known.
-  llvm::SmallVector<llvm::StringRef> knownStrings(mlir::Value strings) const;
   /// Returns a rank 0 constant with the element type of `like`.
   mlir::Value scalar(mlir::Value like, double value);
   mlir::Value scalar(mlir::Type element, double value);

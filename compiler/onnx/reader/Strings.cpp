@@ -64,18 +64,6 @@ Value ImportState::readStringsFile(StringRef file, Location loc) {
   return readStrings(tensor, loc);
 }
 
-SmallVector<StringRef> Node::knownStrings(Value strings) const {
-  DenseElementsAttr ids = nn::constantValue(idsOf(strings));
-  if (!ids)
-    return {};
-  SmallVector<StringRef> all(state.strings->size()), texts;
-  for (const auto &entry : *state.strings)
-    all[entry.second] = entry.first();
-  for (const APInt &id : ids.getValues<APInt>())
-    texts.push_back(all[id.getSExtValue()]);
-  return texts;
-}
-
 Value Node::tensorValue(StringRef name) {
   auto found = attribute(name, ::onnx::AttributeProto::TENSOR);
   if (!found)

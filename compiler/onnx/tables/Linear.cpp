@@ -185,11 +185,6 @@ static std::string numbered(ArrayRef<StringRef> labels) {
   return labels.size() > most ? text + ", ..." : text;
 }
 
-void frit::importer::warnOfNumbers(Node &node, ArrayRef<StringRef> labels) {
-  emitWarning(node.loc) << "gives a label's number instead of the label: "
-                        << numbered(labels) << " [-Wlabels]";
-}
-
 std::optional<Labels> frit::importer::labelsOf(Node &node, StringRef integers) {
   Labels labels;
   if (auto numbers = node.integers(integers))

@@ -29,9 +29,6 @@ struct Labels {
 /// has fewer.
 std::optional<Labels> labelsOf(Node &node, llvm::StringRef integers);
 
-/// Warns that results are numbers of labels instead of the labels.
-void warnOfNumbers(Node &node, llvm::ArrayRef<llvm::StringRef> labels);
-
 /// Returns the probabilities of classes, [rows, classes], from those of pairs:
 /// of the first class of (0, 1), (0, 2), …, (1, 2), ….
 Expr couplePairs(Expr pairs, int64_t classes);
