@@ -2,6 +2,8 @@
 
 #include "compiler/planning/Plans.h"
 
+#include "compiler/planning/MergeTargets.h"
+
 using namespace mlir;
 using namespace frit;
 

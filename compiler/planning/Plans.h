@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_PLANNING_PLANS_H
 #define FRIT_COMPILER_PLANNING_PLANS_H
 
-#include "compiler/planning/MergeTargets.h"
+#include "compiler/planning/Pools.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
