@@ -11,7 +11,6 @@
 #include "compiler/driver/Artifact.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/MemoryReport.h"
-#include "compiler/driver/ModelInput.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/PipelineSetup.h"
@@ -105,69 +104,19 @@ private:
 
   LogicalResult compile() {
     setPipelineOptions();
-    std::vector<ModelSource> sources;
-    for (const ModelInput &input : options.inputs)
-      if (failed(addSources(input, sources)))
-        return failure();
+    auto sources =
+        readSources(options, [this](StringRef path, StringRef bytes) {
+          mapped.push_back({path.str(), bytes});
+        });
+    if (!sources)
+      return fail(sources.takeError());
     sayGpu();
-    if (failed(readOptionFiles(sources)) || failed(pipeline.run(sources)))
+    if (failed(readOptionFiles(*sources)) || failed(pipeline.run(*sources)))
       return failure();
     if (!options.report.empty() &&
         failed(check(writeText(options.report, page))))
       return failure();
     return isTextOutput() ? check(files.write(emitted)) : success();
-  }
-
-  /// Reads a model and adds it to `sources`: a JSON graph with several
-  /// functions as one source each, unless -fentry names one.
-  LogicalResult addSources(const ModelInput &input,
-                           std::vector<ModelSource> &sources) {
-    auto file = readModel(input.path);
-    if (!file)
-      return fail(file.takeError());
-    ModelSource source;
-    source.file = std::move(*file);
-    source.path = input.path;
-    source.isJson = options.language ? *options.language == Language::json
-                                     : StringRef(input.path).ends_with(".json");
-    source.name = input.name;
-    source.import = input.import;
-    source.import.onFile = [](StringRef path) { protectInput(path.str()); };
-    source.import.onMap = [this](StringRef path, StringRef bytes) {
-      mapped.push_back({path.str(), bytes});
-      protectInput(path.str());
-    };
-    source.openSymbols = input.openSymbols;
-    source.types = input.types;
-    std::vector<std::string> functions;
-    if (source.isJson)
-      functions = listJsonFunctions(source.file->getBuffer());
-    if (input.isNamed && llvm::is_contained(functions, input.name)) {
-      source.graph = input.name;
-      functions.clear();
-    }
-    if (functions.empty()) {
-      sources.push_back(std::move(source));
-      return success();
-    }
-    for (const std::string &name : functions) {
-      if (!isFunctionName(name) ||
-          llvm::any_of(sources, [&](auto &s) { return s.name == name; }))
-        return fail(llvm::createStringError(
-            input.path + ": function '" + name +
-            "' needs a name of its own, of letters, digits, '_', '-' and '.', "
-            "other than prepare and derive"));
-      source.name = source.graph = name;
-      sources.push_back(source);
-    }
-    if (sources.size() > 1 &&
-        (!options.trainingFile.empty() || options.emit == Emit::json))
-      return fail(
-          llvm::createStringError(input.path +
-                                  ": it has several functions, and --train and "
-                                  "--emit=json take one; -fentry=NAME=" +
-                                  input.path + " chooses it"));
-    return success();
   }
 
   /// Returns whether --emit asks for a stage that `emitted` collects.

@@ -2,7 +2,11 @@
 
 #include "compiler/driver/PipelineSetup.h"
 
+#include "compiler/driver/ModelInput.h"
+#include "support/OwnedFiles.h"
+
 using namespace frit;
+using llvm::StringRef;
 
 /// Returns the last stage that --emit needs.
 static Stage stageOf(Emit emit) {
@@ -44,4 +48,68 @@ PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   made.title = options.title;
   made.last = stageOf(options.emit);
   return made;
+}
+
+/// Adds the functions that a model becomes: a JSON graph with several functions
+/// is one source each, unless -fentry names one.
+static llvm::Error addSources(const DriverOptions &options, ModelSource source,
+                              bool isNamed, std::vector<ModelSource> &sources) {
+  std::vector<std::string> functions;
+  if (source.isJson)
+    functions = listJsonFunctions(source.file->getBuffer());
+  if (isNamed && llvm::is_contained(functions, source.name)) {
+    source.graph = source.name;
+    functions.clear();
+  }
+  if (functions.empty()) {
+    sources.push_back(std::move(source));
+    return llvm::Error::success();
+  }
+  for (const std::string &name : functions) {
+    if (!isFunctionName(name) ||
+        llvm::any_of(sources, [&](auto &s) { return s.name == name; }))
+      return llvm::createStringError(
+          source.path + ": function '" + name +
+          "' needs a name of its own, of letters, digits, '_', '-' and '.', "
+          "other than prepare and derive");
+    source.name = source.graph = name;
+    sources.push_back(source);
+  }
+  if (sources.size() > 1 &&
+      (!options.trainingFile.empty() || options.emit == Emit::json))
+    return llvm::createStringError(
+        source.path +
+        ": it has several functions, and --train and --emit=json "
+        "take one; -fentry=NAME=" +
+        source.path + " chooses it");
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<ModelSource>>
+frit::readSources(const DriverOptions &options,
+                  std::function<void(StringRef path, StringRef bytes)> onMap) {
+  std::vector<ModelSource> sources;
+  for (const ModelInput &input : options.inputs) {
+    auto file = readModel(input.path);
+    if (!file)
+      return file.takeError();
+    ModelSource source;
+    source.file = std::move(*file);
+    source.path = input.path;
+    source.isJson = options.language ? *options.language == Language::json
+                                     : StringRef(input.path).ends_with(".json");
+    source.name = input.name;
+    source.import = input.import;
+    source.import.onFile = [](StringRef path) { protectInput(path.str()); };
+    source.import.onMap = [onMap](StringRef path, StringRef bytes) {
+      onMap(path, bytes);
+      protectInput(path.str());
+    };
+    source.openSymbols = input.openSymbols;
+    source.types = input.types;
+    if (llvm::Error error =
+            addSources(options, std::move(source), input.isNamed, sources))
+      return error;
+  }
+  return sources;
 }

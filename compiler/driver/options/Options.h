@@ -43,10 +43,10 @@ struct ModelInput {
   std::string name = "main"; ///< of the function
   std::string path;          ///< "-" is standard input
   bool isNamed = false;      ///< by -fentry
-  ImportOptions import;
-  std::vector<SymbolSizes> openSymbols;
+  ImportOptions import = {};
+  std::vector<SymbolSizes> openSymbols = {};
   /// NAME:TYPE of inputs and outputs, the types as modules spell them.
-  llvm::SmallVector<std::string> types;
+  llvm::SmallVector<std::string> types = {};
 };
 
 struct DriverOptions {
