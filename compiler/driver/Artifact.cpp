@@ -4,8 +4,8 @@
 
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Status.h"
-#include "support/Progress.h"
-#include "support/TemporaryFolder.h"
+#include "compiler/support/Progress.h"
+#include "compiler/support/TemporaryFolder.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -22,8 +22,8 @@
 #include "compiler/planning/Passes.h"
 #include "compiler/report/Page.h"
 #include "compiler/report/Report.h"
-#include "support/OutputFile.h"
-#include "support/Progress.h"
+#include "compiler/support/OutputFile.h"
+#include "compiler/support/Progress.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

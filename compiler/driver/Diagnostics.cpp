@@ -2,7 +2,7 @@
 
 #include "compiler/driver/Diagnostics.h"
 
-#include "support/Progress.h"
+#include "compiler/support/Progress.h"
 
 #include "frit/printable.h"
 

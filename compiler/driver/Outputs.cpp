@@ -3,7 +3,7 @@
 #include "compiler/driver/Outputs.h"
 
 #include "compiler/driver/Status.h"
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

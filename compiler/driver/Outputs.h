@@ -4,7 +4,7 @@
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H
 
 #include "compiler/driver/Status.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

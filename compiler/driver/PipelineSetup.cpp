@@ -3,7 +3,7 @@
 #include "compiler/driver/PipelineSetup.h"
 
 #include "compiler/driver/ModelInput.h"
-#include "support/OwnedFiles.h"
+#include "compiler/support/OwnedFiles.h"
 
 using namespace frit;
 using llvm::StringRef;

@@ -3,7 +3,7 @@
 #include "compiler/driver/Remarks.h"
 
 #include "compiler/driver/Diagnostics.h"
-#include "support/Progress.h"
+#include "compiler/support/Progress.h"
 
 #include "frit/printable.h"
 

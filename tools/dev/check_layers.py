@@ -58,9 +58,9 @@ LAYERS = {
                           "compiler/planning/", "codegen/", "dialects/",
                           "frit/units.h", *ROLES, *MLIR],
     "compiler/report": ["compiler/report/", "dialects/", "frit/printable.h", *MLIR],
-    "compiler/driver": [*COMPILER, "codegen/", "support/", *ARTIFACT],
+    "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
     # Programs without a compiler have it too.
-    "support": ["support/", "frit/printable.h"],
+    "compiler/support": ["compiler/support/", "frit/printable.h"],
     "runtime": RUNTIME,
     # The meaning of a plan does not depend on how it runs.
     "runtime/plan": ["runtime/plan/", "runtime/exec/Status.h", "runtime/exec/Types.h",

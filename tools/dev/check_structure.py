@@ -17,8 +17,8 @@ from local_names import collisions
 from tree import files
 
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
-             "README.md", "codegen", "compiler", "dialects", "runtime", "support",
-             "test", "tools"}
+             "README.md", "codegen", "compiler", "dialects", "runtime", "test",
+             "tools"}
 SOURCE = {".c", ".cpp", ".cu", ".cuh", ".h", ".hpp", ".inc", ".md", ".py", ".td",
           ".mlir", ".test"}
 # Split so that this file does not match itself.

@@ -1,6 +1,6 @@
 //===- main.cpp - frit-doctor: check this machine for frit ----------------===//
 
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 #include "tools/frit-doctor/Options.h"
 #include "tools/frit-doctor/Report.h"
 #include "tools/support/ExitStatus.h"

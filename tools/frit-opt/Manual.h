@@ -3,7 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_OPT_MANUAL_H
 #define FRIT_TOOLS_FRIT_OPT_MANUAL_H
 
-#include "support/Help.h"
+#include "compiler/support/Help.h"
 
 namespace frit {
 

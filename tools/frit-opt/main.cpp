@@ -1,8 +1,8 @@
 //===- main.cpp - frit-opt: runs passes on .mlir --------------------------===//
 
 #include "compiler/driver/Status.h"
+#include "compiler/support/OutputFile.h"
 #include "frit/printable.h"
-#include "support/OutputFile.h"
 #include "tools/frit-opt/Manual.h"
 #include "tools/frit-opt/PrintableDiagnostics.h"
 #include "tools/frit-opt/Registration.h"

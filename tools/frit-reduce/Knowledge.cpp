@@ -5,8 +5,8 @@
 #include "compiler/import/Import.h"
 #include "compiler/onnx/ModelTensors.h"
 #include "compiler/onnx/reader/Tensors.h"
+#include "compiler/support/OutputFile.h"
 #include "dialects/nn/Fold.h"
-#include "support/OutputFile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"

@@ -2,8 +2,8 @@
 
 #include "tools/frit-reduce/Test.h"
 
-#include "support/Interrupts.h"
-#include "support/OutputFile.h"
+#include "compiler/support/Interrupts.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"

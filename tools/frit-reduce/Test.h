@@ -4,8 +4,8 @@
 #define FRIT_TOOLS_FRIT_REDUCE_TEST_H
 
 #include "compiler/onnx/onnx.pb.h"
-#include "support/Progress.h"
-#include "support/TemporaryFolder.h"
+#include "compiler/support/Progress.h"
+#include "compiler/support/TemporaryFolder.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"

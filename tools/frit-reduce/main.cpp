@@ -3,8 +3,8 @@
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Status.h"
 #include "compiler/driver/options/OptionParser.h"
-#include "support/Interrupts.h"
-#include "support/Progress.h"
+#include "compiler/support/Interrupts.h"
+#include "compiler/support/Progress.h"
 #include "tools/frit-reduce/Reduce.h"
 
 #include "frit/printable.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "compiler/support/Progress.h"
 #include "frit/printable.h"
-#include "support/Progress.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Table.h"
 

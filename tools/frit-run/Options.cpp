@@ -1,8 +1,8 @@
 //===- Options.cpp - Command line of frit-run -----------------------------===//
 
 #include "Options.h"
+#include "compiler/support/OutputFile.h"
 #include "frit/runtime.h"
-#include "support/OutputFile.h"
 #include "tools/support/Message.h"
 
 #include <algorithm>

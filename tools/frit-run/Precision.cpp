@@ -10,7 +10,7 @@
 #include "Precision.h"
 
 #include "KeepList.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Table.h"

@@ -1,7 +1,7 @@
 //===- Profile.cpp - Time the steps of a call -----------------------------===//
 
 #include "Profile.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Table.h"

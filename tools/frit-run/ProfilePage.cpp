@@ -2,7 +2,7 @@
 
 #include "Profile.h"
 #include "compiler/report/Page.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/JsonText.h"
 

@@ -1,7 +1,7 @@
 //===- Session.cpp - A model, its inputs and its outputs ------------------===//
 
 #include "Session.h"
-#include "support/Progress.h"
+#include "compiler/support/Progress.h"
 #include "tools/support/Files.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- main.cpp - frit-run: run, compare and time a compiled model --------===//
 
 #include "Session.h"
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 
 using namespace frit;
 using namespace frit::run;

@@ -1,7 +1,7 @@
 //===- Checkpoint.cpp - Checkpoints of the state --------------------------===//
 
 #include "tools/frit-train/Checkpoint.h"
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 #include "tools/support/Files.h"
 #include "tools/support/Mapped.h"
 

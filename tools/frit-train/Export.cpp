@@ -1,7 +1,7 @@
 //===- Export.cpp - Trained weights in a safetensors file -----------------===//
 
 #include "tools/frit-train/Export.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 
 #include <set>

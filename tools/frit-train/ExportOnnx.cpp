@@ -1,7 +1,7 @@
 //===- ExportOnnx.cpp - Trained weights in a copy of the model ------------===//
 
 #include "compiler/onnx/onnx.pb.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/frit-train/Export.h"
 #include "tools/frit-train/InferenceMode.h"
 #include "tools/support/Files.h"

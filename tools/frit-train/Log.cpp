@@ -1,7 +1,7 @@
 //===- Log.cpp - The log of a run -----------------------------------------===//
 
 #include "tools/frit-train/Log.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/JsonText.h"
 

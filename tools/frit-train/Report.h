@@ -3,7 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_REPORT_H
 #define FRIT_TOOLS_FRIT_TRAIN_REPORT_H
 
-#include "support/Progress.h"
+#include "compiler/support/Progress.h"
 #include "tools/frit-train/Checkpoint.h"
 #include "tools/frit-train/Evaluation.h"
 #include "tools/frit-train/Log.h"

@@ -1,6 +1,6 @@
 //===- main.cpp - frit-train: train with a compiled step ------------------===//
 
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/frit-train/ranks/Launcher.h"
 #include "tools/support/Mapped.h"

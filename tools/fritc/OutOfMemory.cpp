@@ -2,7 +2,7 @@
 
 #include "OutOfMemory.h"
 #include "compiler/driver/Status.h"
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"

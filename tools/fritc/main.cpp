@@ -5,7 +5,7 @@
 #include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Outputs.h"
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"

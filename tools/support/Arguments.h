@@ -7,7 +7,7 @@
 #ifndef FRIT_TOOLS_SUPPORT_ARGUMENTS_H
 #define FRIT_TOOLS_SUPPORT_ARGUMENTS_H
 
-#include "support/Help.h"
+#include "compiler/support/Help.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 //===- Files.cpp - Read and write tensors in files ------------------------===//
 
 #include "tools/support/Files.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Bytes.h"
 
 #include <cerrno>

@@ -3,8 +3,8 @@
 #ifndef FRIT_TOOLS_SUPPORT_FILES_H
 #define FRIT_TOOLS_SUPPORT_FILES_H
 
+#include "compiler/support/OwnedFiles.h"
 #include "frit/runtime.h"
-#include "support/OwnedFiles.h"
 #include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
 

@@ -1,7 +1,7 @@
 //===- Mapped.cpp - Tensors of files that are not read into memory --------===//
 
 #include "tools/support/Mapped.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 //===- Message.cpp - A tool's messages on standard error ------------------===//
 
 #include "tools/support/Message.h"
+#include "compiler/support/Progress.h"
 #include "frit/printable.h"
-#include "support/Progress.h"
 
 #include <cerrno>
 #include <cstdio>

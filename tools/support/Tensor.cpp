@@ -1,8 +1,8 @@
 //===- Tensor.cpp - Tensors in host memory --------------------------------===//
 
 #include "tools/support/Tensor.h"
+#include "compiler/support/Interrupts.h"
 #include "frit/printable.h"
-#include "support/Interrupts.h"
 #include "tools/support/ExitStatus.h"
 
 #include <bit>

@@ -7,7 +7,7 @@
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/options/HelpLists.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "frit/printable.h"
 

@@ -3,7 +3,7 @@
 #include "compiler/driver/options/CustomOpFile.h"
 
 #include "compiler/driver/options/CustomOpReader.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "frit/dtype.h"
 

@@ -4,7 +4,7 @@
 
 #include "compiler/driver/ModelInput.h"
 #include "compiler/driver/options/IncludedFiles.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"

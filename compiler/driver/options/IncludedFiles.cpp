@@ -2,7 +2,7 @@
 
 #include "compiler/driver/options/IncludedFiles.h"
 
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,7 +3,7 @@
 #include "compiler/driver/options/JsonObject.h"
 
 #include "compiler/driver/ModelInput.h"
-#include "support/Help.h"
+#include "compiler/support/Help.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,7 +2,7 @@
 
 #include "compiler/driver/options/CommandLine.h"
 #include "compiler/driver/options/ShapeOptions.h"
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "frit/dtype.h"
 

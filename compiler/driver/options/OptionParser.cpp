@@ -2,7 +2,7 @@
 
 #include "compiler/driver/options/OptionParser.h"
 
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
 #include "frit/printable.h"
 

@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 
-#include "support/Help.h"
+#include "compiler/support/Help.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Option/ArgList.h"

@@ -8,8 +8,8 @@
 #include "compiler/driver/Status.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
+#include "compiler/support/OwnedFiles.h"
 #include "compiler/transform/training/TrainingOptions.h"
-#include "support/OwnedFiles.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -14,7 +14,7 @@
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/tuning/TuneImage.h"
 #include "compiler/planning/Contractions.h"
-#include "support/Progress.h"
+#include "compiler/support/Progress.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FileSystem.h"

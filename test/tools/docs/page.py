@@ -100,8 +100,7 @@ class Page:
         self.path, self.folder, self.gpu = path, folder, gpu
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        for name in ("codegen", "compiler", "dialects", "runtime", "support", "test", "tools",
-                     ".venv"):
+        for name in ("codegen", "compiler", "dialects", "runtime", "test", "tools", ".venv"):
             if (SOURCE / name).exists():
                 (folder / name).symlink_to(SOURCE / name)
         (folder / "build").mkdir()

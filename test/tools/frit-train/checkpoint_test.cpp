@@ -1,6 +1,6 @@
 //===- checkpoint_test.cpp - What checkpoints survive ---------------------===//
 
-#include "support/TemporaryFolder.h"
+#include "compiler/support/TemporaryFolder.h"
 #include "test/runtime/Check.h"
 #include "tools/frit-train/Checkpoint.h"
 

@@ -1,6 +1,6 @@
 //===- data_test.cpp - Order, files and batches of samples ----------------===//
 
-#include "support/TemporaryFolder.h"
+#include "compiler/support/TemporaryFolder.h"
 #include "test/runtime/Check.h"
 #include "tools/frit-train/Classifier.h"
 #include "tools/frit-train/Shortage.h"

@@ -3,7 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H
 #define FRIT_TOOLS_FRIT_TRAIN_DATA_LOADER_H
 
-#include "support/Thread.h"
+#include "compiler/support/Thread.h"
 #include "tools/frit-train/data/Dataset.h"
 
 #include <condition_variable>

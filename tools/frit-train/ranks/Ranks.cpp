@@ -1,7 +1,7 @@
 //===- Ranks.cpp - Processes that train one model together ----------------===//
 
 #include "tools/frit-train/ranks/Ranks.h"
-#include "support/Thread.h"
+#include "compiler/support/Thread.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 //===- OutputTarget.cpp - Where a path leads ------------------------------===//
 
-#include "support/OutputTarget.h"
+#include "compiler/support/OutputTarget.h"
 
 #include <cerrno>
 #include <climits>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_PROGRESS_H
-#define FRIT_SUPPORT_PROGRESS_H
+#ifndef FRIT_COMPILER_SUPPORT_PROGRESS_H
+#define FRIT_COMPILER_SUPPORT_PROGRESS_H
 
 #include <cstdint>
 #include <memory>
@@ -44,4 +44,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_PROGRESS_H
+#endif // FRIT_COMPILER_SUPPORT_PROGRESS_H

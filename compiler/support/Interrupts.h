@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_INTERRUPTS_H
-#define FRIT_SUPPORT_INTERRUPTS_H
+#ifndef FRIT_COMPILER_SUPPORT_INTERRUPTS_H
+#define FRIT_COMPILER_SUPPORT_INTERRUPTS_H
 
 #include <csignal>
 #include <functional>
@@ -58,4 +58,4 @@ void keepTemporary(const std::string &path);
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_INTERRUPTS_H
+#endif // FRIT_COMPILER_SUPPORT_INTERRUPTS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_THREAD_H
-#define FRIT_SUPPORT_THREAD_H
+#ifndef FRIT_COMPILER_SUPPORT_THREAD_H
+#define FRIT_COMPILER_SUPPORT_THREAD_H
 
 #include <functional>
 #include <memory>
@@ -55,4 +55,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_THREAD_H
+#endif // FRIT_COMPILER_SUPPORT_THREAD_H

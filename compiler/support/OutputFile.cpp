@@ -1,10 +1,10 @@
 //===- OutputFile.cpp - Files that appear whole or not at all -------------===//
 
-#include "support/OutputFile.h"
+#include "compiler/support/OutputFile.h"
 
-#include "support/Interrupts.h"
-#include "support/OutputTarget.h"
-#include "support/TemporaryFolder.h"
+#include "compiler/support/Interrupts.h"
+#include "compiler/support/OutputTarget.h"
+#include "compiler/support/TemporaryFolder.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_HELP_H
-#define FRIT_SUPPORT_HELP_H
+#ifndef FRIT_COMPILER_SUPPORT_HELP_H
+#define FRIT_COMPILER_SUPPORT_HELP_H
 
 #include <optional>
 #include <string>
@@ -60,4 +60,4 @@ std::string listOf(const std::vector<std::string> &items);
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_HELP_H
+#endif // FRIT_COMPILER_SUPPORT_HELP_H

@@ -1,8 +1,8 @@
 //===- OwnedFiles.cpp - Files that no output replaces ---------------------===//
 
-#include "support/OwnedFiles.h"
+#include "compiler/support/OwnedFiles.h"
 
-#include "support/OutputTarget.h"
+#include "compiler/support/OutputTarget.h"
 
 #include <algorithm>
 #include <fcntl.h>

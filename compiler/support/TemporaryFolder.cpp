@@ -1,8 +1,8 @@
 //===- TemporaryFolder.cpp - A folder for temporary files -----------------===//
 
-#include "support/TemporaryFolder.h"
+#include "compiler/support/TemporaryFolder.h"
 
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 
 #include <cerrno>
 #include <cstdlib>

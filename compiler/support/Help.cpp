@@ -1,6 +1,6 @@
 //===- Help.cpp - --help, the manual page and completion of a tool --------===//
 
-#include "support/Help.h"
+#include "compiler/support/Help.h"
 
 #include <algorithm>
 #include <numeric>

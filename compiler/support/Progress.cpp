@@ -1,7 +1,7 @@
 //===- Progress.cpp - Progress of long work -------------------------------===//
 
-#include "support/Progress.h"
-#include "support/Thread.h"
+#include "compiler/support/Progress.h"
+#include "compiler/support/Thread.h"
 
 #include "frit/printable.h"
 

@@ -1,7 +1,7 @@
 //===- OutputTarget.h - Where a path leads --------------------------------===//
 
-#ifndef FRIT_SUPPORT_OUTPUTTARGET_H
-#define FRIT_SUPPORT_OUTPUTTARGET_H
+#ifndef FRIT_COMPILER_SUPPORT_OUTPUTTARGET_H
+#define FRIT_COMPILER_SUPPORT_OUTPUTTARGET_H
 
 #include <optional>
 #include <string>
@@ -53,4 +53,4 @@ std::error_code locate(const std::string &path, int standard,
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_OUTPUTTARGET_H
+#endif // FRIT_COMPILER_SUPPORT_OUTPUTTARGET_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_TEMPORARYFOLDER_H
-#define FRIT_SUPPORT_TEMPORARYFOLDER_H
+#ifndef FRIT_COMPILER_SUPPORT_TEMPORARYFOLDER_H
+#define FRIT_COMPILER_SUPPORT_TEMPORARYFOLDER_H
 
 #include <string>
 #include <system_error>
@@ -37,4 +37,4 @@ std::string temporaryPlace();
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_TEMPORARYFOLDER_H
+#endif // FRIT_COMPILER_SUPPORT_TEMPORARYFOLDER_H

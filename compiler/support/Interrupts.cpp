@@ -1,8 +1,8 @@
 //===- Interrupts.cpp - Remove temporary files on signals -----------------===//
 
-#include "support/Interrupts.h"
+#include "compiler/support/Interrupts.h"
 
-#include "support/Progress.h"
+#include "compiler/support/Progress.h"
 
 #include <atomic>
 #include <csignal>

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_OUTPUTFILE_H
-#define FRIT_SUPPORT_OUTPUTFILE_H
+#ifndef FRIT_COMPILER_SUPPORT_OUTPUTFILE_H
+#define FRIT_COMPILER_SUPPORT_OUTPUTFILE_H
 
-#include "support/OwnedFiles.h"
+#include "compiler/support/OwnedFiles.h"
 
 #include <string>
 #include <string_view>
@@ -51,4 +51,4 @@ std::error_code writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace frit
 
-#endif // FRIT_SUPPORT_OUTPUTFILE_H
+#endif // FRIT_COMPILER_SUPPORT_OUTPUTFILE_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_SUPPORT_OWNEDFILES_H
-#define FRIT_SUPPORT_OWNEDFILES_H
+#ifndef FRIT_COMPILER_SUPPORT_OWNEDFILES_H
+#define FRIT_COMPILER_SUPPORT_OWNEDFILES_H
 
 #include <functional>
 #include <span>
@@ -83,4 +83,4 @@ bool isSameOutput(const std::string &one, const std::string &other);
 template <>
 struct std::is_error_code_enum<frit::OutputFault> : std::true_type {};
 
-#endif // FRIT_SUPPORT_OWNEDFILES_H
+#endif // FRIT_COMPILER_SUPPORT_OWNEDFILES_H
