@@ -33,10 +33,10 @@ void StepWriter::addStep(Operation *op, bool isMain) {
   for (Value value : plan::writesOf(op))
     addBuffer(value, true, isMain);
   step.arguments.count = tables.buffers.size() - step.arguments.first;
+  setKernel(step, plan::kernelOf(op));
   TypeSwitch<Operation *>(op)
       .Case([&](plan::LaunchOp launch) {
         step.kind = StepKind::launch;
-        setKernel(step, launch.getKernelAttr());
         addFollows(step, launch);
         step.shardRows = launch.getShardRows().value_or(0);
       })
@@ -44,19 +44,16 @@ void StepWriter::addStep(Operation *op, bool isMain) {
         step.kind = StepKind::gemm;
         step.problem = tables.gemms.size();
         tables.gemms.push_back(problemOf(gemm));
-        setKernel(step, gemm.getFallbackAttr());
       })
       .Case([&](plan::ConvOp conv) {
         step.kind = StepKind::conv;
         step.problem = tables.convs.size();
         tables.convs.push_back(problemOf(conv));
-        setKernel(step, conv.getFallbackAttr());
       })
       .Case([&](plan::AttentionOp attention) {
         step.kind = StepKind::attention;
         step.problem = tables.attentions.size();
         tables.attentions.push_back(problemOf(attention));
-        setKernel(step, attention.getFallbackAttr());
       })
       .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
       .Case([&](plan::AllReduceOp reduce) {

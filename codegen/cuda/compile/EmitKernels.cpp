@@ -160,15 +160,15 @@ public:
     std::vector<Launches> launches(texts.size());
     std::vector<llvm::StringSet<>> listed(texts.size());
     op.walk([&](Operation *step) {
-      for (StringRef name : {"kernel", "fallback"})
-        if (auto symbol = step->getAttrOfType<FlatSymbolRefAttr>(name)) {
-          auto [kernel, number] = byName.lookup(symbol.getValue());
-          if (!kernel)
-            continue;
-          std::string text = launchText(step->getLoc(), kernel);
-          if (listed[number].insert(text).second)
-            launches[number].push_back(std::move(text));
-        }
+      FlatSymbolRefAttr symbol = plan::kernelOf(step);
+      if (!symbol)
+        return;
+      auto [kernel, number] = byName.lookup(symbol.getValue());
+      if (!kernel)
+        return;
+      std::string text = launchText(step->getLoc(), kernel);
+      if (listed[number].insert(text).second)
+        launches[number].push_back(std::move(text));
     });
     for (auto [kernel, text, steps] : llvm::zip_equal(first, texts, launches))
       kernel.setSourceAttr(plan::SourceAttr::get(
