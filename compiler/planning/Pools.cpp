@@ -47,8 +47,11 @@ static bool isUniform(ElementsAttr value) {
 plan::ConstantOp ConstantPool::findEqual(plan::ConstantOp constant,
                                          StringRef function) {
   ElementsAttr value = constant.getValue();
+  auto &own = ofFunction[function];
+  if (ofFunction.size() == 1)
+    return {};
   for (plan::ConstantOp other : byType[value.getType()])
-    if (!ofFunction[function].contains(other.getSymNameAttr()) &&
+    if (!own.contains(other.getSymNameAttr()) &&
         isSameData(other.getValue(), value) && !isUniform(value))
       return other;
   return {};
