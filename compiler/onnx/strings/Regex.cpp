@@ -69,6 +69,7 @@ private:
   uint32_t parseEscaped();
   uint32_t takeCharacter();
   PartPtr characters(CharacterSet set);
+  PartPtr literal(uint32_t c);
   static PartPtr asserts(Nfa::Kind kind);
 
   StringRef all, rest;
@@ -112,6 +113,14 @@ PartPtr PatternParser::characters(CharacterSet set) {
   part->kind = Part::characters;
   part->set = std::move(set);
   return part;
+}
+
+/// Returns a part that matches a character, in either case if that is ignored.
+PartPtr PatternParser::literal(uint32_t c) {
+  CharacterSet set(c, c);
+  if (ignoresCase)
+    set.ignoreCase();
+  return characters(std::move(set));
 }
 
 PartPtr PatternParser::asserts(Nfa::Kind kind) {
@@ -203,11 +212,7 @@ PartPtr PatternParser::parseAtom() {
                                     : CharacterSet('\n', '\n').inverted());
   if (at('*') || at('+') || at('?'))
     return fail("repeats nothing");
-  uint32_t c = takeCharacter();
-  CharacterSet set(c, c);
-  if (ignoresCase)
-    set.ignoreCase();
-  return characters(std::move(set));
+  return literal(takeCharacter());
 }
 
 /// Parses the flags after "(?", up to ':' or ')'.
@@ -304,11 +309,7 @@ PartPtr PatternParser::parseEscape() {
     }
     return part;
   }
-  uint32_t c = parseEscaped();
-  CharacterSet set(c, c);
-  if (ignoresCase)
-    set.ignoreCase();
-  return characters(std::move(set));
+  return literal(parseEscaped());
 }
 
 /// Parses what follows a backslash to a character.
