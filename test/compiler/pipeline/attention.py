@@ -7,7 +7,6 @@ must be one kernel between two products without data movement. Compiled for the
 CPU, its results are compared with ONNX's reference implementation.
 """
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+from commands import run
 
 BATCH, LENGTH, WIDTH, HEADS = 2, 24, 64, 4
 SIZE = WIDTH // HEADS
@@ -151,14 +152,6 @@ def model(case):
         graph, opset_imports=[helper.make_opsetid("", 14)])
     result.ir_version = 8
     return result
-
-
-def run(*command):
-    done = subprocess.run(list(map(str, command)), capture_output=True,
-                          text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
-    return done
 
 
 def main(work):

@@ -4,13 +4,13 @@
 
 One model on the cpu target, compared with NumPy.
 """
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 from onnx import helper, numpy_helper
+
+from commands import run, save
 
 
 class Model:
@@ -35,17 +35,6 @@ class Model:
         self.nodes.append(helper.make_node(
             kind, operands, [""] * output + [name], **attributes))
         self.want[name] = np.asarray(want)
-
-    def save(self, path):
-        def info(name, array):
-            kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-            return helper.make_tensor_value_info(name, kind, array.shape)
-        graph = helper.make_graph(
-            self.nodes, "empty", [info(*i) for i in self.inputs.items()],
-            [info(*o) for o in self.want.items()], self.weights)
-        onnx.save(helper.make_model(
-            graph, ir_version=11,
-            opset_imports=[helper.make_opsetid("", 23)]), path)
 
 
 def build() -> Model:
@@ -104,17 +93,10 @@ def build() -> Model:
     return m
 
 
-def run(*command):
-    done = subprocess.run(list(map(str, command)), capture_output=True,
-                          text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
-
-
 def main(work):
     work.mkdir(parents=True, exist_ok=True)
     m = build()
-    m.save(work / "m.onnx")
+    save(m, work / "m.onnx", "empty", 23)
     inputs = []
     for name, value in m.inputs.items():
         np.save(work / f"{name}.npy", value)

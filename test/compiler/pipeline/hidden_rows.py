@@ -11,13 +11,13 @@ all keys.
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 from onnx import helper, numpy_helper
+
+from commands import run, save
 
 BATCH, HEADS, QUERIES, KEYS, SIZE = 2, 2, 4, 5, 8
 LOWEST = np.finfo(np.float32).min
@@ -85,18 +85,6 @@ class Model:
         self.op("Attention", self.queries(), "k", "v", *operands,
                 **attributes)
         self.output(name, self.weigh(scores, 0))
-
-    def save(self, path):
-        def info(name, array):
-            kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-            return helper.make_tensor_value_info(name, kind, array.shape)
-        graph = helper.make_graph(
-            self.nodes, "hidden", [info(*i) for i in self.inputs.items()],
-            [info(*o) for o in self.want.items()], self.weights)
-        model = helper.make_model(
-            graph, ir_version=11,
-            opset_imports=[helper.make_opsetid("", 24)])
-        onnx.save(model, path)
 
 
 def combine_finite(m, past, left):
@@ -185,13 +173,6 @@ def build() -> Model:
     return m
 
 
-def run(*command, **more):
-    done = subprocess.run(list(map(str, command)), capture_output=True,
-                          text=True, **more)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}:\n{done.stdout}{done.stderr}")
-
-
 def compare(target, got, want, tolerance=5e-4):
     for name, value in want.items():
         # Scores near 10,000 have few bits left, and in f16, where these
@@ -212,7 +193,7 @@ def compare(target, got, want, tolerance=5e-4):
 def main(work, library, emulate):
     work.mkdir(parents=True, exist_ok=True)
     m = build()
-    m.save(work / "m.onnx")
+    save(m, work / "m.onnx", "hidden", 24)
     inputs = []
     for name, value in m.inputs.items():
         np.save(work / f"{name}.npy", value)
