@@ -26,7 +26,8 @@ using StringNumbers = llvm::StringMap<int64_t>;
 
 /// Command line options about the model.
 struct ImportOptions {
-  /// Which of a JSON graph's "functions" to import; "" if it has none.
+  /// Name of the function to import from a JSON graph with "functions"; empty
+  /// for any other model.
   std::string graph;
   /// Shapes of inputs by name; "" means the model's only input.
   llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;

@@ -1,6 +1,6 @@
 //===- Steps.h - String steps of a model ----------------------------------===//
 //
-// What makes strings, or looks into them, runs on the host when a call starts.
+// String operators run on the host when a call starts, on every target.
 // Such a step reads strings of the model's inputs, constants, and results of
 // earlier steps. Its results are further inputs of the model:
 //

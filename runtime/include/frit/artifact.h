@@ -318,8 +318,8 @@ struct Program {
   uint64_t arenaLowerBound = 0; ///< peak of live bytes, for any placement
 };
 
-/// What all functions need on one `-march`: code, the steps that prepare the
-/// weights, and the work of every variant's calls.
+/// Code and steps for one `-march`, shared by all functions. Prepares the
+/// weights once per module, and has a program for every variant.
 struct Target {
   Text arch;     ///< "sm_90a", "x86-64-v3"
   Range modules; ///< of Header::modules; none on cpu
