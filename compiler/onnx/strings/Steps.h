@@ -1,7 +1,7 @@
 //===- Steps.h - String steps of a model ----------------------------------===//
 //
 // String operators run on the host when a call starts, on every target.
-// Such a step reads strings of the model's inputs, constants, and results of
+// A step reads strings of the model's inputs, constants, and results of
 // earlier steps. Its results are further inputs of the model:
 //
 //   func.func @main(%x: tensor<3xi64> {nn.strings},
