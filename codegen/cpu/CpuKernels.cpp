@@ -62,7 +62,8 @@ static constexpr size_t kManyTensors = 16;
 /// Before bufferization, rewrites a function on tensors to read memrefs and
 /// write its results to further memrefs:
 ///   func @k(tensor) -> tensor  ==>  func @k(memref, memref, index, index)
-static void useBuffers(func::FuncOp function) {
+/// Rows that replace a part of a state get the whole of its memref.
+static void useBuffers(func::FuncOp function, nn::FusionOp fusion) {
   ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
   Block &body = function.getBody().front();
   auto buffer = [](Type tensor) -> Type {
@@ -79,12 +80,25 @@ static void useBuffers(func::FuncOp function) {
   }
   Operation *terminator = body.getTerminator();
   SmallVector<Value> results(terminator->getOperands());
-  for (Value result : results)
-    body.addArgument(buffer(result.getType()), function.getLoc());
+  SmallVector<std::pair<unsigned, Attribute>> updates;
+  for (auto [result, yielded] : llvm::zip_equal(
+           results, fusion.getBody().front().getTerminator()->getOperands())) {
+    if (nn::storedValueOf(yielded) != yielded) {
+      auto update = yielded.getDefiningOp<nn::UpdateOp>();
+      auto offset = cast<BlockArgument>(update.getOffset());
+      updates.push_back({body.getNumArguments(),
+                         b.getDenseI64ArrayAttr({int64_t(update.getAxis()),
+                                                 offset.getArgNumber()})});
+    }
+    body.addArgument(buffer(nn::signlessType(yielded.getType())),
+                     function.getLoc());
+  }
   body.addArgument(b.getIndexType(), function.getLoc());
   body.addArgument(b.getIndexType(), function.getLoc());
   function.setFunctionType(b.getFunctionType(body.getArgumentTypes(),
                                              TypeRange(ValueRange(results))));
+  for (auto [argument, update] : updates)
+    function.setArgAttr(argument, cpu::kUpdate, update);
 }
 
 /// Adds `void name(ptr arguments, ptr workspace, i64 begin, i64 end)`, which
@@ -194,7 +208,7 @@ cpu::LoweredKernels cpu::lowerFusions(plan::TargetOp target) {
     auto function = nn::lowerFusion(fusion, name, b);
     function.setPublic();
     users.addCalls(function);
-    useBuffers(function);
+    useBuffers(function, fusion);
   }
   lowered.sources = std::move(users.all);
   return lowered;

@@ -25,6 +25,11 @@ inline constexpr llvm::StringLiteral kBytes = "cpu.workspace_bytes";
 /// Attribute of a linalg operation that createMergeLoopsPass() made.
 inline constexpr llvm::StringLiteral kMerged = "cpu.merged";
 
+/// Attribute of an argument that gets a result: it is a state, of which the
+/// result replaces rows along a dimension. An array of that dimension and the
+/// number of the argument with the places of the rows.
+inline constexpr llvm::StringLiteral kUpdate = "cpu.update";
+
 /// Adds passes that fuse chains of elementwise linalg operations.
 void addLoopFusionPasses(mlir::OpPassManager &passes);
 
@@ -52,7 +57,7 @@ std::unique_ptr<mlir::Pass> createTileOuterLoopsPass();
 std::unique_ptr<mlir::Pass> createMergeLoopsPass();
 
 /// Stores the results to the output memrefs and makes the function return
-/// nothing.
+/// nothing. Rows that replace a part of a state are stored where they belong.
 ///
 ///   func @k(%x, %out: memref<4xf32>, %begin, %end) { return %y }
 /// ==>

@@ -27,7 +27,12 @@ def MergeLoops : KernelPass<"merge-loops"> {
 
 def StoreResults : KernelPass<"store-results"> {
   let summary = "Store the results of host kernels to their arguments";
-  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def PlaceAllocations : KernelPass<"place-allocations"> {

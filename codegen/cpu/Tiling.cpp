@@ -3,9 +3,11 @@
 #include "codegen/cpu/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -63,7 +65,8 @@ static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
 /// Returns the number of work items.
 static int64_t tileOuterLoops(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
-  if (terminator->getNumOperands() != 1)
+  if (terminator->getNumOperands() != 1 ||
+      function.getArgAttr(function.getNumArguments() - 3, frit::cpu::kUpdate))
     return 1;
   auto last = terminator->getOperand(0).getDefiningOp<linalg::LinalgOp>();
   if (!last || last->getNumResults() != 1)
@@ -107,12 +110,70 @@ static int64_t tileOuterLoops(func::FuncOp function) {
   return 1;
 }
 
+/// Stores `rows` to the part of `state` that they replace:
+///   for each row i: at = offsets + i; if at is inside: state[at] = rows[i]
+/// With a place for each index of dimension 0, the loop is over that, too.
+static void storeRows(ImplicitLocOpBuilder &b, Value rows, Value state,
+                      int64_t axis, Value offsets) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  auto buffer = cast<MemRefType>(state.getType());
+  bool isShared = cast<ShapedType>(offsets.getType()).getRank() == 0;
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto loop = [&](int64_t count) {
+    auto made = scf::ForOp::create(b, index(0), index(count), index(1));
+    b.setInsertionPointToStart(made.getBody());
+    return made.getInductionVar();
+  };
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<OpFoldResult> from(type.getRank(), b.getIndexAttr(0)), to = from,
+                                                                     sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(b.getIndexAttr(size));
+  SmallVector<Value> entry;
+  if (!isShared) {
+    entry.push_back(loop(type.getDimSize(0)));
+    from[0] = to[0] = entry[0];
+    sizes[0] = b.getIndexAttr(1);
+  }
+  Value row = loop(type.getDimSize(axis));
+  Value offset = arith::IndexCastOp::create(
+      b, b.getIndexType(), memref::LoadOp::create(b, offsets, entry));
+  Value at = arith::AddIOp::create(b, offset, row);
+  Value isInside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at,
+                                         index(buffer.getDimSize(axis)));
+  auto inside = scf::IfOp::create(b, isInside);
+  b.setInsertionPointToStart(&inside.getThenRegion().front());
+  from[axis] = row;
+  to[axis] = at;
+  sizes[axis] = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> steps(type.getRank(), b.getIndexAttr(1));
+  auto slice = tensor::ExtractSliceOp::create(b, rows, from, sizes, steps);
+  auto place = memref::SubViewOp::create(b, state, to, sizes, steps);
+  auto layout = StridedLayoutAttr::get(
+      b.getContext(), ShapedType::kDynamic,
+      SmallVector<int64_t>(type.getRank(), ShapedType::kDynamic));
+  auto strided = MemRefType::get(slice.getType().getShape(),
+                                 type.getElementType(), layout);
+  auto source = bufferization::ToBufferOp::create(b, strided, slice);
+  source.setReadOnly(true);
+  linalg::CopyOp::create(b, ValueRange{source}, ValueRange{place});
+}
+
 static void storeResults(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   ImplicitLocOpBuilder b(function.getLoc(), terminator);
   SmallVector<Value> results(terminator->getOperands());
   unsigned first = function.getNumArguments() - 2 - results.size();
   for (auto [i, result] : llvm::enumerate(results)) {
+    if (auto update = function.getArgAttrOfType<DenseI64ArrayAttr>(
+            first + i, frit::cpu::kUpdate)) {
+      function.removeArgAttr(first + i, frit::cpu::kUpdate);
+      storeRows(b, result, function.getArgument(first + i), update[0],
+                function.getArgument(update[1]));
+      continue;
+    }
     auto store = bufferization::MaterializeInDestinationOp::create(
         b, Type(), result, function.getArgument(first + i));
     store.setRestrict(true);

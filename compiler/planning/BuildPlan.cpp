@@ -25,6 +25,10 @@
 // nothing reads the old one afterwards; otherwise the new one is copied at the
 // end of the list. @derive, which computes derived states, becomes a list too.
 //
+// A kernel that replaces rows of a state (nn.update at an offset) writes them
+// in the state's buffer, or in a copy of it if something still reads the old
+// ones.
+//
 // An nn.all_reduce becomes a plan.all_reduce of its operand's buffer, as soon
 // as the operand is ready, and a plan.await before the first step that uses the
 // result; likewise nn.reduce_scatter and nn.all_gather. Launches between these

@@ -22,6 +22,13 @@ bool planning::isReduced(Value value) {
   });
 }
 
+/// Returns whether an operator replaces a whole state, whose elements it does
+/// not read.
+static bool replacesAll(Operation *op) {
+  auto update = dyn_cast<nn::UpdateOp>(op);
+  return update && !update.getOffset();
+}
+
 /// Returns whether the results of a fusion have the operand's size and depend
 /// on it elementwise.
 static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
@@ -30,7 +37,7 @@ static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
   ArrayRef<int64_t> shape = nn::shapeOf(work[0]);
   while (!work.empty())
     for (Operation *user : work.pop_back_val().getUsers()) {
-      if (isa<nn::YieldOp>(user))
+      if (isa<nn::YieldOp>(user) || replacesAll(user))
         continue;
       if (!isa<nn::ElementwiseOp>(user) ||
           nn::shapeOf(user->getResult(0)) != shape)
@@ -40,11 +47,11 @@ static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
   return true;
 }
 
-bool planning::mayOverwrite(BlockArgument before, Value after) {
-  auto fusion = nn::throughReshapes(after).getDefiningOp<nn::FusionOp>();
-  if (!fusion)
-    return false;
-  SmallVector<Value> views = {before};
+/// Returns whether all uses of `value` and of its views come before the fusion,
+/// or are uses of it that `isAllowed`.
+static bool isLastUsedBy(nn::FusionOp fusion, Value value,
+                         llvm::function_ref<bool(OpOperand &)> isAllowed) {
+  SmallVector<Value> views = {value};
   while (!views.empty()) {
     Value view = views.pop_back_val();
     for (OpOperand &use : view.getUses()) {
@@ -52,10 +59,25 @@ bool planning::mayOverwrite(BlockArgument before, Value after) {
       auto slice = dyn_cast<nn::SliceOp>(user);
       if (isa<nn::ReshapeOp>(user) || (slice && nn::contiguousOffset(slice)))
         views.push_back(user->getResult(0));
-      else if (user == fusion ? !readsElementwise(fusion, use)
-                              : !user->isBeforeInBlock(fusion))
+      else if (user == fusion ? !isAllowed(use)
+                              : user->getBlock() != fusion->getBlock() ||
+                                    !user->isBeforeInBlock(fusion))
         return false;
     }
   }
   return true;
+}
+
+bool planning::mayOverwrite(BlockArgument before, Value after) {
+  auto fusion = nn::throughReshapes(after).getDefiningOp<nn::FusionOp>();
+  return fusion && isLastUsedBy(fusion, before, [&](OpOperand &use) {
+           return readsElementwise(fusion, use);
+         });
+}
+
+bool planning::mayReplace(nn::FusionOp fusion, unsigned operand) {
+  return fusion.getBody().getArgument(operand).hasOneUse() &&
+         isLastUsedBy(
+             fusion, nn::throughReshapes(fusion.getInputs()[operand]),
+             [&](OpOperand &use) { return use.getOperandNumber() == operand; });
 }

@@ -20,6 +20,11 @@ bool isReduced(mlir::Value value);
 /// it reads each element only to compute the same element.
 bool mayOverwrite(mlir::BlockArgument before, mlir::Value after);
 
+/// Returns whether the fusion may write over an operand that one of its results
+/// is tied to: all other readers of the operand's value run earlier, and the
+/// fusion itself reads none of its elements.
+bool mayReplace(nn::FusionOp fusion, unsigned operand);
+
 } // namespace frit::planning
 
 #endif // FRIT_COMPILER_PLANNING_INPLACE_H

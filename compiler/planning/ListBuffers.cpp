@@ -3,6 +3,8 @@
 #include "compiler/planning/ListBuffers.h"
 #include "compiler/planning/InPlace.h"
 
+#include "mlir/IR/Remarks.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::planning;
@@ -45,6 +47,27 @@ Value ListBuffers::createFor(Value result) {
   Value buffer = it == destination.end() ? createInArena(result.getType())
                                          : view(it->second, result.getType());
   set(result, buffer);
+  return buffer;
+}
+
+Value ListBuffers::createTied(nn::FusionOp fusion, unsigned result,
+                              unsigned operand) {
+  Value value = fusion.getResult(result);
+  Value before = of(fusion.getInputs()[operand]);
+  bool isState = replacements.contains(value);
+  if (isState && mayReplace(fusion, operand)) {
+    Value buffer = view(before, value.getType());
+    set(value, buffer);
+    return buffer;
+  }
+  Value buffer = createFor(value);
+  plan::CopyOp::create(b, view(before, value.getType()), buffer);
+  remark::missed(fusion.getLoc(),
+                 remark::RemarkOpts::name("Copy").category("plan"))
+      << remark::add("copies {0} bytes to replace a part of them: {1}",
+                     plan::byteSize(value.getType()),
+                     isState ? "the old value is read later"
+                             : "they are no state");
   return buffer;
 }
 
@@ -109,6 +132,8 @@ void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
       BlockArgument before = states.lookup(state.getAttr());
       results.push_back(of(before));
       Value made = throughGather(value);
+      if (bindReplacements(before, made))
+        continue;
       if (overwritesState && mayOverwrite(before, made))
         destination.try_emplace(nn::throughReshapes(made), results.back());
       continue;
@@ -124,6 +149,24 @@ void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
     if (source.getDefiningOp<nn::FusionOp>())
       destination.try_emplace(source, results.back());
   }
+}
+
+/// Finds the fusions that replace rows of a state, one after another. Returns
+/// whether its next value is made of such.
+bool ListBuffers::bindReplacements(BlockArgument before, Value after) {
+  SmallVector<Value> chain;
+  Value value = nn::throughReshapes(after);
+  while (auto fusion = value.getDefiningOp<nn::FusionOp>()) {
+    auto operand = fusion.replacedOperand(cast<OpResult>(value));
+    if (!operand)
+      return false;
+    chain.push_back(value);
+    value = nn::throughReshapes(fusion.getInputs()[*operand]);
+  }
+  if (value != before)
+    return false;
+  replacements.insert(chain.begin(), chain.end());
+  return !chain.empty();
 }
 
 /// Creates the buffers of packs. The fusion that computes a part, possibly

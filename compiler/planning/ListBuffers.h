@@ -53,6 +53,12 @@ public:
   /// part of a pack, zeros are copied to where the pack has no parts.
   mlir::Value createFor(mlir::Value result);
 
+  /// Creates the buffer of a result that replaces rows of `operand`: the
+  /// operand's own if it is a state and nothing reads the old rows later, else
+  /// a copy of it, with a remark.
+  mlir::Value createTied(nn::FusionOp fusion, unsigned result,
+                         unsigned operand);
+
   /// Returns `buffer` viewed with the shape of `tensor`.
   mlir::Value view(mlir::Value buffer, mlir::Type tensor);
   /// Returns the view of a flat buffer from element `offset` on.
@@ -70,6 +76,7 @@ private:
                      std::optional<int64_t> offset = {});
   llvm::LogicalResult bindArguments(llvm::ArrayRef<int64_t> prepared);
   void bindResults(plan::Space space, llvm::ArrayRef<int64_t> prepared);
+  bool bindReplacements(mlir::BlockArgument before, mlir::Value after);
   void bindPacks();
   void clearGaps(nn::PackOp pack);
 
@@ -82,6 +89,8 @@ private:
   llvm::SmallVector<mlir::Value> results; ///< buffers of the results
   /// Buffers that a fusion's result belongs in.
   llvm::DenseMap<mlir::Value, mlir::Value> destination;
+  /// Results of fusions that replace rows of a state, up to its next value.
+  llvm::DenseSet<mlir::Value> replacements;
   /// Packs that results are parts of, and packs whose gaps are zeros.
   llvm::DenseMap<mlir::Value, nn::PackOp> packs;
   llvm::DenseSet<mlir::Operation *> cleared;

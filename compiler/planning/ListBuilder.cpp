@@ -147,8 +147,15 @@ private:
       inputs.push_back(buffers.of(input));
     if (schedule.readsConstantsEarly())
       markConstants(fusion, inputs);
-    for (Value result : fusion.getResults())
-      outputs.push_back(buffers.createFor(result));
+    for (OpResult result : fusion.getResults()) {
+      auto operand = fusion.replacedOperand(result);
+      outputs.push_back(
+          operand
+              ? buffers.createTied(fusion, result.getResultNumber(), *operand)
+              : buffers.createFor(result));
+      if (operand)
+        inputs[*operand] = outputs.back();
+    }
     if (auto call = dyn_cast<plan::LibraryCall>(schedule)) {
       plan::CallBuffers arguments = {inputs, outputs, /*fallback=*/nullptr,
                                      options.workspaceBytes};

@@ -65,4 +65,15 @@ def NN_DifferentiableInterface : OpInterface<"DifferentiableOp"> {
     (ins "::frit::nn::NNBuilder &":$b, "::mlir::Value":$dy)>];
 }
 
+def NN_TiedInterface : OpInterface<"TiedOp"> {
+  let cppNamespace = "::frit::nn";
+  let description = [{
+    An operator with a result that replaces an operand: both may have the same
+    memory, of which it writes only what changes. See `nn.update`.
+  }];
+  let methods = [InterfaceMethod<[{
+      Returns the number of the operand that a result replaces, or nothing.
+    }], "::std::optional<unsigned>", "tiedOperand", (ins "unsigned":$result)>];
+}
+
 #endif // FRIT_DIALECTS_NN_INTERFACES_TD

@@ -25,6 +25,8 @@ int64_t nn::countInstructions(Operation *op) {
   // Each operand of a concatenation has its own index.
   if (auto concat = dyn_cast<ConcatOp>(op))
     return kPlace * concat.getXs().size();
+  if (auto update = dyn_cast<UpdateOp>(op))
+    return update.getOffset() ? kPlace : 0;
   if (isa<TransposeOp, ExpandOp, SliceOp, PadOp, GatherOp, IotaOp, TriluOp>(op))
     return kPlace;
   return kReduction;

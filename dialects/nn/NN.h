@@ -66,6 +66,10 @@ inline constexpr int64_t kShardRow = 4096;
 /// `value`.
 mlir::Value throughReshapes(mlir::Value value);
 
+/// Returns what a kernel with this result stores: the value of an update at an
+/// offset, which replaces a part of the result; else the result.
+mlir::Value storedValueOf(mlir::Value result);
+
 /// Returns whether all ranks compute the operator together.
 bool isCollective(mlir::Operation *op);
 
@@ -83,6 +87,8 @@ bool isReducible(mlir::ShapedType type);
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Structure.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/nn/State.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/nn/Elementwise.h.inc"
 #define GET_OP_CLASSES

@@ -1,6 +1,7 @@
 //===- NN.td - The whole dialect, for its reference documentation ----------===//
 
 include "dialects/nn/operators/Structure.td"
+include "dialects/nn/operators/State.td"
 include "dialects/nn/operators/Elementwise.td"
 include "dialects/nn/operators/Activation.td"
 include "dialects/nn/operators/Movement.td"

@@ -26,7 +26,13 @@ static Problem::Kind kindOf(Operation &op) {
 }
 
 Problem::Problem(FusionOp fusion) : op(fusion) {
-  for (Operation &inner : op.getBody().front().without_terminator())
+  Block &body = op.getBody().front();
+  // Only elementwise kernels store rows at an offset.
+  if (llvm::any_of(body.getTerminator()->getOperands(), [](Value result) {
+        return storedValueOf(result) != result;
+      }))
+    return;
+  for (Operation &inner : body.without_terminator())
     dominant = std::min(dominant, kindOf(inner));
 }
 

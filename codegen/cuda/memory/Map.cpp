@@ -124,6 +124,9 @@ static nn::Match<KernelText> emitElements(Problem &problem, StringRef name,
     if (group.count % vector)
       return nn::Mismatch(
           "its number of elements is not a multiple of the vector width");
+    if (!lowered.keepsRows(vector) ||
+        (interleave > 1 && lowered.hasDestinations()))
+      return nn::Mismatch("threads would store to several rows of a state");
     Graph graph(problem.context());
     auto roots = buildRoots(graph, lowered, group, vector, interleave);
     if (!graph.failure().empty())

@@ -160,7 +160,9 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
         nodes, Graph::reachable(buildRoots(plain, lowered, group, 1), plain));
   bool loops = llvm::any_of(
       nodes, [](Node *node) { return node->kind == Node::Kind::loop; });
-  if (groups.size() != 1 || count == 0)
+  // Loops that share loads store to neighbouring places.
+  bool updates = lowered.hasDestinations();
+  if (groups.size() != 1 || count == 0 || (updates && loops))
     return generic(1, threadsFor(count));
 
   // The scalar loads of a loop need neighbouring threads close together.
@@ -169,7 +171,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
     return loops ? vector * bytes <= 4 : vector >= 4;
   };
   auto fits = [&](int64_t vector) {
-    if (count % vector != 0)
+    if (count % vector != 0 || !lowered.keepsRows(vector))
       return false;
     Graph graph(context);
     auto roots = buildRoots(graph, lowered, groups[0], vector);
@@ -220,7 +222,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
   // loads overlap.
   const GpuArch &arch = machine.arch;
   bool isLarge = count >= 4 * arch.threadsOf(arch.threadsPerSm);
-  int64_t interleave = !loops && isLarge ? 4 : 1;
+  int64_t interleave = !loops && isLarge && !updates ? 4 : 1;
   if (contiguous)
     return nn::Schedule(
         MapAttr::get(context, /*vector=*/1, interleave, threadsFor(count)));

@@ -38,6 +38,23 @@ __device__ inline void mapApart(const Body &body, Index n) {
     body(i);
 }
 
+/// Returns where element `i` of rows that replace a part of a state is stored,
+/// or -1 if its row would lie outside. `i` counts elements of a tensor of
+/// outer × `rows` × `inner` elements, the state has outer × `capacity` ×
+/// `inner`. The rows of index j of `outer` begin at offsets[j / `each`].
+template <int64_t rows, int64_t capacity, int64_t inner, int64_t each,
+          class Index, class Offset>
+__device__ inline int64_t updatePlace(Index i, const Offset *offsets) {
+  Index row = i / Index(inner), outer = row / Index(rows);
+  // Unsigned, so that an offset of any size is below 0 or above the capacity.
+  uint64_t at =
+      uint64_t(int64_t(offsets[outer / Index(each)])) + row % Index(rows);
+  if (at >= uint64_t(capacity))
+    return -1;
+  return (int64_t(outer) * capacity + int64_t(at)) * inner +
+         int64_t(i % Index(inner));
+}
+
 } // namespace frit
 
 #endif // FRIT_CODEGEN_CUDA_MEMORY_MAP_CUH

@@ -76,14 +76,15 @@ std::string frit::cuda::argumentList(const LinalgFusion &lowered) {
 
 std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
                                     unsigned output, Type element, Node *node,
-                                    StringRef offset) {
+                                    StringRef offset, StringRef condition) {
   std::string y = "y" + std::to_string(output);
   std::string value = printer.value(node);
   if (graph.lanes.width == 1) {
     if (storageName(element) == valueName(node->type))
-      printer.line(y + "[" + offset + "] = " + value + ";");
+      printer.line(condition + y + "[" + offset + "] = " + value + ";");
     else
-      printer.line("frit::store(" + y + "[" + offset + "], " + value + ");");
+      printer.line(condition + "frit::store(" + y + "[" + offset + "], " +
+                   value + ");");
     return "";
   }
   // A vector that is only copied needs no second array, unless an earlier phase
@@ -98,9 +99,22 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
     printer.line(name + "[v] = " + value + ";");
   }
   if (graph.lanes.skewed)
-    return ("frit::storeOwn(" + y + " + " + offset + ", " + name + ", own);")
+    return (condition + "frit::storeOwn(" + y + " + " + offset + ", " + name +
+            ", own);")
         .str();
-  return ("frit::storeVector(" + y + " + " + offset + ", " + name + ");").str();
+  return (condition + "frit::storeVector(" + y + " + " + offset + ", " + name +
+          ");")
+      .str();
+}
+
+/// Returns the call that places the element `i` of an output.
+static std::string placeText(const Destination &place, StringRef i) {
+  std::string text = "frit::updatePlace<";
+  for (int64_t size : {place.rows, place.capacity, place.inner})
+    text += std::to_string(size) + ", ";
+  return (text + std::to_string(place.each) + ">(" + i + ", x" +
+          std::to_string(place.offsets) + ")")
+      .str();
 }
 
 std::string frit::cuda::storeOutputs(
@@ -109,9 +123,16 @@ std::string frit::cuda::storeOutputs(
   printer.openLanes();
   std::string stores;
   for (auto [output, node] : outputs) {
-    std::string store =
-        storeOutput(printer, graph, output,
-                    elementType(lowered.outputs()[output]), node, offset);
+    std::string place = offset.str(), condition;
+    if (const auto &rows = lowered.destination(output)) {
+      place = "at" + std::to_string(output);
+      condition = "if (" + place + " >= 0) ";
+      printer.before("const int64_t " + place + " = " +
+                     placeText(*rows, offset) + ";");
+    }
+    std::string store = storeOutput(printer, graph, output,
+                                    elementType(lowered.outputs()[output]),
+                                    node, place, condition);
     stores += store.empty() ? "" : store + "\n";
   }
   printer.closeLanes();

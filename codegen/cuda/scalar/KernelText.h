@@ -77,12 +77,14 @@ std::string argumentList(const LinalgFusion &lowered);
 
 /// Prints the store of `node` to element `offset` of output `y<output>`. Inside
 /// a loop over lanes returns the vector store, to be printed after the loop;
-/// else returns "".
+/// else returns "". The store is done if `condition`, "if (...) ", holds.
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
-                        mlir::Type element, Node *node, llvm::StringRef offset);
+                        mlir::Type element, Node *node, llvm::StringRef offset,
+                        llvm::StringRef condition = "");
 
 /// Returns a function body, indented by four spaces, that stores `outputs` (by
-/// number) at element `offset`, as vectors if there are lanes.
+/// number) at element `offset`, as vectors if there are lanes. Rows of a state
+/// are stored where its update places them.
 std::string storeOutputs(Printer &printer, Graph &graph,
                          const LinalgFusion &lowered,
                          llvm::ArrayRef<std::pair<unsigned, Node *>> outputs,

@@ -13,6 +13,37 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Returns where the rows of an update at an offset go; nothing for others.
+static std::optional<Destination> destinationOf(Value result) {
+  auto update = result.getDefiningOp<nn::UpdateOp>();
+  if (!update || !update.getOffset())
+    return std::nullopt;
+  ArrayRef<int64_t> state = nn::shapeOf(update.getState());
+  int64_t axis = update.getAxis();
+  auto product = [](ArrayRef<int64_t> sizes) {
+    return llvm::product_of(sizes);
+  };
+  Destination place;
+  place.offsets = cast<BlockArgument>(update.getOffset()).getArgNumber();
+  place.outer = product(state.take_front(axis));
+  place.rows = nn::shapeOf(update.getValue())[axis];
+  place.capacity = state[axis];
+  place.inner = product(state.drop_front(axis + 1));
+  bool isShared = nn::shapeOf(update.getOffset()).empty();
+  place.each = isShared ? place.outer : place.outer / state[0];
+  return place;
+}
+
+bool LinalgFusion::hasDestinations() const {
+  return llvm::any_of(destinations, [](auto &place) { return bool(place); });
+}
+
+bool LinalgFusion::keepsRows(int64_t vector) const {
+  return llvm::all_of(destinations, [&](auto &place) {
+    return !place || place->inner % vector == 0;
+  });
+}
+
 LinalgFusion::LinalgFusion(nn::FusionOp fusion)
     : mlirContext(fusion.getContext()), sets(plan::batchOf(fusion)) {
   OpBuilder builder(fusion.getContext());
@@ -50,6 +81,8 @@ LinalgFusion::LinalgFusion(nn::FusionOp fusion)
                              nn::signlessType(
                                  nn::tensorType(result).getElementType())));
   }
-  for (Value value : body.getTerminator()->getOperands())
+  for (Value value : body.getTerminator()->getOperands()) {
     results.push_back(values.lookup(value));
+    destinations.push_back(destinationOf(value));
+  }
 }

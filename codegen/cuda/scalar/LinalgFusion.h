@@ -11,6 +11,14 @@
 
 namespace frit::cuda {
 
+/// Where a kernel stores an output that replaces rows of a state. The value
+/// has `outer` × `rows` × `inner` elements, the state `outer` × `capacity` ×
+/// `inner`. Rows of index i of `outer` begin at row offsets[i / `each`].
+struct Destination {
+  unsigned offsets; ///< input of the fusion
+  int64_t outer, rows, capacity, inner, each;
+};
+
 /// The linalg form of a fusion, in a module that this object owns. Composites
 /// that the target keeps whole and users' operators become empty tensors: their
 /// skeletons only need the types, and others cannot print their elements.
@@ -23,8 +31,17 @@ public:
     return values.lookup(value);
   }
   llvm::ArrayRef<mlir::Type> inputElements() const { return inputs; }
-  /// Returns the lowered values that the fusion yields.
+  /// Returns the lowered values that the kernel stores: those that the fusion
+  /// yields or, of an update at an offset, the rows that it replaces.
   llvm::ArrayRef<mlir::Value> outputs() const { return results; }
+  /// Returns where output `i` is stored; nothing if it is the whole result.
+  const std::optional<Destination> &destination(size_t i) const {
+    return destinations[i];
+  }
+  /// Returns whether an output replaces rows of a state.
+  bool hasDestinations() const;
+  /// Returns whether vectors of that many elements lie within such rows.
+  bool keepsRows(int64_t vector) const;
   mlir::MLIRContext *context() const { return mlirContext; }
   /// Returns the inputs that may be read before the PDL wait: no kernel that
   /// can still be running writes them. The plan marks them
@@ -43,6 +60,7 @@ private:
   llvm::SmallVector<mlir::Type> inputs;
   llvm::SmallVector<int64_t> bytes, constants;
   llvm::SmallVector<mlir::Value> results;
+  llvm::SmallVector<std::optional<Destination>> destinations;
   int64_t sets;
 };
 

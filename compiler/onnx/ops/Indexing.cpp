@@ -244,20 +244,23 @@ static Results tensorScatter(Node &node) {
     node.error() << "has no dimension for the sequence";
     return {};
   }
-  SmallVector<int64_t> line(cache.rank(), 1), batch(cache.rank(), 1);
-  line[axis] = update.size(axis);
-  batch[0] = cache.size(0);
-  Expr places = iota(node, node.builder().getI64Type(), line, axis);
-  if (node.has(2)) {
-    Expr starts = input(node, 2);
-    if (mode == "linear")
+  Type i64 = node.builder().getI64Type();
+  Expr starts = node.has(2) ? input(node, 2) : filled(node, i64, {}, 0);
+  if (mode == "linear") {
+    if (node.has(2))
       node.checkNumbers(starts, 0, cache.size(axis) - update.size(axis),
                         "writes " + Twine(update.size(axis)) + " of " +
                             Twine(cache.size(axis)) + " entries from there on");
-    places = places + starts.to(places.element()).reshape(batch);
+    return {cache.apply<nn::UpdateOp>(
+        {update, starts},
+        node.named("axis", node.builder().getI64IntegerAttr(axis)))};
   }
-  if (mode == "circular")
-    places = places.mod(places.number(cache.size(axis)));
+  SmallVector<int64_t> line(cache.rank(), 1), batch(cache.rank(), 1);
+  line[axis] = update.size(axis);
+  if (node.has(2))
+    batch[0] = cache.size(0);
+  Expr places = iota(node, i64, line, axis) + starts.to(i64).reshape(batch);
+  places = places.mod(places.number(cache.size(axis)));
   return {scatter(cache, places.expand(update.shape()), update, axis, "none")};
 }
 

@@ -123,10 +123,12 @@ static void splitConcats(Block &block, const Target &target) {
 
 /// Returns the splat if the fusion should contain a clone of the constant
 /// instead of reading it, else null. Contractions and composites that the
-/// target keeps whole read their operands from memory.
+/// target keeps whole read their operands from memory, and so do updates the
+/// state and the offset.
 static DenseElementsAttr inlinedSplat(OpOperand &use) {
   if (isContraction(use.getOwner()) ||
-      isa<CompositeOp, CustomOp>(use.getOwner()))
+      isa<CompositeOp, CustomOp>(use.getOwner()) ||
+      (isa<UpdateOp>(use.getOwner()) && use.getOperandNumber() != 1))
     return {};
   return splatOf(use.get());
 }

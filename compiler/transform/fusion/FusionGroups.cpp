@@ -100,6 +100,9 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
     group.space = llvm::to_vector(resultType(op).getShape());
   if (isView(op) || isa<PackOp>(op)) {
     group.kind = Kind::view;
+  } else if (auto update = dyn_cast<UpdateOp>(op)) {
+    group.kind = Kind::map;
+    group.space = llvm::to_vector(shapeOf(update.getValue()));
   } else if (isa<ElementwiseOp>(op)) {
     group.kind = Kind::map;
   } else if (isMovement(op)) {

@@ -4,7 +4,8 @@
 // its producers' groups if one kernel can compute both. A group has one space,
 // the shape that its threads iterate over:
 //
-//   map       elementwise operators of one shape
+//   map       elementwise operators of one shape, and updates of states by
+//             values of that shape, whose readers have other kernels
 //   row       reductions of the trailing dimensions of one shape, and
 //             elementwise operators of that shape or the reduced one, before,
 //             between and after
@@ -135,6 +136,7 @@ private:
   bool chainsContraction(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
   nn::Legality checkMovement(const Group &from, const Group &to) const;
+  nn::Legality checkUpdates(const Group &from, const Group &to) const;
   bool spacesFit(const Group &from, const Group &to) const;
   /// Returns whether `to` repeats a number per row of `from` for each element.
   bool repeatsRows(const Group &from, const Group &to) const;

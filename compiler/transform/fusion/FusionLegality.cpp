@@ -160,9 +160,36 @@ bool FusionGroups::repeatsRows(const Group &from, const Group &to) const {
          ArrayRef(from.space) == shapeOf(expand.getY());
 }
 
+/// Returns why an update at an offset keeps two groups apart, if it does. Its
+/// readers need the whole state in memory; its offset is read from there, and
+/// only kernels of elementwise operators store to places known at run time.
+Legality FusionGroups::checkUpdates(const Group &from, const Group &to) const {
+  auto updateOf = [](Operation *op) {
+    auto update = dyn_cast<UpdateOp>(op);
+    return update && update.getOffset() ? update : UpdateOp();
+  };
+  if (llvm::any_of(operatorsOf(from), updateOf))
+    return Mismatch("it replaces a part of a state in memory");
+  unsigned id = groupOf[from.members.front()];
+  for (Operation *op : operatorsOf(to)) {
+    UpdateOp update = updateOf(op);
+    if (!update)
+      continue;
+    if (from.kind != Kind::map && from.kind != Kind::movement)
+      return Mismatch("its reader stores to a place known at run time");
+    for (Value operand : {update.getState(), update.getOffset()})
+      if (auto it = indices.find(operand.getDefiningOp());
+          it != indices.end() && groupOf[it->second] == id)
+        return Mismatch("its reader needs it in memory");
+  }
+  return std::nullopt;
+}
+
 Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
   const Group &producer = groups[from], &consumer = groups[to];
-  Legality why;
+  Legality why = checkUpdates(producer, consumer);
+  if (why)
+    return why;
   switch (producer.kind) {
   case Kind::view:
     return Mismatch("a view lies between");

@@ -53,6 +53,9 @@ lowerBlock(Block &block, ImplicitLocOpBuilder &b, IRMapping &map) {
       if (failed(results))
         return failure();
       map.map(fusion.getResults(), *results);
+    } else if (auto update = dyn_cast<UpdateOp>(op);
+               update && update.getOffset()) {
+      map.map(op.getResult(0), lowerUpdate(update, b, operands));
     } else if (isa<NNDialect>(op.getDialect())) {
       auto isStatic = [](Type type) {
         return cast<RankedTensorType>(type).hasStaticShape();

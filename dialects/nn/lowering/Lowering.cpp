@@ -79,6 +79,7 @@ Value frit::nn::lowerToLinalg(Operation *op, ImplicitLocOpBuilder &b,
         });
       })
       .Case([&](StructuralOp s) { return s.buildLinalg(b, x); })
+      .Case([&](UpdateOp) { return x[1]; })
       .Case([&](ReshapeOp r) {
         return buildReshape(b, x[0], loweredType(r.getY()).getShape());
       })
@@ -140,15 +141,17 @@ func::FuncOp frit::nn::lowerFusion(FusionOp fusion, StringRef name,
   auto signless = [](TypeRange types) {
     return llvm::map_to_vector(types, signlessType);
   };
+  Block &body = fusion.getBody().front();
+  SmallVector<Value> stored =
+      llvm::map_to_vector(body.getTerminator()->getOperands(), storedValueOf);
   auto type = builder.getFunctionType(signless(fusion.getInputs().getTypes()),
-                                      signless(fusion.getResultTypes()));
+                                      signless(ValueRange(stored).getTypes()));
   auto function = func::FuncOp::create(builder, fusion.getLoc(), name, type);
   function.setPrivate();
   Block *entry = function.addEntryBlock();
 
   ImplicitLocOpBuilder b(fusion.getLoc(), OpBuilder::atBlockEnd(entry));
   IRMapping map;
-  Block &body = fusion.getBody().front();
   map.map(body.getArguments(), entry->getArguments());
   auto nests = findNests(body);
   for (Operation &op : body.without_terminator()) {

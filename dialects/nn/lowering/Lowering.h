@@ -15,7 +15,8 @@
 namespace frit::nn {
 
 /// Lowers one nn operator (no composite or fusion) to linalg on tensors with
-/// signless element types. `x` are the lowered operands.
+/// signless element types. `x` are the lowered operands. An `nn.update` becomes
+/// its value: where that is stored is up to the target.
 ///
 ///   nn.add %x, %b : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>
 /// ==>
@@ -26,6 +27,11 @@ mlir::Value lowerToLinalg(mlir::Operation *op,
                           mlir::ImplicitLocOpBuilder &builder,
                           mlir::ValueRange x);
 
+/// Lowers an update at an offset to linalg on the whole state, which defines
+/// what kernels that store only its rows compute.
+mlir::Value lowerUpdate(UpdateOp update, mlir::ImplicitLocOpBuilder &builder,
+                        mlir::ValueRange x);
+
 /// Returns a function, in no module, of a copy of `op` with the function's
 /// arguments as operands. Equal operands share the first one's argument. There
 /// is no return.
@@ -33,7 +39,7 @@ mlir::OwningOpRef<mlir::func::FuncOp> isolate(mlir::Operation *op);
 
 /// Creates a private function `name` at the builder's insertion point (a
 /// module's body) that computes a fusion. Its arguments and results are
-/// signless.
+/// signless; instead of an updated state it returns the rows to store.
 mlir::func::FuncOp lowerFusion(FusionOp fusion, llvm::StringRef name,
                                mlir::OpBuilder &builder);
 

@@ -1,6 +1,7 @@
 //===- MovementLowering.cpp - Lower operators that move elements ----------===//
 
 #include "dialects/nn/lowering/Loops.h"
+#include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,7 +15,7 @@ static Value yieldFirst(ImplicitLocOpBuilder &, ValueRange elements) {
 }
 
 /// Returns the indices of the result's element.
-static SmallVector<Value> indicesOf(ImplicitLocOpBuilder &b, int64_t rank) {
+static SmallVector<Value> loopIndices(ImplicitLocOpBuilder &b, int64_t rank) {
   SmallVector<Value> indices;
   for (int64_t dim = 0; dim < rank; ++dim)
     indices.push_back(indexOf(b, dim));
@@ -55,7 +56,7 @@ Value SliceOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
     return buildMap(b, type, x, AffineMap::get(rank, 0, from, getContext()),
                     yieldFirst);
   return buildMap(b, type, {}, {}, [&](ImplicitLocOpBuilder &body, ValueRange) {
-    SmallVector<Value> at = indicesOf(body, rank);
+    SmallVector<Value> at = loopIndices(body, rank);
     for (int64_t dim = 0; dim < rank; ++dim)
       at[dim] = scaleIndex(body, at[dim], getSteps()[dim], getStarts()[dim]);
     return tensor::ExtractOp::create(body, x[0], at);
@@ -68,7 +69,7 @@ Value ConcatOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
   // Read every operand at a clamped index and select the right element. This
   // needs no branches.
   return buildMap(b, type, {}, {}, [&](ImplicitLocOpBuilder &body, ValueRange) {
-    SmallVector<Value> at = indicesOf(body, type.getRank());
+    SmallVector<Value> at = loopIndices(body, type.getRank());
     Value place = at[axis], result;
     int64_t offset = 0;
     for (Value operand : x) {
@@ -118,7 +119,7 @@ Value PadOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
         getValue() ? elements[0] : zeroOf(body, type.getElementType());
     if (llvm::is_contained(from, 0))
       return value;
-    SmallVector<Value> at = indicesOf(body, type.getRank());
+    SmallVector<Value> at = loopIndices(body, type.getRank());
     Value inside;
     for (auto [dim, index] : llvm::enumerate(at)) {
       if (getLow()[dim] == 0 && getHigh()[dim] == 0)
@@ -165,7 +166,7 @@ Value GatherOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
       [&](ImplicitLocOpBuilder &body, ValueRange elements) -> Value {
         if (size == 0)
           return zeroOf(body, type.getElementType());
-        SmallVector<Value> at = indicesOf(body, type.getRank());
+        SmallVector<Value> at = loopIndices(body, type.getRank());
         SmallVector<Value> source(at.begin(), at.begin() + axis);
         source.push_back(buildPlace(body, elements[0], size));
         source.append(at.begin() + axis + picked, at.end());
@@ -181,7 +182,7 @@ Value GatherElementsOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
       [&](ImplicitLocOpBuilder &body, ValueRange elements) -> Value {
         if (type.getNumElements() == 0)
           return zeroOf(body, type.getElementType());
-        SmallVector<Value> at = indicesOf(body, type.getRank());
+        SmallVector<Value> at = loopIndices(body, type.getRank());
         at[axis] = buildPlace(body, elements[0], shapeOf(getX())[axis]);
         return tensor::ExtractOp::create(body, x[0], at);
       });
@@ -220,4 +221,24 @@ Value TriluOp::buildLinalg(ImplicitLocOpBuilder &b, ValueRange x) {
         return arith::SelectOp::create(body, kept, elements[0],
                                        zeroOf(body, type.getElementType()));
       });
+}
+
+Value frit::nn::lowerUpdate(UpdateOp update, ImplicitLocOpBuilder &b,
+                            ValueRange x) {
+  auto type = loweredType(update.getY());
+  unsigned rank = type.getRank(), axis = update.getAxis();
+  int64_t rows = shapeOf(update.getValue())[axis];
+  bool isShared = shapeOf(update.getOffset()).empty();
+  return buildMap(b, type, {}, {}, [&](ImplicitLocOpBuilder &body, ValueRange) {
+    SmallVector<Value> at = loopIndices(body, rank);
+    Value old = tensor::ExtractOp::create(body, x[0], at);
+    Value first = arith::IndexCastOp::create(
+        body, body.getIndexType(),
+        tensor::ExtractOp::create(body, x[2], isShared ? ValueRange() : at[0]));
+    Value row = arith::SubIOp::create(body, at[axis], first);
+    Value isNew = indexIsIn(body, row, 0, rows);
+    at[axis] = clampIndex(body, row, 0, rows - 1);
+    return arith::SelectOp::create(
+        body, isNew, tensor::ExtractOp::create(body, x[1], at), old);
+  });
 }

@@ -2,19 +2,11 @@
 
 #include "dialects/nn/operators/Gradient.h"
 
-#include "frit/role_names.h"
-
 using namespace mlir;
 using namespace frit::nn;
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Structure.cpp.inc"
-
-LogicalResult StateOp::verify() {
-  if (!frit::artifact::stateRoleNamed(getRole()))
-    return emitOpError("has no role '") << getRole() << "'";
-  return success();
-}
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
@@ -128,6 +120,20 @@ LogicalResult GuardOp::verify() {
   if (tensorType(getCondition()).getNumElements() != 1)
     return emitOpError("its condition is not a single i1 value");
   return verifyBlock(*this);
+}
+
+std::optional<unsigned> FusionOp::tiedOperand(unsigned result) {
+  Value value = getBody().front().getTerminator()->getOperand(result);
+  auto update = value.getDefiningOp<UpdateOp>();
+  auto state =
+      update ? dyn_cast<BlockArgument>(update.getState()) : BlockArgument();
+  return state ? std::optional(state.getArgNumber()) : std::nullopt;
+}
+
+std::optional<unsigned> FusionOp::replacedOperand(OpResult result) {
+  unsigned number = result.getResultNumber();
+  Value value = getBody().front().getTerminator()->getOperand(number);
+  return storedValueOf(value) != value ? tiedOperand(number) : std::nullopt;
 }
 
 Operation *FusionOp::getAnchor() {

@@ -4,7 +4,6 @@ include "dialects/nn/Base.td"
 include "dialects/nn/Schedule.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
-include "mlir/IR/SymbolInterfaces.td"
 
 //===----------------------------------------------------------------------===//
 // Operators
@@ -92,43 +91,6 @@ def NN_AllGatherOp : NN_Inferred<"all_gather", "", []> {
   let results = (outs NN_Tensor:$y);
 }
 
-def NN_MemberAttr : AttrDef<NN_Dialect, "Member"> {
-  let mnemonic = "member";
-  let summary = "A named tensor within a state.";
-  let description = [{
-    The tensor lies row major from element `offset` of the state on. A new
-    context sets it to `initial`, or to zeros.
-  }];
-  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$offset,
-      "::mlir::RankedTensorType":$type,
-      OptionalParameter<"::mlir::ElementsAttr">:$initial);
-  let assemblyFormat =
-      "`<` $name `at` $offset `:` $type (`=` $initial^)? `>`";
-}
-
-def NN_StateOp : Op<NN_Dialect, "state", [Symbol]> {
-  let summary = "Memory that lasts from call to call.";
-  let description = [{
-    A function's argument with the attribute `nn.state = @name` is the value
-    before a call, a result with it the value after. The functions of a model
-    that name the same state share it. Ranks divide a `sharded` state as
-    `nn.reduce_scatter` divides a tensor; only elementwise fusions use it.
-
-    A state that is `derived_from` another has no members: @derive computes it
-    from the other. A function that writes the other state writes it, too, or
-    leaves it to @derive.
-
-    `role` is what its members are: the name of a frit_state_role.
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type,
-                   TypedArrayAttrBase<NN_MemberAttr, "member array">:$members,
-                   DefaultValuedStrAttr<StrAttr, "other">:$role,
-                   UnitAttr:$sharded,
-                   OptionalAttr<FlatSymbolRefAttr>:$derived_from);
-  let assemblyFormat = "$sym_name `:` $type $members attr-dict";
-  let hasVerifier = 1;
-}
-
 def NN_YieldOp : Op<NN_Dialect, "yield", [
     Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "GuardOp"]>]> {
   let summary = "The results of a fusion or guard.";
@@ -137,7 +99,8 @@ def NN_YieldOp : Op<NN_Dialect, "yield", [
 }
 
 def NN_FusionOp : Op<NN_Dialect, "fusion", [
-    Pure, IsolatedFromAbove, SingleBlock]> {
+    Pure, IsolatedFromAbove, SingleBlock,
+    DeclareOpInterfaceMethods<NN_TiedInterface>]> {
   let summary = "Operators that become one kernel.";
   let description = [{
     The block's arguments are the inputs, in order, with their types. The
@@ -156,6 +119,9 @@ def NN_FusionOp : Op<NN_Dialect, "fusion", [
     /// Returns the operator that determines the schedule: the contraction, or
     /// else the last operator.
     ::mlir::Operation *getAnchor();
+    /// Returns the operand of which a result replaces only some rows, or
+    /// nothing.
+    ::std::optional<unsigned> replacedOperand(::mlir::OpResult result);
   }];
 }
 

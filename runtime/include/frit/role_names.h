@@ -12,11 +12,12 @@
 namespace frit::artifact {
 
 /// In the order of frit_function_role and of frit_state_role.
-inline constexpr const char *kFunctionRoles[] = {"inference", "train_step",
-                                                 "eval_step"};
+inline constexpr const char *kFunctionRoles[] = {
+    "inference", "train_step", "eval_step", "prefill", "decode"};
 inline constexpr const char *kStateRoles[] = {
-    "other",      "parameter", "optimizer",   "statistic",     "learning_rate",
-    "loss_scale", "counter",   "random_seed", "random_counter"};
+    "other",          "parameter",  "optimizer", "statistic",
+    "learning_rate",  "loss_scale", "counter",   "random_seed",
+    "random_counter", "cache",      "length",    "tokens"};
 
 /// Returns the role with this name.
 template <typename Role, size_t N>

@@ -14,20 +14,32 @@ extern "C" {
 typedef enum frit_function_role {
   FRIT_FUNCTION_INFERENCE = 0,  /**< the model's results */
   FRIT_FUNCTION_TRAIN_STEP = 1, /**< loss and gradients; updates the state */
-  FRIT_FUNCTION_EVAL_STEP = 2   /**< loss and results; the state stays */
+  FRIT_FUNCTION_EVAL_STEP = 2,  /**< loss and results; the state stays */
+  /** Extends sequences by given tokens. Inputs: tokens, i32 of batch × chunk,
+      and how many of them count, i32 of batch. Output: logits, f32 of
+      batch × vocabulary, after the last token that counts. */
+  FRIT_FUNCTION_PREFILL = 3,
+  /** Extends sequences by the token that the last call chose. No inputs.
+      Output: logits as of prefill. */
+  FRIT_FUNCTION_DECODE = 4
 } frit_function_role;
 
 /** What a state tensor is. */
 typedef enum frit_state_role {
   FRIT_STATE_OTHER = 0,
-  FRIT_STATE_PARAMETER = 1,     /**< a weight that trains */
-  FRIT_STATE_OPTIMIZER = 2,     /**< a moment or momentum of a parameter */
-  FRIT_STATE_STATISTIC = 3,     /**< a running mean or variance */
-  FRIT_STATE_LEARNING_RATE = 4, /**< f32 scalar */
-  FRIT_STATE_LOSS_SCALE = 5,    /**< f32 scalar */
-  FRIT_STATE_COUNTER = 6,       /**< scalar that counts calls or steps */
-  FRIT_STATE_RANDOM_SEED = 7,   /**< i64 scalar: key of random numbers */
-  FRIT_STATE_RANDOM_COUNTER = 8 /**< i64 scalar: calls that drew from it */
+  FRIT_STATE_PARAMETER = 1,      /**< a weight that trains */
+  FRIT_STATE_OPTIMIZER = 2,      /**< a moment or momentum of a parameter */
+  FRIT_STATE_STATISTIC = 3,      /**< a running mean or variance */
+  FRIT_STATE_LEARNING_RATE = 4,  /**< f32 scalar */
+  FRIT_STATE_LOSS_SCALE = 5,     /**< f32 scalar */
+  FRIT_STATE_COUNTER = 6,        /**< scalar that counts calls or steps */
+  FRIT_STATE_RANDOM_SEED = 7,    /**< i64 scalar: key of random numbers */
+  FRIT_STATE_RANDOM_COUNTER = 8, /**< i64 scalar: calls that drew from it */
+  FRIT_STATE_CACHE = 9,          /**< keys or values of the tokens so far */
+  FRIT_STATE_LENGTH = 10,        /**< i32 of batch: tokens in the caches */
+  /** i32 of batch × (capacity + 1): the tokens in the caches and, after them,
+      the next one. */
+  FRIT_STATE_TOKENS = 11
 } frit_state_role;
 
 #ifdef __cplusplus
