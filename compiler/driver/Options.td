@@ -101,8 +101,11 @@ defm ftype : Value<one, "ftype", model_Group, "name:type",
   "Take an input or give an output in another type, image:u8 or logits:f16">;
 defm fentry : Value<one, "fentry", model_Group, "name=model",
   "A function of the artifact and the model that it computes: one artifact with "
-  "several functions over one set of weights. -fshape, -ftype, -fbound, "
+  "several functions over one set of weights. -fshape, -ftype, -fstate, -fbound, "
   "-felements and -fconst-input mean one function after name@">;
+defm fstate : Value<one, "fstate", model_Group, "input:output",
+  "Keep <input> on the device from call to call; <output> is its next value. "
+  "Both leave the function's signature; programs read and write it as state">;
 defm fshape : Value<one, "fshape", model_Group, "spec",
   "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
   "or compile for several of its sizes, batch=1..64 or batch=1,8,64">;

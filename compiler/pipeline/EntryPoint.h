@@ -24,6 +24,8 @@ struct ModelSource {
   std::vector<SymbolSizes> openSymbols = {};
   /// Types of inputs and outputs that differ from the model's: NAME:TYPE.
   llvm::SmallVector<std::string> types = {};
+  /// Inputs that stay between calls, and their next values: IN:OUT.
+  llvm::SmallVector<std::string> states = {};
 };
 
 /// A function of the artifact. Each target gets the steps of its variants; code
@@ -32,7 +34,7 @@ struct EntryPoint {
   std::string name;
   frit_function_role role = FRIT_FUNCTION_INFERENCE;
   ModelVariants model = {};
-  llvm::SmallVector<std::string> types = {}; ///< as in its source
+  llvm::SmallVector<std::string> types = {}, states = {}; ///< as in its source
   /// Set for functions of a model that trains.
   std::optional<TrainingOptions> training = {};
 

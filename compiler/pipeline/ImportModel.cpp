@@ -40,7 +40,7 @@ LogicalResult Pipeline::import(ModelSource &source) {
     return failure();
   hooks.say("read " + source.path);
   entries.push_back({source.name, FRIT_FUNCTION_INFERENCE, std::move(*imported),
-                     source.types});
+                     source.types, source.states});
   for (auto [i, variant] : llvm::enumerate(entries.back().model.modules))
     if (failed(hooks.keep(Stage::imported, *variant,
                           nameOf(entries.back(), i, "nn"))))

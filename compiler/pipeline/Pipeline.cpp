@@ -24,6 +24,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Training.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -80,6 +81,35 @@ std::string Pipeline::nameOf(const EntryPoint &entry, size_t variant,
   return (name == "main." ? "" : name) + stage.str();
 }
 
+/// Returns the names of a function's inputs, or of its outputs.
+static SmallVector<std::string> namesOf(ArrayAttr attributes) {
+  SmallVector<std::string> names;
+  if (attributes)
+    for (auto one : attributes.getAsRange<DictionaryAttr>())
+      if (auto name = one.getAs<StringAttr>("nn.name"))
+        names.push_back(name.str());
+      else
+        names.emplace_back();
+  return names;
+}
+
+/// Removes the extents of inputs and outputs that have become states.
+static void dropStates(ModelVariants &model, ArrayRef<std::string> inputs,
+                       ArrayRef<std::string> outputs) {
+  for (auto [variant, module] :
+       llvm::zip(model.shapes.variants, model.modules)) {
+    auto main = module->lookupSymbol<func::FuncOp>("main");
+    auto drop = [](auto &extents, ArrayRef<std::string> before,
+                   ArrayRef<std::string> after) {
+      for (size_t i = std::min(extents.size(), before.size()); i-- > 0;)
+        if (!llvm::is_contained(after, before[i]))
+          extents.erase(extents.begin() + i);
+    };
+    drop(variant.inputs, inputs, namesOf(main.getAllArgAttrs()));
+    drop(variant.outputs, outputs, namesOf(main.getAllResultAttrs()));
+  }
+}
+
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (EntryPoint &entry : entries) {
@@ -92,11 +122,16 @@ LogicalResult Pipeline::simplify() {
     }
     addModelPasses(passes, options, entry);
     passes.enableTiming(scope);
+    auto main = entry.model.modules.front()->lookupSymbol<func::FuncOp>("main");
+    auto inputs = namesOf(main.getAllArgAttrs());
+    auto outputs = namesOf(main.getAllResultAttrs());
     for (auto [i, variant] : llvm::enumerate(entry.model.modules))
       if (failed(passes.run(*variant)) ||
           failed(hooks.keep(Stage::simplified, *variant,
                             nameOf(entry, i, "simplified"))))
         return failure();
+    if (!entry.states.empty())
+      dropStates(entry.model, inputs, outputs);
     describeIndices(entry.model.modules, entry.model.shapes);
     if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
       return failure();
@@ -125,6 +160,13 @@ void frit::addModelPasses(OpPassManager &passes, const PipelineOptions &options,
   InterfaceTypesOptions interface;
   interface.types = entry.types;
   passes.addPass(createInterfaceTypes(interface));
+  // Caches and the like become memory that lasts from call to call.
+  if (!entry.states.empty()) {
+    passes.addPass(createSimplify());
+    BindStatesOptions bound;
+    bound.states = entry.states;
+    passes.addPass(createBindStates(bound));
+  }
   passes.addPass(createSimplify());
 }
 

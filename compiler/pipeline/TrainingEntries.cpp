@@ -78,7 +78,7 @@ LogicalResult Pipeline::addTrainingEntries(const ModelSource &source,
     own.suffixes = model.suffixes;
     own.shapes = model.shapes;
     entries.push_back({(artifact::kFunctionRoles[role] + suffix).str(), role,
-                       std::move(own), source.types, training});
+                       std::move(own), source.types, source.states, training});
   }
   return success();
 }

@@ -16,6 +16,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createPrecision(); });
   registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
+  registerPass([] { return createBindStates(); });
   registerPass([&target] { return createLayout(target); });
   registerPass([&target] { return createConvBatchNorms(target); });
   registerPass([&training] { return createAddOptimizer(training, step); });

@@ -59,6 +59,12 @@ def InterfaceTypes : NNPass<"interface-types"> {
                             "NAME:TYPE, as x:f16">];
 }
 
+def BindStates : NNPass<"bind-states"> {
+  let summary = "Keep inputs in memory that outputs replace";
+  let options = [ListOption<"states", "states", "std::string",
+                            "IN:OUT, as past:present">];
+}
+
 def Layout : TargetPass<"layout"> {
   let summary = "Put channels last where the target's convolutions are faster";
   let options = [Option<"groupNorms", "group-norms", "bool", "false",

@@ -198,6 +198,14 @@ bool CommandLine::readModel() {
       return true;
     });
   }
+  for (StringRef spec : args.getAllArgValues(OPT_fstate_EQ))
+    if (!forInputs(spec, [](ModelInput &input, StringRef pair) {
+          input.states.push_back(pair.str());
+          auto [name, next] = pair.split(':');
+          return !name.empty() && !next.empty();
+        }))
+      return wrong("-fstate takes INPUT:OUTPUT, as past:present, not '" + spec +
+                   "'");
   for (StringRef spec : args.getAllArgValues(OPT_fshape_EQ))
     if (!forInputs(spec, [](ModelInput &input, StringRef shape) {
           return parseShape(shape, input.import, input.openSymbols);

@@ -47,6 +47,8 @@ struct ModelInput {
   std::vector<SymbolSizes> openSymbols = {};
   /// NAME:TYPE of inputs and outputs, the types as modules spell them.
   llvm::SmallVector<std::string> types = {};
+  /// IN:OUT of inputs that stay between calls, and their next values.
+  llvm::SmallVector<std::string> states = {};
 };
 
 struct DriverOptions {
