@@ -146,8 +146,8 @@ LogicalResult BindStates::bind(func::FuncOp main, Pair pair) {
       failed(main.insertResult(results, type, state)))
     return failure();
   argument.replaceAllUsesWith(main.getArgument(arguments));
-  end->insertOperands(results, next == argument ? main.getArgument(arguments)
-                                                : next);
+  end->insertOperands(results,
+                      next == argument ? main.getArgument(arguments) : next);
   end->eraseOperand(pair.result);
   return success(succeeded(main.eraseArgument(pair.argument)) &&
                  succeeded(main.eraseResult(pair.result)));

@@ -2,7 +2,7 @@
 
 include "codegen/cuda/target/Schedule.td"
 
-def Cuda_ConvB2bAttr : Cuda_WgmmaContractionSchedule<"ConvB2b", "conv_b2b"> {
+def Cuda_ConvB2bAttr : Cuda_EarlyContractionSchedule<"ConvB2b", "conv_b2b"> {
   let summary = "A convolution and the pointwise one that follows (sm_90a).";
   let parameters = (ins
     Number<"consumer warpgroups: 2">:$warpgroups,

@@ -4,7 +4,7 @@ include "codegen/cuda/target/Schedule.td"
 
 /// Tiles of products by TMA and WGMMA. A pipeline stage has 64 values of k.
 class Cuda_WgmmaSchedule<string name, string mnemonic_>
-    : Cuda_WgmmaContractionSchedule<name, mnemonic_> {
+    : Cuda_EarlyContractionSchedule<name, mnemonic_> {
   let parameters = (ins
     Number<"rows of a tile: 64, 128 or 192">:$tile_m,
     Number<"columns of a tile: a multiple of 64">:$tile_n,

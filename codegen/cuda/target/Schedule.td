@@ -36,7 +36,7 @@ class Cuda_ContractionSchedule<string name, string mnemonic>
 
 /// The schedule of a contraction's kernel that prefetches weights before the
 /// PDL wait.
-class Cuda_WgmmaContractionSchedule<string name, string mnemonic>
+class Cuda_EarlyContractionSchedule<string name, string mnemonic>
     : Cuda_Schedule<name, mnemonic> {
   let extraClassDeclaration = [{
     bool ordersOperands() const { return true; }

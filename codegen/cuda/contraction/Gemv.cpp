@@ -1,0 +1,152 @@
+//===- Gemv.cpp - Products of a few rows ----------------------------------===//
+
+#include "codegen/cuda/contraction/Contraction.h"
+#include "codegen/cuda/contraction/ProblemText.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Maximum rows: more keep the multiply-adds busier than the memory.
+static constexpr int64_t kMostGemvRows = 8;
+static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
+/// Columns of a warp, if B is transposed: independent loads of a thread.
+static constexpr int64_t kWarpColumns = 4;
+/// Warps per SM whose loads hide the latency of memory.
+static constexpr int64_t kBusyWarps = 16;
+
+/// Elements of B in a load of 16 bytes.
+static int64_t widthOf(const nn::GemmInfo &info) {
+  return 16 / storageBytes(elementType(info.b));
+}
+
+/// Returns why gemv.cuh does not compute a product.
+static nn::Legality checkGemv(const nn::GemmInfo &info) {
+  Type type = elementType(info.a);
+  if (info.m > kMostGemvRows || info.batch != 1)
+    return nn::Mismatch("it has more than 8 rows or several matrices");
+  if (info.isExtended() || info.factor || info.transposeA)
+    return nn::Mismatch("a kernel of a few rows stores no statistics");
+  if (elementType(info.b) != type || !(isHalf(type) || type.isF32()))
+    return nn::Mismatch("its elements are no floats of one type");
+  int64_t width = widthOf(info);
+  if (info.ldb % width || (info.transposeB ? info.k : info.n) % width ||
+      (info.transposeB && info.lda % width))
+    return nn::Mismatch("rows do not begin at multiples of 16 bytes");
+  return std::nullopt;
+}
+
+static GemvAttr chooseGemv(const nn::GemmInfo &info, const Machine &machine) {
+  MLIRContext *context = info.a.getContext();
+  int64_t width = widthOf(info), sms = machine.arch.sms;
+  if (!info.transposeB) {
+    // Rows of at least a sector, and blocks for all SMs.
+    int64_t columns = 32 * width;
+    while (columns > 2 * width && ceilDiv(info.n, columns) < 2 * sms)
+      columns /= 2;
+    return GemvAttr::get(context, columns, /*split=*/1, kGemvThreads);
+  }
+  int64_t mine = kWarpColumns, steps = ceilDiv(info.k, 32 * width), split = 1;
+  while (split < kGemvWarps && 2 * split <= steps &&
+         ceilDiv(info.n, mine) * split < kBusyWarps * sms)
+    split *= 2;
+  return GemvAttr::get(context, mine * kGemvWarps / split, split, kGemvThreads);
+}
+
+LogicalResult
+GemvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                 int64_t columns, int64_t split, int64_t threads) {
+  if (failed(requireBlock(emitError, threads)) ||
+      failed(require(emitError, isPowerOf2UpTo(split, threads / 32), "split",
+                     "a power of 2 up to the number of warps")))
+    return failure();
+  return require(emitError, isPowerOf2UpTo(columns, 256), "columns",
+                 "a power of 2 up to 256");
+}
+
+/// Returns why a schedule, which may be a user's, does not fit.
+static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
+  int64_t warps = schedule.getThreads() / 32, width = widthOf(info);
+  int64_t columns = schedule.getColumns(), split = schedule.getSplit();
+  if (!info.transposeB) {
+    if (columns < width || columns > 32 * width || split != 1)
+      return nn::Mismatch("a row of a block is no part of a warp's loads");
+    return std::nullopt;
+  }
+  int64_t groups = warps / split;
+  if (warps % split || columns % groups ||
+      columns / groups * int64_t(llvm::PowerOf2Ceil(info.m)) > 32)
+    return nn::Mismatch("a warp has no lane for each of its results");
+  return std::nullopt;
+}
+
+namespace {
+class Gemv : public SkeletonOf<GemvAttr> {
+  double compileMilliseconds() const override { return 60; }
+
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::contraction || !problem.gemm() ||
+        !haveElements(problem.fusion().getInputs()))
+      return std::nullopt;
+    if (checkGemv(*problem.gemm()))
+      return std::nullopt;
+    offers.add(chooseGemv(*problem.gemm(), machine));
+    return std::nullopt;
+  }
+
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto matmul = dyn_cast<nn::MatmulOp>(chain.contraction());
+    if (!matmul || !chain.epilogue || chain.epilogue->isExtended() ||
+        chain.epilogue->addend || chain.epilogue->factor)
+      return false;
+    auto info = nn::describeMatmul(matmul);
+    return info && !checkGemv(*info);
+  }
+
+  /// The time to read the matrix.
+  std::optional<nn::StepCost> costOf(Problem &problem, GemvAttr,
+                                     const Machine &machine) const override {
+    return costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
+  }
+
+  nn::Match<KernelText> emitText(Problem &problem, GemvAttr schedule,
+                                 StringRef name,
+                                 const Machine &machine) const override {
+    if (!problem.gemm())
+      return problem.gemm().mismatch();
+    const nn::GemmInfo &info = *problem.gemm();
+    if (nn::Legality why = checkGemv(info))
+      return *why;
+    if (nn::Legality why = checkSchedule(info, schedule))
+      return *why;
+    const LinalgFusion &lowered = problem.lowered();
+    ProblemText text(lowered, name);
+    text.addGemm(info);
+    if (nn::Legality why = text.addEpilogue(info))
+      return *why;
+    text.addConstants("int", {{"columns", schedule.getColumns()},
+                              {"split", schedule.getSplit()},
+                              {"threads", schedule.getThreads()}});
+    text.addConstants("bool", {{"early", text.isConstant(info.b)}});
+    KernelText kernel;
+    kernel.header = "gemv";
+    std::string call =
+        "frit::gemv<" + text.problem() + ">(" + text.parameter(info.a) + ", " +
+        text.parameter(info.b) + ", " + text.parameter(info.bias) + ", " +
+        text.parameter(info.residual) + ", y0);\n";
+    KernelFrame frame = {.threads = schedule.getThreads(),
+                         .wait = PdlWait::inSkeleton};
+    kernel.source = text.definition() +
+                    kernelFunction(name, lowered, frame,
+                                   startText(lowered) + call);
+    kernel.grid[0] = ceilDiv(info.n, schedule.getColumns());
+    kernel.block[0] = schedule.getThreads();
+    return kernel;
+  }
+};
+} // namespace
+
+template <> std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<GemvAttr>() {
+  return std::make_unique<Gemv>();
+}

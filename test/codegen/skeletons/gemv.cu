@@ -1,0 +1,159 @@
+//===- gemv.cu - Checks gemv.cuh ------------------------------------------===//
+
+#include "frit/gemv.cuh"
+
+/// Leading dimensions exceed the rows by `Pad` elements.
+template <class T, int M, int N, int K, bool TransposeB, int Columns,
+          int Split = 1, int Threads = 256, int Pad = 0, class Out = T,
+          class Activation = frit::Identity>
+struct Problem {
+  using A = T;
+  using B = T;
+  using D = Out;
+  using Bias = Out;
+  using Epilogue = Activation;
+  static constexpr int64_t m = M, n = N, k = K, batch = 1;
+  static constexpr bool transposeA = false, transposeB = TransposeB;
+  static constexpr int64_t lda = K + Pad, ldb = (TransposeB ? K : N) + Pad;
+  static constexpr int64_t ldd = N + Pad;
+  static constexpr int64_t strideA = 0, strideB = 0, strideD = 0;
+  static constexpr int columns = Columns, split = Split, threads = Threads;
+  static constexpr bool early = true;
+};
+
+template <class P>
+__global__ void __launch_bounds__(P::threads)
+    plain(const typename P::A *a, const typename P::B *b, typename P::D *d) {
+  frit::gemv<P>(a, b, nullptr, nullptr, d);
+}
+template <class P>
+__global__ void __launch_bounds__(P::threads)
+    full(const typename P::A *a, const typename P::B *b,
+         const typename P::Bias *bias, const typename P::D *r,
+         typename P::D *d) {
+  frit::gemv<P>(a, b, bias, r, d);
+}
+
+// Products of a language model of 1 and of 8 billion weights, for one and for
+// eight sequences; also for NVRTC.
+using Output = Problem<frit::bf16, 1, 2048, 2048, true, 4, 8>;
+using Up = Problem<frit::bf16, 1, 8192, 2048, true, 32>;
+using Down8 = Problem<frit::bf16, 8, 2048, 8192, true, 4, 8>;
+using Head = Problem<frit::bf16, 1, 128256, 2048, true, 32>;
+using Large = Problem<frit::bf16, 1, 14336, 4096, true, 32>;
+using LargePlain = Problem<frit::bf16, 1, 14336, 4096, false, 64>;
+using OutputPlain = Problem<frit::bf16, 1, 2048, 2048, false, 16>;
+
+template __global__ void full<Output>(const frit::bf16 *, const frit::bf16 *,
+                                      const frit::bf16 *, const frit::bf16 *,
+                                      frit::bf16 *);
+template __global__ void plain<Down8>(const frit::bf16 *, const frit::bf16 *,
+                                      frit::bf16 *);
+template __global__ void plain<OutputPlain>(const frit::bf16 *,
+                                            const frit::bf16 *, frit::bf16 *);
+
+#ifndef __CUDACC_RTC__
+#include "activations.h"
+#include "harness.h"
+
+using namespace harness;
+
+template <class P> static dim3 gridOf() {
+  return dim3((P::n + P::columns - 1) / P::columns);
+}
+
+template <class P> static void check(bool isFull) {
+  Buffer<typename P::A> a(P::lda * P::m);
+  Buffer<typename P::B> b(P::ldb * (P::transposeB ? P::n : P::k));
+  Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
+  Buffer<typename P::Bias> bias(P::n);
+  a.randomize(1);
+  b.randomize(2);
+  bias.randomize(3);
+  r.randomize(4);
+  d.randomize(5);
+  // Padding between rows stays.
+  std::vector<double> want = elementsOf<double>(d);
+  for (int64_t i = 0; i < P::m; ++i)
+    for (int64_t j = 0; j < P::n; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < P::k; ++k)
+        sum += toDouble(a[i * P::lda + k]) *
+               toDouble(b[P::transposeB ? j * P::ldb + k : k * P::ldb + j]);
+      int64_t at = i * P::ldd + j;
+      if (isFull)
+        sum += toDouble(bias[j]) + toDouble(r[at]);
+      want[at] = activate(typename P::Epilogue(), sum);
+    }
+  if (isFull)
+    launch(full<P>, gridOf<P>(), P::threads, a.get(), b.get(), bias.get(),
+           r.get(), d.get());
+  else
+    launch(plain<P>, gridOf<P>(), P::threads, a.get(), b.get(), d.get());
+  expect("gemv " + std::to_string(P::m) + "x" + std::to_string(P::n) + "x" +
+             std::to_string(P::k),
+         d, want, epsilonOf<typename P::D>());
+}
+
+static void checks() {
+  // Along k: whole and partial steps, columns and parts of k; every number of
+  // rows that needs another number of lanes.
+  check<Problem<bf16, 1, 64, 512, true, 32>>(true);
+  check<Problem<f16, 1, 37, 1032, true, 4, 8>>(false);
+  check<Problem<f16, 3, 50, 264, true, 16, 2, 256, 8, f16, frit::Silu>>(true);
+  check<Problem<bf16, 5, 33, 520, true, 8, 4, 256, 0, float>>(true);
+  check<Problem<bf16, 8, 70, 776, true, 4, 8>>(false);
+  check<Problem<float, 2, 19, 132, true, 16, 4, 128, 4>>(true);
+  check<Problem<float, 1, 5, 4, true, 1, 8>>(false);
+  // Along n: parts of a warp's columns, more rows than threads read.
+  check<Problem<bf16, 1, 64, 512, false, 64>>(true);
+  check<Problem<f16, 3, 40, 77, false, 16, 1, 64, 8>>(false);
+  check<Problem<bf16, 8, 264, 301, false, 256, 1, 256, 0, bf16,
+                frit::GeluTanh>>(true);
+  check<Problem<float, 2, 36, 19, false, 8, 1, 32>>(true);
+  check<Problem<float, 7, 260, 1030, false, 128, 1, 128>>(false);
+}
+
+#ifndef FRIT_EMULATE
+/// Times several matrices one after another, more than L2 holds.
+template <class P> static void benchOne(const char *name) {
+  constexpr int64_t bytes = P::ldb * (P::transposeB ? P::n : P::k) * 2;
+  constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / bytes));
+  Buffer<typename P::A> a(P::m * P::k);
+  Buffer<typename P::B> b(bytes / 2 * copies);
+  Buffer<typename P::D> d(P::m * P::n);
+  a.randomize(1);
+  b.randomize(2);
+  bench(name, 1e-9 * bytes * copies, "GB/s", [&] {
+    for (int i = 0; i < copies; ++i)
+      launch(plain<P>, gridOf<P>(), P::threads, a.get(),
+             b.get() + bytes / 2 * i, d.get());
+  });
+}
+#endif
+
+static void benches() {
+#ifndef FRIT_EMULATE
+  benchOne<Output>("gemv 1x2048x2048");
+  benchOne<Problem<bf16, 1, 2048, 2048, true, 8, 4>>("gemv 1x2048x2048, 8/4");
+  benchOne<Problem<bf16, 1, 2048, 2048, true, 8, 8, 512>>(
+      "gemv 1x2048x2048, 8/8, 512 threads");
+  benchOne<Up>("gemv 1x8192x2048");
+  benchOne<Problem<bf16, 1, 8192, 2048, true, 16, 2>>("gemv 1x8192x2048, 16/2");
+  benchOne<Problem<bf16, 1, 2048, 8192, true, 4, 8>>("gemv 1x2048x8192");
+  benchOne<Head>("gemv 1x128256x2048");
+  benchOne<Large>("gemv 1x14336x4096");
+  benchOne<Problem<bf16, 1, 4096, 14336, true, 4, 8>>("gemv 1x4096x14336");
+  benchOne<Problem<bf16, 1, 4096, 14336, true, 8, 4>>(
+      "gemv 1x4096x14336, 8/4");
+  benchOne<Problem<bf16, 8, 14336, 4096, true, 32>>("gemv 8x14336x4096");
+  benchOne<Problem<bf16, 4, 14336, 4096, true, 32>>("gemv 4x14336x4096");
+  benchOne<Down8>("gemv 8x2048x8192");
+  benchOne<OutputPlain>("gemv 1x2048x2048, along n");
+  benchOne<LargePlain>("gemv 1x14336x4096, along n");
+  benchOne<Problem<bf16, 8, 14336, 4096, false, 64>>(
+      "gemv 8x14336x4096, along n");
+#endif
+}
+int main(int argc, char **argv) { return run(argc, argv, checks, benches); }
+#endif
