@@ -70,6 +70,11 @@ inline void fenceAsync() { emu::machine.current->isUnfenced = false; }
 // Clusters
 //===----------------------------------------------------------------------===//
 
+template <class T> inline const T *sameInBlock(const T *here, uint32_t rank) {
+  uint32_t address = emu::addressInBlock(here, rank);
+  emu::Block &block = emu::blockOf(address, "mapa");
+  return reinterpret_cast<const T *>(block.shared + (address & 0xffffff));
+}
 inline uint32_t clusterRank() { return emu::currentBlock().rank; }
 inline void arriveCluster() { emu::arriveCluster(); }
 inline void waitCluster() { emu::waitCluster(); }

@@ -58,6 +58,8 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
         "int", {{"stages", tile.stages}, {"blocks", tile.occupancy}});
   else
     text += constantsText("int", {{"rowsPerWarp", tile.rowsPerWarp}});
+  if (tile.cluster > 1)
+    text += constantsText("int", {{"cluster", tile.cluster}});
   return text + "};\n";
 }
 
@@ -70,6 +72,8 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
     return info.mismatch();
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
+  if (tile.cluster > 1 && !arch.hasWgmma)
+    return nn::Mismatch("the target has no clusters");
   auto blocks = launchBlocks(tile.blocks, tile.tiles(*info));
   if (!blocks)
     return blocks.mismatch();
@@ -122,6 +126,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
                      {.threads = tile.threads(),
                       .tensorMaps = kernel.tensorMaps.size(),
                       .wait = PdlWait::inSkeleton,
+                      .cluster = tile.cluster,
                       .occupancy = tile.usesWgmma() ? tile.occupancy : 0},
                      call);
   return kernel;
@@ -153,9 +158,11 @@ WgmmaAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t splits,
-                      int64_t rowsPerWarp) {
+                      int64_t rowsPerWarp, int64_t cluster) {
   if (failed(requireRanges(emitError, {{"tile_m", tileM, 16, 512},
                                        {"tile_n", tileN, 16, 256}})) ||
+      failed(require(emitError, isPowerOf2UpTo(cluster, 8), "cluster",
+                     "1, 2, 4 or 8")) ||
       failed(require(emitError, rowsPerWarp == 16 || rowsPerWarp == 32,
                      "rows_per_warp", "16 or 32")) ||
       failed(require(emitError, tileM % rowsPerWarp == 0, "tile_m",
@@ -221,7 +228,7 @@ class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
 class Attention : public AttentionSkeleton<AttentionAttr> {
   static AttentionAttr attrOf(const AttentionTile &tile, MLIRContext *context) {
     return AttentionAttr::get(context, tile.m, tile.n, tile.splits,
-                              tile.rowsPerWarp);
+                              tile.rowsPerWarp, tile.cluster);
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -262,10 +269,10 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
   nn::Match<KernelText> emitText(Problem &problem, AttentionAttr schedule,
                                  StringRef name,
                                  const Machine &machine) const override {
-    return emitAttention(problem, name,
-                         {schedule.getTileM(), schedule.getRowsPerWarp(),
-                          schedule.getTileN(), schedule.getSplits()},
-                         machine.arch);
+    AttentionTile tile = {schedule.getTileM(), schedule.getRowsPerWarp(),
+                          schedule.getTileN(), schedule.getSplits()};
+    tile.cluster = schedule.getCluster();
+    return emitAttention(problem, name, tile, machine.arch);
   }
 };
 

@@ -20,5 +20,6 @@ def Cuda_AttentionAttr : Cuda_Schedule<"Attention", "attention"> {
   let parameters = (ins
     Number<"queries of a tile">:$tile_m, Number<"keys of a tile">:$tile_n,
     NumberOr<"1", "groups of warps that divide a tile's keys">:$splits,
-    Number<"queries of a warp: 16 or 32">:$rows_per_warp);
+    Number<"queries of a warp: 16 or 32">:$rows_per_warp,
+    NumberOr<"1", "blocks of a cluster, which divide the keys: 1 to 8">:$cluster);
 }

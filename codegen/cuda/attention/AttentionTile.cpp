@@ -96,14 +96,15 @@ int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
   int64_t valueSize = roundUp(info.valueSize, bytes == 4 ? 32 : 16);
   int64_t held = n * splits, parts = info.keys > held ? 2 : 1;
   int64_t keys = parts * held * (pitch(size) + pitch(valueSize));
-  int64_t joined = (splits - 1) * rowsPerWarp / 16 * (valueSize / 2 + 4) *
-                   threads() / splits * int64_t(sizeof(float));
+  int64_t sets = splits > 1 ? splits - 1 : cluster > 1;
+  int64_t joined = sets * rowsPerWarp / 16 * (valueSize / 2 + 4) * threads() /
+                   splits * int64_t(sizeof(float));
   return m * pitch(bytes == 4 ? size : std::max(size, valueSize)) +
          std::max(keys, joined);
 }
 
 int64_t AttentionTile::tiles(const nn::AttentionInfo &info) const {
-  return info.batch * info.heads * ceilDiv(info.queries, m);
+  return info.batch * info.heads * ceilDiv(info.queries, m) * cluster;
 }
 
 bool AttentionTile::hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
@@ -152,11 +153,16 @@ bool frit::cuda::haveMaps(const nn::AttentionInfo &info) {
          hasMap(info.result, info.batch, info.heads, info.queries);
 }
 
+bool frit::cuda::readsManyKeys(const nn::AttentionInfo &info) {
+  constexpr int64_t fewRows = 16, manyKeys = 256;
+  return info.queries <= fewRows && info.keys >= manyKeys && !info.causal;
+}
+
 bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
                                     const GpuArch &arch) {
   int64_t size = std::max(info.size, info.valueSize);
   return arch.hasWgmma && isHalf(elementOf(info)) && size > 32 &&
-         size <= kMaxWgmmaSize && haveMaps(info);
+         size <= kMaxWgmmaSize && haveMaps(info) && !readsManyKeys(info);
 }
 
 /// Returns whether rows of an operand can be copied in pieces of 16 bytes.
@@ -165,6 +171,24 @@ static bool isAligned(const nn::AttentionOperand &operand, Type element) {
   return operand.strides[3] <= 1 && operand.offset % piece == 0 &&
          llvm::all_of(ArrayRef(operand.strides).drop_back(),
                       [&](int64_t stride) { return stride % piece == 0; });
+}
+
+/// Makes one head of those that share keys and values: its rows are their
+/// queries. Then a block reads the keys once for all of them.
+static void packHeads(nn::AttentionInfo &info) {
+  int64_t shared = info.heads / info.groups;
+  if (info.queries != 1 || shared == 1 || info.causal)
+    return;
+  auto pack = [&](nn::AttentionOperand &operand) {
+    operand.strides[2] = operand.strides[1];
+    operand.strides[1] *= shared;
+  };
+  pack(info.q);
+  pack(info.result);
+  if (info.mask)
+    pack(*info.mask);
+  info.heads = info.groups;
+  info.queries = shared;
 }
 
 nn::Match<nn::AttentionInfo>
@@ -179,5 +203,7 @@ frit::cuda::describeKernelAttention(Problem &problem) {
         return isAligned(*operand, element);
       }))
     return nn::Mismatch("its rows are not in pieces of 16 bytes");
-  return info;
+  nn::AttentionInfo packed = *info;
+  packHeads(packed);
+  return packed;
 }

@@ -20,6 +20,8 @@ struct AttentionTile {
   int64_t m = 64, rowsPerWarp = 16, n = 64, splits = 1, stages = 0;
   /// Blocks per SM, and of the launch or 0 (wgmma_attention.cuh only).
   int64_t occupancy = 1, blocks = 0;
+  /// Blocks of a cluster, which divide the keys (attention.cuh only).
+  int64_t cluster = 1;
 
   bool usesWgmma() const { return stages != 0; }
   int64_t threads() const;
@@ -56,8 +58,13 @@ bool takesGradientMask(nn::AttentionGradOp op);
 bool takesGradientView(mlir::Type element, const nn::StridedPlaces &places);
 
 /// Returns the attention that a fusion computes, or why none of frit's kernels
-/// computes it.
+/// computes it. The heads that share keys are the rows of one if they have a
+/// query each.
 nn::Match<nn::AttentionInfo> describeKernelAttention(Problem &problem);
+
+/// Returns whether its time is that of reading keys and values: for a few
+/// queries of many keys.
+bool readsManyKeys(const nn::AttentionInfo &info);
 
 /// Returns whether the WGMMA kernel computes it.
 bool usesWgmmaAttention(const nn::AttentionInfo &info, const GpuArch &arch);

@@ -11,6 +11,8 @@ using namespace frit::cuda;
 /// to those of its last query, although earlier queries need fewer.
 static constexpr int64_t kLongCausal = 2048, kShorterCausal = 1024;
 static constexpr int64_t kManyTiles = 16;
+/// Keys from which on it pays that another block reads some of them.
+static constexpr int64_t kKeysPerBlock = 128;
 
 /// Chooses large tiles for many queries, so that keys are read less often.
 /// Otherwise spreads the queries over all SMs, and the keys of a block over
@@ -23,6 +25,16 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
   int64_t blocks = heads * ceilDiv(info.queries, 64);
   bool isSingle = elementBytes(info) == 4;
   AttentionTile tile = {rows, 16, 64, 1};
+  if (readsManyKeys(info) && arch.hasWgmma) {
+    // Blocks of a cluster and their warps divide the keys, whatever the batch,
+    // so that results do not depend on it.
+    tile = {16, 16, size > 128 ? 32 : 64, /*splits=*/4};
+    while (tile.cluster < 8 && 2 * tile.cluster * kKeysPerBlock <= info.keys)
+      tile.cluster *= 2;
+    while (tile.sharedBytes(info) > arch.sharedPerBlock && tile.n > 16)
+      tile.n /= 2;
+    return tile;
+  }
   if (size > (isSingle ? 64 : 128)) {
     tile.n = 32;
   } else if (blocks >= 4 * arch.sms) {

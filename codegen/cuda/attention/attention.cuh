@@ -38,6 +38,7 @@
 //     static constexpr int splits = 1;            // sets of warps that share a
 //                                                 // block's queries and take
 //                                                 // different keys
+//     static constexpr int cluster = 1;           // blocks that do, on sm_90
 //   };
 //
 // A kernel calls attention<P>(q, k, v, mask, o, stats), with a null mask if
@@ -46,8 +47,8 @@
 // in which finite scores are at least AttentionScores::kFloor; +inf if it sees
 // no key, or NaN if P::unguarded. AttentionShape<P> gives its
 // launch: blocks of kThreads = 32 · splits · tileM / rowsPerWarp threads,
-// kBlocks blocks (any one-dimensional grid is correct), and kShared bytes of
-// dynamic shared memory.
+// kBlocks blocks (any one-dimensional grid of whole clusters is correct), and
+// kShared bytes of dynamic shared memory.
 //
 // Needs sm_80 or later. size, valueSize and the strides of Q, K, V and O are
 // multiples of 16 bytes, and all four are aligned to 16 bytes. If
@@ -63,6 +64,7 @@
 #define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
 
 #include "frit/attention_warp.cuh"
+#include "frit/tma.cuh"
 
 namespace frit {
 
@@ -92,6 +94,45 @@ __device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
   }
 }
 
+#ifdef FRIT_HAS_CLUSTERS
+/// Merges the rows of the blocks of a cluster, which had different keys, in the
+/// first block's first set of warps. Its sets take the other blocks by turns,
+/// and then merge theirs. Returns whether this thread has the result.
+template <class P>
+__device__ inline bool joinBlocks(AttentionRows<P> &rows, float *parts,
+                                  int split) {
+  using Shape = AttentionShape<P>;
+  constexpr int stride = Shape::kTeamThreads;
+  auto write = [&](float *to) {
+    rows.forEach([&](int at, float value) { to[at * stride] = value; });
+  };
+  const unsigned rank = clusterRank();
+  if (rank != 0 && split == 0)
+    write(parts);
+  arriveCluster();
+  waitCluster();
+  if (rank == 0) {
+    if (split != 0)
+      rows.clear();
+    for (int other = 1 + split; other < P::cluster; other += P::splits)
+      rows.join(sameInBlock(parts, other), stride);
+    if constexpr (P::splits > 1) {
+      if (split != 0)
+        write(parts + (split - 1) * Shape::kJoined * stride);
+      __syncthreads();
+      if (split == 0)
+#pragma unroll
+        for (int other = 0; other < P::splits - 1; ++other)
+          rows.join(parts + other * Shape::kJoined * stride, stride);
+    }
+  }
+  // No block ends, or writes its part again, while another reads it.
+  arriveCluster();
+  waitCluster();
+  return rank == 0 && split == 0;
+}
+#endif
+
 /// Computes a tile of queries from `firstRow` on, of one head; the pointers are
 /// the head's.
 template <class P>
@@ -113,8 +154,16 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   const int thread = threadIdx.x % Shape::kTeamThreads;
   const int firstInTile = thread / 32 * P::rowsPerWarp;
   const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
-  const int firstStage = keys.first / stageKeys;
-  const int stages = (keys.last + stageKeys - 1) / stageKeys;
+  int firstStage = keys.first / stageKeys;
+  int stages = (keys.last + stageKeys - 1) / stageKeys;
+#ifdef FRIT_HAS_CLUSTERS
+  if constexpr (kDividesKeys<P>) {
+    const int all = stages - firstStage;
+    const int each = (all + P::cluster - 1) / P::cluster;
+    firstStage += int(clusterRank()) * each;
+    stages = firstStage + each < stages ? firstStage + each : stages;
+  }
+#endif
 
   constexpr bool wholeKeys = P::keys % stageKeys == 0;
   auto fetchKeys = [&](int stage) {
@@ -183,12 +232,22 @@ attentionTile(const typename P::T *q, const typename P::T *k,
         parts[((split - 1) * Shape::kJoined + at) * stride] = value;
       });
     __syncthreads();
-    if (split != 0)
-      return;
+    if constexpr (!kDividesKeys<P>)
+      if (split != 0)
+        return;
+    if (split == 0)
 #pragma unroll
-    for (int other = 0; other < P::splits - 1; ++other)
-      rows.join(parts + other * Shape::kJoined * stride, stride);
+      for (int other = 0; other < P::splits - 1; ++other)
+        rows.join(parts + other * Shape::kJoined * stride, stride);
   }
+#ifdef FRIT_HAS_CLUSTERS
+  if constexpr (kDividesKeys<P>) {
+    __syncthreads();
+    auto *parts = reinterpret_cast<float *>(kTiles) + thread;
+    if (!joinBlocks<P>(rows, parts, split))
+      return;
+  }
+#endif
   rows.store(o, stats);
 }
 
@@ -200,7 +259,12 @@ attentionTiles(const typename P::T *q, const typename P::T *k,
                typename P::T *o, float *stats, unsigned char *shared) {
   pdlWait();
   pdlTrigger();
-  for (int64_t i = blockIdx.x; i < AttentionShape<P>::kBlocks; i += gridDim.x) {
+  constexpr int cluster = clusterSizeOf<P>();
+#ifndef FRIT_HAS_CLUSTERS
+  static_assert(cluster == 1);
+#endif
+  for (int64_t i = blockIdx.x / cluster; i < AttentionShape<P>::kTilesOfHeads;
+       i += gridDim.x / cluster) {
     AttentionTile tile = attentionTileAt<P>(i);
     int64_t batch = tile.batch, head = tile.head;
     int64_t group = head / (P::heads / P::groups);

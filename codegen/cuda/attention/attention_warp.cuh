@@ -17,6 +17,21 @@ namespace frit {
 // Shapes
 //===----------------------------------------------------------------------===//
 
+#if FRIT_EMULATE >= 90 || __CUDA_ARCH__ >= 900
+#define FRIT_HAS_CLUSTERS
+#endif
+
+/// Returns the blocks of a cluster.
+template <class P> __device__ constexpr int clusterSizeOf() {
+  if constexpr (requires { P::cluster; })
+    return P::cluster;
+  else
+    return 1;
+}
+
+/// Whether the blocks of a cluster divide the keys.
+template <class P> inline constexpr bool kDividesKeys = clusterSizeOf<P>() > 1;
+
 /// How a block partitions its work, and the launch configuration.
 template <class P> struct AttentionShape {
   using T = typename P::T;
@@ -27,7 +42,9 @@ template <class P> struct AttentionShape {
   static constexpr int kTeamThreads = P::tileM / P::rowsPerWarp * 32;
   static constexpr int kThreads = kTeamThreads * P::splits;
   static constexpr int kTiles = (P::queries + P::tileM - 1) / P::tileM;
-  static constexpr int64_t kBlocks = int64_t(P::batch) * P::heads * kTiles;
+  static constexpr int64_t kTilesOfHeads =
+      int64_t(P::batch) * P::heads * kTiles;
+  static constexpr int64_t kBlocks = kTilesOfHeads * clusterSizeOf<P>();
 
   /// Keys per pipeline stage: tileN for each set of warps.
   static constexpr int kStageKeys = P::tileN * P::splits;
@@ -43,7 +60,8 @@ template <class P> struct AttentionShape {
   /// Floats per thread that sets of warps exchange to merge their results.
   static constexpr int kJoined = P::rowsPerWarp / 16 * (kValueSize / 2 + 4);
   static constexpr int kJoinBytes =
-      (P::splits - 1) * kJoined * kTeamThreads * int(sizeof(float));
+      (P::splits > 1 ? P::splits - 1 : clusterSizeOf<P>() > 1) * kJoined *
+      kTeamThreads * int(sizeof(float));
   static constexpr int kStageBytes =
       kStages * int(sizeof(KTile) + sizeof(VTile));
   static constexpr int kShared =
@@ -167,6 +185,23 @@ template <class P> struct AttentionRows {
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           visit(at++, sums[part][value][i]);
+    }
+  }
+
+  /// Forgets all keys.
+  __device__ void clear() {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        softmax[part].top[half] = -INFINITY;
+        softmax[part].total[half] = 0;
+      }
+#pragma unroll
+      for (int value = 0; value < kValues; ++value)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          sums[part][value][i] = 0;
     }
   }
 

@@ -37,6 +37,15 @@ __device__ inline uint32_t addressInBlock(const void *here, uint32_t rank) {
   return there;
 }
 
+/// Returns where block `rank` of the cluster has the same object of its shared
+/// memory. The block must not have ended.
+template <class T>
+__device__ inline const T *sameInBlock(const T *here, uint32_t rank) {
+  const T *there;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(here), "r"(rank));
+  return there;
+}
+
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
