@@ -204,6 +204,10 @@ private:
       llvm::errs() << "fritc: " << message << "\n";
   }
 
+  void tell(const Twine &message) override {
+    llvm::errs() << "fritc: " << message << "\n";
+  }
+
   /// Reports the GPU for whose sizes schedules are chosen, if it is this
   /// machine's.
   void sayGpu() {

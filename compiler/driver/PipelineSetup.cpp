@@ -2,6 +2,7 @@
 
 #include "compiler/driver/PipelineSetup.h"
 
+#include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/ModelInput.h"
 #include "compiler/support/OwnedFiles.h"
 
@@ -55,7 +56,7 @@ PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
 static llvm::Error addSources(const DriverOptions &options, ModelSource source,
                               bool isNamed, std::vector<ModelSource> &sources) {
   std::vector<std::string> functions;
-  if (source.isJson)
+  if (source.isJson && source.file)
     functions = listJsonFunctions(source.file->getBuffer());
   if (isNamed && llvm::is_contained(functions, source.name)) {
     source.graph = source.name;
@@ -85,17 +86,42 @@ static llvm::Error addSources(const DriverOptions &options, ModelSource source,
   return llvm::Error::success();
 }
 
+/// Returns what a command line asks of a language model's folder. Values have
+/// the model's types on GPUs and are f32 on CPUs, unless -fprecision is given.
+static decoder::DecoderOptions decoderOptionsOf(const DriverOptions &options,
+                                                const ModelInput &input) {
+  decoder::DecoderOptions made;
+  made.batch = options.batch.value_or(1);
+  made.context = options.context;
+  if (options.precision == "fp16")
+    made.type = "f16";
+  else if (options.precision == "bf16")
+    made.type = "bf16";
+  else if (options.hasPrecision ||
+           llvm::none_of(options.archs, cuda::isCudaArch))
+    made.type = "f32";
+  for (const SymbolSizes &symbol : input.openSymbols)
+    made.chunks = symbol.sizes;
+  if (int64_t chunk = input.import.symbols.lookup("chunk"))
+    made.chunks = {chunk};
+  return made;
+}
+
 llvm::Expected<std::vector<ModelSource>>
 frit::readSources(const DriverOptions &options,
                   std::function<void(StringRef path, StringRef bytes)> onMap) {
   std::vector<ModelSource> sources;
   for (const ModelInput &input : options.inputs) {
-    auto file = readModel(input.path);
-    if (!file)
-      return file.takeError();
     ModelSource source;
-    source.file = std::move(*file);
     source.path = input.path;
+    if (input.isDecoder) {
+      source.decoder = decoderOptionsOf(options, input);
+    } else {
+      auto file = readModel(input.path);
+      if (!file)
+        return file.takeError();
+      source.file = std::move(*file);
+    }
     source.isJson = options.language ? *options.language == Language::json
                                      : StringRef(input.path).ends_with(".json");
     source.name = input.name;

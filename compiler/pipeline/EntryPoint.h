@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_PIPELINE_ENTRYPOINT_H
 #define FRIT_COMPILER_PIPELINE_ENTRYPOINT_H
 
+#include "compiler/decoder/Decoder.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/ImportVariants.h"
 #include "compiler/transform/training/Training.h"
@@ -12,9 +13,9 @@
 namespace frit {
 
 /// Where a function comes from: a model's file or, in a JSON graph with
-/// "functions", one of them.
+/// "functions", one of them. A language model's folder is the source of two.
 struct ModelSource {
-  std::shared_ptr<llvm::MemoryBuffer> file;
+  std::shared_ptr<llvm::MemoryBuffer> file; ///< null for a folder
   std::string path; ///< weights lie beside it, and messages name it
   bool isJson = false;
   std::string name = "main"; ///< of the function
@@ -26,6 +27,8 @@ struct ModelSource {
   llvm::SmallVector<std::string> types = {};
   /// Inputs that stay between calls, and their next values: IN:OUT.
   llvm::SmallVector<std::string> states = {};
+  /// Set if `path` is the folder of a language model.
+  std::optional<decoder::DecoderOptions> decoder = {};
 };
 
 /// A function of the artifact. Each target gets the steps of its variants; code
@@ -37,6 +40,8 @@ struct EntryPoint {
   llvm::SmallVector<std::string> types = {}, states = {}; ///< as in its source
   /// Set for functions of a model that trains.
   std::optional<TrainingOptions> training = {};
+  /// The importer has chosen the types of all values.
+  bool hasTypes = false;
 
   bool isTrainStep() const { return role == FRIT_FUNCTION_TRAIN_STEP; }
 };

@@ -61,6 +61,9 @@ public:
   /// Called with a line about finished work.
   virtual void say(const llvm::Twine &message) {}
 
+  /// Called with a line that users see in any case.
+  virtual void tell(const llvm::Twine &message) {}
+
   /// Called before an error about kernels that do not compile.
   virtual void blame(cuda::Culprit culprit) {}
 

@@ -2,8 +2,9 @@
 //
 // Read this file first: it is the compiler's table of contents. Pipeline::run
 // has the stages, from the model's file to the artifact. The functions that it
-// calls follow in the same order, except the import (ImportModel.cpp, and
-// TrainingEntries.cpp for a model that trains) and machine code
+// calls follow in the same order, except the import (ImportModel.cpp,
+// ImportDecoder.cpp for a language model, and TrainingEntries.cpp for a model
+// that trains) and machine code
 // (MachineCode.cpp). EntryPoint.h has the functions that an artifact gets. Each
 // pass is a .cpp of its name, which begins with an
 // example, in compiler/transform, compiler/planning or codegen.
@@ -35,9 +36,9 @@ using namespace frit;
 static constexpr int64_t kWorkspaceBytes = 32 << 20;
 
 LogicalResult Pipeline::run(MutableArrayRef<ModelSource> sources) {
-  // ONNX or JSON to nn, once for each combination of sizes.
+  // ONNX, JSON or a language model to nn, once for each combination of sizes.
   for (ModelSource &source : sources)
-    if (failed(import(source)))
+    if (failed(source.decoder ? importDecoder(source) : import(source)))
       return failure();
   warnOfKeptNames();
   if (options.last == Stage::imported)
@@ -152,7 +153,9 @@ void frit::addModelPasses(OpPassManager &passes, const PipelineOptions &options,
     passes.addPass(createCompose());
   // Casts go in by operator class; sums stay f32.
   PrecisionOptions precision;
-  precision.mode = options.precision;
+  bool isNarrow = options.precision != "fp32" && options.precision != "tf32";
+  precision.mode =
+      entry.hasTypes && isNarrow ? std::string("fp32") : options.precision;
   precision.keep = options.keepWide;
   passes.addPass(createPrecision(precision));
   // Inputs and outputs get the caller's types; casts connect them to the chosen

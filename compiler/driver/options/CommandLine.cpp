@@ -3,6 +3,7 @@
 #include "compiler/driver/options/CommandLine.h"
 
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "compiler/decoder/Decoder.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/ModelOutputs.h"
@@ -37,6 +38,10 @@ bool CommandLine::readInput() {
                      "not prepare or derive, not '" +
                      Twine(arg->getValue()) + "'");
     }
+    // A folder is named after itself.
+    while (StringRef(input.path).ends_with("/") && input.path.size() > 1)
+      input.path.pop_back();
+    input.isDecoder = decoder::isDecoderFolder(input.path);
     protectInput(input.path);
   }
   if (options.inputs.empty())

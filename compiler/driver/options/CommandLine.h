@@ -21,7 +21,8 @@ public:
 
   bool read() {
     return readInput() && readOutput() && readTargets() && readModel() &&
-           readWeights() && readCode() && readWarnings() && checkOutputs();
+           readWeights() && readDecoder() && readCode() && readWarnings() &&
+           checkOutputs();
   }
 
   DriverOptions options;
@@ -64,6 +65,10 @@ private:
   bool readDataParallel();
   bool readModel();
   bool readWeights();
+  bool readCount(OptionId option, llvm::StringRef name, int64_t most,
+                 std::optional<int64_t> &count);
+  bool checkDecoder(const ModelInput &input);
+  bool readDecoder();
   bool readCode();
   bool readWarnings();
   bool readRemarks(OptionId option, std::string &expression);

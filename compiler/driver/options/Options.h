@@ -49,6 +49,7 @@ struct ModelInput {
   llvm::SmallVector<std::string> types = {};
   /// IN:OUT of inputs that stay between calls, and their next values.
   llvm::SmallVector<std::string> states = {};
+  bool isDecoder = false; ///< the folder of a language model
 };
 
 struct DriverOptions {
@@ -71,6 +72,9 @@ struct DriverOptions {
   bool defaultArchs = false;
   unsigned level = 2;
   std::string precision;
+  bool hasPrecision = false; ///< -fprecision was given
+  /// Of language models: sequences, and tokens that caches hold.
+  std::optional<int64_t> batch, context;
   /// Globs of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   std::string keepWideFile;

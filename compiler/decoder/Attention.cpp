@@ -1,0 +1,139 @@
+//===- Attention.cpp - Attention of a decoder -----------------------------===//
+//
+// Queries, keys and values are batch×heads×queries×size. Keys and values go
+// into the caches at each sequence's length; queries attend to the caches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/decoder/Layers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::decoder;
+
+Value LayerBuilder::heads(Value x, int64_t index, Part part, int64_t count) {
+  int64_t size = config.headSize;
+  if (config.queryNorm == QueryNorm::whole)
+    x = norm(x, {part, index});
+  x = b.reshape(x, {tokens.batch, tokens.queries, count, size});
+  if (config.queryNorm == QueryNorm::head)
+    x = norm(x, {part, index});
+  int rotary = config.layers[index].rotary;
+  if (rotary >= 0 && !config.learnsPositions)
+    x = b.cast(rotate(b, b.cast(x, b.getF32Type()), rotaryRows(rotary)),
+               tokens.element);
+  return nn::TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3});
+}
+
+Value LayerBuilder::attention(Value x, int64_t index, Cache &cache) {
+  std::string node = "layers." + std::to_string(index);
+  int64_t queries = config.heads * config.headSize;
+  int64_t keys = config.groups * config.headSize;
+  bool hasBias = config.queryBias;
+  Value q, k, v;
+  if (config.joinsQueries) {
+    name(node + ".query_key_value");
+    Value all =
+        product(x, {Part::queryKeyValue, index}, queries + 2 * keys, hasBias);
+    q = columns(all, 0, queries);
+    k = columns(all, queries, keys);
+    v = columns(all, queries + keys, keys);
+  } else {
+    name(node + ".query");
+    q = product(x, {Part::query, index}, queries, hasBias);
+    name(node + ".key");
+    k = product(x, {Part::key, index}, keys, hasBias);
+    name(node + ".value");
+    v = product(x, {Part::value, index}, keys, hasBias);
+  }
+  name(node + ".rotary");
+  q = heads(q, index, Part::queryNorm, config.heads);
+  k = heads(k, index, Part::keyNorm, config.groups);
+  v = b.reshape(v,
+                {tokens.batch, tokens.queries, config.groups, config.headSize});
+  v = nn::TransposeOp::create(b, v, ArrayRef<int64_t>{0, 2, 1, 3});
+  name(node + ".cache");
+  cache.keys = nn::UpdateOp::create(b, cache.keys, k, tokens.length, 2);
+  cache.values = nn::UpdateOp::create(b, cache.values, v, tokens.length, 2);
+  name(node + ".attention");
+  Value y = attend(q, cache, index);
+  y = nn::TransposeOp::create(b, y, ArrayRef<int64_t>{0, 2, 1, 3});
+  y = b.reshape(y, {tokens.batch, tokens.queries, queries});
+  name(node + ".output");
+  return product(y, {Part::output, index}, config.width, config.outputBias);
+}
+
+Value LayerBuilder::attend(Value q, const Cache &cache, int64_t index) {
+  int64_t window = config.layers[index].window;
+  Value seen = ranges(window < tokens.context ? window : 0);
+  double scale = config.attentionScale;
+  if (config.scalesByLayer)
+    scale /= index + 1;
+  if (config.scoreCap)
+    return attendCapped(q, cache, seen, scale);
+  return nn::AttentionOp::create(b, q, cache.keys, cache.values, seen,
+                                 APFloat(float(scale)));
+}
+
+/// Builds attention with capped scores, which nn.attention does not have.
+/// Queries that share a head of keys become rows of one product.
+Value LayerBuilder::attendCapped(Value q, const Cache &cache, Value ranges,
+                                 double scale) {
+  int64_t groups = config.groups, share = config.heads / groups;
+  int64_t rows = tokens.queries, keys = tokens.context;
+  q = b.reshape(q, {tokens.batch, groups, share * rows, config.headSize});
+  Value scores = nn::MatmulOp::create(b, q, cache.keys, /*transpose_a=*/false,
+                                      /*transpose_b=*/true);
+  scores = b.cast(scores, b.getF32Type());
+  scores = capped(scaled(scores, scale), config.scoreCap);
+  scores = b.reshape(scores, {tokens.batch, groups, share, rows, keys});
+  Value mask = nn::RangeMaskOp::create(b, ranges, keys);
+  mask = b.reshape(mask, {tokens.batch, 1, 1, rows, keys});
+  Value never = b.scalarLike(scores, -std::numeric_limits<double>::infinity());
+  scores = nn::WhereOp::create(b, mask, scores, never);
+  Value weights = nn::SoftmaxOp::create(b, scores, -1);
+  weights = b.cast(weights, tokens.element);
+  weights = b.reshape(weights, {tokens.batch, groups, share * rows, keys});
+  Value y = nn::MatmulOp::create(b, weights, cache.values);
+  return b.reshape(y, {tokens.batch, config.heads, rows, config.headSize});
+}
+
+/// Builds the ranges of keys that queries see: with a window those of the last
+/// `window` positions, else all up to their own. batch×1×queries×2, i32.
+Value LayerBuilder::ranges(int64_t window) {
+  for (auto &[known, value] : knownRanges)
+    if (known == window)
+      return value;
+  Value position = tokens.positions;
+  auto number = [&](int64_t value) { return b.scalarLike(position, value); };
+  // Rows that do not count may lie beyond the caches.
+  Value end =
+      nn::MinOp::create(b, b.add(position, number(1)), number(tokens.context));
+  Value start = b.zeros(nn::tensorType(position));
+  if (window)
+    start = nn::MaxOp::create(b, b.sub(end, number(window)), number(0));
+  SmallVector<int64_t> shape{tokens.batch, 1, tokens.queries, 1};
+  Value both = nn::ConcatOp::create(
+      b, ValueRange{b.reshape(start, shape), b.reshape(end, shape)}, 3);
+  knownRanges.push_back({window, both});
+  return both;
+}
+
+Value LayerBuilder::gatherRows(ElementsAttr table) {
+  Value all = nn::ConstantOp::create(b, table, StringAttr());
+  return nn::GatherOp::create(b, all, tokens.positions, 0);
+}
+
+/// Returns the rows of the tables at the tokens' positions.
+const RotaryTables &LayerBuilder::rotaryRows(int rotary) {
+  knownRotaries.resize(config.rotaries.size());
+  RotaryTables &known = knownRotaries[rotary];
+  if (!known.cosines) {
+    auto [cosines, sines] =
+        computeRotary(config.rotaries[rotary], tokens.context, *b.getContext());
+    known = {gatherRows(cosines), gatherRows(sines)};
+  }
+  return known;
+}

@@ -1,0 +1,43 @@
+//===- Build.h - Decoder language models as nn modules --------------------===//
+
+#ifndef FRIT_COMPILER_DECODER_BUILD_H
+#define FRIT_COMPILER_DECODER_BUILD_H
+
+#include "compiler/decoder/Config.h"
+#include "compiler/decoder/Weights.h"
+
+#include "frit/roles.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace frit::decoder {
+
+/// The largest context that a model can be compiled for.
+inline constexpr int64_t kLargestContext = int64_t(1) << 22;
+
+/// What is compiled of a decoder.
+struct DecoderSizes {
+  int64_t batch = 1;      ///< sequences
+  int64_t context = 1;    ///< tokens that caches hold, up to kLargestContext
+  mlir::Type element;     ///< of activations and caches: f32, f16 or bf16
+  mlir::Location located; ///< the model's file or folder
+};
+
+/// Builds the function @main of FRIT_FUNCTION_PREFILL for chunks of `chunk`
+/// tokens, or of FRIT_FUNCTION_DECODE (runtime/include/frit/roles.h). Inputs
+/// are the first arguments; each state is an argument and a result. A sequence
+/// whose `count` is 0 keeps its next token, and its logits mean nothing. Null
+/// after errors, which name the tensors of the weights that do not fit.
+mlir::OwningOpRef<mlir::ModuleOp> buildFunction(const DecoderConfig &config,
+                                                DecoderWeights &weights,
+                                                const DecoderSizes &sizes,
+                                                frit_function_role role,
+                                                int64_t chunk);
+
+/// Returns the bytes of the caches of all sequences.
+int64_t cacheBytes(const DecoderConfig &config, const DecoderSizes &sizes);
+
+} // namespace frit::decoder
+
+#endif // FRIT_COMPILER_DECODER_BUILD_H

@@ -1,0 +1,105 @@
+//===- Decoder.cpp - Decoder language models from files -------------------===//
+
+#include "compiler/decoder/Decoder.h"
+
+#include "compiler/decoder/FolderWeights.h"
+#include "compiler/decoder/ReadConfig.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::decoder;
+
+/// The context that is chosen unless the model or the user has a smaller one.
+static constexpr int64_t kDefaultContext = 4096;
+
+bool decoder::isDecoderFolder(StringRef path) {
+  auto has = [&](StringRef name) {
+    return llvm::sys::fs::is_regular_file(pathIn(path, name));
+  };
+  return llvm::sys::fs::is_directory(path) && has("config.json") &&
+         (has("model.safetensors") || has("model.safetensors.index.json"));
+}
+
+std::unique_ptr<Decoder> decoder::readFolder(StringRef path,
+                                             const ImportOptions &options,
+                                             MLIRContext &context) {
+  std::string file = pathIn(path, "config.json");
+  Location loc = FileLineColLoc::get(&context, file, 0, 0);
+  if (options.onFile)
+    options.onFile(file);
+  auto text = llvm::MemoryBuffer::getFile(file);
+  if (!text) {
+    emitError(loc) << "cannot be read: " << text.getError().message();
+    return nullptr;
+  }
+  auto config = readConfig((*text)->getBuffer(), loc);
+  if (!config)
+    return nullptr;
+  auto made = std::make_unique<Decoder>();
+  made->config = std::move(*config);
+  auto weights = FolderWeights::open(path, made->config, options, context);
+  if (!weights)
+    return nullptr;
+  if (made->config.type.empty())
+    llvm::raw_string_ostream(made->config.type) << weights->embeddingType();
+  made->weights = std::move(weights);
+  return made;
+}
+
+std::optional<DecoderSizes> decoder::chooseSizes(const DecoderConfig &config,
+                                                 const DecoderOptions &options,
+                                                 Location loc) {
+  int64_t context =
+      options.context.value_or(std::min(config.maxPositions, kDefaultContext));
+  bool isDynamic =
+      llvm::any_of(config.rotaries, [](const RotaryConfig &rotary) {
+        return rotary.kind == RotaryKind::dynamic;
+      });
+  if (context > config.maxPositions) {
+    std::string text =
+        ("a context of " + Twine(context) + " tokens exceeds the " +
+         Twine(config.maxPositions) + " that the model is for")
+            .str();
+    if (config.learnsPositions || isDynamic) {
+      emitError(loc) << text
+                     << (isDynamic ? ", and the rope type 'dynamic' is "
+                                     "supported up to there"
+                                   : ", and it has no positions beyond them");
+      return std::nullopt;
+    }
+    emitWarning(loc) << text << ": it may write nonsense there [-Wcontext]";
+  }
+  std::string type = options.type.empty() ? config.type : options.type;
+  return DecoderSizes{options.batch, context, parseType(type, loc.getContext()),
+                      loc};
+}
+
+/// Formats bytes: "1.25 GiB".
+static std::string bytesText(int64_t bytes) {
+  double number = bytes;
+  StringRef units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; number >= 1024 && unit + 1 < std::size(units); ++unit)
+    number /= 1024;
+  return unit ? llvm::formatv("{0:F2} {1}", number, units[unit]).str()
+              : llvm::formatv("{0} bytes", bytes).str();
+}
+
+std::string decoder::describeMemory(const Decoder &decoder,
+                                    const DecoderSizes &sizes) {
+  int64_t caches = cacheBytes(decoder.config, sizes);
+  std::string sequences =
+      sizes.batch == 1
+          ? ""
+          : " of each of " + std::to_string(sizes.batch) + " sequences";
+  return llvm::formatv("Memory: weights {0}, context of {1} tokens{2} {3} ({4} "
+                       "a token)",
+                       bytesText(decoder.weights->bytes()), sizes.context,
+                       sequences, bytesText(caches),
+                       bytesText(caches / sizes.context / sizes.batch));
+}

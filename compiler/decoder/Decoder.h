@@ -1,0 +1,51 @@
+//===- Decoder.h - Decoder language models from files ---------------------===//
+
+#ifndef FRIT_COMPILER_DECODER_DECODER_H
+#define FRIT_COMPILER_DECODER_DECODER_H
+
+#include "compiler/decoder/Build.h"
+#include "compiler/import/Import.h"
+
+namespace frit::decoder {
+
+/// What a command line asks of a decoder.
+struct DecoderOptions {
+  int64_t batch = 1;
+  /// Tokens that caches hold; by default what the model is for, up to 4096.
+  std::optional<int64_t> context;
+  /// f32, f16 or bf16; "": that of the model.
+  std::string type;
+  /// Tokens of a call of prefill, ascending; those above the context are cut.
+  std::vector<int64_t> chunks = {1, 16, 128, 512};
+};
+
+/// A model that has been read. The weights refer to the configuration.
+struct Decoder {
+  DecoderConfig config;
+  std::unique_ptr<DecoderWeights> weights;
+};
+
+/// Returns whether `path` is a folder with a configuration and weights as
+/// Hugging Face has them: config.json and model.safetensors, or the index of
+/// several such files.
+bool isDecoderFolder(llvm::StringRef path);
+
+/// Reads such a folder. Null after errors. The files stay mapped as long as the
+/// context lives; `options` is called with each.
+std::unique_ptr<Decoder> readFolder(llvm::StringRef path,
+                                    const ImportOptions &options,
+                                    mlir::MLIRContext &context);
+
+/// Returns the sizes that `options` give a model. None after an error at
+/// `loc`: the context exceeds the model's positions. A context that the model
+/// was not trained for is a warning.
+std::optional<DecoderSizes> chooseSizes(const DecoderConfig &config,
+                                        const DecoderOptions &options,
+                                        mlir::Location loc);
+
+/// Returns a line about the memory that weights and caches take.
+std::string describeMemory(const Decoder &decoder, const DecoderSizes &sizes);
+
+} // namespace frit::decoder
+
+#endif // FRIT_COMPILER_DECODER_DECODER_H

@@ -1,0 +1,56 @@
+//===- FolderWeights.h - The safetensors files of a folder ----------------===//
+
+#ifndef FRIT_COMPILER_DECODER_FOLDERWEIGHTS_H
+#define FRIT_COMPILER_DECODER_FOLDERWEIGHTS_H
+
+#include "compiler/decoder/Config.h"
+#include "compiler/decoder/Weights.h"
+#include "compiler/import/Import.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace frit::decoder {
+
+/// Returns the path of a file in a folder.
+std::string pathIn(llvm::StringRef folder, llvm::StringRef name);
+
+/// Tensors of model.safetensors, or of the files that
+/// model.safetensors.index.json lists. They stay mapped.
+class FolderWeights final : public DecoderWeights {
+public:
+  /// Opens the files of `folder`. Null after an error. `config` must outlive
+  /// the result. The callbacks of `options` are called with each file.
+  static std::unique_ptr<FolderWeights> open(llvm::StringRef folder,
+                                             const DecoderConfig &config,
+                                             const ImportOptions &options,
+                                             mlir::MLIRContext &context);
+
+  mlir::Value build(nn::NNBuilder &b, const TensorId &id,
+                    llvm::ArrayRef<int64_t> shape, mlir::Type element) override;
+  llvm::LogicalResult checkAllRead() override;
+  int64_t bytes() const override;
+
+  /// Returns the element type of the embedding; f32 if there is none.
+  mlir::Type embeddingType() const;
+
+private:
+  FolderWeights(llvm::StringRef folder, const DecoderConfig &config,
+                mlir::MLIRContext &context);
+
+  mlir::Location locate(llvm::StringRef file) const;
+  bool openFile(llvm::StringRef name, const ImportOptions &options);
+  bool openIndex(llvm::StringRef index, const ImportOptions &options);
+  std::string nameOf(const TensorId &id) const;
+
+  std::string folder;
+  const DecoderConfig &config;
+  mlir::MLIRContext &context;
+  std::string prefix; ///< of the names of all tensors but the head
+  llvm::StringMap<mlir::ElementsAttr> tensors;
+  llvm::StringMap<std::string> files; ///< of each tensor, for messages
+  llvm::StringSet<> read;
+};
+
+} // namespace frit::decoder
+
+#endif // FRIT_COMPILER_DECODER_FOLDERWEIGHTS_H

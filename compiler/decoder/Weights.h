@@ -1,0 +1,62 @@
+//===- Weights.h - The tensors of a decoder -------------------------------===//
+
+#ifndef FRIT_COMPILER_DECODER_WEIGHTS_H
+#define FRIT_COMPILER_DECODER_WEIGHTS_H
+
+#include "dialects/nn/NN.h"
+
+namespace frit::decoder {
+
+enum class Part {
+  embedding,
+  positions,
+  head,
+  lastNorm,
+  // Of a layer. Norms come before and after attention and feed-forward.
+  attentionNorm,
+  afterAttentionNorm,
+  feedForwardNorm,
+  afterFeedForwardNorm,
+  query,
+  key,
+  value,
+  queryKeyValue, ///< the rows of queries, then keys, then values
+  queryNorm,
+  keyNorm,
+  output,
+  gate,
+  up,
+  gateUp, ///< the rows of the gate, then of what it gates
+  down,
+};
+
+struct TensorId {
+  Part part;
+  int64_t layer = -1; ///< -1 for parts outside of layers
+  bool isBias = false;
+};
+
+/// The tensors of a file or folder. They last as long as the context in which
+/// they were read.
+class DecoderWeights {
+public:
+  virtual ~DecoderWeights() = default;
+
+  /// Builds a tensor of `shape` and `element`, converting it if it is stored in
+  /// another type. Matrices are outputs × inputs, or inputs × outputs if
+  /// DecoderConfig::storesInputsFirst. Null after an error that names the
+  /// tensor: it is missing, or of another shape.
+  virtual mlir::Value build(nn::NNBuilder &b, const TensorId &id,
+                            llvm::ArrayRef<int64_t> shape,
+                            mlir::Type element) = 0;
+
+  /// Reports each tensor that no call of `build` has asked for.
+  virtual llvm::LogicalResult checkAllRead() = 0;
+
+  /// Returns the bytes of the tensors that `build` was asked for, as stored.
+  virtual int64_t bytes() const = 0;
+};
+
+} // namespace frit::decoder
+
+#endif // FRIT_COMPILER_DECODER_WEIGHTS_H

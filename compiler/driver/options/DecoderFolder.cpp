@@ -1,0 +1,83 @@
+//===- DecoderFolder.cpp - Options of a language model's folder -----------===//
+
+#include "compiler/driver/options/CommandLine.h"
+
+#include "compiler/decoder/Decoder.h"
+
+using namespace frit;
+using llvm::StringRef;
+using llvm::Twine;
+using llvm::opt::Arg;
+
+/// The most sequences that a language model is compiled for.
+static constexpr int64_t kMostSequences = 65536;
+
+/// Reads an option whose value is a number from 1 to `most`.
+bool CommandLine::readCount(OptionId option, StringRef name, int64_t most,
+                            std::optional<int64_t> &count) {
+  const Arg *arg = args.getLastArg(option);
+  if (!arg)
+    return true;
+  int64_t value;
+  if (StringRef(arg->getValue()).getAsInteger(10, value) || value < 1 ||
+      value > most)
+    return wrong(name + " takes a number from 1 to " + Twine(most) + ", not '" +
+                 arg->getValue() + "'");
+  count = value;
+  return true;
+}
+
+/// Checks that an input that is a language model's folder gets no options that
+/// are for others.
+bool CommandLine::checkDecoder(const ModelInput &input) {
+  if (options.inputs.size() > 1 || input.isNamed)
+    return wrong("'" + input.path +
+                 "' is the folder of a language model, which becomes the "
+                 "functions prefill and decode of an artifact of its own; give "
+                 "it alone, without -fentry");
+  if (!options.trainingFile.empty())
+    return wrong("--train takes an ONNX model or a JSON graph, not the folder "
+                 "of a language model");
+  if (StringRef(options.precision).starts_with("amp-"))
+    return wrong("-fprecision=" + options.precision +
+                 " is for training; a language model's folder takes fp32, "
+                 "tf32, fp16 and bf16");
+  if (options.emit == Emit::json)
+    return wrong("--emit=json writes one function, and a language model's "
+                 "folder becomes two");
+  auto isChunk = [](StringRef name) { return name == "chunk"; };
+  bool hasOthers =
+      !input.import.inputShapes.empty() ||
+      llvm::any_of(input.import.symbols,
+                   [&](auto &entry) { return !isChunk(entry.getKey()); }) ||
+      llvm::any_of(input.openSymbols,
+                   [&](auto &symbol) { return !isChunk(symbol.name); });
+  if (hasOthers)
+    return wrong("-fshape of a language model's folder takes chunk=SIZES, the "
+                 "numbers of tokens of a call of prefill; --batch and "
+                 "--context give the other sizes");
+  if (!input.import.bounds.empty() || !input.import.elements.empty() ||
+      !input.import.constInputs.empty() || input.import.randomWeights)
+    return wrong("-fbound, -felements, -fconst-input and -frandom-weights are "
+                 "not for a language model's folder");
+  return true;
+}
+
+bool CommandLine::readDecoder() {
+  if (!readCount(OPT_batch_EQ, "--batch", kMostSequences, options.batch) ||
+      !readCount(OPT_context_EQ, "--context", decoder::kLargestContext,
+                 options.context))
+    return false;
+  options.hasPrecision = args.hasArg(OPT_fprecision_EQ);
+  bool any = false;
+  for (const ModelInput &input : options.inputs) {
+    any |= input.isDecoder;
+    if (input.isDecoder && !checkDecoder(input))
+      return false;
+  }
+  if (!any && (options.batch || options.context))
+    return wrong(Twine(options.batch ? "--batch" : "--context") +
+                 " is for the folder of a language model, with config.json and "
+                 "model.safetensors; -fshape gives the sizes of other models");
+  return true;
+}

@@ -1,0 +1,74 @@
+//===- ImportDecoder.cpp - From a decoder's folder to nn ------------------===//
+
+#include "compiler/pipeline/Pipeline.h"
+
+using namespace mlir;
+using namespace frit;
+
+/// Describes that calls of prefill may have any number of tokens up to the
+/// largest chunk. No proof is needed: `count` says how many tokens count.
+static plan::OpenShapes chunkShapes(ArrayRef<int64_t> chunks) {
+  plan::OpenShapes shapes;
+  shapes.symbols.push_back({"chunk", 1, chunks.back(), /*padded=*/true});
+  for (int64_t chunk : chunks) {
+    plan::OpenVariant &variant = shapes.variants.emplace_back();
+    variant.sizes = {chunk};
+    plan::Extent fixed, open;
+    open.symbol = 0;
+    open.factor = 1;
+    // The inputs are the tokens and their count, the output is the logits.
+    variant.inputs = {{fixed, open}, {fixed}};
+    variant.outputs = {{fixed, fixed}};
+  }
+  return shapes;
+}
+
+/// Adds the functions of a language model: prefill for each size of a chunk,
+/// and decode.
+LogicalResult Pipeline::importDecoder(const ModelSource &source) {
+  TimingScope scope = timing.nest("import");
+  PipelineHooks::Work work(hooks, "read " + source.path);
+  auto decoder = decoder::readFolder(source.path, source.import, context);
+  if (!decoder)
+    return failure();
+  Location loc = FileLineColLoc::get(&context, source.path, 0, 0);
+  auto sizes = decoder::chooseSizes(decoder->config, *source.decoder, loc);
+  if (!sizes)
+    return failure();
+  auto build = [&](frit_function_role role, int64_t chunk) {
+    return decoder::buildFunction(decoder->config, *decoder->weights, *sizes,
+                                  role, chunk);
+  };
+  EntryPoint decode{"decode", FRIT_FUNCTION_DECODE};
+  decode.hasTypes = true;
+  decode.types = source.types;
+  decode.model.modules.push_back(build(FRIT_FUNCTION_DECODE, 1));
+  if (!decode.model.modules.front() || failed(decoder->weights->checkAllRead()))
+    return failure();
+  decode.model.suffixes = {""};
+
+  EntryPoint prefill{"prefill", FRIT_FUNCTION_PREFILL};
+  prefill.hasTypes = true;
+  prefill.types = source.types;
+  SmallVector<int64_t> chunks;
+  for (int64_t chunk : source.decoder->chunks)
+    chunks.push_back(std::min(chunk, sizes->context));
+  chunks.erase(llvm::unique(chunks), chunks.end());
+  for (int64_t chunk : chunks) {
+    prefill.model.modules.push_back(build(FRIT_FUNCTION_PREFILL, chunk));
+    if (!prefill.model.modules.back())
+      return failure();
+    prefill.model.suffixes.push_back("_" + std::to_string(chunk));
+  }
+  prefill.model.shapes = chunkShapes(chunks);
+  hooks.say("read " + source.path);
+  hooks.tell(decoder::describeMemory(*decoder, *sizes));
+  for (EntryPoint *entry : {&prefill, &decode}) {
+    entries.push_back(std::move(*entry));
+    for (auto [i, variant] : llvm::enumerate(entries.back().model.modules))
+      if (failed(hooks.keep(Stage::imported, *variant,
+                            nameOf(entries.back(), i, "nn"))))
+        return failure();
+  }
+  return success();
+}
