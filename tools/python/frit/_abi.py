@@ -142,6 +142,17 @@ _FUNCTIONS = {
     "frit_profile": (c_int, *_CALL, VISIT_STEP, c_void_p),
     "frit_state_read": (c_int, c_void_p, c_void_p, c_uint32),
     "frit_state_write": (c_int, c_void_p, c_void_p, c_uint32),
+    "frit_session_create": (c_int, c_void_p, c_void_p),
+    "frit_session_fork": (c_int, c_void_p, c_void_p),
+    "frit_session_destroy": (None, c_void_p),
+    "frit_session_batch": (c_uint32, c_void_p),
+    "frit_session_capacity": (c_uint32, c_void_p),
+    "frit_session_vocabulary": (c_uint32, c_void_p),
+    "frit_session_length": (c_uint32, c_void_p, c_uint32),
+    "frit_session_prefill":
+        (c_int, c_void_p, c_uint32, c_void_p, c_uint32, c_void_p),
+    "frit_session_decode": (c_int, c_void_p, c_void_p, c_void_p, c_uint32),
+    "frit_session_rewind": (c_int, c_void_p, c_uint32, c_uint32),
 }
 
 

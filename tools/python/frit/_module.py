@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import addressof, byref, create_string_buffer, memmove
 from typing import Any
 
@@ -12,6 +12,7 @@ from ._caller import Caller
 from ._calls import (Allocator, Handles, Remarks, Tensors, by_name, names_of,
                      weight_tensors)
 from ._errors import ArgumentError, printable
+from ._generate import generate
 from ._info import Info, Step, TensorInfo
 
 
@@ -258,6 +259,22 @@ class Module:
             self._functions[name] = Module(handle, self._handles.remarks,
                                            self._handles.allocator, self)
         return self._functions[name]
+
+    def generate(self, tokens: Sequence[int], max_new_tokens: int | None = None,
+                 stop: Iterable[int] = (), **sampling: Any) -> Iterator[int]:
+        """Yields the tokens that follow `tokens` in a language model, one by one.
+
+            for token in frit.load("llama.so").generate(prompt, 64, stop=[2]):
+                ...
+
+        Args:
+          tokens: the prompt.
+          max_new_tokens: ends after that many; by default where the caches are full.
+          stop: tokens that end it and are not yielded.
+          sampling: as for `Session.decode`; without any, each token is the most
+            likely one.
+        """
+        return generate(self, tokens, max_new_tokens, stop, **sampling)
 
     def _states(self) -> dict[str, TensorInfo]:
         with self._handles.guard:

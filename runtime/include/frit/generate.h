@@ -1,0 +1,110 @@
+/*===- generate.h - Text by a language model -------------------------------===*\
+|* Sequences of tokens that a model extends, on top of frit/runtime.h. For an  *|
+|* artifact with functions of the roles prefill and decode, as fritc makes of  *|
+|* a folder or a file of a language model.                                     *|
+|*                                                                            *|
+|*   frit_module_load("llama.so", NULL, &module);                             *|
+|*   frit_session_create(module, &session);                                   *|
+|*   frit_session_prefill(session, 0, prompt, 12, NULL);                      *|
+|*   frit_session_decode(session, NULL, tokens, 64);                          *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef FRIT_GENERATE_H
+#define FRIT_GENERATE_H
+
+#include "frit/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Caches of one or several sequences of tokens, and what runs the model on
+ *  them. One thread at a time uses a session; a call beside another one fails
+ *  and changes nothing. */
+typedef struct frit_session frit_session;
+
+/** How the next token is chosen. All zeros: the most likely one, or the first
+ *  of several. Filters apply in this order, as in Hugging Face's transformers:
+ *  repetition penalty, temperature, top_k, top_p, min_p. */
+typedef struct frit_sampling {
+  /** Divides the logits; 0 chooses the most likely token. */
+  float temperature;
+  /** Keeps that many tokens of the highest logits; 0 keeps all. */
+  uint32_t top_k;
+  /** Keeps the fewest tokens whose probabilities sum to at least this; 0 or 1
+      keeps all. */
+  float top_p;
+  /** Keeps tokens of at least this fraction of the highest probability; 0 keeps
+      all. */
+  float min_p;
+  /** Divides positive logits of tokens in the sequence, and multiplies negative
+      ones (Keskar et al., arXiv:1909.05858); 0 and 1 change nothing. */
+  float repetition_penalty;
+  /** Equal seeds give equal tokens of equal logits. */
+  uint64_t seed;
+  /** Null, or f32 of the vocabulary in host memory, added to the logits first:
+      -inf forbids a token, as grammars do. Read during the call. */
+  const float *bias;
+} frit_sampling;
+
+/** Makes a session with empty sequences. `module` is any function of the
+ *  artifact and must outlive the session. Fails if the artifact has no function
+ *  of the role prefill, or states that do not fit its role. */
+FRIT_API frit_status frit_session_create(frit_module *module,
+                                         frit_session **session);
+
+/** Makes a session whose sequences are those of `session` so far, with caches
+ *  of its own. */
+FRIT_API frit_status frit_session_fork(frit_session *session,
+                                       frit_session **copy);
+
+/** Null is ignored. */
+FRIT_API void frit_session_destroy(frit_session *session);
+
+/** Return the number of sequences, the tokens that each may have, and the size
+ *  of the vocabulary. */
+FRIT_API uint32_t frit_session_batch(const frit_session *session);
+FRIT_API uint32_t frit_session_capacity(const frit_session *session);
+FRIT_API uint32_t frit_session_vocabulary(const frit_session *session);
+
+/** Returns the number of tokens in a sequence's caches; 0 if there is no such
+ *  sequence. */
+FRIT_API uint32_t frit_session_length(const frit_session *session,
+                                      uint32_t sequence);
+
+/** Appends tokens to a sequence; the others stay. Stores the logits after the
+ *  last of them, f32 of the vocabulary in host memory, if `logits` is not null.
+ *  Fails, and changes nothing, if a token is not in the vocabulary or the
+ *  sequence would exceed the capacity. */
+FRIT_API frit_status frit_session_prefill(frit_session *session,
+                                          uint32_t sequence,
+                                          const int32_t *tokens,
+                                          uint32_t count, float *logits);
+
+/** Chooses `count` tokens for every sequence, each after all earlier ones, and
+ *  stores them as i32 of batch × count in host memory. The last one is chosen
+ *  but not in the caches yet: the next call appends it first. Each sequence has
+ *  had at least one token. If `sampling` is null or greedy, the device chooses,
+ *  and the host waits only for the last token. Fails, and changes nothing, if a
+ *  sequence would exceed the capacity. */
+FRIT_API frit_status frit_session_decode(frit_session *session,
+                                         const frit_sampling *sampling,
+                                         int32_t *tokens, uint32_t count);
+
+/** Forgets the tokens of a sequence from place `length` on. With a length of 0
+ *  the sequence is new. The next token is chosen again when the sequence is
+ *  extended. */
+FRIT_API frit_status frit_session_rewind(frit_session *session,
+                                         uint32_t sequence, uint32_t length);
+
+/** Chooses a token by logits, f32 of `vocabulary`, which it changes. `tokens`
+ *  are those of the sequence so far. Fails if no logit is a number. */
+FRIT_API frit_status frit_sample(const frit_sampling *sampling, float *logits,
+                                 uint32_t vocabulary, const int32_t *tokens,
+                                 uint32_t count, int32_t *token);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FRIT_GENERATE_H */
