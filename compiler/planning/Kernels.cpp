@@ -50,6 +50,12 @@ static int64_t countSkipped(nn::FusionOp fusion) {
     int64_t all = bytesOf(input), read = 0;
     for (OpOperand &use : input.getUses()) {
       int64_t bytes = all;
+      if (auto update = dyn_cast<nn::UpdateOp>(use.getOwner());
+          update && update.getOffset() && update.getState() == input) {
+        // It is not read, and only some rows are written.
+        skipped += all - bytesOf(update.getValue());
+        bytes = 0;
+      }
       if (use.getOperandNumber() == 0)
         bytes = TypeSwitch<Operation *, int64_t>(use.getOwner())
                     .Case<nn::GatherOp, nn::SliceOp>(

@@ -28,7 +28,7 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
   if (readsManyKeys(info) && arch.hasWgmma) {
     // Blocks of a cluster and their warps divide the keys, whatever the batch,
     // so that results do not depend on it.
-    tile = {16, 16, size > 128 ? 32 : 64, /*splits=*/4};
+    tile = {16, 16, size > 64 ? 16 : 32, /*splits=*/4};
     while (tile.cluster < 8 && 2 * tile.cluster * kKeysPerBlock <= info.keys)
       tile.cluster *= 2;
     while (tile.sharedBytes(info) > arch.sharedPerBlock && tile.n > 16)

@@ -7,11 +7,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Maximum rows: more keep the multiply-adds busier than the memory.
-static constexpr int64_t kMostGemvRows = 8;
+/// Maximum rows for tensor cores, multiply-adds, and those along n: more keep
+/// the arithmetic busier than the memory.
+static constexpr int64_t kMostMmaRows = 16, kMostGemvRows = 8, kMostPlainRows = 4;
 static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
-/// Columns of a warp, if B is transposed: independent loads of a thread.
-static constexpr int64_t kWarpColumns = 4;
+/// Columns of a warp, if B is transposed: by tensor cores, and else independent
+/// loads of a thread.
+static constexpr int64_t kMmaColumns = 16, kWarpColumns = 4;
 /// Warps per SM whose loads hide the latency of memory.
 static constexpr int64_t kBusyWarps = 16;
 
@@ -20,11 +22,18 @@ static int64_t widthOf(const nn::GemmInfo &info) {
   return 16 / storageBytes(elementType(info.b));
 }
 
+static bool usesMma(const nn::GemmInfo &info) {
+  return info.transposeB && isHalf(elementType(info.a));
+}
+
 /// Returns why gemv.cuh does not compute a product.
 static nn::Legality checkGemv(const nn::GemmInfo &info) {
   Type type = elementType(info.a);
-  if (info.m > kMostGemvRows || info.batch != 1)
-    return nn::Mismatch("it has more than 8 rows or several matrices");
+  int64_t most = usesMma(info)     ? kMostMmaRows
+                 : info.transposeB ? kMostGemvRows
+                                   : kMostPlainRows;
+  if (info.m > most || info.batch != 1)
+    return nn::Mismatch("it has many rows or several matrices");
   if (info.isExtended() || info.factor || info.transposeA)
     return nn::Mismatch("a kernel of a few rows stores no statistics");
   if (elementType(info.b) != type || !(isHalf(type) || type.isF32()))
@@ -46,7 +55,9 @@ static GemvAttr chooseGemv(const nn::GemmInfo &info, const Machine &machine) {
       columns /= 2;
     return GemvAttr::get(context, columns, /*split=*/1, kGemvThreads);
   }
-  int64_t mine = kWarpColumns, steps = ceilDiv(info.k, 32 * width), split = 1;
+  bool isMma = usesMma(info);
+  int64_t mine = isMma ? kMmaColumns : kWarpColumns;
+  int64_t steps = ceilDiv(info.k, isMma ? 64 : 32 * width), split = 1;
   while (split < kGemvWarps && 2 * split <= steps &&
          ceilDiv(info.n, mine) * split < kBusyWarps * sms)
     split *= 2;
@@ -74,7 +85,9 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
     return std::nullopt;
   }
   int64_t groups = warps / split;
-  if (warps % split || columns % groups ||
+  if (usesMma(info) && warps % split == 0 && columns == groups * kMmaColumns)
+    return std::nullopt;
+  if (usesMma(info) || warps % split || columns % groups ||
       columns / groups * int64_t(llvm::PowerOf2Ceil(info.m)) > 32)
     return nn::Mismatch("a warp has no lane for each of its results");
   return std::nullopt;
