@@ -127,25 +127,64 @@ FailureOr<RankedTensorType> ArgMinOp::infer(Adaptor op,
   return inferArgReduce(op, loc);
 }
 
+/// Returns the parts into which a long line is divided, so that many threads
+/// reduce it; 1 if it is short, is one of many, or has no suitable divisor.
+static int64_t partsOf(RankedTensorType type, int64_t axis) {
+  constexpr int64_t longLine = 8192, manyLines = 64, mostParts = 1024;
+  constexpr int64_t longestLine = 1 << 24; // whole numbers that f32 holds
+  int64_t size = type.getDimSize(axis);
+  if (axis != type.getRank() - 1 || size < longLine ||
+      size > longestLine ||
+      type.getNumElements() / size > manyLines)
+    return 1;
+  int64_t parts = 1;
+  for (int64_t divisor = 2; divisor <= mostParts; ++divisor)
+    if (size % divisor == 0 && size / divisor >= divisor)
+      parts = divisor;
+  return parts;
+}
+
 /// Builds the first (or last) index whose element is the best, by two
-/// reductions with one result each.
+/// reductions with one result each. A long line is reduced in parts first.
 template <typename Op>
 static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
                                              Combiner kind) {
   Value x = op.getX();
   auto type = tensorType(x);
-  int64_t axis = axisOf(x, op.getAxis());
-  Value wins = EqualOp::create(b, x, b.reduce(x, kind, axis));
+  int64_t axis = axisOf(x, op.getAxis()), size = type.getDimSize(axis);
+  int64_t parts = partsOf(type, axis), each = size / parts;
+  if (parts > 1) {
+    SmallVector<int64_t> shape(type.getShape().drop_back());
+    shape.append({parts, each});
+    x = b.reshape(x, shape);
+  }
+  auto reduce = [&](Value value, Combiner with) {
+    return b.reduce(parts > 1 ? b.reduce(value, with, axis + 1) : value, with,
+                    axis);
+  };
+  Value wins = EqualOp::create(b, x, reduce(x, kind));
   if (isa<FloatType>(type.getElementType()))
     wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
 
   bool last = op.getSelectLastIndex();
-  SmallVector<int64_t> line(type.getRank(), 1);
-  line[axis] = type.getDimSize(axis);
+  SmallVector<int64_t> line(shapeOf(x).size(), 1);
+  line[axis] = parts > 1 ? parts : size;
   Value places = b.iota(line, axis);
-  Value none = b.integer(last ? -1 : type.getDimSize(axis));
-  Value y = b.reduce(WhereOp::create(b, wins, places, none),
-                     last ? Combiner::max : Combiner::min, axis);
+  if (parts > 1) {
+    line[axis] = 1;
+    line[axis + 1] = each;
+    places = b.add(b.mul(places, b.integer(each)), b.iota(line, axis + 1));
+  }
+  Value none = b.integer(last ? -1 : size);
+  if (parts > 1) {
+    // Rows of f32 have fast kernels, and places are exact there.
+    places = b.cast(places, b.getF32Type());
+    none = b.cast(none, b.getF32Type());
+  }
+  Value y = reduce(WhereOp::create(b, wins, places, none),
+                   last ? Combiner::max : Combiner::min);
+  if (parts > 1)
+    y = b.cast(y, b.getI64Type());
   return {b.reshape(y, shapeOf(op.getY()))};
 }
 
