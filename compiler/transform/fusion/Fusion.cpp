@@ -93,6 +93,26 @@ static void cloneSlices(Block &block) {
   }
 }
 
+/// Likewise clones casts that widen what is in memory, if a reader selects
+/// elements of the wide tensor: rotary embeddings read halves of it.
+static void cloneCasts(Block &block) {
+  for (auto cast : llvm::make_early_inc_range(block.getOps<CastOp>())) {
+    Operation *source = cast.getX().getDefiningOp();
+    if (cast->hasOneUse() || isRecomputed(cast) ||
+        tensorType(cast.getX()).getElementTypeBitWidth() >=
+            resultType(cast).getElementTypeBitWidth() ||
+        (source && !isView(source) && !isa<SliceOp>(source)) ||
+        llvm::none_of(cast->getUsers(), llvm::IsaPred<SliceOp>) ||
+        !llvm::all_of(cast->getUsers(), llvm::IsaPred<SliceOp, ElementwiseOp>))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(cast->getUses())) {
+      OpBuilder builder(use.getOwner());
+      use.set(builder.clone(*cast)->getResult(0));
+    }
+    cast->erase();
+  }
+}
+
 /// Splits a concat that would be too large a kernel into a tree of smaller
 /// ones.
 static void splitConcats(Block &block, const Target &target) {
@@ -282,6 +302,7 @@ private:
       cloneGenerators(block);
       sinkReshapes(block, target);
       raiseViews(block);
+      cloneCasts(block);
       cloneSlices(block);
     }
     auto whole = bringViews(block, target);

@@ -87,6 +87,14 @@ FusionGroups::FusionGroups(Block &block, const Target &target,
       absorb(indices.lookup(member), to);
     groups[to].kind = Kind::opaque;
   }
+  // A view before an update is an index computation of its kernel.
+  for (unsigned i = 0; i < ops.size(); ++i)
+    if (auto update = dyn_cast<UpdateOp>(ops[i]))
+      if (auto view = update.getValue().getDefiningOp<ReshapeOp>();
+          view && view->hasOneUse() && update.getOffset()) {
+        absorb(indices.lookup(view), i);
+        groups[i].space = llvm::to_vector(shapeOf(view.getX()));
+      }
   placeAll(sorted());
 }
 

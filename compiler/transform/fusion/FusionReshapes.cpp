@@ -130,7 +130,31 @@ static void sinkReshape(MomentsOp moments, const Target &target) {
   moments->erase();
 }
 
+/// Sinks a reshape of an elementwise operator's result below a cast, which then
+/// belongs to the operator's kernel.
+static void sinkReshape(CastOp cast) {
+  auto reshape = cast.getX().getDefiningOp<ReshapeOp>();
+  if (!reshape || !reshape->hasOneUse() ||
+      !reshape.getX().getDefiningOp<ElementwiseOp>() ||
+      !reshape.getX().hasOneUse() || isRecomputed(cast))
+    return;
+  NNBuilder builder(cast.getLoc(), cast);
+  Operation *sunk = builder.clone(*cast);
+  sunk->setOperand(0, reshape.getX());
+  sunk->getResult(0).setType(
+      resultType(cast).clone(shapeOf(reshape.getX())));
+  Value view = builder.reshape(sunk->getResult(0), shapeOf(cast.getY()));
+  for (OpOperand &use : llvm::make_early_inc_range(cast.getY().getUses()))
+    use.set(isa<ReshapeOp>(use.getOwner()) ? sunk->getResult(0) : view);
+  if (view.use_empty())
+    view.getDefiningOp()->erase();
+  cast->erase();
+  reshape->erase();
+}
+
 void frit::sinkReshapes(Block &block, const Target &target) {
+  for (auto cast : llvm::make_early_inc_range(block.getOps<CastOp>()))
+    sinkReshape(cast);
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto elementwise = dyn_cast<ElementwiseOp>(op))
       sinkReshape(elementwise, target);
@@ -138,12 +162,21 @@ void frit::sinkReshapes(Block &block, const Target &target) {
       sinkReshape(moments, target);
 }
 
-/// Returns whether a value is an elementwise function of one input.
-static bool isOfInput(Value value) {
+/// Collects the elementwise functions, last first, by which a value is computed
+/// from one input, or widened from a view. False if it is none of both.
+static bool collectFunctions(Value value,
+                             SmallVectorImpl<Operation *> &functions) {
+  bool widens = true;
   while (Operation *op = value.getDefiningOp()) {
+    if (isView(op))
+      return widens && !functions.empty();
     if (!isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
         !op->hasOneUse())
       return false;
+    widens &= isa<CastOp>(op) && tensorType(op->getOperand(0))
+                                         .getElementTypeBitWidth() <
+                                     resultType(op).getElementTypeBitWidth();
+    functions.push_back(op);
     value = op->getOperand(0);
   }
   return true;
@@ -199,14 +232,15 @@ void frit::raiseViews(Block &block) {
       raiseAboveSlice(reshape, slice);
       continue;
     }
-    if (!isOfInput(reshape.getX()))
-      continue;
     ArrayRef<int64_t> shape = shapeOf(reshape.getY());
     SmallVector<Operation *> functions;
-    Value value = reshape.getX();
-    for (; Operation *op = value.getDefiningOp(); value = op->getOperand(0))
-      functions.push_back(op);
+    if (!collectFunctions(reshape.getX(), functions))
+      continue;
     NNBuilder builder(reshape.getLoc(), reshape);
+    Value value = functions.empty() ? reshape.getX()
+                                    : functions.back()->getOperand(0);
+    if (auto inner = value.getDefiningOp<ReshapeOp>())
+      value = inner.getX();
     value = builder.reshape(value, shape);
     for (Operation *op : llvm::reverse(functions)) {
       Operation *raised = builder.clone(*op);

@@ -49,21 +49,40 @@ static bool isWeight(Value value) {
   return tensorType(value).hasStaticShape() && dependsOnConstants(value);
 }
 
-/// Returns the product by a weight from which `value` is computed through
-/// views, norms and elementwise operators with constants, such as rotary
-/// embeddings; else null. Visits at most `left` operators.
+/// Returns whether `value` is a view or function of rows of a constant table,
+/// such as the cosines of positions that are known at run time.
+static bool isFromTable(Value value, unsigned depth = 8) {
+  Operation *def = value.getDefiningOp();
+  if (!def || depth == 0)
+    return false;
+  if (auto gather = dyn_cast<GatherOp>(def))
+    return dependsOnConstants(gather.getX());
+  return isa<ReshapeOp, TransposeOp, ExpandOp, SliceOp, ConcatOp,
+             ElementwiseOp>(def) &&
+         llvm::all_of(def->getOperands(), [&](Value operand) {
+           return dependsOnConstants(operand) ||
+                  isFromTable(operand, depth - 1);
+         });
+}
+
+/// Returns the product by a weight from which `value` is computed through rows
+/// that are written to a cache, views, norms and elementwise operators with
+/// constants, such as rotary embeddings; else null. Visits at most `left`
+/// operators.
 static MatmulOp productUnder(Value value, unsigned &left) {
   Operation *def = value.getDefiningOp();
   if (!def || left-- == 0)
     return {};
   if (auto product = dyn_cast<MatmulOp>(def))
     return product;
+  if (auto update = dyn_cast<UpdateOp>(def))
+    return productUnder(update.getValue(), left);
   if (!isa<ReshapeOp, TransposeOp, ExpandOp, SliceOp, ConcatOp, RmsNormOp,
            LayerNormOp, ElementwiseOp>(def))
     return {};
   MatmulOp found;
   for (Value operand : def->getOperands()) {
-    if (dependsOnConstants(operand))
+    if (dependsOnConstants(operand) || isFromTable(operand))
       continue;
     MatmulOp product = productUnder(operand, left);
     if (!product || (found && found != product))
