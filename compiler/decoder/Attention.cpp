@@ -130,10 +130,8 @@ Value LayerBuilder::gatherRows(ElementsAttr table) {
 const RotaryTables &LayerBuilder::rotaryRows(int rotary) {
   knownRotaries.resize(config.rotaries.size());
   RotaryTables &known = knownRotaries[rotary];
-  if (!known.cosines) {
-    auto [cosines, sines] =
-        computeRotary(config.rotaries[rotary], tokens.context, *b.getContext());
-    known = {gatherRows(cosines), gatherRows(sines)};
-  }
+  const RotaryAttrs &table = tokens.tables[rotary];
+  if (!known.cosines)
+    known = {gatherRows(table.cosines), gatherRows(table.sines)};
   return known;
 }

@@ -35,7 +35,8 @@ public:
                   int64_t chunk)
       : config(config), weights(weights), sizes(sizes), role(role),
         b(sizes.located, sizes.element.getContext()),
-        tokens{sizes.batch, chunk, sizes.context, sizes.element, {}, {}} {}
+        tokens{sizes.batch, chunk, sizes.context, sizes.element, sizes.tables,
+               {},          {}} {}
 
   OwningOpRef<ModuleOp> run();
 

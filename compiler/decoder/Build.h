@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DECODER_BUILD_H
 #define FRIT_COMPILER_DECODER_BUILD_H
 
-#include "compiler/decoder/Config.h"
+#include "compiler/decoder/Rotary.h"
 #include "compiler/decoder/Weights.h"
 
 #include "frit/roles.h"
@@ -22,6 +22,8 @@ struct DecoderSizes {
   int64_t context = 1;    ///< tokens that caches hold, up to kLargestContext
   mlir::Type element;     ///< of activations and caches: f32, f16 or bf16
   mlir::Location located; ///< the model's file or folder
+  /// The tables of each of DecoderConfig::rotaries.
+  std::vector<RotaryAttrs> tables = {};
 };
 
 /// Builds the function @main of FRIT_FUNCTION_PREFILL for chunks of `chunk`

@@ -75,8 +75,11 @@ std::optional<DecoderSizes> decoder::chooseSizes(const DecoderConfig &config,
     emitWarning(loc) << text << ": it may write nonsense there [-Wcontext]";
   }
   std::string type = options.type.empty() ? config.type : options.type;
-  return DecoderSizes{options.batch, context, parseType(type, loc.getContext()),
-                      loc};
+  DecoderSizes sizes{options.batch, context, parseType(type, loc.getContext()),
+                     loc};
+  for (const RotaryConfig &rotary : config.rotaries)
+    sizes.tables.push_back(computeRotary(rotary, context, *loc.getContext()));
+  return sizes;
 }
 
 /// Formats bytes: "1.25 GiB".

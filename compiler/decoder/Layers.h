@@ -13,8 +13,10 @@ struct Tokens {
   int64_t batch, queries; ///< queries: tokens of each sequence
   int64_t context;        ///< tokens that caches hold
   mlir::Type element;     ///< of activations and caches
-  mlir::Value length;     ///< batch: tokens in the caches, i32
-  mlir::Value positions;  ///< batch × queries, i32
+  /// The tables of each of DecoderConfig::rotaries.
+  llvm::ArrayRef<RotaryAttrs> tables;
+  mlir::Value length;    ///< batch: tokens in the caches, i32
+  mlir::Value positions; ///< batch × queries, i32
 };
 
 /// Keys and values of a layer, batch×groups×context×headSize each.

@@ -115,7 +115,10 @@ static void readWindows(JsonFields &fields, const Family &family,
             ", which is neither full_attention nor "
             "sliding_attention");
     }
-    if (llvm::is_contained(*types, "sliding_attention") && !window)
+    // The range's own `contains` would look for a key.
+    if (!window && llvm::any_of(*types, [](const Json &type) {
+          return type == "sliding_attention";
+        }))
       fields.fail("\"layer_types\" has sliding_attention, and "
                   "\"sliding_window\" is null");
     return;

@@ -122,9 +122,8 @@ static ElementsAttr table(ArrayRef<int64_t> shape, std::vector<float> values,
   return importer::makeElements(type, {bytes, owner}, name);
 }
 
-std::pair<ElementsAttr, ElementsAttr>
-decoder::computeRotary(const RotaryConfig &rotary, int64_t positions,
-                       MLIRContext &context) {
+RotaryAttrs decoder::computeRotary(const RotaryConfig &rotary,
+                                   int64_t positions, MLIRContext &context) {
   std::vector<float> frequencies = rotaryFrequencies(rotary, positions);
   double factor = rotaryFactor(rotary);
   int64_t pairs = frequencies.size();

@@ -15,6 +15,11 @@ struct RotaryTables {
   mlir::Value sines;   ///< positions × 2 × size/2, negative for the first half
 };
 
+/// The same as attributes, which functions share.
+struct RotaryAttrs {
+  mlir::ElementsAttr cosines, sines;
+};
+
 /// Returns radians per position of each pair, in f32.
 std::vector<float> rotaryFrequencies(const RotaryConfig &rotary,
                                      int64_t positions);
@@ -22,11 +27,9 @@ std::vector<float> rotaryFrequencies(const RotaryConfig &rotary,
 /// Returns the factor of cosines and sines.
 double rotaryFactor(const RotaryConfig &rotary);
 
-/// Returns the tables' elements for a context of `positions`, as attributes:
-/// cosines and sines.
-std::pair<mlir::ElementsAttr, mlir::ElementsAttr>
-computeRotary(const RotaryConfig &rotary, int64_t positions,
-              mlir::MLIRContext &context);
+/// Computes the tables for a context of `positions`.
+RotaryAttrs computeRotary(const RotaryConfig &rotary, int64_t positions,
+                          mlir::MLIRContext &context);
 
 /// Builds x with the first `2 · size/2` elements of each head rotated. x is
 /// batch×queries×heads×size in f32; the rows are those of the tables at each

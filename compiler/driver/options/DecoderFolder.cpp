@@ -56,6 +56,9 @@ bool CommandLine::checkDecoder(const ModelInput &input) {
     return wrong("-fshape of a language model's folder takes chunk=SIZES, the "
                  "numbers of tokens of a call of prefill; --batch and "
                  "--context give the other sizes");
+  if (!input.states.empty())
+    return wrong("-fstate is not for a language model's folder, whose caches "
+                 "are states already");
   if (!input.import.bounds.empty() || !input.import.elements.empty() ||
       !input.import.constInputs.empty() || input.import.randomWeights)
     return wrong("-fbound, -felements, -fconst-input and -frandom-weights are "
