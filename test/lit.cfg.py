@@ -27,6 +27,8 @@ config.substitutions += [
     ("%other_pythons", os.environ.get("FRIT_PYTHONS", "")),
     # A Python that has PyTorch and onnxscript.
     ("%torch_python", os.environ.get("FRIT_TORCH_PYTHON", "")),
+    # A Python that has the package tokenizers.
+    ("%tokenizers_python", os.environ.get("FRIT_TOKENIZERS_PYTHON", "")),
     ("%lib", os.path.join(config.build_dir, "lib")),
     # Flags for programs that link the runtime.
     ("%link_flags",
@@ -54,6 +56,8 @@ if os.path.exists(os.path.join(config.build_dir, "python/frit/_native.abi3.so"))
     config.available_features.add("python-headers")  # tools/dev/setup installs them
 if "FRIT_TORCH_PYTHON" in os.environ:
     config.available_features.add("torch")
+if "FRIT_TOKENIZERS_PYTHON" in os.environ:
+    config.available_features.add("tokenizers")
 if "FRIT_PYTHONS" in os.environ:
     config.available_features.add("pythons")
 for tool in ("chromium", "kubectl", "shellcheck"):

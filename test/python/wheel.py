@@ -96,7 +96,7 @@ def use(python):
         run(python, "-c", "import frit._native", env=bare)
         print("has the compiled module")
     for tool in ("fritc", "frit-run", "frit-opt", "frit-reduce", "frit-train",
-                 "frit-doctor"):
+                 "frit-doctor", "frit-tokenize"):
         assert run(ENVIRONMENT / "bin" / tool, "--version", env=bare).strip(), tool
     # NVRTC of the environment, although it is not active.
     if [*ENVIRONMENT.glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*")]:

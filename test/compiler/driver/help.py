@@ -16,7 +16,8 @@ TOOLS = {"fritc": ["--emit=", "--report=", "-march=", "-o", "--name=", "-Wno-", 
          "frit-train": ["--data=", "--lr=", "--resume", "-v"],
          "frit-opt": ["--layout", "--pass-pipeline=", "-o"],
          "frit-reduce": ["--test=", "-o"],
-         "frit-doctor": ["--need=", "--json"]}
+         "frit-doctor": ["--need=", "--json"],
+         "frit-tokenize": ["--decode", "--json"]}
 
 
 def output(*command, **options):

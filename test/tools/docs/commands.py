@@ -6,7 +6,7 @@ import shlex
 import subprocess
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
-TOOLS = ("fritc", "frit-run", "frit-train", "frit-reduce", "frit-doctor")
+TOOLS = ("fritc", "frit-run", "frit-train", "frit-reduce", "frit-doctor", "frit-tokenize")
 
 
 def complaint(line: str) -> str | None:
