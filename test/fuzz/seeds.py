@@ -102,13 +102,64 @@ def plans(build):
             yield file.name, file.read_bytes()
 
 
+def tokenizers(root):
+    sys.path.insert(0, str(root / "test/gguf"))
+    import gguf_file
+    words = {"a": 0, "b": 1, "ab": 2, "\u0120": 3, "\u2581": 4, "\u2581a": 5, "<s>": 6}
+    words |= {f"<0x{byte:02X}>": 7 + byte for byte in range(256)}
+    bpe = {"type": "BPE", "vocab": words, "merges": ["a b", ["\u2581", "a"]],
+           "unk_token": "<s>", "byte_fallback": True, "fuse_unk": True}
+    added = [{"id": 6, "content": "<s>", "special": True, "lstrip": True},
+             {"id": 300, "content": "it", "normalized": True, "single_word": True}]
+    ends = {"type": "TemplateProcessing", "single": [
+        {"SpecialToken": {"id": "<s>"}}, {"Sequence": {"id": "A"}}],
+        "special_tokens": {"<s>": {"id": "<s>", "ids": [6]}}}
+    level = {"type": "ByteLevel", "add_prefix_space": False}
+    parts = {
+        "normalizer": [{"type": t} for t in (
+            "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Strip",
+            "ByteLevel")] + [{"type": "Prepend", "prepend": "\u2581"}, {
+                "type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+            {"type": "Precompiled", "precompiled_charsmap": "AAQAAA" + "A" * 1370}],
+        "pre_tokenizer": [level, {"type": "Metaspace"}, {"type": "Whitespace"},
+                          {"type": "Digits", "individual_digits": True},
+                          {"type": "Punctuation"}, {"type": "BertPreTokenizer"},
+                          {"type": "Split", "pattern": {"Regex": r"\w+|[^\w\s]+|\s+(?!\S)"},
+                           "behavior": "MergedWithNext", "invert": True}],
+        "decoder": [{"type": t} for t in ("ByteLevel", "Metaspace", "BPEDecoder")] + [
+            {"type": "Sequence", "decoders": [
+                {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+                {"type": "ByteFallback"}, {"type": "Fuse"},
+                {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}],
+        "post_processor": [ends, {"type": "Sequence", "processors": [level, ends]}]}
+    for name, choices in parts.items():
+        for number, part in enumerate(choices):
+            yield f"{name}-{number}", json.dumps(
+                {"model": bpe, "added_tokens": added, name: part}).encode()
+    yield "unigram", json.dumps({
+        "pre_tokenizer": {"type": "Metaspace"}, "model": {
+            "type": "Unigram", "unk_id": 0, "byte_fallback": True,
+            "vocab": [[word, -number] for word, number in words.items()]}}).encode()
+    for model in ("gpt2", "llama"):
+        yield f"gguf-{model}", gguf_file.make({
+            "general.architecture": "llama", "tokenizer.ggml.model": model,
+            "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": [*words],
+            "tokenizer.ggml.scores": [-1.0] * len(words),
+            "tokenizer.ggml.token_type": [1] * 6 + [3] + [6] * 256,
+            "tokenizer.ggml.merges": ["a b"], "tokenizer.ggml.bos_token_id": 6,
+            "tokenizer.ggml.add_bos_token": True,
+            "tokenizer.chat_template": "<|im_start|>system\nBe.<|im_end|>"},
+            {"x": (0, (2, 2), bytes(16)), "y": (12, (256,), bytes(144))})
+
+
 def make(target, root, build):
     """Pairs of a name and bytes."""
     return {"onnx": lambda: onnx_models(root),
             "json": lambda: json_graphs(root),
             "safetensors": safetensors_files,
             "numpy": tensor_files,
-            "plan": lambda: plans(build)}[target]()
+            "plan": lambda: plans(build),
+            "tokenizer": lambda: tokenizers(root)}[target]()
 
 
 def words(target, root):
@@ -134,6 +185,12 @@ def words(target, root):
                      "'descr': ", "'fortran_order': ", "'shape': ", "False",
                      "True", "'<f4'", "'|b1'", "'V2'", "(2, 3)", "(0,)"):
             yield word.encode("latin-1")
+    if target == "tokenizer":
+        for word in ("type", "vocab", "merges", "normalizer", "Sequence", "decoders",
+                     "pretokenizers", "normalizers", "Regex", "String", "BPE",
+                     "Unigram", "unk_id", "\\w", "\\s", "[^", "(?=", "(a|aa)+",
+                     "tokenizer.ggml.pre", "llama-bpe", "general.alignment"):
+            yield word.encode()
     if target == "plan":
         yield from (b"FRITPLAN", b"sm_90a", b"x86-64", b"compute_80")
         for power in (8, 16, 31, 32, 40, 63):
