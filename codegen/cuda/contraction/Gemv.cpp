@@ -7,15 +7,18 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Maximum rows for tensor cores, multiply-adds, and those along n: more keep
-/// the arithmetic busier than the memory.
-static constexpr int64_t kMostMmaRows = 16, kMostGemvRows = 8, kMostPlainRows = 4;
+/// Maximum rows for tensor cores, multiply-adds, and multiply-adds with rows of
+/// B along n: more keep the arithmetic busier than the memory. Fewer rows than
+/// those from which tensor cores pay are read in longer pieces without them.
+static constexpr int64_t kMostMmaRows = 16, kMostGemvRows = 8;
+static constexpr int64_t kMostPlainRows = 4, kLeastMmaRows = 5;
 static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
 /// Columns of a warp, if B is transposed: by tensor cores, and else independent
 /// loads of a thread.
-static constexpr int64_t kMmaColumns = 16, kWarpColumns = 4;
-/// Warps per SM whose loads hide the latency of memory.
-static constexpr int64_t kBusyWarps = 16;
+static constexpr int64_t kMmaColumns = 8, kWarpColumns = 4;
+/// Warps per SM whose loads hide the latency of memory, with tensor cores and
+/// without.
+static constexpr int64_t kBusyMmaWarps = 24, kBusyWarps = 16;
 
 /// Elements of B in a load of 16 bytes.
 static int64_t widthOf(const nn::GemmInfo &info) {
@@ -23,7 +26,8 @@ static int64_t widthOf(const nn::GemmInfo &info) {
 }
 
 static bool usesMma(const nn::GemmInfo &info) {
-  return info.transposeB && isHalf(elementType(info.a));
+  return info.transposeB && isHalf(elementType(info.a)) &&
+         info.m >= kLeastMmaRows;
 }
 
 /// Returns why gemv.cuh does not compute a product.
@@ -57,9 +61,10 @@ static GemvAttr chooseGemv(const nn::GemmInfo &info, const Machine &machine) {
   }
   bool isMma = usesMma(info);
   int64_t mine = isMma ? kMmaColumns : kWarpColumns;
-  int64_t steps = ceilDiv(info.k, isMma ? 64 : 32 * width), split = 1;
+  int64_t steps = ceilDiv(info.k, isMma ? 256 : 32 * width), split = 1;
+  int64_t busy = (isMma ? kBusyMmaWarps : kBusyWarps) * sms;
   while (split < kGemvWarps && 2 * split <= steps &&
-         ceilDiv(info.n, mine) * split < kBusyWarps * sms)
+         ceilDiv(info.n, mine) * split < busy)
     split *= 2;
   return GemvAttr::get(context, mine * kGemvWarps / split, split, kGemvThreads);
 }
@@ -141,18 +146,19 @@ class Gemv : public SkeletonOf<GemvAttr> {
     text.addConstants("int", {{"columns", schedule.getColumns()},
                               {"split", schedule.getSplit()},
                               {"threads", schedule.getThreads()}});
-    text.addConstants("bool", {{"early", text.isConstant(info.b)}});
+    text.addConstants(
+        "bool", {{"mma", usesMma(info)}, {"early", text.isConstant(info.b)}});
     KernelText kernel;
     kernel.header = "gemv";
-    std::string call =
-        "frit::gemv<" + text.problem() + ">(" + text.parameter(info.a) + ", " +
-        text.parameter(info.b) + ", " + text.parameter(info.bias) + ", " +
-        text.parameter(info.residual) + ", y0);\n";
+    std::string call = "frit::gemv<" + text.problem() + ">(" +
+                       text.parameter(info.a) + ", " + text.parameter(info.b) +
+                       ", " + text.parameter(info.bias) + ", " +
+                       text.parameter(info.residual) + ", y0);\n";
     KernelFrame frame = {.threads = schedule.getThreads(),
                          .wait = PdlWait::inSkeleton};
-    kernel.source = text.definition() +
-                    kernelFunction(name, lowered, frame,
-                                   startText(lowered) + call);
+    kernel.source =
+        text.definition() +
+        kernelFunction(name, lowered, frame, startText(lowered) + call);
     kernel.grid[0] = ceilDiv(info.n, schedule.getColumns());
     kernel.block[0] = schedule.getThreads();
     return kernel;

@@ -3,17 +3,17 @@
 // D = epilogue(A·B + bias + R) as in gemm.cuh, for a few rows of A and one
 // matrix B. Each element of B is read once, by 16-byte loads straight into
 // registers: the time is that of B's bytes. A block computes P::columns columns
-// of D, and its threads divide k among them in a fixed way, so that a row's
-// result does not depend on the other rows or their number. P is gemm.cuh's and
+// of D, and its threads divide k among them in a fixed way. P is gemm.cuh's and
 //
 //   static constexpr int columns;  // of a block
 //   static constexpr int split;    // if B is transposed: warps that share k
 //   static constexpr int threads;  // of a block
+//   static constexpr bool mma;     // whether tensor cores multiply
 //   static constexpr bool early;   // no kernel before this one writes B
 //
 // The grid is ceil(n / columns). Rows of B begin at multiples of 16 bytes, and
-// those of A do if B is transposed. There are up to 16 rows of 16 bits if B is
-// transposed, by tensor cores; up to 8 others.
+// those of A do if B is transposed. Tensor cores take up to 16 rows of 16 bits
+// if B is transposed; multiply-adds take up to 8 rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +45,6 @@ __device__ inline Pack<T, 16 / sizeof(T)> loadOnce(const T *from) {
                  "=r"(both.words[3])
                : "l"(from));
   return both.pack;
-#endif
-}
-
-/// Fetches 128 bytes into L2. Nothing that may still be running writes them.
-__device__ inline void prefetchLine(const void *from) {
-#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 900
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 #endif
 }
 
@@ -93,14 +86,13 @@ __device__ inline void finishGemv(Acc sum, const typename P::Bias *bias,
                                       r ? r + at : nullptr, d + at);
 }
 
-/// Computes the product with rows of B along k. A warp has `columns` · `split` /
-/// warps columns; its lanes read neighbouring pieces of each.
+/// Computes the product with rows of B along k. A warp has `columns` · `split`
+/// / warps columns; its lanes read neighbouring pieces of each.
 template <class P>
-__device__ inline void gemvTransposed(const typename P::A *a,
-                                      const typename P::B *b,
-                                      const typename P::Bias *bias,
-                                      const typename P::D *r,
-                                      typename P::D *d) {
+__device__ inline void
+gemvTransposed(const typename P::A *a, const typename P::B *b,
+               const typename P::Bias *bias, const typename P::D *r,
+               typename P::D *d) {
   using Acc = SumOf<typename P::A>;
   using Piece = Pack<typename P::B, kGemvWidth<P>>;
   constexpr int width = kGemvWidth<P>, step = 32 * width;
@@ -187,108 +179,94 @@ __device__ inline void gemvTransposed(const typename P::A *a,
   }
 }
 
-/// Computes the product with rows of B along k on the tensor cores, where rows
-/// of B are those of the first operand. A warp has 16 columns. A thread holds 8
-/// neighbouring elements of two rows of B, and of a row of A; any order of k
-/// will do if it is that of both.
+/// Computes the product with rows of B along k on the tensor cores. A warp has
+/// 8 columns. A thread holds pieces of 8 neighbouring elements of a row of B,
+/// and of one or two rows of A; any order of k will do if it is that of both.
+/// The pieces of a warp are 512 neighbouring bytes of each row, which the
+/// memory delivers faster than scattered lines.
 template <class P>
 __device__ inline void gemvMma(const typename P::A *a, const typename P::B *b,
                                const typename P::Bias *bias,
                                const typename P::D *r, typename P::D *d) {
   using T = typename P::A;
-  constexpr int step = 64, warps = P::threads / 32, groups = warps / P::split;
-  constexpr int tiles = (P::m + 7) / 8; // of 8 rows of A
-  static_assert(warps % P::split == 0 && P::columns == groups * 16);
+  constexpr int count = 8, step = 32 * count; // pieces; elements of k
+  constexpr int warps = P::threads / 32, groups = warps / P::split;
+  constexpr int rows = P::m > 8 ? 16 : 8;
+  static_assert(warps % P::split == 0 && P::columns == groups * 8);
   struct Words {
     uint32_t at[4];
   };
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int part = warp % P::split, group = warp / P::split;
   const int line = lane / 4, place = lane % 4 * 8;
-  const int64_t first = int64_t(blockIdx.x) * P::columns + group * 16;
-  auto rowOf = [&](int i) {
-    int64_t col = first + line + i * 8;
-    return b + (col < P::n ? col : P::n - 1) * P::ldb;
-  };
+  const int64_t col = int64_t(blockIdx.x) * P::columns + group * 8 + line;
+  b += (col < P::n ? col : P::n - 1) * P::ldb + place;
+  a += line * P::lda + place;
 
-  // Pieces of both rows, of both halves of a step.
-  Words pieces[2][2];
+  auto isInside = [&](int64_t k) {
+    return P::k % step == 0 || k + place < P::k;
+  };
+  Words pieces[count];
   auto fetch = [&](int64_t k) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        int64_t at = k + half * 32 + place;
-        pieces[i][half] = {};
-        if (P::k % step == 0 || at < P::k) {
-          auto pack = loadOnce(rowOf(i) + at);
-          pieces[i][half] = *reinterpret_cast<const Words *>(&pack);
-        }
+    for (int i = 0; i < count; ++i) {
+      pieces[i] = {};
+      if (isInside(k + i * 32)) {
+        auto pack = loadOnce(b + k + i * 32);
+        pieces[i] = *reinterpret_cast<const Words *>(&pack);
       }
+    }
   };
   int64_t k = part * step;
   if constexpr (P::early) {
     if (k < P::k)
       fetch(k);
-    // The rest arrives in L2 while the kernels before this one run.
-    constexpr int own = 16 * ((P::k + P::split * step - 1) / (P::split * step));
-    for (int i = lane + 16; i < own; i += 32)
-      if (int64_t at = k + int64_t(i / 16) * P::split * step; at < P::k) {
-        int64_t col = first + i % 16;
-        prefetchLine(b + (col < P::n ? col : P::n - 1) * P::ldb + at);
-      }
     pdlWait();
   } else {
     pdlWait();
     if (k < P::k)
       fetch(k);
   }
-  float sums[tiles][4] = {};
+  // Two sums, so that a product need not wait for the one before it.
+  float sums[2][4] = {};
   for (; k < P::k; k += P::split * step) {
-    Words now[2][2];
+    Words now[count];
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        now[i][half] = pieces[i][half];
+    for (int i = 0; i < count; ++i)
+      now[i] = pieces[i];
     if (k + P::split * step < P::k)
       fetch(k + P::split * step);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int64_t at = k + half * 32 + place;
+    for (int i = 0; i < count; ++i) {
+      const bool inside = isInside(k + i * 32);
+      const T *from = a + k + i * 32;
+      Words x = {}, y = {};
+      if (inside && line < P::m)
+        x = *reinterpret_cast<const Words *>(from);
+      if (P::m > 8 && inside && line + 8 < P::m)
+        y = *reinterpret_cast<const Words *>(from + 8 * P::lda);
 #pragma unroll
-      for (int tile = 0; tile < tiles; ++tile) {
-        const int row = tile * 8 + line;
-        Words x = {};
-        if (row < P::m && (P::k % step == 0 || at < P::k))
-          x = *reinterpret_cast<const Words *>(a + row * P::lda + at);
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const uint32_t of[4] = {
-              now[0][half].at[i * 2], now[1][half].at[i * 2],
-              now[0][half].at[i * 2 + 1], now[1][half].at[i * 2 + 1]};
-          const uint32_t with[2] = {x.at[i * 2], x.at[i * 2 + 1]};
-          mma<T>(sums[tile], of, with);
-        }
+      for (int half = 0; half < 2; ++half) {
+        const uint32_t of[4] = {x.at[half * 2], y.at[half * 2],
+                                x.at[half * 2 + 1], y.at[half * 2 + 1]};
+        const uint32_t with[2] = {now[i].at[half * 2], now[i].at[half * 2 + 1]};
+        mma<T>(sums[half], of, with);
       }
     }
   }
-  // [warp][row of A][column]
-  __shared__ float parts[warps][tiles * 8][16];
+  __shared__ float parts[warps][rows][8];
 #pragma unroll
-  for (int tile = 0; tile < tiles; ++tile)
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      parts[warp][tile * 8 + lane % 4 * 2 + i % 2][line + i / 2 * 8] =
-          sums[tile][i];
+  for (int i = 0; i < (P::m > 8 ? 4 : 2); ++i)
+    parts[warp][line + i / 2 * 8][lane % 4 * 2 + i % 2] =
+        sums[0][i] + sums[1][i];
   __syncthreads();
-  for (int i = threadIdx.x; i < groups * 16 * int(P::m); i += P::threads) {
-    const int col = i % (groups * 16), row = i / (groups * 16);
+  for (int i = threadIdx.x; i < P::columns * int(P::m); i += P::threads) {
+    const int own = i % P::columns, row = i / P::columns;
     float total = 0;
 #pragma unroll
     for (int p = 0; p < P::split; ++p)
-      total += parts[col / 16 * P::split + p][row][col % 16];
-    if (int64_t at = int64_t(blockIdx.x) * P::columns + col; at < P::n)
+      total += parts[own / 8 * P::split + p][row][own % 8];
+    if (int64_t at = int64_t(blockIdx.x) * P::columns + own; at < P::n)
       finishGemv<P>(total, bias, r, d, row, at);
   }
 }
@@ -378,7 +356,7 @@ template <class P>
 __device__ inline void gemv(const typename P::A *a, const typename P::B *b,
                             const typename P::Bias *bias,
                             const typename P::D *r, typename P::D *d) {
-  if constexpr (P::transposeB && sizeof(typename P::A) == 2 && kHasMma)
+  if constexpr (P::mma)
     gemvMma<P>(a, b, bias, r, d);
   else if constexpr (P::transposeB)
     gemvTransposed<P>(a, b, bias, r, d);

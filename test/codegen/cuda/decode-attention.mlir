@@ -2,7 +2,7 @@
 
 // One query for many keys: the heads that share keys are the rows of one, and
 // the blocks of a cluster divide the keys that a length in memory shows.
-// CHECK: // k0 #cuda.attention<tile_m = 16, tile_n = 64, splits = 4, rows_per_warp = 16, cluster = 8> grid 64x1x1 block 128
+// CHECK: // k0 #cuda.attention<tile_m = 16, tile_n = 32, splits = 4, rows_per_warp = 16, cluster = 8> grid 64x1x1 block 128
 // CHECK: using Mask = int;
 // CHECK: static constexpr int batch = 1, heads = 8, groups = 8;
 // CHECK-NEXT: static constexpr int queries = 4, keys = 4096, size = 64, valueSize = 64;

@@ -1,13 +1,13 @@
 // RUN: frit-opt %s -split-input-file --print-cuda -o /dev/null | FileCheck %s
 
-// Products of up to 8 rows read each weight once. Warps divide k until the SMs
+// Products of a few rows read each weight once. Warps divide k until the SMs
 // have enough of them; a warp has 4 columns.
 
 // CHECK: // k0 #cuda.gemv<columns = 4, split = 8, threads = 256> grid 512x1x1 block 256
 // CHECK: static constexpr int64_t m = 1, n = 2048, k = 2048, batch = 1;
 // CHECK: static constexpr bool transposeA = false, transposeB = true;
 // CHECK: static constexpr int columns = 4, split = 8, threads = 256;
-// CHECK: static constexpr bool early = false;
+// CHECK: static constexpr bool mma = false, early = false;
 // CHECK: void __launch_bounds__(256)
 // CHECK-NEXT: k0(
 // CHECK-NEXT: frit::pdlTrigger();
@@ -27,11 +27,11 @@ func.func @residual(%x: tensor<1x2048xbf16>, %w: tensor<2048x2048xbf16>, %r: ten
 // A large matrix has enough columns for all warps. Its rows are of n here.
 // CHECK: // k0 #cuda.gemv<columns = 64, threads = 256> grid 512x1x1 block 256
 // CHECK: transposeB = false
-func.func @plain(%x: tensor<8x256xf16>, %w: tensor<256x32768xf16>) {
-  %0 = nn.fusion(%x, %w) : (tensor<8x256xf16>, tensor<256x32768xf16>) -> tensor<8x32768xf16> {
-  ^bb0(%a: tensor<8x256xf16>, %b: tensor<256x32768xf16>):
-    %1 = nn.matmul %a, %b : (tensor<8x256xf16>, tensor<256x32768xf16>) -> tensor<8x32768xf16>
-    nn.yield %1 : tensor<8x32768xf16>
+func.func @plain(%x: tensor<4x256xf16>, %w: tensor<256x32768xf16>) {
+  %0 = nn.fusion(%x, %w) : (tensor<4x256xf16>, tensor<256x32768xf16>) -> tensor<4x32768xf16> {
+  ^bb0(%a: tensor<4x256xf16>, %b: tensor<256x32768xf16>):
+    %1 = nn.matmul %a, %b : (tensor<4x256xf16>, tensor<256x32768xf16>) -> tensor<4x32768xf16>
+    nn.yield %1 : tensor<4x32768xf16>
   }
   return
 }
@@ -52,14 +52,28 @@ func.func @given(%x: tensor<3x512xf32>, %w: tensor<1024x512xf32>) {
 
 // -----
 
-// Nine rows, and rows that begin elsewhere, are left to other kernels.
+// Five rows and more are multiplied by tensor cores; a warp has 8 columns.
+// CHECK: // k0 #cuda.gemv<columns = 16, split = 4, threads = 256> grid 512x1x1 block 256
+// CHECK: static constexpr bool mma = true, early = false;
+func.func @many(%x: tensor<8x2048xbf16>, %w: tensor<8192x2048xbf16>) {
+  %0 = nn.fusion(%x, %w) : (tensor<8x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8x8192xbf16> {
+  ^bb0(%a: tensor<8x2048xbf16>, %b: tensor<8192x2048xbf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<8x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8x8192xbf16>
+    nn.yield %1 : tensor<8x8192xbf16>
+  }
+  return
+}
+
+// -----
+
+// More rows, and rows that begin elsewhere, are left to other kernels.
 // CHECK: // k0 #cuda.{{(wgmma_)?}}gemm
 // CHECK: // k1 #cuda.{{(cublas_)?}}gemm
-func.func @others(%x: tensor<9x512xf16>, %w: tensor<64x512xf16>, %y: tensor<1x510xf16>, %v: tensor<64x510xf16>) {
-  %0 = nn.fusion(%x, %w) : (tensor<9x512xf16>, tensor<64x512xf16>) -> tensor<9x64xf16> {
-  ^bb0(%a: tensor<9x512xf16>, %b: tensor<64x512xf16>):
-    %1 = nn.matmul %a, %b {transpose_b} : (tensor<9x512xf16>, tensor<64x512xf16>) -> tensor<9x64xf16>
-    nn.yield %1 : tensor<9x64xf16>
+func.func @others(%x: tensor<17x512xf16>, %w: tensor<64x512xf16>, %y: tensor<1x510xf16>, %v: tensor<64x510xf16>) {
+  %0 = nn.fusion(%x, %w) : (tensor<17x512xf16>, tensor<64x512xf16>) -> tensor<17x64xf16> {
+  ^bb0(%a: tensor<17x512xf16>, %b: tensor<64x512xf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<17x512xf16>, tensor<64x512xf16>) -> tensor<17x64xf16>
+    nn.yield %1 : tensor<17x64xf16>
   }
   %2 = nn.fusion(%y, %v) : (tensor<1x510xf16>, tensor<64x510xf16>) -> tensor<1x64xf16> {
   ^bb0(%a: tensor<1x510xf16>, %b: tensor<64x510xf16>):

@@ -18,6 +18,7 @@ struct Problem {
   static constexpr int64_t ldd = N + Pad;
   static constexpr int64_t strideA = 0, strideB = 0, strideD = 0;
   static constexpr int columns = Columns, split = Split, threads = Threads;
+  static constexpr bool mma = TransposeB && sizeof(T) == 2 && M > 4;
   static constexpr bool early = true;
 };
 
@@ -36,11 +37,11 @@ __global__ void __launch_bounds__(P::threads)
 
 // Products of a language model of 1 and of 8 billion weights, for one and for
 // eight sequences; also for NVRTC.
-using Output = Problem<frit::bf16, 1, 2048, 2048, true, 16, 8>;
-using Up = Problem<frit::bf16, 1, 8192, 2048, true, 32, 4>;
-using Down8 = Problem<frit::bf16, 8, 2048, 8192, true, 16, 8>;
-using Head = Problem<frit::bf16, 1, 128256, 2048, true, 128>;
-using Large = Problem<frit::bf16, 1, 14336, 4096, true, 64, 2>;
+using Output = Problem<frit::bf16, 1, 2048, 2048, true, 4, 8>;
+using Up = Problem<frit::bf16, 1, 8192, 2048, true, 32>;
+using Down8 = Problem<frit::bf16, 8, 2048, 8192, true, 8, 8>;
+using Head = Problem<frit::bf16, 1, 128256, 2048, true, 32>;
+using Large = Problem<frit::bf16, 1, 14336, 4096, true, 32>;
 using Single = Problem<float, 2, 2048, 2048, true, 4, 8>;
 using LargePlain = Problem<frit::bf16, 1, 14336, 4096, false, 64>;
 using OutputPlain = Problem<frit::bf16, 1, 2048, 2048, false, 16>;
@@ -98,23 +99,26 @@ template <class P> static void check(bool isFull) {
 }
 
 static void checks() {
-  // Along k, by tensor cores: whole and partial steps, columns, parts of k and
-  // tiles of rows.
-  check<Problem<bf16, 1, 64, 512, true, 128>>(true);
-  check<Problem<f16, 1, 37, 1032, true, 16, 8>>(false);
-  check<Problem<f16, 3, 50, 264, true, 64, 2, 256, 8, f16, frit::Silu>>(true);
-  check<Problem<bf16, 9, 33, 520, true, 16, 4, 128, 0, float>>(true);
-  check<Problem<bf16, 16, 70, 776, true, 32, 4>>(false);
-  // By multiply-adds: numbers of rows that need other numbers of lanes.
+  // Along k: whole and partial steps, columns and parts of k; numbers of rows
+  // that need other numbers of lanes.
+  check<Problem<bf16, 1, 64, 512, true, 32>>(true);
+  check<Problem<f16, 1, 37, 1032, true, 4, 8>>(false);
+  check<Problem<f16, 3, 50, 264, true, 16, 2, 256, 8, f16, frit::Silu>>(true);
   check<Problem<float, 2, 19, 132, true, 16, 4, 128, 4>>(true);
   check<Problem<float, 1, 5, 4, true, 1, 8>>(false);
   check<Problem<float, 5, 33, 260, true, 8, 4>>(true);
   check<Problem<float, 8, 40, 516, true, 4, 8>>(false);
+  // By tensor cores: as many rows as one product takes, and more.
+  check<Problem<bf16, 5, 64, 512, true, 64>>(true);
+  check<Problem<f16, 8, 37, 1032, true, 8, 8>>(false);
+  check<Problem<bf16, 9, 33, 520, true, 8, 4, 128, 8, float>>(true);
+  check<Problem<bf16, 16, 70, 776, true, 16, 4>>(false);
   // Along n: parts of a warp's columns, more rows than threads read.
   check<Problem<bf16, 1, 64, 512, false, 64>>(true);
   check<Problem<f16, 3, 40, 77, false, 16, 1, 64, 8>>(false);
-  check<Problem<bf16, 4, 264, 301, false, 256, 1, 256, 0, bf16,
-                frit::GeluTanh>>(true);
+  check<
+      Problem<bf16, 4, 264, 301, false, 256, 1, 256, 0, bf16, frit::GeluTanh>>(
+      true);
   check<Problem<float, 2, 36, 19, false, 8, 1, 32>>(true);
   check<Problem<float, 3, 260, 1030, false, 128, 1, 128>>(false);
 }
@@ -140,19 +144,16 @@ template <class P> static void benchOne(const char *name) {
 static void benches() {
 #ifndef FRIT_EMULATE
   benchOne<Output>("gemv 1x2048x2048");
-  benchOne<Problem<bf16, 1, 2048, 2048, true, 16, 4, 128>>(
-      "gemv 1x2048x2048, 128 threads");
   benchOne<Up>("gemv 1x8192x2048");
-  benchOne<Problem<bf16, 1, 8192, 2048, true, 64, 2>>("gemv 1x8192x2048, 64/2");
-  benchOne<Problem<bf16, 1, 8192, 2048, true, 16, 8>>("gemv 1x8192x2048, 16/8");
-  benchOne<Problem<bf16, 1, 2048, 8192, true, 16, 8>>("gemv 1x2048x8192");
+  benchOne<Problem<bf16, 1, 8192, 2048, true, 16, 2>>("gemv 1x8192x2048, 16/2");
+  benchOne<Problem<bf16, 1, 2048, 8192, true, 4, 8>>("gemv 1x2048x8192");
   benchOne<Head>("gemv 1x128256x2048");
-  benchOne<Problem<bf16, 1, 128256, 2048, true, 64, 2>>(
-      "gemv 1x128256x2048, 64/2");
   benchOne<Large>("gemv 1x14336x4096");
-  benchOne<Problem<bf16, 1, 4096, 14336, true, 16, 8>>("gemv 1x4096x14336");
-  benchOne<Problem<bf16, 8, 14336, 4096, true, 64, 2>>("gemv 8x14336x4096");
-  benchOne<Problem<bf16, 16, 14336, 4096, true, 64, 2>>("gemv 16x14336x4096");
+  benchOne<Problem<bf16, 1, 4096, 14336, true, 4, 8>>("gemv 1x4096x14336");
+  benchOne<Problem<bf16, 4, 14336, 4096, true, 32>>("gemv 4x14336x4096");
+  benchOne<Problem<bf16, 8, 14336, 4096, true, 32, 2>>("gemv 8x14336x4096");
+  benchOne<Problem<bf16, 8, 14336, 4096, true, 64>>("gemv 8x14336x4096, 64/1");
+  benchOne<Problem<bf16, 16, 14336, 4096, true, 32, 2>>("gemv 16x14336x4096");
   benchOne<Down8>("gemv 8x2048x8192");
   benchOne<OutputPlain>("gemv 1x2048x2048, along n");
   benchOne<LargePlain>("gemv 1x14336x4096, along n");
