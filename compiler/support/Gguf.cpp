@@ -10,38 +10,70 @@ using namespace frit;
 
 std::optional<GgufBlock> frit::blockOf(GgufType type) {
   switch (type) {
-  case GgufType::f32: return GgufBlock{"F32", 1, 4};
-  case GgufType::f16: return GgufBlock{"F16", 1, 2};
-  case GgufType::q4_0: return GgufBlock{"Q4_0", 32, 18};
-  case GgufType::q4_1: return GgufBlock{"Q4_1", 32, 20};
-  case GgufType::q5_0: return GgufBlock{"Q5_0", 32, 22};
-  case GgufType::q5_1: return GgufBlock{"Q5_1", 32, 24};
-  case GgufType::q8_0: return GgufBlock{"Q8_0", 32, 34};
-  case GgufType::q8_1: return GgufBlock{"Q8_1", 32, 36};
-  case GgufType::q2_k: return GgufBlock{"Q2_K", 256, 84};
-  case GgufType::q3_k: return GgufBlock{"Q3_K", 256, 110};
-  case GgufType::q4_k: return GgufBlock{"Q4_K", 256, 144};
-  case GgufType::q5_k: return GgufBlock{"Q5_K", 256, 176};
-  case GgufType::q6_k: return GgufBlock{"Q6_K", 256, 210};
-  case GgufType::q8_k: return GgufBlock{"Q8_K", 256, 292};
-  case GgufType::iq2_xxs: return GgufBlock{"IQ2_XXS", 256, 66};
-  case GgufType::iq2_xs: return GgufBlock{"IQ2_XS", 256, 74};
-  case GgufType::iq3_xxs: return GgufBlock{"IQ3_XXS", 256, 98};
-  case GgufType::iq1_s: return GgufBlock{"IQ1_S", 256, 50};
-  case GgufType::iq4_nl: return GgufBlock{"IQ4_NL", 32, 18};
-  case GgufType::iq3_s: return GgufBlock{"IQ3_S", 256, 110};
-  case GgufType::iq2_s: return GgufBlock{"IQ2_S", 256, 82};
-  case GgufType::iq4_xs: return GgufBlock{"IQ4_XS", 256, 136};
-  case GgufType::i8: return GgufBlock{"I8", 1, 1};
-  case GgufType::i16: return GgufBlock{"I16", 1, 2};
-  case GgufType::i32: return GgufBlock{"I32", 1, 4};
-  case GgufType::i64: return GgufBlock{"I64", 1, 8};
-  case GgufType::f64: return GgufBlock{"F64", 1, 8};
-  case GgufType::iq1_m: return GgufBlock{"IQ1_M", 256, 56};
-  case GgufType::bf16: return GgufBlock{"BF16", 1, 2};
-  case GgufType::tq1_0: return GgufBlock{"TQ1_0", 256, 54};
-  case GgufType::tq2_0: return GgufBlock{"TQ2_0", 256, 66};
-  case GgufType::mxfp4: return GgufBlock{"MXFP4", 32, 17};
+  case GgufType::f32:
+    return GgufBlock{"F32", 1, 4};
+  case GgufType::f16:
+    return GgufBlock{"F16", 1, 2};
+  case GgufType::q4_0:
+    return GgufBlock{"Q4_0", 32, 18};
+  case GgufType::q4_1:
+    return GgufBlock{"Q4_1", 32, 20};
+  case GgufType::q5_0:
+    return GgufBlock{"Q5_0", 32, 22};
+  case GgufType::q5_1:
+    return GgufBlock{"Q5_1", 32, 24};
+  case GgufType::q8_0:
+    return GgufBlock{"Q8_0", 32, 34};
+  case GgufType::q8_1:
+    return GgufBlock{"Q8_1", 32, 36};
+  case GgufType::q2_k:
+    return GgufBlock{"Q2_K", 256, 84};
+  case GgufType::q3_k:
+    return GgufBlock{"Q3_K", 256, 110};
+  case GgufType::q4_k:
+    return GgufBlock{"Q4_K", 256, 144};
+  case GgufType::q5_k:
+    return GgufBlock{"Q5_K", 256, 176};
+  case GgufType::q6_k:
+    return GgufBlock{"Q6_K", 256, 210};
+  case GgufType::q8_k:
+    return GgufBlock{"Q8_K", 256, 292};
+  case GgufType::iq2_xxs:
+    return GgufBlock{"IQ2_XXS", 256, 66};
+  case GgufType::iq2_xs:
+    return GgufBlock{"IQ2_XS", 256, 74};
+  case GgufType::iq3_xxs:
+    return GgufBlock{"IQ3_XXS", 256, 98};
+  case GgufType::iq1_s:
+    return GgufBlock{"IQ1_S", 256, 50};
+  case GgufType::iq4_nl:
+    return GgufBlock{"IQ4_NL", 32, 18};
+  case GgufType::iq3_s:
+    return GgufBlock{"IQ3_S", 256, 110};
+  case GgufType::iq2_s:
+    return GgufBlock{"IQ2_S", 256, 82};
+  case GgufType::iq4_xs:
+    return GgufBlock{"IQ4_XS", 256, 136};
+  case GgufType::i8:
+    return GgufBlock{"I8", 1, 1};
+  case GgufType::i16:
+    return GgufBlock{"I16", 1, 2};
+  case GgufType::i32:
+    return GgufBlock{"I32", 1, 4};
+  case GgufType::i64:
+    return GgufBlock{"I64", 1, 8};
+  case GgufType::f64:
+    return GgufBlock{"F64", 1, 8};
+  case GgufType::iq1_m:
+    return GgufBlock{"IQ1_M", 256, 56};
+  case GgufType::bf16:
+    return GgufBlock{"BF16", 1, 2};
+  case GgufType::tq1_0:
+    return GgufBlock{"TQ1_0", 256, 54};
+  case GgufType::tq2_0:
+    return GgufBlock{"TQ2_0", 256, 66};
+  case GgufType::mxfp4:
+    return GgufBlock{"MXFP4", 32, 17};
   }
   return std::nullopt;
 }
@@ -50,7 +82,18 @@ namespace {
 
 /// Types of values, by their number in files.
 enum ValueType : uint32_t {
-  kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kText, kArray, kU64, kI64,
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kText,
+  kArray,
+  kU64,
+  kI64,
   kF64
 };
 
@@ -126,16 +169,26 @@ private:
   template <typename Found> bool takeNumber(uint32_t type, Found found) {
     auto as = [&](auto value) { return take(value) && (found(value), true); };
     switch (type) {
-    case kU8: return as(uint8_t());
-    case kI8: return as(int8_t());
-    case kU16: return as(uint16_t());
-    case kI16: return as(int16_t());
-    case kU32: return as(uint32_t());
-    case kI32: return as(int32_t());
-    case kF32: return as(float());
-    case kU64: return as(uint64_t());
-    case kI64: return as(int64_t());
-    case kF64: return as(double());
+    case kU8:
+      return as(uint8_t());
+    case kI8:
+      return as(int8_t());
+    case kU16:
+      return as(uint16_t());
+    case kI16:
+      return as(int16_t());
+    case kU32:
+      return as(uint32_t());
+    case kI32:
+      return as(int32_t());
+    case kF32:
+      return as(float());
+    case kU64:
+      return as(uint64_t());
+    case kI64:
+      return as(int64_t());
+    case kF64:
+      return as(double());
     case kBool: {
       uint8_t value;
       return take(value) && (found(value != 0), true);
@@ -322,8 +375,7 @@ std::optional<double> GgufFile::number(std::string_view key) const {
   return number ? std::optional(double(*number)) : std::nullopt;
 }
 
-template <typename T>
-static std::optional<T> get(const GgufValue *value) {
+template <typename T> static std::optional<T> get(const GgufValue *value) {
   auto *found = value ? std::get_if<T>(value) : nullptr;
   return found ? std::optional(*found) : std::nullopt;
 }

@@ -68,8 +68,8 @@ using GgufArray =
     std::variant<std::vector<double>, std::vector<std::string_view>>;
 
 /// A value of a key. Integers are kept exactly: unsigned ones as uint64_t.
-using GgufValue = std::variant<uint64_t, int64_t, double, bool,
-                               std::string_view, GgufArray>;
+using GgufValue =
+    std::variant<uint64_t, int64_t, double, bool, std::string_view, GgufArray>;
 
 struct GgufTensor {
   std::string_view name;

@@ -49,8 +49,8 @@ static std::vector<uint32_t> keepLikely(const frit_sampling &sampling,
   };
   bool isNucleus = sampling.top_p > 0 && sampling.top_p < 1;
   if (sampling.top_k && sampling.top_k < vocabulary) {
-    std::nth_element(order.begin(), order.begin() + sampling.top_k,
-                     order.end(), isBefore);
+    std::nth_element(order.begin(), order.begin() + sampling.top_k, order.end(),
+                     isBefore);
     order.resize(sampling.top_k);
     std::sort(order.begin(), order.end(), isBefore);
   } else if (isNucleus || sampling.min_p > 0) {
@@ -105,8 +105,9 @@ frit_status frit_sample(const frit_sampling *sampling, float *logits,
       best = i;
   }
   if (best == vocabulary)
-    return report(Status(FRIT_INVALID_ARGUMENT, "no token may follow: all logits are NaN "
-                                     "or minus infinity"));
+    return report(Status(FRIT_INVALID_ARGUMENT,
+                         "no token may follow: all logits are NaN "
+                         "or minus infinity"));
   *token = int32_t(best);
   if (chosen.temperature == 0 || logits[best] == -kNever)
     return FRIT_OK;

@@ -143,10 +143,9 @@ Status frit_session::findStates() {
     }
   }
   if (!lengthName || !tokensName)
-    return invalidArgument(
-        format("model '%s' has no state of the role %s",
-               frit_module_name(prefillModule),
-               lengthName ? "tokens" : "length"));
+    return invalidArgument(format("model '%s' has no state of the role %s",
+                                  frit_module_name(prefillModule),
+                                  lengthName ? "tokens" : "length"));
   return Status();
 }
 
@@ -271,8 +270,7 @@ Status frit_session::decodeOnDevice(int32_t *to, uint32_t count) {
     const int32_t *first = all.data() + size_t(i) * (capacity + 1);
     own.tokens.assign(first, first + own.length + 1);
     own.hasLogits = false;
-    std::copy_n(first + own.length + 1 - count, count,
-                to + size_t(i) * count);
+    std::copy_n(first + own.length + 1 - count, count, to + size_t(i) * count);
   }
   next = Next::chosen;
   return Status();
@@ -430,10 +428,9 @@ static Status decodeChecked(frit_session &session,
                    i));
   }
   FRIT_TRY(session.checkRoom(session.next == Next::ready ? count - 1 : count));
-  bool isGreedy = !sampling ||
-                  (sampling->temperature == 0 && !sampling->bias &&
-                   (sampling->repetition_penalty == 0 ||
-                    sampling->repetition_penalty == 1));
+  bool isGreedy = !sampling || (sampling->temperature == 0 && !sampling->bias &&
+                                (sampling->repetition_penalty == 0 ||
+                                 sampling->repetition_penalty == 1));
   if (isGreedy)
     return session.decodeOnDevice(tokens, count);
   return session.decodeByLogits(*sampling, tokens, count);

@@ -6,6 +6,7 @@
 #include "tools/support/Message.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -48,6 +49,30 @@ static frit::HelpTable helpTable() {
        {"", "--atol=", "x", "See --rtol (default: 1e-5)"},
        {"", "--l2=", "x",
         "Instead: |got - expected| <= x |expected|, as vectors"}});
+  section(
+      "Language models",
+      {{"", "--prompt=", "text",
+        "Continue a text; @<file> reads it from a file"},
+       {"", "--chat", "",
+        "Reply to the prompt, or to each line of the standard input, by the "
+        "tokenizer's template"},
+       {"", "--tokenizer=", "path",
+        "Folder with tokenizer.json, such a file, or a .gguf file"},
+       {"", "--tokens=", "id,...",
+        "The prompt as tokens; without a tokenizer those that follow are "
+        "printed as such"},
+       {"", "--max-tokens=", "n", "Most tokens to make (default: 256)"},
+       {"", "--temperature=", "x",
+        "Divides the logits; 0 takes the most likely token (default: 0)"},
+       {"", "--top-k=", "n", "Choose among the n most likely tokens"},
+       {"", "--top-p=", "x",
+        "Choose among the fewest tokens whose probabilities sum to x"},
+       {"", "--min-p=", "x",
+        "Choose among tokens of at least x times the highest probability"},
+       {"", "--repetition-penalty=", "x",
+        "Divide positive logits of tokens of the text by x, and multiply "
+        "negative ones"},
+       {"", "--seed=", "n", "Equal seeds choose equal tokens (default: 0)"}});
   section(
       "Timing",
       {{"", "--bench", "", "Time calls after a warm-up, and print the median"},
@@ -106,6 +131,7 @@ static const Setting<Options, bool> flags[] = {
     {"--verbose", &Options::verbose},
     {"--json", &Options::json},
     {"--bench", &Options::bench},
+    {"--chat", &Options::chat},
     {"--info", &Options::info},
     {"--time-report", &Options::timeReport},
     {"--profile", &Options::profile},
@@ -118,7 +144,35 @@ static const Setting<Options, std::string> texts[] = {
     {"--profile=", &Options::trace},
     {"--precision-report=", &Options::shadow},
     {"--keep=", &Options::keep},
+    {"--prompt=", &Options::prompt},
+    {"--tokenizer=", &Options::tokenizer},
     {"--report=", &Options::report}};
+
+static const Setting<Options, double> numbers[] = {
+    {"--rtol=", &Options::rtol},
+    {"--atol=", &Options::atol},
+    {"--l2=", &Options::l2},
+    {"--temperature=", &Options::temperature},
+    {"--top-p=", &Options::topP},
+    {"--min-p=", &Options::minP},
+    {"--repetition-penalty=", &Options::repetitionPenalty}};
+
+/// Parses "5,7,9".
+static bool parseTokens(const Argument &argument, std::vector<int32_t> &to) {
+  const std::string &value = argument.value;
+  for (size_t at = 0; at <= value.size();) {
+    size_t end = std::min(value.find(',', at), value.size());
+    int32_t token = 0;
+    auto [rest, error] =
+        std::from_chars(value.data() + at, value.data() + end, token);
+    if (error != std::errc() || rest != value.data() + end || token < 0)
+      return wrongArgument("tokens are numbers after commas, as 5,7,9, not",
+                           argument.text);
+    to.push_back(token);
+    at = end + 1;
+  }
+  return true;
+}
 
 static bool apply(const Argument &argument, Options &options) {
   const std::string &name = argument.name, &value = argument.value;
@@ -151,12 +205,16 @@ static bool apply(const Argument &argument, Options &options) {
   }
   if (name == "--rtol=" || name == "--atol=" || name == "--l2=")
     options.tolerance = name;
-  if (name == "--rtol=")
-    return parseNumber(argument, options.rtol);
-  if (name == "--atol=")
-    return parseNumber(argument, options.atol);
-  if (name == "--l2=")
-    return parseNumber(argument, options.l2);
+  if (double *number = findSetting(numbers, argument, options))
+    return parseNumber(argument, *number);
+  if (name == "--tokens=")
+    return parseTokens(argument, options.tokens);
+  if (name == "--max-tokens=")
+    return parseCount(argument, 1u << 30, options.maxTokens);
+  if (name == "--top-k=")
+    return parseCount(argument, 1u << 30, options.topK);
+  if (name == "--seed=")
+    return parseCount(argument, ~uint64_t(0) >> 1, options.seed);
   if (name == "--warmup=")
     return parseTime(argument, options.warmup);
   if (name == "--duration=")
@@ -172,6 +230,7 @@ static bool checkModes(const Options &options) {
       {options.info, "--info"},
       {options.profile, "--profile"},
       {!options.shadow.empty(), "--precision-report"},
+      {options.generates(), "--prompt"},
       {!options.compare.empty(), "--compare"},
       {!options.output.empty(), "--output"}};
   // Writing outputs and comparing them can be combined.
@@ -194,6 +253,14 @@ static bool checkTogether(Options &options) {
     options.output.erase(0, 1);
   if (!options.compare.empty() && options.compare[0] == '@')
     options.compare.erase(0, 1);
+  bool hasText = !options.prompt.empty() || options.chat;
+  if (hasText && options.tokenizer.empty())
+    return complain("a text needs --tokenizer=, the model's folder, its "
+                    "tokenizer.json or its .gguf file");
+  if (options.chat && !options.tokens.empty())
+    return complain("--chat and --tokens are not used together");
+  if (!options.prompt.empty() && !options.tokens.empty())
+    return complain("--prompt and --tokens are not used together");
   if (!options.report.empty()) {
     if (!options.trace.ends_with(".html"))
       return complain("--report=model.html is used with --profile=page.html");

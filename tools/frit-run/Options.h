@@ -35,8 +35,18 @@ struct Options : RunOptions {
   bool info = false;
   bool profile = false;
   std::string trace, report;
+  std::string prompt;    ///< of a language model; "@" and a file
+  std::string tokenizer; ///< folder or file; empty for none
+  std::vector<int32_t> tokens;
+  bool chat = false;
+  uint64_t maxTokens = 256, topK = 0, seed = 0;
+  double temperature = 0, topP = 0, minP = 0, repetitionPenalty = 0;
+
   std::string shadow; ///< of --precision-report; empty for none
   std::string keep;
+
+  /// Returns whether a language model makes text.
+  bool generates() const { return chat || !prompt.empty() || !tokens.empty(); }
 };
 
 /// Parses the command line. Prints help, or an error.

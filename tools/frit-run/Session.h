@@ -99,6 +99,8 @@ int precision(Session &session);
 /// first call includes transfers and is not counted.
 double timeCalls(Session &session);
 int info(Session &session);
+/// Continues a prompt, or replies to it, by a language model.
+int generate(Session &session);
 
 /// Compares the outputs with the file named in the options and prints the
 /// differences. The file must have every output. Returns whether they agree.

@@ -37,6 +37,8 @@ static int runTool(int count, char **arguments) {
   Session session(options);
   if (options.info)
     return openForInfo(session, options) ? info(session) : session.status();
+  if (options.generates())
+    return session.openModule() ? generate(session) : session.status();
   if (!session.openModule() || !session.prepareTensors() ||
       !session.openContext())
     return session.status();

@@ -25,7 +25,8 @@ static HelpTable helpTable() {
       {"Options", "--json", "",
        "Lines of text are JSON strings, which may have line breaks"},
       {"Options", "--chat", "",
-       "Lines are JSON lists of messages, {\"role\", \"content\"}, written with "
+       "Lines are JSON lists of messages, {\"role\", \"content\"}, written "
+       "with "
        "the model's template"},
       {"Options", "--info", "",
        "Print the number of tokens, those that begin and end a text, and the "

@@ -103,11 +103,11 @@ static Fault encodeLine(const Tokenizer &tokenizer, const Options &options,
     line = json.get<std::string>();
   }
   std::vector<TokenId> ids;
-  if (Fault fault = tokenizer.encode(
-          line,
-          options.hasSpecials && !options.isChat ? Specials::add
-                                                 : Specials::omit,
-          ids))
+  if (Fault fault = tokenizer.encode(line,
+                                     options.hasSpecials && !options.isChat
+                                         ? Specials::add
+                                         : Specials::omit,
+                                     ids))
     return fault;
   std::string text;
   for (TokenId id : ids)
@@ -127,9 +127,9 @@ static void printInfo(const Tokenizer &tokenizer) {
   for (TokenId id : tokenizer.ends())
     text += "end     " + describe(id) + "\n";
   if (!tokenizer.chatTemplate().empty())
-    text += "chat    " + Json(tokenizer.chatTemplate())
-                             .dump(-1, ' ', false,
-                                   Json::error_handler_t::replace) +
+    text += "chat    " +
+            Json(tokenizer.chatTemplate())
+                .dump(-1, ' ', false, Json::error_handler_t::replace) +
             "\n";
   print(text);
 }

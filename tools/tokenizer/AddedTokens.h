@@ -14,11 +14,11 @@ namespace frit::tokenizer {
 struct AddedToken {
   std::string text;
   TokenId id = 0;
-  bool isSpecial = false;     ///< not shown in decoded text
-  bool isSingleWord = false;  ///< only between characters that are no words'
-  bool stripsLeft = false;    ///< takes the white space before it
-  bool stripsRight = false;   ///< takes the white space after it
-  bool isNormalized = false;  ///< found in normalized text
+  bool isSpecial = false;    ///< not shown in decoded text
+  bool isSingleWord = false; ///< only between characters that are no words'
+  bool stripsLeft = false;   ///< takes the white space before it
+  bool stripsRight = false;  ///< takes the white space after it
+  bool isNormalized = false; ///< found in normalized text
 };
 
 /// A part of a text: an added token, or text without one.

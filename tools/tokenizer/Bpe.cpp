@@ -81,8 +81,8 @@ class Bpe::Merging {
 public:
   Merging(const Bpe &bpe, std::vector<TokenId> ids) : bpe(bpe) {
     for (size_t at = 0; at < ids.size(); ++at)
-      parts.push_back({ids[at], int(at) - 1,
-                       at + 1 < ids.size() ? int(at) + 1 : -1, true});
+      parts.push_back(
+          {ids[at], int(at) - 1, at + 1 < ids.size() ? int(at) + 1 : -1, true});
     for (size_t at = 0; at + 1 < parts.size(); ++at)
       offer(int(at));
   }
@@ -118,8 +118,8 @@ private:
     int right = parts[size_t(left)].next;
     if (right < 0)
       return nullptr;
-    auto found = bpe.merges.find(
-        keyOf(parts[size_t(left)].id, parts[size_t(right)].id));
+    auto found =
+        bpe.merges.find(keyOf(parts[size_t(left)].id, parts[size_t(right)].id));
     return found == bpe.merges.end() ? nullptr : &found->second;
   }
 

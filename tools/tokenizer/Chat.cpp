@@ -58,10 +58,9 @@ Fault Chat::recognize(const Tokenizer &tokenizer, Chat &chat) {
   } else if (contains(jinja, "<|end|>") &&
              (contains(jinja, "<|user|>") || contains(jinja, "'<|' +"))) {
     chat.kind = Kind::phi3;
-    bool hasBreak = contains(jinja, "<|user|>\\n") ||
-                    contains(jinja, "<|user|>\n") ||
-                    contains(jinja, "<|user|>' + '\\n'") ||
-                    contains(jinja, "'|>\\n'");
+    bool hasBreak =
+        contains(jinja, "<|user|>\\n") || contains(jinja, "<|user|>\n") ||
+        contains(jinja, "<|user|>' + '\\n'") || contains(jinja, "'|>\\n'");
     chat.roleEnd = hasBreak ? "\n" : "";
   } else
     return Fault("the tokenizer's chat template is none of those that are "

@@ -17,10 +17,9 @@ static void orderMarks(std::vector<int32_t> &codes) {
     size_t begin = at;
     while (at < codes.size() && classOf(codes[at]))
       ++at;
-    std::stable_sort(codes.begin() + long(begin), codes.begin() + long(at),
-                     [&](int32_t a, int32_t b) {
-                       return classOf(a) < classOf(b);
-                     });
+    std::stable_sort(
+        codes.begin() + long(begin), codes.begin() + long(at),
+        [&](int32_t a, int32_t b) { return classOf(a) < classOf(b); });
   }
 }
 

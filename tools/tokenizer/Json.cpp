@@ -63,7 +63,9 @@ Fault frit::tokenizer::parseJson(tools::Bytes bytes, Json &json) {
     return {};
   ErrorFinder finder;
   (void)Json::sax_parse(text.begin(), text.end(), &finder);
-  return Fault("it is no JSON: error at byte " + std::to_string(std::min(finder.place, text.size())) + " of " + std::to_string(text.size()));
+  return Fault("it is no JSON: error at byte " +
+               std::to_string(std::min(finder.place, text.size())) + " of " +
+               std::to_string(text.size()));
 }
 
 Node Node::operator[](const char *key) const {
@@ -85,7 +87,7 @@ Fault Node::fault(const std::string &message) const {
 
 Fault Node::mismatch(const char *expected) const {
   std::string kind = json->is_number() ? "a number"
-                     : isNull()        ? "nothing"
+                     : isNull() ? "nothing"
                                 : std::string("a JSON ") + json->type_name();
   return fault(std::string("expected ") + expected + ", not " + kind);
 }

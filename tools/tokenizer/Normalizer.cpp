@@ -104,7 +104,8 @@ static Fault addPrecompiled(const Node &node, Normalizer &normalizer) {
   return {};
 }
 
-static Fault readNormalizerSteps(const Node &node, int depth, Normalizer &normalizer) {
+static Fault readNormalizerSteps(const Node &node, int depth,
+                                 Normalizer &normalizer) {
   if (node.isNull())
     return {};
   std::string type;

@@ -8,9 +8,9 @@ using frit::tools::Fault;
 Fault frit::tokenizer::readPattern(const Node &node, Regex &regex) {
   std::string text;
   bool isLiteral = node.isText() || node["String"].isText();
-  const Node value = node.isText()  ? node
-                     : isLiteral ? node["String"]
-                                 : node["Regex"];
+  const Node value = node.isText() ? node
+                     : isLiteral   ? node["String"]
+                                   : node["Regex"];
   if (Fault fault = value.read(text))
     return fault;
   if (isLiteral) {

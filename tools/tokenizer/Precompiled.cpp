@@ -62,7 +62,8 @@ bool Precompiled::appendMapped(std::string_view text,
   size_t place = offsetOf(units[0]);
   for (char c : text) {
     place ^= uint8_t(c);
-    if (!c || place >= units.size() || (units[place] & 0x800000ff) != uint8_t(c))
+    if (!c || place >= units.size() ||
+        (units[place] & 0x800000ff) != uint8_t(c))
       return false;
     bool isEntry = units[place] >> 8 & 1;
     place ^= offsetOf(units[place]);
@@ -103,8 +104,7 @@ void Precompiled::apply(std::string &text) const {
     if (cluster.size() < 6 && appendMapped(cluster, result))
       continue;
     forEachCharacter(cluster, [&](int32_t, Span span) {
-      std::string_view one =
-          cluster.substr(span.begin, span.end - span.begin);
+      std::string_view one = cluster.substr(span.begin, span.end - span.begin);
       if (!appendMapped(one, result))
         result += one;
     });

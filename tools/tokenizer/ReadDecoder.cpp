@@ -25,8 +25,7 @@ static Fault addStripDecoder(const Node &node, Decoder &decoder) {
     return fault;
   if (Fault fault = node["stop"].read(right))
     return fault;
-  if (character.empty() ||
-      characterAt(character, 0).bytes != character.size())
+  if (character.empty() || characterAt(character, 0).bytes != character.size())
     return node["content"].fault("expected one character");
   decoder.steps.push_back(decodeStrip(std::move(character), left, right));
   return {};

@@ -25,16 +25,14 @@ static constexpr int kUnknown = 2, kControl = 3, kUserDefined = 4;
 // What tokenizer.json has in the place of the names of pre-tokenizers.
 static constexpr const char *kLlama3 =
     FRIT_CONTRACTIONS R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
-    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|)" FRIT_SPACES;
+                      R"( ?[^\s\p{L}\p{N}]+[\r\n]*|)" FRIT_SPACES;
 static constexpr const char *kQwen2 =
     FRIT_CONTRACTIONS R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-    R"( ?[^\s\p{L}\p{N}]+[\r\n]*|)" FRIT_SPACES;
-static constexpr const char *kGpt4o =
-    FRIT_WORDS FRIT_END FRIT_CAPITALS FRIT_END
+                      R"( ?[^\s\p{L}\p{N}]+[\r\n]*|)" FRIT_SPACES;
+static constexpr const char *kGpt4o = FRIT_WORDS FRIT_END FRIT_CAPITALS FRIT_END
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" FRIT_SPACES;
-static constexpr const char *kTekken =
-    FRIT_WORDS "|" FRIT_CAPITALS
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" FRIT_SPACES;
+static constexpr const char *kTekken = FRIT_WORDS
+    "|" FRIT_CAPITALS R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" FRIT_SPACES;
 
 namespace {
 
@@ -66,8 +64,7 @@ static const std::vector<SplitKind> &splitKinds() {
        false,
        true},
       {{"dbrx", "smaug-bpe", "chatglm-bpe", "glm4"}, kLlama3},
-      {{"qwen2", "deepseek-r1-qwen", "kormo", "stablelm2", "hunyuan",
-        "megrez"},
+      {{"qwen2", "deepseek-r1-qwen", "kormo", "stablelm2", "hunyuan", "megrez"},
        kQwen2,
        false,
        true},
@@ -113,11 +110,12 @@ public:
                    std::to_string(Vocabulary::kMostTokens) + " at most");
     if (Fault fault = readTokens())
       return fault;
-    if (Fault fault = *model == "gpt2"    ? readMerges()
-                      : *model == "llama" ? readScores()
-                                          : Fault(
-              "tokenizer.ggml.model '" + std::string(*model) +
-              "' is not supported; gpt2 and llama are"))
+    if (Fault fault =
+            *model == "gpt2" ? readMerges()
+            : *model == "llama"
+                ? readScores()
+                : Fault("tokenizer.ggml.model '" + std::string(*model) +
+                        "' is not supported; gpt2 and llama are"))
       return fault;
     if (Fault fault = parts.added.finish(parts.normalizer))
       return fault;
@@ -154,8 +152,7 @@ private:
   }
 
   Fault readMerges() {
-    std::string_view name =
-        file.text("tokenizer.ggml.pre").value_or("default");
+    std::string_view name = file.text("tokenizer.ggml.pre").value_or("default");
     const SplitKind *kind = nullptr;
     std::vector<std::string> known;
     for (const SplitKind &one : splitKinds())
@@ -183,8 +180,8 @@ private:
       if (space == merge.npos)
         return Fault("tokenizer.ggml.merges has '" + std::string(merge) +
                      "', which is no pair");
-      if (Fault fault = bpe->addMerge(merge.substr(0, space),
-                                      merge.substr(space + 1)))
+      if (Fault fault =
+              bpe->addMerge(merge.substr(0, space), merge.substr(space + 1)))
         return fault.within("tokenizer.ggml.merges");
     }
     parts.model = std::move(bpe);
@@ -194,8 +191,7 @@ private:
   }
 
   Fault readScores() {
-    const std::vector<double> *scores =
-        file.numbers("tokenizer.ggml.scores");
+    const std::vector<double> *scores = file.numbers("tokenizer.ggml.scores");
     if (!scores || scores->size() != tokens->size())
       return Fault("tokenizer.ggml.scores has not one number for each of " +
                    std::to_string(tokens->size()) + " tokens");
@@ -238,8 +234,7 @@ private:
 
   Fault readSpecials(bool addsBegin) {
     std::optional<TokenId> end;
-    if (Fault fault =
-            readSpecial("tokenizer.ggml.bos_token_id", parts.begin))
+    if (Fault fault = readSpecial("tokenizer.ggml.bos_token_id", parts.begin))
       return fault;
     for (const char *key :
          {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",

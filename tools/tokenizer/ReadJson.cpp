@@ -18,14 +18,17 @@ static Fault readAddedToken(const Node &node, Parts &parts) {
   if (Fault fault = node["content"].read(token.text))
     return fault;
   std::pair<const char *, bool *> flags[] = {
-      {"special", &token.isSpecial},   {"single_word", &token.isSingleWord},
-      {"lstrip", &token.stripsLeft},   {"rstrip", &token.stripsRight},
+      {"special", &token.isSpecial},
+      {"single_word", &token.isSingleWord},
+      {"lstrip", &token.stripsLeft},
+      {"rstrip", &token.stripsRight},
       {"normalized", &token.isNormalized}};
   for (auto [name, flag] : flags)
     if (Fault fault = node[name].readOptional(*flag))
       return fault;
   if (id >= Vocabulary::kMostTokens)
-    return node["id"].fault(std::to_string(id) + " is too large; ids are below " +
+    return node["id"].fault(std::to_string(id) +
+                            " is too large; ids are below " +
                             std::to_string(Vocabulary::kMostTokens));
   token.id = TokenId(id);
   Fault fault = parts.added.add(std::move(token));
@@ -73,8 +76,8 @@ static Fault readTemplate(const Node &node, Parts &parts) {
   bool hasText = false;
   for (const Node &item : items) {
     if (!item["SpecialToken"].isNull()) {
-      if (Fault fault = readSpecial(node, item["SpecialToken"],
-                                    hasText ? after : before))
+      if (Fault fault =
+              readSpecial(node, item["SpecialToken"], hasText ? after : before))
         return fault;
       continue;
     }
@@ -177,11 +180,9 @@ static void readChatTemplate(const Node &node, Parts &parts) {
   }
 }
 
-Fault frit::tokenizer::readNeighbours(const std::string &folder,
-                                      Parts &parts) {
+Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {
   Json config, generation;
-  if (Fault fault =
-          readOptionalJson(folder + "/tokenizer_config.json", config))
+  if (Fault fault = readOptionalJson(folder + "/tokenizer_config.json", config))
     return fault;
   if (Fault fault =
           readOptionalJson(folder + "/generation_config.json", generation))

@@ -74,8 +74,8 @@ static Fault addMetaspaceOf(const Node &node, Splitter &splitter) {
   if (scheme.empty())
     scheme = addsSpace ? "always" : "never";
   if (scheme != "always" && scheme != "first" && scheme != "never")
-    return node["prepend_scheme"].fault("expected always, first or never, not '" +
-                                        scheme + "'");
+    return node["prepend_scheme"].fault(
+        "expected always, first or never, not '" + scheme + "'");
   Prepend prepend = scheme == "always"  ? Prepend::always
                     : scheme == "first" ? Prepend::first
                                         : Prepend::never;
@@ -96,8 +96,8 @@ static Fault addDigits(const Node &node, Splitter &splitter) {
   bool individually = false;
   if (Fault fault = node["individual_digits"].readOptional(individually))
     return fault;
-  splitter.push_back(splitAt(
-      isNumeric, individually ? OnMatch::isolate : OnMatch::joinMatches));
+  splitter.push_back(splitAt(isNumeric, individually ? OnMatch::isolate
+                                                     : OnMatch::joinMatches));
   return {};
 }
 
@@ -109,8 +109,8 @@ static Fault addDelimiter(const Node &node, Splitter &splitter) {
   return {};
 }
 
-/// Words, and runs of other characters without white space. Joiners are parts of
-/// words, which they are not for expressions of files.
+/// Words, and runs of other characters without white space. Joiners are parts
+/// of words, which they are not for expressions of files.
 static Fault addWhitespace(Splitter &splitter) {
   Regex regex;
   if (Fault fault = Regex::compile(
@@ -120,7 +120,8 @@ static Fault addWhitespace(Splitter &splitter) {
   return {};
 }
 
-static Fault readSplitterSteps(const Node &node, int depth, Splitter &splitter) {
+static Fault readSplitterSteps(const Node &node, int depth,
+                               Splitter &splitter) {
   if (node.isNull())
     return {};
   std::string type;

@@ -110,7 +110,8 @@ struct Matching {
         stack(pcre2_jit_stack_create(32 << 10, kMostJitStack, nullptr)) {
     if (!isMade())
       return;
-    size_t steps = kLeastSteps + std::min<size_t>(bytes, 1 << 24) * kStepsPerByte;
+    size_t steps =
+        kLeastSteps + std::min<size_t>(bytes, 1 << 24) * kStepsPerByte;
     pcre2_set_match_limit(context, uint32_t(steps));
     pcre2_set_heap_limit(context, kMostHeap);
     pcre2_jit_stack_assign(context, nullptr, stack);

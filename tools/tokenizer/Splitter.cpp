@@ -17,8 +17,8 @@ struct PieceSpan {
 } // namespace
 
 /// Returns the matches, which are in order, and what lies between.
-static std::vector<PieceSpan> partsOf(size_t size, const std::vector<Span> &matches,
-                                 bool inverted) {
+static std::vector<PieceSpan>
+partsOf(size_t size, const std::vector<Span> &matches, bool inverted) {
   std::vector<PieceSpan> parts;
   size_t at = 0;
   for (Span match : matches) {
@@ -80,13 +80,13 @@ static Fault splitPieces(std::vector<Piece> &pieces, OnMatch onMatch,
     matches.clear();
     if (Fault fault = find(piece.text, matches))
       return fault;
-    std::vector<PieceSpan> parts = partsOf(piece.text.size(), matches, inverted);
+    std::vector<PieceSpan> parts =
+        partsOf(piece.text.size(), matches, inverted);
     applyMatches(parts, onMatch);
     for (const PieceSpan &part : parts)
       if (Span span = part.span; span.begin != span.end)
-        result.push_back(
-            {piece.text.substr(span.begin, span.end - span.begin),
-             piece.isFirst && span.begin == 0});
+        result.push_back({piece.text.substr(span.begin, span.end - span.begin),
+                          piece.isFirst && span.begin == 0});
   }
   pieces = std::move(result);
   return {};
@@ -136,8 +136,8 @@ SplitterStep frit::tokenizer::mapBytes() {
 }
 
 void frit::tokenizer::addMetaspace(const std::string &replacement,
-                                    Prepend prepend, bool splits,
-                                    Splitter &splitter) {
+                                   Prepend prepend, bool splits,
+                                   Splitter &splitter) {
   Regex space = Regex::literal(" ");
   splitter.push_back([=](std::vector<Piece> &pieces) {
     for (Piece &piece : pieces) {
@@ -151,5 +151,6 @@ void frit::tokenizer::addMetaspace(const std::string &replacement,
     return Fault();
   });
   if (splits)
-    splitter.push_back(splitAt(Regex::literal(replacement), OnMatch::mergeWithNext));
+    splitter.push_back(
+        splitAt(Regex::literal(replacement), OnMatch::mergeWithNext));
 }

@@ -57,9 +57,10 @@ private:
   uint32_t childOf(uint32_t node, uint8_t byte) const {
     auto first = nodes.begin() + nodes[node].firstChild;
     auto last = first + nodes[node].children;
-    auto child = std::lower_bound(
-        first, last, byte,
-        [](const Node &node, uint8_t byte) { return node.byte < byte; });
+    auto child =
+        std::lower_bound(first, last, byte, [](const Node &node, uint8_t byte) {
+          return node.byte < byte;
+        });
     return child != last && child->byte == byte
                ? uint32_t(child - nodes.begin())
                : 0;

@@ -141,8 +141,7 @@ static void sinkReshape(CastOp cast) {
   NNBuilder builder(cast.getLoc(), cast);
   Operation *sunk = builder.clone(*cast);
   sunk->setOperand(0, reshape.getX());
-  sunk->getResult(0).setType(
-      resultType(cast).clone(shapeOf(reshape.getX())));
+  sunk->getResult(0).setType(resultType(cast).clone(shapeOf(reshape.getX())));
   Value view = builder.reshape(sunk->getResult(0), shapeOf(cast.getY()));
   for (OpOperand &use : llvm::make_early_inc_range(cast.getY().getUses()))
     use.set(isa<ReshapeOp>(use.getOwner()) ? sunk->getResult(0) : view);
@@ -173,9 +172,9 @@ static bool collectFunctions(Value value,
     if (!isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
         !op->hasOneUse())
       return false;
-    widens &= isa<CastOp>(op) && tensorType(op->getOperand(0))
-                                         .getElementTypeBitWidth() <
-                                     resultType(op).getElementTypeBitWidth();
+    widens &= isa<CastOp>(op) &&
+              tensorType(op->getOperand(0)).getElementTypeBitWidth() <
+                  resultType(op).getElementTypeBitWidth();
     functions.push_back(op);
     value = op->getOperand(0);
   }
@@ -237,8 +236,8 @@ void frit::raiseViews(Block &block) {
     if (!collectFunctions(reshape.getX(), functions))
       continue;
     NNBuilder builder(reshape.getLoc(), reshape);
-    Value value = functions.empty() ? reshape.getX()
-                                    : functions.back()->getOperand(0);
+    Value value =
+        functions.empty() ? reshape.getX() : functions.back()->getOperand(0);
     if (auto inner = value.getDefiningOp<ReshapeOp>())
       value = inner.getX();
     value = builder.reshape(value, shape);

@@ -133,8 +133,7 @@ static int64_t partsOf(RankedTensorType type, int64_t axis) {
   constexpr int64_t longLine = 8192, manyLines = 64, mostParts = 1024;
   constexpr int64_t longestLine = 1 << 24; // whole numbers that f32 holds
   int64_t size = type.getDimSize(axis);
-  if (axis != type.getRank() - 1 || size < longLine ||
-      size > longestLine ||
+  if (axis != type.getRank() - 1 || size < longLine || size > longestLine ||
       type.getNumElements() / size > manyLines)
     return 1;
   int64_t parts = 1;

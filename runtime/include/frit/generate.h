@@ -1,7 +1,8 @@
-/*===- generate.h - Text by a language model -------------------------------===*\
-|* Sequences of tokens that a model extends, on top of frit/runtime.h. For an  *|
-|* artifact with functions of the roles prefill and decode, as fritc makes of  *|
-|* a folder or a file of a language model.                                     *|
+/*===- generate.h - Text by a language model
+-------------------------------===*\
+|* Sequences of tokens that a model extends, on top of frit/runtime.h. For an *|
+|* artifact with functions of the roles prefill and decode, as fritc makes of *|
+|* a folder or a file of a language model. *|
 |*                                                                            *|
 |*   frit_module_load("llama.so", NULL, &module);                             *|
 |*   frit_session_create(module, &session);                                   *|
@@ -78,8 +79,8 @@ FRIT_API uint32_t frit_session_length(const frit_session *session,
  *  sequence would exceed the capacity. */
 FRIT_API frit_status frit_session_prefill(frit_session *session,
                                           uint32_t sequence,
-                                          const int32_t *tokens,
-                                          uint32_t count, float *logits);
+                                          const int32_t *tokens, uint32_t count,
+                                          float *logits);
 
 /** Chooses `count` tokens for every sequence, each after all earlier ones, and
  *  stores them as i32 of batch × count in host memory. The last one is chosen

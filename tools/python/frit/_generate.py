@@ -83,6 +83,8 @@ class Session:
     def prefill(self, tokens: Sequence[int], sequence: int = 0) -> np.ndarray:
         """Appends tokens to a sequence. Returns the logits after the last one."""
         given = np.asarray(tokens)
+        if given.size == 0:
+            given = given.astype(np.int32)
         if given.ndim != 1 or given.dtype.kind not in "iu":
             raise ArgumentError("tokens are integers in a list or an array of one dimension")
         if given.size and (given.min() < -2**31 or given.max() >= 2**31):

@@ -1,0 +1,182 @@
+"""Sessions of a language model: prefill, decode, rewind, fork, sampling: sessions.py WORK"""
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import frit
+import numpy as np
+from folders import make
+from reference import Decoder
+
+CAPACITY, PROMPT = 48, [5, 7, 9, 11]
+
+
+def fails(text, call):
+    try:
+        call()
+    except frit.Error as error:
+        assert text in str(error), str(error)
+    else:
+        raise AssertionError(f"no error with '{text}'")
+
+
+def compiled(work, name, *options):
+    artifact = work / f"{name}.so"
+    subprocess.run(["fritc", work / "llama", "-march=x86-64-v3", f"--context={CAPACITY}",
+                    *options, "-o", artifact], check=True, stderr=subprocess.DEVNULL)
+    return frit.load(artifact, device="cpu", threads=1)
+
+
+def check_one(module, model):
+    expected = model.generate(PROMPT, CAPACITY - len(PROMPT) + 1)
+    assert list(module.generate(PROMPT)) == expected
+    assert list(module.generate(PROMPT, 9)) == expected[:9]
+    stop = expected[6]
+    assert list(module.generate(PROMPT, stop=[stop])) == expected[:expected.index(stop)]
+    with frit.Session(module) as session:
+        assert (session.batch, session.capacity, session.vocabulary) == (1, CAPACITY, 61)
+        # A prompt in parts, by chunks of every size; logits are the model's.
+        long = (PROMPT * 10)[:37]
+        for part in (long[:1], long[1:3], long[3:20], long[20:]):
+            logits = session.prefill(part)
+        assert np.allclose(logits, model.logits(long), atol=2e-5)
+        assert session.length() == 37
+        fails("sequence 0 has 37 tokens, and its cache holds 48: there is no room for 12 more",
+              lambda: session.decode(13))
+        fails("12 tokens do not fit after the 37 of sequence 0: its cache holds 48",
+              lambda: session.prefill([1] * 12))
+        # What was forgotten leaves no trace.
+        session.rewind(4)
+        fails("has no token to continue from", lambda: session.decode(1))
+        session.rewind(0)
+        session.prefill(PROMPT)
+        assert session.decode(5).tolist() == [expected[:5]]
+        # A copy goes on by itself.
+        copy = session.fork()
+        assert copy.decode(4).tolist() == session.decode(4).tolist() == [expected[5:9]]
+        copy.prefill([3])
+        assert session.decode(3).tolist() == [expected[9:12]]
+        copy.close()
+        fails("the session is closed", copy.length)
+        # The host's choice and the device's follow each other.
+        session.rewind(0)
+        session.prefill(PROMPT)
+        zero = np.zeros(61, np.float32)
+        made = [int(session.decode(1, bias=None if i % 3 else zero)[0, 0]) for i in range(12)]
+        assert made == expected[:12], made
+        fails("cannot be rewound to 99", lambda: session.rewind(99))
+        fails("there is no sequence 1: the session has 1", lambda: session.prefill([1], 1))
+        fails("token 61 at [1] is not in the vocabulary, 0 to 60",
+              lambda: session.prefill([1, 61]))
+        fails("there are no tokens to append", lambda: session.prefill([]))
+    print("ok one sequence")
+
+
+def check_sampling(module, model):
+    session = frit.Session(module)
+
+    def chosen(count=1, prompt=PROMPT, **sampling):
+        session.rewind(0)
+        session.prefill(prompt)
+        return session.decode(count, **sampling)[0].tolist()
+
+    logits = model.logits(PROMPT)
+    order = np.argsort(-logits, kind="stable")
+    likely = np.exp(logits - logits.max())
+    likely /= likely.sum()
+    # A forbidden token, and one that must be.
+    bias = np.zeros(61, np.float32)
+    bias[order[0]] = -np.inf
+    assert chosen(bias=bias) == [order[1]]
+    bias[:] = -np.inf
+    bias[17] = 0
+    assert chosen(bias=bias, temperature=1) == [17]
+    bias[17] = -np.inf
+    fails("no token may follow", lambda: chosen(bias=bias))
+    # The filters keep what they should, and seeds repeat.
+    seen = {k: set() for k in ("all", "top_k", "top_p", "min_p")}
+    for seed in range(300):
+        for kind, filters in (("all", {}), ("top_k", {"top_k": 3}), ("top_p", {"top_p": 0.3}),
+                              ("min_p", {"min_p": 0.5})):
+            got = chosen(temperature=1.5, seed=seed, **filters)
+            seen[kind] |= set(got)
+            if seed < 3:
+                assert got == chosen(temperature=1.5, seed=seed, **filters)
+    warm = np.exp(logits / 1.5 - (logits / 1.5).max())
+    share = np.cumsum(warm[order]) / warm.sum()
+    assert seen["top_k"] == set(order[:3].tolist()), seen
+    assert seen["top_p"] == set(order[:np.searchsorted(share, 0.3) + 1].tolist()), seen
+    assert seen["min_p"] == {int(t) for t in order if warm[t] >= 0.5}, seen
+    assert len(seen["all"]) > 25
+    # A penalty makes the most likely token less so, if it is in the sequence.
+    prompt = [*PROMPT, int(order[0])]
+    after = model.logits(prompt)
+    penalized = after.copy()
+    for token in set(prompt):
+        penalized[token] *= 1 / 1.9 if after[token] > 0 else 1.9
+    assert chosen(prompt=prompt, repetition_penalty=1.9) == [penalized.argmax()]
+    fails("top_p and min_p from 0 to 1", lambda: chosen(top_p=2, temperature=1))
+    print("ok sampling")
+
+
+def check_batch(work, model):
+    module = compiled(work, "batch", "--batch=3")
+    session = frit.Session(module)
+    prompts = [PROMPT, [2, 3], [8] * 20]
+    session.prefill(prompts[0], 0)
+    session.prefill(prompts[2], 2)
+    fails("sequence 1 has no token to continue from", lambda: session.decode(1))
+    session.prefill(prompts[1], 1)
+    expected = [model.generate(prompt, 12) for prompt in prompts]
+    assert session.decode(7).tolist() == [row[:7] for row in expected]
+    # One sequence begins anew beside the others.
+    session.rewind(0, 1)
+    session.prefill(PROMPT, 1)
+    rows = session.decode(4).tolist()
+    assert rows[1] == expected[0][:4]
+    fails("sequences at a time", lambda: list(module.generate(PROMPT)))
+    print("ok batch")
+
+
+def check_threads(module):
+    session = frit.Session(module)
+    session.prefill(PROMPT)
+    found = []
+
+    def use():
+        for _ in range(300):
+            try:
+                session.rewind(0)
+                session.prefill(PROMPT * 4)
+            except frit.Error as error:
+                found.append(str(error))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(found) == {"the session is used by another thread"}, set(found)
+    session.rewind(0)
+    session.prefill(PROMPT)
+    print("ok threads")
+
+
+def main(work):
+    make(work, "llama")
+    model = Decoder(work / "llama", CAPACITY)
+    module = compiled(work, "one")
+    check_one(module, model)
+    check_sampling(module, model)
+    check_batch(work, model)
+    check_threads(module)
+    expected = " ".join(map(str, model.generate(PROMPT, 10)))
+    shown = subprocess.run(["frit-run", work / "one.so", "--tokens=5,7,9,11", "--max-tokens=10"],
+                           check=True, capture_output=True, text=True).stdout
+    assert shown == expected + "\n", shown
+    print("ok frit-run")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
