@@ -14,8 +14,8 @@ using namespace frit;
 using namespace frit::decoder;
 using Json = nlohmann::ordered_json;
 
-/// The most layers that a model may have.
-static constexpr int64_t kMostLayers = 1000;
+/// The most layers that a model may have, and the most elements of a head.
+static constexpr int64_t kMostLayers = 1000, kLargestHead = 4096;
 
 //===----------------------------------------------------------------------===//
 // Family
@@ -202,9 +202,9 @@ static void readSizes(JsonFields &fields, const Family &family,
   if (config.heads % config.groups)
     fields.fail(Twine(config.heads) + " heads of queries cannot share " +
                 Twine(config.groups) + " of keys (\"num_key_value_heads\")");
-  if (config.heads * config.headSize > kLargestSize)
-    fields.fail(Twine(config.heads) + " heads of " + Twine(config.headSize) +
-                " elements are too large");
+  if (config.headSize > kLargestHead)
+    fields.fail("heads have " + Twine(config.headSize) + " elements; up to " +
+                Twine(kLargestHead) + " are supported");
 }
 
 static void readFactors(JsonFields &fields, const Family &family,

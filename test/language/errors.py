@@ -74,6 +74,8 @@ for value in (0, -1, 2.5, "32", [], 1 << 40, 1e99, True):
     fails("size", llama(hidden_size=value), TENSORS, f'"hidden_size" is {json.dumps(value)}, not a size')
 fails("layers", llama(num_hidden_layers=100000), TENSORS,
       '"num_hidden_layers" is 100000; up to 1000 are supported')
+fails("head", llama(head_dim=1 << 27), TENSORS,
+      "heads have 134217728 elements; up to 4096 are supported")
 fails("epsilon", llama(rms_norm_eps=0), TENSORS, '"rms_norm_eps" is 0, not a positive number')
 fails("theta", llama(**folders.rope(rope_theta=1)), TENSORS,
       '"rope_theta" is 1, not a number above 1')
