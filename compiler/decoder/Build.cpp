@@ -51,8 +51,6 @@ private:
                  const Twine &use);
   size_t addState(const Twine &name, ArrayRef<int64_t> shape, Type element,
                   frit_state_role stateRole);
-  Value stateAt(Value column);
-  Value updated(Value state, Value value, Value offset);
   Value lastRows(Value x, Value count);
   void finish(Value logits);
 
@@ -132,13 +130,6 @@ void FunctionBuilder::finish(Value logits) {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// Builds the element of each row of the tokens' state that `column` (batch)
-/// says: batch × 1.
-Value FunctionBuilder::stateAt(Value column) {
-  return nn::GatherElementsOp::create(b, states[1].value,
-                                      b.reshape(column, {sizes.batch, 1}), 1);
-}
-
 /// Builds the row of the last token that counts: batch × width.
 Value FunctionBuilder::lastRows(Value x, Value count) {
   Value flat = b.reshape(x, {sizes.batch * tokens.queries, config.width});
@@ -178,11 +169,19 @@ OwningOpRef<ModuleOp> FunctionBuilder::run() {
                FRIT_STATE_CACHE);
 
   Value length = tokens.length = states[0].value;
-  Value next = stateAt(length);
-  if (isPrefill())
-    states[1].value = nn::UpdateOp::create(b, states[1].value, ids, length, 1);
-  else
-    ids = next;
+  // A sequence without tokens that count keeps its next one: rows beyond the
+  // state are dropped.
+  Value any, beyond;
+  if (isPrefill()) {
+    beyond = b.scalarLike(length, context + 1);
+    any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
+    states[1].value =
+        nn::UpdateOp::create(b, states[1].value, ids,
+                             nn::WhereOp::create(b, any, length, beyond), 1);
+  } else {
+    ids = nn::GatherElementsOp::create(b, states[1].value,
+                                       b.reshape(length, {batch, 1}), 1);
+  }
   Value steps =
       nn::IotaOp::create(b, b.scalarLike(length, 0), b.scalarLike(length, 1),
                          ArrayRef<int64_t>{1, chunk}, 1);
@@ -208,14 +207,11 @@ OwningOpRef<ModuleOp> FunctionBuilder::run() {
 
   b.setLoc(sizes.located);
   Value best = b.cast(nn::ArgMaxOp::create(b, logits, -1, 1, 0), i32);
-  if (isPrefill()) {
-    Value any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
-    best = nn::WhereOp::create(b, b.reshape(any, {batch, 1}), best, next);
-  }
   Value added = isPrefill() ? count : b.scalarLike(length, 1);
-  states[0].value = b.add(length, added);
-  states[1].value =
-      nn::UpdateOp::create(b, states[1].value, best, states[0].value, 1);
+  Value after = states[0].value = b.add(length, added);
+  if (isPrefill())
+    after = nn::WhereOp::create(b, any, after, beyond);
+  states[1].value = nn::UpdateOp::create(b, states[1].value, best, after, 1);
   finish(logits);
   if (failed(verify(module)))
     return {};
