@@ -22,8 +22,7 @@ Value LayerBuilder::heads(Value x, int64_t index, Part part, int64_t count) {
     x = norm(x, {part, index});
   int rotary = config.layers[index].rotary;
   if (rotary >= 0 && !config.learnsPositions)
-    x = b.cast(rotate(b, b.cast(x, b.getF32Type()), rotaryRows(rotary)),
-               tokens.element);
+    x = rotate(b, x, rotaryRows(rotary));
   return nn::TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3});
 }
 

@@ -154,7 +154,8 @@ Value decoder::rotate(nn::NNBuilder &b, Value x, const RotaryTables &rows) {
   }
   // As compiler/transform/recognize/RotaryPatterns.cpp writes it.
   SmallVector<int64_t> halved{shape[0], shape[1], shape[2], 2, pairs};
-  Value halves = b.reshape(turned, halved);
+  Type element = nn::tensorType(x).getElementType();
+  Value halves = b.cast(b.reshape(turned, halved), b.getF32Type());
   Value swapped =
       nn::SliceOp::create(b, halves, ArrayRef<int64_t>{0, 0, 0, 1, 0}, halved,
                           ArrayRef<int64_t>{1, 1, 1, -1, 1});
@@ -163,6 +164,7 @@ Value decoder::rotate(nn::NNBuilder &b, Value x, const RotaryTables &rows) {
   };
   Value y = b.add(b.mul(halves, row(rows.cosines, 1)),
                   b.mul(swapped, row(rows.sines, 2)));
-  y = b.reshape(y, {shape[0], shape[1], shape[2], 2 * pairs});
+  // Casts of this shape are parts of the same kernel.
+  y = b.reshape(b.cast(y, element), {shape[0], shape[1], shape[2], 2 * pairs});
   return kept ? nn::ConcatOp::create(b, ValueRange{y, kept}, 3).getResult() : y;
 }

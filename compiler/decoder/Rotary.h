@@ -31,9 +31,9 @@ double rotaryFactor(const RotaryConfig &rotary);
 RotaryAttrs computeRotary(const RotaryConfig &rotary, int64_t positions,
                           mlir::MLIRContext &context);
 
-/// Builds x with the first `2 · size/2` elements of each head rotated. x is
-/// batch×queries×heads×size in f32; the rows are those of the tables at each
-/// position: batch×queries×1×size/2 and batch×queries×2×size/2.
+/// Builds x, batch×queries×heads×size, with the first `2 · size/2` elements of
+/// each head rotated in f32. The rows are those of the tables at each position:
+/// batch×queries×1×size/2 and batch×queries×2×size/2.
 mlir::Value rotate(nn::NNBuilder &b, mlir::Value x, const RotaryTables &rows);
 
 } // namespace frit::decoder
