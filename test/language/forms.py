@@ -5,8 +5,10 @@ bf16, within a model with images, and for several sequences of different lengths
 """
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import frit
 import numpy as np
 
 import folders
@@ -47,6 +49,12 @@ assert tokens(work / "bare") == wanted
 folders.write_folder(work / "external", config, weights)
 external = tokens(work / "external", "-fexternal-weights")
 assert external == wanted and (work / "external.safetensors").exists()
+
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    frit.compile(work / "one", work / "python.so", march="x86-64-v3",
+                 options=[f"--context={CONTEXT}", "-fshape=chunk=8"])
+assert Generator(work / "python.so").generate([PROMPT], 20, 8)[0] == wanted
 print("files equal")
 
 # f32 on the cpu, whatever the files have; -fprecision computes in fewer bits.

@@ -105,6 +105,17 @@ def _environment() -> dict[str, str]:
     return environment
 
 
+def _show_facts(text: str) -> str:
+    """Prints the lines that are no warnings, and returns the others."""
+    others = []
+    for line in text.splitlines():
+        if not line.startswith("fritc: Memory: "):
+            others.append(line)
+        elif sys.stderr is not None:
+            sys.stderr.write(line.removeprefix("fritc: ") + "\n")
+    return "\n".join(others)
+
+
 def _report(text: str, level: int) -> None:
     """Shows what fritc said about a model that it compiled."""
     if text := text.strip():
@@ -146,7 +157,7 @@ def run_fritc(arguments: Sequence[str], model: bytes | None = None,
             process.terminate()
             process.wait()
             raise
-    text = errors.decode(errors="replace")
+    text = _show_facts(errors.decode(errors="replace"))
     if process.returncode:
         raise CompileError(
             in_python(text.strip()) or f"fritc: status {process.returncode}",
