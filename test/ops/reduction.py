@@ -55,6 +55,16 @@ for v in (x, ties, strange, x.astype(np.float16), u):
             case(op, [v], back, f"axis = {axis} : si64, keepdims = 0 : si64, "
                  "select_last_index = 1 : si64")
 
+# A long line is reduced in parts: ties, and numbers that are none, in several.
+line = np.round(random(2, 8400) * 3)
+holes = line.copy()
+holes[0, [5000, 7000]] = np.nan
+for v in (line, holes, line.astype(np.float16), line.astype(np.int32), line[:, :8209]):
+    for op, find in (("arg_max", np.argmax), ("arg_min", np.argmin)):
+        case(op, [v], find(v, 1), "axis = 1 : si64, keepdims = 0 : si64")
+        back = v.shape[1] - 1 - find(np.flip(v, 1), 1)
+        case(op, [v], back, "axis = 1 : si64, keepdims = 0 : si64, select_last_index = 1 : si64")
+
 for v in (x, x.astype(np.float16), (x * 9).astype(np.int64)):
     for axis in (0, -1):
         sums = np.cumsum(v, axis, dtype=np.float64 if v is not x else None)
