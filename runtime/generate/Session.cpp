@@ -12,20 +12,25 @@
 using namespace frit;
 
 namespace {
-/// A sequence as the host knows it.
-struct Sequence {
-  /// Those in the caches and, if one has been chosen, the next.
-  std::vector<int32_t> tokens;
-  uint32_t length = 0; ///< tokens in the caches
-  bool hasLogits = false;
+/// What comes next in a sequence.
+enum class Next {
+  none,    ///< not known: it has no token yet, or was rewound
+  ready,   ///< chosen on the device, not read yet; the host has the logits
+  chosen,  ///< known to the caller and the device
+  ownToken ///< chosen by the host, not known to the device
 };
 
-/// What comes next in all sequences.
-enum class Next {
-  none,    ///< not known: some sequence has no token yet, or was rewound
-  ready,   ///< chosen on the device, not read yet; the host has the logits
-  chosen,  ///< known to the host and the device
-  ownToken ///< chosen by the host, not known to the device
+/// A sequence as the host knows it.
+struct Sequence {
+  /// Those in the caches and, if the caller knows it, the next.
+  std::vector<int32_t> tokens;
+  uint32_t length = 0; ///< tokens in the caches
+  Next next = Next::none;
+
+  /// Returns whether the caller has a token that is not in the caches.
+  bool isAhead() const {
+    return next == Next::chosen || next == Next::ownToken;
+  }
 };
 } // namespace
 
@@ -42,15 +47,19 @@ struct frit_session {
   Status findStates();
   Status readChunks();
   /// Calls prefill for `counts[i]` tokens of each sequence, of which `tokens`
-  /// has room for the most, and reads the logits.
+  /// has room for the most, and reads the logits of those that have any.
   Status extend(const std::vector<int32_t> &tokens, int64_t width,
                 const std::vector<int32_t> &counts);
-  Status prefillAll(uint32_t sequence, const int32_t *tokens, uint32_t count);
+  Status prefillAll(uint32_t sequence, const std::vector<int32_t> &tokens);
   Status decodeOnDevice(int32_t *to, uint32_t count);
   Status decodeByLogits(const frit_sampling &sampling, int32_t *to,
                         uint32_t count);
-  /// Appends the chosen tokens and reads the logits after them.
+  /// Appends the tokens that the caller has, so that all sequences are ready.
   Status appendChosen();
+  bool all(Next next) const {
+    return std::all_of(sequences.begin(), sequences.end(),
+                       [&](const Sequence &own) { return own.next == next; });
+  }
   Status checkRoom(uint32_t steps) const;
   Status writeLengths();
   float *logitsOf(uint32_t sequence) {
@@ -65,7 +74,6 @@ struct frit_session {
   const char *lengthName = nullptr, *tokensName = nullptr;
   std::vector<Sequence> sequences;
   std::vector<float> logits; ///< batch × vocabulary
-  Next next = Next::none;
   std::atomic<bool> isBusy = false;
 };
 
@@ -196,83 +204,80 @@ Status frit_session::extend(const std::vector<int32_t> &tokens, int64_t width,
                  tokenDims, 2),
       hostTensor(nullptr, const_cast<int32_t *>(counts.data()), FRIT_I32,
                  countDims, 1)};
-  frit_tensor output =
-      hostTensor(nullptr, logits.data(), FRIT_F32, logitDims, 2);
-  return called(frit_run(prefill, inputs, 2, &output, 1));
+  std::vector<float> read(logits.size());
+  frit_tensor output = hostTensor(nullptr, read.data(), FRIT_F32, logitDims, 2);
+  FRIT_TRY(called(frit_run(prefill, inputs, 2, &output, 1)));
+  for (uint32_t i = 0; i < batch; ++i)
+    if (counts[i]) {
+      sequences[i].length += uint32_t(counts[i]);
+      sequences[i].next = Next::ready;
+      std::copy_n(read.data() + size_t(i) * vocabulary, vocabulary,
+                  logitsOf(i));
+    }
+  return Status();
 }
 
-Status frit_session::prefillAll(uint32_t sequence, const int32_t *tokens,
-                                uint32_t count) {
+Status frit_session::prefillAll(uint32_t sequence,
+                                const std::vector<int32_t> &tokens) {
   Sequence &own = sequences[sequence];
-  std::vector<float> others = logits;
-  for (uint32_t done = 0; done < count;) {
-    uint32_t width = std::min(chunk, count - done);
-    std::vector<int32_t> all(size_t(batch) * width), counts(batch);
-    std::copy_n(tokens + done, width, all.begin() + size_t(sequence) * width);
+  own.tokens.resize(own.length);
+  own.next = Next::none;
+  for (size_t done = 0; done < tokens.size();) {
+    size_t width = std::min<size_t>(chunk, tokens.size() - done);
+    std::vector<int32_t> rows(batch * width), counts(batch);
+    std::copy_n(tokens.data() + done, width, rows.begin() + sequence * width);
     counts[sequence] = int32_t(width);
-    FRIT_TRY(extend(all, width, counts));
+    FRIT_TRY(extend(rows, int64_t(width), counts));
+    own.tokens.insert(own.tokens.end(), tokens.begin() + long(done),
+                      tokens.begin() + long(done + width));
     done += width;
-    own.tokens.resize(own.length);
-    own.tokens.insert(own.tokens.end(), tokens + done - width, tokens + done);
-    own.length += width;
   }
-  // Logits of sequences without tokens mean nothing.
-  for (uint32_t i = 0; i < batch; ++i)
-    if (i != sequence)
-      std::copy_n(others.data() + size_t(i) * vocabulary, vocabulary,
-                  logitsOf(i));
-  own.hasLogits = true;
-  bool all = std::all_of(sequences.begin(), sequences.end(),
-                         [](const Sequence &s) { return s.hasLogits; });
-  next = all ? Next::ready : Next::none;
   return Status();
 }
 
 Status frit_session::checkRoom(uint32_t steps) const {
-  for (uint32_t i = 0; i < batch; ++i)
-    if (steps > capacity - sequences[i].length)
+  for (uint32_t i = 0; i < batch; ++i) {
+    uint32_t needed = steps - !sequences[i].isAhead();
+    if (needed > capacity - sequences[i].length)
       return invalidArgument(
           format("sequence %u has %u tokens, and its cache holds %u: there is "
                  "no room for %u more",
-                 i, sequences[i].length, capacity, steps));
+                 i, sequences[i].length, capacity, needed));
+  }
   return Status();
 }
 
 Status frit_session::appendChosen() {
-  std::vector<int32_t> tokens(batch), counts(batch, 1);
+  std::vector<int32_t> tokens(batch), counts(batch);
   for (uint32_t i = 0; i < batch; ++i)
-    tokens[i] = sequences[i].tokens.back();
-  FRIT_TRY(extend(tokens, 1, counts));
-  for (Sequence &sequence : sequences) {
-    ++sequence.length;
-    sequence.hasLogits = true;
-  }
-  next = Next::ready;
-  return Status();
+    if (sequences[i].isAhead()) {
+      tokens[i] = sequences[i].tokens.back();
+      counts[i] = 1;
+    }
+  return extend(tokens, 1, counts);
 }
 
 Status frit_session::decodeOnDevice(int32_t *to, uint32_t count) {
   // Without a function of its own, prefill appends each token.
   if (!decode)
     return decodeByLogits(frit_sampling(), to, count);
-  if (next == Next::ownToken)
+  if (!all(Next::chosen) && !all(Next::ready))
     FRIT_TRY(appendChosen());
-  uint32_t steps = next == Next::ready ? count - 1 : count;
+  uint32_t steps = all(Next::ready) ? count - 1 : count;
   for (uint32_t i = 0; i < steps; ++i)
     FRIT_TRY(called(frit_run_async(decode, nullptr, 0, nullptr, 0)));
   const int64_t dims[] = {batch, int64_t(capacity) + 1};
-  std::vector<int32_t> all(size_t(batch) * (capacity + 1));
-  frit_tensor tokens = hostTensor(tokensName, all.data(), FRIT_I32, dims, 2);
+  std::vector<int32_t> rows(size_t(batch) * (capacity + 1));
+  frit_tensor tokens = hostTensor(tokensName, rows.data(), FRIT_I32, dims, 2);
   FRIT_TRY(called(frit_state_read(prefill, &tokens, 1)));
   for (uint32_t i = 0; i < batch; ++i) {
     Sequence &own = sequences[i];
     own.length += steps;
-    const int32_t *first = all.data() + size_t(i) * (capacity + 1);
+    const int32_t *first = rows.data() + size_t(i) * (capacity + 1);
     own.tokens.assign(first, first + own.length + 1);
-    own.hasLogits = false;
+    own.next = Next::chosen;
     std::copy_n(first + own.length + 1 - count, count, to + size_t(i) * count);
   }
-  next = Next::chosen;
   return Status();
 }
 
@@ -280,7 +285,7 @@ Status frit_session::decodeByLogits(const frit_sampling &sampling, int32_t *to,
                                     uint32_t count) {
   std::vector<float> changed(vocabulary);
   for (uint32_t step = 0; step < count; ++step) {
-    if (next != Next::ready)
+    if (!all(Next::ready))
       FRIT_TRY(appendChosen());
     for (uint32_t i = 0; i < batch; ++i) {
       Sequence &own = sequences[i];
@@ -290,10 +295,9 @@ Status frit_session::decodeByLogits(const frit_sampling &sampling, int32_t *to,
       FRIT_TRY(called(frit_sample(&sampling, changed.data(), vocabulary,
                                   own.tokens.data(), own.length, &token)));
       own.tokens.push_back(token);
-      own.hasLogits = false;
+      own.next = Next::ownToken;
       to[size_t(i) * count + step] = token;
     }
-    next = Next::ownToken;
   }
   return Status();
 }
@@ -336,7 +340,6 @@ static Status copyStates(frit_session &from, frit_session &to) {
   }
   to.sequences = from.sequences;
   to.logits = from.logits;
-  to.next = from.next;
   return Status();
 }
 
@@ -388,7 +391,11 @@ static Status prefillChecked(frit_session &session, uint32_t sequence,
   if (count == 0)
     return invalidArgument("there are no tokens to append");
   const Sequence &own = session.sequences[sequence];
-  if (count > session.capacity - own.length)
+  std::vector<int32_t> all;
+  if (own.isAhead())
+    all.push_back(own.tokens.back());
+  all.insert(all.end(), tokens, tokens + count);
+  if (all.size() > session.capacity - own.length)
     return invalidArgument(
         format("%u tokens do not fit after the %u of sequence %u: its cache "
                "holds %u",
@@ -398,7 +405,7 @@ static Status prefillChecked(frit_session &session, uint32_t sequence,
       return invalidArgument(
           format("token %d at [%u] is not in the vocabulary, 0 to %u",
                  tokens[i], i, session.vocabulary - 1));
-  FRIT_TRY(session.prefillAll(sequence, tokens, count));
+  FRIT_TRY(session.prefillAll(sequence, all));
   if (logits)
     std::copy_n(session.logitsOf(sequence), session.vocabulary, logits);
   return Status();
@@ -419,15 +426,13 @@ frit_status frit_session_prefill(frit_session *session, uint32_t sequence,
 static Status decodeChecked(frit_session &session,
                             const frit_sampling *sampling, int32_t *tokens,
                             uint32_t count) {
-  if (session.next == Next::none) {
-    for (uint32_t i = 0; i < session.batch; ++i)
-      if (!session.sequences[i].hasLogits)
-        return invalidArgument(
-            format("sequence %u has no token to continue from; "
-                   "frit_session_prefill gives it one",
-                   i));
-  }
-  FRIT_TRY(session.checkRoom(session.next == Next::ready ? count - 1 : count));
+  for (uint32_t i = 0; i < session.batch; ++i)
+    if (session.sequences[i].next == Next::none)
+      return invalidArgument(
+          format("sequence %u has no token to continue from; "
+                 "frit_session_prefill gives it one",
+                 i));
+  FRIT_TRY(session.checkRoom(count));
   bool isGreedy = !sampling || (sampling->temperature == 0 && !sampling->bias &&
                                 (sampling->repetition_penalty == 0 ||
                                  sampling->repetition_penalty == 1));
@@ -463,8 +468,7 @@ static Status rewindChecked(frit_session &session, uint32_t sequence,
     return status;
   }
   own.tokens.resize(length);
-  own.hasLogits = false;
-  session.next = Next::none;
+  own.next = Next::none;
   return Status();
 }
 

@@ -1,9 +1,9 @@
 //===- Generate.cpp - Continue texts by a language model ------------------===//
 
-#include "Session.h"
 #include "frit/generate.h"
-#include "tools/support/Mapped.h"
+#include "Session.h"
 #include "tools/support/JsonText.h"
+#include "tools/support/Mapped.h"
 #include "tools/tokenizer/Chat.h"
 #include "tools/tokenizer/Tokenizer.h"
 
@@ -85,8 +85,7 @@ Fault Generation::open() {
     hasTokenizer = true;
   }
   frit_session *made = nullptr;
-  if (Fault fault =
-          called(frit_session_create(session.module.get(), &made)))
+  if (Fault fault = called(frit_session_create(session.module.get(), &made)))
     return fault;
   model.reset(made);
   if (frit_session_batch(made) != 1)
@@ -113,15 +112,16 @@ Fault Generation::feed(const std::vector<TokenId> &ids) {
     return Fault("the prompt has no tokens");
   auto [known, rest] = std::ranges::mismatch(sequence, ids);
   // The last token is fed again, if need be, for the logits after it.
-  size_t same = std::min<size_t>(known - sequence.begin(), ids.size() - 1);
+  size_t same =
+      std::min<size_t>({size_t(known - sequence.begin()), ids.size() - 1,
+                        frit_session_length(model.get(), 0)});
   double start = now();
-  if (Fault fault =
-          called(frit_session_rewind(model.get(), 0, uint32_t(same))))
+  if (Fault fault = called(frit_session_rewind(model.get(), 0, uint32_t(same))))
     return fault;
   sequence.assign(ids.begin(), ids.begin() + long(same));
-  if (Fault fault = called(frit_session_prefill(
-          model.get(), 0, ids.data() + same, uint32_t(ids.size() - same),
-          nullptr)))
+  if (Fault fault =
+          called(frit_session_prefill(model.get(), 0, ids.data() + same,
+                                      uint32_t(ids.size() - same), nullptr)))
     return fault;
   sequence = ids;
   fed += ids.size() - same;

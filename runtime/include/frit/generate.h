@@ -1,8 +1,7 @@
-/*===- generate.h - Text by a language model
--------------------------------===*\
-|* Sequences of tokens that a model extends, on top of frit/runtime.h. For an *|
-|* artifact with functions of the roles prefill and decode, as fritc makes of *|
-|* a folder or a file of a language model. *|
+/*===- generate.h - Text by a language model ------------------------------===*\
+|* Sequences of tokens that a model extends, on top of frit/runtime.h. For    *|
+|* artifacts with functions of the roles prefill and decode, as fritc makes   *|
+|* of a folder or a file of a language model.                                 *|
 |*                                                                            *|
 |*   frit_module_load("llama.so", NULL, &module);                             *|
 |*   frit_session_create(module, &session);                                   *|
@@ -73,7 +72,8 @@ FRIT_API uint32_t frit_session_vocabulary(const frit_session *session);
 FRIT_API uint32_t frit_session_length(const frit_session *session,
                                       uint32_t sequence);
 
-/** Appends tokens to a sequence; the others stay. Stores the logits after the
+/** Appends tokens to a sequence, after one that was chosen last; the others
+ *  stay. Stores the logits after the
  *  last of them, f32 of the vocabulary in host memory, if `logits` is not null.
  *  Fails, and changes nothing, if a token is not in the vocabulary or the
  *  sequence would exceed the capacity. */
