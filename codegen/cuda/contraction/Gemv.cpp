@@ -7,35 +7,26 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Maximum rows for tensor cores, multiply-adds, and multiply-adds with rows of
-/// B along n: more keep the arithmetic busier than the memory. Fewer rows than
-/// those from which tensor cores pay are read in longer pieces without them.
-static constexpr int64_t kMostMmaRows = 16, kMostGemvRows = 8;
-static constexpr int64_t kMostPlainRows = 4, kLeastMmaRows = 5;
+/// Maximum rows, of f32 with rows of B along k, and others: for more the tensor
+/// cores or wider tiles are faster, since the multiply-adds of 16-bit elements,
+/// which are widened first, keep a thread busier than the memory.
+static constexpr int64_t kMostGemvRows = 8, kMostWidenedRows = 4;
 static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
-/// Columns of a warp, if B is transposed: by tensor cores, and else independent
-/// loads of a thread.
-static constexpr int64_t kMmaColumns = 8, kWarpColumns = 4;
-/// Warps per SM whose loads hide the latency of memory, with tensor cores and
-/// without.
-static constexpr int64_t kBusyMmaWarps = 24, kBusyWarps = 16;
+/// Columns of a warp, if B is transposed: independent loads of a thread.
+static constexpr int64_t kWarpColumns = 4;
+/// Warps per SM whose loads hide the latency of memory.
+static constexpr int64_t kBusyWarps = 16;
 
 /// Elements of B in a load of 16 bytes.
 static int64_t widthOf(const nn::GemmInfo &info) {
   return 16 / storageBytes(elementType(info.b));
 }
 
-static bool usesMma(const nn::GemmInfo &info) {
-  return info.transposeB && isHalf(elementType(info.a)) &&
-         info.m >= kLeastMmaRows;
-}
-
 /// Returns why gemv.cuh does not compute a product.
 static nn::Legality checkGemv(const nn::GemmInfo &info) {
   Type type = elementType(info.a);
-  int64_t most = usesMma(info)     ? kMostMmaRows
-                 : info.transposeB ? kMostGemvRows
-                                   : kMostPlainRows;
+  int64_t most = info.transposeB && type.isF32() ? kMostGemvRows
+                                                 : kMostWidenedRows;
   if (info.m > most || info.batch != 1)
     return nn::Mismatch("it has many rows or several matrices");
   if (info.isExtended() || info.factor || info.transposeA)
@@ -59,12 +50,9 @@ static GemvAttr chooseGemv(const nn::GemmInfo &info, const Machine &machine) {
       columns /= 2;
     return GemvAttr::get(context, columns, /*split=*/1, kGemvThreads);
   }
-  bool isMma = usesMma(info);
-  int64_t mine = isMma ? kMmaColumns : kWarpColumns;
-  int64_t steps = ceilDiv(info.k, isMma ? 256 : 32 * width), split = 1;
-  int64_t busy = (isMma ? kBusyMmaWarps : kBusyWarps) * sms;
+  int64_t mine = kWarpColumns, steps = ceilDiv(info.k, 32 * width), split = 1;
   while (split < kGemvWarps && 2 * split <= steps &&
-         ceilDiv(info.n, mine) * split < busy)
+         ceilDiv(info.n, mine) * split < kBusyWarps * sms)
     split *= 2;
   return GemvAttr::get(context, mine * kGemvWarps / split, split, kGemvThreads);
 }
@@ -90,9 +78,7 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
     return std::nullopt;
   }
   int64_t groups = warps / split;
-  if (usesMma(info) && warps % split == 0 && columns == groups * kMmaColumns)
-    return std::nullopt;
-  if (usesMma(info) || warps % split || columns % groups ||
+  if (warps % split || columns % groups ||
       columns / groups * int64_t(llvm::PowerOf2Ceil(info.m)) > 32)
     return nn::Mismatch("a warp has no lane for each of its results");
   return std::nullopt;
@@ -146,8 +132,7 @@ class Gemv : public SkeletonOf<GemvAttr> {
     text.addConstants("int", {{"columns", schedule.getColumns()},
                               {"split", schedule.getSplit()},
                               {"threads", schedule.getThreads()}});
-    text.addConstants(
-        "bool", {{"mma", usesMma(info)}, {"early", text.isConstant(info.b)}});
+    text.addConstants("bool", {{"early", text.isConstant(info.b)}});
     KernelText kernel;
     kernel.header = "gemv";
     std::string call = "frit::gemv<" + text.problem() + ">(" +

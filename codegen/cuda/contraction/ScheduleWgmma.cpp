@@ -47,6 +47,11 @@ static constexpr double kPowerRate = 11;
 /// registers to overlap elements, or if two blocks per SM leave so few that it
 /// spills.
 static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
+/// Bytes per microsecond that an SM streams from memory, and the rows of
+/// products whose time is that of their weights: fitted to a step of a language
+/// model of 8 sequences on an H200.
+static constexpr double kSmStream = 30e3;
+static constexpr int64_t kFewRows = 16;
 /// More stages or blocks per SM than these gain nothing.
 static constexpr int64_t kUsefulStages = 13, kUsefulOccupancy = 2;
 /// With this few stages, loops longer than those of the fitted problems do not
@@ -134,7 +139,10 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
     weights += 2 * elements(addend.getW());
     others += 2 * elements(addend.getX());
   }
-  double move = kFill + weights / arch.memoryRate +
+  double rate = product.m <= kFewRows
+                    ? std::min(arch.memoryRate, active * kSmStream)
+                    : arch.memoryRate;
+  double move = kFill + weights / rate +
                 others / (others > mostHeld ? arch.memoryRate : heldRate);
   return longest({time, move}, 8);
 }

@@ -8,19 +8,16 @@
 //   static constexpr int columns;  // of a block
 //   static constexpr int split;    // if B is transposed: warps that share k
 //   static constexpr int threads;  // of a block
-//   static constexpr bool mma;     // whether tensor cores multiply
 //   static constexpr bool early;   // no kernel before this one writes B
 //
 // The grid is ceil(n / columns). Rows of B begin at multiples of 16 bytes, and
-// those of A do if B is transposed. Tensor cores take up to 16 rows of 16 bits
-// if B is transposed; multiply-adds take up to 8 rows.
+// those of A do if B is transposed. There are up to 8 rows.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_GEMV_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_GEMV_CUH
 
-#include "frit/mma.cuh"
 #include "frit/tile.cuh"
 
 namespace frit {
@@ -179,98 +176,6 @@ gemvTransposed(const typename P::A *a, const typename P::B *b,
   }
 }
 
-/// Computes the product with rows of B along k on the tensor cores. A warp has
-/// 8 columns. A thread holds pieces of 8 neighbouring elements of a row of B,
-/// and of one or two rows of A; any order of k will do if it is that of both.
-/// The pieces of a warp are 512 neighbouring bytes of each row, which the
-/// memory delivers faster than scattered lines.
-template <class P>
-__device__ inline void gemvMma(const typename P::A *a, const typename P::B *b,
-                               const typename P::Bias *bias,
-                               const typename P::D *r, typename P::D *d) {
-  using T = typename P::A;
-  constexpr int count = 8, step = 32 * count; // pieces; elements of k
-  constexpr int warps = P::threads / 32, groups = warps / P::split;
-  constexpr int rows = P::m > 8 ? 16 : 8;
-  static_assert(warps % P::split == 0 && P::columns == groups * 8);
-  struct Words {
-    uint32_t at[4];
-  };
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int part = warp % P::split, group = warp / P::split;
-  const int line = lane / 4, place = lane % 4 * 8;
-  const int64_t col = int64_t(blockIdx.x) * P::columns + group * 8 + line;
-  b += (col < P::n ? col : P::n - 1) * P::ldb + place;
-  a += line * P::lda + place;
-
-  auto isInside = [&](int64_t k) {
-    return P::k % step == 0 || k + place < P::k;
-  };
-  Words pieces[count];
-  auto fetch = [&](int64_t k) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      pieces[i] = {};
-      if (isInside(k + i * 32)) {
-        auto pack = loadOnce(b + k + i * 32);
-        pieces[i] = *reinterpret_cast<const Words *>(&pack);
-      }
-    }
-  };
-  int64_t k = part * step;
-  if constexpr (P::early) {
-    if (k < P::k)
-      fetch(k);
-    pdlWait();
-  } else {
-    pdlWait();
-    if (k < P::k)
-      fetch(k);
-  }
-  // Two sums, so that a product need not wait for the one before it.
-  float sums[2][4] = {};
-  for (; k < P::k; k += P::split * step) {
-    Words now[count];
-#pragma unroll
-    for (int i = 0; i < count; ++i)
-      now[i] = pieces[i];
-    if (k + P::split * step < P::k)
-      fetch(k + P::split * step);
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const bool inside = isInside(k + i * 32);
-      const T *from = a + k + i * 32;
-      Words x = {}, y = {};
-      if (inside && line < P::m)
-        x = *reinterpret_cast<const Words *>(from);
-      if (P::m > 8 && inside && line + 8 < P::m)
-        y = *reinterpret_cast<const Words *>(from + 8 * P::lda);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const uint32_t of[4] = {x.at[half * 2], y.at[half * 2],
-                                x.at[half * 2 + 1], y.at[half * 2 + 1]};
-        const uint32_t with[2] = {now[i].at[half * 2], now[i].at[half * 2 + 1]};
-        mma<T>(sums[half], of, with);
-      }
-    }
-  }
-  __shared__ float parts[warps][rows][8];
-#pragma unroll
-  for (int i = 0; i < (P::m > 8 ? 4 : 2); ++i)
-    parts[warp][line + i / 2 * 8][lane % 4 * 2 + i % 2] =
-        sums[0][i] + sums[1][i];
-  __syncthreads();
-  for (int i = threadIdx.x; i < P::columns * int(P::m); i += P::threads) {
-    const int own = i % P::columns, row = i / P::columns;
-    float total = 0;
-#pragma unroll
-    for (int p = 0; p < P::split; ++p)
-      total += parts[own / 8 * P::split + p][row][own % 8];
-    if (int64_t at = int64_t(blockIdx.x) * P::columns + own; at < P::n)
-      finishGemv<P>(total, bias, r, d, row, at);
-  }
-}
-
 /// Computes the product with rows of B along n. Neighbouring threads read a row
 /// of `columns` elements; the block reads several rows at a time.
 template <class P>
@@ -356,9 +261,7 @@ template <class P>
 __device__ inline void gemv(const typename P::A *a, const typename P::B *b,
                             const typename P::Bias *bias,
                             const typename P::D *r, typename P::D *d) {
-  if constexpr (P::mma)
-    gemvMma<P>(a, b, bias, r, d);
-  else if constexpr (P::transposeB)
+  if constexpr (P::transposeB)
     gemvTransposed<P>(a, b, bias, r, d);
   else
     gemvPlain<P>(a, b, bias, r, d);

@@ -7,7 +7,7 @@
 // CHECK: static constexpr int64_t m = 1, n = 2048, k = 2048, batch = 1;
 // CHECK: static constexpr bool transposeA = false, transposeB = true;
 // CHECK: static constexpr int columns = 4, split = 8, threads = 256;
-// CHECK: static constexpr bool mma = false, early = false;
+// CHECK: static constexpr bool early = false;
 // CHECK: void __launch_bounds__(256)
 // CHECK-NEXT: k0(
 // CHECK-NEXT: frit::pdlTrigger();
@@ -52,28 +52,14 @@ func.func @given(%x: tensor<3x512xf32>, %w: tensor<1024x512xf32>) {
 
 // -----
 
-// Five rows and more are multiplied by tensor cores; a warp has 8 columns.
-// CHECK: // k0 #cuda.gemv<columns = 16, split = 4, threads = 256> grid 512x1x1 block 256
-// CHECK: static constexpr bool mma = true, early = false;
-func.func @many(%x: tensor<8x2048xbf16>, %w: tensor<8192x2048xbf16>) {
-  %0 = nn.fusion(%x, %w) : (tensor<8x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8x8192xbf16> {
-  ^bb0(%a: tensor<8x2048xbf16>, %b: tensor<8192x2048xbf16>):
-    %1 = nn.matmul %a, %b {transpose_b} : (tensor<8x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<8x8192xbf16>
-    nn.yield %1 : tensor<8x8192xbf16>
-  }
-  return
-}
-
-// -----
-
 // More rows, and rows that begin elsewhere, are left to other kernels.
 // CHECK: // k0 #cuda.{{(wgmma_)?}}gemm
 // CHECK: // k1 #cuda.{{(cublas_)?}}gemm
-func.func @others(%x: tensor<17x512xf16>, %w: tensor<64x512xf16>, %y: tensor<1x510xf16>, %v: tensor<64x510xf16>) {
-  %0 = nn.fusion(%x, %w) : (tensor<17x512xf16>, tensor<64x512xf16>) -> tensor<17x64xf16> {
-  ^bb0(%a: tensor<17x512xf16>, %b: tensor<64x512xf16>):
-    %1 = nn.matmul %a, %b {transpose_b} : (tensor<17x512xf16>, tensor<64x512xf16>) -> tensor<17x64xf16>
-    nn.yield %1 : tensor<17x64xf16>
+func.func @others(%x: tensor<5x512xf16>, %w: tensor<64x512xf16>, %y: tensor<1x510xf16>, %v: tensor<64x510xf16>) {
+  %0 = nn.fusion(%x, %w) : (tensor<5x512xf16>, tensor<64x512xf16>) -> tensor<5x64xf16> {
+  ^bb0(%a: tensor<5x512xf16>, %b: tensor<64x512xf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<5x512xf16>, tensor<64x512xf16>) -> tensor<5x64xf16>
+    nn.yield %1 : tensor<5x64xf16>
   }
   %2 = nn.fusion(%y, %v) : (tensor<1x510xf16>, tensor<64x510xf16>) -> tensor<1x64xf16> {
   ^bb0(%a: tensor<1x510xf16>, %b: tensor<64x510xf16>):

@@ -18,7 +18,6 @@ struct Problem {
   static constexpr int64_t ldd = N + Pad;
   static constexpr int64_t strideA = 0, strideB = 0, strideD = 0;
   static constexpr int columns = Columns, split = Split, threads = Threads;
-  static constexpr bool mma = TransposeB && sizeof(T) == 2 && M > 4;
   static constexpr bool early = true;
 };
 
@@ -36,10 +35,10 @@ __global__ void __launch_bounds__(P::threads)
 }
 
 // Products of a language model of 1 and of 8 billion weights, for one and for
-// eight sequences; also for NVRTC.
+// four sequences; also for NVRTC.
 using Output = Problem<frit::bf16, 1, 2048, 2048, true, 4, 8>;
 using Up = Problem<frit::bf16, 1, 8192, 2048, true, 32>;
-using Down8 = Problem<frit::bf16, 8, 2048, 8192, true, 8, 8>;
+using Down4 = Problem<frit::bf16, 4, 2048, 8192, true, 4, 8>;
 using Head = Problem<frit::bf16, 1, 128256, 2048, true, 32>;
 using Large = Problem<frit::bf16, 1, 14336, 4096, true, 32>;
 using Single = Problem<float, 2, 2048, 2048, true, 4, 8>;
@@ -50,7 +49,7 @@ template __global__ void full<Output>(const frit::bf16 *, const frit::bf16 *,
                                       const frit::bf16 *, const frit::bf16 *,
                                       frit::bf16 *);
 template __global__ void plain<Single>(const float *, const float *, float *);
-template __global__ void plain<Down8>(const frit::bf16 *, const frit::bf16 *,
+template __global__ void plain<Down4>(const frit::bf16 *, const frit::bf16 *,
                                       frit::bf16 *);
 template __global__ void plain<OutputPlain>(const frit::bf16 *,
                                             const frit::bf16 *, frit::bf16 *);
@@ -108,11 +107,6 @@ static void checks() {
   check<Problem<float, 1, 5, 4, true, 1, 8>>(false);
   check<Problem<float, 5, 33, 260, true, 8, 4>>(true);
   check<Problem<float, 8, 40, 516, true, 4, 8>>(false);
-  // By tensor cores: as many rows as one product takes, and more.
-  check<Problem<bf16, 5, 64, 512, true, 64>>(true);
-  check<Problem<f16, 8, 37, 1032, true, 8, 8>>(false);
-  check<Problem<bf16, 9, 33, 520, true, 8, 4, 128, 8, float>>(true);
-  check<Problem<bf16, 16, 70, 776, true, 16, 4>>(false);
   // Along n: parts of a warp's columns, more rows than threads read.
   check<Problem<bf16, 1, 64, 512, false, 64>>(true);
   check<Problem<f16, 3, 40, 77, false, 16, 1, 64, 8>>(false);
@@ -151,10 +145,7 @@ static void benches() {
   benchOne<Large>("gemv 1x14336x4096");
   benchOne<Problem<bf16, 1, 4096, 14336, true, 4, 8>>("gemv 1x4096x14336");
   benchOne<Problem<bf16, 4, 14336, 4096, true, 32>>("gemv 4x14336x4096");
-  benchOne<Problem<bf16, 8, 14336, 4096, true, 32, 2>>("gemv 8x14336x4096");
-  benchOne<Problem<bf16, 8, 14336, 4096, true, 64>>("gemv 8x14336x4096, 64/1");
-  benchOne<Problem<bf16, 16, 14336, 4096, true, 32, 2>>("gemv 16x14336x4096");
-  benchOne<Down8>("gemv 8x2048x8192");
+  benchOne<Down4>("gemv 4x2048x8192");
   benchOne<OutputPlain>("gemv 1x2048x2048, along n");
   benchOne<LargePlain>("gemv 1x14336x4096, along n");
   benchOne<Problem<bf16, 4, 14336, 4096, false, 64>>(
