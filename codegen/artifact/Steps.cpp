@@ -18,14 +18,19 @@ artifact::Range StepWriter::addList(plan::CommandListOp list, bool isMain) {
   artifact::Range range{uint32_t(tables.steps.size()), 0};
   if (!list)
     return range;
-  for (Operation *op : plan::stepsOf(list))
-    addStep(op, isMain);
+  SmallVector<Operation *> steps = plan::stepsOf(list);
+  for (auto [op, follows] : llvm::zip(steps, plan::followsOf(steps)))
+    addStep(op, follows, isMain);
   range.count = tables.steps.size() - range.first;
   return range;
 }
 
-void StepWriter::addStep(Operation *op, bool isMain) {
+void StepWriter::addStep(Operation *op, const plan::Follows &follows,
+                         bool isMain) {
   Step step;
+  step.follows.first = tables.follows.size();
+  step.follows.count = follows.size();
+  llvm::append_range(tables.follows, follows);
   step.node = tables.text(plan::nodeNames(op->getLoc()));
   step.arguments.first = tables.buffers.size();
   for (Value value : plan::readsOf(op))
@@ -37,7 +42,6 @@ void StepWriter::addStep(Operation *op, bool isMain) {
   TypeSwitch<Operation *>(op)
       .Case([&](plan::LaunchOp launch) {
         step.kind = StepKind::launch;
-        addFollows(step, launch);
         step.shardRows = launch.getShardRows().value_or(0);
       })
       .Case([&](plan::GemmOp gemm) {
@@ -74,14 +78,6 @@ void StepWriter::addStep(Operation *op, bool isMain) {
             {uint32_t(plan::stepsOf(guard).size()), guard.getWhen()});
       });
   tables.steps.push_back(step);
-}
-
-void StepWriter::addFollows(Step &step, plan::LaunchOp launch) {
-  if (!launch.getFollows())
-    return;
-  step.follows.first = tables.follows.size();
-  llvm::append_range(tables.follows, *launch.getFollows());
-  step.follows.count = tables.follows.size() - step.follows.first;
 }
 
 void StepWriter::setKernel(Step &step, FlatSymbolRefAttr name) {

@@ -24,8 +24,7 @@ public:
   llvm::DenseMap<mlir::StringAttr, std::pair<uint32_t, plan::KernelOp>> kernels;
 
 private:
-  void addStep(mlir::Operation *op, bool isMain);
-  void addFollows(Step &step, plan::LaunchOp launch);
+  void addStep(mlir::Operation *op, const plan::Follows &follows, bool isMain);
   void setKernel(Step &step, mlir::FlatSymbolRefAttr name);
   void addBuffer(mlir::Value value, bool written, bool isMain);
 

@@ -360,6 +360,9 @@ void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
   // Small kernels that run many times, such as the last sums of the gradients
   // of biases, run several times in one launch.
   passes.addPass(planning::createBatchLaunchesPass());
+  // Every edge between steps is in the plan from here on. Collectives run
+  // beside the steps that need not wait for them.
+  passes.addPass(planning::createOrderStepsPass());
   // Steps that leave the device partly idle run concurrently.
   if (options.fork)
     passes.addPass(planning::createForkPass(target));
@@ -417,6 +420,8 @@ LogicalResult Pipeline::placeMemory() {
 }
 
 void frit::addMemoryPasses(OpPassManager &passes) {
+  // No two steps that share memory may run concurrently.
+  passes.addPass(planning::createCheckEdgesPass());
   // Every buffer gets its offset in one arena.
   passes.addPass(planning::createPlanMemoryPass());
 }

@@ -96,8 +96,8 @@ private:
   }
 
   /// Returns the lower bound of the arena if the steps run in this order.
-  double arenaOf(ArrayRef<Operation *> order) const {
-    return double(ArenaUses(order).lowerBound(StepOrder(list)));
+  static double arenaOf(ArrayRef<Operation *> order) {
+    return double(ArenaUses(order).lowerBound(StepOrder(order)));
   }
 
   /// Batches the launches of a kernel that have waited.

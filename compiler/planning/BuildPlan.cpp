@@ -172,7 +172,9 @@ void frit::planning::registerPlanningPasses(const nn::Target &target) {
     return createBuildPlanPass(options);
   });
   registerPass(createBatchLaunchesPass);
+  registerPass(createOrderStepsPass);
   registerPass([&target] { return createForkPass(target); });
   registerPass(createMergePlansPass);
+  registerPass(createCheckEdgesPass);
   registerPass(createPlanMemoryPass);
 }

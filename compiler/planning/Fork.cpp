@@ -8,7 +8,7 @@
 //   plan.launch @a(%x) -> (%0)
 //   plan.launch @b(%0) -> (%1)
 //   plan.launch @c(%0) -> (%2) {follows = array<i64: 0>}
-//   plan.launch @d(%1, %2) -> (%y)
+//   plan.launch @d(%1, %2) -> (%y) {follows = array<i64: 1, 2>}
 //
 // A list is divided into regions at the steps that depend on all earlier ones
 // and that all later ones depend on; library calls, copies and guards divide it
@@ -61,7 +61,8 @@ public:
   Forker(plan::CommandListOp list, const nn::Target &target,
          nn::BranchCosts costs)
       : list(list), target(target), costs(costs), steps(plan::stepsOf(list)),
-        needs(dependences(steps)), uses(steps), symbols(list->getParentOp()) {}
+        needs(dependences(steps)), follows(plan::followsOf(steps)), uses(steps),
+        symbols(list->getParentOp()) {}
 
   void run() {
     limit = kMostGrowth * uses.lowerBound(StepOrder(list));
@@ -77,6 +78,7 @@ public:
       known.costs.clear();
     }
     divide(known);
+    plan::setFollows(steps, follows);
   }
 
 private:
@@ -158,9 +160,10 @@ private:
     for (const Branches &branches : choices) {
       if (branches.microseconds > chain - kLeastGain)
         break;
+      std::vector<plan::Follows> chained = follows;
       apply(region.first, branches);
-      uint64_t bytes = uses.peakBetween(StepOrder(list, region.first, count),
-                                        region.first, count);
+      uint64_t bytes = uses.peakBetween(
+          StepOrder(steps, follows, region.first, count), region.first, count);
       if (bytes <= limit) {
         remark::passed(steps[region.first]->getLoc(),
                        remark::RemarkOpts::name("Forked").category("fork"))
@@ -169,8 +172,7 @@ private:
                            count, branches.microseconds, chain);
         return;
       }
-      for (size_t i = 0; i < count; ++i)
-        cast<plan::LaunchOp>(steps[region.first + i]).removeFollowsAttr();
+      follows = std::move(chained);
       remark::missed(steps[region.first]->getLoc(),
                      remark::RemarkOpts::name("NotForked").category("fork"))
           << remark::add("{0} concurrent steps would gain {1:F1} us but "
@@ -180,33 +182,31 @@ private:
     }
   }
 
-  /// Sets what the region's steps follow.
+  /// Sets what the region's steps follow, and the steps after it. Those that
+  /// follow its last step follow the ends of all branches.
   void apply(size_t first, const Branches &branches) {
-    Builder b(list.getContext());
-    // Without the attribute, a step follows the steps that have no successor
-    // yet.
-    llvm::SetVector<int64_t> open;
-    for (auto [i, follows] : llvm::enumerate(branches.follows)) {
-      SmallVector<int64_t> places;
-      for (size_t other : follows)
-        places.push_back(first + other);
-      if (follows.empty() && first > 0)
-        places.push_back(placeBefore(first));
-      if (i > 0 && !llvm::equal(places, open))
-        cast<plan::LaunchOp>(steps[first + i])
-            .setFollowsAttr(b.getDenseI64ArrayAttr(places));
-      for (int64_t place : places)
-        open.remove(place);
-      open.insert(first + i);
+    size_t end = first + branches.follows.size();
+    plan::Follows before = follows[first], ends;
+    for (auto [i, others] : llvm::enumerate(branches.follows)) {
+      plan::Follows &own = follows[first + i];
+      own = others.empty() ? before : plan::Follows();
+      for (size_t other : others) {
+        own.push_back(first + other);
+        llvm::erase(ends, first + other);
+      }
+      ends.push_back(first + i);
     }
-  }
-
-  /// Returns the last step before `first` that is directly in the list.
-  size_t placeBefore(size_t first) const {
-    size_t place = first - 1;
-    while (steps[place]->getParentOp() != list)
-      --place;
-    return place;
+    for (size_t place = end; place < steps.size(); ++place) {
+      plan::Follows &own = follows[place];
+      if (auto *it = llvm::find(own, int64_t(end - 1)); it != own.end()) {
+        own.erase(it);
+        own.append(ends);
+        llvm::sort(own);
+      }
+      // All later steps lead to this one.
+      if (!plan::isCollective(steps[place]))
+        break;
+    }
   }
 
   plan::CommandListOp list;
@@ -214,6 +214,7 @@ private:
   nn::BranchCosts costs;
   SmallVector<Operation *> steps;
   std::vector<SmallVector<size_t>> needs;
+  std::vector<plan::Follows> follows;
   ArenaUses uses;
   double limit = 0;
   SymbolTable symbols;
@@ -250,7 +251,7 @@ size_t frit::planning::countForked(plan::CommandListOp list) {
   llvm::BitVector forked(count);
   for (size_t b = 0; b < count; ++b)
     for (size_t a = 0; a < b; ++a)
-      if (!order.precedes(a, b)) {
+      if (!order.precedes(a, b) && !plan::isCollective(order.steps()[a])) {
         forked.set(a);
         forked.set(b);
       }

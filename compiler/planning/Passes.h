@@ -38,6 +38,10 @@ createBuildPlanPass(const BuildPlanOptions &options);
 /// takes several sets of arguments and the arena hardly grows.
 std::unique_ptr<mlir::Pass> createBatchLaunchesPass();
 
+/// Lets collectives of the main lists run beside the steps up to those that
+/// await them. Lists in which a step says what it follows stay.
+std::unique_ptr<mlir::Pass> createOrderStepsPass();
+
 /// Makes steps of the main lists concurrent where that is faster by the
 /// target's costs.
 std::unique_ptr<mlir::Pass> createForkPass(const nn::Target &target);
@@ -47,6 +51,10 @@ size_t countForked(plan::CommandListOp list);
 
 /// Merges the plans in nested modules, for frit-opt.
 std::unique_ptr<mlir::Pass> createMergePlansPass();
+
+/// Checks that the edges of the main lists order all steps that use the same
+/// memory, unless both only read it.
+std::unique_ptr<mlir::Pass> createCheckEdgesPass();
 
 /// Sets the offset of every arena buffer and of every state, and the sizes of
 /// the arenas.

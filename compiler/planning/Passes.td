@@ -20,12 +20,20 @@ def BatchLaunches : PlanPass<"batch-launches"> {
   let summary = "Let one launch compute what several launches of a kernel do";
 }
 
+def OrderSteps : PlanPass<"order-steps"> {
+  let summary = "Let collectives run beside other steps";
+}
+
 def Fork : PlanPass<"fork"> {
   let summary = "Run steps concurrently where that is faster";
 }
 
 def MergePlans : PlanPass<"merge-plans"> {
   let summary = "Merge the plans in nested modules";
+}
+
+def CheckEdges : PlanPass<"check-edges"> {
+  let summary = "Check that edges order what shares memory";
 }
 
 def PlanMemory : PlanPass<"plan-memory"> {

@@ -13,36 +13,88 @@ using namespace frit;
 using namespace frit::planning;
 
 StepOrder::StepOrder(plan::CommandListOp list) : all(plan::stepsOf(list)) {
-  order(all.size());
-}
-
-StepOrder::StepOrder(plan::CommandListOp list, size_t first, size_t count)
-    : all(plan::stepsOf(list)), first(first) {
-  order(count);
-}
-
-void StepOrder::order(size_t count) {
-  auto follows = [](Operation *step) {
-    auto launch = dyn_cast<plan::LaunchOp>(step);
-    return launch ? launch.getFollows() : std::nullopt;
-  };
-  ArrayRef<Operation *> ordered = ArrayRef(all).slice(first, count);
-  if (llvm::none_of(ordered, follows))
+  if (llvm::none_of(all, [](Operation *step) {
+        return bool(cast<plan::StepOp>(step).getFollowsAttr());
+      }))
     return;
-  for (auto [place, step] : llvm::enumerate(ordered)) {
-    llvm::BitVector &ended = before.emplace_back(count);
-    auto others = follows(step);
-    if (!others) {
-      ended.set(0, place);
+  std::vector<plan::Follows> follows = plan::followsOf(all);
+  if (!findChain(follows))
+    order(all.size(), follows);
+}
+
+StepOrder::StepOrder(ArrayRef<Operation *> steps,
+                     ArrayRef<plan::Follows> follows, size_t first,
+                     size_t count)
+    : all(steps), first(first) {
+  order(count, follows);
+}
+
+bool StepOrder::findChain(ArrayRef<plan::Follows> follows) {
+  std::vector<plan::Follows> chain = plan::defaultFollows(all);
+  // The last collective, and the first that no step has awaited.
+  std::optional<int64_t> lastCollective;
+  size_t firstOpen = all.size();
+  awaited.assign(all.size(), all.size());
+  for (auto [place, step] : llvm::enumerate(all)) {
+    // A collective follows the steps before it, so who follows it does, too,
+    // unless it is dropped for lack of a group.
+    bool drops = isa<plan::AwaitOp>(step);
+    const plan::Follows &own = follows[place];
+    auto leadsFrom = [&](int64_t other) {
+      return llvm::any_of(own, [&](int64_t direct) {
+        return direct == other ||
+               (direct > other && !drops && plan::isCollective(all[direct]));
+      });
+    };
+    // The step before it that is no collective.
+    plan::Follows previous = chain[place];
+    while (!previous.empty() && plan::isCollective(all[previous[0]]))
+      previous = chain[previous[0]];
+    if (!previous.empty() && !leadsFrom(previous[0]))
+      return false;
+    if (plan::isCollective(step)) {
+      if (lastCollective && !leadsFrom(*lastCollective) &&
+          awaited[*lastCollective] == all.size())
+        return false;
+      lastCollective = place;
+      firstOpen = std::min(firstOpen, place);
       continue;
     }
-    for (size_t other : *others) {
+    awaited[place] = place + 1;
+    for (int64_t other : own)
+      for (; int64_t(firstOpen) <= other; ++firstOpen)
+        if (plan::isCollective(all[firstOpen]))
+          awaited[firstOpen] = place;
+    while (firstOpen < all.size() && awaited[firstOpen] < all.size())
+      ++firstOpen;
+  }
+  return true;
+}
+
+/// Returns the number of steps in a guard; 0 for other steps.
+static size_t stepsIn(Operation *step) {
+  return isa<plan::GuardOp>(step) ? plan::stepsOf(step).size() : 0;
+}
+
+void StepOrder::order(size_t count, ArrayRef<plan::Follows> follows) {
+  awaited.clear();
+  llvm::BitVector collectives(count);
+  for (size_t place = 0; place < count; ++place) {
+    Operation *step = all[first + place];
+    collectives[place] = plan::isCollective(step);
+    llvm::BitVector &ended = before.emplace_back(count);
+    for (size_t other : follows[first + place]) {
       if (other < first)
         continue;
-      ended |= before[other - first];
-      // Together with its steps, if it is a guard.
-      ended.set(other - first,
-                other - first + 1 + plan::stepsOf(all[other]).size());
+      llvm::BitVector through = before[other - first];
+      // On one rank, an await does not follow collectives.
+      if (isa<plan::AwaitOp>(step) && collectives[other - first])
+        through &= collectives;
+      ended |= through;
+      // Together with its steps, if it is a guard that this step is not in.
+      size_t inside =
+          step->getParentOp() == all[other] ? 0 : stepsIn(all[other]);
+      ended.set(other - first, other - first + 1 + inside);
     }
   }
 }
@@ -81,11 +133,18 @@ bool ArenaUses::mayFollow(const StepOrder &order, const Buffer &a,
                           const Buffer &b) {
   if (a.steps.back() >= b.steps.front())
     return false;
-  return order.isChain() || llvm::all_of(a.steps, [&](size_t before) {
-           return llvm::all_of(b.steps, [&](size_t after) {
-             return order.precedes(before, after);
-           });
-         });
+  return llvm::all_of(a.steps, [&](size_t before) {
+    return llvm::all_of(
+        b.steps, [&](size_t after) { return order.precedes(before, after); });
+  });
+}
+
+size_t ArenaUses::lastOf(const StepOrder &order, const Buffer &buffer) {
+  size_t last = buffer.steps.back();
+  if (order.isChain())
+    for (size_t step : buffer.steps)
+      last = std::max(last, order.lastBeside(step));
+  return last;
 }
 
 SmallVector<Interval> ArenaUses::intervals(const StepOrder &order) const {
@@ -93,7 +152,7 @@ SmallVector<Interval> ArenaUses::intervals(const StepOrder &order) const {
   for (const Buffer &b : all) {
     Interval &interval = result.emplace_back();
     interval.first = b.steps.front();
-    interval.last = b.steps.back();
+    interval.last = lastOf(order, b);
     interval.bytes = b.bytes;
     if (order.isChain())
       continue;
@@ -139,7 +198,7 @@ uint64_t ArenaUses::lowerBound(const StepOrder &order) const {
     std::vector<int64_t> change(order.steps().size() + 1);
     for (const Buffer &buffer : all) {
       change[buffer.steps.front()] += buffer.bytes;
-      change[buffer.steps.back() + 1] -= buffer.bytes;
+      change[lastOf(order, buffer) + 1] -= buffer.bytes;
     }
     int64_t live = 0;
     for (int64_t delta : change)
@@ -260,8 +319,11 @@ frit::planning::dependences(ArrayRef<Operation *> steps) {
     for (const Access &write : writes) {
       Uses &memory = uses[write.memory];
       auto isOver = [&](const Access &other) { return write.covers(other); };
-      llvm::erase_if(memory.writers, isOver);
-      llvm::erase_if(memory.readers, isOver);
+      // On one rank a collective overwrites nothing.
+      if (!plan::isCollective(step)) {
+        llvm::erase_if(memory.writers, isOver);
+        llvm::erase_if(memory.readers, isOver);
+      }
       memory.writers.push_back(write);
     }
     result[place] = found.takeVector();

@@ -11,35 +11,56 @@
 namespace frit::planning {
 
 /// The steps of a list and their partial order: steps without an order between
-/// them may run concurrently.
+/// them may run concurrently. What follows a collective without awaiting it is
+/// ordered after what the collective follows, too.
 class StepOrder {
 public:
   explicit StepOrder(plan::CommandListOp list);
 
-  /// Orders `count` steps from `first` on, which are directly in the list. All
-  /// earlier steps precede them, and they precede all later ones.
-  StepOrder(plan::CommandListOp list, size_t first, size_t count);
+  /// Orders steps each of which follows the one before it.
+  explicit StepOrder(llvm::ArrayRef<mlir::Operation *> chain) : all(chain) {}
+
+  /// Orders `count` steps of a list from `first` on, which are launches
+  /// directly in the list. All earlier steps precede them, and they precede all
+  /// later ones. `follows` has what each step of the list follows.
+  StepOrder(llvm::ArrayRef<mlir::Operation *> steps,
+            llvm::ArrayRef<plan::Follows> follows, size_t first, size_t count);
 
   llvm::ArrayRef<mlir::Operation *> steps() const { return all; }
 
-  /// Returns whether every step follows all earlier ones.
+  /// Returns whether the steps run one after another, except collectives, which
+  /// run beside the steps up to those that await them.
   bool isChain() const { return before.empty(); }
 
   /// Returns whether step `a` has ended when step `b` starts.
   bool precedes(size_t a, size_t b) const {
-    return a < b && (isChain() || a < first || b >= first + before.size() ||
+    if (isChain())
+      return a < b && (b > lastBeside(a) || plan::isCollective(all[b]));
+    return a < b && (a < first || b >= first + before.size() ||
                      before[b - first][a - first]);
+  }
+
+  /// Returns the last step of a chain that may start before step `a` has ended:
+  /// `a` itself, except if it is a collective.
+  size_t lastBeside(size_t a) const {
+    return awaited.empty() ? a : awaited[a] - 1;
   }
 
 private:
   /// Computes `before` for `count` steps from `first` on.
-  void order(size_t count);
+  void order(size_t count, llvm::ArrayRef<plan::Follows> follows);
+  /// Returns whether the list is a chain. If so, computes `awaited`.
+  bool findChain(llvm::ArrayRef<plan::Follows> follows);
 
   llvm::SmallVector<mlir::Operation *> all;
   size_t first = 0; ///< first step that `before` describes
   /// Per step from `first` on, the steps that have ended before it; empty for a
   /// chain.
   std::vector<llvm::BitVector> before;
+  /// In a chain in which steps run beside collectives: the first step that
+  /// starts after each step has ended and is no collective, which run one after
+  /// another.
+  std::vector<size_t> awaited;
 };
 
 /// The arena buffers of a list, and the steps that use each.
@@ -72,6 +93,9 @@ private:
   llvm::SmallVector<const Buffer *> liveAt(const StepOrder &order,
                                            llvm::ArrayRef<const Buffer *> of,
                                            size_t step) const;
+  /// Returns the last step that may start before all users of a buffer have
+  /// ended, as far as a chain goes.
+  static size_t lastOf(const StepOrder &order, const Buffer &buffer);
   /// Returns whether `b` may reuse the memory of `a`.
   static bool mayFollow(const StepOrder &order, const Buffer &a,
                         const Buffer &b);

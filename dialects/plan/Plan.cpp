@@ -23,6 +23,8 @@ using namespace frit::plan;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/plan/Attributes.cpp.inc"
 
+#include "dialects/plan/StepInterface.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/plan/Plan.cpp.inc"
 
@@ -228,6 +230,32 @@ LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// Checks that the steps of a list follow earlier ones of their own block, or
+/// the guard that they are in.
+static LogicalResult verifyEdges(CommandListOp list) {
+  SmallVector<Operation *> steps = stepsOf(list);
+  for (auto [place, op] : llvm::enumerate(steps)) {
+    DenseI64ArrayAttr follows = cast<StepOp>(op).getFollowsAttr();
+    if (!follows)
+      continue;
+    if (!list.getFunction())
+      return op->emitOpError("may not follow steps of its choice: prepare and "
+                             "derive lists run in order");
+    Operation *guard = op->getParentOp();
+    if (follows.empty() && guard != list)
+      return op->emitOpError("follows neither its guard nor a step in it");
+    for (int64_t other : follows.asArrayRef()) {
+      if (other < 0 || other >= int64_t(place))
+        return op->emitOpError("follows steps before it, in their order");
+      if (steps[other]->getBlock() != op->getBlock() && steps[other] != guard)
+        return op->emitOpError("follows step ")
+               << other << ", which is in a guard that this step is not in, or "
+               << "outside of this step's guard";
+    }
+  }
+  return success();
+}
+
 LogicalResult CommandListOp::verify() {
   bool isPrepare = getSymName() == kPrepare, isDerive = getSymName() == kDerive;
   if (!getFunction() && !isPrepare && !isDerive)
@@ -242,20 +270,7 @@ LogicalResult CommandListOp::verify() {
     for (Operation *op : stepsOf(*this))
       if (!isa<LaunchOp, CopyOp>(op))
         return op->emitOpError("the derive list has launches and copies only");
-  int64_t place = 0;
-  for (Operation *op : stepsOf(*this)) {
-    if (auto launch = dyn_cast<LaunchOp>(op); launch && launch.getFollows()) {
-      ArrayRef<int64_t> follows = *launch.getFollows();
-      int64_t last = -1;
-      for (int64_t other : follows) {
-        if (other <= last || other >= place)
-          return launch.emitOpError("follows steps before it, in their order");
-        last = other;
-      }
-    }
-    ++place;
-  }
-  return success();
+  return verifyEdges(*this);
 }
 
 void ActivationAttr::print(AsmPrinter &printer) const {

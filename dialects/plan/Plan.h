@@ -31,6 +31,12 @@ inline constexpr int64_t kMostBatch = 64;
 /// Returns the sets of arguments of a launch of a fusion's kernel.
 int64_t batchOf(mlir::Operation *fusion);
 
+namespace detail {
+/// Verifies that a step's `follows`, if there is one, lists numbers in
+/// ascending order.
+llvm::LogicalResult verifyFollows(mlir::Operation *step);
+} // namespace detail
+
 } // namespace frit::plan
 
 namespace frit::artifact {
@@ -44,6 +50,8 @@ llvm::hash_code hash_value(const TensorMap &map);
 #define GET_ATTRDEF_CLASSES
 #include "dialects/plan/Attributes.h.inc"
 
+#include "dialects/plan/StepInterface.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/plan/Plan.h.inc"
 
@@ -55,8 +63,12 @@ BufferOp rootOf(mlir::Value buffer, uint64_t *offset = nullptr);
 
 /// Return the buffers that a step reads and writes. A workspace counts as
 /// written.
-llvm::SmallVector<mlir::Value> readsOf(mlir::Operation *step);
-llvm::SmallVector<mlir::Value> writesOf(mlir::Operation *step);
+inline llvm::SmallVector<mlir::Value> readsOf(mlir::Operation *step) {
+  return llvm::cast<StepOp>(step).getReads();
+}
+inline llvm::SmallVector<mlir::Value> writesOf(mlir::Operation *step) {
+  return llvm::cast<StepOp>(step).getWrites();
+}
 
 /// Returns the kernel that a step launches, or falls back on; null if none.
 mlir::FlatSymbolRefAttr kernelOf(mlir::Operation *step);
@@ -64,11 +76,30 @@ mlir::FlatSymbolRefAttr kernelOf(mlir::Operation *step);
 void setKernel(mlir::Operation *step, mlir::FlatSymbolRefAttr kernel);
 
 /// Returns whether `op` is a step, not a buffer or view.
-bool isStep(mlir::Operation *op);
+inline bool isStep(mlir::Operation *op) { return llvm::isa<StepOp>(op); }
+
+/// Returns whether a step is a collective, which only the next collective and
+/// steps that await it wait for.
+bool isCollective(mlir::Operation *step);
 
 /// Returns the steps of a list or guard in the order they run. A guard is
 /// followed by the steps it guards.
 llvm::SmallVector<mlir::Operation *> stepsOf(mlir::Operation *list);
+
+/// Numbers of steps, ascending.
+using Follows = llvm::SmallVector<int64_t, 2>;
+
+/// Returns, for each step of a list, what it follows without the attribute
+/// `follows`: the step before it in its block, or the guard that it begins.
+std::vector<Follows> defaultFollows(llvm::ArrayRef<mlir::Operation *> steps);
+
+/// Returns, for each step of a list, the steps that it follows.
+std::vector<Follows> followsOf(llvm::ArrayRef<mlir::Operation *> steps);
+
+/// Sets what each step of a list follows. A step that follows what it does
+/// without the attribute loses it.
+void setFollows(llvm::ArrayRef<mlir::Operation *> steps,
+                llvm::ArrayRef<Follows> follows);
 
 /// Returns the names of the model's nodes in a step's location, each once.
 llvm::SmallVector<llvm::StringRef> nodesOf(mlir::Location loc);

@@ -241,9 +241,20 @@ def Plan_CommandListOp : Plan_Op<"command_list", [
     Symbol, NoTerminator, SingleBlock, HasParent<"TargetOp">]> {
   let summary = "A list of steps in the order they run.";
   let description = [{
-    A step starts when all earlier ones have ended. With `follows`, the indices
-    of earlier steps in the list, it starts when these and all steps that they
-    follow, directly or not, have ended.
+    A step starts when the steps that it follows have ended, and all that these
+    follow, directly or not. Its attribute `follows` lists them by number, in
+    ascending order: all steps of the list are numbered in the order of the
+    text, those in guards too. Without the attribute, a step follows the step
+    before it in its block; the first step in a guard follows the guard, and the
+    first step of the list follows none.
+
+    To follow a guard from outside is to follow all its steps. A step in a guard
+    follows the guard or other steps in it. No step follows a step in a guard
+    that it is not in.
+
+    These are all edges there are: the runtime adds none. `order-steps` and
+    `fork` write them, and `check-edges` verifies that they order all steps that
+    use the same memory. The prepare and derive lists have no `follows`.
 
     A call of `function` runs the list. The prepare and derive lists have none.
 

@@ -10,9 +10,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::plan;
 
-bool frit::plan::isStep(Operation *op) {
-  return isa<LaunchOp, GemmOp, ConvOp, AttentionOp, CopyOp, AllReduceOp,
-             ReduceScatterOp, AllGatherOp, AwaitOp, GuardOp>(op);
+static constexpr llvm::StringLiteral kFollows = "follows";
+
+bool frit::plan::isCollective(Operation *step) {
+  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(step);
 }
 
 SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
@@ -24,29 +25,78 @@ SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
   return steps;
 }
 
-SmallVector<Value> frit::plan::readsOf(Operation *step) {
-  return TypeSwitch<Operation *, SmallVector<Value>>(step)
-      .Case<LaunchOp, GemmOp, ConvOp, AttentionOp>(
-          [](auto op) { return SmallVector<Value>(op.getInputs()); })
-      .Case([](CopyOp op) { return SmallVector<Value>{op.getSource()}; })
-      .Case([](GuardOp op) { return SmallVector<Value>{op.getCondition()}; })
-      .Default({});
+std::vector<Follows> frit::plan::defaultFollows(ArrayRef<Operation *> steps) {
+  std::vector<Follows> result(steps.size());
+  DenseMap<Block *, int64_t> last; // of each block so far
+  for (auto [place, step] : llvm::enumerate(steps)) {
+    auto [it, isFirst] = last.try_emplace(step->getBlock(), place);
+    if (!isFirst)
+      result[place].push_back(std::exchange(it->second, place));
+    else if (auto guard = dyn_cast<GuardOp>(step->getParentOp()))
+      result[place].push_back(last.lookup(guard->getBlock()));
+  }
+  return result;
 }
 
-SmallVector<Value> frit::plan::writesOf(Operation *step) {
-  return TypeSwitch<Operation *, SmallVector<Value>>(step)
-      .Case<LaunchOp, GemmOp, ConvOp, AttentionOp>([](auto op) {
-        SmallVector<Value> values(op.getOutputs());
-        if (op.getWorkspace())
-          values.push_back(op.getWorkspace());
-        return values;
-      })
-      .Case([](CopyOp op) { return SmallVector<Value>{op.getTarget()}; })
-      .Case<AllReduceOp, ReduceScatterOp, AllGatherOp>(
-          [](auto op) { return SmallVector<Value>{op.getBuffer()}; })
-      .Case([](AwaitOp op) { return SmallVector<Value>(op.getBuffers()); })
-      .Default({});
+std::vector<Follows> frit::plan::followsOf(ArrayRef<Operation *> steps) {
+  std::vector<Follows> result = defaultFollows(steps);
+  for (auto [step, follows] : llvm::zip(steps, result))
+    if (DenseI64ArrayAttr own = cast<StepOp>(step).getFollowsAttr())
+      follows.assign(own.asArrayRef().begin(), own.asArrayRef().end());
+  return result;
 }
+
+void frit::plan::setFollows(ArrayRef<Operation *> steps,
+                            ArrayRef<Follows> follows) {
+  for (auto [step, wanted, otherwise] :
+       llvm::zip(steps, follows, defaultFollows(steps)))
+    if (wanted == otherwise)
+      step->removeAttr(kFollows);
+    else
+      step->setAttr(kFollows,
+                    DenseI64ArrayAttr::get(step->getContext(), wanted));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+template <typename Op> static SmallVector<Value> outputsOf(Op op) {
+  SmallVector<Value> values(op.getOutputs());
+  if (op.getWorkspace())
+    values.push_back(op.getWorkspace());
+  return values;
+}
+
+SmallVector<Value> LaunchOp::getReads() { return getInputs(); }
+SmallVector<Value> LaunchOp::getWrites() { return outputsOf(*this); }
+
+SmallVector<Value> GemmOp::getReads() { return getInputs(); }
+SmallVector<Value> GemmOp::getWrites() { return outputsOf(*this); }
+
+SmallVector<Value> ConvOp::getReads() { return getInputs(); }
+SmallVector<Value> ConvOp::getWrites() { return outputsOf(*this); }
+
+SmallVector<Value> AttentionOp::getReads() { return getInputs(); }
+SmallVector<Value> AttentionOp::getWrites() { return outputsOf(*this); }
+
+SmallVector<Value> CopyOp::getReads() { return {getSource()}; }
+SmallVector<Value> CopyOp::getWrites() { return {getTarget()}; }
+
+SmallVector<Value> AllReduceOp::getReads() { return {}; }
+SmallVector<Value> AllReduceOp::getWrites() { return {getBuffer()}; }
+
+SmallVector<Value> ReduceScatterOp::getReads() { return {}; }
+SmallVector<Value> ReduceScatterOp::getWrites() { return {getBuffer()}; }
+
+SmallVector<Value> AllGatherOp::getReads() { return {}; }
+SmallVector<Value> AllGatherOp::getWrites() { return {getBuffer()}; }
+
+SmallVector<Value> AwaitOp::getReads() { return {}; }
+SmallVector<Value> AwaitOp::getWrites() { return getBuffers(); }
+
+SmallVector<Value> GuardOp::getReads() { return {getCondition()}; }
+SmallVector<Value> GuardOp::getWrites() { return {}; }
 
 FlatSymbolRefAttr frit::plan::kernelOf(Operation *step) {
   return TypeSwitch<Operation *, FlatSymbolRefAttr>(step)
@@ -66,6 +116,22 @@ void frit::plan::setKernel(Operation *step, FlatSymbolRefAttr kernel) {
 //===----------------------------------------------------------------------===//
 // Verifiers
 //===----------------------------------------------------------------------===//
+
+LogicalResult frit::plan::detail::verifyFollows(Operation *step) {
+  Attribute attribute = step->getAttr(kFollows);
+  if (!attribute)
+    return success();
+  auto follows = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (!follows)
+    return step->emitOpError("follows an array of i64, not ") << attribute;
+  int64_t last = -1;
+  for (int64_t other : follows.asArrayRef()) {
+    if (other <= last)
+      return step->emitOpError("follows steps before it, in their order");
+    last = other;
+  }
+  return success();
+}
 
 /// Returns the kernel that a step names, if the step's buffers match it.
 static FailureOr<KernelOp> findKernel(Operation *step, FlatSymbolRefAttr name,

@@ -4,13 +4,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-class Plan_Step<string mnemonic> : Plan_Op<mnemonic, [
-    AttrSizedOperandSegments, ParentOneOf<["CommandListOp", "GuardOp"]>,
+include "dialects/plan/StepInterface.td"
+
+/// A step of a list or a guard.
+class Plan_Step<string mnemonic, list<Trait> traits = []>
+    : Plan_Op<mnemonic, [ParentOneOf<["CommandListOp", "GuardOp"]>,
+                         DeclareOpInterfaceMethods<Plan_StepOp>] # traits>;
+
+/// A step that all ranks take part in, so that it is in no guard.
+class Plan_SharedStep<string mnemonic>
+    : Plan_Op<mnemonic, [HasParent<"CommandListOp">,
+                         DeclareOpInterfaceMethods<Plan_StepOp>]>;
+
+/// A step that may run a kernel.
+class Plan_KernelStep<string mnemonic> : Plan_Step<mnemonic, [
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let hasVerifier = 1;
 }
 
-def Plan_LaunchOp : Plan_Step<"launch"> {
+def Plan_LaunchOp : Plan_KernelStep<"launch"> {
   let summary = "Runs a kernel.";
   let description = [{
     `workspace` is the scratch memory of the kernel, which `plan-memory`
@@ -20,9 +33,15 @@ def Plan_LaunchOp : Plan_Step<"launch"> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
-      Optional<Plan_Buffer>:$workspace,
-      OptionalAttr<DenseI64ArrayAttr>:$follows,
-      OptionalAttr<I64Attr>:$shard_rows);
+      Optional<Plan_Buffer>:$workspace, OptionalAttr<I64Attr>:$shard_rows);
+  let builders = [OpBuilder<(ins "::mlir::FlatSymbolRefAttr":$kernel,
+      "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs,
+      "::mlir::Value":$workspace, "::mlir::DenseI64ArrayAttr":$follows,
+      "::mlir::IntegerAttr":$shard_rows), [{
+    build($_builder, $_state, kernel, inputs, outputs, workspace, shard_rows);
+    if (follows)
+      $_state.addAttribute("follows", follows);
+  }]>];
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)`
     (`workspace` `(` $workspace^ `:` type($workspace) `)`)? attr-dict `:`
@@ -30,7 +49,7 @@ def Plan_LaunchOp : Plan_Step<"launch"> {
   }];
 }
 
-class Plan_Contraction<string mnemonic> : Plan_Step<mnemonic> {
+class Plan_Contraction<string mnemonic> : Plan_KernelStep<mnemonic> {
   let description = [{
     The fields are those of the struct of the same name in frit/artifact.h.
     `fallback` runs on the same buffers if the library declines. `algorithm` is
@@ -100,7 +119,7 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
   }];
 }
 
-def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
+def Plan_CopyOp : Plan_Step<"copy"> {
   let summary = "Copies the bytes of a buffer to another.";
   let arguments = (ins Plan_Buffer:$source, Plan_Buffer:$target);
   let assemblyFormat = [{
@@ -109,21 +128,20 @@ def Plan_CopyOp : Plan_Op<"copy", [ParentOneOf<["CommandListOp", "GuardOp"]>]> {
   let hasVerifier = 1;
 }
 
-def Plan_AllReduceOp : Plan_Op<"all_reduce", [HasParent<"CommandListOp">]> {
+def Plan_AllReduceOp : Plan_SharedStep<"all_reduce"> {
   let summary = "Begins to replace a buffer by its mean over the ranks.";
   let description = [{
-    With `sum`, by their sum. Runs concurrently with the steps after it until
-    the buffer's `plan.await`; no step between the two uses the buffer.
-    Collectives run in order. A context that has joined no group leaves the
-    buffer as it is.
+    With `sum`, by their sum. `order-steps` lets it run concurrently with the
+    steps after it until the buffer's `plan.await`; no step between the two uses
+    the buffer. Each collective follows the one before it. A context that has
+    joined no group leaves the buffer as it is.
   }];
   let arguments = (ins Plan_Buffer:$buffer, UnitAttr:$sum);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
-def Plan_ReduceScatterOp : Plan_Op<"reduce_scatter", [
-    HasParent<"CommandListOp">]> {
+def Plan_ReduceScatterOp : Plan_SharedStep<"reduce_scatter"> {
   let summary = "Begins to replace a rank's shard by its mean over the ranks.";
   let description = [{
     The rest of the buffer becomes 0. Runs as `plan.all_reduce` does.
@@ -133,7 +151,7 @@ def Plan_ReduceScatterOp : Plan_Op<"reduce_scatter", [
   let hasVerifier = 1;
 }
 
-def Plan_AllGatherOp : Plan_Op<"all_gather", [HasParent<"CommandListOp">]> {
+def Plan_AllGatherOp : Plan_SharedStep<"all_gather"> {
   let summary = "Begins to replace a buffer by the shards of all ranks.";
   let description = [{
     The buffer lies in the arena or is a state. Runs as `plan.all_reduce` does.
@@ -143,14 +161,18 @@ def Plan_AllGatherOp : Plan_Op<"all_gather", [HasParent<"CommandListOp">]> {
   let hasVerifier = 1;
 }
 
-def Plan_AwaitOp : Plan_Op<"await", [HasParent<"CommandListOp">]> {
+def Plan_AwaitOp : Plan_SharedStep<"await"> {
   let summary = "Waits for the earlier collectives on `buffers`.";
+  let description = [{
+    It follows these collectives. A context that has joined no group does not
+    run them, and drops the await's edges to them. So the await also follows, by
+    other edges, the steps that they follow.
+  }];
   let arguments = (ins Variadic<Plan_Buffer>:$buffers);
   let assemblyFormat = "$buffers attr-dict `:` type($buffers)";
 }
 
-def Plan_GuardOp : Plan_Op<"guard", [
-    NoTerminator, SingleBlock, ParentOneOf<["CommandListOp", "GuardOp"]>]> {
+def Plan_GuardOp : Plan_Step<"guard", [NoTerminator, SingleBlock]> {
   let summary = "Steps that are needed only if a condition equals `when`.";
   let description = [{
     `condition` is one byte, written by earlier steps or the caller. If it

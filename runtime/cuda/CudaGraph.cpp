@@ -6,8 +6,9 @@
 // same graph if the driver supports that, otherwise into a child graph. With
 // collectives of several ranks, a single capture produces the whole graph.
 //
-// Collectives are captured concurrently with the steps that do not wait for
-// them.
+// Every edge is in the plan: a node has edges from the last nodes of the steps
+// that its step follows. An await and, without a group, a collective are no
+// nodes but sets of predecessors of others.
 //
 // A kernel with PDL edges waits for all its predecessors before it ends. So
 // ordinary graph order holds: a node runs after all nodes from which it is
@@ -72,7 +73,16 @@ Status CudaSteps::fillGraph(StepGraph &made, Stream stream,
                             std::span<const Event> marks) {
   FRIT_TRY(beginGraph(made));
   made.kernels.resize(steps.size());
-  Status status = addSteps(made, made.graph, 0, steps.size(), stream, marks);
+  Tail end;
+  Status status;
+  if (marks.empty()) {
+    std::vector<Tail> ends(steps.size());
+    status = addSteps(made, made.graph, {0, steps.size()}, stream, ends, end);
+  } else {
+    status = addMarked(made, stream, marks, end);
+  }
+  end.join();
+  made.ends = std::move(end.nodes);
   Status ended = endGraph(made);
   FRIT_TRY(std::move(status));
   FRIT_TRY(std::move(ended));
@@ -152,89 +162,89 @@ void CudaSteps::Tail::join() {
   own.clear();
 }
 
-Status CudaSteps::addSteps(StepGraph &to, Graph graph, size_t first,
-                           size_t last, Stream stream,
-                           std::span<const Event> marks) {
-  std::vector<Tail> ends(last); // last nodes of each step so far
-  std::vector<size_t> open;     // steps without successors so far
-  Tail tail;                    // predecessors of the next node
-  Tail collective;              // predecessors of the next collective
-  std::vector<std::pair<DevicePointer, Tail>> pending; // by buffer
+Status CudaSteps::addSteps(StepGraph &to, Graph graph, StepRange range,
+                           Stream stream, std::vector<Tail> &ends, Tail &end) {
+  std::vector<bool> isFollowed(range.last - range.first);
+  for (size_t index = range.first; index < range.last; ++index) {
+    Tail &tail = ends[index];
+    for (uint32_t other : plan.follows(steps[index])) {
+      // Without a group there is no collective to wait for.
+      if (steps[index].kind == StepKind::await && !group &&
+          steps[other].kind == StepKind::collective)
+        continue;
+      tail.add(ends[other]);
+      if (other >= range.first) // or else it is the guard
+        isFollowed[other - range.first] = true;
+    }
+    if (steps[index].kind != StepKind::guard) {
+      FRIT_TRY(addStep(to, graph, index, stream, tail));
+      continue;
+    }
+    FRIT_TRY(addGuard(to, graph, index, stream, ends));
+    uint32_t held = plan.guard(steps[index]).steps;
+    std::fill_n(isFollowed.begin() + ptrdiff_t(index + 1 - range.first), held,
+                true);
+    index += held;
+  }
+  for (size_t index = range.first; index < range.last; ++index)
+    if (!isFollowed[index - range.first])
+      end.add(ends[index]);
+  return Status();
+}
+
+/// Adds the steps one after another, each between two events.
+Status CudaSteps::addMarked(StepGraph &to, Stream stream,
+                            std::span<const Event> marks, Tail &tail) {
   auto mark = [&](size_t index) {
     GraphNode node;
     tail.join();
     FRIT_TRY(driver.check(
-        driver.graphAddEventRecordNode(&node, graph, tail.nodes.data(),
+        driver.graphAddEventRecordNode(&node, to.graph, tail.nodes.data(),
                                        tail.nodes.size(), marks[index]),
         "add an event to a graph"));
     tail = {{node}, {}};
     return Status();
   };
-  // The steps that a collective follows.
-  std::map<size_t, std::vector<size_t>> starts;
-  for (size_t index = first; index < last; ++index) {
-    std::vector<size_t> unfollowed = open;
-    if (marks.empty()) {
-      std::vector<size_t> before = takeFollowed(steps[index], starts, open);
-      tail = {};
-      for (size_t other : before)
-        tail.add(ends[other]);
-      if (isCollective(index)) {
-        // Only the next collective, and steps that await this one, wait for it.
-        tail.add(collective);
-        FRIT_TRY(to.capture ? addWithin(to, index, tail)
-                            : addCaptured(to, graph, index, stream, tail));
-        collective = tail;
-        pending.emplace_back(argumentsOf(index)[0], tail);
-        starts[index] = std::move(before);
-        open = std::move(unfollowed);
-        continue;
-      }
-    } else {
-      FRIT_TRY(mark(index));
+  std::vector<Tail> ends(hasGuards() ? steps.size() : 0);
+  for (size_t index = 0; index < steps.size(); ++index) {
+    FRIT_TRY(mark(index));
+    if (steps[index].kind != StepKind::guard) {
+      FRIT_TRY(addStep(to, to.graph, index, stream, tail));
+    } else if (conditional) {
+      ends[index] = std::move(tail);
+      FRIT_TRY(addGuard(to, to.graph, index, stream, ends));
+      tail = std::move(ends[index]);
+      index += plan.guard(steps[index]).steps;
     }
-    size_t held = 0;
-    if (steps[index].kind == StepKind::await) {
-      for (DevicePointer buffer : argumentsOf(index))
-        std::erase_if(pending, [&](const auto &entry) {
-          bool isAwaited = entry.first == buffer;
-          if (isAwaited)
-            tail.add(entry.second);
-          return isAwaited;
-        });
-    } else if (steps[index].kind == StepKind::collective && !group) {
-      // There is one rank.
-    } else if (steps[index].kind == StepKind::guard) {
-      if (conditional) {
-        FRIT_TRY(addGuard(to, graph, index, stream, tail));
-        held = plan.guard(steps[index]).steps;
-      }
-    } else {
-      bool isWithin = to.capture && graph == to.graph;
-      FRIT_TRY(isKernel(index) ? stepFailed(plan, steps[index],
-                                            addKernel(to, graph, index, tail))
-               : isWithin      ? addWithin(to, index, tail)
-                               : addCaptured(to, graph, index, stream, tail));
-    }
-    open.push_back(index);
-    std::fill_n(ends.begin() + ptrdiff_t(index), held + 1, tail);
-    index += held;
   }
-  if (!marks.empty())
-    FRIT_TRY(mark(last));
-  else
-    tail = collective;
-  for (size_t index : open)
-    if (marks.empty())
-      tail.add(ends[index]);
-  tail.join();
-  to.ends = std::move(tail.nodes);
-  return Status();
+  return mark(steps.size());
+}
+
+Status CudaSteps::addStep(StepGraph &to, Graph graph, size_t index,
+                          Stream stream, Tail &tail) {
+  const Step &step = steps[index];
+  if (step.kind == StepKind::await ||
+      (step.kind == StepKind::collective && !group))
+    return Status();
+  if (isKernel(index))
+    return stepFailed(plan, step, addKernel(to, graph, index, tail));
+  return to.capture && graph == to.graph
+             ? addWithin(to, index, tail)
+             : addCaptured(to, graph, index, stream, tail);
 }
 
 Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
-                           Stream stream, Tail &tail) {
+                           Stream stream, std::vector<Tail> &ends) {
   const Guard &guard = plan.guard(steps[index]);
+  StepRange body = {index + 1, index + 1 + guard.steps};
+  Tail tail = ends[index], end;
+  if (!conditional) {
+    // Its steps run in any case.
+    FRIT_TRY(addSteps(to, graph, body, stream, ends, end));
+    if (guard.steps)
+      ends[index] = std::move(end);
+    return Status();
+  }
   tail.join();
   ConditionalNodeParams node;
   node.ctx = loaded.gpu.context;
@@ -248,43 +258,24 @@ Status CudaSteps::addGuard(StepGraph &to, Graph graph, size_t index,
   asking.gridX = asking.gridY = asking.gridZ = 1;
   asking.blockX = asking.blockY = asking.blockZ = 1;
   asking.kernelParams = params;
-  GraphNode added;
+  GraphNode kernel, added;
   FRIT_TRY(
-      driver.check(driver.graphAddKernelNode(&added, graph, tail.nodes.data(),
+      driver.check(driver.graphAddKernelNode(&kernel, graph, tail.nodes.data(),
                                              tail.nodes.size(), &asking),
                    "add a guard's kernel to a graph"));
-  tail.nodes = {added};
   FRIT_TRY(driver.check(
-      driver.graphAddNode(&added, graph, tail.nodes.data(), nullptr, 1, &node),
+      driver.graphAddNode(&added, graph, &kernel, nullptr, 1, &node),
       "add a conditional node to a graph"));
-  tail.nodes = {added};
-  return addSteps(to, node.bodies[0], index + 1, index + 1 + guard.steps,
-                  stream, {});
+  // The body is a graph of its own, in which steps that follow the guard have
+  // no predecessor.
+  ends[index] = {};
+  FRIT_TRY(addSteps(to, node.bodies[0], body, stream, ends, end));
+  ends[index] = {{added}, {}};
+  return Status();
 }
 
 bool CudaSteps::isCollective(size_t index) const {
   return steps[index].kind == StepKind::collective && group;
-}
-
-/// Returns the steps that a step follows, and removes them from `open`. In
-/// place of a collective, which only steps that await it wait for, it follows
-/// those that the collective follows.
-std::vector<size_t> CudaSteps::takeFollowed(
-    const Step &step, const std::map<size_t, std::vector<size_t>> &collectives,
-    std::vector<size_t> &open) const {
-  if (PlanView::followsAll(step))
-    return std::exchange(open, {});
-  std::vector<size_t> before;
-  for (uint32_t other : plan.follows(step))
-    if (auto it = collectives.find(other); it != collectives.end())
-      before.insert(before.end(), it->second.begin(), it->second.end());
-    else
-      before.push_back(other);
-  std::ranges::sort(before);
-  before.erase(std::ranges::unique(before).begin(), before.end());
-  for (size_t other : before)
-    std::erase(open, other);
-  return before;
 }
 
 KernelNodeParams CudaSteps::nodeOf(size_t index, std::vector<void *> &params) {

@@ -8,8 +8,6 @@
 #include "runtime/cuda/TensorMaps.h"
 #include "runtime/cuda/library/Nccl.h"
 
-#include <map>
-
 namespace frit::cuda {
 
 /// Returns the guaranteed alignment in bytes of each argument of a step.
@@ -127,6 +125,11 @@ private:
     void join();
   };
 
+  /// The steps [first, last).
+  struct StepRange {
+    size_t first, last;
+  };
+
   void resolveArguments(size_t index, DevicePointer arena,
                         const DeviceState *state);
   Status enqueueCollective(const artifact::Step &step, DevicePointer data,
@@ -139,14 +142,20 @@ private:
   /// Returns whether the step becomes a kernel node of a graph.
   bool isKernel(size_t index) const;
   KernelNodeParams nodeOf(size_t index, std::vector<void *> &params);
-  Status addSteps(StepGraph &to, Graph graph, size_t first, size_t last,
-                  Stream stream, std::span<const Event> marks);
+  /// Adds the steps of `range` with their edges. `ends` has the last nodes of
+  /// each step so far; `end` gets those of the steps that none follows.
+  Status addSteps(StepGraph &to, Graph graph, StepRange range, Stream stream,
+                  std::vector<Tail> &ends, Tail &end);
+  Status addMarked(StepGraph &to, Stream stream, std::span<const Event> marks,
+                   Tail &tail);
+  /// Adds a step that is no guard after the nodes of `tail`, which becomes its
+  /// own last nodes.
+  Status addStep(StepGraph &to, Graph graph, size_t index, Stream stream,
+                 Tail &tail);
+  /// Adds a guard after the nodes of its `ends`, and its steps. Its `ends`
+  /// become the last nodes of all of them.
   Status addGuard(StepGraph &to, Graph graph, size_t index, Stream stream,
-                  Tail &tail);
-  std::vector<size_t>
-  takeFollowed(const artifact::Step &step,
-               const std::map<size_t, std::vector<size_t>> &collectives,
-               std::vector<size_t> &open) const;
+                  std::vector<Tail> &ends);
   Status addKernel(StepGraph &to, Graph graph, size_t index, Tail &tail);
   Status fillGraph(StepGraph &made, Stream stream,
                    std::span<const Event> marks);

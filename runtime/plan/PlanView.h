@@ -211,11 +211,7 @@ public:
     return table<artifact::Buffer>(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
-  /// Returns whether a step waits for all earlier steps of its list. If not,
-  /// `follows` lists the steps it waits for.
-  static bool followsAll(const artifact::Step &step) {
-    return step.follows.first == artifact::kNone;
-  }
+  /// Returns the steps of its list that a step follows, by number.
   std::span<const uint32_t> follows(const artifact::Step &step) const {
     return table<uint32_t>(head->follows)
         .subspan(step.follows.first, step.follows.count);

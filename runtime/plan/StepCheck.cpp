@@ -11,33 +11,50 @@
 using namespace frit;
 using namespace frit::artifact;
 
+/// Nested guards, which the runtime enters by recursion.
+static constexpr size_t kMostGuards = 1000;
+
 Status PlanCheck::checkSteps(const Target &target, const Memory &memory,
                              Range steps) {
-  uint32_t place = 0;
   uint64_t done = 0; // steps share no `follows` entries, which bounds the work
-  std::vector<uint64_t> ends = {steps.count}; // where the enclosing guards end
+  // The enclosing guards, and where they end. The outermost is the list.
+  constexpr uint32_t noGuard = kNone;
+  struct Block {
+    uint32_t guard;
+    uint64_t end;
+  };
+  std::vector<Block> blocks = {{noGuard, steps.count}};
+  std::vector<uint32_t> guardOf; // innermost guard of each step so far
   for (const Step &step : plan.steps(steps)) {
+    auto place = uint32_t(guardOf.size());
+    uint32_t guard = blocks.back().guard;
+    guardOf.push_back(guard);
     FRIT_TRY(checkStep(target, memory, step));
-    if (!PlanView::followsAll(step)) {
-      if (!valid(step.follows, plan.head->follows) || step.follows.first < done)
-        return damagedPlan("the dependencies of a step are out of range");
-      done = uint64_t(step.follows.first) + step.follows.count;
-      for (uint32_t other : plan.follows(step))
-        if (other >= place)
-          return damagedPlan("a step depends on itself or a later step");
+    if (!valid(step.follows, plan.head->follows) || step.follows.first < done)
+      return damagedPlan("the dependencies of a step are out of range");
+    done = uint64_t(step.follows.first) + step.follows.count;
+    for (uint32_t other : plan.follows(step)) {
+      if (other >= place)
+        return damagedPlan("a step depends on itself or a later step");
+      if (guardOf[other] != guard && other != guard)
+        return damagedPlan("a step depends on one in another guard");
     }
-    ++place;
-    if (ends.size() > 1 &&
-        (step.kind == StepKind::collective || step.kind == StepKind::await))
-      return damagedPlan("a guard's steps reduce over ranks");
-    if (step.kind == StepKind::guard)
-      ends.push_back(uint64_t(place) + plan.guard(step).steps);
-    if (ends.size() > 1 &&
-        (!PlanView::followsAll(step) || ends.back() > ends[ends.size() - 2]))
-      return damagedPlan("a guard's steps reach past the enclosing guard, or "
-                         "have dependencies");
-    while (ends.size() > 1 && ends.back() == place)
-      ends.pop_back();
+    if (guard != noGuard) {
+      if (step.kind == StepKind::collective || step.kind == StepKind::await)
+        return damagedPlan("a guard's steps reduce over ranks");
+      if (!step.follows.count)
+        return damagedPlan("a guard's step does not depend on it");
+    }
+    if (step.kind == StepKind::guard) {
+      uint64_t end = uint64_t(place) + 1 + plan.guard(step).steps;
+      if (end > blocks.back().end)
+        return damagedPlan("a guard's steps reach past the enclosing guard");
+      if (blocks.size() > kMostGuards)
+        return damagedPlan("guards are nested too deep");
+      blocks.push_back({place, end});
+    }
+    while (blocks.size() > 1 && blocks.back().end == place + 1)
+      blocks.pop_back();
   }
   return Status();
 }

@@ -198,18 +198,13 @@ std::vector<size_t>
 EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
   std::vector<size_t> order;
   std::vector<bool> done(list.size());
-  size_t doneInRow = 0; // completed prefix of the list
-  auto isReady = [&](size_t index) {
-    if (PlanView::followsAll(list[index]))
-      return doneInRow == index;
-    return std::ranges::all_of(view.follows(list[index]),
-                               [&](uint32_t other) { return done[other]; });
-  };
-  while (doneInRow < list.size()) {
+  while (order.size() < list.size()) {
     size_t next = list.size() - 1;
-    while (done[next] || !isReady(next))
+    while (done[next] ||
+           !std::ranges::all_of(view.follows(list[next]),
+                                [&](uint32_t other) { return done[other]; }))
       --next;
-    // A guard follows all earlier steps and precedes those it guards.
+    // The steps of a guard end before a step outside may follow the guard.
     size_t end = next + 1;
     if (list[next].kind == StepKind::guard)
       end += view.guard(list[next]).steps;
@@ -217,8 +212,6 @@ EmulatedPlan::orderOf(std::span<const artifact::Step> list) const {
       order.push_back(index);
       done[index] = true;
     }
-    while (doneInRow < list.size() && done[doneInRow])
-      ++doneInRow;
   }
   return order;
 }

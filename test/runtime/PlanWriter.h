@@ -167,9 +167,12 @@ public:
     tensorMaps.push_back(map);
   }
 
+  /// Adds a step that follows the step before it, or the guard that it begins,
+  /// unless `follow` says otherwise.
   Step &step(StepKind kind, std::string_view node,
              const std::vector<Buffer> &arguments) {
     Step entry;
+    entry.follows.first = kNone;
     entry.kind = kind;
     entry.node = text(node);
     entry.arguments = {uint32_t(buffers.size()), uint32_t(arguments.size())};
@@ -288,6 +291,7 @@ public:
   Model finish(std::string_view name) {
     if (functions.empty())
       function("main");
+    orderSteps();
     Header header;
     memcpy(header.magic, kMagic, sizeof kMagic);
     header.headerBytes = sizeof(Header);
@@ -335,6 +339,42 @@ public:
   std::vector<uint8_t> weights;
 
 private:
+  /// Makes each step without edges of its own follow the step before it in its
+  /// block.
+  void orderSteps() {
+    std::vector<Range> lists;
+    for (const Target &entry : targets)
+      lists.insert(lists.end(), {entry.prepare, entry.derive});
+    for (const Program &program : programs)
+      lists.push_back(program.steps);
+    std::vector<uint32_t> ordered;
+    for (Range list : lists) {
+      if (uint64_t(list.first) + list.count > steps.size())
+        continue; // damaged on purpose
+      struct Block {
+        uint32_t last, end; ///< kNone: no step yet
+      };
+      std::vector<Block> blocks = {{kNone, list.count}};
+      for (uint32_t place = 0; place < list.count; ++place) {
+        Step &entry = steps[list.first + place];
+        Range own = entry.follows;
+        entry.follows.first = uint32_t(ordered.size());
+        if (own.first != kNone)
+          ordered.insert(ordered.end(), follows.begin() + own.first,
+                         follows.begin() + own.first + own.count);
+        else if (blocks.back().last != kNone)
+          ordered.push_back(blocks.back().last);
+        entry.follows.count = uint32_t(ordered.size()) - entry.follows.first;
+        blocks.back().last = place;
+        if (entry.kind == StepKind::guard)
+          blocks.push_back({place, place + 1 + guards[entry.problem].steps});
+        while (blocks.size() > 1 && blocks.back().end == place + 1)
+          blocks.pop_back();
+      }
+    }
+    follows = std::move(ordered);
+  }
+
   /// Adds a step that an entry of `problems` describes.
   template <typename Problem>
   Step &problemStep(StepKind kind, std::vector<Problem> &problems,

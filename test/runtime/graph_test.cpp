@@ -20,7 +20,7 @@ namespace {
 /// A step of a test's list. Kernels wait by themselves, except `old` ones.
 struct Node {
   enum Kind { kernel, old, copy, guard } kind = kernel;
-  bool followsAll = true;
+  bool followsLast = true; ///< the step before it
   std::vector<uint32_t> follows = {};
   uint32_t held = 0; ///< number of steps in the guard
 };
@@ -32,16 +32,17 @@ Model makeModel(const std::vector<Node> &nodes) {
   plan.kernels.back().waits = 1;
   uint32_t old = plan.kernel("old");
   for (const Node &node : nodes) {
-    if (node.kind == Node::guard) {
-      plan.guard(PlanWriter::arena(0, 1, false), true, node.held, "n");
-      continue;
-    }
-    Step &step = plan.step(
-        node.kind == Node::copy ? StepKind::copy : StepKind::launch, "n",
-        {PlanWriter::arena(0, 16, false), PlanWriter::arena(16, 16, true)});
-    if (node.kind != Node::copy)
+    Step &step =
+        node.kind == Node::guard
+            ? plan.guard(PlanWriter::arena(0, 1, false), true, node.held, "n")
+            : plan.step(node.kind == Node::copy ? StepKind::copy
+                                                : StepKind::launch,
+                        "n",
+                        {PlanWriter::arena(0, 16, false),
+                         PlanWriter::arena(16, 16, true)});
+    if (node.kind == Node::kernel || node.kind == Node::old)
       step.kernel = node.kind == Node::old ? old : waiting;
-    if (!node.followsAll) {
+    if (!node.followsLast) {
       step.follows = {uint32_t(plan.follows.size()),
                       uint32_t(node.follows.size())};
       plan.follows.insert(plan.follows.end(), node.follows.begin(),
@@ -88,7 +89,7 @@ static constexpr bool kFull = true, kAhead = false;
 
 /// Kernels 1 and 2 are concurrent, and 3 follows both.
 static const std::vector<Node> diamond = {
-    {}, {}, {Node::kernel, false, {0}}, {}};
+    {}, {}, {Node::kernel, false, {0}}, {Node::kernel, false, {1, 2}}};
 
 static void testBranches() {
   CHECK(
@@ -102,25 +103,32 @@ static void testBranches() {
            {{}, {}, {Node::kernel, false, {0}}, {Node::kernel, false, {1}}}) ==
        Edges{{1, 2, kAhead}, {1, 3, kAhead}, {2, 4, kAhead}}));
   // Two steps without predecessor.
-  CHECK((edgesOf({{}, {Node::kernel, false, {}}, {}}) ==
-         Edges{{1, 3, kAhead}, {2, 3, kAhead}}));
+  CHECK((
+      edgesOf({{}, {Node::kernel, false, {}}, {Node::kernel, false, {0, 1}}}) ==
+      Edges{{1, 3, kAhead}, {2, 3, kAhead}}));
 }
 
 /// Checks that steps that do not wait by themselves have full edges, in and
 /// out.
 static void testFullEdges() {
-  CHECK((edgesOf({{}, {Node::copy}, {}, {Node::kernel, false, {1}}, {}}) ==
-         Edges{{1, 2, kFull},
-               {2, 3, kFull},
-               {2, 4, kFull},
-               {3, 5, kAhead},
-               {4, 5, kAhead}}));
-  CHECK((edgesOf({{}, {}, {Node::kernel, false, {0}}, {Node::old}, {}}) ==
-         Edges{{1, 2, kAhead},
-               {1, 3, kAhead},
-               {2, 4, kFull},
-               {3, 4, kFull},
-               {4, 5, kAhead}}));
+  CHECK((edgesOf({{},
+                  {Node::copy},
+                  {},
+                  {Node::kernel, false, {1}},
+                  {Node::kernel, false, {2, 3}}}) == Edges{{1, 2, kFull},
+                                                           {2, 3, kFull},
+                                                           {2, 4, kFull},
+                                                           {3, 5, kAhead},
+                                                           {4, 5, kAhead}}));
+  CHECK((edgesOf({{},
+                  {},
+                  {Node::kernel, false, {0}},
+                  {Node::old, false, {1, 2}},
+                  {}}) == Edges{{1, 2, kAhead},
+                                {1, 3, kAhead},
+                                {2, 4, kFull},
+                                {3, 4, kFull},
+                                {4, 5, kAhead}}));
   // A kernel after a copy and a kernel.
   CHECK((edgesOf({{Node::copy}, {}, {Node::kernel, false, {0, 1}}}) ==
          Edges{{1, 2, kFull}, {1, 3, kFull}, {2, 3, kAhead}}));
@@ -158,17 +166,65 @@ static void testGuards() {
   // A guard in a guard.
   CHECK((edgesOf({two, one, {}, {}}) ==
          Edges{{1, 2, kFull}, {3, 4, kFull}, {2, 6, kFull}}));
+  // Two guards that run concurrently, and concurrent steps in one.
+  Node own = {Node::guard, false, {0}, 2};
+  CHECK((edgesOf({{},
+                  one,
+                  {},
+                  own,
+                  {},
+                  {Node::kernel, false, {3}},
+                  {Node::kernel, false, {1, 3}}}) == Edges{{1, 2, kFull},
+                                                           {2, 3, kFull},
+                                                           {1, 5, kFull},
+                                                           {5, 6, kFull},
+                                                           {3, 9, kFull},
+                                                           {6, 9, kFull}}));
+  // Without conditional nodes the guarded steps are nodes like others.
+  setenv("FRIT_FAKE_NO_CONDITIONS", "1", 1);
+  CHECK((edgesOf({{},
+                  own,
+                  {},
+                  {Node::kernel, false, {1}},
+                  {Node::kernel, false, {0}},
+                  {Node::kernel, false, {1, 4}}}) == Edges{{1, 2, kAhead},
+                                                           {1, 3, kAhead},
+                                                           {1, 4, kAhead},
+                                                           {2, 5, kAhead},
+                                                           {3, 5, kAhead},
+                                                           {4, 5, kAhead}}));
+  unsetenv("FRIT_FAKE_NO_CONDITIONS");
 }
 
 static void testRefused() {
-  auto opens = [](std::vector<uint32_t> follows) {
-    Model model = makeModel({{}, {Node::kernel, false, std::move(follows)}});
+  auto opens = [](const std::vector<Node> &nodes) {
+    Model model = makeModel(nodes);
     frit::Module module;
     return !frit::Module::open(*model.get(), module);
   };
-  CHECK(opens({0}));
-  CHECK(!opens({1}) && lastErrorHas("itself or a later step"));
-  CHECK(!opens({~0u}) && lastErrorHas("itself or a later step"));
+  auto follows = [](std::vector<uint32_t> others) {
+    return Node{Node::kernel, false, std::move(others)};
+  };
+  CHECK(opens({{}, follows({0})}));
+  CHECK(!opens({{}, follows({1})}) && lastErrorHas("itself or a later step"));
+  CHECK(!opens({{}, follows({~0u})}) && lastErrorHas("itself or a later step"));
+  // Steps in guards, and steps outside of them.
+  Node one = {Node::guard, true, {}, 1};
+  CHECK(opens({{}, one, follows({1}), follows({1})}));
+  CHECK(!opens({{}, one, follows({0})}) && lastErrorHas("in another guard"));
+  CHECK(!opens({one, {}, follows({1})}) && lastErrorHas("in another guard"));
+  CHECK(!opens({one, {}, one, follows({1})}) &&
+        lastErrorHas("in another guard"));
+  CHECK(!opens({one, follows({})}) && lastErrorHas("does not depend on it"));
+  auto nested = [](uint32_t depth) {
+    std::vector<Node> nodes;
+    for (uint32_t held = depth; held; --held)
+      nodes.push_back({Node::guard, true, {}, held});
+    nodes.push_back({});
+    return nodes;
+  };
+  CHECK(edgesOf(nested(1000)).size() == 1000);
+  CHECK(!opens(nested(1001)) && lastErrorHas("nested too deep"));
   Model model = makeModel(diamond);
   auto *head = reinterpret_cast<Header *>(model.plan.data());
   auto *steps =

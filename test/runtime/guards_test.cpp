@@ -66,14 +66,15 @@ static void refuses(const char *words,
 }
 
 static void testDamage() {
-  const char *misfit =
-      "a guard's steps reach past the enclosing guard, or have dependencies";
+  const char *misfit = "a guard's steps reach past the enclosing guard";
   refuses(misfit, [](PlanWriter &plan) { plan.guards[2].steps = 3; });
   refuses(misfit, [](PlanWriter &plan) { plan.guards[0].steps = ~0u; });
   // The inner guard would end after the outer one.
   refuses(misfit, [](PlanWriter &plan) { plan.guards[1].steps = 3; });
-  refuses(misfit, [](PlanWriter &plan) { plan.follow(plan.steps[5], {3}); });
-  refuses(misfit, [](PlanWriter &plan) { plan.follow(plan.steps[7], {0}); });
+  refuses("a step depends on one in another guard",
+          [](PlanWriter &plan) { plan.follow(plan.steps[5], {3}); });
+  refuses("a guard's step does not depend on it",
+          [](PlanWriter &plan) { plan.follow(plan.steps[8], {}); });
   refuses("a guard is out of range",
           [](PlanWriter &plan) { plan.steps[2].problem = 3; });
   refuses("its condition is not a single byte", [](PlanWriter &plan) {

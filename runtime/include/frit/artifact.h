@@ -33,7 +33,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 17;
+inline constexpr uint32_t kVersion = 18;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
 /// size in [least, most] for which there is a variant: one of exactly that size
@@ -258,10 +258,9 @@ enum class StepKind : uint32_t {
   copy,      ///< copies argument 0 over argument 1, the same number of bytes
   attention, ///< `problem` is an entry of Header::attentions
   guard,     ///< `problem` is an entry of Header::guards
-  /// Starts a collective operation of all ranks of the context's group on
-  /// argument 0; `problem` is a Collective. It runs after the previous
-  /// collective, and later steps do not wait for it. Not allowed in a guard or
-  /// in a prepare list.
+  /// A collective operation of all ranks of the context's group on argument 0;
+  /// `problem` is a Collective. It follows the previous collective. Not allowed
+  /// in a guard or in a prepare list.
   collective,
   await, ///< waits for the collectives of its arguments; in no guard
 };
@@ -274,8 +273,8 @@ enum class Collective : uint32_t {
   allGather,     ///< replaces it by the shards of all ranks
 };
 
-/// One step of a list. It runs after all earlier steps unless `follows` names
-/// fewer. If the library of a gemm, conv or attention is missing or declines,
+/// One step of a list. It runs when the steps that `follows` names have ended.
+/// If the library of a gemm, conv or attention is missing or declines,
 /// the step launches `kernel` with the same arguments except the workspace.
 /// `kernel` indexes the target's range of Header::kernels; kNone if there is
 /// none.
@@ -297,9 +296,13 @@ struct Step {
   uint32_t shardRows = 0;
   Range arguments; ///< of Header::buffers
   Text node;       ///< the model's nodes this step computes, for reports
-  /// Range of Header::follows: earlier steps that must have ended, together
-  /// with all their predecessors. If `first` is kNone: all earlier steps.
-  Range follows = {kNone, 0};
+  /// Range of Header::follows: the earlier steps that must have ended, together
+  /// with all that these follow. A step in a guard names the guard or others in
+  /// it, at least one; no step names a step in a guard that it is not in. To
+  /// follow a guard from outside is to follow its steps. An await names the
+  /// collectives that it waits for; they do not run, and it does not wait for
+  /// what they follow, in a context that has joined no group.
+  Range follows;
 };
 
 /// The next `steps` steps are needed only if the byte that is the guard's

@@ -58,7 +58,7 @@ def plan(source, *passes):
 
 def check(source, steps):
     """Returns the number of concurrent steps, and the arena relative to a chain's."""
-    out = plan(source, "--fork", "--plan-memory")
+    out = plan(source, "--fork", "--check-edges", "--plan-memory")
     chain = plan(source, "--plan-memory")
     arena, bound, was = (int(re.search(rf"{key} = (\d+)", where)[1])
                          for key, where in (("arena_bytes", out),
@@ -71,17 +71,17 @@ def check(source, steps):
         if m := re.search(r"(%\w+) = plan.buffer +(\w+)(?:\[(\d+)\])?(?: at (\d+))? : memref<(\d+)xf32>", line):
             at = int(m[4] or 0)
             memory[m[1]] = (m[2] + (m[3] or ""), at, at + 4 * int(m[5]))
-        elif m := re.search(r"plan.copy (%\w+) to (%\w+)", line):
+        elif m := re.search(r"plan.copy (%\w+) to (%\w+)(?: \{follows = array<i64(?:: ([\d, ]+))?>\})?", line):
             touched.append(([m[1]], [m[2]]))
-            follows.append(None)
+            follows.append([int(x) for x in m[3].split(",")] if m[3] else None)
         elif m := re.search(r"plan.launch @\w+\(([^)]*)\) -> \(([^)]*)\)(?: \{follows = array<i64(?:: ([\d, ]+))?>\})?", line):
             touched.append((m[1].split(", "), m[2].split(", ")))
             explicit = "follows" in line
             follows.append([int(x) for x in m[3].split(",")] if m[3] else [] if explicit else None)
     before = []
     for i, others in enumerate(follows):
-        ended = set(range(i)) if others is None else set()
-        for j in others or []:
+        ended = set()
+        for j in [i - 1] * (i > 0) if others is None else others:
             ended |= {j} | before[j]
         before.append(ended)
     overlap = lambda a, b: a[0] == b[0] and a[1] < b[2] and b[1] < a[2]

@@ -1,17 +1,17 @@
 // RUN: frit-opt %s -split-input-file --fork | FileCheck %s
-// RUN: frit-opt %s -split-input-file --fork --plan-memory | FileCheck %s --check-prefix=MEMORY
+// RUN: frit-opt %s -split-input-file --fork --check-edges --plan-memory | FileCheck %s --check-prefix=MEMORY
 
 // On the test target these kernels take 3 µs and a quarter of the GPU. Two
-// concurrent ones save 3 µs and cost one. The first step after the fork, and
-// the join, follow all earlier steps, which is the default. Buffers of the
-// branches are live at the same time: %a to %d do not overlap.
+// concurrent ones save 3 µs and cost one. The first branch follows the step
+// before it, which is the default; the join follows the ends of both. Buffers
+// of the branches are live at the same time: %a to %d do not overlap.
 
 // CHECK-LABEL: plan.target
 // CHECK: plan.launch @shrink({{.*}}) -> (%[[a:.*]]) : mem
 // CHECK: plan.launch @relu(%[[a]]) -> (%[[b:.*]]) : mem
 // CHECK: plan.launch @relu(%[[b]]) -> (%[[c:.*]]) : mem
 // CHECK: plan.launch @relu(%[[a]]) -> (%[[d:.*]]) {follows = array<i64: 1>} : mem
-// CHECK: plan.launch @add(%[[c]], %[[d]]) -> ({{.*}}) : mem
+// CHECK: plan.launch @add(%[[c]], %[[d]]) -> ({{.*}}) {follows = array<i64: 3, 4>} : mem
 // MEMORY-LABEL: plan.target
 // MEMORY: arena_bytes = 5120
 // MEMORY-SAME: lower_bound = 5120
@@ -216,7 +216,7 @@ plan.target "sm_90a" {
 // CHECK: command_list @apart
 // CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) :
 // CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) {follows = array<i64>} :
-// CHECK: plan.launch @add({{.*}}) -> ({{.*}}) :
+// CHECK: plan.launch @add({{.*}}) -> ({{.*}}) {follows = array<i64: 0, 1>} :
 // CHECK: command_list @both_read
 // CHECK: plan.launch @relu({{.*}}) -> ({{.*}}) {follows = array<i64>} :
 // CHECK: command_list @write_after_read
@@ -338,5 +338,57 @@ plan.target "sm_90a" {
     plan.launch @relu(%x) -> (%p0) : memref<256xf32> -> memref<256xf32>
     plan.launch @relu(%mid) -> (%b) : memref<256xf32> -> memref<256xf32>
     plan.launch @add(%p0, %b) -> (%y) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+  }
+}
+
+// -----
+
+// Branches may begin and end at collectives: step 2 runs beside the first one,
+// which the branches follow only to where it begins, and both the second one
+// and the step after it follow the ends of both branches.
+
+// CHECK-LABEL: command_list @beside
+// CHECK: plan.launch @relu({{.*}}) -> (%[[a:.*]]) :
+// CHECK-NEXT: plan.all_reduce %[[r:[^ ]*]] :
+// CHECK-NEXT: plan.launch @relu(%[[a]]) -> (%[[b:.*]]) {follows = array<i64: 0>} :
+// CHECK-NEXT: plan.launch @relu(%[[a]]) -> (%[[c:.*]]) {follows = array<i64: 0>} :
+// CHECK-NEXT: plan.all_reduce %[[q:[^ ]*]] {follows = array<i64: 1, 2, 3>} :
+// CHECK-NEXT: plan.launch @add(%[[b]], %[[c]]) -> ({{.*}}) {follows = array<i64: 2, 3>} :
+// CHECK-NEXT: plan.await %[[r]], %[[q]] {follows = array<i64: 1, 4, 5>} :
+// CHECK-NEXT: plan.launch @add(%[[r]], %[[q]]) -> ({{.*}}) :
+plan.target "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @add {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<256xf32>):
+    %0 = nn.fusion(%a, %b) : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%c: tensor<256xf32>, %d: tensor<256xf32>):
+      %r = nn.add %c, %d : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.command_list @beside of "main" {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<256xf32>
+    %z = plan.buffer output[1] : memref<256xf32>
+    %both = plan.buffer arena : memref<512xf32>
+    %r = plan.view %both : memref<512xf32> to memref<256xf32>
+    %q = plan.view %both at 1024 : memref<512xf32> to memref<256xf32>
+    %b = plan.buffer output[2] : memref<256xf32>
+    %c = plan.buffer output[3] : memref<256xf32>
+    plan.launch @relu(%x) -> (%y) : memref<256xf32> -> memref<256xf32>
+    plan.all_reduce %r : memref<256xf32>
+    plan.launch @relu(%y) -> (%b) {follows = array<i64: 0>} : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%y) -> (%c) : memref<256xf32> -> memref<256xf32>
+    plan.all_reduce %q {follows = array<i64: 1, 3>} : memref<256xf32>
+    plan.launch @add(%b, %c) -> (%z) {follows = array<i64: 3>} : memref<256xf32>, memref<256xf32> -> memref<256xf32>
+    plan.await %r, %q {follows = array<i64: 1, 4, 5>} : memref<256xf32>, memref<256xf32>
+    plan.launch @add(%r, %q) -> (%z) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
 }

@@ -170,6 +170,91 @@ plan.target "sm_90a" {
 
 plan.target "sm_90a" {
   plan.command_list @main of "main" {
+    %x = plan.buffer arena : memref<4xf32>
+    %y = plan.buffer arena : memref<4xf32>
+    // expected-error@+1 {{follows steps before it, in their order}}
+    plan.copy %x to %y {follows = array<i64: -1>} : memref<4xf32> to memref<4xf32>
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
+    %x = plan.buffer arena : memref<4xf32>
+    %y = plan.buffer arena : memref<4xf32>
+    plan.copy %x to %y : memref<4xf32> to memref<4xf32>
+    plan.copy %x to %y : memref<4xf32> to memref<4xf32>
+    // expected-error@+1 {{follows steps before it, in their order}}
+    plan.copy %x to %y {follows = array<i64: 1, 0>} : memref<4xf32> to memref<4xf32>
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
+    %x = plan.buffer arena : memref<4xf32>
+    // expected-error@+1 {{follows an array of i64, not 0 : i64}}
+    plan.all_reduce %x {follows = 0 : i64} : memref<4xf32>
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
+    %x = plan.buffer input[0] : memref<i1>
+    %y = plan.buffer arena : memref<4xf32>
+    plan.guard %x is true : memref<i1> {
+      plan.copy %y to %y : memref<4xf32> to memref<4xf32>
+    }
+    // expected-error@+1 {{follows step 1, which is in a guard that this step is not in, or outside of this step's guard}}
+    plan.copy %y to %y {follows = array<i64: 1>} : memref<4xf32> to memref<4xf32>
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
+    %x = plan.buffer input[0] : memref<i1>
+    %y = plan.buffer arena : memref<4xf32>
+    plan.copy %y to %y : memref<4xf32> to memref<4xf32>
+    plan.guard %x is true : memref<i1> {
+      // expected-error@+1 {{follows step 0, which is in a guard that this step is not in, or outside of this step's guard}}
+      plan.copy %y to %y {follows = array<i64: 0, 1>} : memref<4xf32> to memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
+    %x = plan.buffer input[0] : memref<i1>
+    %y = plan.buffer arena : memref<4xf32>
+    plan.guard %x is true : memref<i1> {
+      // expected-error@+1 {{follows neither its guard nor a step in it}}
+      plan.copy %y to %y {follows = array<i64>} : memref<4xf32> to memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @prepare {
+    %y = plan.buffer arena : memref<4xf32>
+    // expected-error@+1 {{may not follow steps of its choice: prepare and derive lists run in order}}
+    plan.copy %y to %y {follows = array<i64>} : memref<4xf32> to memref<4xf32>
+  }
+}
+
+// -----
+
+plan.target "sm_90a" {
+  plan.command_list @main of "main" {
     %x = plan.buffer input[0] : memref<2xi1>
     // expected-error@+1 {{its condition is not a single i1 value}}
     plan.guard %x is true : memref<2xi1> {
