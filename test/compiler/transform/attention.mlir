@@ -255,7 +255,7 @@ func.func @finite_causal_selection(%q: tensor<1x2x100x64xf16>, %m: tensor<1x1x1x
 // CHECK:         nn.attention %[[Q]], %[[Q]], %[[Q]], %{{.*}} {causal, scale
 // CHECK:         nn.attention %{{.*}}, %[[Q]], %[[Q]], %[[T]] {causal, scale
 // CHECK:         nn.softmax
-func.func @finite_causal_and_bias(%q: tensor<1x2x3x16xf32>, %padding: tensor<1x1x1x3xf32>, %trained: tensor<2x3x3xf32> {nn.parameter}) -> tensor<1x2x3x16xf32> {
+func.func @finite_causal_and_bias(%q: tensor<1x2x3x16xf32>, %padding: tensor<1x1x1x3xf32>, %trained: tensor<2x3x3xf32> {nn.parameter = "trained"}) -> tensor<1x2x3x16xf32> {
   %bias = nn.constant "bias" dense<[[[0.0, -9.0, -8.0], [1.0, 0.5, -9.0], [2.0, 3.0, 0.0]]]> : tensor<1x3x3xf32>
   %true = nn.constant dense<true> : tensor<3x3xi1>
   %low = nn.constant dense<-1.0e+4> : tensor<f32>
