@@ -3,15 +3,100 @@
 #include "codegen/artifact/Steps.h"
 #include "codegen/artifact/Problems.h"
 
-#include "llvm/ADT/TypeSwitch.h"
+#include <type_traits>
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::artifact;
 
-static void setCollective(Step &step, Collective collective) {
-  step.kind = StepKind::collective;
-  step.problem = uint32_t(collective);
+//===----------------------------------------------------------------------===//
+// The kinds: what a step has beside its arguments, kernel and edges
+//===----------------------------------------------------------------------===//
+
+static void describe(plan::LaunchOp launch, Step &step, Tables &) {
+  step.shardRows = launch.getShardRows().value_or(0);
+}
+
+/// Adds a problem to its table.
+template <typename Problem>
+static void setProblem(Step &step, std::vector<Problem> &table,
+                       const Problem &problem) {
+  step.problem = table.size();
+  table.push_back(problem);
+}
+
+static void describe(plan::GemmOp gemm, Step &step, Tables &tables) {
+  setProblem(step, tables.gemms, problemOf(gemm));
+}
+
+static void describe(plan::ConvOp conv, Step &step, Tables &tables) {
+  setProblem(step, tables.convs, problemOf(conv));
+}
+
+static void describe(plan::AttentionOp attention, Step &step, Tables &tables) {
+  setProblem(step, tables.attentions, problemOf(attention));
+}
+
+static void describe(plan::CopyOp, Step &, Tables &) {}
+
+static void describe(plan::AllReduceOp reduce, Step &step, Tables &) {
+  step.problem = uint32_t(reduce.getSum() ? Collective::sum : Collective::mean);
+}
+
+static void describe(plan::ReduceScatterOp, Step &step, Tables &) {
+  step.problem = uint32_t(Collective::reduceScatter);
+}
+
+static void describe(plan::AllGatherOp, Step &step, Tables &) {
+  step.problem = uint32_t(Collective::allGather);
+}
+
+static void describe(plan::AwaitOp, Step &, Tables &) {}
+
+static void describe(plan::GuardOp guard, Step &step, Tables &tables) {
+  setProblem(step, tables.guards,
+             {uint32_t(plan::stepsOf(guard).size()), guard.getWhen()});
+}
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename... Types> struct TypeList {
+  static constexpr size_t size = sizeof...(Types);
+  /// How many of the ops are steps.
+  static constexpr size_t steps =
+      (size_t(std::is_base_of_v<plan::StepOp::Trait<Types>, Types>) + ... + 0);
+};
+} // namespace
+
+// The ops of each kind, such as `launchOps`.
+namespace frit::plan {
+#define STEP(kind, Runner, ...) using kind##Ops = TypeList<__VA_ARGS__>;
+FRIT_STEP_KINDS(STEP)
+#undef STEP
+using AllOps = TypeList<
+#define GET_OP_LIST
+#include "dialects/plan/Plan.cpp.inc"
+    >;
+#define STEP(kind, Runner, ...) +kind##Ops::size
+static_assert(AllOps::steps == 0 FRIT_STEP_KINDS(STEP),
+              "step_kinds.h names the ops of all steps");
+#undef STEP
+} // namespace frit::plan
+
+/// If the step is one of these ops, sets its kind and what the kind has.
+template <typename... Ops>
+static void describeIf(TypeList<Ops...>, StepKind kind, Operation *op,
+                       Step &step, Tables &tables) {
+  auto describeAs = [&](auto typed) {
+    if (!typed)
+      return;
+    step.kind = kind;
+    describe(typed, step, tables);
+  };
+  (describeAs(dyn_cast<Ops>(op)), ...);
 }
 
 artifact::Range StepWriter::addList(plan::CommandListOp list, bool isMain) {
@@ -39,44 +124,10 @@ void StepWriter::addStep(Operation *op, const plan::Follows &follows,
     addBuffer(value, true, isMain);
   step.arguments.count = tables.buffers.size() - step.arguments.first;
   setKernel(step, plan::kernelOf(op));
-  TypeSwitch<Operation *>(op)
-      .Case([&](plan::LaunchOp launch) {
-        step.kind = StepKind::launch;
-        step.shardRows = launch.getShardRows().value_or(0);
-      })
-      .Case([&](plan::GemmOp gemm) {
-        step.kind = StepKind::gemm;
-        step.problem = tables.gemms.size();
-        tables.gemms.push_back(problemOf(gemm));
-      })
-      .Case([&](plan::ConvOp conv) {
-        step.kind = StepKind::conv;
-        step.problem = tables.convs.size();
-        tables.convs.push_back(problemOf(conv));
-      })
-      .Case([&](plan::AttentionOp attention) {
-        step.kind = StepKind::attention;
-        step.problem = tables.attentions.size();
-        tables.attentions.push_back(problemOf(attention));
-      })
-      .Case([&](plan::CopyOp) { step.kind = StepKind::copy; })
-      .Case([&](plan::AllReduceOp reduce) {
-        setCollective(step,
-                      reduce.getSum() ? Collective::sum : Collective::mean);
-      })
-      .Case([&](plan::ReduceScatterOp) {
-        setCollective(step, Collective::reduceScatter);
-      })
-      .Case([&](plan::AllGatherOp) {
-        setCollective(step, Collective::allGather);
-      })
-      .Case([&](plan::AwaitOp) { step.kind = StepKind::await; })
-      .Case([&](plan::GuardOp guard) {
-        step.kind = StepKind::guard;
-        step.problem = tables.guards.size();
-        tables.guards.push_back(
-            {uint32_t(plan::stepsOf(guard).size()), guard.getWhen()});
-      });
+#define STEP(kind, ...)                                                        \
+  describeIf(plan::kind##Ops(), StepKind::kind, op, step, tables);
+  FRIT_STEP_KINDS(STEP)
+#undef STEP
   tables.steps.push_back(step);
 }
 

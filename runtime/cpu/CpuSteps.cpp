@@ -11,6 +11,7 @@ using namespace frit::cpu;
 using artifact::Collective;
 using artifact::Space;
 using artifact::StepKind;
+using artifact::StepRunner;
 
 ScratchSize frit::cpu::scratchOf(const PlanView &plan,
                                  std::span<const artifact::Step> steps, Isa isa,
@@ -80,7 +81,7 @@ CpuSteps::itemsOf(const artifact::Step &step) const {
   return {items * shard.begin / rows, (items * shard.end + rows - 1) / rows};
 }
 
-Status CpuSteps::launch(size_t index, ThreadPool &pool) {
+Status CpuSteps::runKernel(size_t index, ThreadPool &pool) {
   const artifact::Step &step = steps[index];
   if (step.kernel == artifact::kNone)
     return noKernel(model.plan, step);
@@ -108,10 +109,11 @@ Status CpuSteps::launch(size_t index, ThreadPool &pool) {
   return Status();
 }
 
-/// Performs a collective step with the other ranks.
-Status CpuSteps::runCollective(const artifact::Step &step, void *data) {
+Status CpuSteps::runExchange(size_t index, ThreadPool &) {
   if (!group)
     return Status();
+  const artifact::Step &step = steps[index];
+  void *data = arguments[firstArgument[index]];
   const artifact::Buffer &buffer = model.plan.arguments(step)[0];
   auto type = artifact::DType(buffer.type);
   uint64_t width = elementBytes(type), count = buffer.bytes / width;
@@ -121,49 +123,63 @@ Status CpuSteps::runCollective(const artifact::Step &step, void *data) {
   switch (Collective(step.problem)) {
   case Collective::mean:
   case Collective::sum:
-    return group->reduce(data, count, type,
-                         Collective(step.problem) == Collective::mean,
-                         {0, count});
+    return stepFailed(
+        model.plan, step,
+        group->reduce(data, count, type,
+                      Collective(step.problem) == Collective::mean,
+                      {0, count}));
   case Collective::allGather:
-    return group->gather(static_cast<float *>(data), count, own);
+    return stepFailed(model.plan, step,
+                      group->gather(static_cast<float *>(data), count, own));
   case Collective::reduceScatter:
     break;
   }
-  FRIT_TRY(group->reduce(data, count, type, /*isMean=*/true, own));
+  FRIT_TRY(stepFailed(model.plan, step,
+                      group->reduce(data, count, type, /*isMean=*/true, own)));
   auto *bytes = static_cast<uint8_t *>(data);
   memset(bytes, 0, own.begin * width);
   memset(bytes + own.end * width, 0, (count - own.end) * width);
   return Status();
 }
 
-Status CpuSteps::run(size_t index, ThreadPool &pool) {
+/// Computes a gemm or convolution by the runtime's own code. Returns false if
+/// there is none for the problem.
+bool CpuSteps::compute(size_t index, ThreadPool &pool) const {
   const artifact::Step &step = steps[index];
   void *const *pointers = arguments.data() + firstArgument[index];
-  switch (step.kind) {
-  case StepKind::launch:
-    return launch(index, pool);
-  case StepKind::gemm:
-    if (!declined[index] && gemm(model.plan.gemm(step), pointers, pool))
-      return Status();
-    break;
-  case StepKind::conv:
-    if (!declined[index] && conv(model.plan.conv(step), pointers, pool))
-      return Status();
-    break;
-  case StepKind::attention:
-    break;
-  case StepKind::guard:
-  case StepKind::await:
+  if (step.kind == StepKind::gemm)
+    return gemm(model.plan.gemm(step), pointers, pool);
+  return step.kind == StepKind::conv &&
+         conv(model.plan.conv(step), pointers, pool);
+}
+
+Status CpuSteps::runCall(size_t index, ThreadPool &pool) {
+  if (!declined[index] && compute(index, pool))
     return Status();
-  case StepKind::collective:
-    return stepFailed(model.plan, step, runCollective(step, pointers[0]));
-  case StepKind::copy:
-    if (uint64_t bytes = model.plan.arguments(step)[0].bytes)
-      memmove(pointers[1], pointers[0], bytes);
-    return Status();
-  }
   declined[index] = true;
-  return launch(index, pool);
+  return runKernel(index, pool);
+}
+
+Status CpuSteps::runCopy(size_t index, ThreadPool &) {
+  void *const *pointers = arguments.data() + firstArgument[index];
+  if (uint64_t bytes = model.plan.arguments(steps[index])[0].bytes)
+    memmove(pointers[1], pointers[0], bytes);
+  return Status();
+}
+
+Status CpuSteps::runGuard(size_t, ThreadPool &) { return Status(); }
+
+Status CpuSteps::runAwait(size_t, ThreadPool &) { return Status(); }
+
+Status CpuSteps::run(size_t index, ThreadPool &pool) {
+  switch (artifact::runnerOf(steps[index].kind)) {
+#define RUNNER(Name)                                                           \
+  case StepRunner::Name:                                                       \
+    return run##Name(index, pool);
+    FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
+  }
+  return Status();
 }
 
 size_t CpuSteps::next(size_t index) const {
@@ -177,19 +193,38 @@ size_t CpuSteps::next(size_t index) const {
 }
 
 std::string CpuSteps::pick(size_t index) const {
-  const artifact::Step &step = steps[index];
-  if (step.kind == StepKind::guard)
-    return model.plan.textOf(model.plan.guard(step), ", by a branch");
-  if (step.kind == StepKind::copy)
-    return "memmove";
-  if (step.kind == StepKind::collective)
-    return group ? "shared memory" : "one rank";
-  if (step.kind == StepKind::await)
-    return "join";
-  bool isGemm = step.kind == StepKind::gemm;
-  if ((isGemm || step.kind == StepKind::conv) && !declined[index])
-    return isGemm ? "frit gemm" : "frit conv";
-  if (step.kernel == artifact::kNone)
-    return "none";
-  return std::string(model.plan.text(model.plan.kernels()[step.kernel].name));
+  switch (artifact::runnerOf(steps[index].kind)) {
+#define RUNNER(Name)                                                           \
+  case StepRunner::Name:                                                       \
+    return pick##Name(index);
+    FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
+  }
+  return "none";
 }
+
+std::string CpuSteps::pickKernel(size_t index) const {
+  uint32_t kernel = steps[index].kernel;
+  return kernel == artifact::kNone
+             ? "none"
+             : std::string(model.plan.text(model.plan.kernels()[kernel].name));
+}
+
+std::string CpuSteps::pickCall(size_t index) const {
+  // Attention always runs its kernel.
+  bool isOwn = !declined[index] && steps[index].kind != StepKind::attention;
+  return isOwn ? format("frit %s", artifact::kindName(steps[index]))
+               : pickKernel(index);
+}
+
+std::string CpuSteps::pickCopy(size_t) const { return "memmove"; }
+
+std::string CpuSteps::pickGuard(size_t index) const {
+  return model.plan.textOf(model.plan.guard(steps[index]), ", by a branch");
+}
+
+std::string CpuSteps::pickExchange(size_t) const {
+  return group ? "shared memory" : "one rank";
+}
+
+std::string CpuSteps::pickAwait(size_t) const { return "join"; }

@@ -59,9 +59,14 @@ private:
   };
 
   void bind(std::span<void *const> tensors, bool output);
-  Status launch(size_t index, ThreadPool &pool);
+  /// Run a step, and say in reports what runs it.
+#define RUNNER(Name)                                                           \
+  Status run##Name(size_t index, ThreadPool &pool);                            \
+  std::string pick##Name(size_t index) const;
+  FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
+  bool compute(size_t index, ThreadPool &pool) const;
   std::pair<int64_t, int64_t> itemsOf(const artifact::Step &step) const;
-  Status runCollective(const artifact::Step &step, void *data);
 
   const Model &model;
   std::span<const artifact::Step> steps;

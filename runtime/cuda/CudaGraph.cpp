@@ -26,6 +26,7 @@ using namespace frit::cuda;
 using artifact::Guard;
 using artifact::Step;
 using artifact::StepKind;
+using artifact::StepRunner;
 
 StepGraph::~StepGraph() {
   if (capture)
@@ -148,8 +149,9 @@ bool CudaSteps::update(StepGraph &graph) {
 }
 
 bool CudaSteps::isKernel(size_t index) const {
-  return !calls[index] && steps[index].kind != StepKind::copy &&
-         steps[index].kind != StepKind::collective;
+  StepRunner runner = artifact::runnerOf(steps[index].kind);
+  return runner == StepRunner::Kernel ||
+         (runner == StepRunner::Call && !calls[index]);
 }
 
 void CudaSteps::Tail::add(const Tail &other) {

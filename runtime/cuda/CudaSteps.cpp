@@ -13,6 +13,7 @@ using artifact::Guard;
 using artifact::Space;
 using artifact::Step;
 using artifact::StepKind;
+using artifact::StepRunner;
 
 /// Guaranteed alignment in bytes of device memory that the caller passes.
 static constexpr uint32_t kBoundAlignment = 16;
@@ -144,7 +145,7 @@ Status CudaSteps::openLibraries(Stream stream, bool tryOut) {
                           "run on frit's own kernels");
   }
   auto isCall = [](const Step &step) {
-    return step.kind == StepKind::gemm || isForCudnn(step);
+    return artifact::runnerOf(step.kind) == StepRunner::Call;
   };
   auto isWrittenState = [](const Buffer &buffer) {
     return buffer.space == Space::state && buffer.written;
@@ -223,11 +224,9 @@ Status CudaSteps::launch(size_t index, Stream stream) {
       "launch a kernel");
 }
 
-/// Enqueues a collective step with the other ranks.
-Status CudaSteps::enqueueCollective(const Step &step, DevicePointer data,
-                                    Stream stream) const {
-  if (!group)
-    return Status();
+/// Enqueues a collective with the other ranks.
+Status CudaSteps::exchange(const Step &step, DevicePointer data,
+                           Stream stream) const {
   const Buffer &buffer = plan.arguments(step)[0];
   auto type = artifact::DType(buffer.type);
   uint64_t rowBytes = artifact::kShardRow * elementBytes(type);
@@ -247,46 +246,84 @@ Status CudaSteps::enqueueCollective(const Step &step, DevicePointer data,
 }
 
 Status CudaSteps::enqueue(size_t index, Stream stream) {
-  const Step &step = steps[index];
-  std::span<const DevicePointer> pointers = argumentsOf(index);
-  if (step.kind == StepKind::guard || step.kind == StepKind::await)
-    return Status();
-  if (step.kind == StepKind::collective)
-    return stepFailed(plan, step, enqueueCollective(step, pointers[0], stream));
-  if (step.kind == StepKind::copy) {
-    uint64_t bytes = plan.arguments(step)[0].bytes;
-    Result result =
-        bytes ? driver.memcpyDtoDAsync(pointers[1], pointers[0], bytes, stream)
-              : kSuccess;
-    return stepFailed(plan, step, driver.check(result, "copy"));
+  switch (artifact::runnerOf(steps[index].kind)) {
+#define RUNNER(Name)                                                           \
+  case StepRunner::Name:                                                       \
+    return stepFailed(plan, steps[index], enqueue##Name(index, stream));
+    FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
   }
+  return Status();
+}
+
+Status CudaSteps::enqueueKernel(size_t index, Stream stream) {
+  return launch(index, stream);
+}
+
+Status CudaSteps::enqueueCall(size_t index, Stream stream) {
   while (calls[index]) {
-    if (calls[index]->enqueue(pointers, stream))
+    if (calls[index]->enqueue(argumentsOf(index), stream))
       return Status();
     if (!calls[index]->nextAlgorithm())
       calls[index].reset();
   }
-  return stepFailed(plan, step, launch(index, stream));
+  return launch(index, stream);
 }
 
-std::string CudaSteps::pick(size_t index) const {
-  const Step &step = steps[index];
-  if (step.kind == StepKind::guard)
-    return plan.textOf(plan.guard(step), conditional ? ", by a conditional node"
-                                         : mustSkip  ? ", by the host"
-                                                     : ", but always run");
-  if (step.kind == StepKind::copy)
-    return "memcpy";
-  if (step.kind == StepKind::collective)
-    return group ? "NCCL" : "one rank";
-  if (step.kind == StepKind::await)
-    return "join";
-  if (calls[index])
-    return calls[index]->name();
-  if (step.kernel == artifact::kNone)
-    return "none";
-  return std::string(plan.text(plan.kernels()[step.kernel].name));
+Status CudaSteps::enqueueCopy(size_t index, Stream stream) {
+  std::span<const DevicePointer> pointers = argumentsOf(index);
+  uint64_t bytes = plan.arguments(steps[index])[0].bytes;
+  Result result =
+      bytes ? driver.memcpyDtoDAsync(pointers[1], pointers[0], bytes, stream)
+            : kSuccess;
+  return driver.check(result, "copy");
 }
+
+Status CudaSteps::enqueueExchange(size_t index, Stream stream) {
+  return group ? exchange(steps[index], argumentsOf(index)[0], stream)
+               : Status();
+}
+
+Status CudaSteps::enqueueGuard(size_t, Stream) { return Status(); }
+
+Status CudaSteps::enqueueAwait(size_t, Stream) { return Status(); }
+
+std::string CudaSteps::pick(size_t index) const {
+  switch (artifact::runnerOf(steps[index].kind)) {
+#define RUNNER(Name)                                                           \
+  case StepRunner::Name:                                                       \
+    return pick##Name(index);
+    FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
+  }
+  return "none";
+}
+
+std::string CudaSteps::pickKernel(size_t index) const {
+  uint32_t kernel = steps[index].kernel;
+  return kernel == artifact::kNone
+             ? "none"
+             : std::string(plan.text(plan.kernels()[kernel].name));
+}
+
+std::string CudaSteps::pickCall(size_t index) const {
+  return calls[index] ? calls[index]->name() : pickKernel(index);
+}
+
+std::string CudaSteps::pickCopy(size_t) const { return "memcpy"; }
+
+std::string CudaSteps::pickGuard(size_t index) const {
+  return plan.textOf(plan.guard(steps[index]), conditional
+                                                   ? ", by a conditional node"
+                                               : mustSkip ? ", by the host"
+                                                          : ", but always run");
+}
+
+std::string CudaSteps::pickExchange(size_t) const {
+  return group ? "NCCL" : "one rank";
+}
+
+std::string CudaSteps::pickAwait(size_t) const { return "join"; }
 
 bool CudaSteps::hasGuards() const {
   for (const Step &step : steps)

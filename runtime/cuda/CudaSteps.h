@@ -132,8 +132,14 @@ private:
 
   void resolveArguments(size_t index, DevicePointer arena,
                         const DeviceState *state);
-  Status enqueueCollective(const artifact::Step &step, DevicePointer data,
-                           Stream stream) const;
+  Status exchange(const artifact::Step &step, DevicePointer data,
+                  Stream stream) const;
+  /// Enqueue a step, and say in reports what runs it.
+#define RUNNER(Name)                                                           \
+  Status enqueue##Name(size_t index, Stream stream);                           \
+  std::string pick##Name(size_t index) const;
+  FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
   void listTensorMaps(size_t index);
   std::unique_ptr<LibraryCall> prepareCall(const artifact::Step &step);
   Status launch(size_t index, Stream stream);

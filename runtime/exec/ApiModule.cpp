@@ -170,13 +170,21 @@ frit_status frit_module_target(const frit_module *module, uint32_t index,
   const artifact::Program &program = plan.programs(target)[largest(plan)];
   for (const artifact::Step &step : plan.steps(program.steps)) {
     ++info->steps;
-    if (step.kind == artifact::StepKind::launch)
+    switch (artifact::runnerOf(step.kind)) {
+    case artifact::StepRunner::Kernel:
       ++info->launches;
-    else if (step.kind == artifact::StepKind::copy)
+      break;
+    case artifact::StepRunner::Copy:
       ++info->copies;
-    else if (step.kind != artifact::StepKind::guard &&
-             step.kind != artifact::StepKind::await)
+      break;
+    case artifact::StepRunner::Call:
+    case artifact::StepRunner::Exchange:
       ++info->library_calls;
+      break;
+    case artifact::StepRunner::Guard:
+    case artifact::StepRunner::Await:
+      break;
+    }
   }
   info->prepare_steps = target.prepare.count;
   info->arena_bytes = program.arenaBytes;

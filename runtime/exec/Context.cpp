@@ -68,24 +68,13 @@ Status frit_context::join(const frit_group &group) {
   return Status();
 }
 
-/// Returns the name of a step's kind in reports.
-static const char *kindOf(const artifact::Step &step) {
-  static const char *const kinds[] = {"launch",    "gemm",  "conv", "copy",
-                                      "attention", "guard", "",     "await"};
-  static const char *const collectives[] = {"all_reduce", "all_reduce",
-                                            "reduce_scatter", "all_gather"};
-  return step.kind == artifact::StepKind::collective
-             ? collectives[step.problem]
-             : kinds[uint32_t(step.kind)];
-}
-
 std::vector<frit_context::StepTexts> &frit_context::stepTexts() {
   const frit::Model &model = module->model;
   std::vector<StepTexts> &texts = steps[variant];
   if (texts.empty())
     for (const artifact::Step &step : model.steps(variant))
-      texts.push_back(
-          {kindOf(step), std::string(model.plan.text(step.node)), ""});
+      texts.push_back({artifact::kindName(step),
+                       std::string(model.plan.text(step.node)), ""});
   return texts;
 }
 

@@ -61,6 +61,13 @@ private:
                     artifact::Range steps);
   Status checkStep(const artifact::Target &target, const Memory &memory,
                    const artifact::Step &step);
+  /// Checks what only steps of this kind have, after their arguments and
+  /// kernel.
+  template <artifact::StepKind kind>
+  Status checkKind(const Memory &memory, const artifact::Step &step) {
+    static_assert(kind != kind, "StepCheck.cpp does not check this kind");
+    return Status();
+  }
   Status checkArgument(const Memory &memory, const artifact::Buffer &buffer);
   const char *checkShardUse(bool cuda, const artifact::Step &step);
   static const char *

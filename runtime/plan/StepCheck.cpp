@@ -108,77 +108,84 @@ Status PlanCheck::checkArgument(const Memory &memory, const Buffer &buffer) {
   return Status();
 }
 
-Status PlanCheck::checkStep(const Target &target, const Memory &memory,
-                            const Step &step) {
-  const Header &head = *plan.head;
-  if (!valid(step.node))
-    return damagedPlan("the node of a step is out of range");
-  if (!valid(step.arguments, head.buffers))
-    return damagedPlan("the arguments of a step are out of range");
-  std::span<const Buffer> arguments = plan.arguments(step);
-  for (const Buffer &buffer : arguments)
-    FRIT_TRY(checkArgument(memory, buffer));
-  bool kernel = step.kernel >= target.kernels.first &&
-                step.kernel - target.kernels.first < target.kernels.count;
-  if (!kernel && (step.kernel != kNone || step.kind == StepKind::launch))
-    return damagedPlan("a step launches a kernel that is not there");
-  for (int i = 0; i < 3; ++i)
-    if (step.grid[i] > INT32_MAX || step.block[i] > INT32_MAX)
-      return damagedPlan("a step has an impossible grid");
+//===----------------------------------------------------------------------===//
+// The kinds
+//===----------------------------------------------------------------------===//
 
-  const char *problem = nullptr;
-  switch (step.kind) {
-  case StepKind::launch:
-    if (uint64_t bytes = plan.kernels()[step.kernel].workspaceBytes)
-      if (arguments.empty() || arguments.back().space != Space::arena ||
-          arguments.back().bytes < bytes)
-        problem = "its workspace is too small";
-    break;
-  case StepKind::gemm:
-    if (step.problem >= head.gemms.count)
-      return damagedPlan("a gemm is out of range");
-    problem = checkGemm(plan.gemm(step), arguments);
-    break;
-  case StepKind::conv:
-    if (step.problem >= head.convs.count)
-      return damagedPlan("a convolution is out of range");
-    problem = checkConv(plan.conv(step), arguments);
-    break;
-  case StepKind::attention:
-    if (step.problem >= head.attentions.count)
-      return damagedPlan("an attention is out of range");
-    problem = checkAttention(plan.attention(step), arguments);
-    break;
-  case StepKind::guard:
-    if (step.problem >= head.guards.count)
-      return damagedPlan("a guard is out of range");
-    if (arguments.size() != 1 || arguments[0].bytes != 1)
-      problem = "its condition is not a single byte";
-    break;
-  case StepKind::copy:
-    if (arguments.size() != 2 || arguments[0].bytes != arguments[1].bytes)
-      problem = "its two arguments differ in size";
-    else if (!arguments[1].written)
-      problem = "it does not write its second argument";
-    break;
-  case StepKind::collective:
-    if (memory.preparing)
-      return damagedPlan("a prepare step is a collective");
-    problem = checkCollective(Collective(step.problem), arguments);
-    break;
-  case StepKind::await:
-    break;
-  default:
-    return damagedPlan("a step is of no known kind");
-  }
-  if (kernel && !problem)
-    for (const TensorMap &map : plan.tensorMaps(plan.kernels()[step.kernel]))
-      if (!problem)
-        problem = checkTensorMap(map, plan.kernelArguments(step));
+/// Returns a failure if a step of a plan has a problem.
+static Status refuse(const PlanView &plan, const Step &step,
+                     const char *problem) {
   if (!problem)
-    problem = checkShardUse(isCudaArch(plan.text(target.arch)), step);
-  if (problem)
-    return damagedPlan(format("%s: %s", plan.nodeOf(step).c_str(), problem));
+    return Status();
+  return damagedPlan(format("%s: %s", plan.nodeOf(step).c_str(), problem));
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::launch>(const Memory &,
+                                              const Step &step) {
+  uint64_t bytes = plan.kernels()[step.kernel].workspaceBytes;
+  std::span<const Buffer> arguments = plan.arguments(step);
+  bool fits =
+      !bytes || (!arguments.empty() && arguments.back().space == Space::arena &&
+                 arguments.back().bytes >= bytes);
+  return refuse(plan, step, fits ? nullptr : "its workspace is too small");
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::gemm>(const Memory &, const Step &step) {
+  if (step.problem >= plan.head->gemms.count)
+    return damagedPlan("a gemm is out of range");
+  return refuse(plan, step, checkGemm(plan.gemm(step), plan.arguments(step)));
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::conv>(const Memory &, const Step &step) {
+  if (step.problem >= plan.head->convs.count)
+    return damagedPlan("a convolution is out of range");
+  return refuse(plan, step, checkConv(plan.conv(step), plan.arguments(step)));
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::attention>(const Memory &,
+                                                 const Step &step) {
+  if (step.problem >= plan.head->attentions.count)
+    return damagedPlan("an attention is out of range");
+  return refuse(plan, step,
+                checkAttention(plan.attention(step), plan.arguments(step)));
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::guard>(const Memory &, const Step &step) {
+  if (step.problem >= plan.head->guards.count)
+    return damagedPlan("a guard is out of range");
+  std::span<const Buffer> arguments = plan.arguments(step);
+  bool isByte = arguments.size() == 1 && arguments[0].bytes == 1;
+  return refuse(plan, step,
+                isByte ? nullptr : "its condition is not a single byte");
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::copy>(const Memory &, const Step &step) {
+  std::span<const Buffer> arguments = plan.arguments(step);
+  if (arguments.size() != 2 || arguments[0].bytes != arguments[1].bytes)
+    return refuse(plan, step, "its two arguments differ in size");
+  if (!arguments[1].written)
+    return refuse(plan, step, "it does not write its second argument");
+  return Status();
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::collective>(const Memory &memory,
+                                                  const Step &step) {
+  if (memory.preparing)
+    return damagedPlan("a prepare step is a collective");
+  return refuse(
+      plan, step,
+      checkCollective(Collective(step.problem), plan.arguments(step)));
+}
+
+template <>
+Status PlanCheck::checkKind<StepKind::await>(const Memory &, const Step &) {
   return Status();
 }
 
@@ -232,4 +239,44 @@ const char *PlanCheck::checkShardUse(bool cuda, const Step &step) {
       return "it uses what other ranks have of a state";
   }
   return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// All steps
+//===----------------------------------------------------------------------===//
+
+Status PlanCheck::checkStep(const Target &target, const Memory &memory,
+                            const Step &step) {
+  if (!valid(step.node))
+    return damagedPlan("the node of a step is out of range");
+  if (!valid(step.arguments, plan.head->buffers))
+    return damagedPlan("the arguments of a step are out of range");
+  for (const Buffer &buffer : plan.arguments(step))
+    FRIT_TRY(checkArgument(memory, buffer));
+  bool kernel = step.kernel >= target.kernels.first &&
+                step.kernel - target.kernels.first < target.kernels.count;
+  if (!kernel && (step.kernel != kNone || step.kind == StepKind::launch))
+    return damagedPlan("a step launches a kernel that is not there");
+  for (int i = 0; i < 3; ++i)
+    if (step.grid[i] > INT32_MAX || step.block[i] > INT32_MAX)
+      return damagedPlan("a step has an impossible grid");
+
+  switch (step.kind) {
+#define STEP(kind, ...)                                                        \
+  case StepKind::kind:                                                         \
+    FRIT_TRY(checkKind<StepKind::kind>(memory, step));                         \
+    break;
+    FRIT_STEP_KINDS(STEP)
+#undef STEP
+  default:
+    return damagedPlan("a step is of no known kind");
+  }
+  const char *problem = nullptr;
+  if (kernel && !problem)
+    for (const TensorMap &map : plan.tensorMaps(plan.kernels()[step.kernel]))
+      if (!problem)
+        problem = checkTensorMap(map, plan.kernelArguments(step));
+  if (!problem)
+    problem = checkShardUse(isCudaArch(plan.text(target.arch)), step);
+  return refuse(plan, step, problem);
 }

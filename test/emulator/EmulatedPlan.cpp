@@ -264,17 +264,43 @@ Status EmulatedPlan::runStep(const artifact::Step &step) {
   std::vector<void *> arguments;
   for (const artifact::Buffer &buffer : buffers)
     arguments.push_back(resolve(buffer));
-  if (step.kind == StepKind::collective || step.kind == StepKind::await)
-    return Status(); // one rank
-  if (step.kind != StepKind::copy)
-    return launch(step, arguments);
-  if (uint64_t bytes = buffers[0].bytes)
+  switch (artifact::runnerOf(step.kind)) {
+#define RUNNER(Name)                                                           \
+  case artifact::StepRunner::Name:                                             \
+    return run##Name(step, arguments);
+    FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
+  }
+  return Status();
+}
+
+/// Steps for cuBLAS and cuDNN run their fallback kernels.
+Status EmulatedPlan::runCall(const artifact::Step &step,
+                             std::span<void *const> arguments) {
+  return runKernel(step, arguments);
+}
+
+Status EmulatedPlan::runCopy(const artifact::Step &step,
+                             std::span<void *const> arguments) {
+  if (uint64_t bytes = view.kernelArguments(step)[0].bytes)
     memmove(arguments[1], arguments[0], bytes);
   return Status();
 }
 
-Status EmulatedPlan::launch(const artifact::Step &step,
-                            std::span<void *const> arguments) {
+/// There is one rank, and `skip` reads the conditions of guards.
+using Arguments = std::span<void *const>;
+Status EmulatedPlan::runExchange(const artifact::Step &, Arguments) {
+  return Status();
+}
+Status EmulatedPlan::runAwait(const artifact::Step &, Arguments) {
+  return Status();
+}
+Status EmulatedPlan::runGuard(const artifact::Step &, Arguments) {
+  return Status();
+}
+
+Status EmulatedPlan::runKernel(const artifact::Step &step,
+                               std::span<void *const> arguments) {
   if (step.kernel == artifact::kNone)
     return noKernel(view, step);
   std::string name(view.text(view.kernels()[step.kernel].name));

@@ -65,7 +65,12 @@ private:
   std::vector<size_t> orderOf(std::span<const artifact::Step> list) const;
   size_t skip(std::span<const artifact::Step> next, const artifact::Step &step);
   Status runStep(const artifact::Step &step);
-  Status launch(const artifact::Step &step, std::span<void *const> arguments);
+  /// Run a step on the addresses of its arguments.
+#define RUNNER(Name)                                                           \
+  Status run##Name(const artifact::Step &step,                                 \
+                   std::span<void *const> arguments);
+  FRIT_STEP_RUNNERS(RUNNER)
+#undef RUNNER
   void *resolve(const artifact::Buffer &buffer) const;
   Status makeArena(std::span<const artifact::Step> list, uint64_t bytes);
   void accept(const artifact::Step &step);

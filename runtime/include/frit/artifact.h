@@ -29,6 +29,7 @@
 #include "frit/artifact_types.h"
 #include "frit/image.h"
 #include "frit/roles.h"
+#include "frit/step_kinds.h"
 
 namespace frit::artifact {
 
@@ -251,20 +252,6 @@ struct Kernel {
   uint64_t workspaceBytes = 0;
 };
 
-enum class StepKind : uint32_t {
-  launch,    ///< `kernel` over the step's arguments
-  gemm,      ///< `problem` is an entry of Header::gemms
-  conv,      ///< `problem` is an entry of Header::convs
-  copy,      ///< copies argument 0 over argument 1, the same number of bytes
-  attention, ///< `problem` is an entry of Header::attentions
-  guard,     ///< `problem` is an entry of Header::guards
-  /// A collective operation of all ranks of the context's group on argument 0;
-  /// `problem` is a Collective. It follows the previous collective. Not allowed
-  /// in a guard or in a prepare list.
-  collective,
-  await, ///< waits for the collectives of its arguments; in no guard
-};
-
 /// Collective operation of all ranks on a tensor of f32 or bf16.
 enum class Collective : uint32_t {
   mean,          ///< replaces it by its mean over the ranks
@@ -272,6 +259,10 @@ enum class Collective : uint32_t {
   reduceScatter, ///< replaces the rank's shard by the mean; clears the rest
   allGather,     ///< replaces it by the shards of all ranks
 };
+
+/// Names in reports, by collective.
+inline constexpr const char *kCollectives[] = {"all_reduce", "all_reduce",
+                                               "reduce_scatter", "all_gather"};
 
 /// One step of a list. It runs when the steps that `follows` names have ended.
 /// If the library of a gemm, conv or attention is missing or declines,
@@ -304,6 +295,12 @@ struct Step {
   /// what they follow, in a context that has joined no group.
   Range follows;
 };
+
+/// Returns the name of a checked step's kind in reports.
+constexpr const char *kindName(const Step &step) {
+  return step.kind == StepKind::collective ? kCollectives[step.problem]
+                                           : kStepKinds[uint32_t(step.kind)];
+}
 
 /// The next `steps` steps are needed only if the byte that is the guard's
 /// argument is nonzero (`when` = 1) or zero (`when` = 0). Otherwise they must
