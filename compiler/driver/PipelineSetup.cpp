@@ -86,7 +86,7 @@ static llvm::Error addSources(const DriverOptions &options, ModelSource source,
   return llvm::Error::success();
 }
 
-/// Returns what a command line asks of a language model's folder. Values have
+/// Returns what a command line asks of a language model. Values have
 /// the model's types on GPUs and are f32 on CPUs, unless -fprecision is given.
 static decoder::DecoderOptions decoderOptionsOf(const DriverOptions &options,
                                                 const ModelInput &input) {

@@ -13,7 +13,7 @@
 namespace frit {
 
 /// Where a function comes from: a model's file or, in a JSON graph with
-/// "functions", one of them. A language model's folder is the source of two.
+/// "functions", one of them. A language model is the source of two.
 struct ModelSource {
   std::shared_ptr<llvm::MemoryBuffer> file; ///< null for a folder
   std::string path; ///< weights lie beside it, and messages name it
@@ -27,7 +27,7 @@ struct ModelSource {
   llvm::SmallVector<std::string> types = {};
   /// Inputs that stay between calls, and their next values: IN:OUT.
   llvm::SmallVector<std::string> states = {};
-  /// Set if `path` is the folder of a language model.
+  /// Set if `path` is a language model: a folder or a GGUF file.
   std::optional<decoder::DecoderOptions> decoder = {};
 };
 

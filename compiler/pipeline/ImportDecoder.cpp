@@ -1,5 +1,6 @@
-//===- ImportDecoder.cpp - From a decoder's folder to nn ------------------===//
+//===- ImportDecoder.cpp - From a decoder's files to nn -------------------===//
 
+#include "compiler/gguf/Model.h"
 #include "compiler/pipeline/Pipeline.h"
 
 using namespace mlir;
@@ -28,7 +29,9 @@ static plan::OpenShapes chunkShapes(ArrayRef<int64_t> chunks) {
 LogicalResult Pipeline::importDecoder(const ModelSource &source) {
   TimingScope scope = timing.nest("import");
   PipelineHooks::Work work(hooks, "read " + source.path);
-  auto decoder = decoder::readFolder(source.path, source.import, context);
+  auto decoder = gguf::isModel(source.path)
+                     ? gguf::readModel(source.path, source.import, context)
+                     : decoder::readFolder(source.path, source.import, context);
   if (!decoder)
     return failure();
   Location loc = FileLineColLoc::get(&context, source.path, 0, 0);

@@ -5,76 +5,51 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 using namespace frit;
 
+/// A type and its blocks.
+static constexpr std::pair<GgufType, GgufBlock> kBlocks[] = {
+    {GgufType::f32, {"F32", 1, 4}},
+    {GgufType::f16, {"F16", 1, 2}},
+    {GgufType::q4_0, {"Q4_0", 32, 18}},
+    {GgufType::q4_1, {"Q4_1", 32, 20}},
+    {GgufType::q5_0, {"Q5_0", 32, 22}},
+    {GgufType::q5_1, {"Q5_1", 32, 24}},
+    {GgufType::q8_0, {"Q8_0", 32, 34}},
+    {GgufType::q8_1, {"Q8_1", 32, 36}},
+    {GgufType::q2_k, {"Q2_K", 256, 84}},
+    {GgufType::q3_k, {"Q3_K", 256, 110}},
+    {GgufType::q4_k, {"Q4_K", 256, 144}},
+    {GgufType::q5_k, {"Q5_K", 256, 176}},
+    {GgufType::q6_k, {"Q6_K", 256, 210}},
+    {GgufType::q8_k, {"Q8_K", 256, 292}},
+    {GgufType::iq2_xxs, {"IQ2_XXS", 256, 66}},
+    {GgufType::iq2_xs, {"IQ2_XS", 256, 74}},
+    {GgufType::iq3_xxs, {"IQ3_XXS", 256, 98}},
+    {GgufType::iq1_s, {"IQ1_S", 256, 50}},
+    {GgufType::iq4_nl, {"IQ4_NL", 32, 18}},
+    {GgufType::iq3_s, {"IQ3_S", 256, 110}},
+    {GgufType::iq2_s, {"IQ2_S", 256, 82}},
+    {GgufType::iq4_xs, {"IQ4_XS", 256, 136}},
+    {GgufType::i8, {"I8", 1, 1}},
+    {GgufType::i16, {"I16", 1, 2}},
+    {GgufType::i32, {"I32", 1, 4}},
+    {GgufType::i64, {"I64", 1, 8}},
+    {GgufType::f64, {"F64", 1, 8}},
+    {GgufType::iq1_m, {"IQ1_M", 256, 56}},
+    {GgufType::bf16, {"BF16", 1, 2}},
+    {GgufType::tq1_0, {"TQ1_0", 256, 54}},
+    {GgufType::tq2_0, {"TQ2_0", 256, 66}},
+    {GgufType::nvfp4, {"NVFP4", 64, 36}},
+    {GgufType::mxfp4, {"MXFP4", 32, 17}},
+};
+
 std::optional<GgufBlock> frit::blockOf(GgufType type) {
-  switch (type) {
-  case GgufType::f32:
-    return GgufBlock{"F32", 1, 4};
-  case GgufType::f16:
-    return GgufBlock{"F16", 1, 2};
-  case GgufType::q4_0:
-    return GgufBlock{"Q4_0", 32, 18};
-  case GgufType::q4_1:
-    return GgufBlock{"Q4_1", 32, 20};
-  case GgufType::q5_0:
-    return GgufBlock{"Q5_0", 32, 22};
-  case GgufType::q5_1:
-    return GgufBlock{"Q5_1", 32, 24};
-  case GgufType::q8_0:
-    return GgufBlock{"Q8_0", 32, 34};
-  case GgufType::q8_1:
-    return GgufBlock{"Q8_1", 32, 36};
-  case GgufType::q2_k:
-    return GgufBlock{"Q2_K", 256, 84};
-  case GgufType::q3_k:
-    return GgufBlock{"Q3_K", 256, 110};
-  case GgufType::q4_k:
-    return GgufBlock{"Q4_K", 256, 144};
-  case GgufType::q5_k:
-    return GgufBlock{"Q5_K", 256, 176};
-  case GgufType::q6_k:
-    return GgufBlock{"Q6_K", 256, 210};
-  case GgufType::q8_k:
-    return GgufBlock{"Q8_K", 256, 292};
-  case GgufType::iq2_xxs:
-    return GgufBlock{"IQ2_XXS", 256, 66};
-  case GgufType::iq2_xs:
-    return GgufBlock{"IQ2_XS", 256, 74};
-  case GgufType::iq3_xxs:
-    return GgufBlock{"IQ3_XXS", 256, 98};
-  case GgufType::iq1_s:
-    return GgufBlock{"IQ1_S", 256, 50};
-  case GgufType::iq4_nl:
-    return GgufBlock{"IQ4_NL", 32, 18};
-  case GgufType::iq3_s:
-    return GgufBlock{"IQ3_S", 256, 110};
-  case GgufType::iq2_s:
-    return GgufBlock{"IQ2_S", 256, 82};
-  case GgufType::iq4_xs:
-    return GgufBlock{"IQ4_XS", 256, 136};
-  case GgufType::i8:
-    return GgufBlock{"I8", 1, 1};
-  case GgufType::i16:
-    return GgufBlock{"I16", 1, 2};
-  case GgufType::i32:
-    return GgufBlock{"I32", 1, 4};
-  case GgufType::i64:
-    return GgufBlock{"I64", 1, 8};
-  case GgufType::f64:
-    return GgufBlock{"F64", 1, 8};
-  case GgufType::iq1_m:
-    return GgufBlock{"IQ1_M", 256, 56};
-  case GgufType::bf16:
-    return GgufBlock{"BF16", 1, 2};
-  case GgufType::tq1_0:
-    return GgufBlock{"TQ1_0", 256, 54};
-  case GgufType::tq2_0:
-    return GgufBlock{"TQ2_0", 256, 66};
-  case GgufType::mxfp4:
-    return GgufBlock{"MXFP4", 32, 17};
-  }
+  for (const auto &[known, block] : kBlocks)
+    if (known == type)
+      return block;
   return std::nullopt;
 }
 

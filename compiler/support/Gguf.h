@@ -51,7 +51,8 @@ enum class GgufType : uint32_t {
   bf16 = 30,
   tq1_0 = 34,
   tq2_0 = 35,
-  mxfp4 = 39
+  mxfp4 = 39,
+  nvfp4 = 40
 };
 
 /// Blocks of a type: weights that are stored together.

@@ -152,6 +152,30 @@ def tokenizers(root):
             {"x": (0, (2, 2), bytes(16)), "y": (12, (256,), bytes(144))})
 
 
+def gguf_models(root):
+    sys.path[:0] = [str(root / "test/gguf"), str(root / "test/language")]
+    import convert
+    import definition
+    import folders
+    small = dict(vocab_size=5, hidden_size=8, intermediate_size=8, num_hidden_layers=1,
+                 num_attention_heads=2, num_key_value_heads=1, head_dim=4)
+    for name, config in folders.CONFIGS.items():
+        if config["model_type"] not in convert.ARCHITECTURES:
+            continue
+        config = config | (dict(n_embd=8, n_layer=1, n_head=2, n_positions=4, vocab_size=5)
+                           if name == "gpt2" else small)
+        yield name, convert.convert(config, folders.random_tensors(config, 1))
+    config = folders.llama(**small | dict(hidden_size=32, head_dim=16))
+    for name, (number, weights, size) in definition.TYPES.items():
+        if weights > 32:
+            continue
+        tensors = folders.random_tensors(config, 1)
+        raw = {key: (number, bytes(value.size // weights * size))
+               for key, value in tensors.items()
+               if value.ndim == 2 and value.shape[1] % weights == 0}
+        yield name, convert.convert(config, tensors, raw=raw)
+
+
 def make(target, root, build):
     """Pairs of a name and bytes."""
     return {"onnx": lambda: onnx_models(root),
@@ -159,7 +183,8 @@ def make(target, root, build):
             "safetensors": safetensors_files,
             "numpy": tensor_files,
             "plan": lambda: plans(build),
-            "tokenizer": lambda: tokenizers(root)}[target]()
+            "tokenizer": lambda: tokenizers(root),
+            "gguf": lambda: gguf_models(root)}[target]()
 
 
 def words(target, root):
@@ -185,6 +210,11 @@ def words(target, root):
                      "'descr': ", "'fortran_order': ", "'shape': ", "False",
                      "True", "'<f4'", "'|b1'", "'V2'", "(2, 3)", "(0,)"):
             yield word.encode("latin-1")
+    if target == "gguf":
+        for word in ("llama", "qwen3", "gemma3", "phi3", "gpt2", "attention.key_length",
+                     "rope.scaling.type", "linear", "output.weight", "blk.0.attn_q.bias",
+                     "rope_freqs.weight", "attention.sliding_window", "expert_count"):
+            yield word.encode()
     if target == "tokenizer":
         for word in ("type", "vocab", "merges", "normalizer", "Sequence", "decoders",
                      "pretokenizers", "normalizers", "Regex", "String", "BPE",

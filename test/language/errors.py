@@ -153,9 +153,9 @@ for options, message in {
         ("--context=0",): "--context takes a number from 1 to 4194304, not '0'",
         ("--context=9999999",): "--context takes a number from 1 to 4194304",
         ("--batch=none",): "--batch takes a number from 1 to 65536, not 'none'",
-        ("-fshape=batch=2",): "-fshape of a language model's folder takes chunk=SIZES",
-        ("-fstate=a:b",): "-fstate is not for a language model's folder",
-        ("-fbound=a:2",): "are not for a language model's folder",
+        ("-fshape=batch=2",): "-fshape of a language model takes chunk=SIZES",
+        ("-fstate=a:b",): "-fstate is not for a language model",
+        ("-fbound=a:2",): "are not for a language model",
         ("-fprecision=amp-fp16",): "-fprecision=amp-fp16 is for training",
         ("-fentry=other=other.onnx",): "becomes the functions prefill and decode",
 }.items():
@@ -165,7 +165,7 @@ done = fritc(good, emit="json")
 assert done.returncode == 2 and "--emit=json writes one function" in done.stderr, done
 done = subprocess.run(["fritc", "model.onnx", "--context=64", "-o", work / "out.so"],
                       capture_output=True, text=True)
-assert done.returncode == 2 and "--context is for the folder of a language model" in done.stderr
+assert done.returncode == 2 and "--context is for a language model" in done.stderr
 done = fritc(good, "--context=129")
 assert done.returncode == 0 and ("a context of 129 tokens exceeds the 128 that the model is for: it "
                                  "may write nonsense there [-Wcontext]") in done.stderr, done

@@ -1,4 +1,4 @@
-//===- DecoderFolder.cpp - Options of a language model's folder -----------===//
+//===- DecoderFolder.cpp - Options of a language model -------------------===//
 
 #include "compiler/driver/options/CommandLine.h"
 
@@ -27,24 +27,24 @@ bool CommandLine::readCount(OptionId option, StringRef name, int64_t most,
   return true;
 }
 
-/// Checks that an input that is a language model's folder gets no options that
+/// Checks that an input that is a language model gets no options that
 /// are for others.
 bool CommandLine::checkDecoder(const ModelInput &input) {
   if (options.inputs.size() > 1 || input.isNamed)
     return wrong("'" + input.path +
-                 "' is the folder of a language model, which becomes the "
+                 "' is a language model, which becomes the "
                  "functions prefill and decode of an artifact of its own; give "
                  "it alone, without -fentry");
   if (!options.trainingFile.empty())
-    return wrong("--train takes an ONNX model or a JSON graph, not the folder "
-                 "of a language model");
+    return wrong("--train takes an ONNX model or a JSON graph, not a "
+                 "language model's folder or GGUF file");
   if (StringRef(options.precision).starts_with("amp-"))
     return wrong("-fprecision=" + options.precision +
-                 " is for training; a language model's folder takes fp32, "
+                 " is for training; a language model takes fp32, "
                  "tf32, fp16 and bf16");
   if (options.emit == Emit::json)
-    return wrong("--emit=json writes one function, and a language model's "
-                 "folder becomes two");
+    return wrong("--emit=json writes one function, and a language model "
+                 "becomes two");
   auto isChunk = [](StringRef name) { return name == "chunk"; };
   bool hasOthers =
       !input.import.inputShapes.empty() ||
@@ -53,16 +53,16 @@ bool CommandLine::checkDecoder(const ModelInput &input) {
       llvm::any_of(input.openSymbols,
                    [&](auto &symbol) { return !isChunk(symbol.name); });
   if (hasOthers)
-    return wrong("-fshape of a language model's folder takes chunk=SIZES, the "
+    return wrong("-fshape of a language model takes chunk=SIZES, the "
                  "numbers of tokens of a call of prefill; --batch and "
                  "--context give the other sizes");
   if (!input.states.empty())
-    return wrong("-fstate is not for a language model's folder, whose caches "
+    return wrong("-fstate is not for a language model, whose caches "
                  "are states already");
   if (!input.import.bounds.empty() || !input.import.elements.empty() ||
       !input.import.constInputs.empty() || input.import.randomWeights)
     return wrong("-fbound, -felements, -fconst-input and -frandom-weights are "
-                 "not for a language model's folder");
+                 "not for a language model");
   return true;
 }
 
@@ -80,7 +80,8 @@ bool CommandLine::readDecoder() {
   }
   if (!any && (options.batch || options.context))
     return wrong(Twine(options.batch ? "--batch" : "--context") +
-                 " is for the folder of a language model, with config.json and "
-                 "model.safetensors; -fshape gives the sizes of other models");
+                 " is for a language model: a folder with config.json and "
+                 "model.safetensors, or a GGUF file; -fshape gives the sizes "
+                 "of other models");
   return true;
 }

@@ -49,7 +49,7 @@ struct ModelInput {
   llvm::SmallVector<std::string> types = {};
   /// IN:OUT of inputs that stay between calls, and their next values.
   llvm::SmallVector<std::string> states = {};
-  bool isDecoder = false; ///< the folder of a language model
+  bool isDecoder = false; ///< a language model: its folder or a GGUF file
 };
 
 struct DriverOptions {

@@ -87,12 +87,13 @@ def make_lines(count: int, seed: int) -> list[str]:
     return lines
 
 
-def byte_level(expression, **extra):
+def byte_level(expression, composes=False, **extra):
     tokenizer = Tokenizer(models.BPE(**extra))
     if expression is None:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     else:
-        tokenizer.normalizer = normalizers.NFC()
+        if composes:
+            tokenizer.normalizer = normalizers.NFC()
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
             pre_tokenizers.Split(Regex(expression), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
@@ -191,7 +192,7 @@ def pieces(behavior, invert=False):
 KINDS = {
     "GPT-2": lambda: byte_level(GPT2),
     "Llama 3": lambda: with_ends(byte_level(LLAMA3, ignore_merges=True)),
-    "Qwen 2": lambda: byte_level(QWEN2),
+    "Qwen 2": lambda: byte_level(QWEN2, composes=True),
     "GPT-4o": lambda: byte_level(GPT4O),
     "Llama 2": llama2,
     "Metaspace": lambda: metaspace("always"),
@@ -205,6 +206,25 @@ KINDS = {
      for behavior in ("isolated", "removed", "merged_with_previous",
                       "merged_with_next", "contiguous")
      for invert in (False, True)}
+
+#: "tokenizer.ggml.pre" of kinds that GGUF files can say.
+GGUF_NAMES = {"GPT-2": "gpt-2", "Llama 3": "llama-bpe", "Qwen 2": "qwen2", "GPT-4o": "gpt-4o"}
+
+
+def write_gguf(file: Path, tokenizer: Tokenizer, name: str) -> None:
+    sys.path.insert(0, str(ROOT / "test/gguf"))
+    import gguf_file
+    model = json.loads(tokenizer.to_str())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
+    ends = name == "Llama 3"
+    file.write_bytes(gguf_file.make({
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": GGUF_NAMES[name],
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [3, 3] + [1] * (len(tokens) - 2),
+        "tokenizer.ggml.merges": [" ".join(merge) for merge in model["merges"]],
+        "tokenizer.ggml.bos_token_id": 0, "tokenizer.ggml.eos_token_id": 1,
+        "tokenizer.ggml.add_bos_token": ends, "tokenizer.ggml.add_eos_token": ends}))
+
 
 ADDED = [AddedToken("<mask>", lstrip=True, special=True),
          AddedToken("<|end|>", special=True),
@@ -231,8 +251,8 @@ def differ(name, what, inputs, got, wanted) -> int:
     return len(wrong)
 
 
-def compare(args, name, file, lines) -> int:
-    tokenizer = Tokenizer.from_file(str(file))
+def compare(args, name, file, lines, tokenizer=None) -> int:
+    tokenizer = tokenizer or Tokenizer.from_file(str(file))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     texts = [json.dumps(line) for line in lines]
@@ -288,6 +308,10 @@ def main() -> None:
             tokenizer, trainer = KINDS[name]()
             # Training splits on other lines than the test has.
             tokenizer.train_from_iterator(make_lines(3000, args.seed + 1), trainer)
+            if name in GGUF_NAMES:
+                file = Path(folder, "model.gguf")
+                write_gguf(file, tokenizer, name)
+                wrong += compare(args, name + " in GGUF", file, lines, tokenizer)
             tokenizer.add_tokens(ADDED)
             file = Path(folder, "tokenizer.json")
             tokenizer.save(str(file))
