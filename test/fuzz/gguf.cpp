@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/gguf/Model.h"
+#include "compiler/import/Import.h"
 #include "test/fuzz/Context.h"
 #include "test/fuzz/Target.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace frit;
