@@ -25,8 +25,8 @@ static int64_t widthOf(const nn::GemmInfo &info) {
 /// Returns why gemv.cuh does not compute a product.
 static nn::Legality checkGemv(const nn::GemmInfo &info) {
   Type type = elementType(info.a);
-  int64_t most = info.transposeB && type.isF32() ? kMostGemvRows
-                                                 : kMostWidenedRows;
+  int64_t most =
+      info.transposeB && type.isF32() ? kMostGemvRows : kMostWidenedRows;
   if (info.m > most || info.batch != 1)
     return nn::Mismatch("it has many rows or several matrices");
   if (info.isExtended() || info.factor || info.transposeA)

@@ -4,11 +4,11 @@
 
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/decoder/Decoder.h"
-#include "compiler/gguf/Model.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/options/HelpLists.h"
+#include "compiler/gguf/Model.h"
 #include "compiler/support/OutputFile.h"
 
 #include "frit/printable.h"
@@ -42,8 +42,8 @@ bool CommandLine::readInput() {
     // A folder is named after itself.
     while (StringRef(input.path).ends_with("/") && input.path.size() > 1)
       input.path.pop_back();
-    input.isDecoder = decoder::isDecoderFolder(input.path) ||
-                      gguf::isModel(input.path);
+    input.isDecoder =
+        decoder::isDecoderFolder(input.path) || gguf::isModel(input.path);
     protectInput(input.path);
   }
   if (options.inputs.empty())

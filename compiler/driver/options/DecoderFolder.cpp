@@ -1,4 +1,4 @@
-//===- DecoderFolder.cpp - Options of a language model -------------------===//
+//===- DecoderFolder.cpp - Options of a language model --------------------===//
 
 #include "compiler/driver/options/CommandLine.h"
 
