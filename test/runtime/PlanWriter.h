@@ -348,6 +348,7 @@ private:
     for (const Program &program : programs)
       lists.push_back(program.steps);
     std::vector<uint32_t> ordered;
+    const std::vector<Step> given = steps; // lists may share steps
     for (Range list : lists) {
       if (uint64_t(list.first) + list.count > steps.size())
         continue; // damaged on purpose
@@ -357,7 +358,7 @@ private:
       std::vector<Block> blocks = {{kNone, list.count}};
       for (uint32_t place = 0; place < list.count; ++place) {
         Step &entry = steps[list.first + place];
-        Range own = entry.follows;
+        Range own = given[list.first + place].follows;
         entry.follows.first = uint32_t(ordered.size());
         if (own.first != kNone)
           ordered.insert(ordered.end(), follows.begin() + own.first,

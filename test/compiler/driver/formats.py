@@ -34,7 +34,6 @@ GRAPH = b"\x0a\x0f\x0a\x01x\x12\x0bPlaceholder"
 # By content, whatever the name is.
 CONTENTS = {
     "safetensors": (SAFETENSORS, "has weights (safetensors) and no graph", "optimum-cli export onnx"),
-    "gguf": (b"GGUF\x03\0\0\0" + bytes(40), "llama.cpp (GGUF)", "optimum-cli export onnx"),
     "pt": (zipped("archive/data.pkl", "archive/data/0"), "torch.save", "torch.onnx.export"),
     "pth": (zipped("m/code/__torch__.py", "m/constants.pkl", "m/data.pkl"), "TorchScript", "torch.jit.load"),
     "pt2": (zipped("m/archive_format", "m/models/model.json"), "torch.export (.pt2)", "torch.export.load"),

@@ -54,7 +54,7 @@ run("fritc", models / "digits.onnx", "-march=sm_90a,x86-64-v3", "--report=both.h
 run("fritc", models / "digits.onnx", "-march=x86-64-v3", "--report=cpu.html", "-o", "cpu.so")
 run("frit-run", "cpu.so", "--profile=timed.html", "--report=cpu.html")
 run("frit-run", "cpu.so", "--profile=alone.html")
-run("fritc", models / "digits.onnx", f"--train={training / 'train.json'}", "-march=sm_90a", "-fdata-parallel",
+run("fritc", models / "digits-dynamic.onnx", "-fshape=batch=16", f"--train={training / 'train.json'}", "-march=sm_90a", "-fdata-parallel",
     "--emit=plan", "--report=train.html", "-o", "train.mlir")
 for name in ("resnet50", "bert-large"):
     run("fritc", models / "tiny" / f"{name}-dynamo.onnx", "-march=sm_80", "-fprecision=fp16", "--emit=plan",
