@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/ops/AttentionParts.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include <cmath>
@@ -112,6 +112,68 @@ static Expr visibleKeys(Node &node, const Visibility &visibility, Expr offset,
   return seen;
 }
 
+Expr frit::importer::keyRanges(Expr start, Expr end, int64_t keys) {
+  if (!start || !end)
+    return {*end.node, {}};
+  Node &node = *end.node;
+  Type i32 = node.builder().getI32Type();
+  end = end.clamp(0, static_cast<double>(keys)).to(i32);
+  start = start.max(start.number(0)).to(i32).min(end);
+  auto shape = end.shape();
+  Value both[] = {start.reshape({shape[0], 1, shape[1], 1}),
+                  end.reshape({shape[0], 1, shape[1], 1})};
+  return {node, node.concat(both, 3)};
+}
+
+Expr frit::importer::attendToRanges(Expr q, Value k, Value v, Expr ranges,
+                                    double scale) {
+  Node &node = *q.node;
+  return q.apply<nn::AttentionOp>(
+      {k, v, ranges}, node.named("scale", node.builder().getF32FloatAttr(
+                                              static_cast<float>(scale))));
+}
+
+/// Builds batch×sequence×(heads·size) of batch×heads×sequence×size.
+static Expr joinHeads(Expr y) {
+  auto s = y.shape();
+  return y ? y.transpose({0, 2, 1, 3}).reshape({s[0], s[2], s[1] * s[3]}) : y;
+}
+
+/// Holds nonpad_kv_seqlen to the number of keys.
+static void checkCounts(Node &node, int64_t keys) {
+  node.checkNumbers(node.input(6), 0, keys,
+                    "counts up to " + Twine(keys) + " keys");
+}
+
+/// Whether nn.attention takes queries and keys as they are, and nothing asks
+/// for a form that gradients or proofs about sizes know.
+static bool mayHaveRanges(Node &node, Value q, Value k) {
+  auto a = nn::shapeOf(q), b = nn::shapeOf(k);
+  return !elementOf(q).isF64() && b[1] > 0 && a[1] % b[1] == 0 &&
+         product(nn::shapeOf(node.input(6))) == a[0] && a[2] > 0 && b[2] > 0 &&
+         !node.modelTrains() && !node.hasOpenSizes();
+}
+
+/// Builds attention to as many keys of each sequence as `counts` says. Queries
+/// are the last of them.
+static Expr attendToCounted(Node &node, Expr q, Value k, Value v, Expr counts,
+                            const Visibility &visibility) {
+  int64_t queries = q.size(2), keys = nn::shapeOf(k)[2];
+  Type i64 = node.builder().getI64Type();
+  SmallVector<int64_t> shape{q.size(0), queries};
+  counts = counts.to(i64).reshape({shape[0], 1});
+  Expr place =
+      iota(node, i64, {1, queries}, 1) + counts - static_cast<double>(queries);
+  Expr start = filled(node, i64, shape, 0), end = counts.expand(shape);
+  if (visibility.left >= 0)
+    start = place - static_cast<double>(visibility.left);
+  if (visibility.isCausal)
+    end = place + 1.0;
+  if (visibility.right >= 0)
+    end = end.min(place + static_cast<double>(visibility.right) + 1.0);
+  return attendToRanges(q, k, v, keyRanges(start, end, keys), scaleOf(node, q));
+}
+
 static Results attention(Node &node) {
   bool isFlat = node.input(0) && rankOf(node.input(0)) == 3;
   Value q = splitHeads(node, node.input(0), "q_num_heads");
@@ -142,6 +204,14 @@ static Results attention(Node &node) {
       return {};
   }
   Value presentKey = k, presentValue = v;
+  // Ranges of keys, as caches have, stay whole: kernels read no others.
+  if (node.has(6) && !node.has(3) && !past && cap == 0 && !node.wants(3) &&
+      mayHaveRanges(node, q, k)) {
+    Expr counts = input(node, 6);
+    checkCounts(node, nn::shapeOf(k)[2]);
+    Expr y = attendToCounted(node, {node, q}, k, v, counts, visibility);
+    return {isFlat ? joinHeads(y) : y, presentKey, presentValue, Value()};
+  }
   if (!shareHeads(node, q, k, v))
     return {};
 
@@ -165,8 +235,7 @@ static Results attention(Node &node) {
   Type i64 = node.builder().getI64Type();
   Expr offset = filled(node, i64, {}, static_cast<double>(past));
   if (node.has(6)) {
-    node.checkNumbers(node.input(6), 0, keys,
-                      "counts up to " + Twine(keys) + " keys");
+    checkCounts(node, keys);
     Expr count = input(node, 6).to(i64);
     count = count.reshape({product(count.shape()), 1, 1, 1});
     Expr isThere = iota(node, i64, {1, 1, 1, keys}, 3) < count;
@@ -185,10 +254,8 @@ static Results attention(Node &node) {
   }
   stages[3] = weights;
   Expr y = weights.matmul(v);
-  if (isFlat && y) {
-    auto s = y.shape();
-    y = y.transpose({0, 2, 1, 3}).reshape({s[0], s[2], s[1] * s[3]});
-  }
+  if (isFlat)
+    y = joinHeads(y);
   if (shown < 0 || shown > 3) {
     node.error() << "qk_matmul_output_mode must be from 0 to 3, not " << shown;
     return {};

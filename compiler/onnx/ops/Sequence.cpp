@@ -1,6 +1,6 @@
 //===- Sequence.cpp - Operators of sequence models ------------------------===//
 
-#include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/ops/AttentionParts.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include <cmath>
@@ -12,6 +12,33 @@ using namespace frit::importer;
 //===----------------------------------------------------------------------===//
 // RotaryEmbedding
 //===----------------------------------------------------------------------===//
+
+Expr frit::importer::rotateHeads(Expr x, Expr cosine, Expr sine,
+                                 bool interleaved) {
+  if (!x || !cosine || !sine)
+    return {*x.node, {}};
+  Node &node = *x.node;
+  int64_t size = x.size(3), half = cosine.size(3), turned = 2 * half;
+  Expr part = x.slice(3, 0, turned);
+  auto form = part.shape();
+  Expr pairs = interleaved ? part.reshape({form[0], form[1], form[2], half, 2})
+                           : part.reshape({form[0], form[1], form[2], 2, half});
+  int64_t axis = interleaved ? 4 : 3;
+  form.back() = half;
+  Expr a = pairs.slice(axis, 0, 1).reshape(form);
+  Expr b = pairs.slice(axis, 1, 1).reshape(form);
+  Expr real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
+  auto apart = form;
+  apart.insert(apart.begin() + axis, 1);
+  Value parts[] = {real.reshape(apart), imaginary.reshape(apart)};
+  form.back() = turned;
+  Expr y = Expr{node, node.concat(parts, axis)}.reshape(form);
+  if (turned < size) {
+    Value all[] = {y, x.slice(3, turned, size - turned)};
+    y = {node, node.concat(all, 3)};
+  }
+  return y;
+}
 
 /// Imports RotaryEmbedding (Su et al., "RoFormer", arXiv:2104.09864): rotates
 /// pairs of elements by angles that grow with the position.
@@ -56,24 +83,7 @@ static Results rotaryEmbedding(Node &node) {
   sine = angles(sine);
   if (node.failed)
     return {};
-  Expr part = x.slice(3, 0, turned);
-  auto form = part.shape();
-  Expr pairs = interleaved ? part.reshape({form[0], form[1], form[2], half, 2})
-                           : part.reshape({form[0], form[1], form[2], 2, half});
-  int64_t axis = interleaved ? 4 : 3;
-  form.back() = half;
-  Expr a = pairs.slice(axis, 0, 1).reshape(form);
-  Expr b = pairs.slice(axis, 1, 1).reshape(form);
-  Expr real = cosine * a - sine * b, imaginary = sine * a + cosine * b;
-  auto apart = form;
-  apart.insert(apart.begin() + axis, 1);
-  Value parts[] = {real.reshape(apart), imaginary.reshape(apart)};
-  form.back() = turned;
-  Expr y = Expr{node, node.concat(parts, axis)}.reshape(form);
-  if (turned < size) {
-    Value all[] = {y, x.slice(3, turned, size - turned)};
-    y = {node, node.concat(all, 3)};
-  }
+  Expr y = rotateHeads(x, cosine, sine, interleaved);
   return {isFlat ? y.reshape(shape) : y.transpose({0, 2, 1, 3})};
 }
 

@@ -46,6 +46,7 @@ llvm::ArrayRef<Hook> slicingHooks();
 llvm::ArrayRef<Hook> windowHooks();
 llvm::ArrayRef<Hook> contractionHooks();
 llvm::ArrayRef<Hook> attentionHooks();
+llvm::ArrayRef<Hook> groupQueryHooks();
 llvm::ArrayRef<Hook> reductionHooks();
 llvm::ArrayRef<Hook> normalizationHooks();
 llvm::ArrayRef<Hook> indexingHooks();

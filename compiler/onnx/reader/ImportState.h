@@ -89,6 +89,8 @@ public:
   virtual std::optional<int64_t> boundOf(const std::string &name) = 0;
   /// Returns whether the model will train (ImportOptions::trains).
   virtual bool trains() const = 0;
+  /// Returns whether this is one of several imports, for different sizes.
+  virtual bool hasOpenSizes() const = 0;
   /// Returns the name of the tool that wrote the model, or "".
   virtual llvm::StringRef producer() const = 0;
   /// Returns whether the model checks indices (ImportOptions::checkIndices).

@@ -45,6 +45,7 @@ public:
                                      unsigned depth) override;
   std::optional<int64_t> boundOf(const std::string &name) override;
   bool trains() const override { return options.trains; }
+  bool hasOpenSizes() const override { return !options.openSymbols.empty(); }
   llvm::StringRef producer() const override { return model->producer_name(); }
   bool checksIndices() const override { return options.checkIndices; }
   void addCheck(mlir::Value number, std::string message,

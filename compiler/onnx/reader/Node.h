@@ -64,6 +64,8 @@ public:
 
   /// Returns whether the model will train (ImportOptions::trains).
   bool modelTrains() const;
+  /// Returns whether the model is imported for several sizes.
+  bool hasOpenSizes() const { return state.hasOpenSizes(); }
   /// Records that the file has this node in training mode.
   void noteTrainingMode() { state.inTrainingMode.push_back(loc); }
   /// Returns the value of a key in the node's metadata, or "".

@@ -25,7 +25,7 @@ static const Hook *findHook(StringRef operation, int64_t opset,
           spectralHooks(),     einsumHooks(),      sequenceHooks(),
           listHooks(),         stringHooks(),      stringOperatorHooks(),
           imageHooks(),        treeHooks(),        trainingHooks(),
-          quantizedOpHooks(),  linearHooks()})
+          quantizedOpHooks(),  linearHooks(),      groupQueryHooks()})
       for (const Hook &hook : family)
         hooks[hook.operation].push_back(hook);
     return hooks;
