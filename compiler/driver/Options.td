@@ -112,8 +112,9 @@ defm fshape : Value<one, "fshape", model_Group, "spec",
 defm batch : Value<two, "batch", model_Group, "number",
   "Sequences that a language model is compiled for (default: 1)">;
 defm context : Value<two, "context", model_Group, "number",
-  "Tokens that the caches of a language model hold (default: what the "
-  "model is for, up to 4096)">;
+  "Tokens that the caches of a language model hold (default for a folder or a "
+  "GGUF file: what the model is for, up to 4096). An ONNX model with caches "
+  "becomes prefill and decode by it">;
 defm fbound : Value<one, "fbound", model_Group, "node:number",
   "Upper bound of a node's number of results where that depends on data, "
   "boxes/NonZero:4096; a call with more fails">;

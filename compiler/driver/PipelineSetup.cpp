@@ -114,9 +114,9 @@ frit::readSources(const DriverOptions &options,
   for (const ModelInput &input : options.inputs) {
     ModelSource source;
     source.path = input.path;
-    if (input.isDecoder) {
+    if (input.isDecoder || input.hasCaches)
       source.decoder = decoderOptionsOf(options, input);
-    } else {
+    if (!input.isDecoder) {
       auto file = readModel(input.path);
       if (!file)
         return file.takeError();
@@ -126,6 +126,8 @@ frit::readSources(const DriverOptions &options,
                                      : StringRef(input.path).ends_with(".json");
     source.name = input.name;
     source.import = input.import;
+    if (input.hasCaches)
+      source.import.symbols.erase("chunk");
     source.import.onFile = [](StringRef path) { protectInput(path.str()); };
     source.import.onMap = [onMap](StringRef path, StringRef bytes) {
       onMap(path, bytes);

@@ -27,7 +27,8 @@ struct ModelSource {
   llvm::SmallVector<std::string> types = {};
   /// Inputs that stay between calls, and their next values: IN:OUT.
   llvm::SmallVector<std::string> states = {};
-  /// Set if `path` is a language model: a folder or a GGUF file.
+  /// Set if `path` is a language model: a folder, a GGUF file, or a file with
+  /// caches as inputs that become states.
   std::optional<decoder::DecoderOptions> decoder = {};
 };
 

@@ -38,7 +38,9 @@ static constexpr int64_t kWorkspaceBytes = 32 << 20;
 LogicalResult Pipeline::run(MutableArrayRef<ModelSource> sources) {
   // ONNX, JSON or a language model to nn, once for each combination of sizes.
   for (ModelSource &source : sources)
-    if (failed(source.decoder ? importDecoder(source) : import(source)))
+    if (failed(!source.decoder ? import(source)
+               : source.file   ? importCaches(source)
+                               : importDecoder(source)))
       return failure();
   warnOfKeptNames();
   if (options.last == Stage::imported)

@@ -76,6 +76,7 @@ public:
 private:
   llvm::LogicalResult import(ModelSource &source);
   llvm::LogicalResult importDecoder(const ModelSource &source);
+  llvm::LogicalResult importCaches(const ModelSource &source);
   void warnOfKeptNames();
   llvm::LogicalResult
   importForTraining(const ModelSource &source,

@@ -163,9 +163,19 @@ for options, message in {
     assert done.returncode == 2 and message in done.stderr, (options, done)
 done = fritc(good, emit="json")
 assert done.returncode == 2 and "--emit=json writes one function" in done.stderr, done
-done = subprocess.run(["fritc", "model.onnx", "--context=64", "-o", work / "out.so"],
+done = subprocess.run(["fritc", "model.onnx", "--batch=4", "-o", work / "out.so"],
                       capture_output=True, text=True)
-assert done.returncode == 2 and "--context is for a language model" in done.stderr
+assert done.returncode == 2 and "--batch is for a language model" in done.stderr
+for options, message in {
+        ("-fshape=batch=2",): "-fshape with --context takes chunk=SIZES",
+        ("-fstate=a:b",): "-fstate and -ftype are not for --context",
+        ("-fprecision=amp-fp16",): "-fprecision=amp-fp16 is for training; --context takes fp32",
+        ("-fentry=other=other.onnx",): "--context makes the functions prefill and decode",
+        ("--emit=json",): "--context takes an ONNX model, without --train and --emit=json",
+}.items():
+    done = subprocess.run(["fritc", "model.onnx", "--context=64", *options, "-o",
+                           work / "out.so"], capture_output=True, text=True)
+    assert done.returncode == 2 and message in done.stderr, (options, done)
 done = fritc(good, "--context=129")
 assert done.returncode == 0 and ("a context of 129 tokens exceeds the 128 that the model is for: it "
                                  "may write nonsense there [-Wcontext]") in done.stderr, done

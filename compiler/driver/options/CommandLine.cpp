@@ -44,6 +44,7 @@ bool CommandLine::readInput() {
       input.path.pop_back();
     input.isDecoder =
         decoder::isDecoderFolder(input.path) || gguf::isModel(input.path);
+    input.hasCaches = !input.isDecoder && args.hasArg(OPT_context_EQ);
     protectInput(input.path);
   }
   if (options.inputs.empty())

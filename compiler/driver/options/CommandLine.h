@@ -68,6 +68,7 @@ private:
   bool readCount(OptionId option, llvm::StringRef name, int64_t most,
                  std::optional<int64_t> &count);
   bool checkDecoder(const ModelInput &input);
+  bool checkCaches(const ModelInput &input);
   bool readDecoder();
   bool readCode();
   bool readWarnings();

@@ -66,6 +66,34 @@ bool CommandLine::checkDecoder(const ModelInput &input) {
   return true;
 }
 
+/// Checks a model's file that becomes prefill and decode by --context.
+bool CommandLine::checkCaches(const ModelInput &input) {
+  if (options.inputs.size() > 1 || input.isNamed)
+    return wrong("--context makes the functions prefill and decode of an "
+                 "artifact of a model's file; give it alone, without -fentry");
+  bool isJson = options.language ? *options.language == Language::json
+                                 : StringRef(input.path).ends_with(".json");
+  if (isJson || !options.trainingFile.empty() || options.emit == Emit::json)
+    return wrong("--context takes an ONNX model, without --train and "
+                 "--emit=json");
+  if (StringRef(options.precision).starts_with("amp-"))
+    return wrong("-fprecision=" + options.precision +
+                 " is for training; --context takes fp32, tf32, fp16 and bf16");
+  auto isChunk = [](StringRef name) { return name == "chunk"; };
+  if (!input.import.inputShapes.empty() ||
+      llvm::any_of(input.import.symbols,
+                   [&](auto &entry) { return !isChunk(entry.getKey()); }) ||
+      llvm::any_of(input.openSymbols,
+                   [&](auto &symbol) { return !isChunk(symbol.name); }))
+    return wrong("-fshape with --context takes chunk=SIZES, the numbers of "
+                 "tokens of a call of prefill; --batch and --context give the "
+                 "other sizes");
+  if (!input.states.empty() || !input.types.empty())
+    return wrong("-fstate and -ftype are not for --context, which finds the "
+                 "model's caches and makes them states");
+  return true;
+}
+
 bool CommandLine::readDecoder() {
   if (!readCount(OPT_batch_EQ, "--batch", kMostSequences, options.batch) ||
       !readCount(OPT_context_EQ, "--context", decoder::kLargestContext,
@@ -74,14 +102,14 @@ bool CommandLine::readDecoder() {
   options.hasPrecision = args.hasArg(OPT_fprecision_EQ);
   bool any = false;
   for (const ModelInput &input : options.inputs) {
-    any |= input.isDecoder;
-    if (input.isDecoder && !checkDecoder(input))
+    any |= input.isDecoder || input.hasCaches;
+    if ((input.isDecoder && !checkDecoder(input)) ||
+        (input.hasCaches && !checkCaches(input)))
       return false;
   }
-  if (!any && (options.batch || options.context))
-    return wrong(Twine(options.batch ? "--batch" : "--context") +
-                 " is for a language model: a folder with config.json and "
-                 "model.safetensors, or a GGUF file; -fshape gives the sizes "
-                 "of other models");
+  if (!any && options.batch)
+    return wrong("--batch is for a language model: a folder with config.json "
+                 "and model.safetensors, a GGUF file, or an ONNX model with "
+                 "--context; -fshape gives the sizes of other models");
   return true;
 }

@@ -239,7 +239,7 @@ bool CommandLine::readModel() {
                    " variants of the model, and an artifact holds at most " +
                    Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +
                    input.openSymbols.back().name + "=1,8,64");
-    if (!input.openSymbols.empty() && !input.isDecoder &&
+    if (!input.openSymbols.empty() && !input.isDecoder && !input.hasCaches &&
         (options.emit == Emit::nn || options.emit == Emit::json ||
          options.emit == Emit::fused))
       return wrong("--emit=nn, json and fused take one size of '" +

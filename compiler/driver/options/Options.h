@@ -50,6 +50,7 @@ struct ModelInput {
   /// IN:OUT of inputs that stay between calls, and their next values.
   llvm::SmallVector<std::string> states = {};
   bool isDecoder = false; ///< a language model: its folder or a GGUF file
+  bool hasCaches = false; ///< a language model's file, whose caches are inputs
 };
 
 struct DriverOptions {

@@ -1,0 +1,242 @@
+"""Decoders whose caches are inputs and outputs, as optimum and PyTorch write them: past.py WORK
+
+The weights of a folder become an ONNX model by hand, with concatenated caches, in forms of exporters.
+Prefill by chunks of several sizes and decode are compared with NumPy.
+"""
+import subprocess
+import sys
+from pathlib import Path
+
+import frit
+import numpy as np
+import onnx
+from folders import make
+from onnx import TensorProto, helper, numpy_helper
+from reference import Decoder
+
+CAPACITY = 40
+EMULATOR = Path(__file__).resolve().parents[1] / "emulator" / "model.sh"
+LOWEST = float(np.finfo(np.float32).min)
+
+
+class Graph:
+    """Builds a decoder node by node. A node is called by what it computes."""
+
+    def __init__(self):
+        self.nodes, self.weights = [], []
+
+    def __call__(self, op, *inputs, name=None, **attributes):
+        name = name or f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def weight(self, value):
+        name = f"w{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def ints(self, *values):
+        return self.weight(np.array(values, np.int64))
+
+    def number(self, value):
+        return self.weight(np.array(value, np.float32))
+
+
+def llama(model, window=None, opset=18, **changes):
+    """The model with past_key_values, attention_mask and position_ids. `changes` make errors."""
+    g, size, heads, groups = Graph(), model.size, model.heads, model.groups
+
+    def norm(x, name):
+        mean = g("ReduceMean", g("Mul", x, x), g.ints(-1), keepdims=1)
+        root = g("Sqrt", g("Add", mean, g.number(model.epsilon)))
+        return g("Mul", g("Div", x, root), g.weight(model.tensor(name + ".weight")))
+
+    def product(x, name):
+        return g("MatMul", x, g.weight(model.tensor(name + ".weight").T))
+
+    def split(x, count):
+        x = g("Reshape", x, g.ints(0, 0, count, size))
+        return g("Transpose", x, perm=[0, 2, 1, 3])
+
+    def rotate(x, cos, sin):
+        a = g("Slice", x, g.ints(0), g.ints(size // 2), g.ints(3))
+        b = g("Slice", x, g.ints(size // 2), g.ints(size), g.ints(3))
+        turned = g("Concat", g("Neg", b), a, axis=-1)
+        return g("Add", g("Mul", x, cos), g("Mul", turned, sin))
+
+    embedding = g.weight(model.tensor("embed_tokens.weight"))
+    x = g("Gather", embedding, "input_ids", axis=0)
+    angles = np.arange(64)[:, None] * 1e4 ** -(np.arange(0, size, 2) / size)
+    tables = [g.weight(f(np.concatenate([angles, angles], 1)).astype(np.float32))
+              for f in (np.cos, np.sin)]
+    cos, sin = (g("Unsqueeze", g("Gather", t, "position_ids", axis=0), g.ints(1)) for t in tables)
+    # The causal mask follows from shapes: query i is key past + i.
+    past = g("Gather", g("Shape", "past_key_values.0.key"), g.ints(2), axis=0)
+    count = g("Gather", g("Shape", "input_ids"), g.ints(1), axis=0)
+    keys = g("Range", g.weight(np.int64(0)), g("Squeeze", g("Add", past, count)),
+             g.weight(np.int64(1)))
+    rows = g("Range", g.weight(np.int64(0)), g("Squeeze", count), g.weight(np.int64(1)))
+    own = g("Unsqueeze", g("Add", rows, past), g.ints(1))
+    seen = g("LessOrEqual", g("Unsqueeze", keys, g.ints(0)), own)
+    if window:
+        near = g("Greater", keys, g("Sub", own, g.ints(window)))
+        seen = g("And", seen, near)
+    given = g("Cast", "attention_mask", to=TensorProto.BOOL)
+    seen = g("And", seen, g("Unsqueeze", given, g.ints(1, 2)))
+    bias = g("Where", seen, g.number(0), g.number(LOWEST))
+    presents = []
+    for i in range(model.layers):
+        at = f"layers.{i}."
+        y = norm(x, at + "input_layernorm")
+        q = rotate(split(product(y, at + "self_attn.q_proj"), heads), cos, sin)
+        k = rotate(split(product(y, at + "self_attn.k_proj"), groups), cos, sin)
+        v = split(product(y, at + "self_attn.v_proj"), groups)
+        both = []
+        for what, new in (("key", k), ("value", v)):
+            whole = g("Concat", f"past_key_values.{i}.{what}", new, axis=-2,
+                      name=f"present.{i}.{what}")
+            presents.append(whole)
+            apart = g("Unsqueeze", whole, g.ints(2))
+            shape = g("Concat", g.ints(*([1] * 2), heads // groups, 1, 1), axis=0)
+            apart = g("Expand", apart, shape)
+            total = g("Add", past, count)
+            shape = g("Concat", g.ints(0, heads), total, g.ints(size), axis=0)
+            both.append(g("Reshape", apart, shape))
+        scores = g("MatMul", q, g("Transpose", both[0], perm=[0, 1, 3, 2]))
+        scores = g("Add", g("Mul", scores, g.number(model.scale)), bias)
+        y = g("MatMul", g("Softmax", scores, axis=-1), both[1])
+        y = g("Reshape", g("Transpose", y, perm=[0, 2, 1, 3]), g.ints(0, 0, heads * size))
+        x = g("Add", x, product(y, at + "self_attn.o_proj"))
+        y = norm(x, at + "post_attention_layernorm")
+        gate = product(y, at + "mlp.gate_proj")
+        y = g("Mul", g("Mul", gate, g("Sigmoid", gate)), product(y, at + "mlp.up_proj"))
+        x = g("Add", x, product(y, at + "mlp.down_proj"))
+    g("MatMul", norm(x, "norm"), g.weight(model.tensors["lm_head.weight"].T), name="logits")
+    past_shape = ["batch", groups, "past", size]
+    inputs = {"input_ids": (TensorProto.INT64, ["batch", "sequence"]),
+              "attention_mask": (TensorProto.INT64, ["batch", "past + sequence"]),
+              "position_ids": (TensorProto.INT64, ["batch", "sequence"])}
+    for present in presents:
+        name = present.replace("present", "past_key_values")
+        inputs[name] = (TensorProto.FLOAT, past_shape)
+    outputs = {"logits": ["batch", "sequence", 61]}
+    outputs |= {p: ["batch", groups, "past + sequence", size] for p in presents}
+    changes.get("change", lambda *all: None)(g, inputs, outputs)
+    graph = helper.make_graph(
+        g.nodes, "decoder", [helper.make_tensor_value_info(n, *i) for n, i in inputs.items()],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in outputs.items()],
+        g.weights)
+    return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", opset)])
+
+
+def write(path, *arguments, **switches):
+    onnx.save(llama(*arguments, **switches), path)
+    return path
+
+
+def compile(path, *options, context=CAPACITY):
+    artifact = path.with_suffix(".so")
+    subprocess.run(["fritc", path, "-march=x86-64-v3", f"--context={context}",
+                    "-fshape=chunk=1,8", *options, "-o", artifact], check=True)
+    return frit.load(artifact, device="cpu", threads=1)
+
+
+def check(work, name, folder, window=None):
+    make(work, folder)
+    model = Decoder(work / folder, CAPACITY)
+    path = write(work / f"{name}.onnx", model, window)
+    module = compile(path)
+    prompt = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
+    expected = model.generate(prompt, CAPACITY - len(prompt) + 1)
+    assert list(module.generate(prompt)) == expected, (name, list(module.generate(prompt)), expected)
+    with frit.Session(module) as session:
+        long = (prompt * 4)[:37]
+        for part in (long[:1], long[1:4], long[4:20], long[20:]):
+            logits = session.prefill(part)
+        assert np.allclose(logits, model.logits(long), atol=3e-5)
+        session.rewind(0)
+        session.prefill(prompt)
+        assert session.decode(9).tolist() == [expected[:9]]
+    # Sequences of different lengths beside one another.
+    batch = frit.Session(compile(path, "--batch=2"))
+    prompts = [prompt, [2, 3]]
+    for i, each in enumerate(prompts):
+        batch.prefill(each, i)
+    assert batch.decode(8).tolist() == [model.generate(each, 8) for each in prompts], name
+    print("ok", name)
+
+
+def emulate(path):
+    """Compares the CUDA text of both functions with the CPU."""
+    fritc = subprocess.run(["which", "fritc"], capture_output=True, text=True, check=True).stdout
+    subprocess.run(["bash", EMULATOR, Path(fritc).parent, sys.executable, path, "1e-3",
+                    "--context=16", "-fshape=chunk=2"], check=True, stdout=subprocess.DEVNULL)
+    print("ok emulator")
+
+
+def fails(work, model, name, change, text, *options):
+    path = write(work / f"{name}.onnx", model, change=change)
+    done = subprocess.run(["fritc", path, "-march=x86-64-v3", "--context=8", *options, "-o",
+                           work / "no.so"], capture_output=True, text=True)
+    assert done.returncode == 1 and text in done.stderr, (name, done.returncode, done.stderr)
+
+
+def check_errors(work):
+    model = Decoder(work / "llama", CAPACITY)
+
+    def without(name):
+        def change(g, inputs, outputs):
+            inputs.pop(name)
+            shape = [1, 1] if name == "position_ids" else [1, 9]
+            g.weights.append(numpy_helper.from_array(np.ones(shape, np.int64), name))
+        return change
+
+    def extra(name, kind, shape):
+        return lambda g, inputs, outputs: inputs.update({name: (kind, shape)})
+
+    def reads(g, inputs, outputs):
+        g("ReduceSum", "past_key_values.1.key", name="sum")
+        outputs["sum"] = []
+
+    def unnamed(g, inputs, outputs):
+        g("Identity", "v0", name="hidden")
+        g.nodes[-2].output[0] = "scores"
+        outputs["hidden"] = outputs["scores"] = outputs.pop("logits")
+
+    def pooled(g, inputs, outputs):
+        g("ReduceSum", "logits", g.ints(1), name="last")
+        outputs.pop("logits")
+        outputs["last"] = ["batch", 1, 61]
+
+    def fixed(g, inputs, outputs):
+        for name in inputs:
+            if name.startswith("past"):
+                inputs[name] = (TensorProto.FLOAT, [1, 2, 8, 8])
+
+    def several(g, inputs, outputs):
+        inputs["past_key_values.0.key"] = (TensorProto.FLOAT, ["batch", "heads", "past", 8])
+
+    chunk = "-fshape=chunk=1"
+    fails(work, model, "positions", without("position_ids"), "has no input of positions", chunk)
+    fails(work, model, "mask", without("attention_mask"), "has no mask of keys", chunk)
+    fails(work, model, "extra", extra("temperature", TensorProto.FLOAT, [1]),
+          "input 'temperature': of type 'tensor<1xf32>' is none of a decoder's")
+    fails(work, model, "types", extra("token_type_ids", TensorProto.INT64, ["batch", "sequence"]),
+          "input 'token_type_ids'")
+    fails(work, model, "reads", reads, "reads the cache 'past_key_values.1.key' beside the output")
+    fails(work, model, "unnamed", unnamed, "has 2 outputs besides its caches, none of which")
+    fails(work, model, "pooled", pooled, "but --context needs floats for each token")
+    fails(work, model, "fixed", fixed, "no input of the model is one")
+    fails(work, model, "several", several, "has several open dimensions besides the batch")
+    fails(work, model, "long", lambda *all: None, "exceeds the 64 that the model has",
+          "--context=65")
+    print("ok errors")
+
+
+if __name__ == "__main__":
+    work = Path(sys.argv[1])
+    work.mkdir(parents=True, exist_ok=True)
+    check(work, "llama", "llama")
+    check(work, "windows", "mistral", window=8)
+    emulate(work / "llama.onnx")
+    check_errors(work)
