@@ -8,12 +8,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-bool frit::isFoldable(ConstantOp constant) {
-  auto type = constant.getY().getType();
-  return !constant.getName() || isa<IntegerType>(type.getElementType()) ||
-         (type.hasStaticShape() && type.getNumElements() == 1);
-}
-
 DenseElementsAttr frit::splatOf(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant || !isFoldable(constant))

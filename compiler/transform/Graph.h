@@ -3,18 +3,13 @@
 #ifndef FRIT_COMPILER_TRANSFORM_GRAPH_H
 #define FRIT_COMPILER_TRANSFORM_GRAPH_H
 
-#include "dialects/nn/NN.h"
+#include "dialects/nn/Fold.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
 
 namespace frit {
-
-/// Returns whether the compiler may use a constant's value. Weights may be
-/// replaced after compilation, so only these qualify: unnamed constants,
-/// integers (shapes and indices) and single numbers.
-bool isFoldable(nn::ConstantOp constant);
 
 /// Returns the value of a foldable constant whose elements are all equal, or
 /// null.

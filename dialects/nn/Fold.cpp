@@ -306,6 +306,12 @@ bool hasFewElements(RankedTensorType type, int64_t most = foldLimit) {
 
 } // namespace
 
+bool frit::nn::isFoldable(ConstantOp constant) {
+  auto type = constant.getY().getType();
+  return !constant.getName() || isa<IntegerType>(type.getElementType()) ||
+         (type.hasStaticShape() && type.getNumElements() == 1);
+}
+
 DenseElementsAttr frit::nn::constantValue(Value value, int64_t most) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant || !hasFewElements(tensorType(value), most))

@@ -17,6 +17,11 @@ namespace frit::nn {
 /// Maximum elements to fold. Larger constant computations go to @prepare.
 inline constexpr int64_t foldLimit = 4096;
 
+/// Returns whether the compiler may use a constant's value. Weights may be
+/// replaced after compilation, so only these qualify: unnamed constants,
+/// integers (shapes and indices) and single numbers.
+bool isFoldable(ConstantOp constant);
+
 /// Returns the elements of a constant, or null if it is none or has more than
 /// `most`.
 mlir::DenseElementsAttr constantValue(mlir::Value value,

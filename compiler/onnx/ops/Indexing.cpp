@@ -4,7 +4,7 @@
 #include "compiler/onnx/ops/Scatter.h"
 #include "compiler/onnx/reader/Hooks.h"
 
-#include "dialects/nn/Fold.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 using namespace mlir;
 using namespace frit;
@@ -124,20 +124,30 @@ static bool checkPlaces(Node &node, Value x, Value indices, int64_t first) {
 /// As flatPlaces, for constant indices; -1 for tuples out of range.
 static std::optional<SmallVector<int64_t>>
 knownPlaces(Value indices, ArrayRef<int64_t> shape) {
-  DenseElementsAttr known = nn::constantValue(indices, mostInTable);
-  if (!known || !isa<IntegerType>(known.getElementType()))
+  auto type = nn::tensorType(indices);
+  auto known = type.getNumElements() <= mostInTable &&
+                       isa<IntegerType>(type.getElementType())
+                   ? nn::evaluateConstant(indices)
+                   : std::nullopt;
+  if (!known)
     return std::nullopt;
   SmallVector<int64_t> places;
   int64_t dim = 0, depth = sizes(indices).back();
-  for (const APInt &index : known.getValues<APInt>()) {
+  for (float element : nn::readElements(known->elements, type.getShape())) {
     if (dim == 0)
       places.push_back(0);
-    int64_t size = shape[dim], i = index.getSExtValue(), &place = places.back();
+    int64_t i = element, size = shape[dim], &place = places.back();
     i += i < 0 ? size : 0;
     place = place < 0 || i < 0 || i >= size ? -1 : place * size + i;
     dim = (dim + 1) % depth;
   }
   return places;
+}
+
+/// Returns whether constant indices list all positions in order.
+static bool isEveryPlace(Value indices, ArrayRef<int64_t> shape) {
+  auto known = knownPlaces(indices, shape);
+  return known && llvm::equal(*known, llvm::seq<int64_t>(0, known->size()));
 }
 
 /// Scatters updates to constant positions. Each row has a table entry with its
@@ -219,6 +229,10 @@ static Results gatherND(Node &node) {
     return {};
   }
   int64_t picked = product(form) / std::max<int64_t>(batches, 1);
+  form.append(rest.begin(), rest.end());
+  // PyTorch's exporter gathers masks of attention from all positions in order.
+  if (batch == 0 && picked == rows && isEveryPlace(indices, shape))
+    return {node.marked(Expr{node, unmarked(x)}.reshape(form), result)};
   Expr places = flatPlaces({node, unmarked(indices)}, x, batch, depth)
                     .reshape({batches, picked});
   x = {node, unmarked(x)};
@@ -227,7 +241,6 @@ static Results gatherND(Node &node) {
     places = places + iota(node, places.element(), {batches, 1}, 0) *
                           static_cast<double>(rows);
   Expr y = x.reshape({batches * rows, product(rest)}).gather(places, 0);
-  form.append(rest.begin(), rest.end());
   return {node.marked(y.reshape(form), result)};
 }
 

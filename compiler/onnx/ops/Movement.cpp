@@ -4,6 +4,7 @@
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -61,6 +62,20 @@ static bool isRun(ArrayRef<int64_t> indices, int64_t size) {
   return step != 0;
 }
 
+/// Returns whether indices are constant and list 0 to `size` - 1 in order.
+static bool listsAll(Value indices, int64_t size) {
+  auto type = nn::tensorType(indices);
+  if (size > mostInTable || type.getNumElements() != size || size == 0)
+    return false;
+  auto known = nn::evaluateConstant(indices);
+  if (!known)
+    return false;
+  auto elements = nn::readElements(known->elements, type.getShape());
+  return llvm::all_of(llvm::enumerate(elements), [](auto entry) {
+    return entry.value() == float(entry.index());
+  });
+}
+
 /// Imports Gather. Constant indices in arithmetic sequence become a slice.
 /// Exporters take one of three stacked tensors this way.
 static Results gather(Node &node) {
@@ -96,6 +111,15 @@ static Results gather(Node &node) {
         counts.erase(counts.begin() + axis);
       return {node.reshape(y, counts)};
     }
+  }
+  // PyTorch's exporter gathers masks of attention from all positions in order.
+  if (listsAll(indices, nn::shapeOf(x)[axis]) &&
+      node.dataShape(x)[axis].isKnown()) {
+    SmallVector<int64_t> shape = sizes(x);
+    shape.erase(shape.begin() + axis);
+    ArrayRef<int64_t> places = nn::shapeOf(indices);
+    shape.insert(shape.begin() + axis, places.begin(), places.end());
+    return {node.reshape(x, shape)};
   }
   return {
       node.create<nn::GatherOp>({x, indices}, node.namedSigned("axis", axis))};

@@ -3,9 +3,9 @@
 #include "compiler/transform/recognize/AttentionScores.h"
 
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/recognize/ConstantValues.h"
 #include "compiler/transform/recognize/MaskValue.h"
 #include "dialects/nn/ScalarBuilder.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 #include <cmath>
 #include <limits>

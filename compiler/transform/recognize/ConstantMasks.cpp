@@ -17,8 +17,8 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionScores.h"
-#include "compiler/transform/recognize/ConstantValues.h"
 #include "compiler/transform/recognize/MaskValue.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 #include <limits>
 

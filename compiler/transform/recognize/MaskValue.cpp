@@ -2,7 +2,7 @@
 
 #include "compiler/transform/recognize/MaskValue.h"
 
-#include "compiler/transform/recognize/ConstantValues.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 #include <cmath>
 #include <limits>

@@ -8,12 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
-#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
+#ifndef FRIT_DIALECTS_NN_CONSTANTS_CONSTANTVALUES_H
+#define FRIT_DIALECTS_NN_CONSTANTS_CONSTANTVALUES_H
 
-#include "compiler/transform/recognize/ConstantElements.h"
+#include "dialects/nn/constants/ConstantElements.h"
 
-namespace frit {
+namespace frit::nn {
 
 struct ConstantValue {
   ConstantElements elements;
@@ -29,6 +29,6 @@ bool mayEvaluate(mlir::Value value);
 /// if it has too many elements.
 std::optional<ConstantValue> evaluateConstant(mlir::Value value);
 
-} // namespace frit
+} // namespace frit::nn
 
-#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTVALUES_H
+#endif // FRIT_DIALECTS_NN_CONSTANTS_CONSTANTVALUES_H

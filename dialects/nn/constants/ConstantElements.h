@@ -1,7 +1,7 @@
 //===- ConstantElements.h - Elements of evaluated tensors -----------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTELEMENTS_H
-#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTELEMENTS_H
+#ifndef FRIT_DIALECTS_NN_CONSTANTS_CONSTANTELEMENTS_H
+#define FRIT_DIALECTS_NN_CONSTANTS_CONSTANTELEMENTS_H
 
 #include "dialects/nn/NN.h"
 #include "dialects/nn/StridedView.h"
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace frit {
+namespace frit::nn {
 
 /// The elements of an evaluated tensor. Bools are 0 and 1. Integers are exact:
 /// a tensor with one beyond 2^24 is not evaluated.
@@ -76,6 +76,6 @@ void forEachLine(llvm::ArrayRef<int64_t> shape,
   }
 }
 
-} // namespace frit
+} // namespace frit::nn
 
-#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTELEMENTS_H
+#endif // FRIT_DIALECTS_NN_CONSTANTS_CONSTANTELEMENTS_H

@@ -1,9 +1,9 @@
 //===- ConstantValues.cpp - Evaluate values that depend on constants ------===//
 
-#include "compiler/transform/recognize/ConstantValues.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
-#include "compiler/transform/Graph.h"
-#include "compiler/transform/recognize/ConstantFunctions.h"
+#include "dialects/nn/Fold.h"
+#include "dialects/nn/constants/ConstantFunctions.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/MapVector.h"
@@ -22,8 +22,6 @@ static constexpr size_t kMostOperators = 2048;
 /// f32 counts integers exactly up to here.
 static constexpr float kMostExact = 1 << 24;
 
-using Elements = ConstantElements;
-
 static int64_t countOf(ArrayRef<int64_t> shape) {
   return ShapedType::getNumElements(shape);
 }
@@ -33,35 +31,36 @@ static int64_t countOf(ArrayRef<int64_t> shape) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the elements in a buffer of their own.
-static Elements materialize(const Elements &x) {
-  return Elements::of(readElements(x, x.shape()), x.shape(), x.shape());
+static ConstantElements materialize(const ConstantElements &x) {
+  return ConstantElements::of(readElements(x, x.shape()), x.shape(), x.shape());
 }
 
-static std::optional<Elements> move(Operation *op, const Elements &x) {
+static std::optional<ConstantElements> move(Operation *op,
+                                            const ConstantElements &x) {
   auto places = x.places.moved(op);
   if (succeeded(places))
-    return Elements{x.data, *places};
+    return ConstantElements{x.data, *places};
   if (countOf(x.shape()) > kMostElements)
     return std::nullopt;
-  Elements whole = materialize(x);
+  ConstantElements whole = materialize(x);
   places = whole.places.moved(op);
   if (failed(places))
     return std::nullopt;
-  return Elements{whole.data, *places};
+  return ConstantElements{whole.data, *places};
 }
 
-static Elements count(IotaOp op, float start, float step) {
+static ConstantElements count(IotaOp op, float start, float step) {
   SmallVector<int64_t> distinct(op.getShape().size(), 1);
   distinct[op.getAxis()] = op.getShape()[op.getAxis()];
   std::vector<float> line(distinct[op.getAxis()]);
   for (auto [i, element] : llvm::enumerate(line))
     element = start + i * step;
-  return Elements::of(std::move(line), distinct, op.getShape());
+  return ConstantElements::of(std::move(line), distinct, op.getShape());
 }
 
 /// Returns the distinct shape of an operand, but dimensions from `first` to
 /// `last` in full.
-static SmallVector<int64_t> fullAlong(const Elements &x, int64_t first,
+static SmallVector<int64_t> fullAlong(const ConstantElements &x, int64_t first,
                                       int64_t last) {
   SmallVector<int64_t> shape = x.distinctShape();
   for (int64_t d = first; d < last; ++d)
@@ -69,7 +68,7 @@ static SmallVector<int64_t> fullAlong(const Elements &x, int64_t first,
   return shape;
 }
 
-static Elements triangle(TriluOp op, const Elements &x) {
+static ConstantElements triangle(TriluOp op, const ConstantElements &x) {
   int64_t rank = x.shape().size(), k = op.getK();
   SmallVector<int64_t> shape = fullAlong(x, rank - 2, rank);
   std::vector<float> result = readElements(x, shape);
@@ -81,10 +80,10 @@ static Elements triangle(TriluOp op, const Elements &x) {
       if (op.getUpper() ? column - row < k : column - row > k)
         result[start + column] = 0;
   }
-  return Elements::of(std::move(result), shape, x.shape());
+  return ConstantElements::of(std::move(result), shape, x.shape());
 }
 
-static Elements sumUp(CumSumOp op, const Elements &x) {
+static ConstantElements sumUp(CumSumOp op, const ConstantElements &x) {
   int64_t axis = axisOf(op.getX(), op.getAxis());
   SmallVector<int64_t> shape = fullAlong(x, axis, axis + 1);
   std::vector<float> result = readElements(x, shape);
@@ -101,10 +100,11 @@ static Elements sumUp(CumSumOp op, const Elements &x) {
       element = op.getExclusive() ? before : sum;
     }
   }
-  return Elements::of(std::move(result), shape, x.shape());
+  return ConstantElements::of(std::move(result), shape, x.shape());
 }
 
-static std::optional<Elements> reduce(ReduceOp op, const Elements &x) {
+static std::optional<ConstantElements> reduce(ReduceOp op,
+                                              const ConstantElements &x) {
   if (op.getKind() != Combiner::sum && op.getKind() != Combiner::max &&
       op.getKind() != Combiner::min)
     return std::nullopt;
@@ -132,21 +132,21 @@ static std::optional<Elements> reduce(ReduceOp op, const Elements &x) {
     data = std::move(result);
     shape[axis] = 1;
   }
-  return Elements::of(std::move(data), shape, shapeOf(op.getY()));
+  return ConstantElements::of(std::move(data), shape, shapeOf(op.getY()));
 }
 
-static Elements join(ConcatOp op, ArrayRef<Elements> parts) {
+static ConstantElements join(ConcatOp op, ArrayRef<ConstantElements> parts) {
   int64_t axis = axisOf(op.getY(), op.getAxis());
   ArrayRef<int64_t> shape = shapeOf(op.getY());
   SmallVector<int64_t> distinct(shape.size(), 1);
-  for (const Elements &part : parts)
+  for (const ConstantElements &part : parts)
     for (auto [size, own] : llvm::zip(distinct, part.distinctShape()))
       size = std::max(size, own);
   distinct[axis] = shape[axis];
   std::vector<float> result(countOf(distinct));
   int64_t inner = countOf(ArrayRef(distinct).drop_front(axis + 1));
   int64_t pitch = distinct[axis] * inner, offset = 0;
-  for (const Elements &part : parts) {
+  for (const ConstantElements &part : parts) {
     SmallVector<int64_t> own(distinct);
     own[axis] = part.shape()[axis];
     std::vector<float> data = readElements(part, own);
@@ -155,11 +155,11 @@ static Elements join(ConcatOp op, ArrayRef<Elements> parts) {
       std::copy_n(&data[i * block], block, &result[i * pitch + offset]);
     offset += block;
   }
-  return Elements::of(std::move(result), distinct, shape);
+  return ConstantElements::of(std::move(result), distinct, shape);
 }
 
-static Elements select(GatherOp op, const Elements &x,
-                       const Elements &indices) {
+static ConstantElements select(GatherOp op, const ConstantElements &x,
+                               const ConstantElements &indices) {
   int64_t axis = axisOf(op.getX(), op.getAxis());
   int64_t size = x.shape()[axis];
   std::vector<float> table = readElements(x, fullAlong(x, axis, axis + 1));
@@ -178,10 +178,11 @@ static Elements select(GatherOp op, const Elements &x,
       const float *from = &table[(i * size + index) * block];
       result.insert(result.end(), from, from + block);
     }
-  return Elements::of(std::move(result), distinct, shapeOf(op.getY()));
+  return ConstantElements::of(std::move(result), distinct, shapeOf(op.getY()));
 }
 
-static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
+static std::optional<ConstantElements> apply(Operation *op,
+                                             ArrayRef<ConstantElements> x) {
   ConstantFunction function = constantFunctionOf(op);
   if (!function || x.size() > 3)
     return std::nullopt;
@@ -189,7 +190,7 @@ static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
   SmallVector<int64_t> distinct(shape.size(), 1);
   SmallVector<StridedPlaces, 3> places;
   SmallVector<const StridedPlaces *, 3> operands;
-  for (const Elements &operand : x) {
+  for (const ConstantElements &operand : x) {
     places.push_back(operand.places.broadcast(shape));
     for (auto [d, stride] : llvm::enumerate(places.back().strides))
       if (stride != 0)
@@ -198,7 +199,7 @@ static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
   for (const StridedPlaces &own : places)
     operands.push_back(&own);
   if (countOf(shape) == 0)
-    return Elements::of({}, shape, shape);
+    return ConstantElements::of({}, shape, shape);
   std::vector<float> result;
   result.reserve(countOf(distinct));
   float values[3] = {0, 0, 0};
@@ -209,10 +210,11 @@ static std::optional<Elements> apply(Operation *op, ArrayRef<Elements> x) {
       result.push_back(function(values));
     }
   });
-  return Elements::of(std::move(result), distinct, shape);
+  return ConstantElements::of(std::move(result), distinct, shape);
 }
 
-static std::optional<Elements> compute(Operation *op, ArrayRef<Elements> x) {
+static std::optional<ConstantElements> compute(Operation *op,
+                                               ArrayRef<ConstantElements> x) {
   if (auto constant = dyn_cast<ConstantOp>(op))
     return readConstant(constant);
   if (isa<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(op))
@@ -269,19 +271,19 @@ static bool collect(Value value, SmallVectorImpl<Operation *> &order) {
   return true;
 }
 
-bool frit::mayEvaluate(Value value) {
+bool frit::nn::mayEvaluate(Value value) {
   SmallVector<Operation *> order;
   return collect(value, order);
 }
 
 /// Returns whether the elements are exact.
-static bool isExact(Type element, const Elements &x) {
+static bool isExact(Type element, const ConstantElements &x) {
   return isa<FloatType>(element) || llvm::all_of(*x.data, [](float n) {
            return std::abs(n) <= kMostExact;
          });
 }
 
-std::optional<ConstantValue> frit::evaluateConstant(Value value) {
+std::optional<ConstantValue> frit::nn::evaluateConstant(Value value) {
   SmallVector<Operation *> order;
   if (!collect(value, order))
     return std::nullopt;
@@ -290,10 +292,10 @@ std::optional<ConstantValue> frit::evaluateConstant(Value value) {
     for (Value operand : op->getOperands())
       ++readers[operand.getDefiningOp()];
   ConstantValue result;
-  llvm::DenseMap<Operation *, Elements> known;
+  llvm::DenseMap<Operation *, ConstantElements> known;
   int64_t total = 0;
   for (Operation *op : order) {
-    SmallVector<Elements> operands;
+    SmallVector<ConstantElements> operands;
     int64_t largest = 1;
     for (Value operand : op->getOperands()) {
       operands.push_back(known.lookup(operand.getDefiningOp()));
@@ -307,7 +309,7 @@ std::optional<ConstantValue> frit::evaluateConstant(Value value) {
     }
     if (largest > kMostElements)
       return std::nullopt;
-    std::optional<Elements> computed = compute(op, operands);
+    std::optional<ConstantElements> computed = compute(op, operands);
     if (!computed || int64_t(computed->data->size()) > kMostElements ||
         (total += computed->data->size()) > kMostTogether ||
         !isExact(tensorType(op->getResult(0)).getElementType(), *computed))

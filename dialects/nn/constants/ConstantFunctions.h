@@ -1,11 +1,11 @@
 //===- ConstantFunctions.h - Elementwise operators on floats --------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTFUNCTIONS_H
-#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTFUNCTIONS_H
+#ifndef FRIT_DIALECTS_NN_CONSTANTS_CONSTANTFUNCTIONS_H
+#define FRIT_DIALECTS_NN_CONSTANTS_CONSTANTFUNCTIONS_H
 
 #include "dialects/nn/NN.h"
 
-namespace frit {
+namespace frit::nn {
 
 /// Computes an element of a result from those of up to three operands.
 using ConstantFunction = float (*)(const float *);
@@ -14,6 +14,6 @@ using ConstantFunction = float (*)(const float *);
 /// else null. Integers and bools are given as floats.
 ConstantFunction constantFunctionOf(mlir::Operation *op);
 
-} // namespace frit
+} // namespace frit::nn
 
-#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_CONSTANTFUNCTIONS_H
+#endif // FRIT_DIALECTS_NN_CONSTANTS_CONSTANTFUNCTIONS_H

@@ -1,6 +1,6 @@
 //===- ConstantElements.cpp - Elements of evaluated tensors ---------------===//
 
-#include "compiler/transform/recognize/ConstantElements.h"
+#include "dialects/nn/constants/ConstantElements.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -24,8 +24,8 @@ SmallVector<int64_t> ConstantElements::distinctShape() const {
   return distinctShapeOf(places);
 }
 
-std::vector<float> frit::readElements(const ConstantElements &x,
-                                      ArrayRef<int64_t> shape) {
+std::vector<float> frit::nn::readElements(const ConstantElements &x,
+                                          ArrayRef<int64_t> shape) {
   std::vector<float> result;
   result.reserve(ShapedType::getNumElements(shape));
   forEachLine(shape, &x.places, [&](auto at, int64_t count, auto steps) {
@@ -87,7 +87,7 @@ readDense(DenseElementsAttr dense, Type element, int64_t count) {
   });
 }
 
-std::optional<ConstantElements> frit::readConstant(ConstantOp constant) {
+std::optional<ConstantElements> frit::nn::readConstant(ConstantOp constant) {
   auto type = constant.getY().getType();
   Type element = type.getElementType();
   ArrayRef<int64_t> shape = type.getShape();

@@ -1,6 +1,6 @@
 //===- ConstantFunctions.cpp - Elementwise operators on floats ------------===//
 
-#include "compiler/transform/recognize/ConstantFunctions.h"
+#include "dialects/nn/constants/ConstantFunctions.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -29,7 +29,7 @@ static ConstantFunction functionOf(CastOp cast) {
   return [](const float *x) { return std::trunc(x[0]); };
 }
 
-ConstantFunction frit::constantFunctionOf(Operation *op) {
+ConstantFunction frit::nn::constantFunctionOf(Operation *op) {
   const bool isInteger =
       isa<IntegerType>(tensorType(op->getResult(0)).getElementType());
   return TypeSwitch<Operation *, ConstantFunction>(op)
@@ -53,6 +53,26 @@ ConstantFunction frit::constantFunctionOf(Operation *op) {
       })
       .Case([](NegOp) { return [](const float *x) { return -x[0]; }; })
       .Case([](AbsOp) { return [](const float *x) { return std::abs(x[0]); }; })
+      .Case([](SignOp) {
+        return [](const float *x) { return float((x[0] > 0) - (x[0] < 0)); };
+      })
+      .Case([](ReluOp) {
+        return [](const float *x) { return std::max(x[0], 0.0f); };
+      })
+      .Case(
+          [](SqrtOp) { return [](const float *x) { return std::sqrt(x[0]); }; })
+      .Case(
+          [](ReciprocalOp) { return [](const float *x) { return 1 / x[0]; }; })
+      .Case([](PowOp) {
+        return [](const float *x) { return std::pow(x[0], x[1]); };
+      })
+      .Case([](ExpOp) { return [](const float *x) { return std::exp(x[0]); }; })
+      .Case([](LogOp) { return [](const float *x) { return std::log(x[0]); }; })
+      .Case([](SinOp) { return [](const float *x) { return std::sin(x[0]); }; })
+      .Case([](CosOp) { return [](const float *x) { return std::cos(x[0]); }; })
+      .Case([](RoundOp) {
+        return [](const float *x) { return std::nearbyint(x[0]); };
+      })
       .Case([](FloorOp) {
         return [](const float *x) { return std::floor(x[0]); };
       })
