@@ -21,10 +21,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Applies a reshape, `from` in the small model and `to` in the large one, to a
-/// padded value.
-static std::optional<PaddedValue> padView(PaddedValue of, Value from,
-                                          Value to) {
+std::optional<PaddedValue> frit::padView(PaddedValue of, Value from, Value to) {
   Value large = std::exchange(of.large, to);
   if (of.anywhere)
     return of;

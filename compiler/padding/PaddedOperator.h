@@ -16,6 +16,11 @@ std::optional<PaddedValue> padOperator(mlir::Operation *small,
                                        mlir::Operation *large,
                                        llvm::ArrayRef<PaddedValue> operands);
 
+/// Applies a reshape, `from` in the small model and `to` in the large one, to a
+/// padded value. Returns nothing if it folds a padded dimension into others.
+std::optional<PaddedValue> padView(PaddedValue of, mlir::Value from,
+                                   mlir::Value to);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_PADDING_PADDEDOPERATOR_H

@@ -68,12 +68,18 @@ static bool isNothing(Value v) {
   return type && type.getNumElements() == 0;
 }
 
-/// Returns whether two operators have the same kind and corresponding operands.
-static bool arePaired(Operation *small, Operation *large,
-                      ArrayRef<PaddedValue> operands) {
+/// Returns whether two operators have the same kind and numbers of operands and
+/// results.
+static bool areAlike(Operation *small, Operation *large) {
   return small->getName() == large->getName() &&
          small->getNumResults() == large->getNumResults() &&
-         operands.size() == large->getNumOperands() &&
+         small->getNumOperands() == large->getNumOperands();
+}
+
+/// Returns whether two operators are alike and have corresponding operands.
+static bool arePaired(Operation *small, Operation *large,
+                      ArrayRef<PaddedValue> operands) {
+  return areAlike(small, large) &&
          llvm::all_of(llvm::zip_equal(operands, large->getOperands()),
                       [](auto pair) {
                         return std::get<0>(pair).large == std::get<1>(pair);
@@ -168,14 +174,12 @@ std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
 // The model
 //===----------------------------------------------------------------------===//
 
-static StringRef reasonOf(Operation *small, Operation *large) {
-  if (isa<ConstantOp>(large))
-    return "depends on it by a constant";
-  if (isa<ReshapeOp>(large))
-    return "folds it into another dimension";
-  if (llvm::any_of(small->getOperands(), isNothing))
-    return "reads it where there may be none";
-  return "combines or moves elements along it";
+static std::string reasonOf(Operation *large) {
+  return isa<ReshapeOp>(large) ? "folds it into another dimension"
+         : llvm::all_of(large->getOperands(),
+                        [](Value x) { return x.getDefiningOp<ConstantOp>(); })
+             ? "depends on it by a constant"
+             : "combines or moves elements along it";
 }
 
 /// Returns the value of an input, which the runtime pads with zeros.
@@ -207,40 +211,21 @@ void PaddingProof::findLines(PaddedValue &value, Value small, Operation &op) {
       content.some.push_back({unsigned(dim), AbstractValue::real});
 }
 
-/// Handles a slice of leading elements in the small model where the large model
-/// takes the whole value.
-static std::optional<PaddedValue> padFirst(SliceOp small,
-                                           ArrayRef<PaddedValue> operands) {
-  if (!small || operands.front().anywhere ||
-      !areLeading(operands.front().places) ||
-      !llvm::all_of(small.getStarts(), [](int64_t at) { return at == 0; }) ||
-      !llvm::all_of(small.getSteps(), [](int64_t by) { return by == 1; }))
-    return std::nullopt;
-  const PaddedValue &x = operands.front();
-  auto result = leadingValue(small.getY(), x.large);
-  if (result)
-    result->content = {x.content.inside, x.content.all(), {}, {}};
-  return result;
-}
-
 /// Finds the results of a custom kernel. Its file only says whether it keeps
 /// the samples of a batch apart.
 static bool padCustom(CustomOp small, CustomOp large,
-                      DenseMap<Value, PaddedValue> &known) {
+                      ArrayRef<PaddedValue> operands, ValuePairs &pairs) {
   unsigned first = small.getBatched() ? 1 : 0;
   auto isPadded = [&](Value from, Value to) {
     ArrayRef<int64_t> a = shapeOf(from), b = shapeOf(to);
     return a.size() != b.size() || (first && a.empty()) ||
            a.drop_front(first) != b.drop_front(first);
   };
-  for (auto [from, to] :
-       llvm::zip_equal(small->getOperands(), large->getOperands())) {
-    const PaddedValue &value = known[from];
-    if (value.large != to ||
-        (from.getType() != to.getType() && isPadded(from, to)) ||
+  for (auto [from, to, value] :
+       llvm::zip_equal(small->getOperands(), large->getOperands(), operands))
+    if ((from.getType() != to.getType() && isPadded(from, to)) ||
         (!value.anywhere && !areLeading(value.places)))
       return false;
-  }
   // A workspace has no contents.
   size_t count = small->getNumResults() - small.getWorkspace();
   for (auto [from, to] :
@@ -248,50 +233,72 @@ static bool padCustom(CustomOp small, CustomOp large,
     auto value = leadingValue(from, to);
     if (!value || (from.getType() != to.getType() && isPadded(from, to)))
       return false;
-    known[from] = *value;
+    pairs.set(from, *value);
   }
   return true;
+}
+
+/// Compares two operators with the masks that they need.
+std::optional<PaddedValue>
+PaddingProof::padMasked(Operation *small, Operation *large,
+                        ArrayRef<PaddedValue> operands) {
+  auto padWith = [&](const PaddingMasks::Operands &masked) {
+    return pad(small, large, masked);
+  };
+  std::optional<PaddedValue> result =
+      masks.pad(large, PaddingMasks::Operands(operands), padWith);
+  if (!result && isa<ConstantOp>(small))
+    result = masks.padSize(cast<ConstantOp>(small), cast<ConstantOp>(large));
+  if (result)
+    findLines(*result, small->getResult(0), *large);
+  return result;
 }
 
 std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
                                                ArrayRef<int64_t> sizes) {
   masks.begin(sizes);
   Block &from = bodyOf(small), &to = bodyOf(large);
-  DenseMap<Value, PaddedValue> known;
+  auto compare = [&](Operation *a, Operation *b,
+                     ArrayRef<PaddedValue> operands) {
+    return padMasked(a, b, operands);
+  };
+  ValuePairs pairs(compare, evaluated);
   for (auto [a, b] : llvm::zip_equal(from.getArguments(), to.getArguments())) {
     std::optional<PaddedValue> value = padInput(a, b);
     if (!value)
       return Mixing{b.getLoc(), "has another type"};
-    known[a] = *value;
+    pairs.set(a, *value);
   }
-  for (auto a = from.begin(), b = to.begin(); a != from.end();) {
+  auto skipCompared = [&](Block::iterator &at) {
+    while (pairs.isCompared(&*at))
+      ++at;
+  };
+  for (auto a = from.begin(), b = to.begin();;) {
+    skipCompared(a);
+    skipCompared(b);
     auto composite = dyn_cast<CompositeOp>(*a);
     // The large model's composite was decomposed.
     if (composite && a->getName() != b->getName()) {
       a = expand(composite);
       continue;
     }
-    auto operands = llvm::map_to_vector<3>(
-        a->getOperands(), [&](Value value) { return known.lookup(value); });
     // The large model needs no slice of a table with exactly this many entries.
-    if (auto whole = a->getName() != b->getName()
-                         ? padFirst(dyn_cast<SliceOp>(*a), operands)
-                         : std::nullopt) {
-      known[a->getResult(0)] = *whole;
+    if (a->getName() != b->getName() && pairs.skipSlice(&*a)) {
       ++a;
       continue;
     }
-    if (auto custom = dyn_cast<CustomOp>(*a); custom && isa<CustomOp>(*b)) {
-      if (!padCustom(custom, cast<CustomOp>(*b), known))
-        return Mixing{b->getLoc(),
-                      "is a user's kernel, which may combine elements along it "
-                      "(\"batched\" in its file says that it does not)"};
-      ++a, ++b;
-      continue;
-    }
     // Shape arithmetic may have led to other operators.
-    if (!arePaired(&*a, &*b, operands))
+    if (!areAlike(&*a, &*b))
       return Mixing{b->getLoc(), "becomes other operators"};
+    SmallVector<PaddedValue, 3> operands;
+    for (auto [x, y] : llvm::zip_equal(a->getOperands(), b->getOperands())) {
+      if (auto operand = pairs.find(x, y))
+        operands.push_back(*operand);
+      else if (Operation *failed = pairs.failed())
+        return Mixing{failed->getLoc(), reasonOf(failed)};
+      else
+        return Mixing{b->getLoc(), "becomes other operators"};
+    }
     if (a->hasTrait<OpTrait::IsTerminator>()) {
       for (const PaddedValue &result : operands)
         if (!result.anywhere && !areLeading(result.places))
@@ -299,26 +306,29 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
                         "returns it folded into another dimension"};
       return std::nullopt;
     }
-    auto padWith = [&](const PaddingMasks::Operands &masked) {
-      return pad(&*a, &*b, masked);
-    };
-    std::optional<PaddedValue> result =
-        masks.pad(&*b, PaddingMasks::Operands(operands), padWith);
-    if (!result && isa<ConstantOp>(*a))
-      result = masks.padSize(cast<ConstantOp>(*a), cast<ConstantOp>(*b));
+    if (auto custom = dyn_cast<CustomOp>(*a)) {
+      if (!padCustom(custom, cast<CustomOp>(*b), operands, pairs))
+        return Mixing{b->getLoc(),
+                      "is a user's kernel, which may combine elements along it "
+                      "(\"batched\" in its file says that it does not)"};
+      ++a, ++b;
+      continue;
+    }
+    std::optional<PaddedValue> result = padMasked(&*a, &*b, operands);
     if (!result && composite) {
       masks.forget(&*b);
+      lines.erase(&*b);
       a = expand(composite);
       b = expand(cast<CompositeOp>(*b));
       continue;
     }
     if (!result)
-      return Mixing{b->getLoc(), reasonOf(&*a, &*b).str()};
-    findLines(*result, a->getResult(0), *b);
-    known[a->getResult(0)] = *result;
+      return Mixing{b->getLoc(), llvm::any_of(a->getOperands(), isNothing)
+                                     ? "reads it where there may be none"
+                                     : reasonOf(&*b)};
+    pairs.set(a->getResult(0), *result);
     ++a, ++b;
   }
-  llvm_unreachable("a function returns");
 }
 
 std::optional<Mixing> PaddingProof::findMisfit() const {

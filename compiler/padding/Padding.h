@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_PADDING_PADDING_H
 
 #include "compiler/padding/PaddingMasks.h"
+#include "compiler/padding/ValuePairs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -54,13 +55,16 @@ private:
                                           llvm::ArrayRef<PaddedValue> operands);
   std::optional<PaddedValue> padConstant(nn::ConstantOp small,
                                          nn::ConstantOp large);
-
+  std::optional<PaddedValue> padMasked(mlir::Operation *small,
+                                       mlir::Operation *large,
+                                       llvm::ArrayRef<PaddedValue> operands);
   void findLines(PaddedValue &value, mlir::Value small, mlir::Operation &op);
 
   mlir::ModuleOp large;
   /// Results of comparing pairs of operators, by key.
   llvm::StringMap<std::optional<PaddedValue>> verdicts;
   llvm::DenseMap<mlir::Attribute, AbstractValue> constants;
+  EvaluatedConstants evaluated;
   /// Results of findFinite, by operator of the large model.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> lines;
 };

@@ -1,0 +1,184 @@
+//===- ValuePairs.cpp - Values of a small model in a large one ------------===//
+//
+// An importer folds a constant of few elements, and drops a reshape that keeps
+// the shape, so that models of two sizes have different operators:
+//
+//   1:  %y = nn.gather %table, %places       places folded: [[0, 1, 2, 3]]
+//   64: %p = nn.expand %row {shape = [64, 4]}
+//       %y = nn.gather %table, %p
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/padding/ValuePairs.h"
+
+#include "compiler/padding/PaddedOperator.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Most operators between a constant and its use that are compared one by one.
+static constexpr int kMostLevels = 200;
+/// Most elements of a constant that are compared one by one.
+static constexpr int64_t kMostCompared = int64_t(1) << 22;
+
+bool ValuePairs::isCompared(Operation *op) {
+  auto isConstant = [&](Value value) {
+    return value.getDefiningOp() && constants.contains(value.getDefiningOp());
+  };
+  bool dependsOnConstants =
+      isa<ConstantOp>(op) ||
+      (isa<ElementwiseOp, StructuralOp, CompositeOp, ReshapeOp>(op) &&
+       op->getNumOperands() > 0 &&
+       llvm::all_of(op->getOperands(), isConstant));
+  if (dependsOnConstants)
+    constants.insert(op);
+  return dependsOnConstants || isa<ReshapeOp>(op);
+}
+
+bool ValuePairs::skipSlice(Operation *small) {
+  auto slice = dyn_cast<SliceOp>(small);
+  if (!slice ||
+      !llvm::all_of(slice.getStarts(), [](int64_t at) { return at == 0; }) ||
+      !llvm::all_of(slice.getSteps(), [](int64_t by) { return by == 1; }))
+    return false;
+  return slices.insert(small).second;
+}
+
+std::optional<PaddedValue> ValuePairs::find(Value small, Value large) {
+  failure = nullptr;
+  return search(small, large, kMostLevels);
+}
+
+static Value withoutViews(Value value) {
+  while (auto view = value.getDefiningOp<ReshapeOp>())
+    value = view.getX();
+  return value;
+}
+
+std::optional<PaddedValue> ValuePairs::search(Value small, Value large,
+                                              int levels) {
+  if (auto found = known.find(small);
+      found != known.end() && found->second.large == large)
+    return found->second;
+  if (levels == 0)
+    return std::nullopt;
+  if (auto found = pairs.find({small, large}); found != pairs.end()) {
+    if (!found->second)
+      failure = large.getDefiningOp();
+    return found->second;
+  }
+  Operation *from = small.getDefiningOp(), *to = large.getDefiningOp();
+  std::optional<PaddedValue> result;
+  Value inSmall = withoutViews(small), inLarge = withoutViews(large);
+  if (from && to && constants.contains(from) && constants.contains(to))
+    result = findConstant(small, large, levels);
+  if (result) {
+    failure = nullptr;
+  } else if (inSmall != small || inLarge != large) {
+    result = search(inSmall, inLarge, levels - 1);
+    if (!result)
+      return std::nullopt;
+    result = padView(*result, small, large);
+    if (!result)
+      failure = to;
+  } else if (from && slices.contains(from)) {
+    auto whole = search(from->getOperand(0), large, levels - 1);
+    if (!whole || whole->anywhere || !areLeading(whole->places))
+      return std::nullopt;
+    result = leadingValue(small, large);
+    if (result)
+      result->content = {whole->content.inside, whole->content.all(), {}, {}};
+  }
+  if (!result && !failure)
+    return std::nullopt;
+  pairs.try_emplace({small, large}, result);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// Compares operator by operator, and where that fails by elements.
+std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
+                                                    int levels) {
+  Operation *from = small.getDefiningOp(), *to = large.getDefiningOp();
+  if (from->getName() == to->getName() &&
+      from->getNumOperands() == to->getNumOperands() &&
+      from->getNumResults() == to->getNumResults()) {
+    SmallVector<PaddedValue, 3> operands;
+    for (auto [a, b] : llvm::zip(from->getOperands(), to->getOperands()))
+      if (auto operand = search(a, b, levels - 1))
+        operands.push_back(*operand);
+    if (operands.size() == from->getNumOperands())
+      if (auto result = compare(from, to, operands))
+        return result;
+  }
+  if (auto result = compareElements(small, large))
+    return result;
+  if (!failure)
+    failure = to;
+  return std::nullopt;
+}
+
+/// Returns the join of all elements.
+static AbstractValue numbersOf(const ConstantElements &elements) {
+  AbstractValue numbers;
+  for (float element : elements.distinct())
+    numbers = numbers | (std::isnan(element) || element == INFINITY
+                             ? AbstractValue::any
+                         : element == -INFINITY ? AbstractValue::below
+                         : element > 0          ? AbstractValue::positive
+                         : element == 0         ? AbstractValue::notNegative
+                                                : AbstractValue::real);
+  return numbers;
+}
+
+/// Returns whether two elements are equal up to rounding, since one may have
+/// been folded and the other evaluated here.
+static bool areClose(float x, float y) {
+  return x == y ||
+         std::abs(x - y) <= 1e-6f * std::min(std::abs(x), std::abs(y));
+}
+
+/// Returns whether the elements of `small` lead those of `large`.
+static bool areLeading(const ConstantElements &small,
+                       const ConstantElements &large) {
+  SmallVector<int64_t> shape = small.distinctShape();
+  for (auto [d, size] : llvm::enumerate(shape))
+    if (large.places.strides[d] != 0)
+      size = small.shape()[d];
+  if (ShapedType::getNumElements(shape) > kMostCompared)
+    return false;
+  bool areEqual = true;
+  forEachLine(shape, {&small.places, &large.places},
+              [&](auto at, int64_t count, auto steps) {
+                for (int64_t i = 0; i < count; ++i)
+                  areEqual &= areClose((*small.data)[at[0] + i * steps[0]],
+                                       (*large.data)[at[1] + i * steps[1]]);
+              });
+  return areEqual;
+}
+
+std::optional<PaddedValue> ValuePairs::compareElements(Value small,
+                                                       Value large) {
+  auto result = leadingValue(small, large);
+  if (!result || result->anywhere)
+    return std::nullopt;
+  auto [it, isNew] = evaluated.try_emplace(large);
+  if (isNew)
+    it->second = evaluateConstant(large);
+  // Weights may be replaced.
+  if (!it->second || it->second->readsWeights)
+    return std::nullopt;
+  std::optional<ConstantValue> other = evaluateConstant(small);
+  if (!other || other->readsWeights ||
+      !::areLeading(other->elements, it->second->elements))
+    return std::nullopt;
+  result->content =
+      PaddedContent::uniform(::numbersOf(it->second->elements));
+  return result;
+}
