@@ -33,6 +33,9 @@ struct ImportOptions {
   llvm::StringMap<llvm::SmallVector<int64_t>> inputShapes;
   /// Sizes of symbolic dimensions.
   llvm::StringMap<int64_t> symbols;
+  /// Other names for symbolic dimensions, by their name or as "x.0": dimensions
+  /// of one name have one size.
+  llvm::StringMap<std::string> dimNames;
   /// Symbols that stay symbolic across imports: this import gives them one of
   /// several sizes. Inputs of @main that have such dimensions get the attribute
   /// `nn.symbols`: per dimension the symbol, or "".

@@ -5,6 +5,8 @@
 
 #include "compiler/import/Import.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
@@ -12,10 +14,12 @@
 
 namespace frit::importer {
 
-/// A declared dimension: static, or symbolic with an optional name.
+/// A declared dimension: static, or symbolic. `symbol` is its name, or a sum of
+/// names and numbers, past + 4; "" or "?" if the model gives it no name.
 struct DeclaredDim {
   std::optional<int64_t> size;
   std::string symbol;
+  bool isUnnamed = false; ///< `symbol` is openDimName's
 };
 
 /// Formats declared dimensions: batchx3x224x224. A symbolic one is shown by its
@@ -24,8 +28,9 @@ std::string declaredText(llvm::ArrayRef<DeclaredDim> dims,
                          llvm::function_ref<std::string(llvm::StringRef)> open);
 std::string declaredText(llvm::ArrayRef<DeclaredDim> dims);
 
-/// Returns the symbol for a dimension that ImportOptions::inputShapes leaves
-/// dynamic: "x.0", or "dim.0" if there is one input.
+/// Returns the symbol for a dimension without a name, or one that
+/// ImportOptions::inputShapes leaves dynamic: "x.0", or "dim.0" if `input` is
+/// "", the only one.
 std::string openDimName(llvm::StringRef input, size_t dim);
 
 /// A declared input of a model.
@@ -55,10 +60,13 @@ public:
 
 private:
   const llvm::SmallVector<int64_t> *given(const DeclaredInput &input) const;
+  void nameDims(DeclaredInput &input);
+  std::optional<int64_t> sizeOf(const DeclaredDim &dim) const;
 
   const ImportOptions &options;
   std::vector<DeclaredInput> inputs;
   llvm::StringMap<int64_t> symbols;
+  llvm::StringSet<> renamed; ///< names that ImportOptions::dimNames replaced
 };
 
 } // namespace frit::importer

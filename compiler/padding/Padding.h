@@ -22,6 +22,8 @@ inline mlir::func::FuncOp mainOf(mlir::ModuleOp module) {
 struct Mixing {
   mlir::Location loc;
   std::string reason; ///< "combines elements along it"
+  /// The small model cannot be: `reason` is the importer's message.
+  bool isInvalid = false;
 };
 
 /// Proves that a model imported for a large size of some dimension can compute

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace frit {
@@ -18,7 +19,17 @@ struct SymbolSizes {
   int64_t least = 1, most = 1; ///< sizes that calls may have
   /// Sizes of the variants, ascending; the last is `most`.
   std::vector<int64_t> sizes;
-  bool isList = false; ///< the sizes were listed, not chosen from a range
+  /// All sizes that the command line names, ascending and apart: the ends of
+  /// each range. A size that is listed is a range of one.
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+
+  /// Returns whether the sizes were listed, not chosen from a range.
+  bool isList() const {
+    for (auto [first, last] : ranges)
+      if (first != last)
+        return false;
+    return true;
+  }
 };
 
 } // namespace frit

@@ -31,8 +31,7 @@ bool ValuePairs::isCompared(Operation *op) {
   bool dependsOnConstants =
       isa<ConstantOp>(op) ||
       (isa<ElementwiseOp, StructuralOp, CompositeOp, ReshapeOp>(op) &&
-       op->getNumOperands() > 0 &&
-       llvm::all_of(op->getOperands(), isConstant));
+       op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), isConstant));
   if (dependsOnConstants)
     constants.insert(op);
   return dependsOnConstants || isa<ReshapeOp>(op);
@@ -128,12 +127,12 @@ std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
 static AbstractValue numbersOf(const ConstantElements &elements) {
   AbstractValue numbers;
   for (float element : elements.distinct())
-    numbers = numbers | (std::isnan(element) || element == INFINITY
-                             ? AbstractValue::any
-                         : element == -INFINITY ? AbstractValue::below
-                         : element > 0          ? AbstractValue::positive
-                         : element == 0         ? AbstractValue::notNegative
-                                                : AbstractValue::real);
+    numbers = numbers |
+              (std::isnan(element) || element == INFINITY ? AbstractValue::any
+               : element == -INFINITY                     ? AbstractValue::below
+               : element > 0  ? AbstractValue::positive
+               : element == 0 ? AbstractValue::notNegative
+                              : AbstractValue::real);
   return numbers;
 }
 
@@ -178,7 +177,6 @@ std::optional<PaddedValue> ValuePairs::compareElements(Value small,
   if (!other || other->readsWeights ||
       !::areLeading(other->elements, it->second->elements))
     return std::nullopt;
-  result->content =
-      PaddedContent::uniform(::numbersOf(it->second->elements));
+  result->content = PaddedContent::uniform(::numbersOf(it->second->elements));
   return result;
 }

@@ -100,10 +100,10 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
     for (const Sizes &small : served) {
       size_t count = masks.size();
       failed = small;
-      OwningOpRef<ModuleOp> module = importQuietly(small);
+      Mixing failure{UnknownLoc::get(&context), "", true};
+      OwningOpRef<ModuleOp> module = importQuietly(small, &failure);
       if (!module)
-        return Mixing{UnknownLoc::get(&context),
-                      "the model cannot be imported for " + sizesText(small)};
+        return failure;
       if (auto mixing = proof.proof->findMixing(*module, small))
         return mixing;
       // The first proof's masks are already used by the others.
@@ -147,11 +147,29 @@ bool Variants::proveEach() {
   return true;
 }
 
+/// Reports that the model does not exist for some sizes of a symbol.
+void Variants::reportInvalid(size_t index, const Mixing &mixing,
+                             const Sizes &small) {
+  std::string reason = mixing.reason;
+  InFlightDiagnostic error = emitError(mixing.loc);
+  error << reason << " (for " << sizesText(small) << ")";
+  if (symbols.size() > 1)
+    error << "; if '" << symbols[index].name
+          << "' is always as long as another dimension, give both one name: "
+             "-fshape="
+          << symbols[index].name << "="
+          << symbols[index ? 0 : symbols.size() - 1].name;
+}
+
 /// Handles a symbol that cannot be padded: every size needs a variant. Listed
 /// sizes are taken as complete; a small range is compiled in full.
 bool Variants::makeExact(size_t index, const Mixing &mixing,
                          const Sizes &small) {
   SymbolSizes &symbol = symbols[index];
+  if (mixing.isInvalid) {
+    reportInvalid(index, mixing, small);
+    return false;
+  }
   padded[index] = false;
   proofs.clear();
   std::string why = llvm::formatv(
@@ -160,18 +178,19 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
   int64_t others = 1;
   for (const SymbolSizes &other : symbols)
     others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
-  int64_t count = symbol.most - symbol.least + 1;
-  if (!symbol.isList && count > kMostVariants / others) {
+  int64_t count = 0;
+  for (auto [first, last] : symbol.ranges)
+    count += last - first + 1;
+  if (!symbol.isList() && count > kMostVariants / others) {
     emitError(mixing.loc) << why << "; list the sizes that are needed, as "
                           << "-fshape=" << symbol.name << "=1,2,4 (up to "
                           << kMostVariants / others << ")";
     return false;
   }
-  if (!symbol.isList) {
-    symbol.sizes.clear();
-    for (int64_t size = symbol.least; size <= symbol.most; ++size)
+  symbol.sizes.clear();
+  for (auto [first, last] : symbol.ranges)
+    for (int64_t size = first; size <= last; ++size)
       symbol.sizes.push_back(size);
-  }
   remark::missed(mixing.loc,
                  remark::RemarkOpts::name("Exact").category("shape"))
       << remark::add("{0}; only the sizes that are compiled will be taken",
@@ -189,6 +208,10 @@ bool Variants::proveTogether() {
       prove(std::vector<bool>(symbols.size(), true), failed);
   if (!mixing)
     return true;
+  if (mixing->isInvalid) {
+    reportInvalid(0, *mixing, failed);
+    return false;
+  }
   emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "
                          << sizesText(variantFor(failed)) << ", as this "
                          << mixing->reason

@@ -99,13 +99,20 @@ bool Variants::build() {
 
 void Variants::record(const Sizes &sizes, ModuleOp module) {
   Shapes &shapes = known[sizes];
-  shapes.outputs.clear();
+  shapes = {};
+  for (Type type : mainOf(module).getArgumentTypes())
+    shapes.inputs.emplace_back(shapeOfType(type));
   for (Type type : mainOf(module).getResultTypes())
     shapes.outputs.emplace_back(shapeOfType(type));
 }
 
-OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes) {
-  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes,
+                                              Mixing *failure) {
+  ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &diagnostic) {
+    if (failure && failure->reason.empty() &&
+        diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      *failure = {diagnostic.getLocation(), diagnostic.str(), true};
+  });
   OwningOpRef<ModuleOp> module = import(sizes);
   if (module)
     record(sizes, *module);
@@ -142,7 +149,8 @@ bool Variants::importVariants() {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-std::vector<SmallVector<Extent>> Variants::inputExtents(ModuleOp module) const {
+std::vector<SmallVector<Extent>> Variants::inputExtents(const Sizes &sizes,
+                                                        ModuleOp module) const {
   std::vector<SmallVector<Extent>> result;
   func::FuncOp main = mainOf(module);
   for (BlockArgument argument : main.getArguments()) {
@@ -151,36 +159,44 @@ std::vector<SmallVector<Extent>> Variants::inputExtents(ModuleOp module) const {
         main.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "nn.symbols");
     if (!names)
       continue;
-    for (StringAttr name : names.getAsRange<StringAttr>()) {
+    for (auto [dim, name] : llvm::enumerate(names.getAsRange<StringAttr>())) {
       auto found = llvm::find_if(symbols, [&](const SymbolSizes &symbol) {
         return symbol.name == name.getValue();
       });
       Extent &extent = extents.emplace_back();
       if (found != symbols.end())
         extent = {unsigned(found - symbols.begin()), std::nullopt, 1, 0};
+      else if (!name.empty()) // a sum
+        extent = extentOf(sizes, &Shapes::inputs, argument.getArgNumber(), dim);
     }
   }
   return result;
 }
 
-/// Derives how a dimension of an output depends on a symbol, for the variant of
-/// `sizes`, from imports in which only that symbol has another size.
-Extent Variants::extentOf(const Sizes &sizes, size_t output, size_t dim) const {
-  int64_t length = known.at(sizes).outputs[output][dim];
+/// Derives how a dimension depends on a symbol, for the variant of `sizes`,
+/// from imports in which only that symbol has another size. In a sum of two,
+/// that of one which is not padded is known.
+Extent Variants::extentOf(const Sizes &sizes, ShapeList Shapes::*list,
+                          size_t tensor, size_t dim) const {
+  int64_t length = (known.at(sizes).*list)[tensor][dim];
+  SmallVector<unsigned> order;
+  for (bool isPadded : {true, false})
+    for (unsigned index = 0; index < symbols.size(); ++index)
+      if (padded[index] == isPadded)
+        order.push_back(index);
   Extent result;
-  for (size_t index = 0; index < symbols.size(); ++index) {
+  for (unsigned index : order) {
     for (const auto &[others, shapes] : known) {
       Sizes moved = others;
       moved[index] = sizes[index];
-      if (moved != sizes || shapes.outputs[output].size() <= dim)
+      if (moved != sizes || (shapes.*list)[tensor].size() <= dim)
         continue;
-      int64_t change = length - shapes.outputs[output][dim];
+      int64_t change = length - (shapes.*list)[tensor][dim];
       int64_t by = sizes[index] - others[index];
       if (change == 0 || change % by != 0)
         continue;
       int64_t factor = change / by;
-      result = {unsigned(index), std::nullopt, factor,
-                length - factor * sizes[index]};
+      result = {index, std::nullopt, factor, length - factor * sizes[index]};
       // Prefer a smaller size, which a call of this variant may have.
       if (by > 0)
         break;
@@ -202,55 +218,70 @@ void Variants::describeSymbols() {
 
 void Variants::describeVariants() {
   for (auto [variant, module] : llvm::zip_equal(shapes.variants, modules)) {
-    variant.inputs = inputExtents(*module);
+    Sizes sizes(variant.sizes.begin(), variant.sizes.end());
+    variant.inputs = inputExtents(sizes, *module);
     func::FuncOp main = mainOf(*module);
     for (unsigned i = 0; i < main.getNumArguments(); ++i)
       main.removeArgAttr(i, "nn.symbols");
-    Sizes sizes(variant.sizes.begin(), variant.sizes.end());
     for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs)) {
       SmallVector<Extent> &extents = variant.outputs.emplace_back();
       for (size_t dim = 0; dim < shape.size(); ++dim)
-        extents.push_back(extentOf(sizes, output, dim));
+        extents.push_back(extentOf(sizes, &Shapes::outputs, output, dim));
     }
   }
+}
+
+/// Returns the first tensor of `list` whose shape for `sizes` is not what its
+/// extents in the variant say.
+std::optional<size_t>
+Variants::findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
+                     ArrayRef<SmallVector<Extent>> extents) const {
+  const ShapeList &whole = known.at(variantFor(sizes)).*list;
+  for (auto [tensor, shape] : llvm::enumerate(known.at(sizes).*list))
+    for (auto [dim, length] : llvm::enumerate(shape)) {
+      int64_t expected = whole[tensor][dim];
+      if (!extents[tensor].empty())
+        if (const Extent &extent = extents[tensor][dim]; extent.symbol)
+          expected = extent.factor * sizes[*extent.symbol] + extent.offset;
+      if (length != expected)
+        return tensor;
+    }
+  return std::nullopt;
 }
 
 /// Checks the derived extents against the shapes of all imports. If they do not
 /// match, lists accept only the sizes in them.
 bool Variants::checkExtents() {
-  for (const auto &[sizes, shapes] : known) {
+  for (const auto &[sizes, own] : known) {
     if (!isServed(sizes))
       continue;
     Sizes target = variantFor(sizes);
-    auto variant = llvm::find_if(this->shapes.variants, [&](const auto &v) {
+    auto variant = llvm::find_if(shapes.variants, [&](const auto &v) {
       return llvm::equal(v.sizes, target);
     });
-    const Shapes &whole = known.at(target);
-    for (auto [output, shape] : llvm::enumerate(shapes.outputs))
-      for (auto [dim, length] : llvm::enumerate(shape)) {
-        const Extent &extent = variant->outputs[output][dim];
-        int64_t expected =
-            extent.symbol
-                ? extent.factor * sizes[*extent.symbol] + extent.offset
-                : whole.outputs[output][dim];
-        if (length == expected)
-          continue;
-        if (llvm::all_of(symbols,
-                         [](const SymbolSizes &s) { return s.isList; })) {
-          padded.assign(symbols.size(), false);
-          return true;
-        }
-        func::FuncOp main = mainOf(*modules.front());
-        auto name = main.getResultAttrOfType<StringAttr>(output, "nn.name");
-        emitError(main.getLoc())
-            << "output '" << (name ? name.getValue() : "") << "' has the shape "
-            << nn::shapeText(shape) << " for " << sizesText(sizes) << " and "
-            << nn::shapeText(whole.outputs[output]) << " for "
-            << sizesText(target)
-            << ", which padding cannot tell apart; list the sizes that are "
-               "needed";
-        return false;
-      }
+    auto input = findMisfit(sizes, &Shapes::inputs, variant->inputs);
+    auto output = findMisfit(sizes, &Shapes::outputs, variant->outputs);
+    if (!input && !output)
+      continue;
+    if (llvm::all_of(symbols,
+                     [](const SymbolSizes &s) { return s.isList(); })) {
+      padded.assign(symbols.size(), false);
+      return true;
+    }
+    func::FuncOp main = mainOf(*modules.front());
+    auto name = input
+                    ? main.getArgAttrOfType<StringAttr>(*input, "nn.name")
+                    : main.getResultAttrOfType<StringAttr>(*output, "nn.name");
+    auto shapeIn = [&](const Sizes &which) {
+      const Shapes &all = known.at(which);
+      return nn::shapeText(input ? all.inputs[*input] : all.outputs[*output]);
+    };
+    emitError(main.getLoc())
+        << (input ? "input" : "output") << " '" << (name ? name.getValue() : "")
+        << "' has the shape " << shapeIn(sizes) << " for " << sizesText(sizes)
+        << " and " << shapeIn(target) << " for " << sizesText(target)
+        << ", which padding cannot tell apart; list the sizes that are needed";
+    return false;
   }
   return true;
 }

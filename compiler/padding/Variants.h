@@ -37,9 +37,10 @@ public:
   plan::OpenShapes shapes;
 
 private:
-  /// Output shapes of an imported model.
+  using ShapeList = std::vector<llvm::SmallVector<int64_t>>;
+  /// Shapes of an imported model.
   struct Shapes {
-    std::vector<llvm::SmallVector<int64_t>> outputs;
+    ShapeList inputs, outputs;
   };
   /// A variant and its proof.
   struct Proof {
@@ -61,6 +62,7 @@ private:
   bool proveEach();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
+  void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
   int64_t leastServed(size_t index, int64_t size) const;
   std::map<Sizes, std::vector<Sizes>>
   chooseProofs(const std::vector<bool> &varies) const;
@@ -69,14 +71,19 @@ private:
   std::optional<Mixing> prove(const std::vector<bool> &varies, Sizes &failed);
   void putMasks();
   bool importVariants();
-  mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes);
+  mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes,
+                                                  Mixing *failure = nullptr);
   void record(const Sizes &sizes, mlir::ModuleOp module);
 
   void describeSymbols();
   void describeVariants();
   std::vector<llvm::SmallVector<plan::Extent>>
-  inputExtents(mlir::ModuleOp module) const;
-  plan::Extent extentOf(const Sizes &sizes, size_t output, size_t dim) const;
+  inputExtents(const Sizes &sizes, mlir::ModuleOp module) const;
+  plan::Extent extentOf(const Sizes &sizes, ShapeList Shapes::*list,
+                        size_t tensor, size_t dim) const;
+  std::optional<size_t>
+  findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
+             llvm::ArrayRef<llvm::SmallVector<plan::Extent>> extents) const;
   bool checkExtents();
 
   std::vector<SymbolSizes> symbols;

@@ -29,6 +29,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/SaveAndRestore.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace frit;
 
@@ -224,6 +226,7 @@ LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
   addPlanPasses(planning, target, own, entry);
   planning.enableTiming(scope);
   StringRef arch = target.arch();
+  auto start = std::chrono::steady_clock::now();
   for (auto [i, variant] : llvm::enumerate(entry.model.modules)) {
     OwningOpRef<ModuleOp> clone = variant->clone();
     if (failed(fusing.run(*clone)) ||
@@ -240,6 +243,11 @@ LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
       return failure();
     if (failed(plans->add(*clone, entry.name + entry.model.suffixes[i])))
       return failure();
+    if (i == 0) {
+      std::chrono::duration<double> taken =
+          std::chrono::steady_clock::now() - start;
+      announceVariants(entry, arch, taken.count());
+    }
   }
   return success();
 }

@@ -91,6 +91,8 @@ private:
   llvm::LogicalResult planEntry(EntryPoint &entry, const nn::Target &target,
                                 const PipelineOptions &own,
                                 mlir::TimingScope &timing);
+  void announceVariants(EntryPoint &entry, llvm::StringRef arch,
+                        double planSeconds);
   llvm::LogicalResult fitMemory(const EntryPoint &entry, mlir::ModuleOp fused,
                                 PipelinePasses &planning,
                                 mlir::TimingScope &timing);

@@ -262,6 +262,22 @@ frit_status frit_module_output_counts(const frit_module *module, uint32_t index,
   return FRIT_OK;
 }
 
+frit_status frit_module_input_dims(const frit_module *module,
+                                   const int64_t *sizes, uint32_t index,
+                                   int64_t *dims) {
+  if (!module)
+    return nullArgument("frit_module_input_dims");
+  const PlanView &plan = module->model.plan;
+  if (index >= module->inputNames.size())
+    return noSuchIndex("frit_module_input_dims", index);
+  size_t rank = plan.inputs(0)[index].dims.count;
+  if ((!sizes && !plan.symbols().empty()) || (!dims && rank))
+    return nullArgument("frit_module_input_dims");
+  Call call;
+  return report(call.inputDims(plan, {sizes, plan.symbols().size()}, index,
+                               {dims, rank}));
+}
+
 frit_status frit_module_output_dims(const frit_module *module,
                                     const frit_tensor *inputs,
                                     uint32_t input_count, uint32_t index,

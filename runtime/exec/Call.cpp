@@ -50,24 +50,55 @@ std::vector<int64_t> frit::variantSizes(const PlanView &plan, size_t symbol) {
   return sizes;
 }
 
-std::string frit::formatOpenType(const PlanView &plan, const Tensor &tensor) {
+/// Finds by how much a dimension of input `index` grows with a symbol: of two
+/// variants that differ in nothing else.
+static int64_t findSlope(const PlanView &plan, size_t index, size_t dim,
+                         size_t symbol) {
+  const Extent &extent = plan.extents(plan.inputs(0)[index])[dim];
+  if (extent.symbol == symbol)
+    return extent.factor;
+  std::span<const int64_t> first = plan.sizes(0);
+  for (size_t variant = 1; variant < plan.variants().size(); ++variant) {
+    std::span<const int64_t> sizes = plan.sizes(variant);
+    bool isAlone = sizes[symbol] != first[symbol];
+    for (size_t i = 0; i < sizes.size(); ++i)
+      isAlone &= i == symbol || sizes[i] == first[i];
+    if (isAlone)
+      return (plan.dims(plan.inputs(variant)[index].dims)[dim] -
+              plan.dims(plan.inputs(0)[index].dims)[dim]) /
+             (sizes[symbol] - first[symbol]);
+  }
+  return 0;
+}
+
+std::string frit::formatOpenType(const PlanView &plan, size_t index) {
   std::string text;
+  const Tensor &tensor = plan.inputs(0)[index];
   std::span<const int64_t> dims = plan.dims(tensor.dims);
   std::span<const Extent> extents = plan.extents(tensor);
   for (size_t dim = 0; dim < dims.size(); ++dim) {
-    if (extents.empty() || extents[dim].symbol == kNone) {
-      text += std::to_string(dims[dim]) + "x";
-      continue;
+    int64_t rest = dims[dim];
+    std::string sum;
+    bool isOpen = !extents.empty() && extents[dim].symbol != kNone;
+    for (size_t symbol = 0; isOpen && symbol < plan.symbols().size();
+         ++symbol) {
+      int64_t slope = findSlope(plan, index, dim, symbol);
+      if (slope == 0)
+        continue;
+      rest -= slope * plan.sizes(0)[symbol];
+      sum += sum.empty() ? "" : "+";
+      sum += slope == 1 ? "" : std::to_string(slope) + "*";
+      sum += plan.text(plan.symbols()[symbol].name);
     }
-    const Extent &extent = extents[dim];
-    if (extent.factor != 1)
-      text += std::to_string(extent.factor) + "*";
-    text += plan.text(plan.symbols()[extent.symbol].name);
-    if (extent.offset)
-      text += (extent.offset > 0 ? "+" : "") + std::to_string(extent.offset);
-    text += "x";
+    if (sum.empty() || rest)
+      sum += (rest > 0 && !sum.empty() ? "+" : "") + std::to_string(rest);
+    text += sum + "x";
   }
   return text + typeName(tensor.type);
+}
+
+bool frit::isSymbol(const Extent &extent) {
+  return extent.symbol != kNone && extent.factor == 1 && extent.offset == 0;
 }
 
 void Call::reserve(const PlanView &plan) {
@@ -95,11 +126,12 @@ Status Call::open(const PlanView &plan,
   }
   for (size_t index = 0; index < given.size(); ++index)
     if (!given[index])
-      return invalidArgument(format(
-          "input '%s' is missing; it must be %s", inputNames[index].c_str(),
-          formatOpenType(plan, plan.inputs(0)[index]).c_str()));
+      return invalidArgument(format("input '%s' is missing; it must be %s",
+                                    inputNames[index].c_str(),
+                                    formatOpenType(plan, index).c_str()));
   FRIT_TRY(readSizes(plan, inputNames));
-  return pick(plan);
+  FRIT_TRY(pick(plan));
+  return checkSums(plan, inputNames);
 }
 
 Status Call::readSizes(const PlanView &plan,
@@ -107,17 +139,17 @@ Status Call::readSizes(const PlanView &plan,
   sizes.assign(plan.symbols().size(), kUnknown);
   sources.resize(sizes.size());
   for (size_t index = 0; index < given.size(); ++index)
-    FRIT_TRY(readInput(plan, inputNames[index], plan.inputs(0)[index],
-                       *given[index]));
+    FRIT_TRY(readInput(plan, inputNames[index], index, *given[index]));
   for (size_t symbol = 0; symbol < sizes.size(); ++symbol)
     FRIT_TRY(checkSize(plan, symbol));
   return Status();
 }
 
 /// Checks an input's type and its fixed dimensions, and sets symbol sizes from
-/// its other dimensions.
+/// those that are symbols.
 Status Call::readInput(const PlanView &plan, const std::string &name,
-                       const Tensor &expected, const frit_tensor &tensor) {
+                       size_t index, const frit_tensor &tensor) {
+  const Tensor &expected = plan.inputs(0)[index];
   if (tensor.rank && !tensor.dims)
     return invalidArgument(format("input '%s' has no dims", name.c_str()));
   std::span<const int64_t> dims(tensor.dims, tensor.rank);
@@ -131,13 +163,13 @@ Status Call::readInput(const PlanView &plan, const std::string &name,
   for (size_t dim = 0; fits && dim < dims.size(); ++dim)
     fits = symbolOf(dim) != kNone || dims[dim] == wanted[dim];
   if (!fits)
-    return invalidArgument(format("input '%s' must be %s and is %s",
-                                  name.c_str(),
-                                  formatOpenType(plan, expected).c_str(),
-                                  formatType(type, dims).c_str()));
+    return invalidArgument(format(
+        "input '%s' must be %s and is %s", name.c_str(),
+        formatOpenType(plan, index).c_str(), formatType(type, dims).c_str()));
   for (size_t dim = 0; dim < dims.size(); ++dim) {
     uint32_t symbol = symbolOf(dim);
-    if (symbol == kNone || sizes[symbol] == dims[dim])
+    if (symbol == kNone || !isSymbol(extents[dim]) ||
+        sizes[symbol] == dims[dim])
       continue;
     if (sizes[symbol] != kUnknown)
       return invalidArgument(format(
@@ -147,6 +179,42 @@ Status Call::readInput(const PlanView &plan, const std::string &name,
           static_cast<long long>(sizes[symbol])));
     sizes[symbol] = dims[dim];
     sources[symbol] = &name;
+  }
+  return Status();
+}
+
+/// Computes the length of a dimension that depends on a symbol. Returns false
+/// if it is not between 0 and that of the variant.
+bool Call::lengthOf(const Extent &extent, int64_t most, int64_t &length) const {
+  return !__builtin_mul_overflow(extent.factor, sizes[extent.symbol],
+                                 &length) &&
+         !__builtin_add_overflow(length, extent.offset, &length) &&
+         length >= 0 && length <= most;
+}
+
+/// Checks the dimensions that are sums with a symbol.
+Status Call::checkSums(const PlanView &plan,
+                       const std::vector<std::string> &inputNames) const {
+  for (size_t index = 0; index < given.size(); ++index) {
+    const Tensor &expected = plan.inputs(chosen)[index];
+    std::span<const Extent> extents = plan.extents(expected);
+    for (size_t dim = 0; dim < extents.size(); ++dim) {
+      int64_t length;
+      if (extents[dim].symbol == kNone || isSymbol(extents[dim]))
+        continue;
+      if (!lengthOf(extents[dim], plan.dims(expected.dims)[dim], length))
+        return Status(FRIT_BAD_MODEL,
+                      format("the model's plan is damaged: dimension %zu of "
+                             "input '%s' has an impossible length",
+                             dim, inputNames[index].c_str()));
+      if (given[index]->dims[dim] != length)
+        return invalidArgument(
+            format("dimension %zu of input '%s' is %lld, and must be %lld: %s",
+                   dim, inputNames[index].c_str(),
+                   static_cast<long long>(given[index]->dims[dim]),
+                   static_cast<long long>(length),
+                   formatOpenType(plan, index).c_str()));
+    }
   }
   return Status();
 }
@@ -169,10 +237,12 @@ Status Call::checkSize(const PlanView &plan, size_t index) const {
   }
   if (holds)
     return Status();
-  return invalidArgument(format(
-      "input '%s' has %s %lld, and the model holds %s", sources[index]->c_str(),
-      std::string(plan.text(symbol.name)).c_str(), static_cast<long long>(size),
-      held.c_str()));
+  std::string source =
+      sources[index] ? format("input '%s' has ", sources[index]->c_str()) : "";
+  return invalidArgument(format("%s%s %lld, and the model holds %s",
+                                source.c_str(),
+                                std::string(plan.text(symbol.name)).c_str(),
+                                static_cast<long long>(size), held.c_str()));
 }
 
 /// Chooses the smallest variant that fits. Variants are sorted by size, so it
@@ -205,6 +275,27 @@ Status Call::pick(const PlanView &plan) {
   return invalidArgument("the model has no variant for " + asked);
 }
 
+Status Call::inputDims(const PlanView &plan,
+                       std::span<const int64_t> symbolSizes, size_t index,
+                       std::span<int64_t> dims) {
+  sizes.assign(symbolSizes.begin(), symbolSizes.end());
+  sources.assign(sizes.size(), nullptr);
+  for (size_t symbol = 0; symbol < sizes.size(); ++symbol)
+    FRIT_TRY(checkSize(plan, symbol));
+  FRIT_TRY(pick(plan));
+  const Tensor &tensor = plan.inputs(chosen)[index];
+  std::span<const Extent> extents = plan.extents(tensor);
+  std::ranges::copy(plan.dims(tensor.dims), dims.begin());
+  for (size_t dim = 0; dim < extents.size(); ++dim)
+    if (extents[dim].symbol != kNone &&
+        !lengthOf(extents[dim], dims[dim], dims[dim]))
+      return Status(FRIT_BAD_MODEL,
+                    format("the model's plan is damaged: dimension %zu of "
+                           "input %zu has an impossible length",
+                           dim, index));
+  return Status();
+}
+
 Status Call::outputDims(const PlanView &plan, size_t index,
                         std::span<const int64_t> &dims) {
   const Tensor &tensor = plan.outputs(chosen)[index];
@@ -218,9 +309,7 @@ Status Call::outputDims(const PlanView &plan, size_t index,
     if (extent.symbol == kNone)
       continue;
     int64_t length;
-    if (__builtin_mul_overflow(extent.factor, sizes[extent.symbol], &length) ||
-        __builtin_add_overflow(length, extent.offset, &length) || length < 0 ||
-        length > shape[dim])
+    if (!lengthOf(extent, shape[dim], length))
       return Status(FRIT_BAD_MODEL,
                     format("the model's plan is damaged: dimension %zu of "
                            "output '%s' has an impossible length",

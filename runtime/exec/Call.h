@@ -31,6 +31,10 @@ public:
   /// Returns the size of a symbol in this call; the pointer is valid until the
   /// next `open`.
   int64_t *size(size_t symbol) { return &sizes[symbol]; }
+  /// Computes the shape that an input has where the symbols have these sizes.
+  /// Fails if no variant takes them. Replaces the call.
+  Status inputDims(const PlanView &plan, std::span<const int64_t> symbolSizes,
+                   size_t index, std::span<int64_t> dims);
   /// Computes the shape that an output has in this call: smaller than the
   /// variant's where inputs are padded. `dims` is valid until the next call of
   /// this function or of `open`.
@@ -40,10 +44,14 @@ public:
 private:
   Status readSizes(const PlanView &plan,
                    const std::vector<std::string> &inputNames);
-  Status readInput(const PlanView &plan, const std::string &name,
-                   const artifact::Tensor &expected, const frit_tensor &tensor);
+  Status readInput(const PlanView &plan, const std::string &name, size_t index,
+                   const frit_tensor &tensor);
   Status pick(const PlanView &plan);
   Status checkSize(const PlanView &plan, size_t symbol) const;
+  Status checkSums(const PlanView &plan,
+                   const std::vector<std::string> &inputNames) const;
+  bool lengthOf(const artifact::Extent &extent, int64_t most,
+                int64_t &length) const;
 
   std::vector<const frit_tensor *> given;
   std::vector<int64_t> sizes; ///< per symbol; kUnknown until an input gives it
@@ -66,9 +74,12 @@ std::string joinNames(const std::vector<std::string> &names);
 /// Lists the sizes for which there are variants, ascending.
 std::vector<int64_t> variantSizes(const PlanView &plan, size_t symbol);
 
-/// Formats a tensor's type with symbol names: "batchx3x224x224xf32".
-std::string formatOpenType(const PlanView &plan,
-                           const artifact::Tensor &tensor);
+/// Returns whether a length is a symbol by itself, not a sum with it.
+bool isSymbol(const artifact::Extent &extent);
+
+/// Formats the type of input `index` with symbol names:
+/// "batchx3x224x224xf32", "1xpast+sequencexi64".
+std::string formatOpenType(const PlanView &plan, size_t index);
 
 } // namespace frit
 

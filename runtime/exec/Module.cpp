@@ -263,20 +263,24 @@ void frit_module::copyTexts() {
   auto copy = [&](std::span<const artifact::Tensor> tensors,
                   std::vector<std::string> &names,
                   std::vector<std::vector<int32_t>> &symbols,
-                  std::vector<std::vector<int32_t>> &counts) {
+                  std::vector<std::vector<int32_t>> &counts, bool isInput) {
     for (const artifact::Tensor &tensor : tensors) {
       names.emplace_back(plan.text(tensor.name));
       std::vector<int32_t> &sized = symbols.emplace_back(tensor.dims.count, -1);
       std::vector<int32_t> &counted = counts.emplace_back(sized);
       for (size_t dim = 0; dim < plan.extents(tensor).size(); ++dim) {
-        sized[dim] = int32_t(plan.extents(tensor)[dim].symbol);
+        const artifact::Extent &extent = plan.extents(tensor)[dim];
+        sized[dim] =
+            isInput && extent.symbol != artifact::kNone && !isSymbol(extent)
+                ? FRIT_SUM_OF_SYMBOLS
+                : int32_t(extent.symbol);
         counted[dim] = int32_t(plan.extents(tensor)[dim].count);
       }
     }
   };
   std::vector<std::vector<int32_t>> none;
-  copy(plan.namedInputs(0), inputNames, inputSymbols, none);
-  copy(plan.modelOutputs(0), outputNames, outputSymbols, outputCounts);
+  copy(plan.namedInputs(0), inputNames, inputSymbols, none, true);
+  copy(plan.modelOutputs(0), outputNames, outputSymbols, outputCounts, false);
   for (const artifact::Tensor &input :
        plan.namedInputs(plan.variants().size() - 1)) {
     std::vector<std::string> &uses = indexUses.emplace_back();

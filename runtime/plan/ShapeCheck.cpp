@@ -121,14 +121,19 @@ Status ShapeCheck::checkInputs(size_t variant) {
     if (tensor.extents.count != first.extents.count)
       return damagedPlan("an input has other symbols in another variant");
     for (size_t dim = 0; dim < dims.size(); ++dim) {
-      uint32_t symbol = kNone;
+      Extent extent = {.symbol = kNone};
       if (tensor.extents.count) {
-        symbol = plan.extents(tensor)[dim].symbol;
-        if (symbol != plan.extents(first)[dim].symbol)
+        extent = plan.extents(tensor)[dim];
+        if (extent.symbol != plan.extents(first)[dim].symbol)
           return damagedPlan("an input has other symbols in another variant");
       }
-      int64_t size = symbol == kNone ? plan.dims(first.dims)[dim]
-                                     : plan.sizes(variant)[symbol];
+      int64_t size = extent.symbol == kNone
+                         ? plan.dims(first.dims)[dim]
+                         : plan.sizes(variant)[extent.symbol];
+      if (extent.symbol != kNone &&
+          (__builtin_mul_overflow(size, extent.factor, &size) ||
+           __builtin_add_overflow(size, extent.offset, &size)))
+        size = -1;
       if (dims[dim] != size)
         return damagedPlan(
             "an input's shape does not match its variant's symbol sizes");
@@ -181,13 +186,6 @@ Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
       return damagedPlan(
           format("%s '%s' has a count that cannot be its", kind, name.c_str()));
   }
-  for (const Extent &extent : plan.extents(tensor))
-    // A call takes the symbol's size from the input's shape, so it must be the
-    // dimension itself.
-    if (extent.symbol != kNone && !strcmp(kind, "input") &&
-        (extent.factor != 1 || extent.offset != 0))
-      return damagedPlan(
-          format("input '%s' has a scaled symbol", name.c_str()));
   return Status();
 }
 

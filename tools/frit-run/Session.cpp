@@ -68,6 +68,14 @@ static Tensor emptyTensor(const frit_tensor_info &info) {
   return tensor;
 }
 
+/// Names what a sum of symbols depends on.
+static std::string sumText(const Module &module) {
+  std::string names;
+  for (uint32_t i = 0; i < module.symbolCount(); ++i)
+    names += std::string(i ? ", " : "") + module.symbol(i).name;
+  return "f(" + names + ")";
+}
+
 std::string frit::run::openType(const Module &module, const Tensor &largest,
                                 const int32_t *symbols, const int32_t *counts) {
   std::string result;
@@ -75,6 +83,10 @@ std::string frit::run::openType(const Module &module, const Tensor &largest,
     int64_t length = largest.dims[dim];
     if (counts && counts[dim] >= 0)
       result += "<=";
+    if (symbols[dim] == FRIT_SUM_OF_SYMBOLS) {
+      result += sumText(module) + "x";
+      continue;
+    }
     if (symbols[dim] < 0) {
       result += std::to_string(length) + "x";
       continue;
@@ -162,7 +174,6 @@ bool Session::takeSizes(size_t input, const std::string &source) {
   return true;
 }
 
-/// Generates the missing inputs. Symbols of unknown size get their largest.
 /// Returns how to generate an input. What the model takes as indices is in
 /// their range, unless the user gives another.
 RandomSpec Session::inRange(const GeneratedInput &entry,
@@ -185,16 +196,16 @@ RandomSpec Session::inRange(const GeneratedInput &entry,
   return spec;
 }
 
+/// Generates the missing inputs. Symbols of unknown size get their largest.
 bool Session::generateInputs() {
   for (uint32_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] < 0)
       sizes[i] = module.symbol(i).most;
   for (const GeneratedInput &entry : generated) {
     Tensor &tensor = inputs[entry.input];
-    const int32_t *symbols = module.inputSymbols(uint32_t(entry.input));
-    for (size_t dim = 0; dim < tensor.dims.size(); ++dim)
-      if (symbols[dim] >= 0)
-        tensor.dims[dim] = sizes[size_t(symbols[dim])];
+    if (Error error = module.inputDims(sizes.data(), uint32_t(entry.input),
+                                       tensor.dims.data()))
+      return failed(error);
     if (!allocate(tensor))
       return complain("input '" + tensor.name + "' is larger than any memory");
     if (entry.text)
@@ -255,7 +266,7 @@ bool Session::place(Tensor tensor, const std::string &source) {
     bool fits = tensor.dtype == inputs[i].dtype &&
                 tensor.dims.size() == inputs[i].dims.size();
     for (size_t dim = 0; fits && dim < tensor.dims.size(); ++dim)
-      fits = symbols[dim] >= 0 || tensor.dims[dim] == inputs[i].dims[dim];
+      fits = symbols[dim] != -1 || tensor.dims[dim] == inputs[i].dims[dim];
     if (!fits)
       return complain("input '" + tensor.name + "' must be " +
                       openType(module, inputs[i], symbols) + " and is " +

@@ -210,8 +210,9 @@ bool CommandLine::readModel() {
     if (!forInputs(spec, [](ModelInput &input, StringRef shape) {
           return parseShape(shape, input.import, input.openSymbols);
         }))
-      return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64 or "
-                   "batch=1,8,64, not '" +
+      return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64, "
+                   "batch=1,8,64 or x.0=batch, where sizes are at least 1, not "
+                   "'" +
                    spec + "'");
   for (StringRef spec : args.getAllArgValues(OPT_fbound_EQ)) {
     if (!forInputs(spec, [](ModelInput &input, StringRef text) {

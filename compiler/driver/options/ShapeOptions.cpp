@@ -5,6 +5,7 @@
 #include "compiler/import/InputShapes.h"
 
 #include "mlir/IR/BuiltinTypeInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace frit;
 using llvm::StringRef;
@@ -21,33 +22,43 @@ static std::vector<int64_t> chooseSizes(int64_t least, int64_t most) {
   return sizes;
 }
 
-/// Reads the sizes of a symbol: `8`, `1..64` or `1,8,64`.
+/// Joins ranges that overlap or touch; sorts them.
+static void joinRanges(std::vector<std::pair<int64_t, int64_t>> &ranges) {
+  llvm::sort(ranges);
+  size_t count = 0;
+  for (auto [first, last] : ranges)
+    if (count > 0 && first <= ranges[count - 1].second)
+      ranges[count - 1].second = std::max(ranges[count - 1].second, last);
+    else
+      ranges[count++] = {first, last};
+  ranges.resize(count);
+}
+
+/// Reads the sizes of a symbol: `8`, `1..64`, `1,8,64` or `1..64,128`.
 static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
                         std::vector<SymbolSizes> &openSymbols) {
   SymbolSizes symbol;
   symbol.name = name.str();
-  auto [first, last] = text.split("..");
-  symbol.isList = !text.contains("..");
   llvm::SmallVector<StringRef> parts;
-  if (symbol.isList)
-    text.split(parts, ',');
-  else
-    parts = {first, last};
+  text.split(parts, ',');
   for (StringRef part : parts) {
-    int64_t size;
+    auto [first, last] = part.split("..");
+    int64_t least, most;
     // Larger numbers are not sizes, and their powers of two would overflow.
-    if (part.getAsInteger(10, size) || size < 1 || size > INT32_MAX)
+    if (first.getAsInteger(10, least) || least < 1 || least > INT32_MAX)
       return false;
-    symbol.sizes.push_back(size);
-  }
-  if (!symbol.isList) {
-    symbol.least = symbol.sizes.front();
-    if (symbol.least > symbol.sizes.back())
+    most = least;
+    if (part.contains("..") &&
+        (last.getAsInteger(10, most) || most < least || most > INT32_MAX))
       return false;
-    symbol.sizes = chooseSizes(symbol.least, symbol.sizes.back());
+    symbol.ranges.push_back({least, most});
+    llvm::append_range(symbol.sizes, chooseSizes(least, most));
   }
+  joinRanges(symbol.ranges);
   llvm::sort(symbol.sizes);
   symbol.sizes.erase(llvm::unique(symbol.sizes), symbol.sizes.end());
+  // Listed sizes serve all below them.
+  symbol.least = symbol.isList() ? 1 : symbol.sizes.front();
   symbol.most = symbol.sizes.back();
   // The last of several flags counts.
   llvm::erase_if(openSymbols,
@@ -89,10 +100,16 @@ static bool parseInput(StringRef spec, ImportOptions &import,
 
 bool frit::parseShape(StringRef spec, ImportOptions &import,
                       std::vector<SymbolSizes> &openSymbols) {
-  auto [symbol, number] = spec.split('=');
-  if (spec.contains('=') && !number.contains('x'))
-    return !symbol.empty() && parseSymbol(symbol, number, import, openSymbols);
-  return parseInput(spec, import, openSymbols);
+  auto [symbol, text] = spec.split('=');
+  if (!spec.contains('=') || symbol.empty())
+    return parseInput(spec, import, openSymbols);
+  // A name for a dimension that has none, or another: x.0=batch.
+  if (!text.empty() && !llvm::isDigit(text.front()) && !text.contains(':')) {
+    import.dimNames[symbol] = text.str();
+    return true;
+  }
+  return text.contains('x') ? parseInput(spec, import, openSymbols)
+                            : parseSymbol(symbol, text, import, openSymbols);
 }
 
 int64_t frit::countVariants(llvm::ArrayRef<SymbolSizes> openSymbols) {

@@ -208,8 +208,13 @@ FRIT_API uint32_t frit_module_symbol_count(const frit_module *module);
 FRIT_API frit_status frit_module_symbol(const frit_module *module,
                                         uint32_t index, frit_symbol_info *info);
 
-/** Per dimension of input or output `index`: the symbol that its length depends
- *  on, or -1. The array has `rank` entries and lives as long as the module. */
+/** frit_module_input_symbols: the length is a sum with symbols in it. */
+#define FRIT_SUM_OF_SYMBOLS (-2)
+
+/** Per dimension of input `index`: the symbol that is its length, -1 if the
+ *  length is fixed, or FRIT_SUM_OF_SYMBOLS. Of output `index`: the symbol that
+ *  its length depends on, or -1. The array has `rank` entries and lives as long
+ *  as the module. */
 FRIT_API frit_status frit_module_input_symbols(const frit_module *module,
                                                uint32_t index,
                                                const int32_t **symbols);
@@ -228,6 +233,13 @@ FRIT_API uint32_t frit_module_counts(const frit_module *module);
 FRIT_API frit_status frit_module_output_counts(const frit_module *module,
                                                uint32_t index,
                                                const int32_t **counts);
+
+/** Computes the shape of input `index` for the sizes of all symbols, in their
+ *  order; `dims` has room for the input's rank. Fails if no variant takes these
+ *  sizes. */
+FRIT_API frit_status frit_module_input_dims(const frit_module *module,
+                                            const int64_t *sizes,
+                                            uint32_t index, int64_t *dims);
 
 /** Computes the shape of output `index` for inputs of these shapes; `dims` has
  *  room for the output's rank. Does not read the inputs' data: a data-dependent

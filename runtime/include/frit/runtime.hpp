@@ -141,8 +141,8 @@ public:
     return ranges;
   }
 
-  /// Returns the symbol of each dimension, or -1; null when there is no such
-  /// index.
+  /// Returns the symbol of each dimension, -1, or for inputs
+  /// FRIT_SUM_OF_SYMBOLS; null when there is no such index.
   const int32_t *inputSymbols(uint32_t index) const {
     const int32_t *symbols = nullptr;
     (void)frit_module_input_symbols(handle, index, &symbols);
@@ -160,6 +160,9 @@ public:
     const int32_t *counts = nullptr;
     (void)frit_module_output_counts(handle, index, &counts);
     return counts;
+  }
+  Error inputDims(const int64_t *sizes, uint32_t index, int64_t *dims) const {
+    return Error(frit_module_input_dims(handle, sizes, index, dims));
   }
   Error outputDims(std::span<const frit_tensor> inputs, uint32_t index,
                    int64_t *dims) const {

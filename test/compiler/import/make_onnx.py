@@ -1,9 +1,13 @@
 """Turns every *.txt of a folder, a model in ONNX's text form, into *.onnx.
 
+A line "# DIM name: text" gives a dimension `name` another, which the text form
+has no way to write: "# DIM total: past + seq". Without text it has no name.
+
 With --data it also writes random inputs to *.in.npz, and ONNX Runtime's results
 to *.out.npz.
 """
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -41,9 +45,18 @@ def write_data(model, path):
     )
 
 
+def rename_dims(model, names):
+    for value in [*model.graph.input, *model.graph.output]:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in names:
+                dim.dim_param = names[dim.dim_param]
+
+
 def main():
     for path in sorted(pathlib.Path(sys.argv[1]).glob("*.txt")):
-        model = onnx.parser.parse_model(path.read_text())
+        text = path.read_text()
+        model = onnx.parser.parse_model(text)
+        rename_dims(model, dict(re.findall(r"^# DIM (\w+): ?(.*)$", text, re.M)))
         onnx.save(model, path.with_suffix(".onnx"))
         if "--data" in sys.argv:
             write_data(model, path)

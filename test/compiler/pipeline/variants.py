@@ -172,8 +172,8 @@ FILES = [("digits-dynamic.onnx", 7), ("tiny/resnet50-dynamo-dynamic.onnx", 3),
 SEQUENCES = [("tiny/bert-large-torchscript-dynamic.onnx", 20),
              ("tiny/gpt3-small-torchscript-dynamic.onnx", 24)]
 # Text encoders with masks: constants of 64 tokens are not folded, those of 63 are.
-ENCODERS = ["tiny/encoder-bert-dynamo.onnx", "tiny/encoder-bert-torchscript.onnx",
-            "tiny/encoder-deberta-dynamo.onnx"]
+ENCODERS = ["encoder-bert-dynamo.onnx", "encoder-bert-torchscript.onnx",
+            "encoder-deberta-dynamo.onnx"]
 
 
 def open_sequence(path, work):
