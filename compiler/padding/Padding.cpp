@@ -238,6 +238,57 @@ static bool padCustom(CustomOp small, CustomOp large,
   return true;
 }
 
+/// Compares two scans. Steps from `count` on change nothing, so a longer one
+/// gives the same where `count` is the true length, which padSize sees to.
+bool PaddingProof::padScan(ScanOp small, ScanOp large,
+                           ArrayRef<PaddedValue> operands, ValuePairs &pairs) {
+  auto leads = [](const PaddedValue &value) {
+    return value.anywhere || areLeading(value.places);
+  };
+  if (!llvm::all_of(operands, leads) || !small.takesAll() ||
+      !large.takesAll() || small.getReversed() != large.getReversed())
+    return false;
+  Block &from = small.getBody().front(), &to = large.getBody().front();
+  DenseMap<Value, PaddedValue> known;
+  for (auto [x, y] : llvm::zip_equal(from.getArguments(), to.getArguments())) {
+    std::optional<PaddedValue> value = leadingValue(x, y);
+    if (!value)
+      return false;
+    value->anywhere = x == from.getArgument(0);
+    known[x] = *value;
+  }
+  for (auto [x, y] : llvm::zip(from, to)) {
+    if (!areAlike(&x, &y))
+      return false;
+    SmallVector<PaddedValue, 3> inner;
+    for (auto [a, b] : llvm::zip_equal(x.getOperands(), y.getOperands())) {
+      auto found = known.find(a);
+      std::optional<PaddedValue> value =
+          found != known.end() ? found->second : pairs.find(a, b);
+      if (!value || value->large != b)
+        return false;
+      inner.push_back(*value);
+    }
+    if (x.hasTrait<OpTrait::IsTerminator>()) {
+      if (!llvm::all_of(inner, leads))
+        return false;
+      break;
+    }
+    std::optional<PaddedValue> result = pad(&x, &y, inner);
+    if (!result)
+      return false;
+    known[x.getResult(0)] = *result;
+  }
+  for (auto [x, y] :
+       llvm::zip_equal(small->getResults(), large->getResults())) {
+    std::optional<PaddedValue> value = leadingValue(x, y);
+    if (!value)
+      return false;
+    pairs.set(x, *value);
+  }
+  return true;
+}
+
 /// Compares two operators with the masks that they need.
 std::optional<PaddedValue>
 PaddingProof::padMasked(Operation *small, Operation *large,
@@ -311,6 +362,12 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
         return Mixing{b->getLoc(),
                       "is a user's kernel, which may combine elements along it "
                       "(\"batched\" in its file says that it does not)"};
+      ++a, ++b;
+      continue;
+    }
+    if (auto scan = dyn_cast<ScanOp>(*a)) {
+      if (!padScan(scan, cast<ScanOp>(*b), operands, pairs))
+        return Mixing{b->getLoc(), reasonOf(&*b)};
       ++a, ++b;
       continue;
     }

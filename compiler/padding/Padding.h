@@ -57,6 +57,8 @@ private:
                                           llvm::ArrayRef<PaddedValue> operands);
   std::optional<PaddedValue> padConstant(nn::ConstantOp small,
                                          nn::ConstantOp large);
+  bool padScan(nn::ScanOp small, nn::ScanOp large,
+               llvm::ArrayRef<PaddedValue> operands, ValuePairs &pairs);
   std::optional<PaddedValue> padMasked(mlir::Operation *small,
                                        mlir::Operation *large,
                                        llvm::ArrayRef<PaddedValue> operands);

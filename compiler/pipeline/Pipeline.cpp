@@ -119,6 +119,8 @@ LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (EntryPoint &entry : entries) {
     PipelinePasses passes(context, hooks);
+    // Recurrent layers become a list of steps.
+    passes.addPass(createUnrollScans());
     if (const auto &training = entry.training) {
       // Batch statistics and dropout.
       passes.addPass(createTrainingMode(*training, entry.role));

@@ -56,8 +56,16 @@ void Pipeline::announceVariants(EntryPoint &entry, StringRef arch,
     return;
   auto kernels = plans->target(arch).getBody().getOps<plan::KernelOp>();
   size_t kernelCount = count * llvm::range_size(kernels);
+  // A variant takes as long as it has operators.
+  auto sizeOf = [](ModuleOp module) {
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    return double(main.getBody().front().getOperations().size());
+  };
+  double whole = 0;
+  for (auto &variant : entry.model.modules)
+    whole += sizeOf(*variant) / sizeOf(*entry.model.modules.front());
   double threads = llvm::hardware_concurrency().compute_thread_count();
-  double seconds = double(count) * planSeconds +
+  double seconds = whole * planSeconds +
                    double(kernelCount) * secondsOfKernel(arch) / threads;
   auto main = entry.model.modules.front()->lookupSymbol<func::FuncOp>("main");
   // The location of the model's file, if it has one.

