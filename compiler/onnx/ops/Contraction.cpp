@@ -1,13 +1,13 @@
 //===- Contraction.cpp - Convolutions and Gemm ----------------------------===//
 
+#include "compiler/onnx/ops/Contraction.h"
 #include "compiler/onnx/ops/Window.h"
-#include "compiler/onnx/reader/Hooks.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-static Results conv(Node &node) {
+Results frit::importer::conv(Node &node) {
   Value x = node.input(0), w = node.input(1);
   int64_t group = node.integer("group", 1);
   auto kernel = node.integers("kernel_shape");
@@ -53,7 +53,7 @@ static Results conv(Node &node) {
 }
 
 /// Builds alpha · a · b + beta · c; a and b may be stored transposed.
-static Results gemm(Node &node) {
+Results frit::importer::gemm(Node &node) {
   Value a = node.input(0), b = node.input(1);
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
   node.ignore("broadcast"); // Before opset 7; c is always broadcast.

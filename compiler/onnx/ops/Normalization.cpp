@@ -234,6 +234,55 @@ static Results groupNorm(Node &node) {
                           {nn::shapeOf(x)[0], affine, length}, {affine, 1})};
 }
 
+/// Imports ONNX Runtime's GroupNorm and SkipGroupNorm, of tensors with their
+/// channels last unless `channels_last` is 0. The latter adds a tensor and a
+/// bias before, and also returns the sum.
+static Results groupNormOfSum(Node &node) {
+  Expr x = input(node, 0);
+  int64_t groups = node.integer("groups", 0);
+  bool isLast = node.integer("channels_last", 1);
+  bool hasSilu = node.integer("activation", 0);
+  int64_t rank = x.rank();
+  if (!x || rank < 3) {
+    if (!node.failed)
+      node.error() << nn::shapeText(x.shape()) << " has no channels";
+    return {};
+  }
+  for (size_t i : {3, 4})
+    if (node.has(i)) {
+      Expr other = input(node, i);
+      // A tensor for each image is added to all its pixels.
+      if (other.rank() == 2 && other.size(0) == x.size(0) && isLast) {
+        SmallVector<int64_t> shape(rank, 1);
+        shape.front() = other.size(0);
+        shape.back() = other.size(1);
+        other = other.reshape(shape);
+      }
+      x = x + other;
+    }
+  Expr sum = x;
+  SmallVector<int64_t> first = {0, rank - 1}, last = {0};
+  for (int64_t dim = 1; dim < rank - 1; ++dim) {
+    first.push_back(dim);
+    last.push_back(dim + 1);
+  }
+  last.push_back(1);
+  if (isLast)
+    x = x.transpose(first);
+  int64_t channels = x.size(1);
+  if (!x || !checkChannels(node, x, groups, channels))
+    return {};
+  int64_t length = product(x.shape()) / std::max<int64_t>(channels, 1) /
+                   std::max<int64_t>(x.size(0), 1);
+  auto affine = [&](size_t i) { return input(node, i).to(x.element()); };
+  Expr y = {node,
+            normalizeGroups(node, x, groups, affine(1), affine(2),
+                            {x.size(0), channels, length}, {channels, 1})};
+  if (hasSilu)
+    y = y.apply<nn::SiluOp>();
+  return {isLast ? y.transpose(last) : y, sum};
+}
+
 ArrayRef<Hook> frit::importer::normalizationHooks() {
   static constexpr Hook hooks[] = {
       {"Softmax", 1, 1, 1, softmaxOfRows<nn::SoftmaxOp>},
@@ -244,6 +293,8 @@ ArrayRef<Hook> frit::importer::normalizationHooks() {
       {"RMSNormalization", 23, 2, 2, rmsNorm, takesCounts},
       {"InstanceNormalization", 1, 3, 3, instanceNorm, takesCounts},
       {"GroupNormalization", 18, 3, 3, groupNorm, takesCounts},
+      {"com.microsoft::GroupNorm", 1, 3, 3, groupNormOfSum},
+      {"com.microsoft::SkipGroupNorm", 1, 4, 5, groupNormOfSum},
   };
   return hooks;
 }
