@@ -7,6 +7,20 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
+/// Returns how many places a window has along spatial dimension `d` of length
+/// `length`, which may depend on the data.
+static Size lengthOf(Node &node, const Size &length, const Window &window,
+                     size_t d) {
+  DataSizes &sizes = node.dataSizes();
+  int64_t reach = (window.size[d] - 1) * window.dilations[d];
+  Size rest = DataSizes::plus(
+      length, window.pads[d] + window.pads[d + window.size.size()] - reach - 1);
+  // An empty tensor has no place for a window.
+  rest = sizes.largest(node, rest, -window.strides[d]);
+  return sizes.quotient(node, DataSizes::plus(rest, window.strides[d]),
+                        window.strides[d]);
+}
+
 Results frit::importer::conv(Node &node) {
   Value x = node.input(0), w = node.input(1);
   int64_t group = node.integer("group", 1);
@@ -35,6 +49,20 @@ Results frit::importer::conv(Node &node) {
   auto window = readWindow(node, x, size);
   if (!window)
     return {};
+  // Beyond a length that depends on the data there are zeros, as in a margin.
+  bool isOpen = hasOpenSpace(node, x);
+  DataShape lengths = node.dataShape(x);
+  if (isOpen && node.string("auto_pad", "").starts_with("SAME") &&
+      llvm::any_of(window->strides, [](int64_t by) { return by != 1; }))
+    node.error() << "auto_pad with strides is not supported where the data "
+                    "decide about a length";
+  if (isOpen) {
+    lengths[1] = filter[0];
+    for (auto [d, length] :
+         llvm::enumerate(MutableArrayRef(lengths).drop_front(2)))
+      length = lengthOf(node, length, *window, d);
+    x = node.masked(x, node.scalar(x, 0));
+  }
   Results operands = {x, w};
   if (node.has(2)) {
     if (nn::shapeOf(node.input(2)) != ArrayRef(filter[0])) {
@@ -45,11 +73,12 @@ Results frit::importer::conv(Node &node) {
     }
     operands.push_back(node.input(2));
   }
-  return {node.create<nn::ConvOp>(
+  Value y = node.create<nn::ConvOp>(
       operands,
       {node.named("strides", window->strides), node.named("pads", window->pads),
        node.named("dilations", window->dilations),
-       node.named("group", node.builder().getI64IntegerAttr(group))})};
+       node.named("group", node.builder().getI64IntegerAttr(group))});
+  return {isOpen ? node.marked(y, lengths) : y};
 }
 
 /// Builds alpha · a · b + beta · c; a and b may be stored transposed.

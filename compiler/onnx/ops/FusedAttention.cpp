@@ -71,7 +71,8 @@ Expr FusedAttention::split(Expr x, Expr bias) {
 }
 
 /// Puts earlier keys and values before the new ones. Both may be one tensor, of
-/// which `which` is the first dimension's index of the keys. False after errors.
+/// which `which` is the first dimension's index of the keys. False after
+/// errors.
 bool FusedAttention::readPast(size_t key, size_t value, int64_t which) {
   if (!node.has(key))
     return !node.failed;
@@ -146,11 +147,11 @@ void FusedAttention::addCausal() {
   if (!isCausal || past == 0 || node.failed)
     return;
   Type i32 = node.builder().getI32Type();
-  Expr query = iota(node, i32, {1, 1, q.size(2), 1}, 2) +
-               static_cast<double>(past);
+  Expr query =
+      iota(node, i32, {1, 1, q.size(2), 1}, 2) + static_cast<double>(past);
   Expr seen = iota(node, i32, {1, 1, 1, k.size(2)}, 3) <= query;
-  Expr hidden = seen.select(
-      q.number(0), q.number(-std::numeric_limits<double>::infinity()));
+  Expr hidden = seen.select(q.number(0),
+                            q.number(-std::numeric_limits<double>::infinity()));
   mask = mask ? mask + hidden : hidden;
   isCausal = false;
 }
@@ -193,9 +194,10 @@ Results FusedAttention::buildOfProduct() {
   }
   int64_t all = w.size(1);
   SmallVector<int64_t> parts = sizes.value_or(SmallVector<int64_t>(3, all / 3));
-  if (parts.size() != 3 || llvm::any_of(parts, [&](int64_t size) {
-        return size < 1 || size > all;
-      }) || parts[0] + parts[1] + parts[2] != all) {
+  if (parts.size() != 3 ||
+      llvm::any_of(parts,
+                   [&](int64_t size) { return size < 1 || size > all; }) ||
+      parts[0] + parts[1] + parts[2] != all) {
     node.error() << "the " << all << " columns of its weights are not those of "
                  << "queries, keys and values";
     return {};
@@ -204,8 +206,8 @@ Results FusedAttention::buildOfProduct() {
   if (node.has(2))
     product = product + input(node, 2);
   int64_t first = 0;
-  for (auto [part, size] : llvm::zip_equal(
-           SmallVector<Expr *>{&q, &k, &v}, parts)) {
+  for (auto [part, size] :
+       llvm::zip_equal(SmallVector<Expr *>{&q, &k, &v}, parts)) {
     *part = split(product.slice(2, first, size), {node, {}});
     first += size;
   }
@@ -240,10 +242,9 @@ Results FusedAttention::buildOfHeads() {
   SmallVector<Expr, 3> bias(3, none);
   if (node.has(3)) {
     Expr all = input(node, 3);
-    int64_t size = query.rank() == 3 ? query.size(2)
-                   : query.rank() == 5
-                       ? query.size(2) * query.size(4)
-                       : 0;
+    int64_t size = query.rank() == 3   ? query.size(2)
+                   : query.rank() == 5 ? query.size(2) * query.size(4)
+                                       : 0;
     int64_t rest = all.rank() == 1 ? all.size(0) - 2 * size : 0;
     if (size < 1 || rest < 1) {
       node.error() << "a bias of shape " << nn::shapeText(all.shape())
@@ -310,7 +311,8 @@ static Results rotaryEmbedding(Node &node) {
   auto shape = x.shape();
   if (isFlat && heads == 0 && rotated == 0 && pairs > 0)
     heads = shape[2] / (2 * pairs);
-  if ((!isFlat && x.rank() != 4) || pairs < 1 || sine.shape() != cosine.shape() ||
+  if ((!isFlat && x.rank() != 4) || pairs < 1 ||
+      sine.shape() != cosine.shape() ||
       (isFlat && (heads < 1 || shape[2] % heads))) {
     if (!node.failed)
       node.error() << "cannot rotate " << nn::shapeText(shape)

@@ -83,7 +83,8 @@ static Results fusedGemm(Node &node) {
 }
 
 /// Transposes an operand of FusedMatMul: its first dimension becomes the last
-/// but one with `movesBatch`, and the last two are exchanged with `isTransposed`.
+/// but one with `movesBatch`, and the last two are exchanged with
+/// `isTransposed`.
 static Expr arrange(Expr x, bool isTransposed, bool movesBatch) {
   if (!x || x.rank() < 2)
     return x;

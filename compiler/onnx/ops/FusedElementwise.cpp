@@ -68,8 +68,8 @@ static Expr normalize(Node &node, Expr x, Value scale, Value bias, bool isRms,
     }
   NamedAttribute attributes[] = {
       node.namedSigned("axis", -1),
-      node.named("epsilon", node.builder().getF32FloatAttr(
-                                static_cast<float>(epsilon)))};
+      node.named("epsilon",
+                 node.builder().getF32FloatAttr(static_cast<float>(epsilon)))};
   Results operands = {x, scale};
   if (bias)
     operands.push_back(bias);

@@ -99,13 +99,21 @@ static std::optional<std::pair<SmallVector<int64_t>, Type>> form(Node &node) {
   }
 }
 
+/// Gives numbers like a tensor of data-dependent size that size.
+template <bool isLike> static Results sized(Node &node, Expr drawn) {
+  if constexpr (isLike)
+    return {node.marked(drawn, node.dataShape(node.input(0)))};
+  return {drawn};
+}
+
 template <bool isLike> static Results randomUniform(Node &node) {
   double low = node.real("low", 0), high = node.real("high", 1);
   auto wanted = form<isLike>(node);
   if (!wanted || node.failed)
     return {};
   auto &[shape, type] = *wanted;
-  return {(uniform(node, shape, 0) * (high - low) + low).to(type)};
+  return sized<isLike>(node,
+                       (uniform(node, shape, 0) * (high - low) + low).to(type));
 }
 
 template <bool isLike> static Results randomNormal(Node &node) {
@@ -114,7 +122,7 @@ template <bool isLike> static Results randomNormal(Node &node) {
   if (!wanted || node.failed)
     return {};
   auto &[shape, type] = *wanted;
-  return {(normal(node, shape) * scale + mean).to(type)};
+  return sized<isLike>(node, (normal(node, shape) * scale + mean).to(type));
 }
 
 static Results bernoulli(Node &node) {
@@ -129,9 +137,9 @@ static Results bernoulli(Node &node) {
 ArrayRef<Hook> frit::importer::randomHooks() {
   static constexpr Hook hooks[] = {
       {"RandomUniform", 1, 0, 0, randomUniform<false>},
-      {"RandomUniformLike", 1, 1, 1, randomUniform<true>},
+      {"RandomUniformLike", 1, 1, 1, randomUniform<true>, takesCounts},
       {"RandomNormal", 1, 0, 0, randomNormal<false>},
-      {"RandomNormalLike", 1, 1, 1, randomNormal<true>},
+      {"RandomNormalLike", 1, 1, 1, randomNormal<true>, takesCounts},
       {"Bernoulli", 15, 1, 1, bernoulli},
   };
   return hooks;

@@ -58,7 +58,7 @@ static Value expandTo(Node &node, Value x, ArrayRef<Size> sizes) {
 }
 
 static Results constantOfShape(Node &node) {
-  auto sizes = node.sizesIn(0);
+  auto sizes = node.shapeIn(0);
   Value value = node.constant(node.tensor("value"));
   if (!value)
     value = node.scalar(node.builder().getF32Type(), 0);
@@ -105,7 +105,15 @@ static Results size(Node &node) {
 static std::optional<Results> dataDependentRange(Node &node) {
   DataSizes &sizes = node.dataSizes();
   auto number = [&](size_t i) {
-    auto elements = sizes.elementsOf(node.input(i));
+    Value input = node.input(i);
+    if (DenseElementsAttr known = nn::constantValue(input, 1);
+        known && isa<FloatType>(known.getElementType())) {
+      double value = (*known.value_begin<APFloat>()).convertToDouble();
+      return std::abs(value) < 1 << 24 && value == std::trunc(value)
+                 ? std::optional(Size(static_cast<int64_t>(value)))
+                 : std::nullopt;
+    }
+    auto elements = node.boundElements(input);
     return elements && elements->size() == 1 ? std::optional(elements->front())
                                              : std::nullopt;
   };
@@ -132,6 +140,12 @@ static Results range(Node &node) {
   if (node.has(0) && node.has(1) && node.has(2))
     if (auto counted = dataDependentRange(node))
       return *counted;
+  if (Value limit = node.has(1) ? node.input(1) : Value();
+      limit && isa<IntegerType>(elementOf(limit)) &&
+      !nn::constantValue(limit)) {
+    node.notBounded(1);
+    return {};
+  }
   auto start = number(node, 0), limit = number(node, 1),
        delta = number(node, 2);
   if (!start || !limit || !delta)
@@ -292,7 +306,7 @@ static Results expandDataDependent(Node &node, Value x, DataShape shape) {
 
 static Results expand(Node &node) {
   Value x = node.input(0);
-  auto sizes = node.sizesIn(1);
+  auto sizes = node.shapeIn(1);
   if (!x || !sizes)
     return {};
   if (isMarked(x) || !isStatic(*sizes))

@@ -85,6 +85,16 @@ static Results convTranspose(Node &node) {
     node.error() << "its sizes are too large";
   if (node.failed)
     return {};
+  // Beyond a length that depends on the data there are zeros, as in a margin.
+  bool isOpen = hasOpenSpace(node, x);
+  DataShape lengths = node.dataShape(x);
+  if (isOpen && (outputShape || same))
+    node.error() << "its input's length depends on the data, and its result's "
+                    "is given";
+  if (isOpen)
+    x = {node, node.masked(x, x.number(0))};
+  if (node.failed || !x)
+    return {};
   Expr y = x;
   SmallVector<int64_t> around(2 * rank, 0), ones(rank, 1);
   for (size_t d = 0; d < rank; ++d) {
@@ -99,6 +109,9 @@ static Results convTranspose(Node &node) {
       pads[d] = total < 0 ? 0 : autoPad == "SAME_UPPER" ? half : total - half;
       pads[d + rank] = total - pads[d];
     }
+    lengths[axis] = DataSizes::plus(DataSizes::times(lengths[axis], strides[d]),
+                                    extra[d] + reach + 1 - strides[d] -
+                                        pads[d] - pads[d + rank]);
     // Positive pads crop what the windows write; negative ones add zeros.
     int64_t low = reach - pads[d], high = reach - pads[d + rank] + extra[d];
     y = spreadOut(y, axis, strides[d]);
@@ -112,11 +125,12 @@ static Results convTranspose(Node &node) {
   SmallVector<Value> operands = {reverseFilters(w, group)};
   if (node.has(2))
     operands.push_back(node.input(2));
-  return {y.apply<nn::ConvOp>(
-      operands,
-      {node.named("strides", ones), node.named("pads", around),
-       node.named("dilations", dilations),
-       node.named("group", node.builder().getI64IntegerAttr(group))})};
+  y = y.apply<nn::ConvOp>(
+      operands, {node.named("strides", ones), node.named("pads", around),
+                 node.named("dilations", dilations),
+                 node.named("group", node.builder().getI64IntegerAttr(group))});
+  lengths[1] = y.size(1);
+  return {isOpen ? node.marked(y, lengths) : Value(y)};
 }
 
 /// Imports Col2Im: shifts the image of each position in the block to its place,

@@ -28,6 +28,12 @@ SmallVector<int64_t> frit::importer::windowEntries(Node &node, StringRef name,
   return fallback;
 }
 
+bool frit::importer::hasOpenSpace(Node &node, Value x) {
+  return x && isMarked(x) &&
+         llvm::any_of(ArrayRef(node.dataShape(x)).drop_front(2),
+                      [](const Size &size) { return !size.isKnown(); });
+}
+
 std::optional<Window> frit::importer::readWindow(Node &node, Value x,
                                                  ArrayRef<int64_t> size) {
   size_t rank = size.size();

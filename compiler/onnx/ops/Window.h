@@ -22,6 +22,9 @@ llvm::SmallVector<int64_t> windowEntries(Node &node, llvm::StringRef name,
 std::optional<Window> readWindow(Node &node, mlir::Value x,
                                  llvm::ArrayRef<int64_t> size);
 
+/// Returns whether the length of a spatial dimension depends on the data.
+bool hasOpenSpace(Node &node, mlir::Value x);
+
 /// Import AveragePool and GlobalAveragePool of the node's first input.
 Results averagePool(Node &node);
 Results globalAveragePool(Node &node);

@@ -79,6 +79,10 @@ public:
   /// As above for any integer tensor of up to `kMostElements`; unknown elements
   /// become new numbers.
   std::optional<DataShape> anyElementsOf(Node &node, mlir::Value value);
+  /// Says what the elements of an integer tensor are.
+  void know(mlir::Value value, DataShape sizes) {
+    elements[value] = std::move(sizes);
+  }
   /// Tracks an operator on small integer tensors; its results may become known.
   void follow(Node &node, mlir::Operation *op);
 

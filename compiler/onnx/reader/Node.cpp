@@ -55,6 +55,12 @@ void Node::notKnown(size_t i) {
           << "', must be known when compiling" << fixInputsHint(values[i]);
 }
 
+void Node::notBounded(size_t i) {
+  error() << "input " << i << ", '" << text(proto.input(i))
+          << "', must be known when compiling, or held to a number by -fbound="
+          << fullName() << ":NUMBER" << fixInputsHint(values[i]);
+}
+
 std::optional<SmallVector<int64_t>> Node::integers(size_t i) {
   Value value = input(i);
   if (!value)
@@ -100,6 +106,19 @@ std::optional<DataShape> Node::sizesIn(size_t i) {
   }
   if (!elements)
     notKnown(i);
+  return elements;
+}
+
+std::optional<DataShape> Node::shapeIn(size_t i) {
+  if (!has(i) || state.sizes.elementsOf(values[i]) ||
+      nn::constantValue(values[i]))
+    return sizesIn(i);
+  auto elements = boundElements(values[i]);
+  if (!elements)
+    notBounded(i);
+  else
+    for (Size &size : *elements)
+      size = state.sizes.largest(*this, size, 0);
   return elements;
 }
 

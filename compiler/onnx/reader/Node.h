@@ -61,6 +61,8 @@ public:
 
   /// Reports that input `i` must be constant.
   void notKnown(size_t i);
+  /// As above, where -fbound helps: the input says sizes.
+  void notBounded(size_t i);
 
   /// Returns whether the model will train (ImportOptions::trains).
   bool modelTrains() const;
@@ -165,6 +167,13 @@ public:
   DataSizes &dataSizes() { return state.sizes; }
   /// Returns what -fbound says about this node's results, if anything.
   std::optional<int64_t> bound() const;
+  /// Returns the elements of a small integer tensor, at most what -fbound says
+  /// about this node if they are not known; nothing if it says nothing. A call
+  /// whose data give more fails.
+  std::optional<DataShape> boundElements(mlir::Value value);
+  /// Returns the elements of input `i`, a shape, as sizesIn; -fbound of this
+  /// node holds those that nothing knows.
+  std::optional<DataShape> shapeIn(size_t i);
   /// Returns the sizes of a tensor: the number of valid entries per dimension.
   DataShape dataShape(mlir::Value x);
   /// Marks `x` with valid sizes `shape`, after cutting it to their upper

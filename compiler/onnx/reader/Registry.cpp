@@ -219,5 +219,10 @@ Results frit::importer::importOperator(Node &node) {
     for (Value &result : results)
       if (result)
         result = stringsOf(node.builder(), node.loc, result);
+  // -fbound of a node that computes a size.
+  for (Value result : results)
+    if (!node.failed && result && isTensor(result) &&
+        nn::tensorType(result).getNumElements() == 1)
+      node.boundElements(result);
   return results;
 }

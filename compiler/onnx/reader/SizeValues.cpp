@@ -252,7 +252,10 @@ elementwise(Operation *op, ArrayRef<DataShape> x, int64_t count,
 std::optional<DataShape> DataSizes::evaluate(Node &node, Operation *op) {
   auto type = nn::tensorType(op->getResult(0));
   int64_t count = type.getNumElements();
-  if (!isa<IntegerType>(type.getElementType()) || count > kMostElements)
+  // Floats are followed only from a cast to the next.
+  bool isFollowed = isa<IntegerType>(type.getElementType()) ||
+                    isa<nn::CastOp, nn::ReshapeOp>(op);
+  if (!isFollowed || count > kMostElements)
     return std::nullopt;
   SmallVector<DataShape> x;
   bool isNew = false;
@@ -267,11 +270,16 @@ std::optional<DataShape> DataSizes::evaluate(Node &node, Operation *op) {
     return std::nullopt;
   if (isa<nn::ReshapeOp>(op))
     return x[0];
-  if (isa<nn::CastOp>(op))
-    return isa<IntegerType>(elementOf(op->getOperand(0))) &&
-                   type.getElementTypeBitWidth() >= 32
-               ? std::optional(x[0])
-               : std::nullopt;
+  if (isa<nn::CastOp>(op)) {
+    // An f32 has all integers up to 2^24.
+    bool isExact = llvm::all_of(x[0], [&](const Size &size) {
+      auto [least, most] = rangeOf(size);
+      return isa<IntegerType>(type.getElementType()) ||
+             (least >= -(1 << 24) && most <= 1 << 24);
+    });
+    return isExact && type.getElementTypeBitWidth() >= 32 ? std::optional(x[0])
+                                                          : std::nullopt;
+  }
   if (auto reduce = dyn_cast<nn::ReduceOp>(op))
     return count == 1 ? reduced(*this, node, reduce.getKind(), x[0])
                       : std::nullopt;

@@ -82,6 +82,33 @@ Size Node::count(Value value, int64_t most) {
   return state.sizes.add(value, {0, most});
 }
 
+std::optional<DataShape> Node::boundElements(Value value) {
+  DataSizes &sizes = state.sizes;
+  if (auto known = sizes.elementsOf(value))
+    return known;
+  std::optional<int64_t> bound = this->bound();
+  int64_t count = nn::tensorType(value).getNumElements();
+  if (!bound || !isa<IntegerType>(elementOf(value)) ||
+      elementOf(value).isInteger(1) || count > DataSizes::kMostElements ||
+      isMarked(value))
+    return std::nullopt;
+  std::string name = fullName();
+  Expr flat = Expr{*this, value}.reshape(count).to(builder().getI64Type());
+  DataShape result;
+  for (int64_t i = 0; i < count; ++i) {
+    Expr number = flat.slice(0, i, 1).reshape({});
+    Expr limit = number.number(static_cast<double>(*bound));
+    if (!limit)
+      return std::nullopt;
+    state.addCheck(limit - number,
+                   "node '" + name + "' has more results than -fbound=" + name +
+                       ":" + std::to_string(*bound) + " allows");
+    result.push_back(sizes.add(number.min(limit), {-kEndless, *bound}));
+  }
+  sizes.know(value, result);
+  return result;
+}
+
 Value Node::masked(Value x, Value fill) {
   if (!x || !isMarked(x))
     return x;
