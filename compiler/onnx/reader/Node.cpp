@@ -116,9 +116,6 @@ std::optional<DataShape> Node::shapeIn(size_t i) {
   auto elements = boundElements(values[i]);
   if (!elements)
     notBounded(i);
-  else
-    for (Size &size : *elements)
-      size = state.sizes.largest(*this, size, 0);
   return elements;
 }
 

@@ -103,7 +103,13 @@ std::optional<DataShape> Node::boundElements(Value value) {
     state.addCheck(limit - number,
                    "node '" + name + "' has more results than -fbound=" + name +
                        ":" + std::to_string(*bound) + " allows");
-    result.push_back(sizes.add(number.min(limit), {-kEndless, *bound}));
+    state.addCheck(number, "node '" + name +
+                               "' computes a negative number, and "
+                               "-fbound=" +
+                               name + ":" + std::to_string(*bound) +
+                               " takes a size");
+    result.push_back(
+        sizes.add(number.max(number.number(0)).min(limit), {0, *bound}));
   }
   sizes.know(value, result);
   return result;
