@@ -19,8 +19,52 @@ static Status refuse(const std::string &path, const char *why) {
   return Status(FRIT_BAD_MODEL, format("'%s' %s", path.c_str(), why));
 }
 
-/// Fails unless every segment that the loader would map lies inside the file.
-/// Sets `facts` to the file's status.
+/// ELF's number of this machine, and its byte order.
+#if defined(__x86_64__)
+static constexpr uint16_t kHost = EM_X86_64;
+#elif defined(__aarch64__)
+static constexpr uint16_t kHost = EM_AARCH64;
+#else
+#error "name this machine: its number is in elf.h"
+#endif
+static constexpr unsigned char kHostOrder = ELFDATA2LSB;
+
+/// Returns what machines with ELF's number `machine` are called.
+static std::string machineName(uint16_t machine) {
+  static constexpr std::pair<uint16_t, const char *> kNames[] = {
+      {EM_X86_64, "x86-64"},  {EM_AARCH64, "aarch64"},
+      {EM_386, "32-bit x86"}, {EM_ARM, "32-bit Arm"},
+      {EM_RISCV, "RISC-V"},   {EM_PPC64, "64-bit PowerPC"},
+      {EM_S390, "IBM Z"},     {EM_LOONGARCH, "LoongArch"},
+  };
+  for (auto [number, name] : kNames)
+    if (number == machine)
+      return name;
+  return format("machine %u of ELF", machine);
+}
+
+/// Fails if the file with this header is for another kind of machine. All
+/// classes and byte orders of ELF have the first 20 bytes in the same places.
+static Status checkMachine(const std::string &path, const Elf64_Ehdr &header) {
+  bool swapped = header.e_ident[EI_DATA] != kHostOrder;
+  uint16_t machine =
+      swapped ? __builtin_bswap16(header.e_machine) : header.e_machine;
+  if (machine == kHost && !swapped && header.e_ident[EI_CLASS] == ELFCLASS64)
+    return Status();
+  // The x32 ABI has x86-64's number.
+  if (machine == kHost)
+    return refuse(path, "is damaged: its ELF header is no 64-bit one in this "
+                        "machine's byte order");
+  std::string host = machineName(kHost);
+  return refuse(path,
+                format("is made for %s, and this machine is %s; compile "
+                       "the model for %s",
+                       machineName(machine).c_str(), host.c_str(), host.c_str())
+                    .c_str());
+}
+
+/// Fails if the file is for another kind of machine, or if a segment that the
+/// loader would map does not lie inside it. Sets `facts` to the file's status.
 static Status checkElf(const std::string &path, struct stat &facts) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(fopen(path.c_str(), "rbe"),
                                               fclose);
@@ -36,7 +80,8 @@ static Status checkElf(const std::string &path, struct stat &facts) {
   if (fread(&header, sizeof header, 1, file.get()) != 1 ||
       memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return refuse(path, "is no shared library; give the .so that fritc wrote");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
+  FRIT_TRY(checkMachine(path, header));
+  if (header.e_type != ET_DYN)
     return refuse(path, "is an object file but no shared library; link it, or "
                         "compile the model with fritc -o model.so");
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > size ||

@@ -8,7 +8,8 @@
 namespace frit {
 
 /// Opens the shared library at `path` and finds its image. Checks the ELF
-/// segments first, because the dynamic loader crashes on a truncated file.
+/// header and segments first: the dynamic loader crashes on a truncated file,
+/// and does not say which machine another one's file is for.
 /// Opens the present file even if the process still has an earlier one open at
 /// this path. The caller closes `library`.
 Status openModelLibrary(const std::string &path, void *&library,

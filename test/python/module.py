@@ -70,6 +70,14 @@ def test_wrong_calls():
     assert np.array_equal(digits(IMAGE), PROBABILITIES)
 
 
+def test_foreign_artifact():
+    artifact = bytearray((LIB / "state_model.so").read_bytes())
+    artifact[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
+    (FOLDER / "foreign.so").write_bytes(artifact)
+    fails(frit.Error, "is made for aarch64, and this machine is x86-64",
+          lambda: frit.load(FOLDER / "foreign.so"))
+
+
 def test_counts():
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node("NonZero", ["x"], ["where"])], "nonzero",

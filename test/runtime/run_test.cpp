@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <elf.h>
 #include <thread>
 #include <unistd.h>
 
@@ -359,6 +360,40 @@ static void testThreads(frit_module *module) {
   CHECK(right[0] && right[1] && right[2] && right[3]);
 }
 
+/// Writes an ELF header of `machine` and tries to open it as a model.
+static void openOf(uint16_t machine, unsigned char width, unsigned char order) {
+  char path[] = "/tmp/frit-foreign-XXXXXX";
+  int file = mkstemp(path);
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = width;
+  header.e_ident[EI_DATA] = order;
+  bool swapped = order == ELFDATA2MSB;
+  header.e_type = swapped ? __builtin_bswap16(ET_DYN) : ET_DYN;
+  header.e_machine = swapped ? __builtin_bswap16(machine) : machine;
+  CHECK(write(file, &header, sizeof header) == sizeof header);
+  close(file);
+  frit_module *module = nullptr;
+  CHECK(frit_module_load(path, nullptr, &module) == FRIT_BAD_MODEL);
+  unlink(path);
+}
+
+/// Checks that models for other machines are refused by name, not by the
+/// dynamic loader.
+static void testForeignFiles() {
+  openOf(EM_AARCH64, ELFCLASS64, ELFDATA2LSB);
+  CHECK(lastErrorHas("is made for aarch64, and this machine is x86-64; compile "
+                     "the model for x86-64"));
+  openOf(EM_ARM, ELFCLASS32, ELFDATA2LSB);
+  CHECK(lastErrorHas("is made for 32-bit Arm, and this machine is x86-64"));
+  openOf(EM_S390, ELFCLASS64, ELFDATA2MSB);
+  CHECK(lastErrorHas("is made for IBM Z, and this machine is x86-64"));
+  openOf(0xface, ELFCLASS64, ELFDATA2LSB);
+  CHECK(lastErrorHas("is made for machine 64206 of ELF, and this machine is"));
+  openOf(EM_X86_64, ELFCLASS32, ELFDATA2LSB);
+  CHECK(lastErrorHas("is damaged: its ELF header"));
+}
+
 static void testFiles() {
   frit_module *module = nullptr;
   CHECK(frit_module_load("no-such-file.so", nullptr, &module) == FRIT_IO_ERROR);
@@ -385,5 +420,6 @@ int main() {
   testWorkspaces();
   testExternalWeights();
   testFiles();
+  testForeignFiles();
   return finish("run_test");
 }
