@@ -111,6 +111,8 @@ private:
     if (!sources)
       return fail(sources.takeError());
     sayGpu();
+    if (options.emit == Emit::shared || options.emit == Emit::object)
+      checkHosts();
     if (failed(readOptionFiles(*sources)) || failed(pipeline.run(*sources)))
       return failure();
     if (!options.report.empty() &&
@@ -144,6 +146,23 @@ private:
         return check(tuneContractions(fused, target, tune, device, tuning));
       };
     pipelineOptions.weightsName = weightsName(artifactOptions());
+  }
+
+  /// Warns of GPUs whose machines run other host code than the artifact's.
+  void checkHosts() {
+    for (const std::string &arch : options.archs) {
+      if (!cuda::isCudaArch(arch))
+        continue;
+      std::string host = cuda::describeArch(arch).host;
+      if (host == "none")
+        diagnostics.warning("NVIDIA names no GPU of " + Twine(arch) +
+                            " [-Wtarget]");
+      else if (host != "any")
+        diagnostics.warning(
+            Twine(arch) + " is a GPU of " + host +
+            " machines, and the artifact's host code is for x86-64: it runs on "
+            "none; -S writes kernels for a program of your own [-Wtarget]");
+    }
   }
 
   /// Reads the files that options name.

@@ -24,6 +24,8 @@ struct Device {
   /// The memory's rate as a fraction of the peak that the driver reports; below
   /// 1 if the rate was measured.
   double sustained = 1;
+  /// GpuArch::host.
+  const char *host = "any";
 };
 } // namespace
 
@@ -32,19 +34,19 @@ struct Device {
 /// the H200, which were measured (test/bench/notes). L2 of the integrated GPUs
 /// (AGX Orin 64GB, AGX Thor, DGX Spark): what deviceQuery reports of them.
 /// NVIDIA names no device of sm_88; its SMs are those of sm_86
-/// (cuda_occupancy.h).
+/// (cuda_occupancy.h). Integrated GPUs are beside Arm cores.
 static constexpr Device kDevices[] = {
     {"A100", 80, 108, 2048, 164, 40, 2039, 1410},
     {"A40", 86, 84, 1536, 100, 6, 696, 1740},
-    {"AGX Orin", 87, 16, 1536, 164, 4, 204, 1300},
-    {"A40", 88, 84, 1536, 100, 6, 696, 1740},
+    {"AGX Orin", 87, 16, 1536, 164, 4, 204, 1300, 1, "aarch64"},
+    {"A40", 88, 84, 1536, 100, 6, 696, 1740, 1, "none"},
     {"L40S", 89, 142, 1536, 100, 96, 864, 2490},
     {"H200", 90, 132, 2048, kSharedPerSm >> 10, 50, 4160, 1700, 0.846},
     {"B200", 100, 148, 2048, 228, 126, 7700, 1850},
     {"B300", 103, 148, 2048, 228, 126, 7700, 1850},
-    {"AGX Thor", 110, 20, 1536, 228, 32, 273, 1575},
+    {"AGX Thor", 110, 20, 1536, 228, 32, 273, 1575, 1, "aarch64"},
     {"RTX PRO 6000", 120, 188, 1536, 100, 128, 1790, 2400},
-    {"GB10", 121, 48, 1536, 100, 24, 273, 2418},
+    {"GB10", 121, 48, 1536, 100, 24, 273, 2418, 1, "aarch64"},
 };
 
 /// The architecture of the H200.
@@ -94,6 +96,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   GpuArch arch;
   arch.name = name.str();
   arch.device = device.name;
+  arch.host = device.host;
   arch.capability = number;
   arch.sms = device.sms;
   arch.threadsPerSm = device.threads;

@@ -25,6 +25,9 @@ struct GpuArch {
   std::string name; ///< "sm_90a"
   /// The device whose sizes these are: "H200", or as the driver names it.
   std::string device;
+  /// The host's code that runs beside such a GPU: "any", "aarch64" for one that
+  /// shares a chip with Arm cores, or "none" if NVIDIA names no such GPU.
+  std::string host;
   int capability; ///< 90
   int64_t sms;
   /// SMs that clusters of more than two blocks can use. If a cluster's size

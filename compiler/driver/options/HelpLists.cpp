@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/NN.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace frit;
@@ -42,6 +43,8 @@ void frit::printTargets(llvm::raw_ostream &os,
     if (!llvm::StringRef(target).starts_with("sm_"))
       continue;
     cuda::GpuArch arch = cuda::describeArch(target);
+    if (arch.host != "any" && !llvm::is_contained(targets, arch.host))
+      continue;
     std::string uses = "mma.sync";
     uses += arch.hasPdl ? ", PDL" : "";
     uses += arch.hasWgmma ? ", TMA, WGMMA" : "";
