@@ -41,6 +41,8 @@ config.substitutions += [
      os.path.join(os.path.dirname(config.llvm_tools.rstrip("/")), "include")),
 ]
 
+if config.lld:
+    config.available_features.add("lld")  # fritc links by itself
 if config.sanitize:
     config.available_features.add("sanitize")
 if not config.nvrtc.endswith("NOTFOUND"):

@@ -13,6 +13,9 @@
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 using namespace llvm;
 using namespace frit;
 
@@ -70,6 +73,32 @@ static std::string findProgram(ArrayRef<const char *> names) {
   return "";
 }
 
+/// Returns the file that the loader opens for `name`, a library of the system;
+/// "" if there is none. The names that linkers look for come with packages for
+/// development.
+static std::string findLibrary(const char *name) {
+  std::string path;
+  void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  link_map *map = nullptr;
+  if (library && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0)
+    path = map->l_name;
+  if (library)
+    dlclose(library);
+  return path;
+}
+
+/// Returns a command of a linker itself, after `command`.
+static Command linkDirectly(Command command, ArrayRef<std::string> objects,
+                            StringRef output) {
+  command.append({"-shared", "-o", output.str()});
+  append_range(command, objects);
+  command.append({"-Bsymbolic", "--build-id=none", "--as-needed"});
+  for (const char *name : {"libm.so.6", "libc.so.6"})
+    if (std::string library = findLibrary(name); !library.empty())
+      command.push_back(library);
+  return command;
+}
+
 static constexpr const char *kCompilers[] = {"cc", "gcc", "clang"};
 static constexpr const char *kLinkers[] = {"ld.lld", "ld.mold", "ld"};
 
@@ -82,12 +111,12 @@ Expected<Command> frit::linkCommand(ArrayRef<std::string> objects,
     command.append({"-Wl,-Bsymbolic", "-Wl,--build-id=none", "-lm"});
     return command;
   }
-  if (std::string path = findProgram(kLinkers); !path.empty()) {
-    command = {path, "-shared", "-o", output.str()};
-    append_range(command, objects);
-    command.push_back("-Bsymbolic");
-    return command;
-  }
+  if (FRIT_LLD)
+    return linkDirectly(
+        {sys::fs::getMainExecutable(nullptr, nullptr), kLinkFlag.str()},
+        objects, output);
+  if (std::string path = findProgram(kLinkers); !path.empty())
+    return linkDirectly({path}, objects, output);
   return make_error<StatusError>(
       kMachine, "no linker found (cc, gcc, clang, ld.lld, mold or ld); use -c "
                 "to write an object file, or install one of them");

@@ -38,8 +38,13 @@ int finishOutput(llvm::StringRef tool, int status);
 /// A program and its arguments.
 using Command = llvm::SmallVector<std::string>;
 
-/// Returns the command that links objects into the shared library `output`. If
-/// no linker is installed, the error says how to get one.
+/// What follows the program in a command that runs LLVM's linker inside fritc.
+inline constexpr llvm::StringLiteral kLinkFlag = "-fuse-linker";
+
+/// Returns the command that links objects into the shared library `output`: by
+/// an installed compiler, else by the linker inside fritc if it was built with
+/// one, else by an installed linker. If there is none, the error says how to
+/// get one.
 llvm::Expected<Command> linkCommand(llvm::ArrayRef<std::string> objects,
                                     llvm::StringRef output);
 

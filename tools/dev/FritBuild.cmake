@@ -86,6 +86,21 @@ if(FRIT_PORTABLE)
   include(FritPortable)
 endif()
 
+# LLVM's linker, which fritc uses where no compiler is installed. Its package may
+# be missing; its archives come before those of LLVM.
+find_library(FRIT_LLD_ELF NAMES liblldELF.a HINTS ${LLVM_LIBRARY_DIRS})
+find_library(FRIT_LLD_COMMON NAMES liblldCommon.a HINTS ${LLVM_LIBRARY_DIRS})
+set(FRIT_LLD 0)
+if(FRIT_LLD_ELF AND FRIT_LLD_COMMON)
+  set(FRIT_LLD 1)
+  set(FRIT_LLD_LIBRARIES ${FRIT_LLD_ELF} ${FRIT_LLD_COMMON})
+  if(NOT FRIT_PORTABLE)
+    list(APPEND FRIT_LLD_LIBRARIES z zstd)
+  endif()
+elseif(FRIT_PORTABLE)
+  message(FATAL_ERROR "The portable build needs liblld-22-dev: tools/dev/setup")
+endif()
+
 # With FRIT_UNITY, several files of a library or tool are compiled as one. They
 # share the 4 to 5 s that each would take to read MLIR's and nn's headers and to
 # instantiate what those use. File-local names must not collide within a target.

@@ -1,5 +1,6 @@
 //===- main.cpp - fritc: compiles a model ---------------------------------===//
 
+#include "Linker.h"
 #include "OutOfMemory.h"
 #include "PresentGpu.h"
 #include "TuneOnGpu.h"
@@ -22,6 +23,8 @@ int main(int argc, char **argv) {
                               nullptr);
   frit::handleInterrupts();
   frit::watchInterrupts();
+  if (std::optional<int> linked = frit::runLinker(argc, argv))
+    return *linked;
   int status = frit::kDone;
   auto options =
       frit::parseCommandLine(argc, argv, frit::findPresentGpu, status);
