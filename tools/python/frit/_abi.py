@@ -11,6 +11,7 @@ from ctypes import (POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int
                     c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
 from pathlib import Path
 
+from . import _host
 from ._errors import ArgumentError, Error
 
 HOST, DEVICE = 0, 1  # frit_location
@@ -159,7 +160,10 @@ _FUNCTIONS = {
 def _load() -> ctypes.CDLL:
     path = os.environ.get("FRIT_RUNTIME") or Path(__file__).parent / "libfrit.so"
     # Calls release the GIL: CDLL, not PyDLL.
-    library = ctypes.CDLL(os.fspath(path))
+    try:
+        library = ctypes.CDLL(os.fspath(path))
+    except OSError as error:
+        raise ImportError(_host.explain(path, error)) from error
     for name, (result, *arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
