@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 """Draws a digit next to the probabilities that a model computed for it.
 
-    show_digit.py IMAGE.npy PROBABILITIES.npy
+    show_digit.py IMAGE.npy SCORES.npy
+    show_digit.py --pick DIGIT COUNT DATA.safetensors IMAGES.npy
+
+SCORES are probabilities, or logits, of a batch whose first image is drawn. With
+--pick, writes a batch of COUNT images of DATA instead, the first of which is one
+of DIGIT by DATA's labels.
 """
+import json
 import sys
 
 import numpy as np
@@ -23,18 +29,42 @@ def bar(share: float) -> str:
     return ("█" * full + EIGHTHS[rest]).strip()
 
 
-def main() -> None:
-    sys.stdout.reconfigure(encoding="utf-8")
-    image, scores = (np.load(path) for path in sys.argv[1:3])
-    scores = scores.reshape(-1)
+def pick(digit: str, count: str, data: str, images: str) -> None:
+    with open(data, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        body = file.read()
+
+    def tensor(name: str, dtype: type) -> np.ndarray:
+        begin, end = header[name]["data_offsets"]
+        return np.frombuffer(body[begin:end], dtype).reshape(header[name]["shape"])
+
+    first = np.flatnonzero(tensor("labels", np.int64) == int(digit))[0]
+    batch = np.roll(tensor("image", np.uint8), -first, axis=0)[:int(count)]
+    np.save(images, batch.astype(np.float32))
+
+
+def show(image_file: str, scores_file: str) -> None:
+    image, scores = np.load(image_file), np.load(scores_file)
+    scores = scores.reshape(-1, scores.shape[-1])[0]
+    if scores.min() < 0 or scores.sum() > 1.01:
+        scores = np.exp(scores - scores.max())
+        scores /= scores.sum()
     best = int(scores.argmax())
-    left = picture(image.reshape(image.shape[-2:]))
+    left = picture(image.reshape(-1, *image.shape[-2:])[0])
     edge = "─" * len(left[0])
     left = [f"┌{edge}┐", *(f"│{row}│" for row in left), f"└{edge}┘"]
     for digit, (row, score) in enumerate(zip(left, scores)):
         mark = "  ◀" if digit == best else ""
         print(f"  {row}   {digit} {bar(score):{WIDTH}} {score:7.2%}{mark}")
     print(f"\n  The model says {best}.")
+
+
+def main() -> None:
+    sys.stdout.reconfigure(encoding="utf-8")
+    if sys.argv[1:2] == ["--pick"]:
+        pick(*sys.argv[2:])
+    else:
+        show(*sys.argv[1:])
 
 
 if __name__ == "__main__":
