@@ -7,12 +7,12 @@
 #include "compiler/support/TemporaryFolder.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <random>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -114,19 +114,12 @@ void OutputFile::discard() {
   temporary.clear();
 }
 
-/// Returns a random number. std::random_device would need a newer C library
-/// than the oldest that the portable tools run on (tools/dev/check_symbols.py).
-static unsigned randomNumber() {
-  static std::atomic<unsigned> count = unsigned(getpid());
-  unsigned bits = 0;
-  return getentropy(&bits, sizeof bits) == 0 ? bits : ++count;
-}
-
 /// Returns a new name in the target's folder, or in the one for temporary
 /// files.
 static std::string temporaryName(const OutputTarget &target) {
+  static std::random_device random;
   char ending[16];
-  snprintf(ending, sizeof ending, ".%08x", randomNumber());
+  snprintf(ending, sizeof ending, ".%08x", unsigned(random()));
   if (target.isStream)
     return temporaryPlace() + "/frit" + ending;
   std::string name = nameOf(target.path);
