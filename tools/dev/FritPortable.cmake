@@ -26,3 +26,13 @@ endforeach()
 list(APPEND FRIT_MLIR_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
 
 add_link_options(-static-libstdc++ -static-libgcc -Wl,--icf=all)
+
+# Part of every program and shared library, so it is compiled before all else.
+set(portable ${CMAKE_BINARY_DIR}/Portable.o)
+execute_process(
+  COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O2 -fPIC -fvisibility=hidden
+          -c ${CMAKE_SOURCE_DIR}/tools/dev/Portable.cpp -o ${portable}
+  COMMAND_ERROR_IS_FATAL ANY)
+set_property(DIRECTORY APPEND PROPERTY
+  CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/dev/Portable.cpp)
+add_link_options(${portable})

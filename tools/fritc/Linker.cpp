@@ -13,6 +13,45 @@
 LLD_HAS_DRIVER(elf)
 #endif
 
+#if FRIT_LLD && FRIT_PORTABLE
+#include "llvm/Plugins/PassPlugin.h"
+
+// For link-time optimization, which no artifact needs, LLD names all of LLVM's
+// targets and extensions. These stand for those that fritc has no use for,
+// which would be 80 MB.
+llvm::PassPluginLibraryInfo getPollyPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "none", "", [](llvm::PassBuilder &) {},
+          nullptr};
+}
+#define FRIT_WITHOUT(TARGET)                                                   \
+  extern "C" void LLVMInitialize##TARGET##TargetInfo() {}                      \
+  extern "C" void LLVMInitialize##TARGET##Target() {}                          \
+  extern "C" void LLVMInitialize##TARGET##TargetMC() {}                        \
+  extern "C" void LLVMInitialize##TARGET##AsmPrinter() {}                      \
+  extern "C" void LLVMInitialize##TARGET##AsmParser() {}
+FRIT_WITHOUT(AArch64)
+FRIT_WITHOUT(AMDGPU)
+FRIT_WITHOUT(ARM)
+FRIT_WITHOUT(AVR)
+FRIT_WITHOUT(BPF)
+FRIT_WITHOUT(Hexagon)
+FRIT_WITHOUT(Lanai)
+FRIT_WITHOUT(LoongArch)
+FRIT_WITHOUT(M68k)
+FRIT_WITHOUT(MSP430)
+FRIT_WITHOUT(Mips)
+FRIT_WITHOUT(NVPTX)
+FRIT_WITHOUT(PowerPC)
+FRIT_WITHOUT(RISCV)
+FRIT_WITHOUT(SPIRV)
+FRIT_WITHOUT(Sparc)
+FRIT_WITHOUT(SystemZ)
+FRIT_WITHOUT(VE)
+FRIT_WITHOUT(WebAssembly)
+FRIT_WITHOUT(XCore)
+FRIT_WITHOUT(Xtensa)
+#endif
+
 using namespace frit;
 
 std::optional<int> frit::runLinker(int argc, char **argv) {
