@@ -98,6 +98,15 @@ def use(python):
     for tool in ("fritc", "frit-run", "frit-opt", "frit-reduce", "frit-train",
                  "frit-doctor", "frit-tokenize"):
         assert run(ENVIRONMENT / "bin" / tool, "--version", env=bare).strip(), tool
+    # The example that comes with it, and no compiler or linker but its own.
+    if subprocess.run([ENVIRONMENT / "bin/fritc", "-fuse-linker", "--version"],
+                      capture_output=True).returncode == 0:
+        example = ENVIRONMENT / "share/frit/examples"
+        run(ENVIRONMENT / "bin/fritc", example / "digits.onnx", "-march=x86-64-v3",
+            "-o", "bare.so", env={"PATH": "/nowhere"})
+        run(ENVIRONMENT / "bin/frit-run", "bare.so",
+            f"--input=@{example}/digit_3.npy", env={"PATH": "/nowhere"})
+        print("compiled without a compiler")
     # NVRTC of the environment, although it is not active.
     if [*ENVIRONMENT.glob("lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*")]:
         run(ENVIRONMENT / "bin/fritc", "digits.onnx", "-march=sm_90a", "-o", "gpu.so",
