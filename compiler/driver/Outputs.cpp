@@ -15,6 +15,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 using namespace llvm;
 using namespace frit;
@@ -87,6 +88,13 @@ static std::string findLibrary(const char *name) {
   return path;
 }
 
+/// Returns the path of this program, also where /proc is not mounted.
+static std::string ownProgram() {
+  std::string path = sys::fs::getMainExecutable(nullptr, nullptr);
+  return path.empty() ? reinterpret_cast<const char *>(getauxval(AT_EXECFN))
+                      : path;
+}
+
 /// Returns a command of a linker itself, after `command`.
 static Command linkDirectly(Command command, ArrayRef<std::string> objects,
                             StringRef output) {
@@ -112,9 +120,7 @@ Expected<Command> frit::linkCommand(ArrayRef<std::string> objects,
     return command;
   }
   if (FRIT_LLD)
-    return linkDirectly(
-        {sys::fs::getMainExecutable(nullptr, nullptr), kLinkFlag.str()},
-        objects, output);
+    return linkDirectly({ownProgram(), kLinkFlag.str()}, objects, output);
   if (std::string path = findProgram(kLinkers); !path.empty())
     return linkDirectly({path}, objects, output);
   return make_error<StatusError>(

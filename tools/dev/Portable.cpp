@@ -1,8 +1,8 @@
 //===- Portable.cpp - For C libraries older than the build's --------------===//
 //
 // The static C++ library is made for the C library of the machine that builds.
-// Its random_device, which every program refers to, is all that needs a function
-// younger than the oldest C library that the portable tools run on
+// Its random_device, which every program refers to, is all that needs a
+// function younger than the oldest C library that the portable tools run on
 // (tools/dev/check_symbols.py). This is that function.
 //
 //===----------------------------------------------------------------------===//
