@@ -49,9 +49,12 @@ static frit::HelpTable helpTable() {
         "Samples of a step of all ranks, of those that it was compiled for, or "
         "auto: the most that fit into the GPU's memory (default: the most)"},
        {"", "--lr=", "schedule",
-        "Learning rate: constant:r, linear:r, cosine:r or "
-        "step:r,every=n[ep][,gamma=0.1], each with ,warmup=n[ep], all but "
-        "constant with ,min=r; 5ep is 5 epochs (default: the compiled rate)"},
+        "Learning rate: constant:r, linear:r, cosine:r, "
+        "polynomial:r[,power=1], step:r,every=n[,gamma=0.1] or "
+        "onecycle:r[,div=25,final_div=1e4], each with ,warmup=n (30% of "
+        "onecycle), all but constant and onecycle with ,min=r; n counts "
+        "steps, or is 5ep (epochs) or 10% (of all steps) (default: the "
+        "compiled rate)"},
        {"", "--allow-nan", "", "Go on when the loss is not finite"},
        {"", "--trace-overflow", "",
         "When gradients overflow, too, name the first tensor that is not "

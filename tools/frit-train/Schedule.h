@@ -23,9 +23,18 @@ using namespace tools;
 ///   constant  base
 ///   linear    base + (min - base) t
 ///   cosine    min + (base - min) (1 + cos πt) / 2
+///   polynomial  min + (base - min) (1 - t)^power, as PyTorch's PolynomialLR
 ///   step      base · gamma^floor(steps after the warm-up / every), ≥ min
 ///
-/// `warmup` and `every` count steps, or epochs if written as "5ep".
+/// `warmup` and `every` count steps, epochs if written as "5ep", or a part of
+/// all steps as "30%".
+///
+///   onecycle:3e-3,warmup=30%,div=25,final_div=1e4
+///
+/// is PyTorch's OneCycleLR, without its cycle of the momentum: the rate rises
+/// in half a cosine from base / div, of step 0, to the base, of step
+/// `warmup` - 1, and falls in half a cosine to base / div / final_div, of the
+/// last step.
 class Schedule {
 public:
   /// Parses a schedule; "3e-4" alone is constant.
@@ -36,28 +45,32 @@ public:
   double at(uint64_t step, uint64_t total, uint64_t epochSteps) const;
 
   /// Returns the steps of the warm-up.
-  double warmupSteps(uint64_t epochSteps) const {
-    return warmup.steps(epochSteps);
+  double warmupSteps(uint64_t total, uint64_t epochSteps) const {
+    return warmup.steps(total, epochSteps);
   }
 
 private:
-  enum class Kind { constant, step, linear, cosine };
+  enum class Kind { constant, step, linear, cosine, polynomial, onecycle };
+  enum class Unit { steps, epochs, percent };
 
-  /// A number of steps or of epochs.
+  /// A part of a run.
   struct Span {
-    uint64_t count = 0;
-    bool isEpochs = false;
-    double steps(uint64_t epochSteps) const {
-      return double(count) * double(isEpochs ? epochSteps : 1);
-    }
+    double count = 0;
+    Unit unit = Unit::steps;
+    double steps(uint64_t total, uint64_t epochSteps) const;
   };
 
   /// Parses an option of this kind of schedule.
   Fault takeOption(const std::string &name, const std::string &value);
+  /// Returns the number that an option of this kind of schedule sets; null if
+  /// it has no such option.
+  double *numberOf(const std::string &name);
   static bool parseSpan(const std::string &text, Span &span);
+  double oneCycle(double step, double total, double rising) const;
 
   Kind kind = Kind::constant;
-  double base = 0, least = 0, gamma = 0.1;
+  double base = 0, least = 0, gamma = 0.1, power = 1;
+  double div = 25, finalDiv = 1e4;
   Span warmup, every;
 };
 

@@ -42,7 +42,7 @@ bool Trainer::openData() {
   uint64_t epochs = std::max<uint64_t>(options.epochs, 1);
   total = options.steps ? options.steps : epochs * epochSteps();
   double rises =
-      options.schedule ? options.schedule->warmupSteps(epochSteps()) : 0;
+      options.schedule ? options.schedule->warmupSteps(total, epochSteps()) : 0;
   if (rises > double(total) && !options.place.rank && !options.isSearch) {
     char text[160];
     snprintf(

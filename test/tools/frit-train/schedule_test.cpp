@@ -73,13 +73,77 @@ static void testSteps() {
   CHECK(near(schedule.at(20, 100, 100), 0.1));
 }
 
+/// Rates of torch.optim.lr_scheduler.PolynomialLR(total_iters=10), and a power.
+static void testPolynomial() {
+  Schedule schedule = parse("polynomial:0.5");
+  for (uint64_t step = 0; step < 10; ++step)
+    CHECK(near(schedule.at(step, 10, 5), 0.5 * (1 - double(step) / 10)));
+  schedule = parse("polynomial:0.5,power=2,min=0.1,warmup=50%");
+  CHECK(near(schedule.at(4, 10, 5), 0.5));
+  CHECK(near(schedule.at(5, 10, 5), 0.5));
+  CHECK(near(schedule.at(7, 10, 5), 0.1 + 0.4 * 0.36));
+  CHECK(near(schedule.at(9, 10, 5), 0.1 + 0.4 * 0.04));
+}
+
+/// Rates of torch.optim.lr_scheduler.OneCycleLR(max_lr=0.1, total_steps=…).
+static void testOneCycle() {
+  Schedule schedule = parse("onecycle:0.1");
+  const double tenth[] = {0.004,
+                          0.052,
+                          0.1,
+                          0.09504846320134738,
+                          0.08117456539497631,
+                          0.06112620219362893,
+                          0.03887419780637107,
+                          0.018825834605023697,
+                          0.004951936798652614,
+                          4e-07};
+  for (uint64_t step = 0; step < 10; ++step)
+    CHECK(near(schedule.at(step, 10, 5), tenth[step]));
+  // pct_start=0.25, div_factor=10, final_div_factor=100: the top is between
+  // two steps.
+  schedule = parse("onecycle:0.1,warmup=25%,div=10,final_div=100");
+  const double six[] = {0.01,
+                        0.09698764640825613,
+                        0.07502500000000001,
+                        0.041376273525536834,
+                        0.011786080066207053,
+                        0.0001};
+  for (uint64_t step = 0; step < 6; ++step)
+    CHECK(near(schedule.at(step, 6, 6), six[step]));
+  // One step of warm-up begins at the top.
+  schedule = parse("onecycle:0.1,warmup=1");
+  CHECK(near(schedule.at(0, 10, 10), 0.1));
+  CHECK(schedule.at(9, 10, 10) == schedule.at(99, 10, 10));
+}
+
 static void testErrors() {
   Schedule schedule;
-  for (const char *text :
-       {"", "fast", "cosine", "cosine:", "cosine:-1", "cosine:nan", "cosine:1,",
-        "cosine:1,warmup", "cosine:1,warmup=", "cosine:1,warmup=x",
-        "cosine:1,warmup=-3", "cosine:1,min=2", "cosine:1,gamma=0.1", "step:1",
-        "step:1,every=0", "exponential:1", "constant:1,min=0.1", "1e999"})
+  for (const char *text : {"",
+                           "fast",
+                           "cosine",
+                           "cosine:",
+                           "cosine:-1",
+                           "cosine:nan",
+                           "cosine:1,",
+                           "cosine:1,warmup",
+                           "cosine:1,warmup=",
+                           "cosine:1,warmup=x",
+                           "cosine:1,warmup=-3",
+                           "cosine:1,min=2",
+                           "cosine:1,gamma=0.1",
+                           "step:1",
+                           "step:1,every=0",
+                           "exponential:1",
+                           "constant:1,min=0.1",
+                           "1e999",
+                           "onecycle:1,min=0.1",
+                           "onecycle:1,div=0",
+                           "onecycle:1,final_div=-1",
+                           "cosine:1,warmup=101%",
+                           "polynomial:1,power=x",
+                           "linear:1,power=2",
+                           "cosine:1,warmup=%"})
     CHECK(Schedule::parse(text, schedule).status() == frit::tools::kBadUsage);
 }
 
@@ -89,6 +153,8 @@ int main() {
   testLinear();
   testCosine();
   testSteps();
+  testPolynomial();
+  testOneCycle();
   testErrors();
   return finish("schedule_test");
 }
