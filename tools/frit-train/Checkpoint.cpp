@@ -20,7 +20,8 @@
 using namespace frit::train;
 
 static constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors",
-                                  kPartial = ".partial";
+                                  kPartial = ".partial",
+                                  kBest = "best.safetensors";
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -47,16 +48,19 @@ static bool parseName(std::string_view name, uint64_t &steps) {
   return parse(name, steps);
 }
 
-static bool isPartial(std::string_view name) {
+static bool isCheckpoint(std::string_view name) {
   uint64_t steps;
+  return parseName(name, steps) || name == kBest;
+}
+
+static bool isPartial(std::string_view name) {
   return name.ends_with(kPartial) &&
-         parseName(name.substr(0, name.size() - kPartial.size()), steps);
+         isCheckpoint(name.substr(0, name.size() - kPartial.size()));
 }
 
 /// Returns whether a file is a checkpoint, or one that is being written.
 static bool isOwnName(std::string_view name) {
-  uint64_t steps;
-  return parseName(name, steps) || isPartial(name);
+  return isCheckpoint(name) || isPartial(name);
 }
 
 /// Returns the names of the files in a folder.
@@ -115,6 +119,16 @@ static Metadata makeMetadata(const Position &position,
       {"frit.batch", std::to_string(position.batch)},
       {"frit.seed", std::to_string(position.seed)},
       {"frit.shuffle", position.isShuffled ? "1" : "0"}};
+  if (const Best &best = position.best; !best.metric.empty()) {
+    metadata["frit.best_metric"] = best.metric;
+    metadata["frit.evaluations_since_best"] = std::to_string(best.since);
+    if (best.value) {
+      char number[40];
+      snprintf(number, sizeof number, "%.17g", *best.value);
+      metadata["frit.best_value"] = number;
+      metadata["frit.best_step"] = std::to_string(best.step);
+    }
+  }
   metadata["frit.header"] = digest(metadata, state);
   return metadata;
 }
@@ -134,6 +148,14 @@ static bool parseMetadata(const Metadata &metadata, Position &position) {
               parse(text("frit.seed"), position.seed) &&
               parse(text("frit.shuffle"), shuffle);
   position.isShuffled = shuffle;
+  Best &best = position.best;
+  best.metric = text("frit.best_metric");
+  if (!best.metric.empty())
+    good &= parse(text("frit.evaluations_since_best"), best.since);
+  if (std::string value = text("frit.best_value"); !value.empty()) {
+    best.value = strtod(value.c_str(), nullptr);
+    good &= parse(text("frit.best_step"), best.step);
+  }
   return good;
 }
 
@@ -198,12 +220,19 @@ std::string CheckpointFolder::pathOf(uint64_t steps) const {
   return folder + "/" + nameOf(steps);
 }
 
-Fault CheckpointFolder::write(const Position &position,
-                              const std::vector<TensorView> &state,
-                              uint64_t keep) {
+std::string CheckpointFolder::bestPath() const {
+  return folder + "/" + std::string(kBest);
+}
+
+bool CheckpointFolder::hasBest() const {
+  return access(bestPath().c_str(), F_OK) == 0;
+}
+
+Fault CheckpointFolder::writeFile(const std::string &path,
+                                  const Position &position,
+                                  const std::vector<TensorView> &state) {
   std::vector<TensorView> sorted = state;
   std::ranges::sort(sorted, {}, &TensorView::name);
-  std::string path = pathOf(position.steps);
   std::string partial = path + std::string(kPartial);
   frit::addTemporary(partial);
   std::error_code failed =
@@ -217,12 +246,26 @@ Fault CheckpointFolder::write(const Position &position,
     return Fault("cannot write '" + path + "': " + failed.message(), kMachine);
   // Sync the folder, so that the name is on the disk too.
   fsync(lock);
+  return {};
+}
+
+Fault CheckpointFolder::write(const Position &position,
+                              const std::vector<TensorView> &state,
+                              uint64_t keep) {
+  std::string path = pathOf(position.steps);
+  if (Fault fault = writeFile(path, position, state))
+    return fault;
   // Checkpoints of later steps were too damaged to resume and do not count.
   std::vector<std::string> all = list();
   auto own = std::ranges::find(all, path);
   for (size_t i = size_t(own - all.begin()) + keep; i < all.size(); ++i)
     unlink(all[i].c_str());
   return {};
+}
+
+Fault CheckpointFolder::writeBest(const Position &position,
+                                  const std::vector<TensorView> &state) {
+  return writeFile(bestPath(), position, state);
 }
 
 //===----------------------------------------------------------------------===//

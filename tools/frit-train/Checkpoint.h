@@ -1,15 +1,16 @@
 //===- Checkpoint.h - Checkpoints of the state ----------------------------===//
 //
 // A checkpoint is a safetensors file with the whole state, named by its step:
-// step-000100.safetensors. It is written under another name, synced and then
-// renamed. So a file with that name is complete, whenever the program or the
-// machine stops.
+// step-000100.safetensors, or best.safetensors. It is written under another
+// name, synced and then renamed. So a file with that name is complete, whenever
+// the program or the machine stops.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
 #define FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
 
+#include "tools/frit-train/Best.h"
 #include "tools/support/SafetensorsFile.h"
 
 #include <optional>
@@ -29,6 +30,7 @@ struct Position {
   uint64_t samples = 0, batch = 0;
   uint64_t seed = 0;
   bool isShuffled = true;
+  Best best; ///< of the evaluations so far
 };
 
 /// The state in a checkpoint.
@@ -62,11 +64,20 @@ public:
   Fault write(const Position &position, const std::vector<TensorView> &state,
               uint64_t keep);
 
+  /// Writes a checkpoint over the best one.
+  Fault writeBest(const Position &position,
+                  const std::vector<TensorView> &state);
+  std::string bestPath() const;
+  bool hasBest() const;
+
   const std::string &path() const { return folder; }
   /// Returns the path of the checkpoint of a step.
   std::string pathOf(uint64_t steps) const;
 
 private:
+  Fault writeFile(const std::string &path, const Position &position,
+                  const std::vector<TensorView> &state);
+
   std::string folder;
   int lock = -1;
   bool isNew = false; ///< it did not exist

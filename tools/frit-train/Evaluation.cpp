@@ -2,8 +2,10 @@
 
 #include "tools/frit-train/Evaluation.h"
 #include "tools/frit-train/Stop.h"
+#include "tools/support/Table.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace frit::train;
 
@@ -64,6 +66,63 @@ struct Mean {
 };
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+double Evaluated::find(const std::string &name) const {
+  if (name == "loss")
+    return loss;
+  if (name == "accuracy" && accuracy)
+    return *accuracy;
+  for (const auto &[own, value] : metrics)
+    if (own == name)
+      return value;
+  return NAN;
+}
+
+void Evaluated::addTo(Json &line) const {
+  line["eval_loss"] = loss;
+  for (const auto &[name, value] : metrics)
+    line["eval_" + name] = value;
+  if (accuracy)
+    line["eval_accuracy"] = *accuracy;
+}
+
+std::string Evaluated::text() const {
+  std::string all = tools::text("evaluation loss %.5g", loss);
+  for (const auto &[name, value] : metrics)
+    all += tools::text(", %s %.5g", name.c_str(), value);
+  if (accuracy)
+    all += tools::text(", accuracy %.2f%%", 100 * *accuracy);
+  return all;
+}
+
+/// Returns whether the scores of a batch are copied to compute an accuracy.
+static bool isCounted(const std::optional<Classifier> &classifier) {
+  if (!classifier)
+    return false;
+  const Input &scores = classifier->scores;
+  std::optional<uint64_t> bytes = byteSize(scores.dtype, scores.dims);
+  return bytes && *bytes <= kMostScores;
+}
+
+std::vector<std::string> frit::train::metricNames(const Model &model,
+                                                  const Dataset &data) {
+  const Function &function = model.evaluate;
+  std::vector<std::string> names;
+  for (const Metric &metric : function.metrics())
+    if (metric.name != kLossCount)
+      names.push_back(metric.name);
+  if (isCounted(Classifier::find(data.inputs(), function.tensors())))
+    names.push_back("accuracy");
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 bool frit::train::evaluate(Model &model, const Dataset &data,
                            const Options &options,
                            std::optional<Evaluated> &result) {
@@ -77,8 +136,7 @@ bool frit::train::evaluate(Model &model, const Dataset &data,
   if (classifier) {
     check = classifier->check(data.inputs(), options.ignoredLabel);
     const Input &scores = classifier->scores;
-    std::optional<uint64_t> bytes = byteSize(scores.dtype, scores.dims);
-    if (bytes && *bytes <= kMostScores) {
+    if (isCounted(classifier)) {
       wanted.push_back({scores.name, scores.dtype, scores.dims, {}});
       allocate(wanted.back());
     }

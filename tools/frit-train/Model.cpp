@@ -1,6 +1,8 @@
 //===- Model.cpp - The functions of a compiled training step --------------===//
 
 #include "tools/frit-train/Model.h"
+#include "tools/frit-train/Export.h"
+#include "tools/frit-train/WeightsFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/Message.h"
 
@@ -72,6 +74,14 @@ frit::train::bindInputs(const std::vector<Input> &types, const Batch &batch) {
   return inputs;
 }
 
+Fault frit::train::openSamples(Dataset &data,
+                               const std::vector<std::string> &sources,
+                               const std::string &tokens,
+                               const Function &function) {
+  return tokens.empty() ? data.open(sources, function.inputs())
+                        : data.openTokens(tokens, function.inputs());
+}
+
 frit_status Function::run(frit_context *context,
                           std::span<const frit_tensor> inputs,
                           std::span<Tensor> wanted) {
@@ -130,7 +140,9 @@ bool Model::open(uint64_t batch) {
                : failed(status);
   artifact.reset(opened);
   protectModel(options.model, artifact.get());
-  return openFunctions(batch) && describeState();
+  bool isOpen =
+      options.isEvaluation ? openEvaluationAlone() : openFunctions(batch);
+  return isOpen && describeState();
 }
 
 bool Model::openFunctions(frit_function_role role,
@@ -153,33 +165,25 @@ bool Model::openFunctions(frit_function_role role,
   return true;
 }
 
-/// Opens as `train` the training step for `batch` samples of this rank, or for
-/// the batch of the options if that is 0.
-bool Model::openStep(uint64_t batch) {
+bool Model::choose(const std::vector<frit_module *> &functions, uint64_t batch,
+                   Function &function) {
   uint64_t ranks = options.place.size;
   uint64_t wanted = batch ? batch * ranks : options.batch;
   bool largest = options.largestBatch && !batch;
-  std::vector<frit_module *> steps;
-  if (!openFunctions(FRIT_FUNCTION_TRAIN_STEP, steps))
-    return false;
-  if (steps.empty())
-    return failed("'" + options.model +
-                  "' has no training step; fritc model.onnx "
-                  "--train=train.json -o step.so compiles one");
   std::string sizes, shortage;
-  for (frit_module *step : steps) {
-    if (!train.describe(step))
+  for (frit_module *module : functions) {
+    if (!function.describe(module))
       return false;
-    uint64_t own = train.batch();
+    uint64_t own = function.batch();
     sizes += (sizes.empty() ? "" : ", ") + std::to_string(own);
     if (wanted && wanted != own * ranks)
       continue;
-    shortage = describeShortage(memoryNeed());
+    shortage = describeShortage(memoryNeed(function));
     if (shortage.empty())
       return true;
     if (largest)
       continue;
-    bool hasOthers = step != steps.back();
+    bool hasOthers = module != functions.back();
     return failed(shortage + (hasOthers ? "; --batch=auto takes the largest "
                                           "of its batches that fits"
                                         : ""),
@@ -191,6 +195,37 @@ bool Model::openStep(uint64_t batch) {
       "--batch=" + std::to_string(wanted) +
       ": the step was compiled for a batch of " + sizes +
       (ranks > 1 ? " on each of " + std::to_string(ranks) + " ranks" : ""));
+}
+
+/// Opens as `train` the training step for `batch` samples of this rank, or for
+/// the batch of the options if that is 0.
+bool Model::openStep(uint64_t batch) {
+  std::vector<frit_module *> steps;
+  if (!openFunctions(FRIT_FUNCTION_TRAIN_STEP, steps))
+    return false;
+  if (steps.empty())
+    return failed("'" + options.model +
+                  "' has no training step; fritc model.onnx "
+                  "--train=train.json -o step.so compiles one");
+  return choose(steps, batch, train);
+}
+
+/// Opens an evaluation step with state of its own.
+bool Model::openEvaluationAlone() {
+  std::vector<frit_module *> steps;
+  if (!openFunctions(FRIT_FUNCTION_EVAL_STEP, steps))
+    return false;
+  if (steps.empty())
+    return failed("'" + options.model +
+                  "' has no eval_step; fritc model.onnx --train=train.json -o "
+                  "step.so compiles one");
+  if (!choose(steps, 0, evaluate))
+    return false;
+  frit_context *made = nullptr;
+  if (frit_status status = frit_context_create(evaluate.module(), &made))
+    return failed(status);
+  context.reset(made);
+  return true;
 }
 
 /// Opens as `evaluate` the evaluation step for the batch of `train`, if there
@@ -231,17 +266,18 @@ bool Model::openFunctions(uint64_t batch) {
 
 bool Model::isOnCpu() const { return !strncmp(device().device, "cpu", 3); }
 
-/// Returns the GPU memory that a step and its feed need. Not computed on the
-/// CPU, which allocates pages only when they are used.
-MemoryNeed Model::memoryNeed() const {
+/// Returns the GPU memory that a function and its feed need. Not computed on
+/// the CPU, which allocates pages only when they are used.
+MemoryNeed Model::memoryNeed(const Function &function) const {
+  frit_device_info info = {};
+  frit_module_device(function.module(), &info);
   if (isOnCpu())
     return {};
-  frit_device_info info = device();
   uint64_t samples =
-      info.context_bytes - frit_module_state_bytes(train.module());
-  for (const Input &input : train.inputs())
+      info.context_bytes - frit_module_state_bytes(function.module());
+  for (const Input &input : function.inputs())
     samples += *byteSize(input.dtype, input.dims);
-  return {stateBytes(), samples, train.batch(), info.free_bytes};
+  return {stateBytes(), samples, function.batch(), info.free_bytes};
 }
 
 /// Reports a failed join. The input is at fault only if an argument was
@@ -264,7 +300,7 @@ bool Model::join(const frit_group_id &id) {
 
 frit_device_info Model::device() const {
   frit_device_info info = {};
-  frit_module_device(train.module(), &info);
+  frit_module_device(main().module(), &info);
   return info;
 }
 
@@ -273,9 +309,9 @@ frit_device_info Model::device() const {
 //===----------------------------------------------------------------------===//
 
 bool Model::describeState() {
-  for (uint32_t i = 0; i < frit_module_state_count(train.module()); ++i) {
+  for (uint32_t i = 0; i < frit_module_state_count(artifact.get()); ++i) {
     frit_tensor_info info;
-    frit_module_state(train.module(), i, &info);
+    frit_module_state(artifact.get(), i, &info);
     types.push_back(
         {info.name, info.dtype, {info.dims, info.dims + info.rank}, {}});
   }
@@ -287,7 +323,7 @@ bool Model::describeState() {
 size_t Model::find(frit_state_role role) const {
   size_t i = 0;
   while (i < types.size() &&
-         frit_module_state_role(train.module(), uint32_t(i)) != role)
+         frit_module_state_role(artifact.get(), uint32_t(i)) != role)
     ++i;
   return i;
 }
@@ -299,8 +335,8 @@ static frit_tensor bind(const TensorView &view) {
 }
 
 uint64_t Model::stateBytes() const {
-  uint64_t all = frit_module_state_bytes(train.module());
-  uint64_t divided = frit_module_sharded_state_bytes(train.module());
+  uint64_t all = frit_module_state_bytes(artifact.get());
+  uint64_t divided = frit_module_sharded_state_bytes(artifact.get());
   return isOnCpu() ? all : all - divided + divided / options.place.size;
 }
 
@@ -329,7 +365,7 @@ bool Model::readState(std::vector<TensorView> &state) {
 }
 
 bool Model::giveState() {
-  return !frit_module_sharded_state_bytes(train.module()) || readInto(types);
+  return !frit_module_sharded_state_bytes(artifact.get()) || readInto(types);
 }
 
 bool Model::writeState(const std::vector<TensorView> &state) {
@@ -340,6 +376,21 @@ bool Model::writeState(const std::vector<TensorView> &state) {
           frit_state_write(context.get(), bound.data(), uint32_t(bound.size())))
     return failed(status);
   return true;
+}
+
+bool Model::loadWeights() {
+  if (options.initial.empty())
+    return true;
+  LoadedWeights loaded;
+  if (Fault fault = readWeights(options.initial, weightsOf(types),
+                                options.isPartial, loaded))
+    return failed(fault);
+  if (!loaded.missing.empty() && !options.place.rank && !options.isSearch)
+    complain("note: '" + options.initial + "' has " +
+             std::to_string(loaded.tensors.size()) +
+             " weights of the step; these keep the compiled values: " +
+             someNames(loaded.missing));
+  return writeState(loaded.tensors);
 }
 
 bool Model::writeNumber(frit_state_role role, double value) {

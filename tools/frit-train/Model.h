@@ -46,6 +46,11 @@ private:
   uint64_t samples = 0;
 };
 
+/// Opens the data that options name for the inputs of a function: `sources`, or
+/// a file of tokens if that is not empty.
+Fault openSamples(Dataset &data, const std::vector<std::string> &sources,
+                  const std::string &tokens, const Function &function);
+
 /// Returns a batch of inputs of these types as arguments of frit_run. They
 /// point to both.
 std::vector<frit_tensor> bindInputs(const std::vector<Input> &types,
@@ -59,13 +64,16 @@ public:
   explicit Model(const Options &options) : options(options) {}
 
   /// Opens the functions for `batch` samples per call of this rank, or for
-  /// those of the options if `batch` is 0.
+  /// those of the options if `batch` is 0. If the options only evaluate, opens
+  /// no training step.
   bool open(uint64_t batch);
 
   Function train, evaluate;
   bool hasEvaluation() const { return evaluate.module(); }
   frit_context *trainContext() const { return context.get(); }
-  frit_context *evaluateContext() const { return peer.get(); }
+  frit_context *evaluateContext() const {
+    return peer ? peer.get() : context.get();
+  }
   /// Copies batches to the device ahead of their step.
   frit_feed *trainFeed() const { return feed.get(); }
 
@@ -84,6 +92,8 @@ public:
   /// Sends this rank's part of the state to the ranks that read it.
   bool giveState();
   bool writeState(const std::vector<TensorView> &state);
+  /// Sets the weights to those of the file that the options name, if they do.
+  bool loadWeights();
   /// Set or read a scalar state on rank 0, converted to or from its type.
   bool writeNumber(frit_state_role role, double value);
   bool readNumber(frit_state_role role, double &value);
@@ -93,7 +103,7 @@ public:
   bool makeGroup(frit_group_id &id);
   bool join(const frit_group_id &id);
 
-  std::string name() const { return frit_module_name(train.module()); }
+  std::string name() const { return frit_module_name(artifact.get()); }
   frit_device_info device() const;
 
   /// Prints the runtime's last error, sets the exit status for it and returns
@@ -120,6 +130,13 @@ private:
   bool openFunctions(uint64_t batch);
   bool openStep(uint64_t batch);
   bool openEvaluation();
+  bool openEvaluationAlone();
+  /// Opens as `function` the one that takes the samples of the options, or
+  /// `batch` of this rank if that is not 0, and fits into memory.
+  bool choose(const std::vector<frit_module *> &functions, uint64_t batch,
+              Function &function);
+  /// Returns the function whose context has the state.
+  const Function &main() const { return train.module() ? train : evaluate; }
   /// Returns the index of the first state tensor with this role, or their
   /// number.
   size_t find(frit_state_role role) const;
@@ -127,7 +144,7 @@ private:
   bool readInto(const std::vector<TensorView> &state);
   bool isOnCpu() const;
   bool failedToJoin(frit_status status);
-  MemoryNeed memoryNeed() const;
+  MemoryNeed memoryNeed(const Function &function) const;
   /// Opens the functions of the artifact that compute `role`, in its order.
   bool openFunctions(frit_function_role role,
                      std::vector<frit_module *> &functions);

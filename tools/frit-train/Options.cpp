@@ -43,7 +43,14 @@ static frit::HelpTable helpTable() {
         "Label that stands for none, as in the loss (default: -100)"}});
   section(
       "Training",
-      {{"", "--epochs=", "n", "Passes over the data (default: 1)"},
+      {{"", "--load=", "file.safetensors",
+        "Begin with these weights: of an export, a checkpoint or another "
+        "program, found by their names"},
+       {"", "--partial", "",
+        "Take the weights that the file has, and ignore its others"},
+       {"", "--evaluate", "",
+        "Evaluate the weights on --eval, and do not train"},
+       {"", "--epochs=", "n", "Passes over the data (default: 1)"},
        {"", "--steps=", "n", "Number of steps, instead of epochs"},
        {"", "--batch=", "n",
         "Samples of a step of all ranks, of those that it was compiled for, or "
@@ -65,7 +72,12 @@ static frit::HelpTable helpTable() {
         "or the start, if that took less than <s> seconds, to name the first "
         "tensor that is not (default: 300; 0: never)"},
        {"", "--eval-every=", "n",
-        "Steps between evaluations (default: an epoch)"}});
+        "Steps between evaluations (default: an epoch)"},
+       {"", "--best=", "metric[:min|max]",
+        "Metric of the evaluations, such as eval_accuracy, whose best value "
+        "best.safetensors keeps beside the checkpoints, and --export writes"},
+       {"", "--patience=", "n",
+        "End after <n> evaluations without a better --best, or eval_loss"}});
   section(
       "Results",
       {{"", "--checkpoint=", "folder",
@@ -108,6 +120,9 @@ static frit::HelpTable helpTable() {
        "trains, and evaluates after each epoch"},
       {"frit-train step.so --data=train.npz --checkpoint=run/ --resume",
        "goes on where it was stopped, if it was"},
+      {"frit-train step.so --evaluate --eval=test.npz "
+       "--load=run/best.safetensors",
+       "evaluates a checkpoint"},
       {"frit-train step.so --data=train.npz --devices=0-3",
        "trains on four GPUs; torchrun, mpirun or srun starts it on more hosts"},
       {"frit-train step.so --data=train.npz --export=new.onnx --from=old.onnx",
@@ -135,11 +150,14 @@ static const Setting<Options, bool> flags[] = {
     {"--allow-nan", &Options::allowNan},
     {"--trace-overflow", &Options::traceOverflow},
     {"--resume", &Options::resume},
+    {"--evaluate", &Options::isEvaluation},
+    {"--partial", &Options::isPartial},
     {"--json", &Options::json},
     {"-v", &Options::verbose}};
 
 static const Setting<Options, std::string> texts[] = {
     {"--tokens=", &Options::tokens},
+    {"--load=", &Options::initial},
     {"--eval-tokens=", &Options::evaluationTokens},
     {"--checkpoint=", &Options::checkpoints},
     {"--from=", &Options::original},
@@ -158,6 +176,7 @@ static const CountOption counts[] = {
     {"--steps=", &Options::steps, kMostSteps},
     {"--workers=", &Options::workers, 256},
     {"--eval-every=", &Options::evaluateEvery, kMostSteps},
+    {"--patience=", &Options::patience, kMostSteps},
     {"--checkpoint-every=", &Options::checkpointEvery, kMostSteps},
     {"--keep=", &Options::keep, kMostSteps},
     {"--join-timeout=", &Options::joinTimeout, 86400},
@@ -244,26 +263,74 @@ static bool apply(const Argument &argument, Options &options) {
     return parseInteger(argument, options.ignoredLabel);
   if (name == "--devices=")
     return parseDevices(argument, options.devices);
-  // --lr, the last option of the help
-  Fault fault = Schedule::parse(value, options.schedule.emplace());
+  Fault fault = name == "--best="
+                    ? MetricChoice::parse(value, options.best.emplace())
+                    : Schedule::parse(value, options.schedule.emplace());
   return !fault || complain(fault.within(argument.text));
+}
+
+/// Checks the options of an evaluation without training.
+static bool checkEvaluation(const Options &options) {
+  const std::pair<const char *, bool> others[] = {
+      {"--data", !options.data.empty()},
+      {"--tokens", !options.tokens.empty()},
+      {"--epochs", options.epochs != 0},
+      {"--steps", options.steps != 0},
+      {"--lr", options.schedule.has_value()},
+      {"--eval-every", options.evaluateEvery != 0},
+      {"--best", options.best.has_value()},
+      {"--patience", options.patience != 0},
+      {"--checkpoint", !options.checkpoints.empty()},
+      {"--resume", options.resume},
+      {"--export", !options.exports.empty()},
+      {"--trace-overflow", options.traceOverflow},
+      {"--devices", !options.devices.empty()}};
+  for (auto [name, isGiven] : others)
+    if (isGiven)
+      return complain("--evaluate trains nothing and runs on one device; " +
+                      std::string(name) + " is not used with it");
+  if (options.evaluation.empty() && options.evaluationTokens.empty())
+    return complain("no data to evaluate on were given; write --eval= or "
+                    "--eval-tokens=");
+  return true;
+}
+
+/// Checks the options that are about evaluations of a run.
+static bool checkBest(const Options &options) {
+  bool evaluates =
+      !options.evaluation.empty() || !options.evaluationTokens.empty();
+  if ((options.best || options.patience) && !evaluates)
+    return complain("--best and --patience are of evaluations: write --eval= "
+                    "or --eval-tokens=");
+  if (options.best && options.checkpoints.empty() &&
+      (!options.patience || !options.exports.empty()))
+    return complain("--best keeps a checkpoint, whose weights --export "
+                    "writes, in a folder: --checkpoint=run/");
+  return true;
 }
 
 static bool checkTogether(const Options &options) {
   if (options.model.empty())
     return complain("no step was given; frit-train --help says how");
+  if (options.isPartial && options.initial.empty())
+    return complain("--partial takes a file: "
+                    "--load=file.safetensors");
+  if (!options.evaluation.empty() && !options.evaluationTokens.empty())
+    return complain("--eval and --eval-tokens are not used together");
+  if (options.isEvaluation)
+    return checkEvaluation(options);
   if (options.data.empty() == options.tokens.empty())
     return complain(options.data.empty()
                         ? "no data were given; write --data= or --tokens="
                         : "--data and --tokens are not used together");
-  if (!options.evaluation.empty() && !options.evaluationTokens.empty())
-    return complain("--eval and --eval-tokens are not used together");
   if (options.epochs && options.steps)
     return complain("--epochs and --steps are not used together");
   if (options.checkpoints.empty() &&
       (options.resume || options.checkpointEvery))
     return complain("--resume and --checkpoint-every take a folder: "
                     "--checkpoint=run/");
+  if (!checkBest(options))
+    return false;
   if (!options.devices.empty() && !options.device.empty() &&
       options.device != "cpu")
     return complain("--devices says which GPUs; --device=" + options.device +
@@ -296,6 +363,8 @@ void frit::train::takePlace(Options &options, const Place &place) {
     return;
   options.evaluation.clear();
   options.evaluationTokens.clear();
+  options.best.reset();
+  options.patience = 0;
   options.checkpoints.clear();
   options.exports.clear();
   options.original.clear();

@@ -3,6 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 #define FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 
+#include "tools/frit-train/Best.h"
 #include "tools/frit-train/Schedule.h"
 #include "tools/frit-train/ranks/Place.h"
 #include "tools/support/RunOptions.h"
@@ -24,6 +25,9 @@ struct Options : RunOptions {
   std::optional<uint64_t> seed;
   int64_t ignoredLabel = -100;
 
+  std::string initial;            ///< file of weights to begin with
+  bool isPartial = false;         ///< it may have some of them, and others
+  bool isEvaluation = false;      ///< evaluate without training
   uint64_t epochs = 0, steps = 0; ///< at most one is not 0
   uint64_t batch = 0;             ///< of all ranks; 0: the step's largest
   bool largestBatch = false;      ///< the largest that fits into memory
@@ -33,6 +37,9 @@ struct Options : RunOptions {
   uint64_t traceLimit = 300;  ///< seconds of training that a search repeats
   bool isSearch = false;      ///< this run repeats another; not an option
   uint64_t evaluateEvery = 0; ///< steps; 0: an epoch
+  /// What the best evaluation is, for its checkpoint and `patience`.
+  std::optional<MetricChoice> best;
+  uint64_t patience = 0; ///< evaluations without a better one; 0: no end
 
   std::string checkpoints;      ///< folder; empty: none are written
   uint64_t checkpointEvery = 0; ///< steps; 0: an epoch

@@ -116,26 +116,31 @@ void Report::step(uint64_t number, uint64_t epoch,
 
 void Report::evaluated(uint64_t number, uint64_t epoch,
                        const Evaluated &result) {
-  Json line = {
-      {"step", number}, {"epoch", epoch + 1}, {"eval_loss", result.loss}};
-  std::string message = text("step %llu: evaluation loss %.5g",
-                             (unsigned long long)number, result.loss);
-  for (const auto &[name, value] : result.metrics) {
-    line["eval_" + name] = value;
-    message += text(", %s %.5g", name.c_str(), value);
-  }
-  if (result.accuracy) {
-    line["eval_accuracy"] = *result.accuracy;
-    message += text(", accuracy %.2f%%", 100 * *result.accuracy);
-  }
+  Json line = {{"step", number}, {"epoch", epoch + 1}};
+  result.addTo(line);
   line["seconds"] = seconds();
   log(line);
   if (!options.json)
-    print(message);
+    print(text("step %llu: ", (unsigned long long)number) + result.text());
 }
 
 void Report::saved(uint64_t number, const std::string &path) {
   log({{"step", number}, {"checkpoint", path}});
   if (options.verbose && !options.json)
     print(text("step %llu: ", (unsigned long long)number) + path);
+}
+
+void Report::stopped(uint64_t number, const MetricChoice &choice,
+                     const Best &best) {
+  log({{"step", number}, {"stopped", choice.logName()}});
+  if (options.json)
+    return;
+  std::string message =
+      text("step %llu: %s has not improved in %llu evaluations",
+           (unsigned long long)number, choice.logName().c_str(),
+           (unsigned long long)best.since);
+  if (best.value)
+    message += text(" after the %.5g of step %llu", *best.value,
+                    (unsigned long long)best.step);
+  print(message + "; the run ends");
 }

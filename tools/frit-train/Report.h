@@ -34,6 +34,8 @@ public:
             std::optional<double> rate);
   void evaluated(uint64_t done, uint64_t epoch, const Evaluated &result);
   void saved(uint64_t done, const std::string &path);
+  /// Reports that the metric of `best` has not improved for too long.
+  void stopped(uint64_t done, const MetricChoice &choice, const Best &best);
 
   /// Ends the line on a terminal.
   void finish() { progress.reset(); }

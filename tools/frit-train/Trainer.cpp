@@ -129,6 +129,15 @@ bool Trainer::trainStep(Loader &loader, Report &report) {
   return true;
 }
 
+/// Writes the best checkpoint. If that fails, training goes on.
+void Trainer::saveBest() {
+  std::vector<TensorView> state;
+  bestFault = readState(state) ? checkpoints.writeBest(position, state)
+                               : Fault("the state cannot be read", kMachine);
+  if (bestFault)
+    complain(bestFault.message() + "; training goes on");
+}
+
 bool Trainer::evaluateNow(Report &report) {
   report.pause();
   std::optional<Evaluated> result;
@@ -139,9 +148,26 @@ bool Trainer::evaluateNow(Report &report) {
     // The epoch of the last step, also if that step ended it.
     report.evaluated(position.steps, (position.steps - 1) / epochSteps(),
                      *result);
+    bool isBest =
+        tracksBest() &&
+        position.best.add(choice, result->find(choice.name), position.steps);
+    if (isBest && keepsBest())
+      saveBest();
+    if (isOutOfPatience())
+      report.stopped(position.steps, choice, position.best);
   }
   report.start();
   return true;
+}
+
+/// Returns whether too many evaluations were not better.
+bool Trainer::isOutOfPatience() const {
+  return options.patience && position.best.since >= options.patience;
+}
+
+/// Returns whether no step follows.
+bool Trainer::isOver() const {
+  return hasEnded || position.steps >= total || isOutOfPatience();
 }
 
 /// Writes a checkpoint. If that fails, training continues: older checkpoints
@@ -154,9 +180,7 @@ void Trainer::saveNow(Report &report) {
                   : Fault("the state cannot be read", kMachine);
   if (saveFault) {
     complain(saveFault.message() +
-             (position.steps < total
-                  ? "; training goes on and tries again later"
-                  : ""));
+             (isOver() ? "" : "; training goes on and tries again later"));
   } else {
     savedAt = position.steps;
     trainedAtSave = report.seconds();
@@ -167,8 +191,7 @@ void Trainer::saveNow(Report &report) {
 
 bool Trainer::afterStep(Report &report) {
   auto isDue = [&](uint64_t every) {
-    return position.steps == total ||
-           position.steps % (every ? every : epochSteps()) == 0;
+    return isOver() || position.steps % (every ? every : epochSteps()) == 0;
   };
   if (evaluates && isDue(options.evaluateEvery) && !evaluateNow(report))
     return false;
@@ -199,10 +222,13 @@ bool Trainer::trainSteps(Report &report) {
     return model.failed(FRIT_OUT_OF_MEMORY);
   report.start();
   bool good = true;
-  while (good && position.steps < total) {
-    good = goesOn() && trainStep(loader, report) && afterStep(report);
+  while (good && !isOver()) {
+    good = goesOn();
+    if (!good || hasEnded)
+      break;
+    good = trainStep(loader, report) && afterStep(report);
     int signal = stopSignal();
-    if (good && signal && position.steps < total)
+    if (good && signal && !isOver())
       good = stop(report, signal);
   }
   report.pause();
@@ -217,18 +243,25 @@ bool Trainer::run() {
                 device.module_bytes + device.context_bytes);
   if (Fault fault = report.open())
     return model.failed(fault);
-  if (first >= total && !options.json)
+  bool isDone = isOver();
+  if (isDone && !options.json && first >= total)
     printf("all %llu steps are done\n", (unsigned long long)total);
-  bool good = first >= total || trainSteps(report);
+  else if (isDone)
+    report.stopped(first, choice, position.best);
+  bool good = isDone || trainSteps(report);
   report.finish();
+  Order last = Order::end;
   if (!good || !exportAll() ||
-      !(options.place.rank ? obey() : tell(Order::end)))
+      !(options.place.rank ? hasEnded || obey(last) : tell(Order::end)))
     return false;
   if (!options.place.rank)
     summarize(report);
   if (saveFault)
     return model.failed(
         saveFault.within("the last checkpoint was not written"));
+  if (bestFault)
+    return model.failed(
+        bestFault.within("the best checkpoint was not written"));
   if (!report.isLogWhole())
     return model.failed("the log is not whole", kMachine);
   return true;
@@ -238,13 +271,31 @@ bool Trainer::run() {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// Finds the weights to export: of the best evaluation, if the options name a
+/// metric and there was one; otherwise of the last step.
+bool Trainer::findWeights(std::vector<TensorView> &weights) {
+  std::vector<TensorView> state;
+  if (!keepsBest() || !position.best.value) {
+    if (!readState(state))
+      return false;
+  } else {
+    Checkpoint best;
+    CheckpointFault fault = readCheckpoint(
+        checkpoints.bestPath(), model.stateTypes(), model.name(), best);
+    if (fault)
+      return model.failed(fault.within("cannot export"));
+    state = std::move(best.state);
+  }
+  weights = weightsOf(state);
+  return true;
+}
+
 bool Trainer::exportAll() {
   if (options.exports.empty())
     return true;
-  std::vector<TensorView> state;
-  if (!readState(state))
+  std::vector<TensorView> weights;
+  if (!findWeights(weights))
     return false;
-  std::vector<TensorView> weights = weightsOf(state);
   for (const std::string &path : options.exports) {
     Fault fault = path.ends_with(".onnx")
                       ? exportOnnx(path, options.original, weights)
@@ -268,13 +319,11 @@ void Trainer::summarize(const Report &report) const {
       json["ranks"] = options.place.size;
     for (const Metric &metric : model.train.metrics())
       json[metric.name] = metric.value;
-    if (evaluated) {
-      json["eval_loss"] = evaluated->loss;
-      for (const auto &[name, value] : evaluated->metrics)
-        json["eval_" + name] = value;
-      if (evaluated->accuracy)
-        json["eval_accuracy"] = *evaluated->accuracy;
-    }
+    if (evaluated)
+      evaluated->addTo(json);
+    if (const Best &best = position.best; best.value)
+      json["best"] = {{choice.logName(), *best.value}, {"step", best.step}};
+    json["stopped_early"] = position.steps < total;
     json["seconds"] = report.seconds();
     json["samples_per_second"] = report.speed();
     json["seconds_waited_for_data"] = waited;
@@ -292,6 +341,11 @@ void Trainer::summarize(const Report &report) const {
          (unsigned long long)position.steps, device.device, ranksText().c_str(),
          report.seconds(), waited, report.speed(),
          formatBytes(device.context_bytes).c_str(), formatBytes(state).c_str());
+  if (const Best &best = position.best; best.value)
+    printf("best %s: %.5g, of step %llu%s%s\n", choice.logName().c_str(),
+           *best.value, (unsigned long long)best.step,
+           keepsBest() ? ", in " : "",
+           keepsBest() ? checkpoints.bestPath().c_str() : "");
   if (savedAt)
     printf("checkpoint: %s\n", checkpoints.pathOf(*savedAt).c_str());
   for (const std::string &path : options.exports)

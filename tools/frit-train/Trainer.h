@@ -47,7 +47,7 @@ private:
   /// Orders that rank 0 sends to the other ranks.
   enum class Order : uint8_t { end, step, read };
   bool tell(Order order);
-  bool obey();
+  bool obey(Order &last);
   bool goesOn();
   int stopSignal();
   bool readState(std::vector<TensorView> &state);
@@ -84,6 +84,10 @@ private:
   bool afterStep(Report &report);
   bool evaluateNow(Report &report);
   void saveNow(Report &report);
+  void saveBest();
+  bool isOutOfPatience() const;
+  bool isOver() const;
+  bool findWeights(std::vector<TensorView> &weights);
   bool stop(Report &report, int signal);
   bool exportAll();
   void summarize(const Report &report) const;
@@ -92,12 +96,17 @@ private:
   /// Returns the samples of a step over all ranks.
   uint64_t batch() const { return model.train.batch() * options.place.size; }
   uint64_t epochSteps() const { return data.count() / batch(); }
+  bool tracksBest() const { return options.best || options.patience; }
+  /// Returns whether the best checkpoint is written.
+  bool keepsBest() const { return options.best && checkpoints.isOpen(); }
 
   const Options &options;
   Ranks ranks;
   Model model;
   Dataset data, evaluation;
   bool evaluates = false;
+  MetricChoice choice;   ///< of the best evaluation
+  bool hasEnded = false; ///< rank 0 has ended the run
   bool hasAsked = false; ///< whether rank 0 was told of a signal
   CheckpointFolder checkpoints;
   /// With several ranks, the state of the checkpoint to resume from, until all
@@ -112,6 +121,7 @@ private:
   /// A step whose loss is not finite, to be trained again; counted from 0.
   std::optional<uint64_t> searched;
   Fault saveFault;             ///< why the last checkpoint was not written
+  Fault bestFault;             ///< why the best one was not
   double waited = 0;           ///< seconds for data
   const Batch *sent = nullptr; ///< for the next step
   /// Consecutive steps, up to the last one, with gradients that are not finite.

@@ -25,12 +25,6 @@ bool Trainer::open() {
   return shareBatch(batch) && joinRanks();
 }
 
-static Fault openSamples(Dataset &data, const std::vector<std::string> &sources,
-                         const std::string &tokens, const Function &function) {
-  return tokens.empty() ? data.open(sources, function.inputs())
-                        : data.openTokens(tokens, function.inputs());
-}
-
 bool Trainer::openData() {
   if (Fault fault =
           openSamples(data, options.data, options.tokens, model.train))
@@ -70,8 +64,14 @@ bool Trainer::openData() {
               data.count(),
               batch(),
               options.seed.value_or(0),
-              options.isShuffled};
-  return true;
+              options.isShuffled,
+              {}};
+  choice = options.best.value_or(MetricChoice());
+  if (!tracksBest())
+    return true;
+  position.best.track(choice);
+  Fault fault = choice.check(metricNames(model, evaluation));
+  return !fault || model.failed(fault.within("--best"));
 }
 
 /// Checks that the weights can be exported to a copy of the original.
@@ -84,6 +84,8 @@ bool Trainer::openOriginal() {
 
 /// Opens the folder of checkpoints. The run's inputs must be known.
 bool Trainer::openCheckpoints() {
+  if (!options.initial.empty())
+    frit::protectInput(options.initial);
   if (options.checkpoints.empty())
     return true;
   Fault fault = checkpoints.open(options.checkpoints);
@@ -100,10 +102,16 @@ bool Trainer::checkOutputs() {
 
 /// Sets the state of the first step: the newest checkpoint's, if there is one.
 bool Trainer::begin() {
+  auto beginAnew = [&] {
+    return model.loadWeights() && setSeed() && setRate();
+  };
   if (!checkpoints.isOpen())
-    return setSeed() && setRate();
+    return beginAnew();
   checkpoints.removePartial();
   std::vector<std::string> paths = checkpoints.list();
+  // If all others are lost, the best one is left.
+  if (checkpoints.hasBest())
+    paths.push_back(checkpoints.bestPath());
   if (!paths.empty() && !options.resume)
     return model.failed("'" + options.checkpoints +
                         "' has checkpoints of an earlier run: --resume goes "
@@ -111,7 +119,7 @@ bool Trainer::begin() {
   if (paths.empty() && options.resume && options.verbose)
     complain("note: there is no checkpoint in '" + options.checkpoints +
              "' yet");
-  return paths.empty() ? setSeed() && setRate() : resume(paths) && setRate();
+  return paths.empty() ? beginAnew() : resume(paths) && setRate();
 }
 
 bool Trainer::resume(const std::vector<std::string> &paths) {
@@ -132,6 +140,10 @@ bool Trainer::resume(const std::vector<std::string> &paths) {
     else if (!model.writeState(checkpoint.state))
       return false;
     position = checkpoint.position;
+    if (tracksBest())
+      position.best.track(choice);
+    else
+      position.best = {};
     savedAt = position.steps;
     if (!options.json)
       printf("resuming after step %llu from '%s'\n",

@@ -171,6 +171,8 @@ std::optional<Search> Trainer::search() const {
   again.largestBatch = false;
   again.evaluation.clear();
   again.evaluationTokens.clear();
+  again.best.reset();
+  again.patience = 0;
   again.exports.clear();
   again.original.clear();
   again.log.clear();

@@ -145,22 +145,27 @@ bool Trainer::tell(Order order) {
 }
 
 /// Follows the orders of rank 0 on the other ranks, up to a step or the end of
-/// the run.
-bool Trainer::obey() {
-  for (;;) {
-    Order order = Order::end;
-    if (!checkRanks(ranks.share(bytesOf(order))))
+/// the run, whichever is the `last`.
+bool Trainer::obey(Order &last) {
+  do {
+    if (!checkRanks(ranks.share(bytesOf(last))))
       return false;
-    if (order != Order::read)
-      return true;
-    if (!model.giveState())
+    if (last == Order::read && !model.giveState())
       return false;
-  }
+  } while (last == Order::read);
+  return true;
 }
 
-/// Lets all ranks continue.
+/// Lets all ranks continue. On the others, sets `hasEnded` if rank 0 has ended
+/// the run instead.
 bool Trainer::goesOn() {
-  return options.place.rank ? obey() : tell(Order::step);
+  if (!options.place.rank)
+    return tell(Order::step);
+  Order last = Order::end;
+  if (!obey(last))
+    return false;
+  hasEnded = last == Order::end;
+  return true;
 }
 
 /// Reads the state on rank 0; the others send their parts.

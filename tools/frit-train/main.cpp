@@ -1,6 +1,7 @@
 //===- main.cpp - frit-train: train with a compiled step ------------------===//
 
 #include "compiler/support/Interrupts.h"
+#include "tools/frit-train/Evaluation.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/frit-train/ranks/Launcher.h"
 #include "tools/support/Mapped.h"
@@ -20,6 +21,11 @@ static int runTool(int count, char **arguments) {
   Place place;
   if (Fault fault = findPlace(place))
     return report(fault);
+  if (options.isEvaluation && place.size > 1)
+    return report(
+        Fault("--evaluate runs on one device: start one process", kBadUsage));
+  if (options.isEvaluation)
+    return evaluateOnly(options);
   takePlace(options, place);
   auto trainer = std::make_unique<Trainer>(options);
   if (trainer->open() && trainer->run())
