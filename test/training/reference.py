@@ -3,10 +3,11 @@
     reference.py FOLDER [MARCH]
 
 The network is relu(x · w1 + b1) · w2 + b2 with cross-entropy. Every optimizer,
-clipping, accumulation, label smoothing and frozen weights must follow NumPy's
-float64 over STEPS steps with a changing learning rate. Calls differ in how many
-labels they ignore.
+clipping, accumulation, label smoothing, class weights, groups of weights, moving
+averages and frozen weights must follow NumPy's float64 over STEPS steps with a
+changing learning rate. Calls differ in how many labels they ignore.
 """
+import fnmatch
 import json
 import subprocess
 import sys
@@ -37,26 +38,34 @@ def make_model(path, weights):
         graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
 
-def gradients(w, x, labels, smoothing):
-    """The loss and its gradients."""
+def gradients(w, x, labels, smoothing, weights):
+    """The loss, its gradients and the weight of the labels that count."""
     a = x @ w["w1"] + w["b1"]
     h = np.maximum(a, 0)
     z = h @ w["w2"] + w["b2"]
     p = np.exp(z - z.max(1, keepdims=True))
     p /= p.sum(1, keepdims=True)
+    weights = np.ones(SIZES[2]) if weights is None else np.array(weights)
     target = np.eye(SIZES[2])[np.maximum(labels, 0)] * (1 - smoothing) + smoothing / SIZES[2]
     counts = (labels != -100)[:, None]
-    n = max(counts.sum(), 1)
-    loss = -(target * np.log(p) * counts).sum() / n
-    dz = (p - target) * counts / n
+    target = target * weights * counts
+    n = (weights[np.maximum(labels, 0)] * counts[:, 0]).sum()
+    loss = -(target * np.log(p)).sum() / n
+    dz = (p * target.sum(1, keepdims=True) - target) / n
     da = dz @ w["w2"].T * (a > 0)
     return loss, {"w1": x.T @ da, "b1": da.sum(0), "w2": h.T @ dz,
-                  "b2": dz.sum(0)}
+                  "b2": dz.sum(0)}, n
 
 
 def update(kind, o, name, w, g, m, rate, t):
     """One step of an optimizer on one parameter; `m` are its moments."""
-    decay = 0 if name in o.get("no_decay", ()) else o.get("weight_decay", 0)
+    decay = o.get("weight_decay", 0)
+    for group in o.get("groups", ()):
+        if any(fnmatch.fnmatch(name, pattern) for pattern in group["match"]):
+            rate *= group.get("learning_rate_factor", 1)
+            decay = group.get("weight_decay", decay)
+            break
+    decay = 0 if name in o.get("no_decay", ()) else decay
     if kind == "sgd":
         g = g + decay * w
         m[0] = o["momentum"] * m[0] + g
@@ -90,6 +99,8 @@ def follow(folder, march, name, config):
     frozen = config.get("freeze", [])
     w = {n: v.astype(np.float64) for n, v in w.items()}
     moments = {n: [0, 0] for n in w}
+    ema, averages = config.get("ema", {}).get("decay"), {}
+    smoothing, class_weights = (config["loss"].get(k) for k in ("label_smoothing", "class_weights"))
     worst = 0
     for t in range(1, STEPS + 1):
         rate = 0.01 / t
@@ -99,9 +110,7 @@ def follow(folder, march, name, config):
             x = rng.standard_normal((BATCH, SIZES[0])).astype(np.float32)
             labels = rng.integers(0, SIZES[2], BATCH)
             labels[rng.permutation(BATCH)[:rng.integers(1, BATCH)]] = -100
-            count = (labels != -100).sum()
-            loss, grads = gradients(w, x.astype(np.float64), labels,
-                                    config["loss"].get("label_smoothing", 0))
+            loss, grads, count = gradients(w, x.astype(np.float64), labels, smoothing or 0, class_weights)
             got = step.train(x=x, labels=labels)
             worst = max(worst, abs(got["loss"] - loss) / loss)
             sums, counts = {n: sums[n] + grads[n] * count for n in w}, counts + count
@@ -111,14 +120,26 @@ def follow(folder, march, name, config):
         if clip := config.get("clip_norm"):
             worst = max(worst, abs(got["gradient_norm"] - norm) / norm)
             sums = {n: g * min(1, clip / (norm + 1e-6)) for n, g in sums.items()}
+        if clip := config.get("clip_value"):
+            assert any(abs(g).max() > clip for g in sums.values())
+            sums = {n: np.clip(g, -clip, clip) for n, g in sums.items()}
         for n in trained:
             w[n] = update(optimizer["kind"], optimizer, n, w[n], sums[n],
                           moments[n], rate, t)
+            if ema:
+                averages[n] = averages[n] * ema + w[n] * (1 - ema) if n in averages else w[n]
+    # The evaluation reads the averages, if there are some.
+    loss, _, count = gradients({**w, **averages}, x.astype(np.float64), labels, smoothing or 0, class_weights)
+    got = step.evaluate(x=x, labels=labels)
+    worst = max(worst, abs(got["loss"] - loss) / loss, abs(got["loss_count"] - count) / count)
     state = step.read()
     assert state["step"] == STEPS, state["step"]
     assert not set(frozen) & set(state), "a frozen weight is state"
     for n in trained:
         worst = max(worst, abs(state[n] - w[n]).max() / abs(w[n]).max())
+        if ema:
+            assert abs(w[n] - averages[n]).max() > 1e-4 * abs(w[n]).max()
+            worst = max(worst, abs(state[f"{n}/ema"] - averages[n]).max() / abs(w[n]).max())
     step.close()
     print(f"{name}: largest deviation {worst:.1e}")
     assert worst < 2e-5, name
@@ -135,6 +156,10 @@ def main(folder, march="x86-64-v3"):
             "adamw": {"optimizer": {"kind": "adamw", **decay}, "accumulate": 3},
             "lamb": {"optimizer": {"kind": "lamb", **decay},
                      "accumulate": 2, "clip_norm": 0.2},
+            "weights": {"optimizer": {"kind": "sgd", "momentum": 0.9},
+                        "loss": {"kind": "cross_entropy", "class_weights": [1, 0.5, 3, 0, 0.25]}},
+            "smooth_weights": {"optimizer": {"kind": "adam"}, "accumulate": 3,
+                               "loss": {**smooth, "class_weights": [0.01, 0.005, 0.03, 0.001, 0.025]}},
     }.items():
         follow(Path(folder), march, name, {"loss": smooth, **config})
 

@@ -142,6 +142,20 @@ void JsonObject::patterns(const char *key, std::vector<std::string> &values) {
     values.push_back(item.get<std::string>());
 }
 
+void JsonObject::numbers(const char *key, std::vector<double> &values) {
+  const Json *found = find(key);
+  if (!found)
+    return;
+  auto isNumber = [](const Json &item) {
+    return item.is_number() && item.get<double>() >= 0 &&
+           item.get<double>() <= 1e30;
+  };
+  if (!found->is_array() || found->empty() || !llvm::all_of(*found, isNumber))
+    return fail(key, "must be a list of numbers of at least 0");
+  for (const Json &item : *found)
+    values.push_back(item.get<double>());
+}
+
 void JsonObject::each(
     const char *key,
     llvm::function_ref<void(const Json &, llvm::StringRef)> read) {

@@ -60,6 +60,8 @@ public:
   /// Reads a text whose key is required.
   void neededText(const char *key, std::string &value);
   void patterns(const char *key, std::vector<std::string> &values);
+  /// Reads a list of numbers of at least 0.
+  void numbers(const char *key, std::vector<double> &values);
   /// Reads a list of objects.
   void each(const char *key,
             llvm::function_ref<void(const Json &, llvm::StringRef)> read);

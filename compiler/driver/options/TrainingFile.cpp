@@ -29,6 +29,7 @@ static void readLoss(const Json &json, LossOptions &loss, FirstError &error) {
   in.integer("axis", loss.axis, INT64_MIN);
   in.integer("ignore_index", loss.ignoreIndex, INT64_MIN);
   in.number("label_smoothing", loss.labelSmoothing, 0, 1);
+  in.numbers("class_weights", loss.classWeights);
 }
 
 static void readOptimizer(const Json &json, OptimizerOptions &optimizer,

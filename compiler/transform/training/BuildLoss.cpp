@@ -52,6 +52,9 @@ private:
   FailureOr<Loss> buildOwn(Value prediction);
   FailureOr<BlockArgument> addTarget(Value prediction, Type element,
                                      ArrayRef<int64_t> shape);
+  Loss crossEntropy(TensorExpr logits, TensorExpr labels);
+  Loss weightedCrossEntropy(TensorExpr logits, TensorExpr labels,
+                            TensorExpr counts);
 
   NNBuilder &b;
   func::FuncOp main;
@@ -182,6 +185,57 @@ FailureOr<Loss> LossBuilder::buildOwn(Value prediction) {
   return Loss{loss, b.mul(loss, count), count, samples};
 }
 
+/// Builds the mean over rows of logits whose label counts.
+Loss LossBuilder::crossEntropy(TensorExpr logits, TensorExpr labels) {
+  Value ignored = EqualOp::create(
+      b, labels, b.scalarLike(labels, options.loss.ignoreIndex));
+  TensorExpr counts(
+      b, CastOp::create(b, NotOp::create(b, ignored), b.getF32Type()));
+  if (!options.loss.classWeights.empty())
+    return weightedCrossEntropy(logits, labels, counts);
+  Value losses = CrossEntropyOp::create(
+      b, logits, labels,
+      b.getIntegerAttr(b.getIntegerType(64, /*isSigned=*/true),
+                       options.loss.ignoreIndex),
+      b.getF32FloatAttr(options.loss.labelSmoothing));
+  TensorExpr count = sumAll(b, counts), sum = sumAll(b, losses);
+  // The gradient has the same factor, and does not wait for the losses.
+  TensorExpr atLeastOne(b, MaxOp::create(b, count, count.number(1)));
+  return Loss{sum * (1.0 / atLeastOne), sum, count, double(shapeOf(labels)[0])};
+}
+
+/// Builds torch.nn.CrossEntropyLoss(weight=…): a row counts with the weight of
+/// its label. What smoothing gives to each class counts with that class's.
+Loss LossBuilder::weightedCrossEntropy(TensorExpr logits, TensorExpr labels,
+                                       TensorExpr counts) {
+  int64_t rows = shapeOf(logits)[0], classes = shapeOf(logits)[1];
+  SmallVector<float> values(options.loss.classWeights.begin(),
+                            options.loss.classWeights.end());
+  auto type = RankedTensorType::get({classes}, b.getF32Type());
+  TensorExpr weights(
+      b, ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(values)),
+                            StringAttr()));
+  TensorExpr column(b, b.cast(b.iota({rows, classes}, 1), b.getI64Type()));
+  TensorExpr label(b, b.reshape(labels, {rows, 1}));
+  TensorExpr isLabel = equal(column, label);
+  TensorExpr logs(
+      b, LogSoftmaxOp::create(b, b.cast(logits, b.getF32Type()), 1).getY());
+  double smoothing = options.loss.labelSmoothing;
+  // Rows' weights, and what each class adds to a row's loss.
+  TensorExpr ofLabel = where(isLabel, weights, 0.0);
+  TensorExpr parts = ofLabel * (1 - smoothing);
+  if (smoothing > 0)
+    parts = parts + weights * (smoothing / double(classes));
+  auto sumRows = [&](TensorExpr x) {
+    return TensorExpr(b, b.reshape(b.reduce(x, Combiner::sum, 1), {rows}));
+  };
+  TensorExpr sum = sumAll(b, sumRows(parts * -logs) * counts);
+  TensorExpr count = sumAll(b, sumRows(ofLabel) * counts);
+  TensorExpr some(b, MaxOp::create(b, count, count.number(1e-20)));
+  double most = rows * std::max(*llvm::max_element(values), 1e-20f);
+  return Loss{sum * (1.0 / some), sum, count, most};
+}
+
 FailureOr<Loss> LossBuilder::build(Value prediction) {
   auto type = tensorType(prediction);
   if (!isFloat(prediction))
@@ -228,6 +282,11 @@ FailureOr<Loss> LossBuilder::build(Value prediction) {
   if (failed(labels))
     return failure();
   int64_t classes = type.getDimSize(axis);
+  size_t weights = options.loss.classWeights.size();
+  if (weights && int64_t(weights) != classes)
+    return emitError(locationOf(options, main), "'loss.class_weights': it has ")
+           << weights << " numbers, and the model has " << classes
+           << " classes";
   IndexRange range =
       wholeRange(shape, 0, classes - 1,
                  "the model has " + std::to_string(classes) + " classes");
@@ -241,18 +300,7 @@ FailureOr<Loss> LossBuilder::build(Value prediction) {
   Value logits = trains ? flattenRows(b, prediction, rows)
                         : b.reshape(prediction, {rows, type.getDimSize(axis)});
   Value flat = b.reshape(*labels, {rows});
-  Value losses = CrossEntropyOp::create(
-      b, logits, flat,
-      b.getIntegerAttr(b.getIntegerType(64, /*isSigned=*/true),
-                       options.loss.ignoreIndex),
-      b.getF32FloatAttr(options.loss.labelSmoothing));
-  Value ignored =
-      EqualOp::create(b, flat, b.scalarLike(flat, options.loss.ignoreIndex));
-  Value counts = CastOp::create(b, NotOp::create(b, ignored), b.getF32Type());
-  TensorExpr count = sumAll(b, counts), sum = sumAll(b, losses);
-  // The gradient has the same factor, and does not wait for the losses.
-  TensorExpr atLeastOne(b, MaxOp::create(b, count, count.number(1)));
-  return Loss{sum * (1.0 / atLeastOne), sum, count, double(rows)};
+  return crossEntropy({b, logits}, {b, flat});
 }
 
 FailureOr<Loss> frit::buildLoss(NNBuilder &b, func::FuncOp main,

@@ -29,6 +29,7 @@ struct LossOptions {
   int64_t axis = -1;             ///< of the classes
   int64_t ignoreIndex = -100;
   double labelSmoothing = 0;
+  std::vector<double> classWeights; ///< one per class; empty: all are 1
 };
 
 /// Training by several ranks, each with a part of the batch.
