@@ -32,6 +32,17 @@ static void readLoss(const Json &json, LossOptions &loss, FirstError &error) {
   in.numbers("class_weights", loss.classWeights);
 }
 
+static void readGroup(const Json &json, std::string place,
+                      ParameterGroup &group, FirstError &error) {
+  JsonObject in(json, std::move(place), error);
+  in.patterns("match", group.match);
+  if (group.match.empty())
+    in.fail("match", "must name a weight");
+  in.number("learning_rate_factor", group.rateFactor, 0);
+  if (in.find("weight_decay"))
+    in.number("weight_decay", group.weightDecay.emplace(), 0);
+}
+
 static void readOptimizer(const Json &json, OptimizerOptions &optimizer,
                           FirstError &error) {
   JsonObject in(json, "optimizer", error);
@@ -43,6 +54,9 @@ static void readOptimizer(const Json &json, OptimizerOptions &optimizer,
   in.number("learning_rate", optimizer.learningRate, 0);
   in.number("weight_decay", optimizer.weightDecay, 0);
   in.patterns("no_decay", optimizer.noDecay);
+  in.each("groups", [&](const Json &item, llvm::StringRef place) {
+    readGroup(item, place.str(), optimizer.groups.emplace_back(), error);
+  });
   if (optimizer.kind == OptimizerKind::sgd) {
     in.number("momentum", optimizer.momentum, 0, 1);
     in.boolean("nesterov", optimizer.nesterov);
@@ -103,6 +117,9 @@ static void readAll(const Json &json, TrainingOptions &options,
                            "patterns");
   }
   in.number("clip_norm", options.clipNorm, 0);
+  in.number("clip_value", options.clipValue, 0);
+  if (options.clipNorm > 0 && options.clipValue > 0)
+    in.fail("clip_value", "is not used together with 'clip_norm'");
   in.integer("accumulate", options.accumulate, 1);
   in.integer("batch", options.batch, 1);
   if (options.batch && json.contains("accumulate"))

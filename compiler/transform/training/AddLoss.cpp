@@ -114,6 +114,10 @@ LogicalResult AddLoss::checkNames() {
         return emitWarning(locationOf(options, main))
                << "'optimizer.no_decay': ";
       });
+  for (auto [i, group] : llvm::enumerate(options.optimizer.groups))
+    if (!check("optimizer.groups[" + std::to_string(i) + "].match",
+               group.match))
+      return failure();
   return success(check("train", options.train) &&
                  check("freeze", options.freeze));
 }

@@ -69,7 +69,7 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
   BucketRule rule = options.dataParallel.enabled ? kReducedBuckets : kBuckets;
   rule.multipliedApart = isBf16 && !options.dataParallel.enabled;
   std::vector<Bucket> buckets =
-      makeBuckets(main, "nn.parameter", options.optimizer.noDecay, rule);
+      makeBuckets(main, "nn.parameter", options.optimizer, rule);
   States states(main);
   NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
   SmallVector<Value> parameters =

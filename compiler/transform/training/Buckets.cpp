@@ -8,6 +8,9 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <map>
+#include <tuple>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -23,8 +26,18 @@ static int64_t readEnd(const BucketMember &member) {
          int64_t(llvm::alignTo(shape[0], kRowMultiple)) * shape[1];
 }
 
+/// Returns the first group whose patterns match a name; their number if none
+/// does.
+static size_t groupOf(StringRef name, const OptimizerOptions &optimizer) {
+  return llvm::find_if(optimizer.groups,
+                       [&](const ParameterGroup &group) {
+                         return matchesAny(group.match, name);
+                       }) -
+         optimizer.groups.begin();
+}
+
 std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
-                                      ArrayRef<std::string> noDecay,
+                                      const OptimizerOptions &optimizer,
                                       BucketRule rule) {
   std::vector<Bucket> buckets;
   auto close = [&](Bucket &bucket) {
@@ -36,18 +49,23 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };
-  // The bucket that is being filled, by whether its members decay and whether
-  // they are apart.
-  Bucket open[2][2];
+  // The bucket that is being filled: first of weights in no group and then of
+  // each group, of those that decay and those that do not, by whether they are
+  // apart.
+  std::map<std::tuple<size_t, bool, bool>, Bucket> open;
+  size_t none = optimizer.groups.size();
   for (BlockArgument argument : main.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto name = main.getArgAttrOfType<StringAttr>(index, kind);
     if (!name)
       continue;
     auto type = cast<RankedTensorType>(argument.getType());
-    bool decays = !matchesAny(noDecay, name);
+    bool decays = !matchesAny(optimizer.noDecay, name);
     bool apart = rule.multipliedApart && main.getArgAttr(index, kMultiplied);
-    Bucket &bucket = open[decays][apart];
+    size_t number = groupOf(name, optimizer);
+    ParameterGroup group =
+        number == none ? ParameterGroup() : optimizer.groups[number];
+    Bucket &bucket = open[{number == none ? 0 : number + 1, !decays, apart}];
     int64_t offset = llvm::alignTo(bucket.size, kMemberAlignment);
     int64_t most = buckets.empty() ? rule.mostInFirst : rule.mostInOthers;
     if (offset && type.getNumElements() > most - offset) {
@@ -55,16 +73,17 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
       bucket = Bucket();
       offset = 0;
     }
-    bucket.decays = decays;
+    bucket.decay =
+        decays ? group.weightDecay.value_or(optimizer.weightDecay) : 0;
+    bucket.rateFactor = group.rateFactor;
     bucket.multiplied = apart;
     bucket.members.push_back(
         {argument, name, type,
          main.getArgAttrOfType<ElementsAttr>(index, "nn.initial"), offset});
     bucket.size = offset + type.getNumElements();
   }
-  for (bool decays : {true, false})
-    for (Bucket &bucket : open[decays])
-      close(bucket);
+  for (auto &[key, bucket] : open)
+    close(bucket);
   return buckets;
 }
 

@@ -10,6 +10,7 @@
 #define FRIT_COMPILER_TRANSFORM_TRAINING_BUCKETS_H
 
 #include "compiler/transform/training/States.h"
+#include "compiler/transform/training/TrainingOptions.h"
 
 namespace frit {
 
@@ -24,7 +25,8 @@ struct BucketMember {
 
 struct Bucket {
   int64_t index = 0;
-  bool decays = true; ///< whether weight decay holds for its members
+  double decay = 0;      ///< weight decay of its members
+  double rateFactor = 1; ///< of their learning rate
   /// Whether its members are weights of products and convolutions alone.
   bool multiplied = false;
   int64_t size = 0; ///< in elements, a multiple of kBucketRow
@@ -65,10 +67,11 @@ inline constexpr BucketRule kBuckets = {32 << 20, 32 << 20};
 
 /// Lays out the function's arguments that have the attribute `kind`, in order:
 /// in one bucket those that weight decay holds for, and in another those whose
-/// name matches one of the glob patterns `noDecay`; the rule may divide these
-/// further. A bucket that reaches the rule's size is followed by another.
+/// name matches one of the optimizer's patterns `noDecay`; in two more each
+/// group. The rule may divide these further. A bucket that reaches the rule's
+/// size is followed by another.
 std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
-                                llvm::ArrayRef<std::string> noDecay,
+                                const OptimizerOptions &optimizer,
                                 BucketRule rule);
 
 /// Adds the state `PREFIX.INDEX` with the bucket's members and their initial

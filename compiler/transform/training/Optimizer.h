@@ -15,7 +15,7 @@ public:
   nn::NNBuilder &b;
   const OptimizerOptions &options;
   const Bucket &bucket;
-  nn::TensorExpr rate; ///< learning rate, f32
+  nn::TensorExpr rate; ///< the bucket's learning rate, f32
   nn::TensorExpr step; ///< number of this step, from 1 on, i64
   /// Whether the step is taken; otherwise nothing changes. Null if it always
   /// is.
@@ -32,7 +32,7 @@ private:
   nn::TensorExpr direction(nn::TensorExpr g);
   nn::TensorExpr biasCorrection(double beta);
   nn::TensorExpr keep(nn::TensorExpr after, nn::TensorExpr before);
-  double decay() const { return bucket.decays ? options.weightDecay : 0; }
+  double decay() const { return bucket.decay; }
 };
 
 /// Updates the scale of the loss: after `growthInterval` steps without overflow

@@ -273,12 +273,18 @@ void StepBuilder::update() {
   TensorExpr now = step + 1;
   states.set(step, applies ? where(*applies, now, step) : now);
   bool sharded = options.dataParallel.shardOptimizer;
-  for (auto [bucket, before, gradient] :
-       llvm::zip_equal(buckets, parameters, gradients)) {
+  for (auto [i, bucket] : llvm::enumerate(buckets)) {
+    Value before = parameters[i];
+    TensorExpr g = TensorExpr(b, gradients[i]) * factor;
+    if (options.clipValue > 0) {
+      // As torch.nn.utils.clip_grad_value_.
+      g = {b, MinOp::create(b, g, g.number(options.clipValue))};
+      g = {b, MaxOp::create(b, g, g.number(-options.clipValue))};
+    }
+    TensorExpr own = bucket.rateFactor == 1 ? rate : rate * bucket.rateFactor;
     OptimizerStep update{states, b,   options.optimizer, bucket,
-                         rate,   now, applies,           sharded};
-    Value after =
-        update.build(TensorExpr(b, before), TensorExpr(b, gradient) * factor);
+                         own,    now, applies,           sharded};
+    Value after = update.build(TensorExpr(b, before), g);
     if (sharded)
       after = AllGatherOp::create(b, after);
     states.set(before, after);

@@ -48,6 +48,13 @@ struct DataParallelOptions {
 
 enum class OptimizerKind { sgd, adam, adamw, lamb };
 
+/// Weights whose update differs.
+struct ParameterGroup {
+  std::vector<std::string> match;    ///< glob patterns of parameters' names
+  double rateFactor = 1;             ///< of the learning rate
+  std::optional<double> weightDecay; ///< none: that of all
+};
+
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::sgd;
   double learningRate = 1e-3; ///< until the host writes another
@@ -55,7 +62,8 @@ struct OptimizerOptions {
   bool nesterov = false;      ///< sgd
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weightDecay = 0;
-  std::vector<std::string> noDecay; ///< glob patterns of parameters' names
+  std::vector<std::string> noDecay;   ///< glob patterns of parameters' names
+  std::vector<ParameterGroup> groups; ///< the first that matches counts
 };
 
 /// Dynamic loss scaling, as in mixed precision training (Micikevicius et al.,
@@ -85,6 +93,7 @@ struct TrainingOptions {
   /// Whether kernels of other nodes may too, to meet a memory limit.
   bool recomputesToFit = true;
   double clipNorm = 0;    ///< 0: gradients are not clipped
+  double clipValue = 0;   ///< limit of each element; 0: none
   int64_t accumulate = 1; ///< calls whose gradients make a step
   /// Samples of a step, of one rank: functions of smaller batches accumulate
   /// the gradients of as many calls as it takes. 0: `accumulate` says how many.
