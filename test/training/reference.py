@@ -162,6 +162,8 @@ def main(folder, march="x86-64-v3"):
             "adamw_groups": {"optimizer": {"kind": "adamw", "weight_decay": 0.1,
                                            "groups": [{"match": ["w*"], "weight_decay": 0}, {"match": ["w1", "b1"], "learning_rate_factor": 0}]}},
             "clip_value": {"optimizer": {"kind": "sgd", "momentum": 0.9}, "clip_value": 0.02, "accumulate": 2},
+            "ema": {"optimizer": {"kind": "adamw", **decay}, "accumulate": 2, "ema": {"decay": 0.9}},
+            "ema_groups": {"optimizer": {"kind": "lamb", "groups": [{"match": ["b1"], "learning_rate_factor": 0.5}]}, "ema": {"decay": 0.95}},
             "weights": {"optimizer": {"kind": "sgd", "momentum": 0.9},
                         "loss": {"kind": "cross_entropy", "class_weights": [1, 0.5, 3, 0, 0.25]}},
             "smooth_weights": {"optimizer": {"kind": "adam"}, "accumulate": 3,

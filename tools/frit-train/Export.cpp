@@ -4,20 +4,22 @@
 #include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 
+#include <map>
 #include <set>
 
 using namespace frit::train;
 
 std::vector<TensorView>
 frit::train::weightsOf(const std::vector<TensorView> &state) {
-  std::set<std::string> names, owners;
+  std::map<std::string, const TensorView *> names;
+  std::set<std::string> owners;
   for (const TensorView &tensor : state)
-    names.insert(tensor.name);
+    names[tensor.name] = &tensor;
   auto ownerOf = [&](const std::string &name) {
     size_t slash = name.rfind('/');
     auto owner =
         slash == name.npos ? names.end() : names.find(name.substr(0, slash));
-    return owner == names.end() ? std::string() : *owner;
+    return owner == names.end() ? std::string() : owner->first;
   };
   for (const TensorView &tensor : state)
     if (std::string owner = ownerOf(tensor.name); !owner.empty())
@@ -25,8 +27,14 @@ frit::train::weightsOf(const std::vector<TensorView> &state) {
   std::vector<TensorView> weights;
   for (const TensorView &tensor : state)
     if (ownerOf(tensor.name).empty() &&
-        (!tensor.dims.empty() || owners.contains(tensor.name)))
+        (!tensor.dims.empty() || owners.contains(tensor.name))) {
       weights.push_back(tensor);
+      auto average = names.find(tensor.name + kAverageSuffix);
+      if (average != names.end() && average->second->type() == tensor.type()) {
+        weights.back().data = average->second->data;
+        weights.back().owner = average->second->owner;
+      }
+    }
   return weights;
 }
 

@@ -12,9 +12,13 @@ namespace frit::train {
 
 using namespace tools;
 
+/// What is behind the name of a weight in that of its moving average.
+inline constexpr const char *kAverageSuffix = "/ema";
+
 /// Returns the model's own weights in a state. Leaves out the optimizer's
 /// tensors of a weight (NAME/m beside NAME) and numbers that are no weights (of
-/// rank 0, unless the optimizer has a tensor for them).
+/// rank 0, unless the optimizer has a tensor for them). A weight with a moving
+/// average (NAME/ema) has the elements of that.
 std::vector<TensorView> weightsOf(const std::vector<TensorView> &state);
 
 /// Writes the weights to a safetensors file. Never overwrites an input (see

@@ -390,6 +390,18 @@ bool Model::loadWeights() {
              std::to_string(loaded.tensors.size()) +
              " weights of the step; these keep the compiled values: " +
              someNames(loaded.missing));
+  // Moving averages begin as the weights.
+  for (const TensorView &type : types)
+    if (type.name.ends_with(kAverageSuffix)) {
+      std::string weight =
+          type.name.substr(0, type.name.size() - strlen(kAverageSuffix));
+      auto found = std::ranges::find(loaded.tensors, weight, &TensorView::name);
+      if (found != loaded.tensors.end()) {
+        TensorView average = *found;
+        average.name = type.name;
+        loaded.tensors.push_back(std::move(average));
+      }
+    }
   return writeState(loaded.tensors);
 }
 

@@ -80,6 +80,14 @@ static void readLossScale(const Json &json, LossScaleOptions &scale,
   in.integer("interval", scale.growthInterval, 1);
 }
 
+static void readAverage(const Json &json, double &decay, FirstError &error) {
+  JsonObject in(json, "ema", error);
+  decay = 0.999;
+  in.fraction("decay", decay);
+  if (decay == 0)
+    in.fail("decay", "must be more than 0");
+}
+
 static void readDropout(const Json &json, llvm::StringRef place,
                         DropoutOptions &dropout, FirstError &error) {
   JsonObject in(json, place.str(), error);
@@ -120,6 +128,8 @@ static void readAll(const Json &json, TrainingOptions &options,
   in.number("clip_value", options.clipValue, 0);
   if (options.clipNorm > 0 && options.clipValue > 0)
     in.fail("clip_value", "is not used together with 'clip_norm'");
+  if (const Json *ema = in.find("ema"))
+    readAverage(*ema, options.emaDecay, error);
   in.integer("accumulate", options.accumulate, 1);
   in.integer("batch", options.batch, 1);
   if (options.batch && json.contains("accumulate"))

@@ -15,6 +15,9 @@
 // the graph: whether gradients overflowed, how they are clipped, the loss
 // scale.
 //
+// If a moving average of the weights is kept, each update ends with it, and the
+// evaluation reads it instead of the weights.
+//
 // With several ranks, each computes a part of the batch. Gradients, losses and
 // metrics are averaged over the ranks, so all make the same decisions and
 // updates. If the loss is a mean over items of which data decide how many count
@@ -76,10 +79,14 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
       llvm::map_to_vector(buckets, [&](Bucket &bucket) -> Value {
         return addBucket(states, bucket, FRIT_STATE_PARAMETER, "parameters");
       });
+  SmallVector<Value> averages;
+  if (options.emaDecay > 0)
+    averages = llvm::map_to_vector(
+        buckets, [&](Bucket &bucket) { return addAverages(states, bucket); });
   bool trains = function == FRIT_FUNCTION_TRAIN_STEP;
   std::optional<StepBuilder> step;
   if (trains) {
-    step.emplace(options, main, states, b, buckets, parameters);
+    step.emplace(options, main, states, b, buckets, parameters, averages);
     if (failed(step->buildGradients()))
       return failure();
     if (options.accumulate > 1)
@@ -89,7 +96,8 @@ LogicalResult AddOptimizer::run(func::FuncOp main) {
       step->addMetrics();
     step->update();
   }
-  replaceArguments(main, buckets, parameters);
+  bool readsAverages = !trains && !averages.empty();
+  replaceArguments(main, buckets, readsAverages ? averages : parameters);
   addRunningStatistics(main, states, options.batchNormMomentum);
   if (trains) {
     step->addNumbers();

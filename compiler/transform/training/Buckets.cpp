@@ -87,9 +87,11 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
   return buckets;
 }
 
-Value frit::addBucket(States &states, const Bucket &bucket,
+/// Adds the state `PREFIX.INDEX` with the bucket's members, which are called
+/// `MEMBER/SUFFIX` if there is one, and zeros unless `isInitial`.
+static Value addState(States &states, const Bucket &bucket,
                       frit_state_role role, StringRef prefix, StringRef suffix,
-                      bool sharded) {
+                      bool isInitial, bool sharded) {
   SmallVector<MemberAttr> members;
   for (const BucketMember &member : bucket.members) {
     StringAttr name = member.name;
@@ -97,12 +99,24 @@ Value frit::addBucket(States &states, const Bucket &bucket,
       name = StringAttr::get(name.getContext(), name.getValue() + "/" + suffix);
     members.push_back(
         MemberAttr::get(name.getContext(), name, member.offset, member.type,
-                        suffix.empty() ? member.initial : ElementsAttr()));
+                        isInitial ? member.initial : ElementsAttr()));
   }
   Type element = bucket.members.front().type.getElementType();
   return states.add((prefix + "." + Twine(bucket.index)).str(), role,
                     RankedTensorType::get({bucket.size}, element), members,
                     sharded);
+}
+
+Value frit::addBucket(States &states, const Bucket &bucket,
+                      frit_state_role role, StringRef prefix, StringRef suffix,
+                      bool sharded) {
+  return addState(states, bucket, role, prefix, suffix, suffix.empty(),
+                  sharded);
+}
+
+Value frit::addAverages(States &states, const Bucket &bucket) {
+  return addState(states, bucket, FRIT_STATE_OTHER, "averages", "ema",
+                  /*isInitial=*/true, /*sharded=*/false);
 }
 
 Value frit::memberOf(NNBuilder &b, Value bucket, const BucketMember &member) {

@@ -81,6 +81,10 @@ mlir::Value addBucket(States &states, const Bucket &bucket,
                       frit_state_role role, llvm::StringRef prefix,
                       llvm::StringRef suffix = "", bool sharded = false);
 
+/// Adds the state `averages.INDEX` with the moving averages `MEMBER/ema`, which
+/// begin as the bucket's members.
+mlir::Value addAverages(States &states, const Bucket &bucket);
+
 /// Replaces the arguments of all buckets by parts of `values`, the states'
 /// values, and removes them from the function.
 void replaceArguments(mlir::func::FuncOp main, llvm::ArrayRef<Bucket> buckets,

@@ -22,10 +22,10 @@ using namespace frit::nn;
 
 StepBuilder::StepBuilder(const TrainingOptions &options, func::FuncOp main,
                          States &states, NNBuilder &b, ArrayRef<Bucket> buckets,
-                         ArrayRef<Value> parameters)
+                         ArrayRef<Value> parameters, ArrayRef<Value> averages)
     : options(options), main(main),
       terminator(main.getBody().front().getTerminator()), states(states), b(b),
-      buckets(buckets), parameters(parameters),
+      buckets(buckets), parameters(parameters), averages(averages),
       rate(states.addNumber(b, "learning_rate", FRIT_STATE_LEARNING_RATE,
                             b.getF32Type(), options.optimizer.learningRate)),
       step(states.addNumber(b, "step", FRIT_STATE_COUNTER, b.getI64Type(), 0)),
@@ -288,7 +288,19 @@ void StepBuilder::update() {
     if (sharded)
       after = AllGatherOp::create(b, after);
     states.set(before, after);
+    if (!averages.empty())
+      average(TensorExpr(b, averages[i]), TensorExpr(b, after));
   }
+}
+
+/// Updates the moving average of a bucket: the first update copies the
+/// parameters, as torch.optim.swa_utils.AveragedModel does.
+void StepBuilder::average(TensorExpr before, TensorExpr parameters) {
+  TensorExpr isFirst = equal(step, step.number(0));
+  TensorExpr mean =
+      before * options.emaDecay + parameters * (1 - options.emaDecay);
+  TensorExpr after = where(isFirst, parameters, mean);
+  states.set(before, applies ? where(*applies, after, before) : after);
 }
 
 /// Turns arguments with `nn.number` into state: the seed of random numbers, and

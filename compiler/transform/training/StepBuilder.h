@@ -19,7 +19,8 @@ class StepBuilder {
 public:
   StepBuilder(const TrainingOptions &options, mlir::func::FuncOp main,
               States &states, nn::NNBuilder &b, llvm::ArrayRef<Bucket> buckets,
-              llvm::ArrayRef<mlir::Value> parameters);
+              llvm::ArrayRef<mlir::Value> parameters,
+              llvm::ArrayRef<mlir::Value> averages);
 
   llvm::LogicalResult buildGradients();
   void accumulate();
@@ -37,6 +38,7 @@ private:
   bool scattersGradients() const;
   mlir::Value averageOverRanks(mlir::Value gradient);
   nn::TensorExpr sumSquares();
+  void average(nn::TensorExpr before, nn::TensorExpr parameters);
 
   const TrainingOptions &options;
   mlir::func::FuncOp main;
@@ -45,6 +47,8 @@ private:
   nn::NNBuilder &b;
   llvm::ArrayRef<Bucket> buckets;
   llvm::ArrayRef<mlir::Value> parameters;
+  /// The buckets' moving averages; empty if none are kept.
+  llvm::ArrayRef<mlir::Value> averages;
   /// Numbers of the state. Without loss scaling the scale is 1.
   nn::TensorExpr rate, step, scale;
   /// Gradients of the buckets, times the scale.

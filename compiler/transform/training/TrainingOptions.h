@@ -94,6 +94,7 @@ struct TrainingOptions {
   bool recomputesToFit = true;
   double clipNorm = 0;    ///< 0: gradients are not clipped
   double clipValue = 0;   ///< limit of each element; 0: none
+  double emaDecay = 0;    ///< of the weights' moving average; 0: none is kept
   int64_t accumulate = 1; ///< calls whose gradients make a step
   /// Samples of a step, of one rank: functions of smaller batches accumulate
   /// the gradients of as many calls as it takes. 0: `accumulate` says how many.
