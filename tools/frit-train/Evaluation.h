@@ -4,8 +4,8 @@
 #define FRIT_TOOLS_FRIT_TRAIN_EVALUATION_H
 
 #include "tools/frit-train/Classifier.h"
-#include "tools/frit-train/Log.h"
 #include "tools/frit-train/Model.h"
+#include "tools/frit-train/log/Log.h"
 
 namespace frit::train {
 

@@ -1,8 +1,8 @@
 //===- Model.cpp - The functions of a compiled training step --------------===//
 
 #include "tools/frit-train/Model.h"
-#include "tools/frit-train/Export.h"
-#include "tools/frit-train/WeightsFile.h"
+#include "tools/frit-train/weights/Export.h"
+#include "tools/frit-train/weights/WeightsFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/Message.h"
 

@@ -3,7 +3,7 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 #define FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 
-#include "tools/frit-train/Best.h"
+#include "tools/frit-train/weights/Best.h"
 #include "tools/frit-train/Schedule.h"
 #include "tools/frit-train/ranks/Place.h"
 #include "tools/support/RunOptions.h"

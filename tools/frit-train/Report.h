@@ -4,9 +4,9 @@
 #define FRIT_TOOLS_FRIT_TRAIN_REPORT_H
 
 #include "compiler/support/Progress.h"
-#include "tools/frit-train/Checkpoint.h"
+#include "tools/frit-train/weights/Checkpoint.h"
 #include "tools/frit-train/Evaluation.h"
-#include "tools/frit-train/Log.h"
+#include "tools/frit-train/log/Log.h"
 
 #include <chrono>
 #include <memory>

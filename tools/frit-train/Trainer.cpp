@@ -1,9 +1,9 @@
 //===- Trainer.cpp - A training run ---------------------------------------===//
 
 #include "tools/frit-train/Trainer.h"
-#include "tools/frit-train/Export.h"
 #include "tools/frit-train/Stop.h"
 #include "tools/frit-train/data/Shuffle.h"
+#include "tools/frit-train/weights/Export.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Message.h"
 

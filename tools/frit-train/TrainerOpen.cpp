@@ -1,7 +1,7 @@
 //===- TrainerOpen.cpp - Open the model and the data of a run -------------===//
 
-#include "tools/frit-train/Export.h"
 #include "tools/frit-train/Trainer.h"
+#include "tools/frit-train/weights/Export.h"
 #include "tools/support/Files.h"
 #include "tools/support/Message.h"
 

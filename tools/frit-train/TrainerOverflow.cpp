@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/frit-train/Export.h"
+#include "tools/frit-train/weights/Export.h"
 #include "tools/frit-train/Overflow.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/support/Message.h"

@@ -2,8 +2,9 @@
 
 #include "compiler/support/TemporaryFolder.h"
 #include "test/runtime/Check.h"
-#include "tools/frit-train/Checkpoint.h"
+#include "tools/frit-train/weights/Checkpoint.h"
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -39,7 +40,7 @@ struct State {
 } // namespace
 
 static Position positionOf(uint64_t steps) {
-  return {"net", steps, 2, 3, 100, 10, 18446744073709551615ull, true};
+  return {"net", steps, 2, 3, 100, 10, 18446744073709551615ull, true, {}};
 }
 
 static std::string pathOf(const std::string &name) {
@@ -92,6 +93,42 @@ static void testKeep() {
   CHECK(folder.list() ==
         std::vector<std::string>({other + "/step-000030.safetensors",
                                   other + "/step-000025.safetensors"}));
+  fs::remove_all(other);
+}
+
+/// The best checkpoint is beside the others, and is none of those to keep.
+static void testBest() {
+  std::string other = pathOf("best");
+  CheckpointFolder folder;
+  CHECK(!folder.open(other));
+  CHECK(!folder.hasBest());
+  Position position = positionOf(10);
+  MetricChoice choice;
+  CHECK(!MetricChoice::parse("eval_f1:max", choice));
+  position.best.track(choice);
+  CHECK(position.best.add(choice, 0.1, 7));
+  CHECK(!position.best.add(choice, NAN, 8));
+  CHECK(!position.best.add(choice, 0.1, 9));
+  CHECK(!position.best.add(choice, INFINITY, 10));
+  CHECK(!folder.writeBest(position, State(1).views()));
+  for (uint64_t steps : {20, 30})
+    CHECK(!folder.write(positionOf(steps), State(1).views(), 1));
+  CHECK(folder.list() ==
+        std::vector<std::string>({other + "/step-000030.safetensors"}));
+  CHECK(folder.hasBest());
+  Checkpoint checkpoint;
+  CHECK(!read(folder.bestPath(), checkpoint));
+  const Best &best = checkpoint.position.best;
+  CHECK(best.metric == "f1:max" && best.value == 0.1);
+  CHECK(best.step == 7 && best.since == 3);
+  // The same metric goes on, another begins anew.
+  Best next = best;
+  next.track(choice);
+  CHECK(next.since == 3 && next.add(choice, 0.2, 11) && next.step == 11);
+  CHECK(!MetricChoice::parse("loss", choice) && !choice.isMost);
+  next.track(choice);
+  CHECK(!next.value && next.since == 0 && next.add(choice, 3, 12));
+  CHECK(!next.add(choice, 3.5, 13) && next.add(choice, -1, 14));
   fs::remove_all(other);
 }
 
@@ -229,6 +266,7 @@ int main() {
   place = name + "/run";
   testRoundTrip();
   testKeep();
+  testBest();
   testDamage();
   testForeign();
   testFolder();

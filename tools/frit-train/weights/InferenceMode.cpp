@@ -1,6 +1,6 @@
 //===- InferenceMode.cpp - An ONNX model in inference mode ----------------===//
 
-#include "tools/frit-train/InferenceMode.h"
+#include "tools/frit-train/weights/InferenceMode.h"
 #include "compiler/onnx/DropModules.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- InferenceMode.h - An ONNX model in inference mode ------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_INFERENCEMODE_H
-#define FRIT_TOOLS_FRIT_TRAIN_INFERENCEMODE_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_INFERENCEMODE_H
+#define FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_INFERENCEMODE_H
 
 #include "compiler/onnx/onnx.pb.h"
 
@@ -13,4 +13,4 @@ void setInferenceMode(onnx::ModelProto &model);
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_INFERENCEMODE_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_INFERENCEMODE_H

@@ -1,7 +1,7 @@
 //===- WeightsFile.h - Weights from a file, to begin with -----------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_WEIGHTSFILE_H
-#define FRIT_TOOLS_FRIT_TRAIN_WEIGHTSFILE_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_WEIGHTSFILE_H
+#define FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_WEIGHTSFILE_H
 
 #include "tools/support/Bytes.h"
 
@@ -37,4 +37,4 @@ std::string someNames(const std::vector<std::string> &names);
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_WEIGHTSFILE_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_WEIGHTSFILE_H

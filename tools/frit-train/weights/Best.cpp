@@ -1,6 +1,6 @@
 //===- Best.cpp - The best evaluation of a run ----------------------------===//
 
-#include "tools/frit-train/Best.h"
+#include "tools/frit-train/weights/Best.h"
 #include "compiler/support/Help.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 
 #include "compiler/onnx/onnx.pb.h"
 #include "compiler/support/OutputFile.h"
-#include "tools/frit-train/Export.h"
-#include "tools/frit-train/InferenceMode.h"
+#include "tools/frit-train/weights/Export.h"
+#include "tools/frit-train/weights/InferenceMode.h"
 #include "tools/support/Files.h"
 #include "tools/support/Mapped.h"
 

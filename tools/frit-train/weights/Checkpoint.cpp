@@ -1,6 +1,6 @@
 //===- Checkpoint.cpp - Checkpoints of the state --------------------------===//
 
-#include "tools/frit-train/Checkpoint.h"
+#include "tools/frit-train/weights/Checkpoint.h"
 #include "compiler/support/Interrupts.h"
 #include "tools/support/Files.h"
 #include "tools/support/Mapped.h"

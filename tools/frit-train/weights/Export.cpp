@@ -1,6 +1,6 @@
 //===- Export.cpp - Trained weights in a safetensors file -----------------===//
 
-#include "tools/frit-train/Export.h"
+#include "tools/frit-train/weights/Export.h"
 #include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
-#define FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_CHECKPOINT_H
+#define FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_CHECKPOINT_H
 
-#include "tools/frit-train/Best.h"
+#include "tools/frit-train/weights/Best.h"
 #include "tools/support/SafetensorsFile.h"
 
 #include <optional>
@@ -112,4 +112,4 @@ CheckpointFault readCheckpoint(const std::string &path,
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_CHECKPOINT_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_CHECKPOINT_H

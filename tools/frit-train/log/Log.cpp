@@ -1,6 +1,6 @@
 //===- Log.cpp - The log of a run -----------------------------------------===//
 
-#include "tools/frit-train/Log.h"
+#include "tools/frit-train/log/Log.h"
 #include "compiler/support/OutputFile.h"
 #include "tools/support/Files.h"
 #include "tools/support/JsonText.h"

@@ -1,7 +1,7 @@
 //===- Best.h - The best evaluation of a run ------------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_BEST_H
-#define FRIT_TOOLS_FRIT_TRAIN_BEST_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_BEST_H
+#define FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_BEST_H
 
 #include "tools/support/Fault.h"
 
@@ -44,4 +44,4 @@ struct Best {
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_BEST_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_BEST_H

@@ -1,7 +1,7 @@
 //===- WeightsFile.cpp - Weights from a file, to begin with ---------------===//
 
-#include "tools/frit-train/WeightsFile.h"
-#include "tools/frit-train/Export.h"
+#include "tools/frit-train/weights/WeightsFile.h"
+#include "tools/frit-train/weights/Export.h"
 #include "tools/support/Mapped.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- Export.h - Trained weights for other programs ----------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_EXPORT_H
-#define FRIT_TOOLS_FRIT_TRAIN_EXPORT_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_EXPORT_H
+#define FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_EXPORT_H
 
 #include "tools/support/SafetensorsFile.h"
 
@@ -37,4 +37,4 @@ Fault exportOnnx(const std::string &path, const std::string &original,
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_EXPORT_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_WEIGHTS_EXPORT_H

@@ -1,7 +1,7 @@
 //===- Log.h - The log of a run -------------------------------------------===//
 
-#ifndef FRIT_TOOLS_FRIT_TRAIN_LOG_H
-#define FRIT_TOOLS_FRIT_TRAIN_LOG_H
+#ifndef FRIT_TOOLS_FRIT_TRAIN_LOG_LOG_H
+#define FRIT_TOOLS_FRIT_TRAIN_LOG_LOG_H
 
 #include "tools/support/Fault.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace frit::train
 
-#endif // FRIT_TOOLS_FRIT_TRAIN_LOG_H
+#endif // FRIT_TOOLS_FRIT_TRAIN_LOG_LOG_H
