@@ -94,6 +94,9 @@ static frit::HelpTable helpTable() {
         "The model whose weights --export=file.onnx replaces"}});
   section("What it prints",
           {{"", "--log=", "file.jsonl", "Append a line of JSON per report"},
+           {"", "--tensorboard=", "folder",
+            "Write the same numbers to an event file of TensorBoard, a new one "
+            "for each run"},
            {"", "--log-every=", "n",
             "Steps between reports (default: a hundredth of all, 100 at most)"},
            {"", "--json", "", "Print the summary as JSON, and nothing else"},
@@ -161,6 +164,7 @@ static const Setting<Options, std::string> texts[] = {
     {"--eval-tokens=", &Options::evaluationTokens},
     {"--checkpoint=", &Options::checkpoints},
     {"--from=", &Options::original},
+    {"--tensorboard=", &Options::events},
     {"--log=", &Options::log}};
 
 static const Setting<Options, std::vector<std::string>> lists[] = {
@@ -284,6 +288,7 @@ static bool checkEvaluation(const Options &options) {
       {"--resume", options.resume},
       {"--export", !options.exports.empty()},
       {"--trace-overflow", options.traceOverflow},
+      {"--tensorboard", !options.events.empty()},
       {"--devices", !options.devices.empty()}};
   for (auto [name, isGiven] : others)
     if (isGiven)
@@ -369,6 +374,7 @@ void frit::train::takePlace(Options &options, const Place &place) {
   options.exports.clear();
   options.original.clear();
   options.log.clear();
+  options.events.clear();
   options.resume = options.verbose = false;
   options.json = true;
   options.allowNan = true; // rank 0 sees the same loss

@@ -3,9 +3,9 @@
 #ifndef FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 #define FRIT_TOOLS_FRIT_TRAIN_OPTIONS_H
 
-#include "tools/frit-train/weights/Best.h"
 #include "tools/frit-train/Schedule.h"
 #include "tools/frit-train/ranks/Place.h"
+#include "tools/frit-train/weights/Best.h"
 #include "tools/support/RunOptions.h"
 
 #include <optional>
@@ -49,6 +49,7 @@ struct Options : RunOptions {
   std::string original; ///< the ONNX file whose weights an export replaces
 
   std::string log;
+  std::string events;    ///< folder of TensorBoard's event files
   uint64_t logEvery = 0; ///< steps; 0: a hundredth of them, 100 at most
   bool json = false;
 

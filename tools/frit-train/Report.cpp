@@ -23,7 +23,9 @@ Report::Report(const Options &options, uint64_t first, uint64_t total,
 }
 
 Fault Report::open() {
-  return options.log.empty() ? Fault() : file.open(options.log);
+  if (Fault fault = options.log.empty() ? Fault() : file.open(options.log))
+    return fault;
+  return options.events.empty() ? Fault() : events.open(options.events);
 }
 
 void Report::start() {
@@ -54,6 +56,8 @@ void Report::log(const Json &line) {
   if (logFault)
     return;
   logFault = file.write(line);
+  if (!logFault)
+    logFault = events.write(line);
   report(logFault);
 }
 

@@ -4,9 +4,9 @@
 #define FRIT_TOOLS_FRIT_TRAIN_REPORT_H
 
 #include "compiler/support/Progress.h"
-#include "tools/frit-train/weights/Checkpoint.h"
 #include "tools/frit-train/Evaluation.h"
-#include "tools/frit-train/log/Log.h"
+#include "tools/frit-train/log/EventFile.h"
+#include "tools/frit-train/weights/Checkpoint.h"
 
 #include <chrono>
 #include <memory>
@@ -22,7 +22,7 @@ public:
   Report(const Options &options, uint64_t first, uint64_t total, uint64_t batch,
          uint64_t memory);
 
-  /// Opens the log, if the options name one.
+  /// Opens the logs that the options name.
   Fault open();
 
   /// Starts the clock, which runs until the next pause().
@@ -57,7 +57,8 @@ private:
   uint64_t first, total, batch, memory, every;
   uint64_t done;
   Log file;
-  Fault logFault;
+  EventFile events;
+  Fault logFault; ///< why a line of either was lost
   std::unique_ptr<Progress> progress;
   bool printsSteps;
 

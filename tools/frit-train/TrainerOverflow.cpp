@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/frit-train/weights/Export.h"
 #include "tools/frit-train/Overflow.h"
 #include "tools/frit-train/Trainer.h"
+#include "tools/frit-train/weights/Export.h"
 #include "tools/support/Message.h"
 
 #include <algorithm>
@@ -176,6 +176,7 @@ std::optional<Search> Trainer::search() const {
   again.exports.clear();
   again.original.clear();
   again.log.clear();
+  again.events.clear();
   return search;
 }
 
