@@ -34,6 +34,7 @@ model("half", "Identity", weight=np.ones((4, 6), np.float16))
 model("hardmax", "Hardmax")
 
 
+
 def chain(name, *nodes, **weights):
     """Writes nodes from `x`, each of which reads the one before, to `y`."""
     values = ["x", *(node.output[0] for node in nodes[:-1])]
@@ -112,6 +113,14 @@ for name, config in {
         "factor": {"loss": loss, "optimizer": {"kind": "sgd", "groups": [{"match": ["w"], "learning_rate_factor": -1}]}},
         "rategroup": {"loss": loss, "optimizer": {"kind": "sgd", "groups": [{"match": ["w"], "learning_rate": 1}]}},
         "nogroup": {"loss": loss, "optimizer": {"kind": "sgd", "groups": [{"match": ["w"]}, {"match": ["wieght"]}]}},
+        "nolosses": {"loss": [], "optimizer": sgd},
+        "noname": {"loss": [loss], "optimizer": sgd},
+        "samename": {"loss": [{**loss, "name": "main"}, {**loss, "name": "main"}], "optimizer": sgd},
+        "ownname": {"loss": [{**loss, "name": "loss"}], "optimizer": sgd},
+        "outname": {"loss": [{**loss, "name": "a", "output": "a"}, {**loss, "name": "c", "output": "b"}], "optimizer": sgd},
+        "targets": {"loss": [{**loss, "name": "c", "output": "a"}, {"kind": "mse", "name": "d", "output": "b", "target": "labels"}], "optimizer": sgd},
+        "several": {"loss": [{**loss, "name": "c", "output": "a"}, {**loss, "name": "d", "output": "b"}], "optimizer": sgd, "accumulate": 2},
+        "weighty": {"loss": [{**loss, "name": "c", "weight": "high"}], "optimizer": sgd},
         "list": [],
         "nul": {"loss": {**loss, "target": "a\0b"}, "optimizer": sgd},
         "beyond": {"loss": loss, "optimizer": {"kind": "sgd", "learning_rate": 1e308}},

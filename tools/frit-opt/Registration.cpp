@@ -23,7 +23,7 @@ using namespace frit;
 /// Nodes whose names begin with "again" are recomputed.
 static TrainingOptions testTraining() {
   TrainingOptions training;
-  training.loss.kind = LossKind::mse;
+  training.losses[0].kind = LossKind::mse;
   training.recompute = {"again*"};
   return training;
 }

@@ -4,11 +4,12 @@
 
 #include "compiler/driver/options/JsonObject.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace frit;
 using Json = nlohmann::ordered_json;
 
-static void readLoss(const Json &json, LossOptions &loss, FirstError &error) {
-  JsonObject in(json, "loss", error);
+static void readLoss(JsonObject &in, LossOptions &loss) {
   in.choice<LossKind>("kind", loss.kind,
                       {{"cross_entropy", LossKind::crossEntropy},
                        {"mse", LossKind::mse},
@@ -30,6 +31,24 @@ static void readLoss(const Json &json, LossOptions &loss, FirstError &error) {
   in.integer("ignore_index", loss.ignoreIndex, INT64_MIN);
   in.number("label_smoothing", loss.labelSmoothing, 0, 1);
   in.numbers("class_weights", loss.classWeights);
+}
+
+/// Reads a list of losses, which have names and are added by their weights.
+static void readLosses(JsonObject &all, std::vector<LossOptions> &losses,
+                       FirstError &error) {
+  losses.clear();
+  llvm::StringSet<> names = {"loss", "loss_count", "gradient_norm"};
+  all.each("loss", [&](const Json &item, llvm::StringRef place) {
+    LossOptions &loss = losses.emplace_back();
+    JsonObject in(item, place.str(), error);
+    in.neededText("name", loss.name);
+    in.number("weight", loss.weight, 0);
+    if (!names.insert(loss.name).second)
+      in.fail("name", "is that of another output of the step");
+    readLoss(in, loss);
+  });
+  if (losses.empty())
+    all.fail("loss", "must have a loss");
 }
 
 static void readGroup(const Json &json, std::string place,
@@ -100,10 +119,15 @@ static void readDropout(const Json &json, llvm::StringRef place,
 static void readAll(const Json &json, TrainingOptions &options,
                     FirstError &error) {
   JsonObject in(json, "", error);
-  if (const Json *loss = in.find("loss"))
-    readLoss(*loss, options.loss, error);
-  else
+  const Json *loss = in.find("loss");
+  if (loss && loss->is_array()) {
+    readLosses(in, options.losses, error);
+  } else if (loss) {
+    JsonObject only(*loss, "loss", error);
+    readLoss(only, options.losses[0]);
+  } else {
     in.fail("loss", "is missing");
+  }
   if (const Json *optimizer = in.find("optimizer"))
     readOptimizer(*optimizer, options.optimizer, error);
   else

@@ -19,6 +19,8 @@
 // outputs of rank 0 do, the model's metrics. Results that TrainingMode added
 // stay last.
 //
+// Several losses are added; the mean of each follows the sum, under its name.
+//
 // If such a mean is over several calls or ranks, the loss is divided by all
 // items instead, and a result with the attribute `nn.share` says which part of
 // them counts. AddOptimizer divides by it.
@@ -43,6 +45,15 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
+/// A step's loss, and the results that come with it.
+struct StepLoss {
+  Value loss;
+  /// Outputs of the model that are losses.
+  SmallVector<Value> outputs;
+  /// The means that have names, and the share or count of items.
+  SmallVector<std::pair<Value, NamedAttribute>> named, counts;
+};
+
 class AddLoss : public frit::impl::AddLossBase<AddLoss> {
 public:
   AddLoss(const TrainingOptions &options, frit_function_role function)
@@ -61,7 +72,10 @@ private:
   void warnOfBuffers(ArrayRef<ConstantOp> parameters);
   LogicalResult addParameters();
   LogicalResult addLoss();
-  bool isOverCalls() const;
+  bool isLossName(StringRef name) const;
+  LogicalResult checkName(StringAttr output);
+  bool isOverCalls(const LossOptions &loss) const;
+  FailureOr<StepLoss> buildLosses(NNBuilder &b);
 
   const TrainingOptions &options;
   frit_function_role function;
@@ -177,70 +191,110 @@ LogicalResult AddLoss::addParameters() {
 //===----------------------------------------------------------------------===//
 
 /// Returns whether the loss is a mean over the items of several calls or ranks.
-bool AddLoss::isOverCalls() const {
-  return trains() && options.loss.mean == LossMean::all &&
+bool AddLoss::isOverCalls(const LossOptions &loss) const {
+  return trains() && loss.mean == LossMean::all &&
          (options.accumulate > 1 || options.dataParallel.enabled);
 }
 
+FailureOr<StepLoss> AddLoss::buildLosses(NNBuilder &b) {
+  LossBuilder builder(b, main, options, trains());
+  StepLoss step;
+  bool isSum = options.losses.size() > 1;
+  auto nameOf = [&](StringRef name) {
+    return b.getNamedAttr("nn.name", b.getStringAttr(name));
+  };
+  for (const LossOptions &loss : options.losses) {
+    std::string what = describeLoss(loss);
+    auto output = findOutput(main, loss.output, what + " is of");
+    if (failed(output))
+      return failure();
+    auto built = builder.build(loss, *output);
+    if (failed(built))
+      return failure();
+    if (loss.kind == LossKind::output)
+      step.outputs.push_back(*output);
+    TensorExpr mean(b, built->mean);
+    if (built->count && isOverCalls(loss)) {
+      if (isSum)
+        return emitError(locationOf(options, main), what)
+               << " is a mean over as many items as data decide, of all calls "
+                  "or ranks; beside other losses it is one of each call: set "
+                  "its 'mean' to 'call'";
+      double most = built->most;
+      mean = TensorExpr(b, built->sum) * (1 / most);
+      step.counts.push_back({TensorExpr(b, built->count) * (1 / most),
+                             b.getNamedAttr(kShare, b.getUnitAttr())});
+    } else if (built->count && !trains() && !isSum) {
+      step.counts.push_back({built->count, nameOf(kLossCount)});
+    }
+    if (!loss.name.empty())
+      step.named.push_back({mean, nameOf(loss.name)});
+    if (loss.weight != 1)
+      mean = mean * loss.weight;
+    step.loss = step.loss ? TensorExpr(b, step.loss) + mean : mean;
+  }
+  return step;
+}
+
+/// Returns whether the step's loss, or one of several, has this name.
+bool AddLoss::isLossName(StringRef name) const {
+  return name == "loss" ||
+         llvm::any_of(options.losses, [&](const LossOptions &loss) {
+           return name == loss.name;
+         });
+}
+
+/// Checks that the name of a model's output is not that of a result of the
+/// step.
+LogicalResult AddLoss::checkName(StringAttr output) {
+  if (output == "loss")
+    return emitError(main.getLoc(),
+                     "the model has an output 'loss', as the training "
+                     "step's loss is called; give it another name");
+  if (output == kLossCount || output == "gradient_norm" || isLossName(output))
+    return emitError(main.getLoc(), "the model has an output '")
+           << output.getValue()
+           << "', as one of the training step is called; give it another name";
+  return success();
+}
+
 LogicalResult AddLoss::addLoss() {
-  auto prediction = findOutput(main, options.loss.output, "the loss is of");
-  if (failed(prediction))
-    return failure();
   Operation *terminator = main.getBody().front().getTerminator();
   NNBuilder b(main.getLoc(), terminator);
-  auto built = buildLoss(b, main, options, trains(), *prediction);
-  if (failed(built))
+  auto step = buildLosses(b);
+  if (failed(step))
     return failure();
-  Value loss = built->mean;
-  SmallVector<Value> added;
-  SmallVector<NamedAttribute> kinds;
-  if (built->count && isOverCalls()) {
-    double most = built->most;
-    loss = TensorExpr(b, built->sum) * (1 / most);
-    added.push_back(TensorExpr(b, built->count) * (1 / most));
-    kinds.push_back(b.getNamedAttr(kShare, b.getUnitAttr()));
-  } else if (built->count && !trains()) {
-    added.push_back(built->count);
-    kinds.push_back(b.getNamedAttr("nn.name", b.getStringAttr(kLossCount)));
-  }
-
-  SmallVector<Value> results = {loss};
-  SmallVector<DictionaryAttr> attributes = {
-      b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr("loss")))};
-  auto addOutputs = [&] {
-    for (auto [value, kind] : llvm::zip_equal(added, kinds)) {
-      results.push_back(value);
-      attributes.push_back(b.getDictionaryAttr(kind));
-    }
-    added.clear();
-    kinds.clear();
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> attributes;
+  auto add = [&](Value value, NamedAttribute kind) {
+    results.push_back(value);
+    attributes.push_back(b.getDictionaryAttr(kind));
   };
+  auto addCounts = [&] {
+    for (auto [value, kind] : step->counts)
+      add(value, kind);
+    step->counts.clear();
+  };
+  add(step->loss, b.getNamedAttr("nn.name", b.getStringAttr("loss")));
+  for (auto [value, kind] : step->named)
+    add(value, kind);
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
     Value output = terminator->getOperand(i);
-    bool isLoss =
-        options.loss.kind == LossKind::output && output == *prediction;
+    bool isLoss = llvm::is_contained(step->outputs, output);
     if (name && trains() && (isLoss || !shapeOf(output).empty()))
       continue;
-    if (name && name == "loss") {
-      // The output is that loss, or its elements are what the loss averages.
-      if (isLoss)
-        continue;
-      return emitError(main.getLoc(),
-                       "the model has an output 'loss', as the training "
-                       "step's loss is called; give it another name");
-    }
-    if (name && (name == kLossCount || name == "gradient_norm"))
-      return emitError(main.getLoc(), "the model has an output '")
-             << name.getValue()
-             << "', as one of the training step is called; give it another "
-                "name";
+    // The output is that loss, or its elements are what the loss averages.
+    if (name && isLoss && isLossName(name))
+      continue;
+    if (name && failed(checkName(name)))
+      return failure();
     if (!name)
-      addOutputs();
+      addCounts();
     results.push_back(output);
     attributes.push_back(main.getResultAttrDict(i));
   }
-  addOutputs();
+  addCounts();
   terminator->setOperands(results);
   main.setType(b.getFunctionType(main.getArgumentTypes(),
                                  TypeRange(ValueRange(results))));

@@ -39,47 +39,38 @@ FailureOr<Value> frit::findOutput(func::FuncOp main, StringRef wanted,
          << "', and the model's outputs are: " << names;
 }
 
-namespace {
-class LossBuilder {
-public:
-  LossBuilder(NNBuilder &b, func::FuncOp main, const TrainingOptions &options,
-              bool trains)
-      : b(b), main(main), options(options), trains(trains) {}
-
-  FailureOr<Loss> build(Value prediction);
-
-private:
-  FailureOr<Loss> buildOwn(Value prediction);
-  FailureOr<BlockArgument> addTarget(Value prediction, Type element,
-                                     ArrayRef<int64_t> shape);
-  Loss crossEntropy(TensorExpr logits, TensorExpr labels);
-  Loss weightedCrossEntropy(TensorExpr logits, TensorExpr labels,
-                            TensorExpr counts);
-
-  NNBuilder &b;
-  func::FuncOp main;
-  const TrainingOptions &options;
-  bool trains;
-};
-} // namespace
+std::string frit::describeLoss(const LossOptions &loss) {
+  return loss.name.empty() ? "the loss" : "the loss '" + loss.name + "'";
+}
 
 FailureOr<BlockArgument> LossBuilder::addTarget(Value prediction, Type element,
                                                 ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, element);
+  if (BlockArgument known = targets.lookup(loss->target)) {
+    if (known.getType() == type)
+      return known;
+    return emitError(main.getLoc(), "'")
+           << loss->target << "' is the target of two losses, of types "
+           << known.getType() << " and " << type
+           << "; choose another with 'target' of " << describeLoss(*loss);
+  }
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto name = main.getArgAttrOfType<StringAttr>(i, "nn.name"))
-      if (name == options.loss.target)
+      if (name == loss->target)
         return emitError(main.getLoc(), "the loss's target '")
-               << options.loss.target
+               << loss->target
                << "' has the name of an input of the model; choose another "
                   "with 'target' of 'loss'";
   // After the model's inputs, before its weights.
   unsigned index = 0;
   while (index < main.getNumArguments() && main.getArgAttr(index, "nn.name"))
     ++index;
-  return insertArgument(
-      main, index, RankedTensorType::get(shape, element),
-      b.getNamedAttr("nn.name", b.getStringAttr(options.loss.target)),
-      prediction.getLoc());
+  BlockArgument added =
+      insertArgument(main, index, type,
+                     b.getNamedAttr("nn.name", b.getStringAttr(loss->target)),
+                     prediction.getLoc());
+  targets[loss->target] = added;
+  return added;
 }
 
 /// Returns `x` as `rows` rows. A product that computes `x` is rebuilt on rows,
@@ -158,13 +149,13 @@ FailureOr<Loss> LossBuilder::buildOwn(Value prediction) {
            (1. / tensorType(x).getNumElements());
   };
   Value counted;
-  if (!options.loss.count.empty()) {
-    auto found = findOutput(main, options.loss.count, "the loss's count is");
+  if (!loss->count.empty()) {
+    auto found = findOutput(main, loss->count, "the loss's count is");
     if (failed(found))
       return failure();
     if (tensorType(*found).getNumElements() != 1)
       return emitError(main.getLoc(), "'")
-             << options.loss.count << "', the loss's count, has shape "
+             << loss->count << "', the loss's count, has shape "
              << shapeText(shapeOf(*found)) << " and must be one number";
     counted = *found;
   }
@@ -187,17 +178,17 @@ FailureOr<Loss> LossBuilder::buildOwn(Value prediction) {
 
 /// Builds the mean over rows of logits whose label counts.
 Loss LossBuilder::crossEntropy(TensorExpr logits, TensorExpr labels) {
-  Value ignored = EqualOp::create(
-      b, labels, b.scalarLike(labels, options.loss.ignoreIndex));
+  Value ignored =
+      EqualOp::create(b, labels, b.scalarLike(labels, loss->ignoreIndex));
   TensorExpr counts(
       b, CastOp::create(b, NotOp::create(b, ignored), b.getF32Type()));
-  if (!options.loss.classWeights.empty())
+  if (!loss->classWeights.empty())
     return weightedCrossEntropy(logits, labels, counts);
   Value losses = CrossEntropyOp::create(
       b, logits, labels,
       b.getIntegerAttr(b.getIntegerType(64, /*isSigned=*/true),
-                       options.loss.ignoreIndex),
-      b.getF32FloatAttr(options.loss.labelSmoothing));
+                       loss->ignoreIndex),
+      b.getF32FloatAttr(loss->labelSmoothing));
   TensorExpr count = sumAll(b, counts), sum = sumAll(b, losses);
   // The gradient has the same factor, and does not wait for the losses.
   TensorExpr atLeastOne(b, MaxOp::create(b, count, count.number(1)));
@@ -209,8 +200,8 @@ Loss LossBuilder::crossEntropy(TensorExpr logits, TensorExpr labels) {
 Loss LossBuilder::weightedCrossEntropy(TensorExpr logits, TensorExpr labels,
                                        TensorExpr counts) {
   int64_t rows = shapeOf(logits)[0], classes = shapeOf(logits)[1];
-  SmallVector<float> values(options.loss.classWeights.begin(),
-                            options.loss.classWeights.end());
+  SmallVector<float> values(loss->classWeights.begin(),
+                            loss->classWeights.end());
   auto type = RankedTensorType::get({classes}, b.getF32Type());
   TensorExpr weights(
       b, ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(values)),
@@ -220,7 +211,7 @@ Loss LossBuilder::weightedCrossEntropy(TensorExpr logits, TensorExpr labels,
   TensorExpr isLabel = equal(column, label);
   TensorExpr logs(
       b, LogSoftmaxOp::create(b, b.cast(logits, b.getF32Type()), 1).getY());
-  double smoothing = options.loss.labelSmoothing;
+  double smoothing = loss->labelSmoothing;
   // Rows' weights, and what each class adds to a row's loss.
   TensorExpr ofLabel = where(isLabel, weights, 0.0);
   TensorExpr parts = ofLabel * (1 - smoothing);
@@ -236,30 +227,35 @@ Loss LossBuilder::weightedCrossEntropy(TensorExpr logits, TensorExpr labels,
   return Loss{sum * (1.0 / some), sum, count, most};
 }
 
-FailureOr<Loss> LossBuilder::build(Value prediction) {
+FailureOr<Loss> LossBuilder::build(const LossOptions &built, Value prediction) {
+  loss = &built;
   auto type = tensorType(prediction);
   if (!isFloat(prediction))
-    return emitError(main.getLoc(), "the loss needs an output of floats, not ")
-           << type;
-  if (options.loss.kind == LossKind::output)
+    return emitError(main.getLoc(), describeLoss(*loss))
+           << " needs an output of floats, not " << type;
+  if (loss->kind == LossKind::output)
     return buildOwn(prediction);
   // A model that ends with sigmoid trains on what sigmoid reads.
-  if (options.loss.kind == LossKind::bceWithLogits)
+  if (loss->kind == LossKind::bceWithLogits)
     prediction = beforeLast<SigmoidOp>(b, prediction, std::nullopt,
                                        [](SigmoidOp, int64_t) { return true; });
-  if (options.loss.kind != LossKind::crossEntropy) {
+  if (loss->kind != LossKind::crossEntropy) {
     auto target = addTarget(prediction, b.getF32Type(), type.getShape());
     if (failed(target))
       return failure();
     Value x = b.cast(prediction, b.getF32Type());
-    bool isBce = options.loss.kind == LossKind::bceWithLogits;
+    bool isBce = loss->kind == LossKind::bceWithLogits;
     Value losses = isBce ? BceWithLogitsOp::create(b, x, *target).getY()
                          : SquaredErrorOp::create(b, x, *target).getY();
     TensorExpr each(b, losses);
     return Loss{sumAll(b, each) * (1. / type.getNumElements())};
   }
+  return buildCrossEntropy(prediction);
+}
 
-  int64_t rank = type.getRank(), axis = options.loss.axis;
+FailureOr<Loss> LossBuilder::buildCrossEntropy(Value prediction) {
+  auto type = tensorType(prediction);
+  int64_t rank = type.getRank(), axis = loss->axis;
   if (rank < 2 || axis < -rank || axis >= rank)
     return emitError(main.getLoc(), "the loss's output has shape ")
            << shapeText(type.getShape())
@@ -282,7 +278,7 @@ FailureOr<Loss> LossBuilder::build(Value prediction) {
   if (failed(labels))
     return failure();
   int64_t classes = type.getDimSize(axis);
-  size_t weights = options.loss.classWeights.size();
+  size_t weights = loss->classWeights.size();
   if (weights && int64_t(weights) != classes)
     return emitError(locationOf(options, main), "'loss.class_weights': it has ")
            << weights << " numbers, and the model has " << classes
@@ -290,7 +286,7 @@ FailureOr<Loss> LossBuilder::build(Value prediction) {
   IndexRange range =
       wholeRange(shape, 0, classes - 1,
                  "the model has " + std::to_string(classes) + " classes");
-  range.other = options.loss.ignoreIndex;
+  range.other = loss->ignoreIndex;
   main.setArgAttr(labels->getArgNumber(), "nn.indices",
                   indicesAttr(*b.getContext(), range));
   order.push_back(axis);
@@ -301,10 +297,4 @@ FailureOr<Loss> LossBuilder::build(Value prediction) {
                         : b.reshape(prediction, {rows, type.getDimSize(axis)});
   Value flat = b.reshape(*labels, {rows});
   return crossEntropy({b, logits}, {b, flat});
-}
-
-FailureOr<Loss> frit::buildLoss(NNBuilder &b, func::FuncOp main,
-                                const TrainingOptions &options, bool trains,
-                                Value prediction) {
-  return LossBuilder(b, main, options, trains).build(prediction);
 }

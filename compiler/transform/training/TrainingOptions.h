@@ -22,6 +22,8 @@ enum class LossMean {
 /// itself) or all rows that count (cross-entropy).
 struct LossOptions {
   LossKind kind = LossKind::crossEntropy;
+  std::string name;   ///< of its mean among the outputs; empty: it has none
+  double weight = 1;  ///< in the sum of several losses
   std::string output; ///< of the model; empty: its only one
   std::string count;  ///< output: how many items `output` is the mean over
   LossMean mean = LossMean::all;
@@ -82,7 +84,8 @@ struct DropoutOptions {
 
 struct TrainingOptions {
   std::string file; ///< that they are from, for messages; or empty
-  LossOptions loss;
+  /// The step's loss is the sum of their weighted means. At least one.
+  std::vector<LossOptions> losses = {LossOptions()};
   OptimizerOptions optimizer;
   LossScaleOptions lossScale;
   std::vector<DropoutOptions> dropout; ///< the first that matches counts
