@@ -29,10 +29,23 @@ def model(name, operator, outputs=("y",), weight=np.ones((4, 6), np.float32)):
 
 
 model("fits", "Identity")
+graph = helper.make_graph(
+    [helper.make_node("GlobalAveragePool", ["image"], ["y"])], "images",
+    [info("image", TensorProto.FLOAT, (2, 3, 8, 8))], [info("y", TensorProto.FLOAT, None)], [])
+onnx.save(helper.make_model(
+    graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "images.onnx")
 model("two", "Identity", ("a", "b"))
 model("half", "Identity", weight=np.ones((4, 6), np.float16))
 model("hardmax", "Hardmax")
 
+
+# Its loss depends on every pixel.
+graph = helper.make_graph(
+    [helper.make_node("Mul", ["image", "v"], ["m"]), helper.make_node("Mul", ["m", "m"], ["y"])], "filter",
+    [info("image", TensorProto.FLOAT, (2, 3, 8, 8))], [info("y", TensorProto.FLOAT, None)],
+    [numpy_helper.from_array(np.array([[[0.5]], [[1]], [[-2]]], np.float32), "v")])
+onnx.save(helper.make_model(
+    graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "filter.onnx")
 
 
 def chain(name, *nodes, **weights):
@@ -121,6 +134,11 @@ for name, config in {
         "targets": {"loss": [{**loss, "name": "c", "output": "a"}, {"kind": "mse", "name": "d", "output": "b", "target": "labels"}], "optimizer": sgd},
         "several": {"loss": [{**loss, "name": "c", "output": "a"}, {**loss, "name": "d", "output": "b"}], "optimizer": sgd, "accumulate": 2},
         "weighty": {"loss": [{**loss, "name": "c", "weight": "high"}], "optimizer": sgd},
+        **{f"augment_{name}": {"loss": loss, "optimizer": sgd, "augment": [{"input": "image", **a}]} for name, a in {
+            "input": {"input": "imag"}, "small": {"height": 7}, "mean": {"mean": [0.5]}, "std": {"std": [1, 0, 1]},
+            "flip": {"flip": 2}, "key": {"crop": 8}}.items()},
+        "augment_x": {"loss": loss, "optimizer": sgd, "augment": [{"input": "x"}]},
+        "augment_none": {"loss": loss, "optimizer": sgd, "augment": [{"flip": 0.5}]},
         "list": [],
         "nul": {"loss": {**loss, "target": "a\0b"}, "optimizer": sgd},
         "beyond": {"loss": loss, "optimizer": {"kind": "sgd", "learning_rate": 1e308}},

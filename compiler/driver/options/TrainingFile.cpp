@@ -116,6 +116,20 @@ static void readDropout(const Json &json, llvm::StringRef place,
   in.number("rate", dropout.rate, 0, 1);
 }
 
+static void readAugment(const Json &json, llvm::StringRef place,
+                        AugmentOptions &augment, FirstError &error) {
+  JsonObject in(json, place.str(), error);
+  in.neededText("input", augment.input);
+  in.integer("height", augment.height, 1);
+  in.integer("width", augment.width, 1);
+  in.integer("padding", augment.padding, 0);
+  in.number("flip", augment.flip, 0, 1);
+  in.numbers("mean", augment.mean);
+  in.numbers("std", augment.deviation);
+  if (llvm::is_contained(augment.deviation, 0))
+    in.fail("std", "must be a list of numbers above 0");
+}
+
 static void readAll(const Json &json, TrainingOptions &options,
                     FirstError &error) {
   JsonObject in(json, "", error);
@@ -136,6 +150,9 @@ static void readAll(const Json &json, TrainingOptions &options,
     readLossScale(*scale, options.lossScale, error);
   in.each("dropout", [&](const Json &item, llvm::StringRef place) {
     readDropout(item, place, options.dropout.emplace_back(), error);
+  });
+  in.each("augment", [&](const Json &item, llvm::StringRef place) {
+    readAugment(item, place, options.augment.emplace_back(), error);
   });
   in.patterns("train", options.train);
   in.patterns("freeze", options.freeze);

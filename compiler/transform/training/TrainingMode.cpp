@@ -27,6 +27,7 @@
 #include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/Arguments.h"
+#include "compiler/transform/training/Augment.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Random.h"
@@ -52,7 +53,8 @@ public:
     main = getOperation().lookupSymbol<func::FuncOp>("main");
     findModes();
     separateMerged();
-    if (failed(checkRecompute()) || failed(addDropout()))
+    if (failed(checkRecompute()) || failed(addDropout()) ||
+        failed(augmentInputs(main, options, trains())))
       return signalPassFailure();
     replaceDropout();
     useBatchStatistics();

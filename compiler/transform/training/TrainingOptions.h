@@ -82,6 +82,16 @@ struct DropoutOptions {
   double rate = 0.5;              ///< probability that an element is dropped
 };
 
+/// An input of images, whose batch the step makes from bytes.
+struct AugmentOptions {
+  std::string input;
+  int64_t height = 0, width = 0; ///< of the bytes; 0: as the model's
+  int64_t padding = 0;           ///< black pixels on each side, in training
+  double flip = 0;               ///< probability that training mirrors an image
+  /// Of each channel, of values from 0 to 1; empty: 0 and 1.
+  std::vector<double> mean, deviation;
+};
+
 struct TrainingOptions {
   std::string file; ///< that they are from, for messages; or empty
   /// The step's loss is the sum of their weighted means. At least one.
@@ -89,8 +99,9 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   LossScaleOptions lossScale;
   std::vector<DropoutOptions> dropout; ///< the first that matches counts
-  std::vector<std::string> train;      ///< patterns; empty: every float weight
-  std::vector<std::string> freeze;     ///< patterns; they win
+  std::vector<AugmentOptions> augment;
+  std::vector<std::string> train;  ///< patterns; empty: every float weight
+  std::vector<std::string> freeze; ///< patterns; they win
   /// Patterns of nodes whose kernels run again in the backward pass.
   std::vector<std::string> recompute;
   /// Whether kernels of other nodes may too, to meet a memory limit.
