@@ -61,11 +61,13 @@ Conv artifact::problemOf(plan::ConvOp op) {
   ArrayRef<int64_t> y = shapeOf(operands[atY]);
   bool last = op.getChannelsLast();
   // Returns dimension i of n, c, h, w for either layout. A 1-d convolution has
-  // w only, and h = 1.
+  // w only, and h = 1. The rows of a matrix are pixels of one row.
   auto at = [&](ArrayRef<int64_t> shape, unsigned i) -> int64_t {
     if (shape.size() == 3 && i == 2)
       return 1;
     SmallVector<int64_t> sizes(shape);
+    if (shape.size() == 2)
+      sizes = {shape[0], 1, 1, shape[1]};
     if (last)
       std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
     return i == 3 ? sizes.back() : sizes[i];
@@ -95,6 +97,14 @@ Conv artifact::problemOf(plan::ConvOp op) {
   c.hasResidual = op.getResidual();
   c.activation = op.getActivation();
   c.algorithm = uint32_t(op.getAlgorithm().value_or(0));
+  c.typeW = plan::dtypeOf(elementOf(operands[atW]));
+  c.typeY = plan::dtypeOf(elementOf(operands[atY]));
+  c.quantized = op.getQuantized();
+  c.hasOffset = op.getOffset();
+  c.hasZeroY = op.getYZero();
+  if (op.getScale())
+    c.scales = ShapedType::getNumElements(
+        shapeOf(op.getInputs()[op.getOffset() ? 5 : 4]));
   if (op.getWorkspace())
     c.workspaceBytes = plan::byteSize(op.getWorkspace().getType());
   return c;

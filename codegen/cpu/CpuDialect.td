@@ -46,3 +46,10 @@ def Cpu_GemmAttr : Cpu_CallSchedule<"Gemm", "gemm"> {
 def Cpu_ConvAttr : Cpu_CallSchedule<"Conv", "conv"> {
   let summary = "The runtime's convolution.";
 }
+
+def Cpu_QuantizedConvAttr
+    : Cpu_Schedule<"QuantizedConv", "quantized_conv",
+                   [DeclareAttrInterfaceMethods<Plan_LibraryCall>]> {
+  let summary = "The runtime's convolution or product of quantized tensors.";
+  let extraClassDeclaration = "bool isLibraryCall() const { return true; }";
+}

@@ -40,6 +40,10 @@ bool cpu::CpuTarget::guards(const nn::Work &work) const {
   return microseconds > 2;
 }
 
+bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {
+  return isa<nn::QuantizedConvOp>(*composite);
+}
+
 void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {
   registry.insert<CpuDialect>();
 }
@@ -50,6 +54,8 @@ nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
     return nullptr;
   if (isa<nn::CustomOp>(fusion.getBody().front().front()))
     return CustomAttr::get(context);
+  if (isa<nn::QuantizedConvOp>(fusion.getBody().front().front()))
+    return QuantizedConvAttr::get(context);
   auto fits = [](const nn::EpilogueInfo &info) {
     return !info.addend && info.activation != Activation::other;
   };

@@ -14,7 +14,7 @@ public:
   explicit CpuTarget(llvm::StringRef arch) : name(arch) {}
 
   llvm::StringRef arch() const override { return name; }
-  bool keepsWhole(nn::CompositeOp) const override { return false; }
+  bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;

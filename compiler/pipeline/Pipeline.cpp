@@ -280,6 +280,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options,
                            const EntryPoint &entry) {
   const std::optional<TrainingOptions> &training = entry.training;
+  // Products of integers, with the quantization of their results.
+  passes.addPass(createQuantizedConvs(target));
   // Convolutional networks run channels last from end to end. A group norm that
   // trains has a kernel for its moments and a gradient of its own there.
   LayoutOptions layout;

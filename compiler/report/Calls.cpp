@@ -123,6 +123,41 @@ static Call describeGemm(plan::GemmOp op, StringRef arch) {
   return call;
 }
 
+/// As addEpilogue, for a quantized convolution.
+static std::string addQuantization(Call &call, plan::ConvOp op) {
+  size_t next = 2;
+  auto add = [&](bool has, StringRef name) {
+    if (has)
+      call.operands.push_back(operandOf(name, op.getInputs()[next++]));
+  };
+  add(true, "x_zero");
+  add(true, "w_zero");
+  add(op.getOffset(), "offset");
+  add(op.getScale(), "scale");
+  add(op.getBias(), "bias");
+  add(op.getYZero(), "y_zero");
+  std::string y = "conv(x - x_zero, w - w_zero)";
+  if (op.getOffset())
+    y += " + offset";
+  if (!op.getScale())
+    return y;
+  y = (op.getOffset() ? "(" + y + ")" : y) + " · scale";
+  call.fused.push_back("scale");
+  if (op.getBias()) {
+    y += " + bias";
+    call.fused.push_back("bias");
+  }
+  if (op.getActivation() != Activation::none) {
+    y = "relu(" + y + ")";
+    call.fused.push_back("relu");
+  }
+  if (op.getYZero()) {
+    y = "round(" + y + ") + y_zero";
+    call.fused.push_back("quantization");
+  }
+  return y;
+}
+
 static Call describeConv(plan::ConvOp op, StringRef arch) {
   Call call;
   Value first = op.getInputs()[0], second = op.getInputs()[1];
@@ -133,7 +168,9 @@ static Call describeConv(plan::ConvOp op, StringRef arch) {
   case plan::ConvPass::forward:
     call.operands = {operandOf("x", first), operandOf("w", second)};
     call.results = {operandOf("y", result)};
-    call.formula = "y = " + addEpilogue(call, op, "conv(x, w)");
+    call.formula = "y = " + (op.getQuantized()
+                                 ? addQuantization(call, op)
+                                 : addEpilogue(call, op, "conv(x, w)"));
     break;
   case plan::ConvPass::grad_input:
     call.operands = {operandOf("dy", first), operandOf("w", second)};

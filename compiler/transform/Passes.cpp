@@ -18,6 +18,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([] { return createBindStates(); });
+  registerPass([&target] { return createQuantizedConvs(target); });
   registerPass([&target] { return createLayout(target); });
   registerPass([&target] { return createConvBatchNorms(target); });
   registerPass([&training] { return createAddOptimizer(training, step); });

@@ -69,6 +69,10 @@ def BindStates : NNPass<"bind-states"> {
                             "IN:OUT, as past:present">];
 }
 
+def QuantizedConvs : TargetPass<"quantized-convs"> {
+  let summary = "Recognise convolutions and products of quantized tensors";
+}
+
 def Layout : TargetPass<"layout"> {
   let summary = "Put channels last where the target's convolutions are faster";
   let options = [Option<"groupNorms", "group-norms", "bool", "false",

@@ -53,6 +53,7 @@ def NN_Tensor : RankedTensorOf<[NN_Element]>;
 def NN_NumberTensor : RankedTensorOf<[NN_Number]>;
 def NN_FloatTensor : RankedTensorOf<[NN_Float]>;
 def NN_IntegerTensor : RankedTensorOf<[NN_Integer]>;
+def NN_ByteTensor : RankedTensorOf<[I8, UI8]>;
 def NN_IndexTensor : RankedTensorOf<[I32, I64]>;
 def NN_ComparableTensor
     : RankedTensorOf<[AnyTypeOf<[NN_Number, I1], "number or bool">]>;

@@ -369,6 +369,10 @@ int64_t frit::nn::countFlops(Operation *op) {
         int64_t filters = std::max<int64_t>(shapeOf(conv.getW())[0], 1);
         return 2 * elements(conv.getY()) * (elements(conv.getW()) / filters);
       })
+      .Case([&](QuantizedConvOp conv) {
+        int64_t filters = std::max<int64_t>(shapeOf(conv.getW())[0], 1);
+        return 2 * elements(conv.getY()) * (elements(conv.getW()) / filters);
+      })
       .Case([&](DepthwiseConvOp conv) {
         ArrayRef<int64_t> w = shapeOf(conv.getW());
         int64_t filters = std::max<int64_t>(w.back(), 1);

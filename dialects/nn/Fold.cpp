@@ -346,6 +346,17 @@ static bool isWeight(Value value) {
   return type.getNumElements() > 1 || (trains && trains.getValue());
 }
 
+/// Bytes of a table that is folded where it is widened.
+static constexpr int64_t kSmallTable = 64;
+
+/// Returns whether `op` widens bytes that are quantized weights, from which
+/// targets multiply them. Small tensors may be anything.
+static bool isQuantizedWeight(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && tensorType(cast.getX()).getElementType().isInteger(8) &&
+         tensorType(cast.getX()).getNumElements() > kSmallTable;
+}
+
 DenseElementsAttr frit::nn::evaluate(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       !isa<ElementwiseOp, StructuralOp, ReshapeOp>(op) ||
@@ -357,6 +368,8 @@ DenseElementsAttr frit::nn::evaluate(Operation *op) {
   };
   if (!llvm::all_of(op->getOperandTypes(), isNumber) ||
       !llvm::all_of(op->getResultTypes(), isNumber))
+    return {};
+  if (isQuantizedWeight(op))
     return {};
   SmallVector<DenseElementsAttr> operands;
   for (Value operand : op->getOperands()) {

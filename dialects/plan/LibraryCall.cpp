@@ -68,6 +68,7 @@ LogicalResult plan::buildConv(ImplicitLocOpBuilder &b, nn::Problem &problem,
       unit(b, bool(conv->residual)),
       ActivationAttr::get(b.getContext(), conv->activation),
       ConvPassAttr::get(b.getContext(), ConvPass::forward),
-      algorithmAttr(b, algorithm));
+      algorithmAttr(b, algorithm), /*quantized=*/nullptr, /*offset=*/nullptr,
+      /*scale=*/nullptr, /*y_zero=*/nullptr);
   return success();
 }

@@ -189,8 +189,17 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// Returns how many inputs a contraction has beside its operands and their
+/// bias and residual.
+static size_t quantizationInputs(GemmOp) { return 0; }
+static size_t quantizationInputs(ConvOp op) {
+  return (op.getQuantized() ? 2 : 0) + op.getOffset() + op.getScale() +
+         op.getYZero();
+}
+
 template <typename Op> static LogicalResult verifyContraction(Op op) {
-  size_t inputs = 2 + op.getBias() + op.getResidual();
+  size_t inputs =
+      2 + op.getBias() + op.getResidual() + quantizationInputs(op);
   if (op.getInputs().size() != inputs || op.getOutputs().size() != 1)
     return op.emitOpError() << "takes " << inputs << " inputs and one output";
   return success();
@@ -214,6 +223,8 @@ LogicalResult ConvOp::verify() {
       (getBias() || getResidual() || getActivation() != Activation::none))
     return emitOpError("is a gradient, which has no bias, residual or "
                        "activation");
+  if (!getQuantized() && (getOffset() || getScale() || getYZero()))
+    return emitOpError("has an offset, scale or y_zero but is not quantized");
   return verifyContraction(*this);
 }
 

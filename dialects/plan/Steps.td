@@ -83,7 +83,9 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
     inputs are x and w; dy and w if `pass` is `grad_input`; x and dy if it is
     `grad_weight`. If the library declines, `fallback` runs on the same buffers;
     without a fallback, opening the model fails.
-    `algorithm` is the one that tuning found fastest.
+    `algorithm` is the one that tuning found fastest. If it is `quantized`, the
+    inputs are those of nn.quantized_conv; `offset`, `scale` and `y_zero` say
+    which of the optional ones there are, beside `bias`.
   }];
   let arguments = !con(operands, (ins
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
@@ -92,7 +94,8 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
       DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
           :$activation,
       DefaultValuedAttr<Plan_ConvPassAttr, "::frit::plan::ConvPass::forward">
-          :$pass, OptionalAttr<I64Attr>:$algorithm));
+          :$pass, OptionalAttr<I64Attr>:$algorithm, UnitAttr:$quantized,
+      UnitAttr:$offset, UnitAttr:$scale, UnitAttr:$y_zero));
 }
 
 def Plan_AttentionOp : Plan_Contraction<"attention"> {

@@ -23,6 +23,7 @@ size_t align(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 const MicroKernel &frit::cpu::microKernel(Isa isa, Accumulator accumulator) {
   switch (isa) {
+  case Isa::avx512vnni:
   case Isa::avx512:
     return avx512::microKernel(accumulator);
   case Isa::avx2:
@@ -172,8 +173,9 @@ void Contraction::compute(const Item &item) const {
 }
 
 void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
-                      ThreadPool &pool) const {
-  char *sharedA = static_cast<char *>(pool.sharedScratch());
+                      ThreadPool &pool, char *shared) const {
+  char *sharedA =
+      shared ? shared : static_cast<char *>(pool.sharedScratch());
   char *sharedB = sharedA + (a.shared ? bytesOf(a) : 0);
   if (a.shared)
     packShared(a, packA, sharedA, pool);

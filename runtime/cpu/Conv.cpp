@@ -221,6 +221,8 @@ bool isDepthwise(const artifact::Conv &problem) {
 
 std::optional<ScratchSize> frit::cpu::scratchOf(const artifact::Conv &problem,
                                                 Isa isa, unsigned threads) {
+  if (problem.quantized)
+    return quantizedScratch(problem, isa, threads);
   const std::optional<Accumulator> accumulator = accumulatorFor(problem);
   if (!accumulator)
     return std::nullopt;
@@ -237,6 +239,10 @@ bool frit::cpu::conv(const artifact::Conv &problem, void *const *arguments,
       scratchOf(problem, pool.isa(), pool.size());
   if (!scratch || !pool.holds(*scratch))
     return false;
+  if (problem.quantized) {
+    quantizedConv(problem, arguments, pool);
+    return true;
+  }
   const MicroKernel &kernel = microKernel(pool.isa(), *accumulatorFor(problem));
   const void *x = arguments[0], *w = arguments[1];
   arguments += 2;

@@ -70,6 +70,14 @@ void depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
                const void *x, const void *w, const Output &output,
                ThreadPool &pool);
 
+/// Returns the scratch memory that `quantizedConv` needs; none on overflow.
+std::optional<ScratchSize> quantizedScratch(const artifact::Conv &problem,
+                                            Isa isa, unsigned threads);
+
+/// Computes a convolution of quantized tensors.
+void quantizedConv(const artifact::Conv &problem, void *const *arguments,
+                   ThreadPool &pool);
+
 } // namespace frit::cpu
 
 #endif // FRIT_RUNTIME_CPU_CONV_H

@@ -43,7 +43,7 @@ private:
 };
 
 /// Instruction sets with kernels. Each includes those before it.
-enum class Isa : uint32_t { sse2, avx2, avx512 };
+enum class Isa : uint32_t { sse2, avx2, avx512, avx512vnni };
 
 /// Returns the best set that the processor and the operating system support.
 Isa bestIsa();
@@ -120,7 +120,7 @@ std::optional<ScratchSize> scratchOf(const artifact::Conv &problem, Isa isa,
 bool gemm(const artifact::Gemm &problem, void *const *arguments,
           ThreadPool &pool);
 
-/// As `gemm`, for a convolution of f32, f16, bf16 or f64.
+/// As `gemm`, for a convolution of f32, f16, bf16, f64 or quantized tensors.
 bool conv(const artifact::Conv &problem, void *const *arguments,
           ThreadPool &pool);
 

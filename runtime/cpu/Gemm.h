@@ -36,8 +36,10 @@ public:
   /// Returns the scratch memory that `run` needs.
   ScratchSize scratch() const;
 
+  /// `shared` are scratch().shared bytes; null: those at the start of the
+  /// pool's.
   void run(PackPanel packA, PackPanel packB, const Output &output,
-           ThreadPool &pool) const;
+           ThreadPool &pool, char *shared = nullptr) const;
 
 private:
   struct Part {

@@ -24,6 +24,17 @@ namespace frit::cpu {
 /// Type of the sums and of packed panels.
 enum class Accumulator : uint32_t { f32, f64, i32 };
 
+/// The epilogue of integer sums; see artifact::Conv. Pointers are to the first
+/// filter.
+struct QuantizedOutput {
+  const int32_t *offset = nullptr; ///< never null in `store`
+  const float *scale = nullptr;    ///< null: the sums are stored
+  bool scalePerFilter = false;
+  const float *bias = nullptr; ///< may be null
+  bool relu = false;
+  int32_t zero = 0;
+};
+
 /// The result and its epilogue: D = act(sum + bias + residual). Element (i, j)
 /// of matrix `b` is at b·stride + i·rowStride + j·colStride of `data` and
 /// `residual`; rowStride or colStride is 1. Its bias is element (b mod
@@ -36,6 +47,7 @@ struct Output {
   int64_t stride = 0, rowStride = 0, colStride = 1;
   int64_t biasPeriod = 1, biasStride = 0, biasRow = 0, biasCol = 1;
   Activation activation = Activation::none;
+  const QuantizedOutput *quantized = nullptr; ///< of integer kernels only
 };
 
 /// `count` contiguous elements, from offset `from` of the source to column `to`
@@ -99,15 +111,60 @@ struct MicroKernel {
                      int64_t ldb, void *sums, int64_t sumStride);
 };
 
+/// The inner loops of integer products with exact 32-bit sums. An element of a
+/// panel is a group of 4 bytes: four numbers of 8 bits, unsigned on the
+/// left-hand side and signed on the right, or two signed ones of 16 bits whose
+/// products with each other do not overflow 31 bits.
+struct IntegerKernel {
+  /// Only rows, cols, lanes, elementBytes, multiply and store, which wants
+  /// Output::quantized. Results are contiguous along columns.
+  MicroKernel pairs;
+  MicroKernel quads;
+  bool hasQuads; ///< otherwise only `pairs` may be used
+
+  /// Packs a panel: element (k, i) is group k of `rows[i]`; zero for i from
+  /// `count` on. Width is a multiple of 4.
+  void (*packRows)(void *panel, int64_t width, int64_t count, int64_t depth,
+                   const void *const *rows);
+
+  /// Flips the highest bit of each byte: u8 x becomes i8 x - 128, and back.
+  void (*flip)(void *bytes, int64_t count);
+
+  /// Subtracts `zero` from bytes.
+  void (*centre)(int16_t *to, const void *from, bool isSigned, int32_t zero,
+                 int64_t count);
+
+  /// sums[i · cols + j] = Σ a[i · depth + k] · b[j · depth + k] over `depth`
+  /// bytes, unsigned by signed, for up to 4 rows. Reads `depth` rounded up to
+  /// kStreamBytes bytes of each row of a, whose rows are `lda` apart, and no
+  /// more than `depth` of each of b. Only with quads.
+  void (*dots)(int64_t rows, int64_t cols, int64_t depth, const uint8_t *a,
+               int64_t lda, const int8_t *b, int32_t *sums);
+
+  /// sums[j] = Σ_t rows[t][j] · weights[t · cols + j] for `cols` channels of
+  /// bytes; weights are 16-bit numbers in 32 bits.
+  void (*taps)(int32_t *sums, int64_t cols, int64_t taps,
+               const void *const *rows, bool isSigned, const int32_t *weights);
+};
+
+/// Bytes of a vector of IntegerKernel::dots, at most.
+inline constexpr int64_t kStreamBytes = 64;
+
 /// The kernels of one instruction set, by accumulator.
 namespace sse2 {
 const MicroKernel &microKernel(Accumulator accumulator);
-}
+const IntegerKernel &integerKernel();
+} // namespace sse2
 namespace avx2 {
 const MicroKernel &microKernel(Accumulator accumulator);
-}
+const IntegerKernel &integerKernel();
+} // namespace avx2
 namespace avx512 {
 const MicroKernel &microKernel(Accumulator accumulator);
+const IntegerKernel &integerKernel();
+} // namespace avx512
+namespace avx512vnni {
+const IntegerKernel &integerKernel();
 }
 
 } // namespace frit::cpu

@@ -7,3 +7,7 @@
 #define FRIT_TILE_ROWS 4
 #define FRIT_TILE_VECTORS 2
 #include "runtime/cpu/MicroKernel.inc"
+
+#define FRIT_INTEGER_ROWS 4
+#define FRIT_INTEGER_VECTORS 2
+#include "runtime/cpu/IntegerKernel.inc"

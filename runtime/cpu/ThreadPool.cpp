@@ -124,7 +124,7 @@ Isa frit::cpu::bestIsa() {
   if (avx2 && __builtin_cpu_supports("avx512f") &&
       __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return Isa::avx512;
+    return __builtin_cpu_supports("avx512vnni") ? Isa::avx512vnni : Isa::avx512;
   if (avx2)
     return Isa::avx2;
 #endif

@@ -8,7 +8,9 @@ set(FRIT_CPU_SOURCES
   cpu/MicroKernelAvx2.cpp
   cpu/MicroKernelAvx512.cpp
   cpu/MicroKernelSse2.cpp
+  cpu/MicroKernelVnni.cpp
   cpu/PaddedInput.cpp
+  cpu/QuantizedConv.cpp
   cpu/ThreadPool.cpp)
 
 set(kernel_options -O2 -ftree-vectorize
@@ -22,3 +24,6 @@ set_source_files_properties(cpu/MicroKernelAvx2.cpp PROPERTIES
 set_source_files_properties(cpu/MicroKernelAvx512.cpp PROPERTIES
   COMPILE_OPTIONS
   "${kernel_options};-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512")
+set_source_files_properties(cpu/MicroKernelVnni.cpp PROPERTIES
+  COMPILE_OPTIONS
+  "${kernel_options};-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mprefer-vector-width=512")

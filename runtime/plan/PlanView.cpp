@@ -18,6 +18,9 @@ unsigned frit::operandCount(const Gemm &gemm) {
 }
 
 unsigned frit::operandCount(const Conv &conv) {
+  if (conv.quantized)
+    return 5 + (conv.hasOffset ? 1 : 0) + (conv.scales ? 1 : 0) +
+           (conv.hasBias ? 1 : 0) + (conv.hasZeroY ? 1 : 0);
   return 3 + (conv.hasBias ? 1 : 0) + (conv.hasResidual ? 1 : 0);
 }
 

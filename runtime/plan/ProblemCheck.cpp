@@ -107,6 +107,38 @@ static bool windowFits(int64_t in, int64_t size, int64_t stride,
   return span >= 0 && span / stride + 1 == out;
 }
 
+/// Checks the types and small operands of a quantized convolution, whose
+/// arguments are as many as they should be.
+static const char *checkQuantized(const Conv &conv,
+                                  std::span<const Buffer> arguments) {
+  auto isByte = [](DType type) {
+    return type == DType::i8 || type == DType::u8;
+  };
+  const DType result = !conv.scales    ? DType::i32
+                       : conv.hasZeroY ? conv.typeY
+                                       : DType::f32;
+  if (!isByte(conv.type) || !isByte(conv.typeW) || conv.typeY != result ||
+      (conv.hasZeroY && !isByte(conv.typeY)))
+    return "its types are none of a quantized convolution's";
+  if (!conv.channelsLast || conv.pass != ConvPass::forward ||
+      conv.hasResidual || conv.workspaceBytes ||
+      conv.activation > Activation::relu ||
+      (conv.scales != 0 && conv.scales != 1 && conv.scales != conv.k) ||
+      (!conv.scales &&
+       (conv.hasBias || conv.hasZeroY || conv.activation != Activation::none)))
+    return "it has no quantized form";
+  size_t next = 2;
+  auto holds = [&](uint32_t has, DType type, int64_t count) {
+    return !has || tensorFits(arguments[next++], type, count, 1, 1, 1);
+  };
+  bool fits = holds(1, conv.type, 1) && holds(1, conv.typeW, 1) &&
+              holds(conv.hasOffset, DType::i32, conv.k) &&
+              holds(conv.scales != 0, DType::f32, conv.scales) &&
+              holds(conv.hasBias, DType::f32, conv.k) &&
+              holds(conv.hasZeroY, conv.typeY, 1);
+  return fits ? nullptr : "an argument is misaligned or too small for it";
+}
+
 const char *frit::checkConv(const Conv &conv,
                             std::span<const Buffer> arguments) {
   if (const char *problem =
@@ -128,22 +160,27 @@ const char *frit::checkConv(const Conv &conv,
       !windowFits(conv.w, conv.s, conv.strideW, conv.dilationW, conv.padLeft,
                   conv.padRight, conv.q))
     return "its result's size does not match its window";
+  if (conv.quantized)
+    if (const char *problem = checkQuantized(conv, arguments))
+      return problem;
   DType type = conv.type;
+  const DType typeW = conv.quantized ? conv.typeW : type;
+  const DType typeY = conv.quantized ? conv.typeY : type;
   auto isX = [&](size_t i) {
     return tensorFits(arguments[i], type, conv.n, conv.c, conv.h, conv.w);
   };
   auto isY = [&](size_t i) {
-    return tensorFits(arguments[i], type, conv.n, conv.k, conv.p, conv.q);
+    return tensorFits(arguments[i], typeY, conv.n, conv.k, conv.p, conv.q);
   };
   auto isW = [&](size_t i) {
-    return tensorFits(arguments[i], type, conv.k, conv.c / conv.groups, conv.r,
+    return tensorFits(arguments[i], typeW, conv.k, conv.c / conv.groups, conv.r,
                       conv.s);
   };
   bool fits = false;
   if (conv.pass == ConvPass::forward) {
-    size_t next = 2;
+    size_t next = conv.quantized ? operandCount(conv) - 1 : 2;
     fits = isX(0) && isW(1);
-    if (conv.hasBias)
+    if (conv.hasBias && !conv.quantized)
       fits &= tensorFits(arguments[next++], type, conv.k, 1, 1, 1);
     if (conv.hasResidual)
       fits &= isY(next++);

@@ -113,4 +113,48 @@ depthwise_case((1, 8, 7, 3), (2, 3), [2, 1], [1, 0, 0, 2], [3, 2])
 depthwise_case((2, 11, 6), (4,), [2], [1, 2], [1])
 depthwise_case((1, 4, 5, 4, 2), (2, 3, 2), [1, 1, 2], [1, 0, 0, 0, 1, 1],
                [1, 1, 1])
+def quantized_case(shape, filters, window, types=("u1", "i1"), zeros=(117, 0),
+                   offset=False, scales=0, bias=False, y_zero=None, relu=False,
+                   strides=None, pads=None, group=1):
+    """`types` are those of x, w and, with `y_zero`, the result."""
+    rank = len(window)
+    strides, pads = strides or [1] * rank, pads or [0] * 2 * rank
+    limits = [np.iinfo(t) for t in types]
+    x, w = (np.random.default_rng(1).integers(limit.min, limit.max + 1, size, limit.dtype)
+            for limit, size in zip(limits, ((shape[0], *shape[1:]),
+                                            (filters, *window, shape[-1] // group))))
+    inputs = [x, w, *(np.array(zero, t) for zero, t in zip(zeros, types))]
+    centred = [np.moveaxis(v.astype(np.int64) - zero, -1, 1) for v, zero in zip((x, w), zeros)]
+    sums = conv(*centred, None, strides, pads, [1] * rank, group)
+    y = np.moveaxis(sums, 1, -1).astype(np.int32)
+    if offset:
+        inputs.append(np.arange(filters, dtype=np.int32) * 1000 - 2000)
+        y = y + inputs[-1]
+    if scales:
+        # Powers of two, so that nothing depends on the order of roundings.
+        inputs.append(np.float32(2.) ** (-9 - np.arange(scales, dtype=np.float32) % 3))
+        y = y.astype(np.float32) * inputs[-1]
+    if bias:
+        inputs.append(np.arange(filters, dtype=np.float32) / 4)
+        y = y + inputs[-1]
+    if relu:
+        y = np.maximum(y, 0)
+    if y_zero is not None:
+        inputs.append(np.array(y_zero, types[2]))
+        y = np.clip(np.rint(y) + y_zero, limits[2].min, limits[2].max).astype(types[2])
+    given = [1, 1, 1, 1, offset, bool(scales), bias, y_zero is not None]
+    attributes = [ints("strides", strides), ints("pads", pads), ints("dilations", [1] * rank),
+                  f"group = {group} : i64",
+                  f"operandSegmentSizes = array<i32: {', '.join(str(int(g)) for g in given)}>"]
+    case("quantized_conv", inputs, y, ", ".join(attributes + ["relu"] * relu))
+
+
+quantized_case((5, 37), 3, ())
+quantized_case((5, 37), 4, (), ("i1", "u1"), (-3, 121), offset=True, scales=4)
+quantized_case((2, 7, 6, 3), 5, (3, 2), pads=[1, 0, 2, 1], strides=[2, 1])
+quantized_case((1, 5, 5, 4), 6, (3, 3), ("u1", "i1", "u1"), pads=[1, 1, 1, 1], group=2,
+               offset=True, scales=6, bias=True, y_zero=3, relu=True)
+quantized_case((1, 5, 5, 4), 4, (3, 3), ("i1", "i1", "i1"), (5, 0), pads=[1, 1, 1, 1], group=4,
+               scales=1, y_zero=-20)
+quantized_case((2, 9, 3), 4, (4,), scales=1, bias=True, strides=[2], pads=[1, 2])
 run()

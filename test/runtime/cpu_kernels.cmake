@@ -2,6 +2,7 @@
 add_executable(cpu_kernels_test
   ${CMAKE_CURRENT_LIST_DIR}/cpu_kernels_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cpu_kernels_convs.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/cpu_kernels_quantized.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cpu_kernels_bench.cpp)
 target_include_directories(cpu_kernels_test PRIVATE ${CMAKE_SOURCE_DIR})
 target_compile_options(cpu_kernels_test PRIVATE -Wno-missing-field-initializers)

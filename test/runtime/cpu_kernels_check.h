@@ -51,6 +51,9 @@ Numbers computeWith(std::initializer_list<unsigned> threads, Kernel kernel,
 /// Compares convolutions on these instruction sets with loops.
 void testConvs(const std::vector<cpu::Isa> &isas);
 
+/// As testConvs, for quantized convolutions and products, exactly.
+void testQuantized(const std::vector<cpu::Isa> &isas);
+
 } // namespace frit::test
 
 #endif // FRIT_TEST_RUNTIME_CPU_KERNELS_CHECK_H

@@ -211,13 +211,14 @@ int main(int argc, char **argv) {
   if (argc > 1 && !std::strcmp(argv[1], "--bench"))
     return frit::bench::cpuKernels(argc > 2 ? std::atoi(argv[2]) : 2);
   std::vector<Isa> isas;
-  for (Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512})
+  for (Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512, Isa::avx512vnni})
     if (isa <= bestIsa())
       isas.push_back(isa);
   testPool();
   testHalf(isas);
   testGemms(isas);
   testConvs(isas);
+  testQuantized(isas);
   std::printf(failures ? "%d failures\n" : "ok\n", failures);
   return failures != 0;
 }

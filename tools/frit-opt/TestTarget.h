@@ -103,8 +103,8 @@ public:
   }
 
   bool keepsWhole(nn::CompositeOp composite) const override {
-    if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
-            *composite))
+    if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp,
+                  nn::QuantizedConvOp>(*composite))
       return true;
     return llvm::isa<nn::AttentionOp, nn::AttentionStatsOp,
                      nn::AttentionGradOp>(*composite) &&

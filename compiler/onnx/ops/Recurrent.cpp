@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/ops/Quantization.h"
 #include "compiler/onnx/ops/RecurrentActivations.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -23,13 +24,16 @@ struct Recurrence {
   SmallVector<Activation> activations; ///< per direction
   Expr x;                              ///< steps×batch×inputs
   Value lengths;
+  /// Weights of inputs and state as bytes, directions×inputs×(gates·hidden), if
+  /// they are quantized.
+  SmallVector<Value, 2> bytes;
 };
 
 } // namespace
 
 static std::optional<Recurrence> read(Node &node, int64_t gates,
                                       ArrayRef<StringRef> defaults) {
-  Recurrence r{gates, 1, 0, 0, 0, false, 0, {}, input(node, 0), {}};
+  Recurrence r{gates, 1, 0, 0, 0, false, 0, {}, input(node, 0), {}, {}};
   StringRef direction = node.string("direction", "forward");
   if (!llvm::is_contained({"forward", "reverse", "bidirectional"}, direction))
     node.error() << "attribute 'direction' is '" << direction
@@ -100,7 +104,7 @@ public:
         recurrentBias(r.x) {
     Expr w = row({node, node.input(1)}, index);
     recurrent = row({node, node.input(2)}, index);
-    input = project(r.x, w);
+    input = r.bytes.empty() ? project(r.x, w) : multiplyBytes(r.x, 0);
     int64_t size = r.gates * r.hidden;
     if (node.has(3)) {
       Expr both = row({node, node.input(3)}, index);
@@ -119,6 +123,11 @@ public:
     if (r.batchFirst)
       given = given.transpose({1, 0, 2});
     return row(given, index);
+  }
+  /// Returns the product of the state and its weights.
+  Expr projectState(Expr state) {
+    return r.bytes.empty() ? project(state, recurrent)
+                           : multiplyBytes(state, 1);
   }
   /// Slices gate `i` from the matrix of all gates.
   Expr gate(Expr all, int64_t i) {
@@ -145,6 +154,19 @@ public:
     Expr length = Expr{node, r.lengths}.reshape({1, r.batch, 1});
     Expr step = iota(node, length.element(), {r.steps, 1, 1}, 0);
     return (length > step).select(ys, ys.number(0));
+  }
+
+  /// Quantizes x and multiplies it by the bytes of the weights of inputs (0) or
+  /// state (1).
+  Expr multiplyBytes(Expr x, size_t which) {
+    size_t scaleInput = which ? 10 : 8;
+    Expr weights = row({node, r.bytes[which]}, index);
+    Expr scale = row(importer::input(node, scaleInput), index);
+    Expr zero = row(importer::input(node, scaleInput + 1), index);
+    auto [value, xScale, xZero] = quantizeDynamically(x);
+    Expr sums = subtractZero(value, xZero, /*byRow=*/false)
+                    .matmul(subtractZero(weights, zero, /*byRow=*/false));
+    return sums.to(x.element()) * (xScale * scale.to(x.element()));
   }
 
   Node &node;
@@ -291,17 +313,18 @@ static Results gru(Node &node) {
       });
 }
 
-/// Imports LSTM. Gates are input, output, forget and cell; the first three have
-/// peepholes to the cell.
-static Results lstm(Node &node) {
+/// Builds an LSTM, whose weights may be quantized. Gates are input, output,
+/// forget and cell; the first three have peepholes to the cell.
+static Results lstmOf(Node &node, ArrayRef<Value> bytes) {
   auto r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"});
   bool coupled = node.integer("input_forget", 0);
   if (!r)
     return {};
+  r->bytes.assign(bytes.begin(), bytes.end());
   return runSteps(
       node, *r, 2, [&](Direction &d, Expr x, MutableArrayRef<Expr> s) {
         int64_t h = d.r.hidden;
-        Expr all = x + project(s[0], d.recurrent) + d.bias + d.recurrentBias;
+        Expr all = x + d.projectState(s[0]) + d.bias + d.recurrentBias;
         auto peek = [&](Expr gate, Expr cell, int64_t i) {
           if (!d.node.has(7))
             return gate;
@@ -318,6 +341,8 @@ static Results lstm(Node &node) {
         s[1] = next;
       });
 }
+
+static Results lstm(Node &node) { return lstmOf(node, {}); }
 
 /// Dequantizes input `i`, weights of 8 bits, directions×inputs×(gates·hidden),
 /// for an LSTM. Their scale and zero point, one per direction or column, are
@@ -338,12 +363,13 @@ static void dequantizeWeights(Node &node, size_t i, size_t scale) {
   node.setInput(i, ((weights - zero) * factor).transpose({0, 2, 1}));
 }
 
-/// Imports an LSTM with weights of 8 bits. ONNX Runtime rounds the other
-/// operands of their products to 8 bits, too.
+/// Imports an LSTM with weights of 8 bits. The other operands of their products
+/// are rounded to 8 bits, too.
 static Results dynamicQuantizeLstm(Node &node) {
+  Value bytes[] = {node.input(1), node.input(2)};
   dequantizeWeights(node, 1, 8);
   dequantizeWeights(node, 2, 10);
-  return node.failed ? Results() : lstm(node);
+  return node.failed ? Results() : lstmOf(node, bytes);
 }
 
 ArrayRef<Hook> frit::importer::recurrentHooks() {

@@ -96,6 +96,8 @@ public:
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       bool changes = apply(function, ConvRewrite::Step::dimensions);
       changes |= apply(function, ConvRewrite::Step::channelsLast);
+      // Those have been put channels last (QuantizedConvs.cpp).
+      function.walk([&](QuantizedConvOp) { changes = true; });
       if (!changes)
         continue;
       GreedyRewriteConfig config;

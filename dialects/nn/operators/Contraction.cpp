@@ -145,3 +145,108 @@ DepthwiseConvOp::infer(Adaptor op, std::optional<Location> loc) {
   shape.push_back(from.back());
   return makeType(loc, shape, tensorType(x).getElementType());
 }
+
+//===----------------------------------------------------------------------===//
+// quantized_conv
+//===----------------------------------------------------------------------===//
+
+/// Checks the operands of a quantized convolution that are numbers or have an
+/// element per filter.
+static LogicalResult checkFactors(QuantizedConvOp::Adaptor op,
+                                  std::optional<Location> loc) {
+  int64_t filters = shapeOf(op.getW())[0];
+  auto check = [&](StringRef name, Value factor, bool one, bool all) {
+    int64_t count = factor ? tensorType(factor).getNumElements() : 0;
+    bool fits = !factor || (one && count == 1) ||
+                (all && shapeOf(factor).size() == 1 && count == filters);
+    return fits ? success()
+                : LogicalResult(emitOptionalError(
+                      loc, name, " has shape ", shapeText(shapeOf(factor)),
+                      " for ", filters, " filters"));
+  };
+  auto checkZero = [&](StringRef name, Value zero, Value of) {
+    if (failed(check(name, zero, true, false)))
+      return failure();
+    return checkElementTypes(loc, {of, zero});
+  };
+  if (failed(checkZero("x_zero", op.getXZero(), op.getX())) ||
+      failed(checkZero("w_zero", op.getWZero(), op.getW())) ||
+      failed(check("offset", op.getOffset(), false, true)) ||
+      failed(check("scale", op.getScale(), true, true)) ||
+      failed(check("bias", op.getBias(), false, true)) ||
+      failed(check("y_zero", op.getYZero(), true, false)))
+    return failure();
+  if (!op.getScale() && (op.getBias() || op.getYZero() || op.getRelu()))
+    return emitOptionalError(loc, "without a scale there is no epilogue");
+  return success();
+}
+
+FailureOr<RankedTensorType>
+QuantizedConvOp::infer(Adaptor op, std::optional<Location> loc) {
+  ArrayRef<int64_t> from = shapeOf(op.getX()), filter = shapeOf(op.getW());
+  if (from.size() < 2 || from.size() > 4 || filter.size() != from.size() ||
+      !tensorType(op.getX()).hasStaticShape() ||
+      !tensorType(op.getW()).hasStaticShape())
+    return emitOptionalError(loc, "x and w have shapes ", shapeText(from),
+                             " and ", shapeText(filter),
+                             ", not n, spatial, c and k, window, c / group");
+  SlidingWindow sliding{spatialShape(op.getX(), /*channelsLast=*/true),
+                        {},
+                        spatialShape(op.getW(), /*channelsLast=*/true),
+                        op.getStrides(),
+                        op.getPads(),
+                        op.getDilations()};
+  if (failed(sliding.check(loc, from.size() - 2)))
+    return failure();
+  int64_t group = op.getGroup();
+  if (group < 1 || filter[0] % group != 0 || from.back() % group != 0 ||
+      from.back() / group != filter.back())
+    return emitOptionalError(loc, group, " groups do not divide ",
+                             shapeText(from), " and ", shapeText(filter));
+  if (failed(checkFactors(op, loc)))
+    return failure();
+  SmallVector<int64_t> shape = {from[0]};
+  if (failed(inferSpatial(sliding, from, 1, shape, loc)))
+    return failure();
+  shape.push_back(filter[0]);
+  MLIRContext *context = op.getX().getContext();
+  Type element = op.getYZero()  ? tensorType(op.getYZero()).getElementType()
+                 : op.getScale() ? Type(Float32Type::get(context))
+                                 : Type(IntegerType::get(context, 32));
+  return makeType(loc, shape, element);
+}
+
+SmallVector<Value> QuantizedConvOp::decompose(NNBuilder &b) {
+  Type i32 = b.getI32Type(), f64 = b.getF64Type(), f32 = b.getF32Type();
+  auto centred = [&](Value value, Value zero) {
+    return b.sub(b.cast(value, i32), b.reshape(b.cast(zero, i32), {}));
+  };
+  Value x = centred(getX(), getXZero()), w = centred(getW(), getWZero());
+  Value y;
+  if (shapeOf(x).size() == 2 && getGroup() == 1)
+    y = MatmulOp::create(b, x, w, /*transpose_a=*/false, /*transpose_b=*/true,
+                         /*tf32=*/false);
+  else // f64 holds all sums exactly.
+    y = b.cast(ConvOp::create(b, b.cast(x, f64), b.cast(w, f64), Value(),
+                              getStrides(), getPads(), getDilations(),
+                              getGroup(), /*channels_last=*/true,
+                              /*tf32=*/false),
+               i32);
+  if (Value offset = getOffset())
+    y = b.add(y, offset);
+  if (!getScale())
+    return {y};
+  y = b.mul(b.cast(y, f32), getScale());
+  if (Value bias = getBias())
+    y = b.add(y, bias);
+  if (getRelu())
+    y = ReluOp::create(b, y);
+  if (!getYZero())
+    return {y};
+  Type element = tensorType(getY()).getElementType();
+  double low = element.isUnsignedInteger() ? 0 : -128;
+  y = b.add(RoundOp::create(b, y), b.reshape(b.cast(getYZero(), f32), {}));
+  y = MinOp::create(b, MaxOp::create(b, y, b.scalarLike(y, low)),
+                    b.scalarLike(y, low + 255));
+  return {b.cast(y, element)};
+}

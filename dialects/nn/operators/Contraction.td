@@ -49,3 +49,32 @@ def NN_DepthwiseConvOp : NN_Structural<"depthwise_conv", ""> {
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }
+
+def NN_QuantizedConvOp
+    : NN_Composite<"quantized_conv", "", [AttrSizedOperandSegments]> {
+  let summary = "Convolution or matrix product of quantized tensors.";
+  let description = [{
+    `x` is n×spatial×c, `w` k×window×(c/group) and the result n×spatial×k, with
+    at most two spatial dimensions; with none it is the product of an n×c matrix
+    by a transposed k×c one. Exact in i32:
+
+        s = conv(x - x_zero, w - w_zero) + offset
+        v = s · scale + bias, in f32
+        y = v,  or with y_zero  clamp(round(v) + y_zero)
+
+    Padding is x_zero. `offset` has k elements, `bias` too; `scale` has one or
+    k, and is absent if the result is `s`. Then there are neither `bias` nor
+    `y_zero`, whose type is the result's. With `relu`, negative `v` become 0.
+    Lists are those of `conv`.
+  }];
+  let arguments = (ins NN_ByteTensor:$x, NN_ByteTensor:$w,
+                   NN_ByteTensor:$x_zero, NN_ByteTensor:$w_zero,
+                   Optional<RankedTensorOf<[I32]>>:$offset,
+                   Optional<RankedTensorOf<[F32]>>:$scale,
+                   Optional<RankedTensorOf<[F32]>>:$bias,
+                   Optional<NN_ByteTensor>:$y_zero,
+                   DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+                   DenseI64ArrayAttr:$dilations,
+                   DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$relu);
+  let results = (outs NN_NumberTensor:$y);
+}

@@ -34,7 +34,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 18;
+inline constexpr uint32_t kVersion = 19;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
 /// size in [least, most] for which there is a variant: one of exactly that size

@@ -52,6 +52,15 @@ enum class ConvPass : uint32_t { forward, gradInput, gradWeight };
 /// k·(c/groups)·r·s, y is n·k·p·q. bias is k, R is shaped like y.
 /// Arguments: x, w, [bias], [R], y, [workspace]. For gradients dy, w, dx,
 /// [workspace] or x, dy, dw, [workspace], where dx is shaped like x, and so on.
+///
+/// `quantized`, with x and w of i8 or u8 and channels last:
+///   s = conv(x - xZero, w - wZero) + offset     exact, i32; padding is xZero
+///   v = act(s · scale + bias)                   f32; act is none or relu
+///   y = s if there are no `scales`, or v, or with `hasZeroY`
+///       clamp(round(v) + yZero)                 i8 or u8, to nearest even
+/// Arguments: x, w, xZero, wZero, [offset], [scale], [bias], [yZero], y. Zeros
+/// are single bytes, yZero of y's type; offset is k of i32, scale `scales` (1
+/// or k) of f32, bias k of f32.
 struct Conv {
   int64_t n = 0, c = 0, h = 0, w = 0; ///< x
   int64_t k = 0, r = 0, s = 0;        ///< filters, filter height and width
@@ -67,6 +76,10 @@ struct Conv {
   Activation activation = Activation::none; ///< forward only
   uint32_t algorithm = 0;                   ///< as in Gemm
   ConvPass pass = ConvPass::forward;
+  uint32_t quantized = 0;
+  DType typeW = DType::f32, typeY = DType::f32; ///< quantized; else `type`
+  uint32_t hasOffset = 0, hasZeroY = 0;         ///< quantized
+  int64_t scales = 0;                           ///< quantized
   uint64_t workspaceBytes = 0;
 };
 
