@@ -37,7 +37,8 @@ llvm::LogicalResult frit::cpu::QuantizedConvAttr::buildStep(
   llvm::SmallVector<mlir::Value> inputs;
   for (mlir::Value operand : conv->getOperands())
     inputs.push_back(
-        buffers.inputs[llvm::cast<mlir::BlockArgument>(operand).getArgNumber()]);
+        buffers
+            .inputs[llvm::cast<mlir::BlockArgument>(operand).getArgNumber()]);
   auto unit = [&](bool set) {
     return set ? b.getUnitAttr() : mlir::UnitAttr();
   };
@@ -57,9 +58,8 @@ llvm::LogicalResult frit::cpu::QuantizedConvAttr::buildStep(
       two(conv.getDilations(), 1, 1), b.getI64IntegerAttr(conv.getGroup()),
       /*channels_last=*/b.getUnitAttr(), /*tf32=*/nullptr,
       unit(bool(conv.getBias())), /*residual=*/nullptr,
-      plan::ActivationAttr::get(b.getContext(), conv.getRelu()
-                                                    ? Activation::relu
-                                                    : Activation::none),
+      plan::ActivationAttr::get(
+          b.getContext(), conv.getRelu() ? Activation::relu : Activation::none),
       plan::ConvPassAttr::get(b.getContext(), plan::ConvPass::forward),
       /*algorithm=*/nullptr, /*quantized=*/b.getUnitAttr(),
       unit(bool(conv.getOffset())), unit(bool(conv.getScale())),

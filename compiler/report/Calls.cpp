@@ -168,9 +168,9 @@ static Call describeConv(plan::ConvOp op, StringRef arch) {
   case plan::ConvPass::forward:
     call.operands = {operandOf("x", first), operandOf("w", second)};
     call.results = {operandOf("y", result)};
-    call.formula = "y = " + (op.getQuantized()
-                                 ? addQuantization(call, op)
-                                 : addEpilogue(call, op, "conv(x, w)"));
+    call.formula =
+        "y = " + (op.getQuantized() ? addQuantization(call, op)
+                                    : addEpilogue(call, op, "conv(x, w)"));
     break;
   case plan::ConvPass::grad_input:
     call.operands = {operandOf("dy", first), operandOf("w", second)};

@@ -198,8 +198,7 @@ static size_t quantizationInputs(ConvOp op) {
 }
 
 template <typename Op> static LogicalResult verifyContraction(Op op) {
-  size_t inputs =
-      2 + op.getBias() + op.getResidual() + quantizationInputs(op);
+  size_t inputs = 2 + op.getBias() + op.getResidual() + quantizationInputs(op);
   if (op.getInputs().size() != inputs || op.getOutputs().size() != 1)
     return op.emitOpError() << "takes " << inputs << " inputs and one output";
   return success();

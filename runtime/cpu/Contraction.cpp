@@ -91,7 +91,8 @@ struct Contraction::Item {
   int64_t matrix;
   Part rows, cols;
   PackPanel packA, packB;
-  const char *sharedA, *sharedB;
+  const char *sharedA;
+  const char *sharedB; ///< null: packed here
   char *scratch;
   const Output &output;
 };
@@ -106,17 +107,26 @@ ScratchSize Contraction::scratch() const {
           uint64_t(kernel.elementBytes * elements)};
 }
 
+void Contraction::packAllB(PackPanel pack, char *to) const {
+  packRange(b, pack, to, 0, batch * blocks * b.panels);
+}
+
 void Contraction::packShared(const Side &side, PackPanel pack, char *to,
                              ThreadPool &pool) const {
   pool.parallelFor(batch * blocks * side.panels, [&](int64_t at, int64_t end) {
-    for (; at < end; ++at) {
-      const int64_t panel = at % side.panels, block = at / side.panels % blocks;
-      const int64_t matrix = at / side.panels / blocks;
-      pack(to + offsetOf(side, matrix, block, panel), side.width, matrix,
-           panel * side.width, side.count(panel), block * depth,
-           depthOf(block));
-    }
+    packRange(side, pack, to, at, end);
   });
+}
+
+/// Packs panels [at, end) of all blocks of all matrices.
+void Contraction::packRange(const Side &side, PackPanel pack, char *to,
+                            int64_t at, int64_t end) const {
+  for (; at < end; ++at) {
+    const int64_t panel = at % side.panels, block = at / side.panels % blocks;
+    const int64_t matrix = at / side.panels / blocks;
+    pack(to + offsetOf(side, matrix, block, panel), side.width, matrix,
+         panel * side.width, side.count(panel), block * depth, depthOf(block));
+  }
 }
 
 void Contraction::compute(const Item &item) const {
@@ -139,7 +149,7 @@ void Contraction::compute(const Item &item) const {
              deep);
     };
     const char *panelsB = localB;
-    if (b.shared)
+    if (item.sharedB)
       panelsB = item.sharedB + offsetOf(b, item.matrix, block, item.cols.begin);
     else
       packLocal(b, item.packB, localB, item.cols.begin, item.cols.end);
@@ -173,18 +183,20 @@ void Contraction::compute(const Item &item) const {
 }
 
 void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
-                      ThreadPool &pool, char *shared) const {
-  char *sharedA =
-      shared ? shared : static_cast<char *>(pool.sharedScratch());
+                      ThreadPool &pool, char *shared,
+                      const char *packedB) const {
+  char *sharedA = shared ? shared : static_cast<char *>(pool.sharedScratch());
   char *sharedB = sharedA + (a.shared ? bytesOf(a) : 0);
   if (a.shared)
     packShared(a, packA, sharedA, pool);
-  if (b.shared)
+  if (b.shared && !packedB) {
     packShared(b, packB, sharedB, pool);
+    packedB = sharedB;
+  }
   pool.parallelItems(
       batch * a.splits * b.splits, [&](int64_t at, unsigned thread) {
         compute({at / b.splits / a.splits, a.part(at / b.splits % a.splits),
-                 b.part(at % b.splits), packA, packB, sharedA, sharedB,
+                 b.part(at % b.splits), packA, packB, sharedA, packedB,
                  static_cast<char *>(pool.scratch(thread)), output});
       });
 }

@@ -235,12 +235,18 @@ std::optional<ScratchSize> frit::cpu::scratchOf(const artifact::Conv &problem,
 
 bool frit::cpu::conv(const artifact::Conv &problem, void *const *arguments,
                      ThreadPool &pool) {
+  return convPacked(problem, arguments, nullptr, pool);
+}
+
+bool frit::cpu::convPacked(const artifact::Conv &problem,
+                           void *const *arguments, const void *packed,
+                           ThreadPool &pool) {
   const std::optional<ScratchSize> scratch =
       scratchOf(problem, pool.isa(), pool.size());
   if (!scratch || !pool.holds(*scratch))
     return false;
   if (problem.quantized) {
-    quantizedConv(problem, arguments, pool);
+    quantizedConv(problem, arguments, pool, packed);
     return true;
   }
   const MicroKernel &kernel = microKernel(pool.isa(), *accumulatorFor(problem));

@@ -76,7 +76,7 @@ std::optional<ScratchSize> quantizedScratch(const artifact::Conv &problem,
 
 /// Computes a convolution of quantized tensors.
 void quantizedConv(const artifact::Conv &problem, void *const *arguments,
-                   ThreadPool &pool);
+                   ThreadPool &pool, const void *packed);
 
 } // namespace frit::cpu
 

@@ -124,6 +124,21 @@ bool gemm(const artifact::Gemm &problem, void *const *arguments,
 bool conv(const artifact::Conv &problem, void *const *arguments,
           ThreadPool &pool);
 
+/// As `conv`. `packed`, unless null, is what `packFilters` wrote for the same
+/// filters and instruction set.
+bool convPacked(const artifact::Conv &problem, void *const *arguments,
+                const void *packed, ThreadPool &pool);
+
+/// Returns the bytes of filters in the form that `conv` reads, aligned to 64
+/// bytes; 0 if it reads them as they are. `zeroW` is the filters' zero point.
+uint64_t packedBytes(const artifact::Conv &problem, const void *zeroW, Isa isa);
+
+/// Writes `packedBytes` bytes to `to`. Images may have other sizes in calls
+/// that read them, as long as there are as many or as few pixels as `kFewRows`
+/// says. Returns false if memory is exhausted.
+bool packFilters(const artifact::Conv &problem, const void *filters,
+                 const void *zeroW, Isa isa, void *to);
+
 } // namespace frit::cpu
 
 #endif // FRIT_RUNTIME_CPU_CPU_H

@@ -75,7 +75,8 @@ Status CpuExecution::open(size_t variant) {
     steps[variant] = std::make_unique<CpuSteps>(
         model, model.steps(variant),
         Spaces{loaded.target->constants, workspace->arena.data(),
-               loaded.target->prepared.data(), state->memory.data()});
+               loaded.target->prepared.data(), state->memory.data(),
+               &loaded.target->packed});
     steps[variant]->join(group);
     derived[variant] = useOf(model.plan, model.steps(variant));
   }

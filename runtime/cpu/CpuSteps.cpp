@@ -33,6 +33,7 @@ CpuSteps::CpuSteps(const Model &model, std::span<const artifact::Step> steps,
                    const Spaces &spaces)
     : model(model), steps(steps), declined(steps.size()) {
   for (const artifact::Step &step : steps) {
+    packed.push_back(spaces.packed ? spaces.packed->of(step) : nullptr);
     firstArgument.push_back(arguments.size());
     for (const artifact::Buffer &buffer : model.plan.arguments(step)) {
       void *base = nullptr;
@@ -150,7 +151,7 @@ bool CpuSteps::compute(size_t index, ThreadPool &pool) const {
   if (step.kind == StepKind::gemm)
     return gemm(model.plan.gemm(step), pointers, pool);
   return step.kind == StepKind::conv &&
-         conv(model.plan.conv(step), pointers, pool);
+         convPacked(model.plan.conv(step), pointers, packed[index], pool);
 }
 
 Status CpuSteps::runCall(size_t index, ThreadPool &pool) {

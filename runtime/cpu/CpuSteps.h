@@ -5,6 +5,7 @@
 
 #include "runtime/cpu/Cpu.h"
 #include "runtime/cpu/HostGroup.h"
+#include "runtime/cpu/PackedFilters.h"
 #include "runtime/exec/Executor.h"
 
 namespace frit::cpu {
@@ -21,6 +22,7 @@ struct Spaces {
   void *arena = nullptr;
   void *prepared = nullptr;
   void *state = nullptr;
+  const PackedFilters *packed = nullptr; ///< may be null
 };
 
 /// Steps whose arguments are resolved to host pointers. Arguments in inputs and
@@ -66,6 +68,7 @@ private:
   FRIT_STEP_RUNNERS(RUNNER)
 #undef RUNNER
   bool compute(size_t index, ThreadPool &pool) const;
+
   std::pair<int64_t, int64_t> itemsOf(const artifact::Step &step) const;
 
   const Model &model;
@@ -73,6 +76,7 @@ private:
   std::vector<void *> arguments; ///< of all steps, one after another
   std::vector<size_t> firstArgument;
   std::vector<Patch> patches;
+  std::vector<const void *> packed; ///< filters, by step; null: as they are
   std::vector<bool>
       declined; ///< gemms and convs that fall back to their kernel
   std::shared_ptr<HostGroup> group; ///< null: one rank

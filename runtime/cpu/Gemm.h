@@ -37,9 +37,15 @@ public:
   ScratchSize scratch() const;
 
   /// `shared` are scratch().shared bytes; null: those at the start of the
-  /// pool's.
+  /// pool's. `packedB`, unless null, is what packAllB wrote.
   void run(PackPanel packA, PackPanel packB, const Output &output,
-           ThreadPool &pool, char *shared = nullptr) const;
+           ThreadPool &pool, char *shared = nullptr,
+           const char *packedB = nullptr) const;
+
+  /// Packs all panels of B into bytesOfB() bytes. They depend on n, k and batch
+  /// alone.
+  void packAllB(PackPanel pack, char *to) const;
+  size_t bytesOfB() const { return bytesOf(b); }
 
 private:
   struct Part {
@@ -68,6 +74,8 @@ private:
                    int64_t panel) const;
   void packShared(const Side &side, PackPanel pack, char *to,
                   ThreadPool &pool) const;
+  void packRange(const Side &side, PackPanel pack, char *to, int64_t at,
+                 int64_t end) const;
   void compute(const Item &item) const;
 
   const MicroKernel &kernel;

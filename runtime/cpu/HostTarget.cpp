@@ -21,7 +21,9 @@ Status HostTarget::load() {
   for (uint32_t index = 0; index < count; ++index)
     constants.push_back(const_cast<void *>(model.weights->data(index)));
   FRIT_TRY(copyMisaligned());
-  return prepare();
+  FRIT_TRY(prepare());
+  packed.pack(model, constants, prepared.data());
+  return Status();
 }
 
 /// Copies weights whose alignment in their file is too small for vectors.

@@ -31,20 +31,24 @@ class HostTarget {
 public:
   /// `model` is that of the function that is opened first.
   explicit HostTarget(const Model &model)
-      : prepared(model.memory), model(model), copies(model.memory) {}
+      : prepared(model.memory), packed(model.memory), model(model),
+        copies(model.memory) {}
   HostTarget(const HostTarget &) = delete;
 
   /// Reads the constants and prepares them; again after they have changed.
   Status load();
 
   /// Returns the bytes of memory that it has allocated.
-  uint64_t bytes() const { return prepared.bytes() + copies.bytes(); }
+  uint64_t bytes() const {
+    return prepared.bytes() + packed.bytes() + copies.bytes();
+  }
 
   std::vector<void *> constants; ///< by entry of Header::constants
   /// Counts changes of `constants`.
   uint64_t version = 0;
 
   HostMemory prepared;
+  PackedFilters packed;
 
 private:
   Status copyMisaligned();

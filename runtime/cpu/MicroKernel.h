@@ -141,10 +141,14 @@ struct IntegerKernel {
   void (*dots)(int64_t rows, int64_t cols, int64_t depth, const uint8_t *a,
                int64_t lda, const int8_t *b, int32_t *sums);
 
-  /// sums[j] = Σ_t rows[t][j] · weights[t · cols + j] for `cols` channels of
-  /// bytes; weights are 16-bit numbers in 32 bits.
-  void (*taps)(int32_t *sums, int64_t cols, int64_t taps,
-               const void *const *rows, bool isSigned, const int32_t *weights);
+  /// Computes and stores `pixels` pixels of a depthwise convolution, from
+  /// element `at` of the result on:
+  ///   sum(q, c) = Σ_t x[q · step + offsets[t] + c] · weights[t · channels + c]
+  /// Weights are 16-bit numbers, each in the low half of 32 bits.
+  void (*taps)(const Output &output, int64_t at, int64_t pixels,
+               int64_t channels, int64_t taps, const void *x,
+               const int64_t *offsets, int64_t step, bool isSigned,
+               const int32_t *weights);
 };
 
 /// Bytes of a vector of IntegerKernel::dots, at most.

@@ -14,8 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/Conv.h"
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/QuantizedShape.h"
 
 #include <algorithm>
 #include <cstring>
@@ -27,110 +26,14 @@ using artifact::DType;
 // Units that are compiled together have other functions of these names.
 namespace frit::cpu::quantized {
 namespace {
-/// Maximum width of a panel over all micro-kernels.
-constexpr int64_t kWidest = 64;
-/// Maximum rows for which w is not packed: packing would cost more than it
-/// saves.
-constexpr int64_t kFewRows = 8;
-/// Filters of a work item if w is not packed.
+/// Filters of a work item if filters are not packed.
 constexpr int64_t kStreamCols = 64;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-uint64_t align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-const IntegerKernel &integerKernel(Isa isa) {
-  switch (isa) {
-  case Isa::avx512vnni:
-    return avx512vnni::integerKernel();
-  case Isa::avx512:
-    return avx512::integerKernel();
-  case Isa::avx2:
-    return avx2::integerKernel();
-  case Isa::sse2:
-    break;
-  }
-  return sse2::integerKernel();
-}
-
-/// Returns a zero point or another byte.
-int32_t byteOf(const void *from, DType type) {
-  return type == DType::i8 ? int32_t(*static_cast<const int8_t *>(from))
-                           : int32_t(*static_cast<const uint8_t *>(from));
-}
-
-/// The sizes of a convolution, and how its operands are read.
-struct Shape {
-  const artifact::Conv &problem;
-  int64_t channels, filters; ///< per group
-  int64_t pixels;            ///< of all images
-  int64_t taps;              ///< elements of a filter
-  bool rowWise;              ///< whether a segment is a filter row
-  int64_t segment, segments; ///< elements, and how many
-  int64_t rows, rowElements; ///< of an image with its padding
-  bool isPadded, isDepthwise;
-
-  explicit Shape(const artifact::Conv &c)
-      : problem(c), channels(c.c / c.groups), filters(c.k / c.groups),
-        pixels(c.n * c.p * c.q), taps(c.r * c.s * channels),
-        rowWise(c.groups == 1 && c.dilationW == 1),
-        segment(channels * (rowWise ? c.s : 1)),
-        segments(c.r * (rowWise ? 1 : c.s)),
-        rows((c.p - 1) * c.strideH + (c.r - 1) * c.dilationH + 1),
-        rowElements(((c.q - 1) * c.strideW + (c.s - 1) * c.dilationW + 1) *
-                    c.c),
-        isPadded(c.padTop || c.padLeft || c.padBottom || c.padRight),
-        isDepthwise(c.groups == c.c && c.k == c.c && c.c > 1) {
-    if (!isPadded) {
-      rows = c.h;
-      rowElements = c.w * c.c;
-    }
-  }
-
-  /// Groups of 4 bytes that hold a segment of elements of `bytes` bytes.
-  int64_t segmentDepth(int64_t bytes) const {
-    return ceilDiv(segment * bytes, 4);
-  }
-  /// Offset of a segment from a pixel's first element.
-  int64_t tap(int64_t index) const {
-    const int64_t row = rowWise ? index : index / problem.s;
-    const int64_t col = rowWise ? 0 : index % problem.s;
-    return row * problem.dilationH * rowElements +
-           col * problem.dilationW * problem.c;
-  }
-  /// Offset of a pixel's first element.
-  int64_t origin(int64_t pixel) const {
-    const int64_t image = problem.p * problem.q, inside = pixel % image;
-    return (pixel / image * rows + inside / problem.q * problem.strideH) *
-               rowElements +
-           inside % problem.q * problem.strideW * problem.c;
-  }
-  bool isMatrix() const { return segments == 1 && problem.groups == 1; }
-  bool isStreamed() const { return isMatrix() && pixels <= kFewRows; }
-  /// Whether x is read where it lies: there is no padding, and the last group
-  /// of a segment does not reach past it.
-  bool readsInput() const { return !isPadded && segment % 4 == 0; }
-
-  /// Bytes of a copy of x with elements of `bytes` bytes, and what may be read
-  /// past it.
-  uint64_t copyBytes(int64_t bytes) const {
-    return align(uint64_t(problem.n * rows * rowElements * bytes) + 64);
-  }
-  bool overflows() const {
-    return double(problem.n) * double(rows) * double(rowElements) > 1e13 ||
-           double(problem.k) * double(taps) > 1e13;
-  }
-  Contraction contraction(const MicroKernel &kernel, int64_t bytes,
-                          unsigned threads) const {
-    return Contraction(kernel, pixels, filters,
-                       segments * segmentDepth(bytes), problem.groups, threads);
-  }
-};
 
 /// One call. Its scratch memory begins with the contraction's.
 class Call {
 public:
   Call(const Shape &shape, const IntegerKernel &kernel, void *const *arguments,
-       ThreadPool &pool);
+       ThreadPool &pool, const void *packed);
   void run();
 
 private:
@@ -139,6 +42,10 @@ private:
   void depthwise();
   void copyInput(char *to, bool centred);
   void subtractZero(int64_t zero);
+  const char *packedRest() const {
+    return sums ? reinterpret_cast<const char *>(sums) + align(problem.k * 4)
+                : nullptr;
+  }
   void storeRows(const int32_t *sums, int64_t row, int64_t col, int64_t rows,
                  int64_t cols, int32_t *tile) const;
 
@@ -146,6 +53,9 @@ private:
   const artifact::Conv &problem;
   const IntegerKernel &kernel;
   ThreadPool &pool;
+  /// What packFilters wrote: the sums of filters, then the rest. Null if they
+  /// are not packed.
+  const int32_t *sums;
   const uint8_t *x, *w;
   int32_t zeroX, zeroW;
   const int32_t *givenOffset = nullptr;
@@ -154,8 +64,9 @@ private:
 };
 
 Call::Call(const Shape &shape, const IntegerKernel &kernel,
-           void *const *arguments, ThreadPool &pool)
+           void *const *arguments, ThreadPool &pool, const void *packed)
     : shape(shape), problem(shape.problem), kernel(kernel), pool(pool),
+      sums(static_cast<const int32_t *>(packed)),
       x(static_cast<const uint8_t *>(arguments[0])),
       w(static_cast<const uint8_t *>(arguments[1])),
       zeroX(byteOf(arguments[2], problem.type)),
@@ -181,24 +92,20 @@ Call::Call(const Shape &shape, const IntegerKernel &kernel,
 }
 
 /// Sets the offset of each filter to the given one - zero · (sum of the
-/// filter), with bytes of w as quads have them.
+/// filter).
 void Call::subtractZero(int64_t zero) {
   auto *offset = static_cast<int32_t *>(pool.sharedScratch());
-  const bool flips = problem.typeW == DType::u8;
-  pool.parallelFor(problem.k, [&](int64_t at, int64_t end) {
-    for (; at < end; ++at) {
-      const uint8_t *filter = w + at * shape.taps;
-      int64_t sum = 0;
-      if (zero && flips)
-        for (int64_t i = 0; i < shape.taps; ++i)
-          sum += int32_t(filter[i]) - 128;
-      else if (zero)
-        for (int64_t i = 0; i < shape.taps; ++i)
-          sum += int8_t(filter[i]);
-      offset[at] =
-          int32_t((givenOffset ? givenOffset[at] : 0) - zero * sum);
-    }
-  });
+  auto set = [&](int64_t at, int64_t sum) {
+    offset[at] = int32_t((givenOffset ? givenOffset[at] : 0) - zero * sum);
+  };
+  if (!zero || sums)
+    for (int64_t i = 0; i < problem.k; ++i)
+      set(i, sums ? sums[i] : 0);
+  else
+    pool.parallelFor(problem.k, [&](int64_t at, int64_t end) {
+      for (; at < end; ++at)
+        set(at, sumFilter(shape, w + at * shape.taps));
+    });
   form.offset = offset;
 }
 
@@ -224,7 +131,8 @@ void Call::copyInput(char *to, bool centred) {
         pad(line, end);
         continue;
       }
-      const uint8_t *from = x + (image * problem.h + row) * problem.w * channels;
+      const uint8_t *from =
+          x + (image * problem.h + row) * problem.w * channels;
       pad(line, line + left * element);
       char *filled = line + left * element;
       if (centred)
@@ -251,15 +159,16 @@ void Call::contract(const MicroKernel &tiles, bool isQuads) {
   if (isQuads) {
     subtractZero(zeroX + (problem.type == DType::i8 ? 128 : 0));
   } else {
-    auto *sums = reinterpret_cast<int32_t *>(offsets);
+    auto *offset = reinterpret_cast<int32_t *>(offsets);
     for (int64_t i = 0; i < problem.k; ++i)
-      sums[i] = givenOffset ? givenOffset[i] : 0;
-    form.offset = sums;
+      offset[i] = givenOffset ? givenOffset[i] : 0;
+    form.offset = offset;
+  }
+  if (!isQuads && !sums) {
     auto *wide = reinterpret_cast<int16_t *>(next);
     pool.parallelFor(problem.k, [&](int64_t at, int64_t end) {
       kernel.centre(wide + at * shape.taps, w + at * shape.taps,
-                    problem.typeW == DType::i8, zeroW,
-                    (end - at) * shape.taps);
+                    problem.typeW == DType::i8, zeroW, (end - at) * shape.taps);
     });
     filters = next;
     next += align(problem.k * shape.taps * 2);
@@ -291,39 +200,8 @@ void Call::contract(const MicroKernel &tiles, bool isQuads) {
       kernel.flip(panel, width * depth * 4);
   };
 
-  const bool flipsW = isQuads && problem.typeW == DType::u8;
-  const bool whole = shape.segment * element % 4 == 0;
-  auto packFilters = [&](void *panel, int64_t width, int64_t matrix,
-                         int64_t first, int64_t count, int64_t k,
-                         int64_t depth) {
-    const char *from =
-        filters + (matrix * shape.filters + first) * shape.taps * element;
-    if (whole) { // segments follow each other
-      const void *rows[kWidest];
-      for (int64_t i = 0; i < count; ++i)
-        rows[i] = from + i * shape.taps * element + k * 4;
-      kernel.packRows(panel, width, count, depth, rows);
-      if (flipsW)
-        kernel.flip(panel, width * depth * 4);
-      return;
-    }
-    const int64_t bytes = shape.segment * element;
-    char *to = static_cast<char *>(panel);
-    std::memset(to, 0, width * depth * 4);
-    for (int64_t i = 0; i < depth; ++i) {
-      const int64_t tap = (k + i) / deep, inside = (k + i) % deep * 4;
-      const int64_t size = std::min<int64_t>(4, bytes - inside);
-      for (int64_t j = 0; j < count; ++j) {
-        char *group = to + (i * width + j) * 4;
-        std::memcpy(group, from + j * shape.taps * element + tap * bytes + inside,
-                    size);
-        if (flipsW)
-          kernel.flip(group, size);
-      }
-    }
-  };
-
-  product.run(packPixels, packFilters, output, pool, panels);
+  product.run(packPixels, FilterPacker(shape, kernel, isQuads, filters), output,
+              pool, panels, packedRest());
 }
 
 /// Stores rows of sums, `cols` apart, by way of a tile.
@@ -353,76 +231,77 @@ void Call::stream() {
       kernel.flip(copies + i * lda, depth);
   }
   std::memset(copies + rows * lda, 1, depth);
+  const bool sumsHere = zero && !sums;
+  const int64_t all = rows + (sumsHere ? 1 : 0);
   form.offset = offset;
   const int64_t items = ceilDiv(problem.k, kStreamCols);
   pool.parallelItems(items, [&](int64_t item, unsigned thread) {
     const int64_t first = item * kStreamCols;
     const int64_t count = std::min(kStreamCols, problem.k - first);
-    auto *sums = static_cast<int32_t *>(pool.scratch(thread));
-    int32_t *tile = sums + (kFewRows + 1) * kStreamCols;
+    auto *dots = static_cast<int32_t *>(pool.scratch(thread));
+    int32_t *tile = dots + (kFewRows + 1) * kStreamCols;
     const auto *filters =
         reinterpret_cast<const int8_t *>(w + first * shape.taps);
-    for (int64_t i = 0; i < rows + (zero ? 1 : 0); i += 4)
-      kernel.dots(std::min<int64_t>(4, rows + (zero ? 1 : 0) - i), count, depth,
-                  copies + i * lda, lda, filters, sums + i * count);
-    for (int64_t j = 0; j < count; ++j)
+    for (int64_t i = 0; i < all; i += 4)
+      kernel.dots(std::min<int64_t>(4, all - i), count, depth, copies + i * lda,
+                  lda, filters, dots + i * count);
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t sum = sumsHere ? dots[rows * count + j]
+                          : zero   ? sums[first + j]
+                                   : 0;
       offset[first + j] =
-          int32_t((givenOffset ? givenOffset[first + j] : 0) -
-                  (zero ? zero * sums[rows * count + j] : 0));
-    storeRows(sums, 0, first, rows, count, tile);
+          int32_t((givenOffset ? givenOffset[first + j] : 0) - zero * sum);
+    }
+    storeRows(dots, 0, first, rows, count, tile);
   });
 }
 
 void Call::depthwise() {
-  const int64_t taps = problem.r * problem.s, channels = problem.c;
+  const int64_t channels = problem.c;
   char *next = static_cast<char *>(pool.sharedScratch());
   auto *offset = reinterpret_cast<int32_t *>(next);
   next += align(channels * 4);
-  auto *weights = reinterpret_cast<int32_t *>(next);
-  next += align(channels * taps * 4);
-  const bool isSigned = problem.typeW == DType::i8;
-  for (int64_t c = 0; c < channels; ++c) {
-    int64_t sum = 0;
-    for (int64_t t = 0; t < taps; ++t) {
-      const uint8_t byte = w[c * taps + t];
-      const int32_t weight =
-          (isSigned ? int32_t(int8_t(byte)) : int32_t(byte)) - zeroW;
-      weights[t * channels + c] = uint16_t(weight);
-      sum += weight;
-    }
-    offset[c] = int32_t((givenOffset ? givenOffset[c] : 0) - zeroX * sum);
+  auto *weights = reinterpret_cast<const int32_t *>(packedRest());
+  if (!weights) {
+    auto *own = reinterpret_cast<int32_t *>(next);
+    widenDepthwise(shape, w, zeroW, own, offset);
+    sums = offset;
+    weights = own;
   }
+  next += align(channels * shape.taps * 4);
+  for (int64_t c = 0; c < channels; ++c)
+    offset[c] =
+        int32_t((givenOffset ? givenOffset[c] : 0) - int64_t(zeroX) * sums[c]);
   form.offset = offset;
+  auto *taps = reinterpret_cast<int64_t *>(next);
+  next += align(shape.taps * 8);
+  for (int64_t t = 0; t < shape.taps; ++t)
+    taps[t] = shape.tap(t);
   const uint8_t *from = x;
   if (shape.isPadded) {
     copyInput(next, /*centred=*/false);
     from = reinterpret_cast<const uint8_t *>(next);
   }
-  output.stride = 0;
-  output.biasPeriod = 1;
-  pool.parallelItems(problem.n * problem.p, [&](int64_t row, unsigned thread) {
-    auto **lines = static_cast<const void **>(pool.scratch(thread));
-    auto *sums = reinterpret_cast<int32_t *>(lines + taps);
-    int32_t *tile = sums + channels;
-    for (int64_t q = 0; q < problem.q; ++q) {
-      const int64_t origin = shape.origin(row * problem.q + q);
-      for (int64_t t = 0; t < taps; ++t)
-        lines[t] = from + origin + shape.tap(t);
-      kernel.taps(sums, channels, taps, lines, problem.type == DType::i8,
+  pool.parallelFor(problem.n * problem.p, [&](int64_t row, int64_t end) {
+    for (; row < end; ++row)
+      kernel.taps(output, row * problem.q * channels, problem.q, channels,
+                  shape.taps, from + shape.origin(row * problem.q), taps,
+                  problem.strideW * channels, problem.type == DType::i8,
                   weights);
-      storeRows(sums, row * problem.q + q, 0, 1, channels, tile);
-    }
   });
 }
 
 void Call::run() {
-  if (shape.isDepthwise)
+  switch (formOf(shape, kernel, zeroW)) {
+  case Form::depthwise:
     return depthwise();
-  const bool isQuads =
-      kernel.hasQuads && zeroW == (problem.typeW == DType::u8 ? 128 : 0);
-  if (isQuads && shape.isStreamed() && problem.typeW == DType::i8)
+  case Form::streamed:
     return stream();
-  contract(isQuads ? kernel.quads : kernel.pairs, isQuads);
+  case Form::quads:
+    return contract(kernel.quads, true);
+  case Form::pairs:
+    return contract(kernel.pairs, false);
+  }
 }
 
 bool isEmpty(const artifact::Conv &problem) {
@@ -441,32 +320,37 @@ frit::cpu::quantizedScratch(const artifact::Conv &problem, Isa isa,
     return std::nullopt;
   const IntegerKernel &kernel = quantized::integerKernel(isa);
   const uint64_t offsets = quantized::align(problem.k * 4);
-  if (shape.isDepthwise) {
-    const uint64_t taps = problem.r * problem.s;
-    return ScratchSize{
-        offsets + quantized::align(problem.c * taps * 4) + shape.copyBytes(1),
-        taps * 8 + (problem.c + kernel.pairs.cols) * 4};
-  }
+  if (shape.isDepthwise)
+    return ScratchSize{offsets + quantized::align(problem.c * shape.taps * 4) +
+                           quantized::align(shape.taps * 8) +
+                           shape.copyBytes(1),
+                       0};
   // Zero points, which a call reads, choose the kernel.
   ScratchSize size = shape.contraction(kernel.pairs, 2, threads).scratch();
   size.shared = quantized::align(size.shared) + offsets +
-                quantized::align(problem.k * shape.taps * 2) + shape.copyBytes(2);
+                quantized::align(problem.k * shape.taps * 2) +
+                shape.copyBytes(2);
   if (!kernel.hasQuads)
     return size;
   ScratchSize quads = shape.contraction(kernel.quads, 1, threads).scratch();
   quads.shared = quantized::align(quads.shared) + offsets + shape.copyBytes(1);
   size.include(quads);
   if (shape.isStreamed())
-    size.include({(quantized::kFewRows + 1) * quantized::align(shape.segment) + offsets,
-                  uint64_t((quantized::kFewRows + 1) * quantized::kStreamCols + kernel.pairs.cols) *
-                      4});
+    size.include(
+        {(quantized::kFewRows + 1) * quantized::align(shape.segment) + offsets,
+         uint64_t((quantized::kFewRows + 1) * quantized::kStreamCols +
+                  kernel.pairs.cols) *
+             4});
   return size;
 }
 
 void frit::cpu::quantizedConv(const artifact::Conv &problem,
-                              void *const *arguments, ThreadPool &pool) {
+                              void *const *arguments, ThreadPool &pool,
+                              const void *packed) {
   if (quantized::isEmpty(problem))
     return;
   const quantized::Shape shape(problem);
-  quantized::Call(shape, quantized::integerKernel(pool.isa()), arguments, pool).run();
+  quantized::Call(shape, quantized::integerKernel(pool.isa()), arguments, pool,
+                  packed)
+      .run();
 }

@@ -11,6 +11,7 @@ set(FRIT_CPU_SOURCES
   cpu/MicroKernelVnni.cpp
   cpu/PaddedInput.cpp
   cpu/QuantizedConv.cpp
+  cpu/QuantizedFilters.cpp
   cpu/ThreadPool.cpp)
 
 set(kernel_options -O2 -ftree-vectorize

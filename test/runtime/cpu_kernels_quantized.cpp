@@ -35,8 +35,7 @@ struct Operands {
         w(c.typeW, c.k * c.r * c.s * c.c / c.groups), zeroX(c.type, 1),
         zeroW(c.typeW, 1), offset(DType::i32, c.k),
         scale(DType::f32, std::max<int64_t>(c.scales, 1)),
-        bias(DType::f32, c.k),
-        zeroY(c.hasZeroY ? c.typeY : DType::u8, 1) {
+        bias(DType::f32, c.k), zeroY(c.hasZeroY ? c.typeY : DType::u8, 1) {
     x.randomise(engine);
     w.randomise(engine);
     // Bytes whose products saturate 16-bit sums.
@@ -59,10 +58,10 @@ struct Operands {
 
   std::vector<void *> list(const Conv &c, void *result) {
     std::vector<void *> all = {x.data(), w.data(), zeroX.data(), zeroW.data()};
-    for (auto [has, tensor] : {std::pair(c.hasOffset != 0, &offset),
-                               std::pair(c.scales != 0, &scale),
-                               std::pair(c.hasBias != 0, &bias),
-                               std::pair(c.hasZeroY != 0, &zeroY)})
+    for (auto [has, tensor] :
+         {std::pair(c.hasOffset != 0, &offset),
+          std::pair(c.scales != 0, &scale), std::pair(c.hasBias != 0, &bias),
+          std::pair(c.hasZeroY != 0, &zeroY)})
       if (has)
         all.push_back(tensor->data());
     all.push_back(result);
@@ -104,12 +103,12 @@ double expectedAt(const Conv &c, const Operands &o, int64_t n, int64_t p,
 void testOne(Conv c, int32_t wZero, const std::vector<Isa> &isas) {
   c.quantized = c.channelsLast = 1;
   c.compute = Compute::i32;
-  c.p = (c.h + c.padTop + c.padBottom - (c.r - 1) * c.dilationH - 1) /
-            c.strideH +
-        1;
-  c.q = (c.w + c.padLeft + c.padRight - (c.s - 1) * c.dilationW - 1) /
-            c.strideW +
-        1;
+  c.p =
+      (c.h + c.padTop + c.padBottom - (c.r - 1) * c.dilationH - 1) / c.strideH +
+      1;
+  c.q =
+      (c.w + c.padLeft + c.padRight - (c.s - 1) * c.dilationW - 1) / c.strideW +
+      1;
   std::mt19937 engine(c.c * 31 + c.h * 17 + c.k);
   Operands operands(c, wZero, engine);
   const int64_t count = c.n * c.p * c.q * c.k;
@@ -117,22 +116,36 @@ void testOne(Conv c, int32_t wZero, const std::vector<Isa> &isas) {
   for (int64_t i = 0; i < count; ++i)
     expected[i] = expectedAt(c, operands, i / c.k / c.q / c.p,
                              i / c.k / c.q % c.p, i / c.k % c.q, i % c.k);
-  for (Isa isa : isas)
-    for (unsigned threads : {1, 2, 5}) {
-      ThreadPool pool(threads, isa);
-      Numbers result(c.typeY, count);
-      std::vector<void *> arguments = operands.list(c, result.data());
-      std::string name = describe(c, isa);
-      check(Scratch().run(conv, c, arguments.data(), pool), name + ": declined");
-      check(result.guardHolds(), name + ": wrote past its end");
-      for (int64_t i = 0; i < count; ++i)
-        if (result[i] != expected[i]) {
-          check(false, name + ": element " + std::to_string(i) + " is " +
-                           std::to_string(result[i]) + ", not " +
-                           std::to_string(expected[i]));
-          break;
-        }
-    }
+  for (Isa isa : isas) {
+    // Filters as they are, and packed.
+    std::vector<std::byte> packed(packedBytes(c, operands.zeroW.data(), isa));
+    check(packFilters(c, operands.w.data(), operands.zeroW.data(), isa,
+                      packed.data()),
+          "packing needs no memory here");
+    for (unsigned threads : {1, 2, 5})
+      for (const void *filters :
+           {(const void *)nullptr, (const void *)packed.data()}) {
+        ThreadPool pool(threads, isa);
+        Numbers result(c.typeY, count);
+        std::vector<void *> arguments = operands.list(c, result.data());
+        std::string name =
+            describe(c, isa) + (filters ? " packed" : " not packed");
+        auto compute = [&](const Conv &problem, void *const *given,
+                           ThreadPool &on) {
+          return convPacked(problem, given, filters, on);
+        };
+        check(Scratch().run(compute, c, arguments.data(), pool),
+              name + ": declined");
+        check(result.guardHolds(), name + ": wrote past its end");
+        for (int64_t i = 0; i < count; ++i)
+          if (result[i] != expected[i]) {
+            check(false, name + ": element " + std::to_string(i) + " is " +
+                             std::to_string(result[i]) + ", not " +
+                             std::to_string(expected[i]));
+            break;
+          }
+      }
+  }
 }
 
 Conv matrix(int64_t m, int64_t k, int64_t n) {
@@ -142,34 +155,120 @@ Conv matrix(int64_t m, int64_t k, int64_t n) {
 
 void frit::test::testQuantized(const std::vector<Isa> &isas) {
   std::vector<Conv> shapes = {
-      matrix(1, 64, 64),   matrix(1, 67, 131),  matrix(3, 200, 65),
-      matrix(7, 1, 1),     matrix(8, 129, 33),  matrix(9, 64, 16),
-      matrix(20, 512, 70), matrix(25, 67, 33),  matrix(13, 1401, 35),
-      matrix(40, 5, 97),   matrix(128, 30, 64), matrix(4, 3000, 9),
-      {.n = 1, .c = 3, .h = 17, .w = 15, .k = 20, .r = 7, .s = 7,
-       .strideH = 2, .strideW = 2, .padTop = 3, .padLeft = 3, .padBottom = 3,
+      matrix(1, 64, 64),
+      matrix(1, 67, 131),
+      matrix(3, 200, 65),
+      matrix(7, 1, 1),
+      matrix(8, 129, 33),
+      matrix(9, 64, 16),
+      matrix(20, 512, 70),
+      matrix(25, 67, 33),
+      matrix(13, 1401, 35),
+      matrix(40, 5, 97),
+      matrix(128, 30, 64),
+      matrix(4, 3000, 9),
+      {.n = 1,
+       .c = 3,
+       .h = 17,
+       .w = 15,
+       .k = 20,
+       .r = 7,
+       .s = 7,
+       .strideH = 2,
+       .strideW = 2,
+       .padTop = 3,
+       .padLeft = 3,
+       .padBottom = 3,
        .padRight = 3},
-      {.n = 2, .c = 17, .h = 7, .w = 7, .k = 40, .r = 3, .s = 3, .padTop = 1,
-       .padLeft = 1, .padBottom = 1, .padRight = 1},
+      {.n = 2,
+       .c = 17,
+       .h = 7,
+       .w = 7,
+       .k = 40,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1},
       {.n = 2, .c = 40, .h = 9, .w = 11, .k = 33, .r = 1, .s = 1},
-      {.n = 1, .c = 24, .h = 9, .w = 12, .k = 16, .r = 1, .s = 1,
-       .strideH = 2, .strideW = 2},
+      {.n = 1,
+       .c = 24,
+       .h = 9,
+       .w = 12,
+       .k = 16,
+       .r = 1,
+       .s = 1,
+       .strideH = 2,
+       .strideW = 2},
       {.n = 1, .c = 8, .h = 9, .w = 12, .k = 16, .r = 3, .s = 2},
-      {.n = 1, .c = 5, .h = 20, .w = 13, .k = 7, .r = 2, .s = 3, .strideH = 3,
-       .strideW = 5, .padTop = 2, .padRight = 4},
-      {.n = 1, .c = 4, .h = 19, .w = 23, .k = 6, .r = 3, .s = 3, .strideW = 2,
-       .dilationH = 3, .dilationW = 4, .padTop = 5, .padLeft = 1,
-       .padBottom = 2, .padRight = 7},
-      {.n = 1, .c = 12, .h = 8, .w = 9, .k = 8, .r = 3, .s = 3, .padTop = 1,
-       .padLeft = 1, .padBottom = 1, .padRight = 1, .groups = 4},
-      {.n = 2, .c = 70, .h = 8, .w = 9, .k = 70, .r = 3, .s = 3,
-       .strideH = 2, .strideW = 2, .padTop = 1, .padLeft = 1, .padBottom = 1,
-       .padRight = 1, .groups = 70},
+      {.n = 1,
+       .c = 5,
+       .h = 20,
+       .w = 13,
+       .k = 7,
+       .r = 2,
+       .s = 3,
+       .strideH = 3,
+       .strideW = 5,
+       .padTop = 2,
+       .padRight = 4},
+      {.n = 1,
+       .c = 4,
+       .h = 19,
+       .w = 23,
+       .k = 6,
+       .r = 3,
+       .s = 3,
+       .strideW = 2,
+       .dilationH = 3,
+       .dilationW = 4,
+       .padTop = 5,
+       .padLeft = 1,
+       .padBottom = 2,
+       .padRight = 7},
+      {.n = 1,
+       .c = 12,
+       .h = 8,
+       .w = 9,
+       .k = 8,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1,
+       .groups = 4},
+      {.n = 2,
+       .c = 70,
+       .h = 8,
+       .w = 9,
+       .k = 70,
+       .r = 3,
+       .s = 3,
+       .strideH = 2,
+       .strideW = 2,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1,
+       .groups = 70},
       {.n = 1, .c = 65, .h = 7, .w = 6, .k = 65, .r = 5, .s = 5, .groups = 65},
       {.n = 1, .c = 6, .h = 7, .w = 6, .k = 12, .r = 3, .s = 3, .groups = 6},
       // Padding is wider than what is read of the image.
-      {.n = 1, .c = 4, .h = 2, .w = 2, .k = 5, .r = 2, .s = 2, .strideH = 4,
-       .strideW = 4, .padTop = 5, .padLeft = 6, .padBottom = 1, .padRight = 1},
+      {.n = 1,
+       .c = 4,
+       .h = 2,
+       .w = 2,
+       .k = 5,
+       .r = 2,
+       .s = 2,
+       .strideH = 4,
+       .strideW = 4,
+       .padTop = 5,
+       .padLeft = 6,
+       .padBottom = 1,
+       .padRight = 1},
   };
   struct Form {
     DType typeX, typeW, typeY;

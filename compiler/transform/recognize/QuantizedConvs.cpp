@@ -58,9 +58,9 @@ struct Scaled {
 
 static Value createByte(NNBuilder &b, Type element, int64_t number) {
   auto type = RankedTensorType::get({}, element);
-  return ConstantOp::create(b,
-                            DenseElementsAttr::get(type, APInt(8, uint64_t(number) & 255)),
-                            StringAttr());
+  return ConstantOp::create(
+      b, DenseElementsAttr::get(type, APInt(8, uint64_t(number) & 255)),
+      StringAttr());
 }
 
 /// Returns the integers of a constant, or nothing if some element is none or
@@ -122,8 +122,8 @@ static Value zeroOf(NNBuilder &b, Value zero, Type element) {
   auto numbers = integersOf(zero);
   if (!numbers || numbers->empty() || !llvm::all_equal(*numbers))
     return {};
-  int64_t number = numbers->front(), low = element.isUnsignedInteger() ? 0
-                                                                       : -128;
+  int64_t number = numbers->front(),
+          low = element.isUnsignedInteger() ? 0 : -128;
   return number >= low && number <= low + 255 ? createByte(b, element, number)
                                               : Value();
 }
@@ -146,8 +146,8 @@ static std::optional<Bytes> describeBytes(NNBuilder &b, Value value) {
     auto bytes = describeBytes(b, sub.getA());
     if (!bytes || bytes->zero || shapeOf(sub.getA()) != shapeOf(value))
       return std::nullopt;
-    bytes->zero = zeroOf(b, sub.getB(),
-                         tensorType(bytes->value).getElementType());
+    bytes->zero =
+        zeroOf(b, sub.getB(), tensorType(bytes->value).getElementType());
     return bytes->zero ? bytes : std::nullopt;
   }
   if (isa_and_nonnull<ConstantOp>(def))
@@ -202,6 +202,8 @@ public:
       : b(b), end(product), rank(resultType(product).getRank()), axis(axis),
         count(count) {}
 
+  /// Takes a vector with a number for each filter that the product adds.
+  bool takeBias(Value vector);
   /// Takes the operators after the product, as far as possible.
   void extend();
   void multiply(Value factor) {
@@ -234,7 +236,26 @@ private:
 };
 } // namespace
 
-/// Takes a bias: integers before there is a scale, or floats.
+/// Returns the integers that a tensor holds, perhaps as floats, as i32; null if
+/// they are not known to be integers.
+static Value toIntegers(NNBuilder &b, Value value) {
+  if (tensorType(value).getElementType().isInteger(32))
+    return value;
+  if (auto cast = value.getDefiningOp<CastOp>();
+      cast && tensorType(cast.getX()).getElementType().isInteger(32))
+    return cast.getX();
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto numbers =
+      constant && isFoldable(constant) ? integersOf(value) : std::nullopt;
+  if (!numbers)
+    return {};
+  SmallVector<int32_t> values(numbers->begin(), numbers->end());
+  auto type = RankedTensorType::get(shapeOf(value), b.getI32Type());
+  return ConstantOp::create(
+      b, DenseElementsAttr::get(type, ArrayRef<int32_t>(values)), StringAttr());
+}
+
+/// Takes an addend: integers before there is a scale, or floats.
 bool Epilogue::takeAddend(Value addend) {
   if (scale) {
     Value vector = factor(addend);
@@ -246,24 +267,21 @@ bool Epilogue::takeAddend(Value addend) {
     bias = bias ? b.add(bias, vector) : vector;
     return true;
   }
-  if (offset || isScalar(addend))
+  if (offset || (isScalar(addend) && count != 1))
     return false;
-  Value integers;
-  if (auto cast = addend.getDefiningOp<CastOp>();
-      cast && tensorType(cast.getX()).getElementType().isInteger(32))
-    integers = cast.getX();
-  else if (tensorType(addend).getElementType().isInteger(32))
-    integers = addend;
-  else if (auto numbers = integersOf(addend)) {
-    SmallVector<int32_t> values(numbers->begin(), numbers->end());
-    auto type = RankedTensorType::get(shapeOf(addend), b.getI32Type());
-    integers = ConstantOp::create(
-        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(values)),
-        StringAttr());
-  }
-  if (integers)
-    offset = alongAxis(b, integers, rank, axis, count);
-  return bool(offset);
+  Value integers = toIntegers(b, addend);
+  Value vector = integers ? alongAxis(b, integers, rank, axis, count) : Value();
+  if (vector)
+    offset = b.reshape(vector, {count});
+  return bool(vector);
+}
+
+bool Epilogue::takeBias(Value vector) {
+  if (!scale)
+    offset = toIntegers(b, vector);
+  else if (tensorType(vector).getElementType().isF32())
+    bias = vector;
+  return offset || bias;
 }
 
 /// Takes clamp(round(x / scale) + zero).
@@ -441,11 +459,8 @@ void QuantizedConvs::rewrite(ConvOp conv) {
   Epilogue epilogue(b, conv, isLast ? rank - 1 : 1, filters);
   if (!takeScales(epilogue, *left, *right, 0, filters))
     return;
-  if (Value bias = conv.getBias()) {
-    if (!epilogue.scale || !tensorType(bias).getElementType().isF32())
-      return;
-    epilogue.bias = bias;
-  }
+  if (conv.getBias() && !epilogue.takeBias(conv.getBias()))
+    return;
   epilogue.extend();
   b.setInsertionPoint(epilogue.end);
   b.setLoc(fuseLocations({conv, epilogue.end}));
@@ -481,8 +496,8 @@ void QuantizedConvs::rewrite(MatmulOp product) {
   epilogue.extend();
   b.setInsertionPoint(epilogue.end);
   b.setLoc(fuseLocations({product, epilogue.end}));
-  Value x = b.reshape(left->bytes.value,
-                      {typeA.getNumElements() / depth, depth});
+  Value x =
+      b.reshape(left->bytes.value, {typeA.getNumElements() / depth, depth});
   Value w = right->bytes.value;
   if (!isTransposed)
     w = TransposeOp::create(b, w, {1, 0});

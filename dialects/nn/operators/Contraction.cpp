@@ -159,10 +159,11 @@ static LogicalResult checkFactors(QuantizedConvOp::Adaptor op,
     int64_t count = factor ? tensorType(factor).getNumElements() : 0;
     bool fits = !factor || (one && count == 1) ||
                 (all && shapeOf(factor).size() == 1 && count == filters);
-    return fits ? success()
-                : LogicalResult(emitOptionalError(
-                      loc, name, " has shape ", shapeText(shapeOf(factor)),
-                      " for ", filters, " filters"));
+    return fits
+               ? success()
+               : LogicalResult(emitOptionalError(loc, name, " has shape ",
+                                                 shapeText(shapeOf(factor)),
+                                                 " for ", filters, " filters"));
   };
   auto checkZero = [&](StringRef name, Value zero, Value of) {
     if (failed(check(name, zero, true, false)))
@@ -210,7 +211,7 @@ QuantizedConvOp::infer(Adaptor op, std::optional<Location> loc) {
     return failure();
   shape.push_back(filter[0]);
   MLIRContext *context = op.getX().getContext();
-  Type element = op.getYZero()  ? tensorType(op.getYZero()).getElementType()
+  Type element = op.getYZero()   ? tensorType(op.getYZero()).getElementType()
                  : op.getScale() ? Type(Float32Type::get(context))
                                  : Type(IntegerType::get(context, 32));
   return makeType(loc, shape, element);
