@@ -3,6 +3,7 @@
 #include "codegen/cpu/CpuTarget.h"
 
 #include "codegen/cpu/CpuDialect.h"
+#include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Problem.h"
 #include "dialects/nn/operators/Custom.h"
 
@@ -38,6 +39,10 @@ nn::KernelSize cpu::CpuTarget::largestKernel() const {
 bool cpu::CpuTarget::guards(const nn::Work &work) const {
   double microseconds = double(work.flops) / 5e4 + double(work.bytes) / 1e4;
   return microseconds > 2;
+}
+
+void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
+  rewrites.add(ByteTablesRewrite());
 }
 
 bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {

@@ -14,6 +14,7 @@ public:
   explicit CpuTarget(llvm::StringRef arch) : name(arch) {}
 
   llvm::StringRef arch() const override { return name; }
+  void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;

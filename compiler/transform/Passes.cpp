@@ -27,6 +27,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createDecompose(target); });
   registerPass([] { return createRecomputeWide(); });
   registerPass([&target] { return createSplitReductions(target); });
+  registerPass([&target] { return createByteTables(target); });
   registerPass([] { return createHoistPrepare(); });
   registerPass([] { return createStoreCasts(); });
   registerPass([&target] { return createAlignColumns(target); });

@@ -113,6 +113,10 @@ def SplitReductions : TargetPass<"split-reductions"> {
   let summary = "Split reductions with few results into two kernels";
 }
 
+def ByteTables : TargetPass<"byte-tables"> {
+  let summary = "Read functions of one byte from tables";
+}
+
 def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move operators that depend only on weights to @prepare";
 }

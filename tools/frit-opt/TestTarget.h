@@ -33,6 +33,7 @@
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/AttentionDeltas.h"
 #include "compiler/transform/training/ConvBatchNorms.h"
+#include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Statistics.h"
@@ -64,6 +65,7 @@ public:
                                       conv.getChannelsLast();
                              },
                              makeDepthwise});
+    rewrites.add(ByteTablesRewrite());
     rewrites.add(SplitReductionsRewrite{
         [](nn::ReduceOp reduce) {
           int64_t elements = nn::tensorType(reduce.getX()).getNumElements();

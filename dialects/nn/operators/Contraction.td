@@ -77,4 +77,5 @@ def NN_QuantizedConvOp
                    DenseI64ArrayAttr:$dilations,
                    DefaultValuedAttr<I64Attr, "1">:$group, UnitAttr:$relu);
   let results = (outs NN_NumberTensor:$y);
+  let discrete = 1;
 }

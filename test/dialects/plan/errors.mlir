@@ -469,3 +469,19 @@ plan.target "sm_90a" {
   plan.command_list @main {
   }
 }
+
+// -----
+
+plan.target "x86-64" {
+  plan.command_list @main of "main" {
+    %x = plan.buffer arena : memref<2x5x5x4xf32>
+    %w = plan.buffer arena : memref<6x3x3x4xf32>
+    %s = plan.buffer arena : memref<6xf32>
+    %y = plan.buffer arena : memref<2x5x5x6xf32>
+    // expected-error@+1 {{has an offset, scale or y_zero but is not quantized}}
+    plan.conv(%x, %w, %s) -> (%y) {strides = array<i64: 1, 1>,
+        pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, group = 1,
+        channels_last, scale}
+        : memref<2x5x5x4xf32>, memref<6x3x3x4xf32>, memref<6xf32> -> memref<2x5x5x6xf32>
+  }
+}
