@@ -22,7 +22,7 @@ bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
   SmallVector<Operation *> epilogue(fused.drop_front());
   epilogue.push_back(next);
   auto info = nn::describeEpilogue(fused.front(), epilogue);
-  return info && !info->addend && info->activation != Activation::other;
+  return info && !info->addend && info->activation() != Activation::other;
 }
 
 /// Returns the maximum size of a fusion. A core caches 1,536 (Skylake) to 4,096
@@ -61,15 +61,15 @@ nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
     return CustomAttr::get(context);
   if (isa<nn::QuantizedConvOp>(fusion.getBody().front().front()))
     return QuantizedConvAttr::get(context);
-  auto fits = [](const nn::EpilogueInfo &info) {
-    return !info.addend && info.activation != Activation::other;
+  auto fits = [](const nn::Epilogue &epilogue) {
+    return !epilogue.addend && epilogue.activation() != Activation::other;
   };
   nn::Problem problem(fusion);
   const auto &gemm = problem.gemm();
-  if (gemm && fits(*gemm) && hasKernel(gemm->a))
+  if (gemm && fits(gemm->epilogue) && hasKernel(gemm->a))
     return GemmAttr::get(context);
   const auto &conv = problem.conv();
-  if (conv && fits(*conv) && hasKernel(conv->x))
+  if (conv && fits(conv->epilogue) && hasKernel(conv->x))
     return ConvAttr::get(context);
   return LoopsAttr::get(context);
 }

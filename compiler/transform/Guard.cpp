@@ -24,7 +24,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/fusion/FusionGroups.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/contraction/Contraction.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"

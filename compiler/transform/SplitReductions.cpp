@@ -54,7 +54,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/Regrouping.h"
 #include "compiler/transform/TargetRewritePass.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/contraction/Contraction.h"
 #include "dialects/nn/operators/Gradient.h"
 
 namespace frit {

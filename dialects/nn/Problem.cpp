@@ -68,29 +68,31 @@ const Match<AttentionGradientInfo> &Problem::attentionGradient() {
   return once(attentionGradientInfo, describeAttentionGradient, op);
 }
 
+/// Appends the operands of a contraction's addend and of its stages.
+static void appendOperands(SmallVector<Value> &values,
+                           const Epilogue &epilogue) {
+  if (ConvOp addend = epilogue.addend)
+    llvm::append_values(values, addend.getX(), addend.getW());
+  for (const EndStage &one : epilogue.byKind())
+    llvm::append_range(values, operandsOf(one));
+}
+
 SmallVector<Value> Problem::operands() {
-  auto gather = [](Value a, Value b, const EpilogueInfo &epilogue) {
-    SmallVector<Value> values = {a, b};
-    if (ConvOp addend = epilogue.addend)
-      llvm::append_values(values, addend.getX(), addend.getW());
-    for (Value value : {epilogue.bias, epilogue.residual, epilogue.moments,
-                        epilogue.column, epilogue.factor})
-      if (value)
-        values.push_back(value);
-    return values;
-  };
-  if (gemm())
-    return gather(gemm()->a, gemm()->b, *gemm());
-  if (conv())
-    return gather(conv()->x, conv()->w, *conv());
-  if (convGradient())
-    return {convGradient()->a, convGradient()->b};
-  if (!convB2b())
-    return {};
-  const ConvInfo &first = convB2b()->first, &last = convB2b()->last;
-  SmallVector<Value> values = gather(first.x, first.w, first);
-  for (Value value : {last.w, last.bias, last.residual})
-    if (value)
-      values.push_back(value);
+  SmallVector<Value> values;
+  if (gemm()) {
+    values = {gemm()->a, gemm()->b};
+    appendOperands(values, gemm()->epilogue);
+  } else if (conv()) {
+    values = {conv()->x, conv()->w};
+    appendOperands(values, conv()->epilogue);
+  } else if (convGradient()) {
+    values = {convGradient()->a, convGradient()->b};
+  } else if (convB2b()) {
+    const ConvInfo &first = convB2b()->first, &last = convB2b()->last;
+    values = {first.x, first.w};
+    appendOperands(values, first.epilogue);
+    values.push_back(last.w);
+    appendOperands(values, last.epilogue);
+  }
   return values;
 }

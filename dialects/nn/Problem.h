@@ -10,10 +10,10 @@
 #ifndef FRIT_DIALECTS_NN_PROBLEM_H
 #define FRIT_DIALECTS_NN_PROBLEM_H
 
-#include "dialects/nn/ContractionInfo.h"
 #include "dialects/nn/GradientInfo.h"
 #include "dialects/nn/Match.h"
 #include "dialects/nn/StridedView.h"
+#include "dialects/nn/contraction/Contraction.h"
 
 namespace frit::nn {
 
@@ -51,8 +51,7 @@ public:
   const Match<AttentionGradientInfo> &attentionGradient();
 
   /// Returns the operands of a contraction by role: A, B, those of a second
-  /// convolution, bias, residual, moments, column, factor. Empty for other
-  /// fusions.
+  /// convolution, those of its stages by kind. Empty for other fusions.
   llvm::SmallVector<mlir::Value> operands();
 
 private:

@@ -38,16 +38,17 @@ LogicalResult plan::buildGemm(ImplicitLocOpBuilder &b, nn::Problem &problem,
     return reportMisfit(problem.fusion(), gemm.mismatch());
   auto integer = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto list = [&](ArrayRef<int64_t> v) { return b.getDenseI64ArrayAttr(v); };
-  GemmOp::create(b, buffers.fallback, buffers.inputs, buffers.outputs,
-                 createWorkspace(b, buffers.workspaceBytes), integer(gemm->m),
-                 integer(gemm->n), integer(gemm->k), integer(gemm->batch),
-                 list({gemm->lda, gemm->ldb, gemm->ldd}),
-                 list({gemm->strideA, gemm->strideB, gemm->strideD}),
-                 unit(b, gemm->transposeA), unit(b, gemm->transposeB),
-                 unit(b, gemm->tf32), unit(b, bool(gemm->bias)),
-                 unit(b, bool(gemm->residual)),
-                 ActivationAttr::get(b.getContext(), gemm->activation),
-                 algorithmAttr(b, algorithm));
+  GemmOp::create(
+      b, buffers.fallback, buffers.inputs, buffers.outputs,
+      createWorkspace(b, buffers.workspaceBytes), integer(gemm->m),
+      integer(gemm->n), integer(gemm->k), integer(gemm->batch),
+      list({gemm->lda, gemm->ldb, gemm->ldd}),
+      list({gemm->strideA, gemm->strideB, gemm->strideD}),
+      unit(b, gemm->transposeA), unit(b, gemm->transposeB), unit(b, gemm->tf32),
+      unit(b, bool(gemm->epilogue.bias())),
+      unit(b, bool(gemm->epilogue.residual())),
+      ActivationAttr::get(b.getContext(), gemm->epilogue.activation()),
+      algorithmAttr(b, algorithm));
   return success();
 }
 
@@ -64,9 +65,9 @@ LogicalResult plan::buildConv(ImplicitLocOpBuilder &b, nn::Problem &problem,
       list({conv->padTop, conv->padLeft, conv->padBottom, conv->padRight}),
       list({conv->dilationH, conv->dilationW}),
       b.getI64IntegerAttr(conv->groups), unit(b, conv->channelsLast),
-      unit(b, conv->tf32), unit(b, bool(conv->bias)),
-      unit(b, bool(conv->residual)),
-      ActivationAttr::get(b.getContext(), conv->activation),
+      unit(b, conv->tf32), unit(b, bool(conv->epilogue.bias())),
+      unit(b, bool(conv->epilogue.residual())),
+      ActivationAttr::get(b.getContext(), conv->epilogue.activation()),
       ConvPassAttr::get(b.getContext(), ConvPass::forward),
       algorithmAttr(b, algorithm), /*quantized=*/nullptr, /*offset=*/nullptr,
       /*scale=*/nullptr, /*y_zero=*/nullptr);

@@ -27,8 +27,9 @@ RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
 # A skeleton adds the rewrites to the form that it computes.
-SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/contraction/",
-            "codegen/cuda/attention/", "codegen/cuda/target/", *SCALAR]
+SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/epilogue/",
+            "codegen/cuda/contraction/", "codegen/cuda/attention/", "codegen/cuda/target/",
+            *SCALAR]
 LIBRARY = ["codegen/cuda/library/", *SKELETON]
 
 LAYERS = {
@@ -37,6 +38,8 @@ LAYERS = {
     # The runtime decides where to search for NVIDIA's libraries.
     "codegen": ["codegen/", "dialects/", "runtime/cuda/library/Library.h", *ARTIFACT, *MLIR],
     "codegen/cuda/scalar": SCALAR,
+    "codegen/cuda/epilogue": ["codegen/cuda/epilogue/", "codegen/cuda/target/Problem.h",
+                              *SCALAR],
     "codegen/cuda/memory": SKELETON,
     "codegen/cuda/contraction": SKELETON,
     "codegen/cuda/attention": SKELETON,

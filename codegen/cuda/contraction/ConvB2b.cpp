@@ -57,9 +57,10 @@ bool takesEnd(const nn::ConvInfo &conv) {
     Type type = nn::tensorType(bias).getElementType();
     return isHalf(type) || type.isF32();
   };
-  return !conv.mixed && !conv.addend && !conv.isExtended() &&
-         conv.activation != Activation::other &&
-         (!conv.bias || takesBias(conv.bias));
+  const nn::Epilogue &epilogue = conv.epilogue;
+  return !epilogue.addend && !epilogue.isExtended() &&
+         epilogue.activation() != Activation::other &&
+         (!epilogue.bias() || takesBias(epilogue.bias()));
 }
 
 } // namespace
@@ -70,7 +71,7 @@ static bool canTakeConvB2b(const nn::ConvB2bInfo &info,
   const nn::ConvInfo &first = info.first, &last = info.last;
   if (!machine.arch.hasWgmma ||
       !isHalf(nn::tensorType(first.x).getElementType()) ||
-      !first.channelsLast || first.groups != 1 || first.residual ||
+      !first.channelsLast || first.groups != 1 || first.epilogue.residual() ||
       !takesEnd(first) || !takesEnd(last))
     return false;
   bool moves = first.strideH == 1 && first.strideW == 1 &&
@@ -167,10 +168,10 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
   int64_t threads = layout.threads();
   ProblemText text(lowered, name);
   text.addConv(first);
-  text.addType("LastBias", last.bias);
-  if (nn::Legality why = text.addEpilogue(first))
+  text.addType("LastBias", last.epilogue.bias());
+  if (nn::Legality why = text.addFunction(first.epilogue))
     return *why;
-  if (nn::Legality why = text.addEpilogue(last, "Last"))
+  if (nn::Legality why = text.addFunction(last.epilogue, "Last"))
     return *why;
   text.addConstants("int", {{"filters", last.k}});
   text.addConstants("int", {{"warpgroups", warpgroups},
@@ -197,19 +198,20 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
            {kLineChannels, kBoxLines, 1});
   };
   addResult(lowered.inputElements().size());
-  if (last.residual)
-    addResult(text.argument(last.residual));
+  Value residual = last.epilogue.residual();
+  if (residual)
+    addResult(text.argument(residual));
 
   std::string parameters = "<" + text.problem() + ">(";
-  std::string operands = text.optional(first.bias) + ", " +
-                         text.optional(last.bias) + ", " +
-                         text.optional(last.residual) + ", y0);\n";
+  std::string operands = text.optional(first.epilogue.bias()) + ", " +
+                         text.optional(last.epilogue.bias()) + ", " +
+                         text.optional(residual) + ", y0);\n";
   std::string call =
       "#ifdef FRIT_HAS_WGMMA\nfrit::convB2b" + parameters +
-      "&m0, &m1, &m2, &m3, " + (last.residual ? "&m4, " : "nullptr, ") +
-      operands + "#else\nfrit::convB2bFloor" + parameters +
-      text.parameter(first.x) + ", " + text.parameter(first.w) + ", " +
-      text.parameter(last.w) + ", " + operands + "#endif\n";
+      "&m0, &m1, &m2, &m3, " + (residual ? "&m4, " : "nullptr, ") + operands +
+      "#else\nfrit::convB2bFloor" + parameters + text.parameter(first.x) +
+      ", " + text.parameter(first.w) + ", " + text.parameter(last.w) + ", " +
+      operands + "#endif\n";
   kernel.header = "conv_b2b";
   kernel.block[0] = threads;
   kernel.grid[0] = *blocks;

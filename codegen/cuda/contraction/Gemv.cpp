@@ -29,7 +29,7 @@ static nn::Legality checkGemv(const nn::GemmInfo &info) {
       info.transposeB && type.isF32() ? kMostGemvRows : kMostWidenedRows;
   if (info.m > most || info.batch != 1)
     return nn::Mismatch("it has many rows or several matrices");
-  if (info.isExtended() || info.factor || info.transposeA)
+  if (info.epilogue.isExtended() || info.transposeA)
     return nn::Mismatch("a kernel of a few rows stores no statistics");
   if (elementType(info.b) != type || !(isHalf(type) || type.isF32()))
     return nn::Mismatch("its elements are no floats of one type");
@@ -102,7 +102,7 @@ class Gemv : public SkeletonOf<GemvAttr> {
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto matmul = dyn_cast<nn::MatmulOp>(chain.contraction());
     if (!matmul || !chain.epilogue || chain.epilogue->isExtended() ||
-        chain.epilogue->addend || chain.epilogue->factor)
+        chain.epilogue->addend)
       return false;
     auto info = nn::describeMatmul(matmul);
     return info && !checkGemv(*info);
@@ -127,7 +127,7 @@ class Gemv : public SkeletonOf<GemvAttr> {
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
     text.addGemm(info);
-    if (nn::Legality why = text.addEpilogue(info))
+    if (nn::Legality why = text.addFunction(info.epilogue))
       return *why;
     text.addConstants("int", {{"columns", schedule.getColumns()},
                               {"split", schedule.getSplit()},
@@ -137,8 +137,8 @@ class Gemv : public SkeletonOf<GemvAttr> {
     kernel.header = "gemv";
     std::string call = "frit::gemv<" + text.problem() + ">(" +
                        text.parameter(info.a) + ", " + text.parameter(info.b) +
-                       ", " + text.parameter(info.bias) + ", " +
-                       text.parameter(info.residual) + ", y0);\n";
+                       ", " + text.parameter(info.epilogue.bias()) + ", " +
+                       text.parameter(info.epilogue.residual()) + ", y0);\n";
     KernelFrame frame = {.threads = schedule.getThreads(),
                          .wait = PdlWait::inSkeleton};
     kernel.source =

@@ -3,24 +3,29 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_PROBLEMTEXT_H
 #define FRIT_CODEGEN_CUDA_CONTRACTION_PROBLEMTEXT_H
 
+#include "codegen/cuda/epilogue/EndStages.h"
 #include "codegen/cuda/scalar/KernelText.h"
-#include "dialects/nn/ContractionInfo.h"
 #include "dialects/nn/Match.h"
+#include "dialects/nn/contraction/Contraction.h"
 
 namespace frit::cuda {
 
 /// Collects the constants of a device function's parameter P, a struct, and the
-/// functor of its epilogue, which is defined before it. Names the kernel's
-/// parameters.
+/// text of its epilogue. Names the kernel's parameters.
 class ProblemText {
 public:
   ProblemText(const LinalgFusion &lowered, llvm::StringRef name)
-      : lowered(lowered), name(name) {}
+      : lowered(lowered), name(name), text{lowered, name, "", ""} {}
 
-  /// Adds the epilogue's type `field`, with a new functor if device code has
-  /// none for it.
-  nn::Legality addEpilogue(const nn::EpilogueInfo &info,
-                           llvm::StringRef field = "Epilogue");
+  /// Adds the type `field`, the epilogue's function.
+  nn::Legality addFunction(const nn::Epilogue &epilogue,
+                           llvm::StringRef field = "Epilogue") {
+    return cuda::addFunction(epilogue, field, text);
+  }
+  /// Adds all stages of an epilogue.
+  nn::Legality addStages(const nn::Epilogue &epilogue) {
+    return cuda::addStages(epilogue, text);
+  }
   /// Adds "using A = frit::f16;", the storage type of `v`, or of the result if
   /// `v` is null.
   void addType(llvm::StringRef field, mlir::Value v);
@@ -28,10 +33,9 @@ public:
   /// value.
   void addConstants(llvm::StringRef type,
                     llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> fields);
-  /// Add what norm.cuh needs, if anything, and return the kernel's arguments
-  /// for it, each after a comma.
-  void addNorm(const nn::EpilogueInfo &info);
-  std::string normParameters(const nn::EpilogueInfo &info) const;
+  /// Returns the kernel's argument for what norm.cuh needs, after a comma, or
+  /// "".
+  std::string normParameters(const nn::Epilogue &epilogue) const;
   void addGemm(const nn::GemmInfo &info);
   void addConv(const nn::ConvInfo &info);
   /// Adds a second struct for the addend. It inherits the problem's fields and
@@ -59,7 +63,8 @@ private:
   llvm::StringRef name;
   void addWindows(const nn::ConvInfo &info);
 
-  std::string functor, fields, addendFields;
+  EpilogueText text;
+  std::string addendFields;
 };
 
 } // namespace frit::cuda

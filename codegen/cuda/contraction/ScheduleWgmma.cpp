@@ -67,18 +67,11 @@ static double longest(std::initializer_list<double> times, double sharpness) {
   return std::pow(sum, 1 / sharpness);
 }
 
-/// Returns whether an epilogue may take longer than its stores. A product of
-/// sum and residual does not.
-static bool hasLongEpilogue(const nn::GemmInfo &product) {
-  auto factors = product.result.getDefiningOp<nn::MulOp>();
-  bool multiplies = factors && (factors.getA() == product.product ||
-                                factors.getB() == product.product);
-  return product.mixed && product.residual && !multiplies;
-}
-
 double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
                                      const WgmmaTile &tile, int64_t resultBytes,
                                      const GpuArch &arch) {
+  EndNeeds needs = needsOf(product.epilogue);
+  WgmmaLayout layout = tile.layout(needs);
   int64_t steps = ceilDiv(ceilDiv(product.k, kWgmmaDepth), tile.split);
   int64_t cluster = tile.cluster * tile.split;
   int64_t blocks = tile.neededBlocks(product);
@@ -104,15 +97,15 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
 
   double sums = double(tile.m * tile.n) / tile.split;
   double stored =
-      sums * resultBytes * (product.wideOperand() || product.second ? 2 : 1);
+      sums * resultBytes * double(needs.boxesRead + needs.boxesStored);
   double writers =
       tile.pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =
       stored / std::min(kStoreBytes * writers, heldRate / active) + kStoreTime;
-  if (tile.layout().slots() == 1)
+  if (layout.slots() == 1)
     store *= kOneSlot;
   double finish = store;
-  if (hasLongEpilogue(product)) {
+  if (needs.computesLong) {
     bool isCrowded = tile.pingPong && tile.n > 128;
     double spread = tile.occupancy > 1 ? kSpilled : isCrowded ? kCrowded : 1;
     finish = std::max(store, sums / writers * kEpilogueTime * spread);
@@ -126,7 +119,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   time += double(blocks) * steps * stepBytes / (kPowerRate * arch.l2Rate);
   time += kFill + sums * 4 * (tile.split - 1) / kSumBytes +
           (tile.cluster > 1 ? kClusterTime : 0) +
-          (tile.layout().overlaysStages() ? kClusterBarrier : 0);
+          (layout.overlaysStages() ? kClusterBarrier : 0);
 
   auto elements = [](Value v) {
     return double(nn::tensorType(v).getNumElements());
@@ -134,8 +127,8 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
   double results = double(product.m) * product.n * product.batch;
   double weights = 2 * elements(product.b);
   double others = 2 * elements(product.a) +
-                  results * resultBytes * (product.wideOperand() ? 2 : 1);
-  if (nn::ConvOp addend = product.addend) {
+                  results * resultBytes * double(1 + needs.boxesRead);
+  if (nn::ConvOp addend = product.epilogue.addend) {
     weights += 2 * elements(addend.getW());
     others += 2 * elements(addend.getX());
   }
@@ -173,35 +166,39 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
     double time = wgmmaMicroseconds(product, tile, resultBytes, arch);
     picks.push_back({tile, time});
   };
+  const EndNeeds needs = needsOf(product.epilogue);
+  auto overlays = [&](const WgmmaTile &tile) {
+    return tile.layout(needs).overlaysStages();
+  };
+  auto slots = [&](const WgmmaTile &tile) {
+    return tile.layout(needs).slots();
+  };
   auto consider = [&](WgmmaTile tile) {
-    tile.columnMoments = takesColumns(product);
-    tile.boxes = product.second ? 2 : 1;
     int64_t most = tile.m * tile.n <= 128 * 128 ? kUsefulOccupancy : 1;
     for (tile.occupancy = most; tile.occupancy > 0; --tile.occupancy) {
       tile.stages = kUsefulStages;
-      while (tile.stages > 2 && !tile.fits(arch))
+      while (tile.stages > 2 && !tile.fits(needs, arch))
         --tile.stages;
       WgmmaTile overlaid = tile;
-      while (tile.stages > 2 && tile.layout().overlaysStages())
+      while (tile.stages > 2 && overlays(tile))
         --tile.stages;
       // Skip tiles that fit more often per SM; a higher occupancy covers them.
       WgmmaTile closer = tile;
       ++closer.occupancy;
-      if (!tile.fits(arch) ||
-          (tile.occupancy < kUsefulOccupancy && closer.fits(arch)))
+      if (!tile.fits(needs, arch) ||
+          (tile.occupancy < kUsefulOccupancy && closer.fits(needs, arch)))
         continue;
-      if (!tile.layout().overlaysStages())
+      if (!overlays(tile))
         add(tile);
       // Partial sums of other blocks may reuse the memory of stages.
       if (tile.stages <= kFewStages && steps > kLongLoop * tile.split &&
-          overlaid.layout().overlaysStages())
+          overlays(overlaid))
         add(overlaid);
       // More boxes may be worth a stage.
       WgmmaTile roomy = tile;
-      while (roomy.stages > 3 &&
-             roomy.layout().slots() == tile.layout().slots())
+      while (roomy.stages > 3 && slots(roomy) == slots(tile))
         --roomy.stages;
-      if (roomy.layout().slots() > tile.layout().slots())
+      if (slots(roomy) > slots(tile))
         add(roomy);
     }
   };
@@ -219,7 +216,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       if (n >= 128 && (all ? product.m > m : tiles >= arch.sms))
         consider({m, n, 0, 2, 1});
       // Split-K does not support moments of columns.
-      if (takesColumns(product))
+      if (needs.exchangesColumns)
         continue;
       for (int64_t split : {2, 4, 8})
         if (all ? split <= steps

@@ -55,7 +55,7 @@ static nn::Legality offerTiles(Problem &problem, const Machine &machine,
   auto schedule = dyn_cast<Attr>(*chosen);
   if (!schedule)
     return std::nullopt;
-  if (problem.conv() && problem.conv()->addend)
+  if (problem.conv() && problem.conv()->epilogue.addend)
     return nn::Mismatch("two convolutions in one kernel need WGMMA");
   offers.add(schedule);
   int64_t other = schedule.getTileM() == 64 ? 128 : 64;
@@ -99,10 +99,10 @@ struct TiledProduct {
 };
 
 static nn::Match<KernelText>
-emitTiles(StringRef function, ProblemText &text, const nn::EpilogueInfo &info,
+emitTiles(StringRef function, ProblemText &text, const nn::Epilogue &epilogue,
           const TiledProduct &product, int64_t tileM, int64_t tileN,
           const LinalgFusion &lowered, StringRef name) {
-  if (nn::Legality why = text.addEpilogue(info))
+  if (nn::Legality why = text.addFunction(epilogue))
     return *why;
   text.addConstants("int", {{"tileM", tileM}, {"tileN", tileN}});
   KernelText kernel;
@@ -110,8 +110,8 @@ emitTiles(StringRef function, ProblemText &text, const nn::EpilogueInfo &info,
   std::string call = ("frit::" + function + "<").str() + text.problem() + ">(" +
                      text.parameter(product.a) + ", " +
                      text.parameter(product.b) + ", " +
-                     text.parameter(info.bias) + ", " +
-                     text.parameter(info.residual) + ", y0);\n";
+                     text.parameter(epilogue.bias()) + ", " +
+                     text.parameter(epilogue.residual()) + ", y0);\n";
   kernel.source =
       text.definition() +
       kernelFunction(name, lowered, {.threads = kTileThreads}, call);
@@ -213,7 +213,7 @@ class Gemm : public TunedSkeletonOf<GemmAttr> {
     ProblemText text(problem.lowered(), name);
     text.addGemm(info);
     return emitTiles(
-        "gemm", text, info,
+        "gemm", text, info.epilogue,
         {info.a, info.b, info.m, info.n, info.batch, /*rowsFirst=*/false},
         schedule.getTileM(), schedule.getTileN(), problem.lowered(), name);
   }
@@ -255,11 +255,11 @@ class Conv : public TunedSkeletonOf<ConvAttr> {
     if (!problem.conv())
       return problem.conv().mismatch();
     const nn::ConvInfo &info = *problem.conv();
-    if (info.addend)
+    if (info.epilogue.addend)
       return nn::Mismatch("two convolutions in one kernel need WGMMA");
     ProblemText text(problem.lowered(), name);
     text.addConv(info);
-    return emitTiles("conv", text, info,
+    return emitTiles("conv", text, info.epilogue,
                      {info.x, info.w, info.n * info.p * info.q,
                       info.k / info.groups, info.groups, /*rowsFirst=*/true},
                      schedule.getTileM(), schedule.getTileN(),

@@ -9,24 +9,12 @@
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_H
 
 #include "codegen/cuda/device/wgmma_layout.cuh"
+#include "codegen/cuda/epilogue/EndStages.h"
 #include "codegen/cuda/target/Problem.h"
-#include "dialects/nn/ContractionInfo.h"
 
 #include <utility>
 
 namespace frit::cuda {
-
-/// Elements of a row per moment or dot product, and of a column per moment; as
-/// in norm.cuh.
-inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
-/// Rows per column sum; kSumHeight of norm.cuh.
-inline constexpr int64_t kSumHeight = 16;
-
-/// Returns whether a contraction takes the moments of columns
-/// (nn.column_moments).
-bool takesColumns(const nn::EpilogueInfo &info);
-/// Returns whether a contraction sums columns of its result (nn.column_sums).
-bool sumsColumns(const nn::EpilogueInfo &info);
 
 /// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {
@@ -39,39 +27,38 @@ struct WgmmaTile {
   int64_t raster = 1;
   /// Blocks of the launch, which take tiles in turn; 0 if each has one tile.
   int64_t blocks = 0;
-  /// Whether the moments of the product's columns are taken. Not part of the
-  /// schedule.
-  bool columnMoments = false;
-  /// Boxes of the result and of what is stored beside it, which are written
-  /// together. Not part of the schedule.
-  int64_t boxes = 1;
 
-  /// Returns a block's layout of shared memory.
-  WgmmaLayout layout() const {
-    return {m, n, stages, cluster, split, occupancy, columnMoments};
+  /// Returns a block's layout of shared memory, for a product whose epilogue
+  /// has these needs.
+  WgmmaLayout layout(const EndNeeds &needs) const {
+    return {m, n, stages, cluster, split, occupancy, needs.exchangesColumns};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
   /// per SM if they fit, ping-pong if it pays, the raster, and the blocks of
   /// the launch.
   WgmmaTile forProduct(const nn::GemmInfo &product, const GpuArch &arch) const;
   /// Returns whether `occupancy` blocks fit on an SM.
-  bool fits(const GpuArch &arch) const;
+  bool fits(const EndNeeds &needs, const GpuArch &arch) const;
   /// Returns the number of tiles of a product; counts clusters if blocks share
   /// B.
   int64_t tiles(const nn::GemmInfo &product) const {
-    return layout().tilesOf(product.m, product.n, product.batch);
+    return grid().tilesOf(product.m, product.n, product.batch);
   }
   /// Returns the blocks that the tiles of a product need if each has its own.
   int64_t neededBlocks(const nn::GemmInfo &product) const {
-    return tiles(product) * layout().blocksPerCluster();
+    return tiles(product) * grid().blocksPerCluster();
   }
   /// Returns whether ping-pong pays for a product.
   bool pingPongs(const nn::GemmInfo &product, const GpuArch &arch) const {
-    return layout().pingPongs(product.m, product.n, product.batch, arch.sms);
+    return grid().pingPongs(product.m, product.n, product.batch, arch.sms);
   }
   /// Returns whether the result, with elements of `bytes` bytes, is stored by
   /// TMA.
   bool storesBoxes(const nn::GemmInfo &product, int64_t bytes) const;
+
+private:
+  /// What the launch depends on, without shared memory.
+  WgmmaLayout grid() const { return layout({}); }
 };
 
 /// Returns a convolution as an implicit product of pixels and filters, over its

@@ -57,7 +57,7 @@ public:
     bool boxes = tile.storesBoxes(product, bytes);
     std::string maps[2] = {"nullptr", "nullptr"};
     std::string sources = "&m0, &m1, ";
-    if (product.addend)
+    if (product.epilogue.addend)
       sources += "&m2, &m3, ";
     auto addResult = [&](unsigned argument, std::string &name) {
       name = "&m" + std::to_string(kernel.tensorMaps.size());
@@ -67,14 +67,13 @@ public:
     };
     if (boxes)
       addResult(lowered.inputElements().size(), maps[0]);
-    if (boxes && product.wideOperand())
-      addResult(text.argument(product.wideOperand()), maps[1]);
-    if (product.second)
+    if (boxes && product.epilogue.wideOperand())
+      addResult(text.argument(product.epilogue.wideOperand()), maps[1]);
+    if (product.epilogue.secondStore())
       addResult(lowered.inputElements().size() + 1, maps[1]);
 
-    if (nn::Legality why = text.addEpilogue(product))
+    if (nn::Legality why = text.addStages(product.epilogue))
       return *why;
-    text.addNorm(product);
     text.addConstants("int", {{"tileM", tile.m}, {"tileN", tile.n}});
     text.addConstants("int", {{"stages", tile.stages},
                               {"cluster", tile.cluster},
@@ -82,7 +81,7 @@ public:
                               {"blocks", tile.occupancy},
                               {"raster", tile.raster}});
     text.addConstants("bool", {{"pingPong", tile.pingPong}});
-    nn::ConvOp addend = product.addend;
+    nn::ConvOp addend = product.epilogue.addend;
     bool constant = text.isConstant(product.b) &&
                     (!addend || text.isConstant(addend.getW()));
     text.addConstants("bool", {{"constantB", constant}});
@@ -96,24 +95,25 @@ public:
               text.parameter(addend.getW()) + ", ";
     }
     problem += ">(";
-    std::string operands = text.optional(product.bias) + ", " +
-                           text.optional(product.wideOperand()) + ", y0" +
-                           text.normParameters(product) + ");\n";
+    std::string operands = text.optional(product.epilogue.bias()) + ", " +
+                           text.optional(product.epilogue.wideOperand()) +
+                           ", y0" + text.normParameters(product.epilogue) +
+                           ");\n";
     std::string call =
         ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + sources +
          maps[0] + ", " + maps[1] + ", " + operands + "#else\nfrit::" + floor +
          problem + read + operands + "#endif\n")
             .str();
+    WgmmaLayout layout = tile.layout(needsOf(product.epilogue));
     kernel.header = header;
-    kernel.block[0] = tile.layout().threads();
+    kernel.block[0] = layout.threads();
     kernel.grid[0] = *blocks;
-    kernel.sharedBytes = tile.layout().sharedBytes();
+    kernel.sharedBytes = layout.sharedBytes();
     // Accumulators per thread: for 64 rows, or for a whole tile in ping-pong.
-    kernel.sums =
-        tile.n / (tile.layout().movesRegisters() && tile.split == 1 ? 1 : 2);
+    kernel.sums = tile.n / (layout.movesRegisters() && tile.split == 1 ? 1 : 2);
     kernel.source = text.definition() +
                     kernelFunction(name, lowered,
-                                   {.threads = tile.layout().threads(),
+                                   {.threads = layout.threads(),
                                     .tensorMaps = kernel.tensorMaps.size(),
                                     .wait = PdlWait::inSkeleton,
                                     .cluster = tile.cluster * tile.split,
@@ -193,7 +193,7 @@ nn::Match<KernelText> cuda::emitWgmmaConv(const nn::ConvInfo &info,
   WgmmaKernel kernel(lowered, name, tile);
   kernel.addConvMaps(info);
   kernel.problem().addConv(info);
-  if (!info.addend)
+  if (!info.epilogue.addend)
     return kernel.finish(impliedGemm(info), "wgmma_conv", "wgmmaConv",
                          "convFloor");
   nn::ConvInfo addend = nn::describeAddend(info);

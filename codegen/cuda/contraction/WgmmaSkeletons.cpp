@@ -66,22 +66,21 @@ namespace {
 /// The common part of both skeletons.
 template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
 protected:
-  static WgmmaTile tileOf(Attr schedule, const nn::GemmInfo &product) {
+  static WgmmaTile tileOf(Attr schedule) {
     return {
-        schedule.getTileM(),    schedule.getTileN(),   schedule.getStages(),
-        schedule.getCluster(),  schedule.getSplit(),   schedule.getOccupancy(),
-        schedule.getPingpong(), schedule.getRaster(),  schedule.getBlocks(),
-        takesColumns(product),  product.second ? 2 : 1};
+        schedule.getTileM(),    schedule.getTileN(),  schedule.getStages(),
+        schedule.getCluster(),  schedule.getSplit(),  schedule.getOccupancy(),
+        schedule.getPingpong(), schedule.getRaster(), schedule.getBlocks()};
   }
 
   /// Returns the tile if an SM has room for it.
   static nn::Match<WgmmaTile> fittingTile(Attr schedule,
                                           const nn::GemmInfo &product,
                                           const Machine &machine) {
-    WgmmaTile tile = tileOf(schedule, product);
+    WgmmaTile tile = tileOf(schedule);
     if (!machine.arch.hasWgmma)
       return nn::Mismatch("the target has no WGMMA");
-    if (!tile.fits(machine.arch))
+    if (!tile.fits(needsOf(product.epilogue), machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
     return tile;
   }
@@ -110,7 +109,7 @@ private:
     auto product = productOf(problem);
     if (!product)
       return std::nullopt;
-    WgmmaTile tile = tileOf(schedule, *product);
+    WgmmaTile tile = tileOf(schedule);
     double time =
         wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
     auto blocks = launchBlocks(tile.blocks, tile.neededBlocks(*product));
@@ -133,8 +132,9 @@ static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
   auto info = nn::describeMatmul(product);
   if (!arch.hasWgmma || !info)
     return 0;
-  info->resultMoments = product.getY();
-  info->resultWidth = kMomentWidth;
+  using Reduce = nn::stage::Reduce;
+  info->epilogue.stages = {Reduce{Reduce::Kind::moments, Reduce::Along::rows,
+                                  kMomentWidth, product.getY()}};
   Type type = nn::tensorType(product.getY()).getElementType();
   return takesWgmma(*info, type) ? kMomentWidth : 0;
 }
@@ -181,8 +181,9 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
     auto info = nn::describeMatmul(product);
     if (!info)
       return false;
-    static_cast<nn::EpilogueInfo &>(*info) = *chain.epilogue;
-    return takesWgmma(*info, nn::tensorType(info->result).getElementType());
+    info->epilogue = *chain.epilogue;
+    return takesWgmma(*info,
+                      nn::tensorType(info->epilogue.result()).getElementType());
   }
   nn::Match<KernelText> emitText(Problem &problem, WgmmaGemmAttr schedule,
                                  StringRef name,
@@ -206,7 +207,7 @@ static std::optional<nn::ConvInfo> describeWgmmaConv(nn::ConvOp conv,
   auto epilogue = nn::describeEpilogue(conv, then);
   if (!arch.hasWgmma || !info || !epilogue)
     return std::nullopt;
-  static_cast<nn::EpilogueInfo &>(*info) = *epilogue;
+  info->epilogue = *epilogue;
   return takesWgmma(*info) ? std::optional(*info) : std::nullopt;
 }
 
@@ -285,7 +286,7 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
     auto info = nn::describeConv(conv);
     if (!info)
       return false;
-    static_cast<nn::EpilogueInfo &>(*info) = *chain.epilogue;
+    info->epilogue = *chain.epilogue;
     return takesWgmma(*info);
   }
   nn::Match<KernelText> emitText(Problem &problem, WgmmaConvAttr schedule,

@@ -22,7 +22,7 @@ public:
     if (problem.kind() != Problem::Kind::contraction)
       return std::nullopt;
     const nn::Match<Info> &info = infoOf(problem);
-    if (!info || !takes(*info, machine))
+    if (!info || !takes(info->epilogue, machine))
       return std::nullopt;
     auto call = Attr::get(problem.context(), /*algorithm=*/0,
                           *problem.decideOnce(chooseTiles, machine));
@@ -40,7 +40,7 @@ public:
 private:
   virtual const nn::Match<Info> &infoOf(Problem &problem) const = 0;
   /// Returns whether the library computes a contraction with this epilogue.
-  virtual bool takes(const nn::EpilogueInfo &info,
+  virtual bool takes(const nn::Epilogue &epilogue,
                      const Machine &machine) const = 0;
   /// Returns whether frit's kernel is faster than the call.
   virtual bool prefersKernel(Problem &problem, const Info &info,

@@ -24,15 +24,16 @@ class CublasGemm
   const nn::Match<nn::GemmInfo> &infoOf(Problem &problem) const override {
     return problem.gemm();
   }
-  bool takes(const nn::EpilogueInfo &info,
+  bool takes(const nn::Epilogue &epilogue,
              const Machine &machine) const override {
-    Type type = nn::tensorType(info.product).getElementType();
+    Type type = nn::tensorType(epilogue.product).getElementType();
     // cuBLASLt's GELU is the one with tanh.
-    bool activates = info.activation == Activation::none ||
-                     info.activation == Activation::relu ||
-                     (info.activation == Activation::geluTanh && !type.isF64());
-    return machine.cublas && isa<FloatType>(type) && !info.mixed &&
-           !info.isExtended() && activates;
+    bool activates =
+        epilogue.activation() == Activation::none ||
+        epilogue.activation() == Activation::relu ||
+        (epilogue.activation() == Activation::geluTanh && !type.isF64());
+    return machine.cublas && isa<FloatType>(type) && !epilogue.isMixed() &&
+           !epilogue.isExtended() && activates;
   }
   bool prefersKernel(Problem &problem, const nn::GemmInfo &,
                      const Machine &machine) const override {

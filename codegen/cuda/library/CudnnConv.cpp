@@ -24,14 +24,16 @@ class CudnnConv
   const nn::Match<nn::ConvInfo> &infoOf(Problem &problem) const override {
     return problem.conv();
   }
-  bool takes(const nn::EpilogueInfo &info,
+  bool takes(const nn::Epilogue &epilogue,
              const Machine &machine) const override {
-    Type type = nn::tensorType(info.product).getElementType();
-    bool activates = info.activation == Activation::none ||
-                     info.activation == Activation::relu;
+    Type type = nn::tensorType(epilogue.product).getElementType();
+    bool activates = epilogue.activation() == Activation::none ||
+                     epilogue.activation() == Activation::relu;
     return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
-           !info.mixed && !info.addend && !info.isExtended() && activates &&
-           (!info.bias || nn::tensorType(info.bias).getElementType() == type);
+           !epilogue.isMixed() && !epilogue.addend && !epilogue.isExtended() &&
+           activates &&
+           (!epilogue.bias() ||
+            nn::tensorType(epilogue.bias()).getElementType() == type);
   }
   /// Returns whether frit's kernel is faster: cuDNN is slow for some grouped
   /// convolutions (notes/).

@@ -57,7 +57,7 @@ struct Chain {
   /// The chain as back-to-back convolutions, or else as a contraction with an
   /// epilogue.
   nn::Match<nn::ConvB2bInfo> convB2b;
-  nn::Match<nn::EpilogueInfo> epilogue;
+  nn::Match<nn::Epilogue> epilogue;
 };
 
 class Skeleton {

@@ -4,7 +4,7 @@
 
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
-#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/epilogue/EndStages.h"
 #include "codegen/cuda/scalar/LinalgFusion.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/Problem.h"
@@ -38,22 +38,9 @@ public:
     if (holds)
       os << " " << word;
   }
-  void addEpilogue(const nn::EpilogueInfo &info, Type operand, Type result) {
-    static constexpr StringRef activations[] = {"",     "relu", "gelu-tanh",
-                                                "gelu", "silu", "function"};
-    add("bias", bool(info.bias));
-    add("residual", bool(info.residual));
-    StringRef activation =
-        info.mixed ? "mixed" : activations[unsigned(info.activation)];
-    add(activation, !activation.empty());
-    add("norm", info.norm == nn::NormKind::product);
-    add("norm-residual", info.norm == nn::NormKind::residual);
-    add(info.factor          ? "row-dots"
-        : sumsColumns(info)  ? "column-sums"
-        : takesColumns(info) ? "column-moments"
-                             : "moments",
-        bool(info.resultMoments));
-    add(info.storesSlope() ? "slope" : "stored-sum", bool(info.second));
+  void addEpilogue(const nn::Epilogue &epilogue, Type operand, Type result) {
+    for (StringRef words : wordsOf(epilogue))
+      add(words, true);
     if (result != operand)
       os << " to " << result;
   }
@@ -82,7 +69,7 @@ static std::string gemmProblem(nn::GemmInfo info, Type result) {
     line.add("sd", info.strideD, info.m * info.n);
   }
   line.add("tf32", info.tf32);
-  line.addEpilogue(info, elementType(info.a), result);
+  line.addEpilogue(info.epilogue, elementType(info.a), result);
   return line.take();
 }
 
@@ -110,14 +97,14 @@ static void addWindows(ProblemLine &line, const nn::ConvInfo &info,
 static std::string convProblem(nn::ConvInfo info, Type result) {
   ProblemLine line("conv", elementType(info.x));
   addWindows(line, info);
-  if (info.addend) {
+  if (info.epilogue.addend) {
     line.add("plus", true);
     addWindows(line, nn::describeAddend(info), /*isAddend=*/true);
   }
   line.add("groups", info.groups, 1);
   line.add("nhwc", info.channelsLast);
   line.add("tf32", info.tf32);
-  line.addEpilogue(info, elementType(info.x), result);
+  line.addEpilogue(info.epilogue, elementType(info.x), result);
   return line.take();
 }
 

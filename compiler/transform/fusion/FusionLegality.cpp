@@ -3,7 +3,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 
 #include "compiler/transform/Graph.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/contraction/Contraction.h"
 
 using namespace mlir;
 using namespace frit;

@@ -19,7 +19,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/Casts.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/contraction/Contraction.h"
 #include "dialects/nn/operators/Statistics.h"
 
 namespace frit {

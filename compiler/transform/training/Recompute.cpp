@@ -27,7 +27,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/training/FusedStep.h"
 #include "compiler/transform/training/Training.h"
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/contraction/Contraction.h"
 
 #include "llvm/ADT/SetVector.h"
 

@@ -1,6 +1,6 @@
 //===- ContractionFusion.cpp - Fusions of one contraction or two ----------===//
 
-#include "dialects/nn/ContractionInfo.h"
+#include "dialects/nn/contraction/Contraction.h"
 
 using namespace mlir;
 using namespace frit;
@@ -29,6 +29,25 @@ static Value slopeAt(FusionOp fusion, Value x, Activation activation) {
                                                           : Value();
 }
 
+/// Adds the store of the activation's operand or slope if a fusion yields two
+/// results and its epilogue computes one.
+static void addSecondStore(FusionOp fusion, Epilogue &epilogue) {
+  auto *map = epilogue.find<stage::Map>();
+  if (fusion.getNumResults() != 2 || !map || map->isMixed ||
+      epilogue.find<stage::Reduce>())
+    return;
+  Value slope = slopeAt(fusion, map->operand, map->activation);
+  auto at = llvm::find_if(epilogue.stages, [](const EndStage &one) {
+    return std::holds_alternative<stage::Map>(one);
+  });
+  if (slope)
+    epilogue.stages.insert(std::next(at),
+                           stage::Store{stage::Store::What::slope, slope});
+  else
+    epilogue.stages.insert(at,
+                           stage::Store{stage::Store::What::sum, map->operand});
+}
+
 /// Checks that a fusion yields just `results` and computes none of `operands`;
 /// values may be null.
 static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
@@ -52,7 +71,7 @@ static auto describePart(ArrayRef<Operation *> operators, Describe describe)
   auto epilogue = describeEpilogue(operators.front(), operators.drop_front());
   if (!epilogue)
     return epilogue.mismatch();
-  static_cast<EpilogueInfo &>(*info) = *epilogue;
+  info->epilogue = *epilogue;
   return info;
 }
 
@@ -74,19 +93,18 @@ static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
   Match<Info> info = describePart<Op>(operators, describe);
   if (!info)
     return info;
-  SmallVector<Value> results = {info->result};
-  if (info->resultMoments)
-    results.push_back(info->resultMoments);
-  else if (fusion.getNumResults() == 2 && !info->mixed &&
-           info->sum != info->result) {
-    Value slope = slopeAt(fusion, info->sum, info->activation);
-    results.push_back(info->second = slope ? slope : info->sum);
-  }
+  Epilogue &epilogue = info->epilogue;
+  addSecondStore(fusion, epilogue);
+  SmallVector<Value> results = {epilogue.result()};
+  if (auto *second = epilogue.secondStore())
+    results.push_back(second->value);
+  if (auto *reduce = epilogue.find<stage::Reduce>())
+    results.push_back(reduce->value);
   SmallVector<Value> operands(operators.front()->getOperands());
-  llvm::append_values(operands, info->bias, info->residual, info->moments,
-                      info->column, info->factor);
-  if (info->addend)
-    llvm::append_values(operands, info->addend.getX(), info->addend.getW());
+  for (const EndStage &one : epilogue.stages)
+    llvm::append_range(operands, operandsOf(one));
+  if (ConvOp addend = epilogue.addend)
+    llvm::append_values(operands, addend.getX(), addend.getW());
   if (Legality why = checkEnds(fusion, results, operands))
     return *why;
   return info;
@@ -116,7 +134,7 @@ Match<ConvB2bInfo> frit::nn::describeConvB2b(ArrayRef<Operation *> operators) {
   auto last = describePart<ConvOp>(operators.drop_front(second), describeConv);
   if (!last)
     return last.mismatch();
-  if (last->x != first->result || !pointwiseGemm(*last))
+  if (last->x != first->epilogue.result() || !pointwiseGemm(*last))
     return Mismatch("the second convolution is not a pointwise one of "
                     "what the first has made");
   return ConvB2bInfo{*first, *last};
@@ -127,9 +145,11 @@ Match<ConvB2bInfo> frit::nn::describeConvB2b(FusionOp fusion) {
   if (!chain)
     return chain;
   const ConvInfo &first = chain->first, &last = chain->last;
-  if (Legality why = checkEnds(fusion, {last.result},
-                               {first.x, first.w, first.bias, first.residual,
-                                last.w, last.bias, last.residual}))
+  SmallVector<Value> operands = {first.x, first.w, last.w};
+  for (const ConvInfo *part : {&first, &last})
+    for (const EndStage &one : part->epilogue.stages)
+      llvm::append_range(operands, operandsOf(one));
+  if (Legality why = checkEnds(fusion, {last.epilogue.result()}, operands))
     return *why;
   return chain;
 }

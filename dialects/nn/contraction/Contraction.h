@@ -1,0 +1,84 @@
+//===- Contraction.h - Fusions of a contraction ---------------------------===//
+//
+// Describes fusions around a matmul or conv that a library or one of our tiled
+// kernels computes in one call:
+//
+//   D = activation(A·B + bias + R)      y = activation(conv(x, w) + bias + R)
+//
+// and more that EndStage.h lists: norms, statistics of D, a second result.
+// A convolution and a pointwise one of its result may form one fusion
+// (back-to-back).
+//
+// Planning reads the problem's sizes and operands. Targets ask whether a
+// fusion, also with one more operator, has this form.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_DIALECTS_NN_CONTRACTION_CONTRACTION_H
+#define FRIT_DIALECTS_NN_CONTRACTION_CONTRACTION_H
+
+#include "dialects/nn/contraction/EndStage.h"
+
+namespace frit::nn {
+
+/// D[b] = A[b]·B[b], row major; see artifact::Gemm for the fields.
+struct GemmInfo {
+  mlir::Value a, b;
+  Epilogue epilogue;
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  int64_t lda = 0, ldb = 0, ldd = 0;
+  int64_t strideA = 0, strideB = 0, strideD = 0;
+  bool transposeA = false, transposeB = false, tf32 = false;
+};
+
+/// See artifact::Conv for the fields. A 1-d convolution has h = r = p = 1.
+struct ConvInfo {
+  mlir::Value x, w;
+  Epilogue epilogue;
+  int64_t n = 0, c = 0, h = 1, width = 0;
+  int64_t k = 0, r = 1, s = 0, p = 1, q = 0;
+  int64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;
+  int64_t groups = 1;
+  bool channelsLast = false, tf32 = false;
+};
+
+/// Describe a contraction without epilogue, or say why strides cannot express
+/// it.
+Match<GemmInfo> describeMatmul(MatmulOp op);
+Match<ConvInfo> describeConv(ConvOp op);
+
+/// Describes the `addend` of a convolution, which must have one.
+ConvInfo describeAddend(const ConvInfo &conv);
+
+/// Describes a convolution that is one product of all pixels and all filters:
+/// 1×1 filters, no padding or strides, channels last, no addend.
+std::optional<GemmInfo> pointwiseGemm(const ConvInfo &conv);
+
+/// Returns the two convolutions that `op`, an nn.add, adds and nothing else
+/// reads, if it adds such. A target may compute all three in one kernel.
+std::optional<std::pair<ConvOp, ConvOp>> addedConvolutions(mlir::Operation *op);
+
+/// Two back-to-back convolutions with their epilogues. The second is pointwise
+/// and the only reader of the first's result.
+struct ConvB2bInfo {
+  ConvInfo first, last;
+};
+
+/// Describes `operators` as such; each reads its predecessor.
+Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
+
+/// Returns the multiplications and additions of a contraction or attention;
+/// otherwise 0.
+int64_t countFlops(mlir::Operation *op);
+
+/// Describe a whole fusion. Its first result ends the chain. Its second, if
+/// any, is a statistic of the first or the activation's operand or slope.
+/// Its operands are all of its arguments.
+Match<GemmInfo> describeGemm(FusionOp fusion);
+Match<ConvInfo> describeConvolution(FusionOp fusion);
+Match<ConvB2bInfo> describeConvB2b(FusionOp fusion);
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_CONTRACTION_CONTRACTION_H
