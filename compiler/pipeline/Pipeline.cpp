@@ -340,16 +340,14 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
     passes.addPass(createCSEPass());
     // Kernels that reduce rows also sum the columns of their operands, and
     // kernels of products the columns of their results, or parts of rows of
-    // these times another tensor.
+    // these times another tensor. Kernels of products also store activations
+    // whose operands the backward pass reads, unless these are recomputed to
+    // save memory.
     if (options.fuse) {
-      passes.addPass(createJoinColumnSums(target));
-      passes.addPass(createSumProductColumns(target));
-      passes.addPass(createJoinRowDots(target));
+      SideOutputsOptions sides;
+      sides.activations = !savesMemory;
+      passes.addPass(createSideOutputs(target, sides));
     }
-    // Kernels of products also store activations whose operands the backward
-    // pass reads, unless these are recomputed to save memory.
-    if (options.fuse && !savesMemory)
-      passes.addPass(createJoinActivations(target));
   }
   // Thousands of kernels that differ in numbers alone become one that reads
   // them.

@@ -33,10 +33,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createAlignColumns(target); });
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });
-  registerPass([&target] { return createJoinColumnSums(target); });
-  registerPass([&target] { return createSumProductColumns(target); });
-  registerPass([&target] { return createJoinRowDots(target); });
-  registerPass([&target] { return createJoinActivations(target); });
+  registerPass([&target] { return createSideOutputs(target); });
   registerPass([] { return createShareKernels(); });
   registerPass([&target] { return createSchedule(target); });
   registerPass([&training] { return createRecompute(training); });

@@ -33,10 +33,8 @@ std::unique_ptr<mlir::Pass> createAlignColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
-std::unique_ptr<mlir::Pass> createJoinColumnSums(const nn::Target &target);
-std::unique_ptr<mlir::Pass> createJoinRowDots(const nn::Target &target);
-std::unique_ptr<mlir::Pass> createJoinActivations(const nn::Target &target);
-std::unique_ptr<mlir::Pass> createSumProductColumns(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createSideOutputs(const nn::Target &target,
+                                              SideOutputsOptions options = {});
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 
 /// Registers every pass for command lines. Those that need a target use

@@ -140,20 +140,10 @@ def Fusion : TargetPass<"fusion"> {
                         "Group operators; otherwise one per kernel">];
 }
 
-def JoinColumnSums : TargetPass<"join-column-sums"> {
-  let summary = "Sum columns in kernels that reduce rows";
-}
-
-def SumProductColumns : TargetPass<"sum-product-columns"> {
-  let summary = "Sum columns of matrix products in their kernels";
-}
-
-def JoinRowDots : TargetPass<"join-row-dots"> {
-  let summary = "Multiply rows of matrix products by others in their kernels";
-}
-
-def JoinActivations : TargetPass<"join-activations"> {
-  let summary = "Store activations' operands, too, in products' kernels";
+def SideOutputs : TargetPass<"side-outputs"> {
+  let summary = "Compute in a kernel what others would read its result for";
+  let options = [Option<"activations", "activations", "bool", "true",
+                        "Store activations beside their operands">];
 }
 
 def ShareKernels : NNPass<"share-kernels"> {

@@ -25,10 +25,7 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
-#include "compiler/transform/fusion/JoinActivations.h"
-#include "compiler/transform/fusion/JoinColumnSums.h"
-#include "compiler/transform/fusion/JoinRowDots.h"
-#include "compiler/transform/fusion/SumProductColumns.h"
+#include "compiler/transform/fusion/SideOutputs.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/AttentionDeltas.h"
@@ -75,21 +72,12 @@ public:
     rewrites.add(ColumnMomentsRewrite{[](nn::ConvOp conv, auto) {
       return nn::shapeOf(conv.getW()).front() == 128 ? 64 : 0;
     }});
-    rewrites.add(JoinColumnSumsRewrite{
-        [](nn::FusionOp fusion) { return fusion.getNumResults() <= 4; }});
-    rewrites.add(SumProductColumnsRewrite{
-        /*height=*/16, [](nn::FusionOp fusion) {
-          return nn::shapeOf(fusion.getResult(1)).back() >= 64;
-        }});
-    rewrites.add(JoinActivationsRewrite{[](nn::FusionOp fusion) {
-      return nn::shapeOf(fusion.getResult(1)).back() >= 64;
+    rewrites.add(SideOutputsRewrite{[](nn::FusionOp fusion) {
+      return !llvm::isa<nn::MatmulOp, nn::AttentionGradOp>(
+                 fusion.getAnchor()) &&
+             fusion.getNumResults() <= 4;
     }});
-    rewrites.add(JoinRowDotsRewrite{[](nn::FusionOp fusion) {
-      auto yield = fusion.getBody().front().getTerminator();
-      auto dots = yield->getOperand(1).getDefiningOp<nn::RowDotsOp>();
-      return dots.getWidth() == 64 &&
-             nn::tensorType(dots.getA()).getElementTypeBitWidth() == 16;
-    }});
+    rewrites.add(SideOutputsRewrite{takesSideOutput, /*sumHeight=*/16});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(ConvBatchNormsRewrite{[](nn::ConvOp conv) {
       return nn::shapeOf(conv.getW()).front() >= 256 ? 2 : 0;
@@ -146,6 +134,18 @@ public:
     registry.insert<cuda::CudaDialect>();
   }
 
+private:
+  static bool takesSideOutput(nn::FusionOp fusion) {
+    if (!llvm::isa<nn::MatmulOp, nn::AttentionGradOp>(fusion.getAnchor()))
+      return false;
+    mlir::Value side = fusion.getBody().front().getTerminator()->getOperand(1);
+    if (auto dots = side.getDefiningOp<nn::RowDotsOp>())
+      return dots.getWidth() == 64 &&
+             nn::tensorType(dots.getA()).getElementTypeBitWidth() == 16;
+    return nn::shapeOf(side).back() >= 64;
+  }
+
+public:
   nn::Schedule schedule(nn::FusionOp fusion) const override {
     mlir::Operation *anchor = fusion.getAnchor();
     mlir::MLIRContext *context = fusion.getContext();

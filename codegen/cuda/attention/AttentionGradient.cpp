@@ -8,7 +8,7 @@
 #include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
-#include "compiler/transform/fusion/SumProductColumns.h"
+#include "compiler/transform/fusion/SideOutputs.h"
 #include "compiler/transform/training/AttentionDeltas.h"
 
 using namespace mlir;
@@ -216,11 +216,12 @@ class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
     rewrites.add(AttentionDeltasRewrite{[&machine](nn::AttentionGradOp op) {
       return takesGradient(op, machine.arch);
     }});
-    rewrites.add(SumProductColumnsRewrite{
-        kBoxLines, [&machine](nn::FusionOp fusion) {
-          Problem problem(fusion);
-          return bool(describeGradient(problem, machine.arch));
-        }});
+    rewrites.add(SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
+                                      Problem problem(fusion);
+                                      return bool(describeGradient(
+                                          problem, machine.arch));
+                                    },
+                                    kBoxLines});
   }
   nn::Match<KernelText> emitText(Problem &problem,
                                  WgmmaAttentionGradientAttr schedule,

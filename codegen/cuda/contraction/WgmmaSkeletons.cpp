@@ -4,9 +4,7 @@
 #include "codegen/cuda/contraction/WgmmaKernel.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
-#include "compiler/transform/fusion/JoinActivations.h"
-#include "compiler/transform/fusion/JoinRowDots.h"
-#include "compiler/transform/fusion/SumProductColumns.h"
+#include "compiler/transform/fusion/SideOutputs.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/ConvBatchNorms.h"
 
@@ -153,13 +151,11 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
           return momentWidth(product, machine.arch);
         },
         /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
-    auto takes = [&machine](nn::FusionOp fusion) {
-      Problem problem(fusion);
-      return usesWgmmaGemm(problem, machine);
-    };
-    rewrites.add(JoinActivationsRewrite{takes});
-    rewrites.add(JoinRowDotsRewrite{takes});
-    rewrites.add(SumProductColumnsRewrite{kSumHeight, takes});
+    rewrites.add(SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
+                                      Problem problem(fusion);
+                                      return usesWgmmaGemm(problem, machine);
+                                    },
+                                    kSumHeight});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {

@@ -1,7 +1,7 @@
 //===- Row.cpp - Reductions along rows ------------------------------------===//
 
 #include "codegen/cuda/memory/RowKernel.h"
-#include "compiler/transform/fusion/JoinColumnSums.h"
+#include "compiler/transform/fusion/SideOutputs.h"
 
 using namespace mlir;
 using namespace frit;
@@ -135,8 +135,10 @@ namespace {
 class RowColumns : public RowFamily<RowColumnsAttr> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(JoinColumnSumsRewrite{[&machine](nn::FusionOp fusion) {
+    rewrites.add(SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
       Problem problem(fusion);
+      if (problem.kind() != Problem::Kind::reduction)
+        return false;
       auto schedule = chooseRow(problem, machine);
       return schedule && isa<RowColumnsAttr>(*schedule);
     }});

@@ -11,7 +11,7 @@
 // y is usually stored with the heads of a position side by side, as the next
 // product reads it, and dy comes that way. So the sums are computed there, and
 // the transposes vanish. If a product computes dy, its kernel may compute them
-// (JoinRowDots.cpp).
+// (SideRowDots.cpp).
 //
 //===----------------------------------------------------------------------===//
 

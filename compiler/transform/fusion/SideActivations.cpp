@@ -1,4 +1,4 @@
-//===- JoinActivations.cpp - Products store activations, too --------------===//
+//===- SideActivations.cpp - Activations in kernels of products -----------===//
 //
 //   %s = nn.fusion(%a, %b, %bias) { nn.matmul … nn.add … }
 //   %g = nn.fusion(%s) { nn.gelu … }
@@ -24,17 +24,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/fusion/JoinActivations.h"
-#include "compiler/transform/Graph.h"
-#include "compiler/transform/Passes.h"
-#include "compiler/transform/TargetRewritePass.h"
+#include "compiler/transform/fusion/SideKinds.h"
 
 #include "mlir/IR/IRMapping.h"
-
-namespace frit {
-#define GEN_PASS_DEF_JOINACTIVATIONS
-#include "compiler/transform/Passes.h.inc"
-} // namespace frit
 
 using namespace mlir;
 using namespace frit;
@@ -50,12 +42,8 @@ static FusionOp productOfActivation(FusionOp activation) {
       op->getNextNode() != body.getTerminator())
     return {};
   Value sum = activation.getInputs().front();
-  auto product = sum.getDefiningOp<FusionOp>();
-  if (!product || product.getNumResults() != 1 ||
-      !isa<MatmulOp>(product.getAnchor()) ||
-      sum.getType() != activation.getResult(0).getType())
-    return {};
-  return product;
+  return sum.getType() == activation.getResult(0).getType() ? productOf(sum)
+                                                            : FusionOp();
 }
 
 /// Returns the gradients of `activation`, a GELU, that read `sum`, if other
@@ -83,27 +71,21 @@ static SmallVector<GeluGradOp> gradientsOf(FusionOp activation, Value sum) {
 
 /// Builds the fusion of both, which also yields the activation's operand or,
 /// with `yieldsSlope`, GELU's slope there.
-static FusionOp buildBoth(FusionOp product, FusionOp activation,
-                          bool yieldsSlope) {
-  OpBuilder b(product);
-  Type type = product.getResult(0).getType();
-  auto both =
-      FusionOp::create(b, fuseLocations({product, activation}),
-                       TypeRange{type, type}, product.getInputs(), Schedule());
-  IRMapping map;
-  product.getBody().cloneInto(&both.getBody(), map);
-  Operation *yield = both.getBody().front().getTerminator();
-  Value sum = yield->getOperand(0);
+static FusionOp buildActivated(FusionOp product, FusionOp activation,
+                               bool yieldsSlope) {
   Block &second = activation.getBody().front();
-  map.map(second.getArgument(0), sum);
-  b.setInsertionPoint(yield);
-  Operation *applied = b.clone(second.front(), map);
-  Value beside = sum;
-  if (yieldsSlope)
-    beside = GeluSlopeOp::create(b, applied->getLoc(), sum,
-                                 cast<GeluOp>(applied).getApproximateAttr());
-  yield->setOperands({applied->getResult(0), beside});
-  return both;
+  auto apply = [&](NNBuilder &b, Value sum, ValueRange) {
+    IRMapping map;
+    map.map(second.getArgument(0), sum);
+    Operation *applied = b.clone(second.front(), map);
+    Value result = applied->getResult(0), beside = sum;
+    b.setLoc(applied->getLoc());
+    if (yieldsSlope)
+      beside = GeluSlopeOp::create(b, sum,
+                                   cast<GeluOp>(applied).getApproximateAttr());
+    return std::pair(result, beside);
+  };
+  return buildJoined(product, activation, {}, apply);
 }
 
 /// Multiplies by the slope, which the fusion reads now, instead of computing
@@ -116,34 +98,15 @@ static void readSlope(GeluGradOp gradient) {
   gradient.erase();
 }
 
-namespace {
-class JoinActivations
-    : public TargetRewritePass<frit::impl::JoinActivationsBase<JoinActivations>,
-                               JoinActivationsRewrite> {
-public:
-  using TargetRewritePass::TargetRewritePass;
-
-private:
-  void run(Block &block) override {
-    for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>()))
-      join(fusion);
-  }
-
-  void join(FusionOp activation);
-};
-} // namespace
-
-void JoinActivations::join(FusionOp activation) {
+static void joinActivation(FusionOp activation, SideKernels kernels) {
   FusionOp product = productOfActivation(activation);
   if (!product)
     return;
   SmallVector<GeluGradOp> gradients =
       gradientsOf(activation, product.getResult(0));
-  FusionOp both = buildBoth(product, activation, !gradients.empty());
-  if (!rewrite->takes(both)) {
-    both.erase();
+  FusionOp both = buildActivated(product, activation, !gradients.empty());
+  if (!takeOrErase(both, kernels))
     return;
-  }
   activation.getResult(0).replaceAllUsesWith(both.getResult(0));
   activation.erase();
   product.getResult(0).replaceAllUsesWith(both.getResult(1));
@@ -151,6 +114,7 @@ void JoinActivations::join(FusionOp activation) {
   llvm::for_each(gradients, readSlope);
 }
 
-std::unique_ptr<Pass> frit::createJoinActivations(const Target &target) {
-  return std::make_unique<JoinActivations>(target);
+void frit::joinActivations(Block &block, SideKernels kernels) {
+  for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>()))
+    joinActivation(fusion, kernels);
 }

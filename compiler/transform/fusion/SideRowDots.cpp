@@ -1,4 +1,4 @@
-//===- JoinRowDots.cpp - Fuse dot products of rows into products ----------===//
+//===- SideRowDots.cpp - Dot products of rows in kernels of products ------===//
 //
 //   %dy = nn.fusion(%a, %b) { nn.matmul … }           16384 × 1024
 //   %h = nn.reshape %dy                               16384 × 16 × 64
@@ -13,16 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/fusion/JoinRowDots.h"
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/Passes.h"
-#include "compiler/transform/TargetRewritePass.h"
+#include "compiler/transform/fusion/SideKinds.h"
 #include "dialects/nn/operators/Statistics.h"
-
-namespace frit {
-#define GEN_PASS_DEF_JOINROWDOTS
-#include "compiler/transform/Passes.h.inc"
-} // namespace frit
 
 using namespace mlir;
 using namespace frit;
@@ -55,72 +48,31 @@ static bool isDotProduct(FusionOp fusion) {
 /// input `index` of `dots`, if it may read the other input; else null.
 static FusionOp productOfDots(FusionOp dots, unsigned index) {
   Value input = dots.getInputs()[index];
-  auto product = throughReshapes(input).getDefiningOp<FusionOp>();
-  if (!product || product.getNumResults() != 1 ||
-      !isa<MatmulOp>(product.getAnchor()) ||
+  FusionOp product = productOf(throughReshapes(input));
+  if (!product ||
       !isBefore(throughReshapes(dots.getInputs()[1 - index]), product) ||
       shapeOf(product.getResult(0)).back() % shapeOf(input).back() != 0)
     return {};
   return product;
 }
 
-/// Builds the fusion of `product` that also computes dot products of parts of
-/// `width` elements of its result and of `factor`.
-static FusionOp buildBoth(FusionOp product, FusionOp dots, Value factor,
-                          int64_t width) {
-  NNBuilder b(dots.getLoc(), product);
-  auto type = tensorType(product.getResult(0));
-  SmallVector<Value> inputs(product.getInputs());
-  inputs.push_back(b.reshape(throughReshapes(factor), type.getShape()));
-  auto clone = cast<FusionOp>(b.clone(*product));
-  Block &body = clone.getBody().front();
-  Operation *yield = body.getTerminator();
-  b.setInsertionPoint(yield);
-  Value result = yield->getOperand(0);
-  Value sums = RowDotsOp::create(b, result,
-                                 body.addArgument(type, factor.getLoc()), width)
-                   .getY();
-  yield->setOperands({result, sums});
-  b.setInsertionPoint(product);
-  auto both =
-      FusionOp::create(b, fuseLocations({product, dots}),
-                       TypeRange{type, sums.getType()}, inputs, Schedule());
-  both.getBody().takeBody(clone.getBody());
-  clone.erase();
-  return both;
-}
-
-namespace {
-class JoinRowDots
-    : public TargetRewritePass<frit::impl::JoinRowDotsBase<JoinRowDots>,
-                               JoinRowDotsRewrite> {
-public:
-  using TargetRewritePass::TargetRewritePass;
-
-private:
-  void run(Block &block) override {
-    for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>()))
-      if (isDotProduct(fusion) && !join(fusion, 0))
-        join(fusion, 1);
-    eraseDead(block);
-  }
-
-  /// Joins `dots` to the product that computes its input `index`, if one of the
-  /// target's kernels computes both.
-  bool join(FusionOp dots, unsigned index);
-};
-} // namespace
-
-bool JoinRowDots::join(FusionOp dots, unsigned index) {
+/// Joins `dots` to the product that computes its input `index`, if a kernel
+/// computes both.
+static bool joinToProduct(FusionOp dots, unsigned index, SideKernels kernels) {
   FusionOp product = productOfDots(dots, index);
   if (!product)
     return false;
-  FusionOp both = buildBoth(product, dots, dots.getInputs()[1 - index],
-                            shapeOf(dots.getInputs()[index]).back());
-  if (!rewrite->takes(both)) {
-    both.erase();
+  NNBuilder before(dots.getLoc(), product);
+  Value factor = before.reshape(throughReshapes(dots.getInputs()[1 - index]),
+                                shapeOf(product.getResult(0)));
+  int64_t width = shapeOf(dots.getInputs()[index]).back();
+  FusionOp both = buildJoined(
+      product, dots, factor, [&](NNBuilder &b, Value result, ValueRange more) {
+        Value sums = RowDotsOp::create(b, result, more.front(), width).getY();
+        return std::pair(result, sums);
+      });
+  if (!takeOrErase(both, kernels))
     return false;
-  }
   NNBuilder b(dots.getLoc(), dots);
   Value sums = b.reshape(both.getResult(1), shapeOf(dots.getResult(0)));
   dots.getResult(0).replaceAllUsesWith(sums);
@@ -130,6 +82,8 @@ bool JoinRowDots::join(FusionOp dots, unsigned index) {
   return true;
 }
 
-std::unique_ptr<Pass> frit::createJoinRowDots(const Target &target) {
-  return std::make_unique<JoinRowDots>(target);
+void frit::joinRowDots(Block &block, SideKernels kernels) {
+  for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>()))
+    if (isDotProduct(fusion) && !joinToProduct(fusion, 0, kernels))
+      joinToProduct(fusion, 1, kernels);
 }

@@ -1,4 +1,4 @@
-// RUN: frit-opt %s --join-row-dots | FileCheck %s
+// RUN: frit-opt %s --side-outputs | FileCheck %s
 
 // What the gradient of attention needs of dy, which a product computes, and of
 // y, which is stored with the heads of a position side by side.

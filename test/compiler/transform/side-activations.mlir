@@ -1,4 +1,4 @@
-// RUN: frit-opt %s --join-activations | FileCheck %s
+// RUN: frit-opt %s --side-outputs | FileCheck %s
 
 // The product's kernel stores GELU and its operand.
 // CHECK-LABEL: func.func @gelu

@@ -1,4 +1,4 @@
-//===- JoinColumnSums.cpp - Fuse column sums into row kernels -------------===//
+//===- SideReductions.cpp - Sums of columns in kernels that reduce rows ---===//
 //
 //   %dx = nn.fusion(%dy, %x, …) { … nn.reduce {axes = [1]} … }
 //   %p = nn.fusion(%dy', %x') { … nn.reduce {axes = [1]} … }   column sums of
@@ -14,18 +14,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/fusion/JoinColumnSums.h"
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/Passes.h"
-#include "compiler/transform/TargetRewritePass.h"
+#include "compiler/transform/fusion/SideKinds.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
-
-namespace frit {
-#define GEN_PASS_DEF_JOINCOLUMNSUMS
-#include "compiler/transform/Passes.h.inc"
-} // namespace frit
 
 using namespace mlir;
 using namespace frit;
@@ -128,8 +121,8 @@ static FailureOr<SmallVector<Value>> findOperands(FusionOp rows,
 }
 
 /// Builds a fusion of both before `rows`.
-static FusionOp buildJoined(FusionOp rows, FusionOp sums,
-                            ArrayRef<Value> operands) {
+static FusionOp buildBoth(FusionOp rows, FusionOp sums,
+                          ArrayRef<Value> operands) {
   SmallVector<Value> inputs(rows.getInputs());
   for (auto [operand, inside] : llvm::zip(sums.getInputs(), operands))
     if (!inside)
@@ -208,8 +201,8 @@ static void joinSumsOfParts(FusionOp source) {
     for (Value input : fusion.getInputs())
       if (Operation *def = input.getDefiningOp(); !isBefore(input, last))
         def->moveBefore(last);
-    FusionOp both = buildJoined(last, fusion,
-                                SmallVector<Value>(fusion.getInputs().size()));
+    FusionOp both =
+        buildBoth(last, fusion, SmallVector<Value>(fusion.getInputs().size()));
     size_t count = last.getNumResults();
     last.replaceAllUsesWith(both.getResults().take_front(count));
     fusion.replaceAllUsesWith(both.getResults().drop_front(count));
@@ -219,61 +212,10 @@ static void joinSumsOfParts(FusionOp source) {
   }
 }
 
-namespace {
-class JoinColumnSums
-    : public TargetRewritePass<frit::impl::JoinColumnSumsBase<JoinColumnSums>,
-                               JoinColumnSumsRewrite> {
-public:
-  using TargetRewritePass::TargetRewritePass;
-
-private:
-  void run(Block &block) override {
-    SmallVector<FusionOp> fusions(block.getOps<FusionOp>()), joined;
-    llvm::DenseSet<Operation *> erased;
-    // Fusions that sum columns and are not joined yet.
-    llvm::DenseMap<Operation *, size_t> places;
-    for (auto [place, fusion] : llvm::enumerate(fusions))
-      if (sumsColumns(fusion))
-        places[fusion] = place;
-    for (FusionOp rows : fusions) {
-      if (erased.contains(rows) || !reducesRows(rows))
-        continue;
-      bool joins = false;
-      SmallVector<size_t> left = findReaders(rows, places, 0);
-      for (size_t next = 0; next < left.size();) {
-        size_t place = left[next++];
-        FusionOp sums = fusions[place];
-        if (sums == rows)
-          continue;
-        FusionOp both = join(rows, sums);
-        if (!both)
-          continue;
-        for (FusionOp part : {rows, sums}) {
-          erased.insert(part);
-          places.erase(part);
-          part.erase();
-        }
-        rows = both;
-        joins = true;
-        // Other readers of what `sums` reads may join now, too.
-        left = findReaders(rows, places, place + 1);
-        next = 0;
-      }
-      if (joins)
-        joined.push_back(rows);
-    }
-    for (FusionOp fusion : joined)
-      joinSumsOfParts(fusion);
-    eraseDead(block);
-  }
-
-  /// Joins `sums` to `rows` if the target has a kernel for both; returns the
-  /// fusion that has replaced them.
-  FusionOp join(FusionOp rows, FusionOp sums);
-};
-} // namespace
-
-FusionOp JoinColumnSums::join(FusionOp rows, FusionOp sums) {
+/// Joins `sums` to `rows` if a kernel computes both; returns the fusion that
+/// has replaced them.
+static FusionOp joinReductions(FusionOp rows, FusionOp sums,
+                               SideKernels kernels) {
   auto operands = findOperands(rows, sums);
   if (failed(operands))
     return {};
@@ -285,11 +227,9 @@ FusionOp JoinColumnSums::join(FusionOp rows, FusionOp sums) {
       return {};
     readers = std::move(*found);
   }
-  FusionOp joined = buildJoined(rows, sums, *operands);
-  if (!rewrite->takes(joined)) {
-    joined.erase();
+  FusionOp joined = buildBoth(rows, sums, *operands);
+  if (!takeOrErase(joined, kernels))
     return {};
-  }
   size_t count = rows.getNumResults();
   rows.replaceAllUsesWith(joined.getResults().take_front(count));
   sums.replaceAllUsesWith(joined.getResults().drop_front(count));
@@ -298,6 +238,41 @@ FusionOp JoinColumnSums::join(FusionOp rows, FusionOp sums) {
   return joined;
 }
 
-std::unique_ptr<Pass> frit::createJoinColumnSums(const Target &target) {
-  return std::make_unique<JoinColumnSums>(target);
+void frit::joinColumnReductions(Block &block, SideKernels kernels) {
+  SmallVector<FusionOp> fusions(block.getOps<FusionOp>()), joined;
+  llvm::DenseSet<Operation *> erased;
+  // Fusions that sum columns and are not joined yet.
+  llvm::DenseMap<Operation *, size_t> places;
+  for (auto [place, fusion] : llvm::enumerate(fusions))
+    if (sumsColumns(fusion))
+      places[fusion] = place;
+  for (FusionOp rows : fusions) {
+    if (erased.contains(rows) || !reducesRows(rows))
+      continue;
+    bool joins = false;
+    SmallVector<size_t> left = findReaders(rows, places, 0);
+    for (size_t next = 0; next < left.size();) {
+      size_t place = left[next++];
+      FusionOp sums = fusions[place];
+      if (sums == rows)
+        continue;
+      FusionOp both = joinReductions(rows, sums, kernels);
+      if (!both)
+        continue;
+      for (FusionOp part : {rows, sums}) {
+        erased.insert(part);
+        places.erase(part);
+        part.erase();
+      }
+      rows = both;
+      joins = true;
+      // Other readers of what `sums` reads may join now, too.
+      left = findReaders(rows, places, place + 1);
+      next = 0;
+    }
+    if (joins)
+      joined.push_back(rows);
+  }
+  for (FusionOp fusion : joined)
+    joinSumsOfParts(fusion);
 }

@@ -1,4 +1,4 @@
-// RUN: frit-opt %s --join-column-sums | FileCheck %s
+// RUN: frit-opt %s --side-outputs | FileCheck %s
 
 // The gradient of a layer norm, and sums of its operands and results. Sums that
 // come first move behind it, with their readers.

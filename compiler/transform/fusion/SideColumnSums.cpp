@@ -1,4 +1,4 @@
-//===- SumProductColumns.cpp - Fuse column sums into products -------------===//
+//===- SideColumnSums.cpp - Sums of columns in kernels of products --------===//
 //
 //   %y = nn.fusion(%a, %b) { nn.matmul … }            16384 × 3072
 //   %p = nn.fusion(nn.reshape %y) { nn.reduce {axes = [1]} }  parts of columns
@@ -10,24 +10,14 @@
 // The gradient of a bias is the column sum of another gradient. If a product,
 // or the gradient of attention, computes that gradient, its kernel sums the
 // columns of each part as it stores the result, in smaller parts than
-// SplitReductions.cpp has chosen. Sums that a
-// row kernel takes (JoinColumnSums.cpp) stay there.
+// SplitReductions.cpp has chosen.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/fusion/SumProductColumns.h"
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/Passes.h"
-#include "compiler/transform/TargetRewritePass.h"
+#include "compiler/transform/fusion/SideKinds.h"
 #include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Statistics.h"
-
-#include "mlir/IR/IRMapping.h"
-
-namespace frit {
-#define GEN_PASS_DEF_SUMPRODUCTCOLUMNS
-#include "compiler/transform/Passes.h.inc"
-} // namespace frit
 
 using namespace mlir;
 using namespace frit;
@@ -70,7 +60,7 @@ static FusionOp productOfSums(FusionOp sums) {
 
 /// Returns the operands of other fusions that are the parts as a matrix, if
 /// nothing else reads the parts and all of these fusions sum them.
-static FailureOr<SmallVector<OpOperand *>> findReaders(Value parts) {
+static FailureOr<SmallVector<OpOperand *>> readersOfParts(Value parts) {
   SmallVector<OpOperand *> readers;
   for (Operation *user : parts.getUsers()) {
     auto reshape = dyn_cast<ReshapeOp>(user);
@@ -99,71 +89,42 @@ static FailureOr<SmallVector<OpOperand *>> findReaders(Value parts) {
 /// Builds the fusion of `product` that also sums the columns of its result, in
 /// parts of `height` rows.
 static FusionOp buildSumming(FusionOp product, FusionOp sums, int64_t height) {
-  OpBuilder b(product);
-  auto clone = cast<FusionOp>(b.clone(*product));
-  Operation *yield = clone.getBody().front().getTerminator();
-  b.setInsertionPoint(yield);
-  Value result = yield->getOperand(0), rows = result;
   const int64_t columns = columnsOf(product);
-  if (columns != shapeOf(result).back()) {
-    int64_t count = tensorType(result).getNumElements() / columns;
-    rows = ReshapeOp::create(b, sums.getLoc(), result,
-                             ArrayRef<int64_t>{count, columns});
-  }
-  Value parts = ColumnSumsOp::create(b, sums.getLoc(), rows, height).getY();
-  yield->setOperands({result, parts});
-  b.setInsertionPoint(product);
-  auto summing = FusionOp::create(b, fuseLocations({product, sums}),
-                                  TypeRange{result.getType(), parts.getType()},
-                                  product.getInputs(), Schedule());
-  summing.getBody().takeBody(clone.getBody());
-  clone.erase();
-  return summing;
+  auto sum = [&](NNBuilder &b, Value result, ValueRange) {
+    Value rows = result;
+    if (columns != shapeOf(result).back()) {
+      int64_t count = tensorType(result).getNumElements() / columns;
+      rows = ReshapeOp::create(b, result, ArrayRef<int64_t>{count, columns});
+    }
+    Value parts = ColumnSumsOp::create(b, rows, height).getY();
+    return std::pair(result, parts);
+  };
+  return buildJoined(product, sums, {}, sum);
 }
 
-namespace {
-class SumProductColumns
-    : public TargetRewritePass<
-          frit::impl::SumProductColumnsBase<SumProductColumns>,
-          SumProductColumnsRewrite> {
-public:
-  using TargetRewritePass::TargetRewritePass;
-
-private:
-  void run(Block &block) override {
-    for (FusionOp sums : llvm::to_vector(block.getOps<FusionOp>()))
-      join(sums);
-    eraseDead(block);
-  }
-
-  void join(FusionOp sums);
-  /// Returns the fusion that one of the target's kernels computes, or null.
-  FusionOp joined(FusionOp product, FusionOp sums);
-};
-} // namespace
-
-FusionOp SumProductColumns::joined(FusionOp product, FusionOp sums) {
+/// Returns the fusion that a kernel computes, or null.
+static FusionOp buildTaken(FusionOp product, FusionOp sums,
+                           SideKernels kernels) {
   int64_t rows =
       tensorType(product.getResult(0)).getNumElements() / columnsOf(product);
-  for (const auto *one : rewrites.list<SumProductColumnsRewrite>()) {
-    if (rows % one->height != 0)
+  for (const SideOutputsRewrite *kernel : kernels) {
+    if (!kernel->sumHeight || rows % kernel->sumHeight != 0)
       continue;
-    FusionOp summing = buildSumming(product, sums, one->height);
-    if (one->takes(summing))
+    FusionOp summing = buildSumming(product, sums, kernel->sumHeight);
+    if (takeOrErase(summing, SideKernels(kernel)))
       return summing;
-    summing.erase();
   }
   return {};
 }
 
-void SumProductColumns::join(FusionOp sums) {
+static void joinToProduct(FusionOp sums, SideKernels kernels) {
   FusionOp product = productOfSums(sums);
   if (!product)
     return;
-  auto readers = findReaders(sums.getResult(0));
+  auto readers = readersOfParts(sums.getResult(0));
   if (failed(readers))
     return;
-  FusionOp summing = joined(product, sums);
+  FusionOp summing = buildTaken(product, sums, kernels);
   if (!summing)
     return;
   Value parts = summing.getResult(1);
@@ -178,6 +139,7 @@ void SumProductColumns::join(FusionOp sums) {
   product.erase();
 }
 
-std::unique_ptr<Pass> frit::createSumProductColumns(const Target &target) {
-  return std::make_unique<SumProductColumns>(target);
+void frit::joinColumnSums(Block &block, SideKernels kernels) {
+  for (FusionOp sums : llvm::to_vector(block.getOps<FusionOp>()))
+    joinToProduct(sums, kernels);
 }

@@ -1,4 +1,4 @@
-// RUN: frit-opt %s --sum-product-columns | FileCheck %s
+// RUN: frit-opt %s --side-outputs | FileCheck %s
 
 // The gradient of a product, and the sum of its columns in two steps.
 // CHECK-LABEL: func.func @sum
