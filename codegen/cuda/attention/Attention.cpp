@@ -72,7 +72,7 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
     return info.mismatch();
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
-  if (tile.cluster > 1 && !arch.hasWgmma)
+  if (tile.cluster > 1 && arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no clusters");
   auto blocks = launchBlocks(tile.blocks, tile.tiles(*info));
   if (!blocks)

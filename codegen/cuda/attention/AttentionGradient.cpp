@@ -23,7 +23,7 @@ static constexpr int64_t kStages = 6;
 /// Returns whether the kernel computes this gradient, once it has delta.
 static bool takesGradient(nn::AttentionGradOp op, const GpuArch &arch) {
   int64_t size = nn::shapeOf(op.getQ()).back();
-  return arch.hasWgmma && haveElements(op->getOperands()) &&
+  return arch.mma == Mma::wgmma && haveElements(op->getOperands()) &&
          (takesGradientMask(op) || nn::hasRanges(op.getMask())) &&
          isHalf(nn::tensorType(op.getQ()).getElementType()) &&
          size > Layout::smallest && size <= Layout::largest &&

@@ -161,7 +161,7 @@ bool frit::cuda::readsManyKeys(const nn::AttentionInfo &info) {
 bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
                                     const GpuArch &arch) {
   int64_t size = std::max(info.size, info.valueSize);
-  return arch.hasWgmma && isHalf(elementOf(info)) && size > 32 &&
+  return arch.mma == Mma::wgmma && isHalf(elementOf(info)) && size > 32 &&
          size <= kMaxWgmmaSize && haveMaps(info) && !readsManyKeys(info);
 }
 

@@ -25,7 +25,7 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
   int64_t blocks = heads * ceilDiv(info.queries, 64);
   bool isSingle = elementBytes(info) == 4;
   AttentionTile tile = {rows, 16, 64, 1};
-  if (readsManyKeys(info) && arch.hasWgmma) {
+  if (readsManyKeys(info) && arch.mma == Mma::wgmma) {
     // Blocks of a cluster and their warps divide the keys, whatever the batch,
     // so that results do not depend on it.
     tile = {16, 16, size > 64 ? 16 : 32, /*splits=*/4};

@@ -13,7 +13,7 @@ static Type resultElement(Problem &problem) {
 }
 
 bool frit::cuda::usesWgmmaGemm(Problem &problem, const Machine &machine) {
-  if (!machine.arch.hasWgmma)
+  if (machine.arch.mma != Mma::wgmma)
     return false;
   if (problem.gemm())
     return takesWgmma(*problem.gemm(), resultElement(problem));
@@ -23,7 +23,7 @@ bool frit::cuda::usesWgmmaGemm(Problem &problem, const Machine &machine) {
 }
 
 bool frit::cuda::usesWgmmaConv(Problem &problem, const Machine &machine) {
-  return machine.arch.hasWgmma && problem.conv() &&
+  return machine.arch.mma == Mma::wgmma && problem.conv() &&
          !nn::pointwiseGemm(*problem.conv()) && takesWgmma(*problem.conv());
 }
 

@@ -69,7 +69,7 @@ bool takesEnd(const nn::ConvInfo &conv) {
 static bool canTakeConvB2b(const nn::ConvB2bInfo &info,
                            const Machine &machine) {
   const nn::ConvInfo &first = info.first, &last = info.last;
-  if (!machine.arch.hasWgmma ||
+  if (machine.arch.mma != Mma::wgmma ||
       !isHalf(nn::tensorType(first.x).getElementType()) ||
       !first.channelsLast || first.groups != 1 || first.epilogue.residual() ||
       !takesEnd(first) || !takesEnd(last))

@@ -30,7 +30,7 @@ class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
     auto merge = dyn_cast<nn::MergeMomentsOp>(*composite);
-    return merge && machine.arch.hasWgmma &&
+    return merge && machine.arch.mma == Mma::wgmma &&
            nn::shapeOf(merge.getX()).end()[-2] % kLanes == 0;
   }
   std::optional<nn::StepCost> costOf(Problem &problem, MergeMomentsAttr,

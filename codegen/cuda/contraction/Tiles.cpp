@@ -175,7 +175,7 @@ static bool prefersConv2D(nn::ConvOp conv) {
 /// Returns whether a pixel has fewer channels than a 16-byte copy holds.
 static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
   auto type = nn::tensorType(conv.getX());
-  return arch.hasWgmma && prefersChannelsLast(conv) &&
+  return arch.mma == Mma::wgmma && prefersChannelsLast(conv) &&
          type.getElementTypeBitWidth() == 16 && type.getDimSize(1) * 16 < 128 &&
          canApplySpaceToDepth(conv);
 }

@@ -76,7 +76,7 @@ protected:
                                           const nn::GemmInfo &product,
                                           const Machine &machine) {
     WgmmaTile tile = tileOf(schedule);
-    if (!machine.arch.hasWgmma)
+    if (machine.arch.mma != Mma::wgmma)
       return nn::Mismatch("the target has no WGMMA");
     if (!tile.fits(needsOf(product.epilogue), machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
@@ -123,12 +123,12 @@ private:
 /// multiple of 16 bytes.
 static int64_t columnMultiple(nn::MatmulOp product, const GpuArch &arch) {
   Type element = nn::tensorType(product.getY()).getElementType();
-  return arch.hasWgmma && isHalf(element) ? 8 : 1;
+  return arch.mma == Mma::wgmma && isHalf(element) ? 8 : 1;
 }
 
 static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
   auto info = nn::describeMatmul(product);
-  if (!arch.hasWgmma || !info)
+  if (arch.mma != Mma::wgmma || !info)
     return 0;
   using Reduce = nn::stage::Reduce;
   info->epilogue.stages = {Reduce{Reduce::Kind::moments, Reduce::Along::rows,
@@ -166,13 +166,13 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
-    return machine.arch.hasWgmma &&
+    return machine.arch.mma == Mma::wgmma &&
            isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
                *composite);
   }
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto product = dyn_cast<nn::MatmulOp>(chain.contraction());
-    if (!product || !chain.epilogue || !machine.arch.hasWgmma)
+    if (!product || !chain.epilogue || machine.arch.mma != Mma::wgmma)
       return false;
     auto info = nn::describeMatmul(product);
     if (!info)
@@ -201,7 +201,7 @@ static std::optional<nn::ConvInfo> describeWgmmaConv(nn::ConvOp conv,
                                                      const GpuArch &arch) {
   auto info = nn::describeConv(conv);
   auto epilogue = nn::describeEpilogue(conv, then);
-  if (!arch.hasWgmma || !info || !epilogue)
+  if (arch.mma != Mma::wgmma || !info || !epilogue)
     return std::nullopt;
   info->epilogue = *epilogue;
   return takesWgmma(*info) ? std::optional(*info) : std::nullopt;
@@ -234,7 +234,7 @@ static constexpr double kJointKernels = 15;
 /// more. In f16, squares of activations might overflow.
 static int64_t jointNormParts(nn::ConvOp conv, const GpuArch &arch) {
   auto info = nn::describeConv(conv);
-  if (!arch.hasWgmma ||
+  if (arch.mma != Mma::wgmma ||
       !nn::tensorType(conv.getX()).getElementType().isBF16() || !info ||
       !takesWgmma(*info))
     return 0;
@@ -277,7 +277,7 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
   /// Pointwise convolutions use the kernel of products.
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto conv = dyn_cast<nn::ConvOp>(chain.contraction());
-    if (!conv || !chain.epilogue || !machine.arch.hasWgmma)
+    if (!conv || !chain.epilogue || machine.arch.mma != Mma::wgmma)
       return false;
     auto info = nn::describeConv(conv);
     if (!info)

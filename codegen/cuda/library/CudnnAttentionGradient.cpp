@@ -85,7 +85,7 @@ class CudnnAttentionGradient
                   const Machine &machine) const override {
     constexpr int64_t piece = 8;
     // Its engines for Hopper support larger heads.
-    const int64_t mostSize = machine.arch.hasWgmma ? 256 : 128;
+    const int64_t mostSize = machine.arch.mma == Mma::wgmma ? 256 : 128;
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
     if (!op || nn::hasDelta(op) || !haveElements(op->getOperands()) ||
         !takesGradientMask(op))

@@ -108,7 +108,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.memoryRate = double(device.memoryRate) * 1e3;
   arch.clock = device.clock;
   setMeasured(arch, device);
-  arch.hasWgmma = name == "sm_90a";
+  arch.mma = name == "sm_90a" ? Mma::wgmma : Mma::sync;
   arch.hasPdl = number >= 90;
   return arch;
 }

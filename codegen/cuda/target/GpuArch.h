@@ -21,6 +21,12 @@ namespace frit::cuda {
 inline constexpr int64_t kVectorBytes = 16, kSectorBytes = 32,
                          kCacheLineBytes = 128;
 
+/// Instructions by which tensor cores multiply 16-bit matrices.
+enum class Mma {
+  sync, ///< mma.sync, of a warp
+  wgmma ///< wgmma.mma_async, of four warps; operands arrive by TMA
+};
+
 struct GpuArch {
   std::string name; ///< "sm_90a"
   /// The device whose sizes these are: "H200", or as the driver names it.
@@ -50,8 +56,8 @@ struct GpuArch {
   /// the whole device, and of an SM that uses mma.sync.
   double productRate, mmaRate;
 
-  bool hasWgmma; ///< WGMMA, with TMA
-  bool hasPdl;   ///< programmatic dependent launch
+  Mma mma;
+  bool hasPdl; ///< programmatic dependent launch
 
   /// Returns the bytes of shared memory per block if `blocks` blocks share an
   /// SM.

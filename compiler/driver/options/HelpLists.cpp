@@ -47,7 +47,7 @@ void frit::printTargets(llvm::raw_ostream &os,
       continue;
     std::string uses = "mma.sync";
     uses += arch.hasPdl ? ", PDL" : "";
-    uses += arch.hasWgmma ? ", TMA, WGMMA" : "";
+    uses += arch.mma == cuda::Mma::wgmma ? ", TMA, WGMMA" : "";
     printTarget(os, target, arch.device, std::to_string(arch.sms),
                 std::to_string(arch.l2Bytes >> 20),
                 llvm::formatv("{0:F0}", arch.memoryRate / 1e3).str(), uses);
