@@ -25,7 +25,7 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
-#include "compiler/transform/fusion/SideOutputs.h"
+#include "compiler/transform/fusion/SideRewrite.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/AttentionDeltas.h"
@@ -134,18 +134,6 @@ public:
     registry.insert<cuda::CudaDialect>();
   }
 
-private:
-  static bool takesSideOutput(nn::FusionOp fusion) {
-    if (!llvm::isa<nn::MatmulOp, nn::AttentionGradOp>(fusion.getAnchor()))
-      return false;
-    mlir::Value side = fusion.getBody().front().getTerminator()->getOperand(1);
-    if (auto dots = side.getDefiningOp<nn::RowDotsOp>())
-      return dots.getWidth() == 64 &&
-             nn::tensorType(dots.getA()).getElementTypeBitWidth() == 16;
-    return nn::shapeOf(side).back() >= 64;
-  }
-
-public:
   nn::Schedule schedule(nn::FusionOp fusion) const override {
     mlir::Operation *anchor = fusion.getAnchor();
     mlir::MLIRContext *context = fusion.getContext();
@@ -155,6 +143,18 @@ public:
       return cuda::ConvAttr::get(context, /*tile_m=*/64, /*tile_n=*/64);
     return cuda::GenericAttr::get(context, /*vector=*/1, /*interleave=*/1,
                                   /*threads=*/256);
+  }
+
+private:
+  /// Returns whether the kernel of a product has the fusion's second result.
+  static bool takesSideOutput(nn::FusionOp fusion) {
+    if (!llvm::isa<nn::MatmulOp, nn::AttentionGradOp>(fusion.getAnchor()))
+      return false;
+    mlir::Value side = fusion.getBody().front().getTerminator()->getOperand(1);
+    if (auto dots = side.getDefiningOp<nn::RowDotsOp>())
+      return dots.getWidth() == 64 &&
+             nn::tensorType(dots.getA()).getElementTypeBitWidth() == 16;
+    return nn::shapeOf(side).back() >= 64;
   }
 };
 

@@ -8,7 +8,7 @@
 #include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
-#include "compiler/transform/fusion/SideOutputs.h"
+#include "compiler/transform/fusion/SideRewrite.h"
 #include "compiler/transform/training/AttentionDeltas.h"
 
 using namespace mlir;

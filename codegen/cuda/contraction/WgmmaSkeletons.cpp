@@ -4,7 +4,7 @@
 #include "codegen/cuda/contraction/WgmmaKernel.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
-#include "compiler/transform/fusion/SideOutputs.h"
+#include "compiler/transform/fusion/SideRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/ConvBatchNorms.h"
 

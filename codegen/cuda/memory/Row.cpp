@@ -1,7 +1,7 @@
 //===- Row.cpp - Reductions along rows ------------------------------------===//
 
 #include "codegen/cuda/memory/RowKernel.h"
-#include "compiler/transform/fusion/SideOutputs.h"
+#include "compiler/transform/fusion/SideRewrite.h"
 
 using namespace mlir;
 using namespace frit;

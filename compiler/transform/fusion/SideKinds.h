@@ -9,7 +9,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_FUSION_SIDEKINDS_H
 #define FRIT_COMPILER_TRANSFORM_FUSION_SIDEKINDS_H
 
-#include "compiler/transform/fusion/SideOutputs.h"
+#include "compiler/transform/fusion/SideRewrite.h"
 
 namespace frit {
 

@@ -1,7 +1,7 @@
-//===- SideOutputs.h - Second results of kernels --------------------------===//
+//===- SideRewrite.h - Second results of kernels --------------------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_FUSION_SIDEOUTPUTS_H
-#define FRIT_COMPILER_TRANSFORM_FUSION_SIDEOUTPUTS_H
+#ifndef FRIT_COMPILER_TRANSFORM_FUSION_SIDEREWRITE_H
+#define FRIT_COMPILER_TRANSFORM_FUSION_SIDEREWRITE_H
 
 #include "dialects/nn/NN.h"
 
@@ -20,4 +20,4 @@ struct SideOutputsRewrite {
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_TRANSFORM_FUSION_SIDEOUTPUTS_H
+#endif // FRIT_COMPILER_TRANSFORM_FUSION_SIDEREWRITE_H
