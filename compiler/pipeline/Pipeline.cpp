@@ -311,7 +311,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
     passes.addPass(createRecomputeWide());
     passes.addPass(createSplitReductions(target));
   }
-  // Functions from one byte to another become tables, which the next pass moves.
+  // Functions from one byte to another become tables, which the next pass
+  // moves.
   passes.addPass(createByteTables(target));
   // Operators that depend on weights alone move to @prepare, which runs once at
   // load.

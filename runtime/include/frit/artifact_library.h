@@ -79,7 +79,8 @@ struct Conv {
   uint32_t quantized = 0;
   DType typeW = DType::f32, typeY = DType::f32; ///< quantized; else `type`
   uint32_t hasOffset = 0, hasZeroY = 0;         ///< quantized
-  int64_t scales = 0;                           ///< quantized
+  uint32_t reserved = 0;
+  int64_t scales = 0; ///< quantized
   uint64_t workspaceBytes = 0;
 };
 
