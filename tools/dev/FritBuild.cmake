@@ -106,6 +106,12 @@ endif()
 # instantiate what those use. File-local names must not collide within a target.
 set(CMAKE_UNITY_BUILD ${FRIT_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+# FRIT_QUICK is for a first build. The runtime is optimized all the same, and so is
+# LLVM, which does most of fritc's work.
+if(FRIT_QUICK)
+  set(CMAKE_UNITY_BUILD ON)
+  set(FRIT_QUICK_OPTIONS -O0)
+endif()
 
 # One precompiled header for everything that includes MLIR. It has nn's headers
 # too, which nearly all of these files include, so it needs frit_nn_tablegen.
@@ -116,7 +122,7 @@ target_include_directories(frit_pch SYSTEM PUBLIC
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(frit_pch PUBLIC ${llvm_definitions})
 target_compile_options(frit_pch PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>
-  ${FRIT_MLIR_OPTIONS})
+  ${FRIT_MLIR_OPTIONS} ${FRIT_QUICK_OPTIONS})
 target_precompile_headers(frit_pch PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:${CMAKE_SOURCE_DIR}/tools/dev/Pch.h>)
 
@@ -137,7 +143,7 @@ function(frit_library name)
     ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_compile_definitions(${name} PUBLIC ${llvm_definitions})
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>
-    ${FRIT_MLIR_OPTIONS})
+    ${FRIT_MLIR_OPTIONS} ${FRIT_QUICK_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM frit_pch)
   target_link_libraries(${name} PUBLIC ${arg_LINK})
   if(arg_DEPENDS)
@@ -151,7 +157,8 @@ function(frit_tool name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS} ${FRIT_TOOL_OBJECTS})
   # As position independent as the precompiled header, or it would go unused.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name} PRIVATE -fPIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>)
+  target_compile_options(${name} PRIVATE -fPIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions>
+    ${FRIT_QUICK_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM frit_pch)
   target_link_libraries(${name} PRIVATE ${arg_LINK} ${FRIT_MLIR_LIBRARIES})
 endfunction()
