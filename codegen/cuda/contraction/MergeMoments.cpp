@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Lanes that merge the moments of a row in norm.cuh.
+/// Lanes that merge the moments of a row in moments.cuh.
 static constexpr int64_t kLanes = 4;
 
 LogicalResult
@@ -18,7 +18,7 @@ MergeMomentsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-/// The kernel that merges moments of rows (norm.cuh).
+/// The kernel that merges moments of rows (moments.cuh).
 class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
   double compileMilliseconds() const override { return 20; }
   nn::Legality offer(Problem &problem, const Machine &machine,
@@ -47,7 +47,7 @@ class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
     int64_t rows = nn::tensorType(merge.getX()).getNumElements() / (2 * parts);
     int64_t threads = schedule.getThreads();
     KernelText kernel;
-    kernel.header = "norm";
+    kernel.header = "moments";
     kernel.block[0] = threads;
     kernel.grid[0] = ceilDiv(rows * kLanes, threads);
     kernel.source = kernelFunction(

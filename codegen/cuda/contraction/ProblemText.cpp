@@ -30,7 +30,7 @@ void ProblemText::addConstants(
   text.fields += constantsText(type, constants);
 }
 
-std::string ProblemText::normParameters(const nn::Epilogue &epilogue) const {
+std::string ProblemText::endOperands(const nn::Epilogue &epilogue) const {
   if (!epilogue.isExtended())
     return "";
   auto *norm = epilogue.find<nn::stage::Norm>();

@@ -33,9 +33,8 @@ public:
   /// value.
   void addConstants(llvm::StringRef type,
                     llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> fields);
-  /// Returns the kernel's argument for what norm.cuh needs, after a comma, or
-  /// "".
-  std::string normParameters(const nn::Epilogue &epilogue) const;
+  /// Returns the kernel's argument EndOperands, after a comma, or "".
+  std::string endOperands(const nn::Epilogue &epilogue) const;
   void addGemm(const nn::GemmInfo &info);
   void addConv(const nn::ConvInfo &info);
   /// Adds a second struct for the addend. It inherits the problem's fields and

@@ -97,8 +97,7 @@ public:
     problem += ">(";
     std::string operands = text.optional(product.epilogue.bias()) + ", " +
                            text.optional(product.epilogue.wideOperand()) +
-                           ", y0" + text.normParameters(product.epilogue) +
-                           ");\n";
+                           ", y0" + text.endOperands(product.epilogue) + ");\n";
     std::string call =
         ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + sources +
          maps[0] + ", " + maps[1] + ", " + operands + "#else\nfrit::" + floor +

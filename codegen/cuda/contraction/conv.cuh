@@ -29,7 +29,7 @@
 #define FRIT_CODEGEN_CUDA_CONTRACTION_CONV_CUH
 
 #include "frit/mma.cuh"
-#include "frit/norm.cuh"
+#include "frit/reductions.cuh"
 
 namespace frit {
 
@@ -211,12 +211,17 @@ __device__ inline void conv(const typename P::T *x, const typename P::T *w,
         convTileOf<P>(x, w, bias, r, y, group, pixel, filter);
 }
 
+/// The matrix of pixels and filters that Q computes.
+template <class Q> struct ConvMatrix : Q {
+  static constexpr int64_t m = ConvIndex<Q>::kPixels, n = Q::k, ldd = n;
+};
+
 /// Fallback of wgmma_conv.cuh's kernels for architectures without WGMMA.
 template <class P>
 __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
                                  const typename P::Bias *bias,
                                  const typename P::T *r, typename P::T *y,
-                                 NormOperands norm = {}) {
+                                 EndOperands end = {}) {
   using Q = FloorTiles<P>;
   using Index = ConvIndex<P>;
   constexpr int64_t cols = (Index::kFilters + Q::tileN - 1) / Q::tileN;
@@ -229,9 +234,8 @@ __device__ inline void convFloor(const typename P::T *x, const typename P::T *w,
     const int64_t row = i / cols % rows * Q::tileM;
     const int col = int(i % cols) * Q::tileN;
     convTileOf<Q>(x, w, bias, r, y, int(i / (rows * cols)), row, col);
-    if constexpr (takesColumnMoments<P>())
-      takeColumnMoments<Index::kPixels, P::k, Q::threads>(norm.resultMoments, y,
-                                                          row, col, Q::tileN);
+    ReduceOf<P>::template reduceTile<ConvMatrix<Q>>(end.reduced, y, nullptr,
+                                                    row, col);
   }
 }
 

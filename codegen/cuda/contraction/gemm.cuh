@@ -30,6 +30,8 @@
 
 #include "frit/mma.cuh"
 #include "frit/norm.cuh"
+#include "frit/reductions.cuh"
+#include "frit/store.cuh"
 
 namespace frit {
 
@@ -103,7 +105,7 @@ __device__ inline void gemmTile(const typename P::A *a, const typename P::B *b,
       int(P::k), loadA, loadB, emit);
 }
 
-/// Computes the tile of D at (row, col) on the tensor cores. If P normalises,
+/// Computes the tile of D at (row, col) on the tensor cores. If P normalizes,
 /// `rows` has the mean and inverse deviation of the tile's rows, and `column`
 /// an element per column.
 template <class P>
@@ -146,11 +148,11 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
       return;
     const auto *biasAt = bias ? bias + j : nullptr;
     const auto *residualAt = r ? r + at : nullptr;
-    if constexpr (kNormalises<P>) {
+    if constexpr (kNormalizes<P>) {
       constexpr float none = kNothing<float>;
       for (int c = 0; c < 2 && j + c < P::n; ++c)
         store(d[at + c],
-              typename P::Epilogue()(normed<P>(
+              typename P::Epilogue()(NormOf<P>::apply(
                   pair[c], bias ? load(biasAt[c]) : none,
                   r ? load(residualAt[c]) : none, column[j + c], rows[m])));
     } else if constexpr (kGemmStoresPairs<P>) {
@@ -204,40 +206,6 @@ __device__ inline void mergeTile(RowNorm *rows, const float *moments, int row) {
     rows[i] = normOfRow<P>(momentsOf<P>(moments, row + i));
 }
 
-/// Computes the moments of the tile of D at (row, col), which the block has
-/// stored.
-template <class P>
-__device__ inline void takeMoments(float *moments, const typename P::D *d,
-                                   int row, int col) {
-  static_assert(P::n % kMomentWidth == 0 && P::tileN == kMomentWidth);
-  __syncthreads();
-  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
-    int64_t at = row + i < P::m ? row + i : P::m - 1;
-    RowSums sums;
-    for (int j = 0; j < 16; ++j)
-      sums.add(load(d[at * P::ldd + col + threadIdx.x % 4 * 16 + j]), j == 0);
-    storeMoments(moments + (at * P::n + col) / kMomentWidth * 2, sums,
-                 row + i < P::m);
-  }
-}
-
-/// Computes the dot products of the tile of D at (row, col), which the block
-/// has stored, and R.
-template <class P>
-__device__ inline void takeRowDots(float *dots, const typename P::D *d,
-                                   const typename P::D *r, int row, int col) {
-  static_assert(P::n % kMomentWidth == 0 && P::tileN == kMomentWidth);
-  __syncthreads();
-  for (int i = threadIdx.x / 4; i < P::tileM; i += P::threads / 4) {
-    int64_t at = row + i < P::m ? row + i : P::m - 1;
-    int64_t from = at * P::ldd + col + threadIdx.x % 4 * 16;
-    float dot = 0;
-    for (int j = 0; j < 16; ++j)
-      dot = fma(load(d[from + j]), load(r[from + j]), dot);
-    storeRowDot(dots + (at * P::n + col) / kMomentWidth, dot, row + i < P::m);
-  }
-}
-
 /// The problem without its epilogue.
 template <class P> struct Unended : P {
   using Epilogue = Identity;
@@ -255,7 +223,8 @@ __device__ inline void endTile(typename P::D *second, typename P::D *d,
       continue;
     const int64_t place = matrix * P::strideD + line * P::ldd + at;
     float other;
-    store(d[place], endWithSecond<P>(load(second[place]), other));
+    store(d[place], SecondOf<P>::template apply<typename P::Epilogue>(
+                        load(second[place]), other));
     store(second[place], other);
   }
 }
@@ -265,7 +234,7 @@ template <class P>
 __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
                                  const typename P::Bias *bias,
                                  const typename P::D *r, typename P::D *d,
-                                 NormOperands norm = {}) {
+                                 EndOperands end = {}) {
   using Q = FloorTiles<P>;
   constexpr int64_t rows = tiled(P::m, Q::tileM) / Q::tileM;
   constexpr int64_t cols = tiled(P::n, Q::tileN) / Q::tileN;
@@ -277,29 +246,20 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
     const int64_t matrix = i / (rows * cols);
     const int row = int(i / cols % rows) * Q::tileM;
     const int col = int(i % cols) * Q::tileN;
-    if constexpr (kNormalises<P>) {
+    if constexpr (kNormalizes<P>) {
       __shared__ RowNorm norms[Q::tileM];
-      mergeTile<Q>(norms, norm.moments, row);
-      gemmTileMma<Q>(a, b, bias, r, d, row, col, norms, norm.column);
+      mergeTile<Q>(norms, end.moments, row);
+      gemmTileMma<Q>(a, b, bias, r, d, row, col, norms, end.column);
     } else if constexpr (kStoresSecond<P>) {
-      auto *second = static_cast<typename P::D *>(norm.second);
+      auto *second = static_cast<typename P::D *>(end.second);
       gemmTileOf<FloorTiles<Unended<P>>>(a, b, bias, r, second, matrix, row,
                                          col);
       endTile<Q>(second, d, matrix, row, col);
     } else {
-      const auto *residual = takesRowDots<P>() ? nullptr : r;
+      const auto *residual = ReduceOf<P>::kReadsFactor ? nullptr : r;
       gemmTileOf<Q>(a, b, bias, residual, d, matrix, row, col);
     }
-    if constexpr (takesMoments<P>())
-      takeMoments<Q>(norm.resultMoments, d, row, col);
-    if constexpr (takesColumnMoments<P>())
-      takeColumnMoments<P::m, P::n, Q::threads>(norm.resultMoments, d, row, col,
-                                                Q::tileN);
-    if constexpr (sumsColumns<P>())
-      sumColumns<P::m, P::n, Q::threads>(norm.resultMoments, d, row, Q::tileM,
-                                         col, Q::tileN);
-    if constexpr (takesRowDots<P>())
-      takeRowDots<Q>(norm.resultMoments, d, r, row, col);
+    ReduceOf<P>::template reduceTile<Q>(end.reduced, d, r, row, col);
   }
 }
 

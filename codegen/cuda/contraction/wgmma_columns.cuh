@@ -150,38 +150,6 @@ struct WgmmaBox {
   }
 };
 
-/// Adds the rows of a box by shuffles, while it is computed. Tensor cores would
-/// do it in fewer instructions, but are busy with the other warpgroup's tile.
-struct BoxSums {
-  /// The sums of a box's columns 2 l and 2 l + 1 for lane l, at the end.
-  float sums[2];
-  float waiting[3][2];
-
-  /// Adds two columns of the `group`-th 8. Eight lanes have different rows of
-  /// the same columns; of two groups each lane keeps one and gives the other
-  /// away, then of two pairs of groups, then of two fours.
-  __device__ void add(const float (&columns)[2], int group) {
-    sums[0] = columns[0];
-    sums[1] = columns[1];
-#pragma unroll
-    for (int level = 0; level < 3; ++level) {
-      if (!(group >> level & 1)) {
-        waiting[level][0] = sums[0];
-        waiting[level][1] = sums[1];
-        return;
-      }
-      const int distance = 4 << level;
-      const bool later = threadIdx.x & distance;
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        float kept = later ? sums[c] : waiting[level][c];
-        float given = later ? waiting[level][c] : sums[c];
-        sums[c] = kept + __shfl_xor_sync(0xffffffff, given, distance);
-      }
-    }
-  }
-};
-
 } // namespace frit
 
 #endif

@@ -49,7 +49,7 @@
 // Corners are in [-128, 127]. A 1 × 1 convolution with stride 1 and no padding
 // is a plain product.
 //
-// It can compute the moments of y's columns (norm.cuh).
+// It can compute the moments of y's columns (column_moments.cuh).
 //
 // The sum of two convolutions with the same output pixels and filters, conv(x,
 // w) + conv(x2, w2), is computed like one convolution with the taps of both. A
@@ -83,7 +83,7 @@ template <class P> struct WgmmaConvProduct {
   static constexpr int blocks = P::blocks, raster = P::raster;
   static constexpr bool pingPong = P::pingPong;
   static constexpr bool constantB = P::constantB;
-  static constexpr bool columnMoments = takesColumnMoments<P>();
+  using Reduce = ReduceOf<P>;
 };
 
 /// Whether a step is a row of taps that TMA reads as one pixel.
@@ -169,13 +169,13 @@ template <class P>
 __device__ inline void
 wgmmaConv(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapY,
           const TensorMap *mapR, const typename P::Bias *bias,
-          const typename P::D *r, typename P::D *y, NormOperands norm = {}) {
+          const typename P::D *r, typename P::D *y, EndOperands end = {}) {
   WgmmaTaps<P> operands = {mapX, mapW};
   if (threadIdx.x == 0)
     prefetchMap(mapW);
   if (threadIdx.x == 32)
     prefetchMap(mapX);
-  wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y, norm);
+  wgmmaProduct<WgmmaConvProduct<P>>(operands, mapY, mapR, bias, r, y, end);
 }
 
 /// Computes the sum of two convolutions and an optional bias.

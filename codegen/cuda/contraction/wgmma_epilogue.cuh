@@ -11,6 +11,8 @@
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
 
 #include "frit/norm.cuh"
+#include "frit/reductions.cuh"
+#include "frit/store.cuh"
 #include "frit/wgmma_columns.cuh"
 
 #ifdef FRIT_HAS_WGMMA
@@ -23,6 +25,7 @@ template <class P> struct WgmmaStore {
   using Plan = WgmmaPlan<P>;
   using D = typename P::D;
   using Bias = typename P::Bias;
+  using Reduce = ReduceOf<P>;
   using Sums = float[Plan::kRowBlocks][P::tileN / 2];
   static constexpr int kBoxes = Plan::kUnitN / Plan::kBoxN;
   static constexpr int kGroups = Plan::kBoxN / 8;
@@ -44,7 +47,7 @@ template <class P> struct WgmmaStore {
   D *d;
   unsigned char *slots;
   Barrier *filled;
-  NormOperands norm;
+  EndOperands extra;
   /// Moments of columns that warps exchange.
   float *told = nullptr;
   /// Boxes that have used the slots so far.
@@ -55,7 +58,7 @@ template <class P> struct WgmmaStore {
   int live;
   WgmmaColumns<P, Bias> biases;
   WgmmaColumns<P, float> columns;
-  RowMoments rows[Plan::kRowBlocks][2];
+  Moments rows[Plan::kRowBlocks][2];
 
   __device__ int count() const { return live * Plan::kRowBlocks; }
   __device__ WgmmaBox boxIn(int slot) const {
@@ -105,19 +108,20 @@ template <class P> struct WgmmaStore {
           }
         }
     }
-    if constexpr (kNormalises<P>) {
-      columns.read(norm.column, at.n);
+    if constexpr (kNormalizes<P>) {
+      columns.read(extra.column, at.n);
 #pragma unroll
       for (int i = 0; i < 2 * Plan::kRowBlocks; ++i)
-        rows[i / 2][i % 2] = momentsOf<P>(
-            norm.moments, at.m + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4);
+        rows[i / 2][i % 2] =
+            momentsOf<P>(extra.moments,
+                         at.m + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4);
     }
   }
 
   /// Finishes the unit, which is the `part`-th of a warp's columns.
   __device__ void end(const Sums &sums, int part = 0) {
     RowNorm norms[Plan::kRowBlocks][2];
-    if constexpr (kNormalises<P>)
+    if constexpr (kNormalizes<P>)
 #pragma unroll
       for (int i = 0; i < 2 * Plan::kRowBlocks; ++i)
         norms[i / 2][i % 2] = normOfRow<P>(rows[i / 2][i % 2]);
@@ -135,7 +139,7 @@ template <class P> struct WgmmaStore {
   __device__ void endBoxes(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
-    static_assert(Plan::kBoxes || !(kStoresSecond<P> || takesRowDots<P>()));
+    static_assert(Plan::kBoxes || !(kStoresSecond<P> || Reduce::kReadsFactor));
     const int box = kTogether > 1 ? i * kTogether : row * live + i;
     const int slot = boxes + box * kResults;
     const int lane = threadIdx.x % 32;
@@ -152,9 +156,8 @@ template <class P> struct WgmmaStore {
         waitStores<Plan::kSlots / kUsed - 1>();
       __syncwarp();
     }
-    RowSums given[kTogether][2];
-    BoxSums added[kTogether];
-    float dots[kTogether][2] = {};
+    typename Reduce::Row reducedRows[kTogether][2];
+    typename Reduce::Columns reducedColumns[kTogether];
     // Read residuals in batches, since reads wait for earlier writes.
     constexpr int ahead = 4;
     TwoGroups<D> pairs[kUsed][ahead / 2];
@@ -171,7 +174,7 @@ template <class P> struct WgmmaStore {
       float offsets[2] = {none, none}, column[2];
       if (bias)
         biases.give(offsets, group);
-      if constexpr (kNormalises<P>)
+      if constexpr (kNormalizes<P>)
         columns.give(column, group);
 #pragma unroll
       for (int b = 0; b < kTogether; ++b)
@@ -179,7 +182,7 @@ template <class P> struct WgmmaStore {
         for (int h = 0; h < 2; ++h) {
           Two<D> &two = pairs[b][j % ahead / 2][j % 2][h];
           float residual[2] = {none, none}, factor[2];
-          if constexpr (takesRowDots<P>())
+          if constexpr (Reduce::kReadsFactor)
             two.open(factor);
           else if (r && Plan::kBoxes)
             two.open(residual);
@@ -192,120 +195,59 @@ template <class P> struct WgmmaStore {
                     offsets);
           else
             endTwo(two, sum, offsets, residual, column, norms[row + b][h],
-                   given[b][h], j == 0);
-          if constexpr (takesRowDots<P>()) {
-            float stored[2];
-            two.open(stored);
-#pragma unroll
-            for (int c = 0; c < 2; ++c)
-              dots[b][h] = fma(stored[c], factor[c], dots[b][h]);
-          }
+                   reducedRows[b][h], j == 0);
+          reducedRows[b][h].addPair(two, factor);
         }
-      if constexpr (sumsColumns<P>())
 #pragma unroll
-        for (int b = 0; b < kTogether; ++b) {
-          const Two<D>(&rows)[2] = pairs[b][j % ahead / 2][j % 2];
-          float sums[2], lower[2];
-          rows[0].open(sums);
-          rows[1].open(lower);
-          sums[0] += lower[0];
-          sums[1] += lower[1];
-          added[b].add(sums, j);
-        }
+      for (int b = 0; b < kTogether; ++b)
+        reducedColumns[b].addGroup(pairs[b][j % ahead / 2][j % 2], j);
       if (j % 2)
 #pragma unroll
         for (int b = 0; b < kUsed; ++b)
           in[b].template write<D>(pairs[b][j % ahead / 2], j - 1);
     }
-    if constexpr (takesMoments<P>() || takesRowDots<P>())
 #pragma unroll
-      for (int b = 0; b < 2 * kTogether; ++b) {
-        static_assert(Plan::kBoxN == kMomentWidth);
-        int64_t line = at.m + (row + b / 2) * 64 + b % 2 * 8 + lane / 4;
-        int64_t part = line * P::n / kMomentWidth + at.n / kMomentWidth + i;
-        if constexpr (takesRowDots<P>())
-          storeRowDot(norm.resultMoments + part, dots[b / 2][b % 2],
-                      line < P::m);
-        else
-          storeMoments(norm.resultMoments + part * 2, given[b / 2][b % 2],
-                       line < P::m);
-      }
-    if constexpr (takesColumnMoments<P>()) {
-      auto takeAll = [&] {
+    for (int b = 0; b < 2 * kTogether; ++b) {
+      int64_t line = at.m + (row + b / 2) * 64 + b % 2 * 8 + lane / 4;
+      int64_t part = line * P::n / kMomentWidth + at.n / kMomentWidth + i;
+      reducedRows[b / 2][b % 2].store(extra.reduced, part, line < P::m);
+    }
+    if constexpr (Reduce::kReadsBoxes) {
+      auto reduceAll = [&] {
 #pragma unroll
         for (int b = 0; b < kTogether; ++b)
-          takeColumns(in[b], box + b);
+          reduceBox(in[b], box + b);
       };
       // TMA stores the boxes meanwhile, unless it loads residuals into them.
       if (r) {
         __syncwarp();
-        takeAll();
+        reduceAll();
       }
       send(in, box);
       if (!r)
-        takeAll();
+        reduceAll();
     } else {
-      if constexpr (sumsColumns<P>())
 #pragma unroll
-        for (int b = 0; b < kTogether; ++b)
-          storeSums(added[b].sums, box + b);
+      for (int b = 0; b < kTogether; ++b)
+        reducedColumns[b].template store<P>(extra.reduced, placeOf(box + b));
       send(in, box);
     }
   }
 
-  /// Takes the moments of a box's columns and merges them with those of the
-  /// warpgroup's other warps. Two boxes' moments are in shared memory, so that
-  /// one barrier per box keeps their readers and writers apart.
-  __device__ void takeColumns(const WgmmaBox &box, int index) {
-    static_assert(Plan::kBoxN == 64 && P::m % kMomentHeight == 0);
-    constexpr int perWarp = Plan::kBoxN * 2;
-    const int lane = threadIdx.x % 32, thread = threadIdx.x % 128;
-    const int warpgroup = threadIdx.x / 128;
-    RowSums sums[2];
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
+  /// Reduces the tile's `index`-th box, which is complete.
+  __device__ void reduceBox(const WgmmaBox &box, int index) {
+    static_assert(Plan::kBoxN == 64);
+    const int lane = threadIdx.x % 32;
+    auto read = [&](float (&pair)[2], int row) {
       Two<D> two;
-      two.both = *reinterpret_cast<const uint32_t *>(box.pieceOf(i, lane / 4) +
-                                                     lane % 4 * 4);
-      float pair[2];
+      two.both = *reinterpret_cast<const uint32_t *>(
+          box.pieceOf(row, lane / 4) + lane % 4 * 4);
       two.open(pair);
-      for (int c = 0; c < 2; ++c)
-        sums[c].add(pair[c], i == 0);
-    }
-    float *group =
-        told + ((boxes + index) % 2 * Plan::kWarps + warpgroup * 4) * perWarp;
-    RowMoments left = sums[0].moments(16), right = sums[1].moments(16);
-    float four[4] = {left.mean, left.squares, right.mean, right.squares};
-    storeVector(group + thread / 32 * perWarp + lane * 4, four);
-    syncNamedBarrier<128>(1 + warpgroup);
-    if (thread >= Plan::kBoxN)
-      return;
-    float parts[4][2], mean = 0, squares = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      loadVector(parts[i], group + i * perWarp + thread * 2);
-      mean += 0.25f * parts[i][0];
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float delta = parts[i][0] - mean;
-      squares += fma(16 * delta, delta, parts[i][1]);
-    }
-    const WgmmaTile from = placeOf(index);
-    const int part = from.m / kMomentHeight, col = from.n + thread;
-    if (part < P::m / kMomentHeight && col < P::n)
-      storeColumn<P::m, P::n>(norm.resultMoments, part, col, {mean, squares});
-  }
-
-  /// Stores the sums of a box's columns, of which lane l has columns 2 l and
-  /// 2 l + 1.
-  __device__ void storeSums(const float (&sums)[2], int index) {
-    static_assert(Plan::kBoxN == 64 && kSumHeight == kBoxLines);
-    const WgmmaTile from = placeOf(index);
-    const int col = from.n + threadIdx.x % 32 * 2;
-    if (from.m < P::m && col < P::n)
-      storeVector(
-          norm.resultMoments + int64_t(from.m / kSumHeight) * P::n + col, sums);
+    };
+    Reduce::template reduceBox<P, Plan::kWarps>(
+        extra.reduced, told, boxes + index, read,
+        [](int group) { syncNamedBarrier<128>(1 + group); },
+        [&] { return placeOf(index); });
   }
 
   /// Computes two neighbours of D, and what is stored beside them.
@@ -314,7 +256,8 @@ template <class P> struct WgmmaStore {
     float pair[2], second[2];
 #pragma unroll
     for (int c = 0; c < 2; ++c)
-      pair[c] = endWithSecond<P>(sums[c] + offsets[c], second[c]);
+      pair[c] = SecondOf<P>::template apply<typename P::Epilogue>(
+          sums[c] + offsets[c], second[c]);
     two.close(pair);
     beside.close(second);
   }
@@ -324,22 +267,22 @@ template <class P> struct WgmmaStore {
                                 const float (&offsets)[2],
                                 const float (&residual)[2],
                                 const float (&column)[2], const RowNorm &norm,
-                                RowSums &given, bool first) {
+                                typename Reduce::Row &reduced, bool first) {
     using Epilogue = typename P::Epilogue;
-    constexpr bool kEnds = kEndsHalves<Epilogue, D> && !takesMoments<P>();
+    constexpr bool kEnds = kEndsHalves<Epilogue, D> && !Reduce::kReadsSums;
     float pair[2];
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
-      if constexpr (kNormalises<P>)
-        pair[c] = normed<P>(sums[c], offsets[c], residual[c], column[c], norm);
+      if constexpr (kNormalizes<P>)
+        pair[c] =
+            NormOf<P>::apply(sums[c], offsets[c], residual[c], column[c], norm);
       else if constexpr (kEnds)
         pair[c] = sums[c] + offsets[c] + residual[c];
       else
         pair[c] = finish<Epilogue>(sums[c], offsets[c], residual[c]);
-      if constexpr (kNormalises<P> && !kEnds)
+      if constexpr (kNormalizes<P> && !kEnds)
         pair[c] = Epilogue()(pair[c]);
-      if constexpr (takesMoments<P>())
-        given.add(pair[c], first && c == 0);
+      reduced.addSum(pair[c], first && c == 0);
     }
     if constexpr (kEnds)
       two.both = Epilogue::halves(pair[0], pair[1]);

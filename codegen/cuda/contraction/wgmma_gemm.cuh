@@ -22,7 +22,7 @@
 //     static constexpr bool constantB;          // no kernel writes B
 //   };
 //
-// and norm.cuh's for norms and moments, which need batch 1 and ldd = n.
+// and end_stages.cuh's, which need batch 1 and ldd = n.
 //
 // `cluster` or `split` is 1. `split` is at most ceil(k / 64), and divides tileM
 // / 16 or is 8 for a tile of 64 × 128 or 64 × 256.
@@ -129,13 +129,13 @@ template <class P>
 __device__ inline void
 wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB, const TensorMap *mapD,
           const TensorMap *mapR, const typename P::Bias *bias,
-          const typename P::D *r, typename P::D *d, NormOperands norm = {}) {
+          const typename P::D *r, typename P::D *d, EndOperands end = {}) {
   WgmmaMatrices<P> operands = {mapA, mapB};
   if (threadIdx.x == 0)
     prefetchMap(mapB);
   if (threadIdx.x == 32)
     prefetchMap(mapA);
-  wgmmaProduct<P>(operands, mapD, mapR, bias, r, d, norm);
+  wgmmaProduct<P>(operands, mapD, mapR, bias, r, d, end);
 }
 
 } // namespace frit

@@ -8,7 +8,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_PLAN_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_PLAN_CUH
 
-#include "frit/norm.cuh"
+#include "frit/end_stages.cuh"
 #include "frit/wgmma.cuh"
 #include "frit/wgmma_layout.cuh"
 
@@ -32,7 +32,7 @@ template <class P> struct WgmmaPlan {
                                           P::cluster,
                                           P::split,
                                           P::blocks,
-                                          takesColumnMoments<P>()};
+                                          ReduceOf<P>::kReadsBoxes};
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kCluster = kLayout.blocksPerCluster();
 

@@ -189,7 +189,7 @@ template <class P, class Operands>
 __device__ inline void
 wgmmaProduct(const Operands &operands, const TensorMap *mapD,
              const TensorMap *mapR, const typename P::Bias *bias,
-             const typename P::D *r, typename P::D *d, NormOperands norm = {}) {
+             const typename P::D *r, typename P::D *d, EndOperands end = {}) {
   using Plan = WgmmaPlan<P>;
   const int warp = __shfl_sync(0xffffffff, int(threadIdx.x) / 32, 0);
   WgmmaBlock<P, Operands> block;
@@ -226,7 +226,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
                            d,
                            block.boxes + own * Plan::kSlots * kBoxBytes,
                            block.filled + own * Plan::kSlots,
-                           norm,
+                           end,
                            block.told};
     for (int index = block.firstTile + group * block.tileStep;
          index < Plan::kTiles; index += Plan::kTilesInFlight * block.tileStep) {

@@ -21,9 +21,9 @@
 namespace frit::cuda {
 
 /// Elements of a row per moment or dot product, and of a column per moment; as
-/// in norm.cuh.
+/// in moments.cuh.
 inline constexpr int64_t kMomentWidth = 64, kMomentHeight = 64;
-/// Rows per column sum; kSumHeight of norm.cuh.
+/// Rows per column sum; as in column_sums.cuh.
 inline constexpr int64_t kSumHeight = 16;
 
 /// What stages need of a kernel's tiles.

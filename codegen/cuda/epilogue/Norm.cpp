@@ -30,9 +30,10 @@ private:
   }
   std::string fields() const override {
     std::string constants = llvm::formatv(
-        "  static constexpr frit::Norm norm = frit::Norm::{0};\n"
+        "  using Norm = frit::{0};\n"
         "  static constexpr float epsilon = {1:e9};\n",
-        norm.of == Norm::Of::product ? "product" : "residual", norm.epsilon);
+        norm.of == Norm::Of::product ? "NormOfProduct" : "NormOfResidual",
+        norm.epsilon);
     return constants + constantsText("int", {{"parts", norm.parts()},
                                              {"partWidth", norm.width}});
   }

@@ -16,19 +16,19 @@ struct Statistic {
   Reduce::Along along;
   /// Elements of a part.
   int64_t extent;
-  /// Its constant in norm.cuh, and its words in tuning files.
-  StringRef constant, words;
+  /// Its class in device code, and its words in tuning files.
+  StringRef device, words;
 };
 } // namespace
 
 static constexpr Statistic kStatistics[] = {
-    {Reduce::Kind::moments, Reduce::Along::rows, kMomentWidth, "resultMoments",
+    {Reduce::Kind::moments, Reduce::Along::rows, kMomentWidth, "RowMoments",
      "moments"},
     {Reduce::Kind::moments, Reduce::Along::columns, kMomentHeight,
-     "columnMoments", "column-moments"},
-    {Reduce::Kind::sums, Reduce::Along::columns, kSumHeight, "columnSums",
+     "ColumnMoments", "column-moments"},
+    {Reduce::Kind::sums, Reduce::Along::columns, kSumHeight, "ColumnSums",
      "column-sums"},
-    {Reduce::Kind::dots, Reduce::Along::rows, kMomentWidth, "rowDots",
+    {Reduce::Kind::dots, Reduce::Along::rows, kMomentWidth, "RowDots",
      "row-dots"},
 };
 
@@ -69,7 +69,7 @@ private:
                               reduce.along == Reduce::Along::columns;
   }
   std::string fields() const override {
-    return constantsText("bool", {{statistic.constant, true}});
+    return ("  using Reduce = frit::" + statistic.device + ";\n").str();
   }
   StringRef words() const override { return statistic.words; }
 

@@ -35,10 +35,9 @@ private:
   std::string fields() const override {
     if (store.what == Store::What::result)
       return "";
-    StringRef what = store.what == Store::What::slope ? "slope" : "sum";
-    return ("  static constexpr frit::Second second = frit::Second::" + what +
-            ";\n")
-        .str();
+    bool isSlope = store.what == Store::What::slope;
+    return std::string("  using Second = frit::Stored") +
+           (isSlope ? "Slope" : "Sum") + ";\n";
   }
   StringRef words() const override {
     switch (store.what) {

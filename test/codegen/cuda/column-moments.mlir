@@ -34,9 +34,9 @@ func.func @convolutions(%i: tensor<8x56x56x64xbf16>, %f: tensor<64x3x3x64xbf16>,
 // CHECK:      // k2 #cuda.wgmma_conv<
 // CHECK-NOT:  split = {{[248]}}
 // CHECK-LABEL: struct k0_problem {
-// CHECK:         bool columnMoments = true;
+// CHECK:         using Reduce = frit::ColumnMoments;
 // CHECK:       frit::wgmmaConv<k0_problem>(&m0, &m1, &m2, nullptr, nullptr, nullptr, y0, {nullptr, nullptr, y1});
 // CHECK:       frit::convFloor<k0_problem>(x0, x1, nullptr, nullptr, y0, {nullptr, nullptr, y1});
 // CHECK-LABEL: struct k1_problem {
-// CHECK:         bool columnMoments = true;
+// CHECK:         using Reduce = frit::ColumnMoments;
 // CHECK:       frit::wgmmaGemm<k1_problem>(&m0, &m1, &m2, nullptr, nullptr, nullptr, y0, {nullptr, nullptr, y1});

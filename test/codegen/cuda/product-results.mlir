@@ -39,20 +39,20 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
 
 // CHECK:       // k0 #cuda.wgmma_gemm<
 // CHECK-LABEL: struct k0_problem {
-// CHECK:         bool columnSums = true;
+// CHECK:         using Reduce = frit::ColumnSums;
 // CHECK:       frit::wgmmaGemm<k0_problem>(&m0, &m1, &m2, &m3, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
 // CHECK:       frit::gemmFloor<k0_problem>(x0, x1, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
 // CHECK-LABEL: struct k1_problem {
 // CHECK:         using Epilogue = frit::GeluTo16Bits;
-// CHECK:         frit::Second second = frit::Second::sum;
+// CHECK:         using Second = frit::StoredSum;
 // CHECK:       frit::wgmmaGemm<k1_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
 // CHECK:       frit::gemmFloor<k1_problem>(x0, x1, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
 // CHECK-LABEL: struct k2_problem {
 // CHECK:         using Epilogue = frit::Identity;
-// CHECK-NEXT:    bool rowDots = true;
+// CHECK-NEXT:    using Reduce = frit::RowDots;
 // CHECK:       frit::wgmmaGemm<k2_problem>(&m0, &m1, &m2, &m3, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
 // CHECK:       frit::gemmFloor<k2_problem>(x0, x1, nullptr, frit::present(x2), y0, {nullptr, nullptr, y1});
 // CHECK-LABEL: struct k3_problem {
 // CHECK:         using Epilogue = frit::GeluTanh;
-// CHECK-NEXT:    frit::Second second = frit::Second::slope;
+// CHECK-NEXT:    using Second = frit::StoredSlope;
 // CHECK:       frit::wgmmaGemm<k3_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});

@@ -1,4 +1,4 @@
-//===- moments.h - Reference results of norm.cuh --------------------------===//
+//===- moments.h - Reference results of stages ----------------------------===//
 //
 // Operands that a product's kernel gets for norms, and what it must make of
 // them: normalized elements, moments of rows and columns, sums of columns, dot
@@ -12,13 +12,18 @@
 #include "harness.h"
 
 #include "frit/norm.cuh"
+#include "frit/reductions.cuh"
 
 namespace harness {
 
-/// Operands and results of norm.cuh for the problem P.
+/// Whether the problem P computes a statistic.
+template <class P, class Reduce>
+inline constexpr bool reduces = frit::kSame<frit::ReduceOf<P>, Reduce>;
+
+/// Operands and results of the stages of the problem P.
 template <class P> struct Norms {
   static constexpr int64_t count() {
-    if constexpr (frit::kNormalises<P>)
+    if constexpr (frit::kNormalizes<P>)
       return P::parts;
     else
       return 1;
@@ -26,10 +31,10 @@ template <class P> struct Norms {
   static constexpr int64_t width = frit::kMomentWidth;
   Buffer<float> moments{P::m * count() * 2}, column{P::n};
   Buffer<float> given{
-      frit::sumsColumns<P>()          ? P::m / frit::kSumHeight * P::n
-      : frit::takesColumnMoments<P>() ? P::m / frit::kMomentHeight * P::n * 2
-      : frit::takesRowDots<P>() ? P::m * (P::n / width)
-                                : P::m * ((P::n + width - 1) / width) * 2};
+      reduces<P, frit::ColumnSums>      ? P::m / frit::kSumHeight * P::n
+      : reduces<P, frit::ColumnMoments> ? P::m / frit::kMomentHeight * P::n * 2
+      : reduces<P, frit::RowDots> ? P::m * (P::n / width)
+                                  : P::m * ((P::n + width - 1) / width) * 2};
 
   Norms() {
     moments.randomize(6);
@@ -40,11 +45,11 @@ template <class P> struct Norms {
       moments[i] = 40 + 10 * moments[i];
     moments.upload();
   }
-  frit::NormOperands operands() {
+  frit::EndOperands operands() {
     return {moments.get(), column.get(), given.get()};
   }
   double apply(int64_t i, int64_t j, double sum, double bias, double residual) {
-    if constexpr (frit::kNormalises<P>) {
+    if constexpr (frit::kNormalizes<P>) {
       const float *row = &moments[i * P::parts * 2];
       double mean = 0, squares = 0;
       for (int p = 0; p < P::parts; ++p)
@@ -52,7 +57,7 @@ template <class P> struct Norms {
       for (int p = 0; p < P::parts; ++p)
         squares += row[p * 2 + 1] + width * std::pow(row[p * 2] - mean, 2);
       double inverse = 1 / std::sqrt(squares / (width * P::parts) + P::epsilon);
-      if (P::norm == frit::Norm::product)
+      if (frit::kSame<frit::NormOf<P>, frit::NormOfProduct>)
         return (sum - mean * column[j]) * inverse + bias + residual;
       return sum + bias + (residual - mean) * inverse * column[j];
     }

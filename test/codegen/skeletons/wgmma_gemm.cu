@@ -4,7 +4,7 @@
 
 using Large = Problem<Matrices<8192, 8192, 8192>, 128, 256, 4, 2>;
 using Out = Problem<Normed<Matrices<12288, 1024, 1024, 1, false, false>,
-                           frit::Norm::residual, 16, true>,
+                           frit::NormOfResidual, 16, true>,
                     128, 128, 6, 2>;
 using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
                               frit::f16, frit::f16, frit::GeluTo16Bits>,
@@ -12,7 +12,7 @@ using Bert = Problem<Matrices<384, 1024, 4096, 1, false, true, frit::f16,
 using UpBoth =
     Problem<Both<Matrices<16384, 4096, 1024, 1, false, true, frit::bf16,
                           frit::bf16, frit::bf16, frit::GeluTo16Bits>,
-                 frit::Second::slope>,
+                 frit::StoredSlope>,
             128, 192, 4>;
 using UpSummed =
     Problem<Summed<Matrices<16384, 4096, 1024, 1, false, false, frit::bf16>>,
@@ -53,7 +53,7 @@ static void checks() {
 #else
 static void checks() {
   using frit::Gelu, frit::GeluTanh, frit::GeluTo16Bits, frit::Identity;
-  using frit::Norm, frit::Relu;
+  using frit::NoNorm, frit::NormOfProduct, frit::NormOfResidual, frit::Relu;
   // Every tile, with tails in every direction.
   using Odd = Matrices<331, 520, 200>;
   check<Problem<Odd, 64, 64, 3>>();
@@ -90,9 +90,9 @@ static void checks() {
       64, 4, 1, 4>>();
   // Norms by moments, and moments of the result, with every epilogue.
   using Rows = Matrices<331, 576, 200, 1, false, false>;
-  check<Problem<Normed<Rows, Norm::product, 16, true>, 128, 192, 4>, false>();
-  check<Problem<Normed<Rows, Norm::residual, 32, true>, 128, 256, 3, 2>>();
-  check<Problem<Normed<Rows, Norm::residual, 8, true>, 64, 128, 4, 1, 4>>();
+  check<Problem<Normed<Rows, NormOfProduct, 16, true>, 128, 192, 4>, false>();
+  check<Problem<Normed<Rows, NormOfResidual, 32, true>, 128, 256, 3, 2>>();
+  check<Problem<Normed<Rows, NormOfResidual, 8, true>, 64, 128, 4, 1, 4>>();
   // Moments of columns: cooperative and ping-pong warpgroups, a last tile that
   // is half empty, a residual, few columns and odd ones.
   using High = Columns<Matrices<320, 264, 200, 1, false, true, bf16>>;
@@ -142,13 +142,13 @@ static void checks() {
   // The result of GELU, together with its slope.
   using Slope =
       Both<Matrices<331, 264, 200, 1, false, true, f16, f16, f16, GeluTo16Bits>,
-           frit::Second::slope>;
+           frit::StoredSlope>;
   check<Problem<Slope, 64, 64, 3>>();
   check<Problem<Slope, 128, 128, 4, 2>>();
   check<Problem<Slope, 64, 128, 3, 1, 2>>();
   check<Problem<
       Both<Matrices<1231, 904, 136, 1, false, true, bf16, bf16, bf16, GeluTanh>,
-           frit::Second::slope>,
+           frit::StoredSlope>,
       128, 192, 4>>();
   // Types, padded lines, and lines that are not a multiple of 16 bytes.
   check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
@@ -187,18 +187,18 @@ static void checks() {
   check<Problem<Matrices<100, 200, 520, 2, false, true, f16, float, f16, Gelu>,
                 64, 256, 3, 1, 8>>();
   using Tall = Matrices<3001, 1600, 136, 1, false, true, bf16>;
-  check<Problem<Normed<Rows, Norm::product, 4, false>, 64, 64, 3>>();
-  check<Problem<Normed<Rows, Norm::residual, 16, true>, 128, 128, 6>>();
-  check<Problem<Normed<Rows, Norm::residual, 12, true>, 192, 192, 4>>();
-  check<Problem<Normed<Rows, Norm::none, 4, true>, 64, 128, 4, 1, 2>>();
-  check<Problem<Normed<Rows, Norm::residual, 4, true>, 128, 64, 2, 1, 2>>();
-  check<Problem<Normed<Tall, Norm::product, 16, true>, 128, 192, 4, 2>>();
-  check<Problem<Normed<Tall, Norm::product, 1, false>, 128, 192, 4, 2>>();
-  check<Problem<Normed<Rows, Norm::residual, 1, true>, 128, 256, 3>>();
-  check<Problem<Normed<Tall, Norm::residual, 16, true>, 128, 128, 5, 2>>();
+  check<Problem<Normed<Rows, NormOfProduct, 4, false>, 64, 64, 3>>();
+  check<Problem<Normed<Rows, NormOfResidual, 16, true>, 128, 128, 6>>();
+  check<Problem<Normed<Rows, NormOfResidual, 12, true>, 192, 192, 4>>();
+  check<Problem<Normed<Rows, NoNorm, 4, true>, 64, 128, 4, 1, 2>>();
+  check<Problem<Normed<Rows, NormOfResidual, 4, true>, 128, 64, 2, 1, 2>>();
+  check<Problem<Normed<Tall, NormOfProduct, 16, true>, 128, 192, 4, 2>>();
+  check<Problem<Normed<Tall, NormOfProduct, 1, false>, 128, 192, 4, 2>>();
+  check<Problem<Normed<Rows, NormOfResidual, 1, true>, 128, 256, 3>>();
+  check<Problem<Normed<Tall, NormOfResidual, 16, true>, 128, 128, 5, 2>>();
   check<Problem<Normed<Matrices<130, 1000, 264, 1, false, true, f16, float,
                                 float, Gelu>,
-                       Norm::product, 16, false>,
+                       NormOfProduct, 16, false>,
                 128, 192, 3>,
         false>();
   check<Problem<Matrices<100, 200, 72, 2, false, true, f16, float, f16, Gelu>,
@@ -230,12 +230,12 @@ template <class P, bool Full = false> static void benchOne(const char *name) {
 /// Times a product alone, with a residual, and with norms.
 template <int K, int TileM, int TileN, int Stages, int Cluster>
 static void benchNorms(const std::string &name) {
-  using frit::Norm;
+  using frit::NoNorm, frit::NormOfResidual;
   using M = Matrices<12288, 1024, K, 1, false, false>;
-  using Plain = Normed<M, Norm::none, 16, false>;
-  using Given = Normed<M, Norm::none, 16, true>;
-  using Row = Normed<M, Norm::residual, 16, false>;
-  using Both = Normed<M, Norm::residual, 16, true>;
+  using Plain = Normed<M, NoNorm, 16, false>;
+  using Given = Normed<M, NoNorm, 16, true>;
+  using Row = Normed<M, NormOfResidual, 16, false>;
+  using Both = Normed<M, NormOfResidual, 16, true>;
   benchOne<Problem<M, TileM, TileN, Stages, Cluster>>(name.c_str());
   benchOne<Problem<Plain, TileM, TileN, Stages, Cluster>, true>(
       (name + ", residual").c_str());

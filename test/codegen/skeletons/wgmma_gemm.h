@@ -37,32 +37,38 @@ struct Matrices {
 
 /// Adds a norm by moments of `Parts` parts per row, or computes moments of the
 /// result.
-template <class Of, frit::Norm Kind, int Parts, bool Gives> struct Normed : Of {
-  static constexpr frit::Norm norm = Kind;
+template <bool Gives> struct Given {
+  using Reduce = frit::RowMoments;
+};
+template <> struct Given<false> {
+  using Reduce = frit::NoReduce;
+};
+template <class Of, class Kind, int Parts, bool Gives> struct Normed : Of {
+  using Norm = Kind;
+  using Reduce = typename Given<Gives>::Reduce;
   static constexpr int parts = Parts;
   static constexpr int partWidth = frit::kMomentWidth;
   static constexpr float epsilon = 0.01f;
-  static constexpr bool resultMoments = Gives;
 };
 
 /// Takes the moments of the result's columns.
 template <class Of> struct Columns : Of {
-  static constexpr bool columnMoments = true;
+  using Reduce = frit::ColumnMoments;
 };
 
 /// Sums the result's columns.
 template <class Of> struct Summed : Of {
-  static constexpr bool columnSums = true;
+  using Reduce = frit::ColumnSums;
 };
 
 /// Multiplies the result's rows by those of R, which is not added.
 template <class Of> struct Dotted : Of {
-  static constexpr bool rowDots = true;
+  using Reduce = frit::RowDots;
 };
 
 /// Stores the argument of the epilogue, or its slope there.
-template <class Of, frit::Second Second = frit::Second::sum> struct Both : Of {
-  static constexpr frit::Second second = Second;
+template <class Of, class What = frit::StoredSum> struct Both : Of {
+  using Second = What;
 };
 
 /// The problem with its tiling.
@@ -75,7 +81,7 @@ struct Problem : Of {
                                                Cluster,
                                                Split,
                                                Blocks,
-                                               frit::takesColumnMoments<Of>()};
+                                               frit::ReduceOf<Of>::kReadsBoxes};
   static constexpr int threads = layout.threads();
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
@@ -88,7 +94,7 @@ struct Problem : Of {
 template <class P, bool Full>
 __global__ void __launch_bounds__(P::threads, P::blocks)
     product(const typename P::Bias *bias, const typename P::D *r,
-            typename P::D *d, frit::NormOperands norm,
+            typename P::D *d, frit::EndOperands norm,
             const __grid_constant__ frit::TensorMap mapA,
             const __grid_constant__ frit::TensorMap mapB,
             const __grid_constant__ frit::TensorMap mapD,
@@ -112,7 +118,7 @@ namespace harness {
 
 /// Returns what P stores beside an element with the epilogue's argument `x`.
 template <class P> double besideOf(double x) {
-  if (frit::secondOf<P>() == frit::Second::sum)
+  if (frit::kSame<frit::SecondOf<P>, frit::StoredSum>)
     return x;
   constexpr double step = 1e-4;
   typename P::Epilogue epilogue;
@@ -144,12 +150,12 @@ template <class P, bool Full> struct Launch {
   const typename P::Bias *bias;
   const typename P::D *r;
   typename P::D *d;
-  frit::NormOperands norm;
+  frit::EndOperands norm;
   frit::TensorMap mapA, mapB, mapD = {}, mapR = {};
 
   Launch(const typename P::A *a, const typename P::B *b,
          const typename P::Bias *bias, const typename P::D *r, typename P::D *d,
-         frit::NormOperands norm = {})
+         frit::EndOperands norm = {})
       : bias(bias), r(r), d(d), norm(norm) {
     auto map = [](auto *at, int64_t inner, int64_t outer, int64_t line,
                   int64_t stride, int boxInner, int boxOuter) {
@@ -196,7 +202,7 @@ template <class P, bool Full = true> void check() {
   seconds.randomize(9);
   std::vector<float> x = elementsOf<float>(a), y = elementsOf<float>(b);
   constexpr bool addsResidual =
-      !frit::kStoresSecond<P> && !frit::takesRowDots<P>();
+      !frit::kStoresSecond<P> && !frit::ReduceOf<P>::kReadsFactor;
   // Padding between rows stays.
   std::vector<double> want = elementsOf<double>(d), wantSeconds(d.size());
   for (int64_t batch = 0; batch < P::batch; ++batch)
@@ -210,7 +216,7 @@ template <class P, bool Full = true> void check() {
                  with[P::transposeB ? j * P::ldb + k : k * P::ldb + j];
         int64_t at = batch * P::strideD + i * P::ldd + j;
         double value = sum;
-        if (frit::kNormalises<P>)
+        if (frit::kNormalizes<P>)
           value = norms.apply(i, j, sum, Full ? toDouble(bias[j]) : 0,
                               Full ? toDouble(r[at]) : 0);
         else if (Full)
@@ -220,7 +226,7 @@ template <class P, bool Full = true> void check() {
         want[at] = activate(typename P::Epilogue(), value);
       }
   // Run twice: the second run must not depend on state that the first left.
-  frit::NormOperands operands = norms.operands();
+  frit::EndOperands operands = norms.operands();
   operands.second = seconds.get();
   Launch<P, Full> launch(a.get(), b.get(), bias.get(), r.get(), d.get(),
                          operands);
@@ -233,21 +239,21 @@ template <class P, bool Full = true> void check() {
            "%d, %s%s%s",
            int(P::batch), int(P::m), int(P::n), int(P::k), P::tileM, P::tileN,
            P::stages, P::cluster, P::split, P::transposeA ? "T" : "N",
-           P::transposeB ? "T" : "N", frit::kNormalises<P> ? ", norm" : "");
+           P::transposeB ? "T" : "N", frit::kNormalizes<P> ? ", norm" : "");
   expect(name, d, want, epsilonOf<typename P::D>());
   if (frit::kStoresSecond<P>)
     expect(strcat(name, ", beside it"), seconds, wantSeconds,
            epsilonOf<typename P::D>());
-  if (frit::takesMoments<P>())
+  if (reduces<P, frit::RowMoments>)
     expect(strcat(name, ", moments"), norms.given, momentsOf(want), 2e-3);
   std::vector<double> stored = elementsOf<double>(d);
-  if (frit::takesColumnMoments<P>())
+  if (reduces<P, frit::ColumnMoments>)
     expect(strcat(name, ", moments of columns"), norms.given,
            columnMomentsOf(stored, P::m, P::n), 1e-5);
-  if (frit::sumsColumns<P>())
+  if (reduces<P, frit::ColumnSums>)
     expect(strcat(name, ", sums of columns"), norms.given,
            columnSumsOf(stored, P::m, P::n), 1e-5);
-  if (frit::takesRowDots<P>())
+  if (reduces<P, frit::RowDots>)
     expect(strcat(name, ", dot products of rows"), norms.given,
            rowDotsOf(stored, elementsOf<double>(r)), 1e-5);
 }
