@@ -30,8 +30,9 @@ int frit::train::evaluateOnly(const Options &options) {
   Dataset data;
   Log log;
   auto openAll = [&]() -> Fault {
-    if (Fault fault = openSamples(data, options.evaluation,
-                                  options.evaluationTokens, model.evaluate))
+    if (Fault fault =
+            openSamples(data, options.evaluation, options.evaluationTokens,
+                        model.evaluate, options.ignoredLabel))
       return fault;
     if (!data.count())
       return Fault("the data to evaluate on have no samples");

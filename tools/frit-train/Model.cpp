@@ -77,9 +77,9 @@ frit::train::bindInputs(const std::vector<Input> &types, const Batch &batch) {
 Fault frit::train::openSamples(Dataset &data,
                                const std::vector<std::string> &sources,
                                const std::string &tokens,
-                               const Function &function) {
+                               const Function &function, int64_t ignored) {
   return tokens.empty() ? data.open(sources, function.inputs())
-                        : data.openTokens(tokens, function.inputs());
+                        : data.openTokens(tokens, function.inputs(), ignored);
 }
 
 frit_status Function::run(frit_context *context,

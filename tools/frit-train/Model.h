@@ -47,9 +47,10 @@ private:
 };
 
 /// Opens the data that options name for the inputs of a function: `sources`, or
-/// a file of tokens if that is not empty.
+/// a file of tokens, with labels that are `ignored`, if that is not empty.
 Fault openSamples(Dataset &data, const std::vector<std::string> &sources,
-                  const std::string &tokens, const Function &function);
+                  const std::string &tokens, const Function &function,
+                  int64_t ignored);
 
 /// Returns a batch of inputs of these types as arguments of frit_run. They
 /// point to both.

@@ -27,11 +27,14 @@ static frit::HelpTable helpTable() {
       {{"", "--data=", "source",
         "Tensors called as the step's inputs, with the samples along their "
         "first dimension: a .safetensors or .npz file, a folder of .npy files, "
-        "or name=file.npy; may be given several times"},
-       {"", "--tokens=", "file[,type=u16][,skip=bytes]",
-        "A raw file of tokens instead; labels are the tokens that follow"},
+        "or name=file.npy; may be given several times. Or a folder with a "
+        "folder of .jpg and .png images for each class"},
+       {"", "--tokens=", "file[,type=u16][,skip=bytes][,end=token]",
+        "A raw file of tokens instead; labels are the tokens that follow. With "
+        "end=, rows have whole documents that end with this token, of any "
+        "length, packed"},
        {"", "--eval=", "source", "Data to evaluate on, as --data"},
-       {"", "--eval-tokens=", "file[,type=u16][,skip=bytes]",
+       {"", "--eval-tokens=", "file[,type=u16][,skip=bytes][,end=token]",
         "Tokens to evaluate on"},
        {"", "--seed=", "n",
         "Seed of the order of samples and of the model's dropout (default: 0, "

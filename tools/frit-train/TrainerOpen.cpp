@@ -5,6 +5,8 @@
 #include "tools/support/Files.h"
 #include "tools/support/Message.h"
 
+#include <algorithm>
+
 using namespace frit::train;
 
 bool Trainer::open() {
@@ -25,9 +27,28 @@ bool Trainer::open() {
   return shareBatch(batch) && joinRanks();
 }
 
+/// Checks that images to evaluate on have the classes of those to train on.
+static Fault checkClasses(const Dataset &data, const Dataset &evaluation) {
+  const std::vector<std::string> &trained = data.classes(),
+                                 &others = evaluation.classes();
+  if (trained.empty() || others.empty() || trained == others)
+    return {};
+  std::string names;
+  for (const std::string &name : others)
+    if (std::ranges::find(trained, name) == trained.end())
+      names = "'" + name + "' is a folder of the latter only";
+  for (const std::string &name : trained)
+    if (std::ranges::find(others, name) == others.end())
+      names = "'" + name + "' is a folder of the former only";
+  return Fault("the images to train on have " + std::to_string(trained.size()) +
+               " classes, and those to "
+               "evaluate on others: " +
+               names);
+}
+
 bool Trainer::openData() {
-  if (Fault fault =
-          openSamples(data, options.data, options.tokens, model.train))
+  if (Fault fault = openSamples(data, options.data, options.tokens, model.train,
+                                options.ignoredLabel))
     return model.failed(fault);
   if (data.count() < batch())
     return model.failed("the data have " + std::to_string(data.count()) +
@@ -53,10 +74,14 @@ bool Trainer::openData() {
                         "' has no eval_step, so it evaluates nothing");
   if (evaluates)
     if (Fault fault = openSamples(evaluation, options.evaluation,
-                                  options.evaluationTokens, model.evaluate))
+                                  options.evaluationTokens, model.evaluate,
+                                  options.ignoredLabel))
       return model.failed(fault);
   if (evaluates && !evaluation.count())
     return model.failed("the data to evaluate on have no samples");
+  if (evaluates)
+    if (Fault fault = checkClasses(data, evaluation))
+      return model.failed(fault);
   position = {model.name(),
               0,
               0,

@@ -11,6 +11,7 @@
 #include "tools/support/SafetensorsFile.h"
 
 #include <fstream>
+#include <random>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,8 +113,8 @@ static bool holds(const Dataset &data) {
   for (uint64_t sample = 0; sample < data.count(); ++sample) {
     float x[3];
     int64_t label;
-    data.copy(sample, 0, reinterpret_cast<uint8_t *>(x));
-    data.copy(sample, 1, reinterpret_cast<uint8_t *>(&label));
+    CHECK(!data.copy(sample, 0, reinterpret_cast<uint8_t *>(x)));
+    CHECK(!data.copy(sample, 1, reinterpret_cast<uint8_t *>(&label)));
     if (x[0] != float(3 * sample) || x[2] != float(3 * sample + 2) ||
         label != int64_t(sample))
       return false;
@@ -169,22 +170,120 @@ static void testTokens() {
   std::vector<Input> inputs = {{"ids", FRIT_I64, {2, 10}},
                                {"labels", FRIT_I64, {2, 10}}};
   Dataset data;
-  CHECK(!data.openTokens(path + ",type=u16", inputs));
+  CHECK(!data.openTokens(path + ",type=u16", inputs, -100));
   CHECK(data.count() == 10);
   int64_t row[10];
-  data.copy(3, 0, reinterpret_cast<uint8_t *>(row));
+  CHECK(!data.copy(3, 0, reinterpret_cast<uint8_t *>(row)));
   CHECK(row[0] == 65030 && row[9] == 65039);
-  data.copy(9, 1, reinterpret_cast<uint8_t *>(row));
+  CHECK(!data.copy(9, 1, reinterpret_cast<uint8_t *>(row)));
   CHECK(row[0] == 65091 && row[9] == 65100);
-  CHECK(!data.openTokens(path + ",skip=2,type=u16", inputs));
+  CHECK(!data.openTokens(path + ",skip=2,type=u16", inputs, -100));
   CHECK(data.count() == 9);
-  data.copy(0, 0, reinterpret_cast<uint8_t *>(row));
+  CHECK(!data.copy(0, 0, reinterpret_cast<uint8_t *>(row)));
   CHECK(row[0] == 65001);
   for (const char *wrong :
-       {",type=f32", ",type=", ",skip=x", ",skip=203", ",skip=1", ",type=u32"})
-    CHECK(!data.openTokens(path + wrong, inputs).message().empty());
-  Fault fault = data.openTokens(path, kInputs);
+       {",type=f32", ",type=", ",skip=x", ",skip=203", ",skip=1", ",type=u32",
+        ",end=", ",end=x", ",end=1.5"})
+    CHECK(!data.openTokens(path + wrong, inputs, -100).message().empty());
+  Fault fault = data.openTokens(path, kInputs, -100);
   CHECK(fault.message().find("input 'x' is 4x3xf32") != std::string::npos);
+}
+
+/// Documents of these lengths, of which the token that ends them is none, fill
+/// rows of 10.
+static std::vector<std::vector<uint64_t>>
+pack(const std::vector<uint64_t> &lengths) {
+  std::vector<int64_t> tokens;
+  for (uint64_t length : lengths) {
+    tokens.insert(tokens.end(), length, 1);
+    tokens.push_back(7);
+  }
+  PackedTokens packed;
+  packed.pack([&](uint64_t at) { return tokens[at]; }, tokens.size(), 7, 10);
+  std::vector<std::vector<uint64_t>> rows(packed.rows());
+  for (uint64_t row = 0; row < packed.rows(); ++row)
+    packed.visit(row, [&](uint64_t place, uint64_t document, uint64_t position,
+                          uint64_t token) {
+      CHECK(place < 10 && tokens[token] == 1);
+      rows[row].resize(document);
+      rows[row].back() = position + 1;
+    });
+  return rows;
+}
+
+static void testPacking() {
+  using Rows = std::vector<std::vector<uint64_t>>;
+  CHECK(pack({}).empty());
+  CHECK(pack({0, 0}).empty());
+  CHECK(pack({10}) == Rows({{10}}));
+  // The longest first, each where the least is left.
+  CHECK(pack({3, 6, 4, 5, 2}) == Rows({{6, 4}, {5, 3, 2}}));
+  CHECK(pack({1, 8, 9, 2, 1}) == Rows({{9, 1}, {8, 2}, {1}}));
+  // Longer than a row: cut.
+  CHECK(pack({23, 6}) == Rows({{10}, {10}, {6, 3}}));
+}
+
+/// Random documents: each token is in one place, and all that is beside it is
+/// of its document.
+static void testPackedTokens() {
+  std::mt19937 random(0);
+  std::vector<uint16_t> tokens;
+  constexpr uint16_t end = 65535;
+  uint64_t inputTokens = 0;
+  for (int document = 0; document < 200; ++document) {
+    uint64_t length = random() % 40;
+    for (uint64_t i = 0; i < length; ++i)
+      tokens.push_back(uint16_t(tokens.size()));
+    tokens.push_back(end);
+    inputTokens += length;
+  }
+  tokens.push_back(uint16_t(tokens.size())); // one that no label follows
+  std::string path = folder.file("documents.bin");
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<char *>(tokens.data()),
+             std::streamsize(2 * tokens.size()));
+  std::vector<Input> inputs;
+  for (const char *name :
+       {"ids", "position_ids", "labels", "segment_ids", "attention_mask"})
+    inputs.push_back({name, FRIT_I64, {2, 16}});
+  Dataset data;
+  CHECK(!data.openTokens(path + ",end=65535", inputs, -9));
+  std::set<int64_t> seen;
+  uint64_t places = 0;
+  for (uint64_t row = 0; row < data.count(); ++row) {
+    int64_t ids[16], positions[16], labels[16], segments[16], mask[16];
+    int64_t *parts[] = {ids, positions, labels, segments, mask};
+    for (size_t i = 0; i < 5; ++i)
+      CHECK(!data.copy(row, i, reinterpret_cast<uint8_t *>(parts[i])));
+    for (int i = 0; i < 16; ++i) {
+      if (!mask[i]) {
+        CHECK(ids[i] == end && labels[i] == -9);
+        CHECK(positions[i] == 0 && segments[i] == 0);
+        continue;
+      }
+      ++places;
+      CHECK(mask[i] == 1 && seen.insert(ids[i]).second);
+      CHECK(labels[i] == tokens[size_t(ids[i]) + 1]);
+      bool isFirst = i == 0 || segments[i] != segments[i - 1];
+      CHECK(segments[i] == (i == 0 ? 1 : segments[i - 1] + isFirst));
+      CHECK(positions[i] == (isFirst ? 0 : positions[i - 1] + 1));
+      CHECK(isFirst || ids[i] == ids[i - 1] + 1);
+    }
+  }
+  CHECK(places == inputTokens && seen.size() == inputTokens);
+  // Less than a tenth is padding.
+  CHECK(data.count() * 16 < inputTokens * 10 / 9);
+  inputs[4].name = "mask";
+  CHECK(data.openTokens(path + ",end=65535", inputs, -9)
+            .message()
+            .find("one other labels") != std::string::npos);
+  inputs.resize(3);
+  CHECK(!data.openTokens(path + ",end=3", inputs, -9));
+  std::string none = folder.file("none.bin");
+  std::ofstream(none, std::ios::binary).write("\1\0\1\0", 4);
+  CHECK(data.openTokens(none + ",end=1", inputs, -9)
+            .message()
+            .find("has no document of two tokens") != std::string::npos);
 }
 
 //===----------------------------------------------------------------------===//
@@ -310,6 +409,8 @@ int main() {
   testUniform();
   testSources();
   testTokens();
+  testPacking();
+  testPackedTokens();
   testLoader();
   testLabels();
   testAccuracy();

@@ -3,6 +3,7 @@
 #include "tools/frit-train/data/Dataset.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <sys/stat.h>
@@ -140,6 +141,14 @@ Fault Dataset::open(const std::vector<std::string> &sources,
   columns.assign(inputs.size(), {});
   unused.clear();
   hasTokens = false;
+  images = {};
+  packed = {};
+  for (const std::string &source : sources)
+    if (ImageFolder::isOne(source))
+      return sources.size() == 1
+                 ? openImages(source)
+                 : Fault("'" + source +
+                         "' is a folder of images; no other data go with it");
   for (const std::string &source : sources)
     if (Fault fault = addSource(source))
       return fault;
@@ -147,14 +156,69 @@ Fault Dataset::open(const std::vector<std::string> &sources,
 }
 
 //===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+/// Returns whether an input takes images: bytes of 1 or 3 channels.
+static bool takesImages(const Input &input) {
+  return input.dtype == FRIT_U8 && input.dims.size() == 4 &&
+         (input.dims[3] == 1 || input.dims[3] == 3);
+}
+
+Fault Dataset::openImages(const std::string &folder) {
+  std::string types;
+  uint64_t imageInputs = 0;
+  bool fits = given.size() <= 2;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Input &input = given[i];
+    types +=
+        (types.empty() ? "'" : ", '") + input.name + "' is " +
+        formatType(input.dtype, uint32_t(input.dims.size()), input.dims.data());
+    imageInputs += takesImages(input);
+    fits &= takesImages(input) || (input.isInteger() && input.dims.size() == 1);
+    columns[i].bytes = *byteSize(input.dtype, std::span(input.dims).subspan(1));
+  }
+  if (!fits || imageInputs != 1)
+    return Fault("the images in '" + folder +
+                 "' fit a step with an input of bytes, batch x rows x columns "
+                 "x 1 or 3 channels, and at most one other of batch integers, "
+                 "their classes; " +
+                 types +
+                 ". \"augment\" in fritc's train.json makes such an input");
+  if (Fault fault = images.open(folder))
+    return fault;
+  samples = images.count();
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
 // Tokens
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// A file of tokens, as the command line names it.
+struct TokenFile {
+  std::string path;
+  frit_dtype dtype = FRIT_U16;
+  uint64_t skip = 0; ///< bytes
+  std::optional<int64_t> end;
+
+  bool parse(std::string text);
+  /// Maps the tokens.
+  Fault open(TensorView &view) const;
+};
+} // namespace
+
+/// Parses an integer, which may be negative if `T` is signed.
+template <typename T>
+static bool parseNumber(std::string_view text, T &number) {
+  auto [end, fault] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  return fault == std::errc() && end == text.data() + text.size();
+}
+
 /// Parses the options after the file's name: ",type=u16,skip=1024".
-static bool parseTokenOptions(std::string text, frit_dtype &dtype,
-                              uint64_t &skip, std::string &path) {
-  dtype = FRIT_U16;
-  skip = 0;
+bool TokenFile::parse(std::string text) {
   while (true) {
     size_t comma = text.rfind(',');
     std::string option = comma == text.npos ? "" : text.substr(comma + 1);
@@ -164,9 +228,10 @@ static bool parseTokenOptions(std::string text, frit_dtype &dtype,
           dtype < FRIT_I8 || dtype > FRIT_U64)
         return false;
     } else if (option.starts_with("skip=")) {
-      char *end;
-      skip = strtoull(option.c_str() + 5, &end, 10);
-      if (*end || !isdigit(static_cast<unsigned char>(option[5])))
+      if (!parseNumber(std::string_view(option).substr(5), skip))
+        return false;
+    } else if (option.starts_with("end=")) {
+      if (!parseNumber(std::string_view(option).substr(4), end.emplace()))
         return false;
     } else {
       path = text;
@@ -176,33 +241,7 @@ static bool parseTokenOptions(std::string text, frit_dtype &dtype,
   }
 }
 
-Fault Dataset::openTokens(const std::string &source,
-                          const std::vector<Input> &inputs) {
-  given = inputs;
-  columns.clear();
-  hasTokens = true;
-  frit_dtype dtype;
-  uint64_t skip;
-  std::string path;
-  if (!parseTokenOptions(source, dtype, skip, path))
-    return Fault("'" + source +
-                 "': write FILE,type=u16,skip=BYTES; the type is an "
-                 "integer's");
-  for (const Input &input : inputs) {
-    bool isText = input.isInteger() && input.dims.size() == 2 &&
-                  input.dims == inputs[0].dims;
-    if (!isText || inputs.size() != 2)
-      return Fault(
-          "a file of tokens fits a step with two integer inputs of one shape, "
-          "batch x length: the tokens and the labels; input '" +
-          input.name + "' is " +
-          formatType(input.dtype, uint32_t(input.dims.size()),
-                     input.dims.data()) +
-          (inputs.size() == 2
-               ? ""
-               : ", and there are " + std::to_string(inputs.size())));
-  }
-  TensorView view;
+Fault TokenFile::open(TensorView &view) const {
   view.dtype = dtype;
   if (Fault fault = mapFile(path, view.data, view.owner))
     return fault;
@@ -216,53 +255,166 @@ Fault Dataset::openTokens(const std::string &source,
     return Fault(start + "which is no whole number of " +
                  frit_dtype_name(dtype) + " after " + std::to_string(skip));
   view.data = view.data.subspan(skip);
-  uint64_t tokens = view.data.size() / size;
-  uint64_t length = uint64_t(inputs[0].dims[1]);
-  // The last token is a label only.
-  samples = tokens && length ? (tokens - 1) / length : 0;
-  for (const Input &input : inputs)
-    columns.push_back(
-        {length * frit_dtype_size(input.dtype), view, columns.size()});
   return {};
 }
 
-template <typename From>
-static void copyTokens(const uint8_t *from, uint64_t count, size_t size,
-                       uint8_t *to) {
-  for (uint64_t i = 0; i < count; ++i) {
-    From token;
-    memcpy(&token, from + i * sizeof token, sizeof token);
-    int64_t wide = int64_t(token);
-    memcpy(to + i * size, &wide, size);
+/// Returns a token of the file.
+static int64_t tokenAt(const TensorView &view, uint64_t at) {
+  const uint8_t *from = view.data.data() + at * frit_dtype_size(view.dtype);
+  auto read = [&]<typename T>(T token) {
+    memcpy(&token, from, sizeof token);
+    return int64_t(token);
+  };
+  switch (view.dtype) {
+  case FRIT_I8:
+    return read(int8_t());
+  case FRIT_U8:
+    return read(uint8_t());
+  case FRIT_I16:
+    return read(int16_t());
+  case FRIT_U16:
+    return read(uint16_t());
+  case FRIT_I32:
+    return read(int32_t());
+  case FRIT_U32:
+    return read(uint32_t());
+  default:
+    return read(int64_t());
   }
 }
 
-void Dataset::copy(uint64_t sample, size_t input, uint8_t *to) const {
-  const Column &column = columns[input];
-  const uint8_t *data = column.view.data.data();
-  if (!hasTokens) {
-    if (column.bytes)
-      memcpy(to, data + sample * column.bytes, column.bytes);
-    return;
+/// Finds out which part of packed documents each input takes.
+Fault Dataset::findParts() {
+  for (size_t i = 0; i < given.size(); ++i) {
+    const std::string &name = given[i].name;
+    columns[i].part = i == 0                     ? Part::tokens
+                      : name == "position_ids"   ? Part::positions
+                      : name == "segment_ids"    ? Part::segments
+                      : name == "attention_mask" ? Part::mask
+                                                 : Part::labels;
   }
+  if (std::ranges::count(columns, Part::labels, &Column::part) == 1)
+    return {};
+  std::string names;
+  for (const Input &input : given)
+    names += (names.empty() ? "'" : ", '") + input.name + "'";
+  return Fault("packed documents fit a step whose first input takes tokens, "
+               "and one other labels; the rest are called position_ids, "
+               "segment_ids or attention_mask. Its inputs are " +
+               names);
+}
+
+Fault Dataset::openTokens(const std::string &source,
+                          const std::vector<Input> &inputs,
+                          int64_t ignoredLabel) {
+  given = inputs;
+  columns.assign(inputs.size(), {});
+  images = {};
+  packed = {};
+  hasTokens = true;
+  ignored = ignoredLabel;
+  TokenFile file;
+  if (!file.parse(source))
+    return Fault("'" + source +
+                 "': write FILE,type=u16,skip=BYTES,end=TOKEN; the type is an "
+                 "integer's");
+  for (const Input &input : inputs) {
+    bool isText = input.isInteger() && input.dims.size() == 2 &&
+                  input.dims == inputs[0].dims;
+    if (!isText || (!file.end && inputs.size() != 2))
+      return Fault(
+          "a file of tokens fits a step with two integer inputs of one shape, "
+          "batch x length: the tokens and the labels; input '" +
+          input.name + "' is " +
+          formatType(input.dtype, uint32_t(input.dims.size()),
+                     input.dims.data()) +
+          (inputs.size() == 2
+               ? ""
+               : ", and there are " + std::to_string(inputs.size())));
+  }
+  TensorView view;
+  if (Fault fault = file.open(view))
+    return fault;
+  uint64_t tokens = view.data.size() / frit_dtype_size(view.dtype);
+  uint64_t length = uint64_t(inputs[0].dims[1]);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    columns[i] = {length * frit_dtype_size(inputs[i].dtype), view, i};
+  if (!file.end) {
+    // The last token is a label only.
+    samples = tokens && length ? (tokens - 1) / length : 0;
+    return {};
+  }
+  end = *file.end;
+  if (Fault fault = findParts())
+    return fault;
+  if (length)
+    packed.pack([&](uint64_t at) { return tokenAt(view, at); }, tokens, end,
+                length);
+  samples = packed.rows();
+  return samples ? Fault()
+                 : Fault("'" + file.path + "' has no document of two tokens");
+}
+
+/// Writes an integer of `size` bytes.
+static void putInteger(int64_t number, size_t size, uint8_t *to) {
+  // Little-endian, so it begins with the bytes of a narrower type.
+  memcpy(to, &number, size);
+}
+
+void Dataset::copyPacked(uint64_t sample, size_t input, uint8_t *to) const {
+  const Column &column = columns[input];
+  size_t size = frit_dtype_size(given[input].dtype);
+  int64_t padding = column.part == Part::tokens   ? end
+                    : column.part == Part::labels ? ignored
+                                                  : 0;
+  for (uint64_t at = 0; at < column.bytes; at += size)
+    putInteger(padding, size, to + at);
+  packed.visit(sample, [&](uint64_t place, uint64_t document, uint64_t position,
+                           uint64_t token) {
+    int64_t number = 1;
+    switch (column.part) {
+    case Part::tokens:
+      number = tokenAt(column.view, token);
+      break;
+    case Part::labels:
+      number = tokenAt(column.view, token + 1);
+      break;
+    case Part::positions:
+      number = int64_t(position);
+      break;
+    case Part::segments:
+      number = int64_t(document);
+      break;
+    case Part::mask:
+      break;
+    }
+    putInteger(number, size, to + place * size);
+  });
+}
+
+Fault Dataset::copy(uint64_t sample, size_t input, uint8_t *to) const {
+  const Column &column = columns[input];
+  if (images.count()) {
+    const Input &own = given[input];
+    if (takesImages(own))
+      return images.read(sample, uint64_t(own.dims[1]), uint64_t(own.dims[2]),
+                         uint64_t(own.dims[3]), to);
+    putInteger(images.classOf(sample), column.bytes, to);
+  } else if (packed.rows()) {
+    copyPacked(sample, input, to);
+  } else if (hasTokens) {
+    copyTokens(sample, input, to);
+  } else if (column.bytes) {
+    memcpy(to, column.view.data.data() + sample * column.bytes, column.bytes);
+  }
+  return {};
+}
+
+void Dataset::copyTokens(uint64_t sample, size_t input, uint8_t *to) const {
+  const Column &column = columns[input];
   size_t size = frit_dtype_size(given[input].dtype);
   uint64_t count = column.bytes / size;
-  const uint8_t *from = data + (sample * count + column.shift) *
-                                   frit_dtype_size(column.view.dtype);
-  switch (column.view.dtype) {
-  case FRIT_I8:
-    return copyTokens<int8_t>(from, count, size, to);
-  case FRIT_U8:
-    return copyTokens<uint8_t>(from, count, size, to);
-  case FRIT_I16:
-    return copyTokens<int16_t>(from, count, size, to);
-  case FRIT_U16:
-    return copyTokens<uint16_t>(from, count, size, to);
-  case FRIT_I32:
-    return copyTokens<int32_t>(from, count, size, to);
-  case FRIT_U32:
-    return copyTokens<uint32_t>(from, count, size, to);
-  default:
-    return copyTokens<int64_t>(from, count, size, to);
-  }
+  uint64_t first = sample * count + column.shift;
+  for (uint64_t i = 0; i < count; ++i)
+    putInteger(tokenAt(column.view, first + i), size, to + i * size);
 }

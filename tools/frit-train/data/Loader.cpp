@@ -118,9 +118,13 @@ void Loader::fill(uint64_t number, Batch &batch) const {
   auto sample = [&](uint64_t row) { return settings.sample(number, row); };
   for (uint64_t row = 0; row < settings.batch; ++row) {
     uint64_t index = sample(row);
-    for (size_t input = 0; input < batch.inputs.size(); ++input)
-      data.copy(index, input,
-                batch.inputs[input].data() + row * data.sampleBytes(input));
+    for (size_t input = 0; input < batch.inputs.size(); ++input) {
+      batch.fault =
+          data.copy(index, input,
+                    batch.inputs[input].data() + row * data.sampleBytes(input));
+      if (batch.fault)
+        return;
+    }
   }
   if (!settings.labels)
     return;
