@@ -175,10 +175,10 @@ std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
 //===----------------------------------------------------------------------===//
 
 static std::string reasonOf(Operation *large) {
-  return isa<ReshapeOp>(large) ? "folds it into another dimension"
+  return isa<ReshapeOp>(large) ? "joins the dimension with another"
          : llvm::all_of(large->getOperands(),
                         [](Value x) { return x.getDefiningOp<ConstantOp>(); })
-             ? "depends on it by a constant"
+             ? "has a constant that was computed for one size"
              : "combines or moves elements along it";
 }
 
@@ -340,7 +340,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     }
     // Shape arithmetic may have led to other operators.
     if (!areAlike(&*a, &*b))
-      return Mixing{b->getLoc(), "becomes other operators"};
+      return Mixing{b->getLoc(), "computes something else for other sizes"};
     SmallVector<PaddedValue, 3> operands;
     for (auto [x, y] : llvm::zip_equal(a->getOperands(), b->getOperands())) {
       if (auto operand = pairs.find(x, y))
@@ -348,13 +348,13 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       else if (Operation *failed = pairs.failed())
         return Mixing{failed->getLoc(), reasonOf(failed)};
       else
-        return Mixing{b->getLoc(), "becomes other operators"};
+        return Mixing{b->getLoc(), "computes something else for other sizes"};
     }
     if (a->hasTrait<OpTrait::IsTerminator>()) {
       for (const PaddedValue &result : operands)
         if (!result.anywhere && !areLeading(result.places))
           return Mixing{result.large.getLoc(),
-                        "returns it folded into another dimension"};
+                        "returns the dimension joined with another"};
       return std::nullopt;
     }
     if (auto custom = dyn_cast<CustomOp>(*a)) {
