@@ -1,4 +1,5 @@
 """Sessions of a language model: prefill, decode, rewind, fork, sampling: sessions.py WORK"""
+import json
 import subprocess
 import sys
 import threading
@@ -176,6 +177,27 @@ def main(work):
                            check=True, capture_output=True, text=True).stdout
     assert shown == expected + "\n", shown
     print("ok frit-run")
+    check_perplexity(work, model)
+
+
+def check_perplexity(work, model):
+    """Two windows: the first token of each is not foreseen."""
+    tokens = [int(t) for t in np.random.default_rng(5).integers(0, 61, CAPACITY + 7)]
+    losses = []
+    for begin in (0, CAPACITY):
+        window = tokens[begin:begin + CAPACITY]
+        for i in range(1, len(window)):
+            logits = model.logits(window[:i]).astype(np.float64)
+            losses.append(np.log(np.exp(logits - logits.max()).sum()) + logits.max()
+                          - logits[window[i]])
+    shown = subprocess.run(
+        ["frit-run", work / "one.so", "--tokens=" + ",".join(map(str, tokens)), "--perplexity",
+         "--json"], check=True, capture_output=True, text=True).stdout
+    shown = json.loads(shown)
+    assert (shown["tokens"], shown["window"]) == (CAPACITY + 5, CAPACITY), shown
+    assert abs(shown["loss"] - np.mean(losses)) < 1e-5, (shown, np.mean(losses))
+    assert abs(shown["perplexity"] / np.exp(np.mean(losses)) - 1) < 1e-5, shown
+    print("ok perplexity")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //===- Generate.cpp - Continue texts by a language model ------------------===//
 
 #include "frit/generate.h"
+#include "Perplexity.h"
 #include "Session.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Mapped.h"
@@ -56,6 +57,7 @@ private:
   Fault show(TokenId token, TextStream &stream, std::string &reply);
   Fault reply(std::vector<frit::tokenizer::Message> &messages,
               std::string &text);
+  Fault measure(const std::vector<TokenId> &ids);
   void report() const;
   bool isEnd(TokenId token) const {
     return hasTokenizer && std::ranges::count(tokenizer.ends(), token);
@@ -218,6 +220,26 @@ Fault Generation::reply(std::vector<frit::tokenizer::Message> &messages,
   return Fault();
 }
 
+Fault Generation::measure(const std::vector<TokenId> &ids) {
+  if (ids.size() < 2)
+    return Fault("a text of " + std::to_string(ids.size()) +
+                 " tokens has none that others foresee");
+  Perplexity result;
+  if (Fault fault = called(measurePerplexity(
+          model.get(), std::vector<int32_t>(ids.begin(), ids.end()), result)))
+    return fault;
+  if (options.json)
+    std::printf("%s\n", jsonText(Json{{"perplexity", result.value()},
+                                      {"loss", result.loss},
+                                      {"tokens", result.tokens},
+                                      {"window", result.window}})
+                            .c_str());
+  else
+    std::printf("perplexity %.4f (loss %.5f) of %zu tokens in windows of %zu\n",
+                result.value(), result.loss, result.tokens, result.window);
+  return Fault();
+}
+
 Fault Generation::runPrompt() {
   std::vector<TokenId> ids(options.tokens.begin(), options.tokens.end());
   std::string text = options.prompt, made;
@@ -236,6 +258,8 @@ Fault Generation::runPrompt() {
     if (hasTokenizer && ids.empty())
       if (Fault fault = encode(text, ids))
         return fault;
+    if (options.perplexity)
+      return measure(ids);
     if (Fault fault = feed(ids))
       return fault;
     if (Fault fault = extend(made))

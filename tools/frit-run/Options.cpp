@@ -61,6 +61,9 @@ static frit::HelpTable helpTable() {
        {"", "--tokens=", "id,...",
         "The prompt as tokens; without a tokenizer those that follow are "
         "printed as such"},
+       {"", "--perplexity", "",
+        "Print how well the model foresees the prompt, in windows of as many "
+        "tokens as its caches hold, and make none"},
        {"", "--max-tokens=", "n", "Most tokens to make (default: 256)"},
        {"", "--temperature=", "x",
         "Divides the logits; 0 takes the most likely token (default: 0)"},
@@ -132,6 +135,7 @@ static const Setting<Options, bool> flags[] = {
     {"--json", &Options::json},
     {"--bench", &Options::bench},
     {"--chat", &Options::chat},
+    {"--perplexity", &Options::perplexity},
     {"--info", &Options::info},
     {"--time-report", &Options::timeReport},
     {"--profile", &Options::profile},
@@ -257,6 +261,8 @@ static bool checkTogether(Options &options) {
   if (hasText && options.tokenizer.empty())
     return complain("a text needs --tokenizer=, the model's folder, its "
                     "tokenizer.json or its .gguf file");
+  if (options.perplexity && (options.chat || !options.generates()))
+    return complain("--perplexity is used with --prompt or --tokens");
   if (options.chat && !options.tokens.empty())
     return complain("--chat and --tokens are not used together");
   if (!options.prompt.empty() && !options.tokens.empty())
