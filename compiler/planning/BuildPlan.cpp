@@ -72,8 +72,9 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
     target.getBody().emplaceBlock();
 
     planning::Constants constants(module);
+    DenseMap<Attribute, StringAttr> parameters = initialValues(module);
     for (auto state : llvm::make_early_inc_range(module.getOps<nn::StateOp>()))
-      translateState(state, constants);
+      translateState(state, constants, parameters);
     planning::Kernels kernels(target);
     SmallVector<int64_t> prepared;
     int64_t preparedBytes = 0;
@@ -108,15 +109,34 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
   }
 
 private:
-  static void translateState(nn::StateOp state,
-                             planning::Constants &constants) {
+  /// Returns the initial values of parameters, with their names.
+  static DenseMap<Attribute, StringAttr> initialValues(ModuleOp module) {
+    DenseMap<Attribute, StringAttr> names;
+    for (auto state : module.getOps<nn::StateOp>())
+      if (state.getRole() == artifact::kStateRoles[FRIT_STATE_PARAMETER])
+        for (auto member : state.getMembers().getAsRange<nn::MemberAttr>())
+          if (ElementsAttr value = member.getInitial())
+            names.try_emplace(value, member.getName());
+    return names;
+  }
+
+  /// An initial value has the name of its tensor, or of the parameter with the
+  /// same one: a moving average begins as the weight, which programs replace by
+  /// its name.
+  static void
+  translateState(nn::StateOp state, planning::Constants &constants,
+                 const DenseMap<Attribute, StringAttr> &parameters) {
     OpBuilder b(state);
     SmallVector<Attribute> members;
     for (auto member : state.getMembers().getAsRange<nn::MemberAttr>()) {
       FlatSymbolRefAttr initial;
-      if (ElementsAttr value = member.getInitial())
-        initial = FlatSymbolRefAttr::get(
-            constants.get(member.getName(), value, state.getLoc()));
+      if (ElementsAttr value = member.getInitial()) {
+        bool isParameter =
+            state.getRole() == artifact::kStateRoles[FRIT_STATE_PARAMETER];
+        StringAttr name = isParameter ? StringAttr() : parameters.lookup(value);
+        initial = FlatSymbolRefAttr::get(constants.get(
+            name ? name : member.getName(), value, state.getLoc()));
+      }
       members.push_back(plan::MemberAttr::get(b.getContext(), member.getName(),
                                               member.getOffset(),
                                               member.getType(), initial));
