@@ -17,7 +17,7 @@ using namespace frit::train;
 namespace fs = std::filesystem;
 
 /// Bytes of a file at most.
-static constexpr uint64_t kMostBytes = uint64_t(1) << 30;
+static constexpr uint64_t kMostFileBytes = uint64_t(1) << 30;
 
 static bool isHidden(const fs::path &path) {
   return path.filename().native().starts_with('.');
@@ -94,7 +94,7 @@ Fault ImageFolder::open(const std::string &path) {
   return {};
 }
 
-/// Reads a regular file of at most kMostBytes.
+/// Reads a regular file of at most kMostFileBytes.
 static Fault readFile(const std::string &path, Storage &bytes) {
   struct Closer {
     int file;
@@ -108,7 +108,7 @@ static Fault readFile(const std::string &path, Storage &bytes) {
     return cannotRead(path, strerror(errno));
   if (!S_ISREG(facts.st_mode))
     return cannotRead(path, "it is not a regular file");
-  if (uint64_t(facts.st_size) > kMostBytes)
+  if (uint64_t(facts.st_size) > kMostFileBytes)
     return cannotRead(path, "it has more than 1 GiB");
   bytes = Storage(size_t(facts.st_size));
   size_t done = 0;

@@ -1,4 +1,4 @@
-"""Writes the images of these tests, and what PIL makes of them: make.py
+"""Writes the images of image_test.cpp, and what PIL makes of them: make.py
 
 `color` and `gray` of expected.npz are torchvision's Resize(24), or Resize(7),
 and CenterCrop: PIL's bilinear filter with the shorter side as given, for
