@@ -32,8 +32,7 @@ frit_status frit::run::measurePerplexity(frit_session *session,
             frit_session_prefill(session, 0, &tokens[i], 1, logits.data()))
       return status;
     // The next call reports a token that the model does not know.
-    bool isForeseen = place + 1 < result.window &&
-                      tokens[i + 1] >= 0 &&
+    bool isForeseen = place + 1 < result.window && tokens[i + 1] >= 0 &&
                       size_t(tokens[i + 1]) < logits.size();
     if (!isForeseen)
       continue;

@@ -296,7 +296,7 @@ Results FusedAttention::buildOfHeads() {
 }
 
 /// Imports ONNX Runtime's RotaryEmbedding.
-static Results rotaryEmbedding(Node &node) {
+static Results rotateByTables(Node &node) {
   Expr x = input(node, 0), ids = input(node, 1);
   Expr cosine = input(node, 2), sine = input(node, 3);
   bool isInterleaved = node.integer("interleaved", 0);
@@ -351,7 +351,7 @@ ArrayRef<Hook> frit::importer::fusedAttentionHooks() {
   static constexpr Hook hooks[] = {
       {"com.microsoft::Attention", 1, 2, 7, productAttention},
       {"com.microsoft::MultiHeadAttention", 1, 1, 8, multiHeadAttention},
-      {"com.microsoft::RotaryEmbedding", 1, 4, 4, rotaryEmbedding},
+      {"com.microsoft::RotaryEmbedding", 1, 4, 4, rotateByTables},
   };
   return hooks;
 }
