@@ -119,7 +119,17 @@ static Value zeroOf(NNBuilder &b, Value zero, Type element) {
       cast && isScalar(cast.getX()) &&
       tensorType(cast.getX()).getElementType() == element)
     return b.reshape(cast.getX(), {});
-  auto numbers = integersOf(zero);
+  // Those of many filters are not folded.
+  while (Operation *def = zero.getDefiningOp()) {
+    if (!isa<ReshapeOp, CastOp>(def) ||
+        (isa<CastOp>(def) &&
+         !isByte(tensorType(def->getOperand(0)).getElementType())))
+      break;
+    zero = def->getOperand(0);
+  }
+  auto constant = zero.getDefiningOp<ConstantOp>();
+  auto numbers =
+      constant && isFoldable(constant) ? integersOf(zero) : std::nullopt;
   if (!numbers || numbers->empty() || !llvm::all_equal(*numbers))
     return {};
   int64_t number = numbers->front(),
