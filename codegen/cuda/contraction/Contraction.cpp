@@ -12,19 +12,31 @@ static Type resultElement(Problem &problem) {
   return nn::tensorType(problem.fusion().getResult(0)).getElementType();
 }
 
-bool frit::cuda::usesWgmmaGemm(Problem &problem, const Machine &machine) {
+nn::Legality frit::cuda::checkWgmmaGemm(Problem &problem,
+                                        const Machine &machine) {
   if (machine.arch.mma != Mma::wgmma)
-    return false;
+    return nn::Mismatch("the target has no WGMMA");
   if (problem.gemm())
-    return takesWgmma(*problem.gemm(), resultElement(problem));
-  auto pointwise = problem.conv() ? nn::pointwiseGemm(*problem.conv())
-                                  : std::optional<nn::GemmInfo>();
-  return pointwise && takesWgmma(*pointwise, resultElement(problem));
+    return checkWgmma(*problem.gemm(), resultElement(problem));
+  if (!problem.conv())
+    return isa<nn::ConvOp>(problem.fusion().getAnchor())
+               ? problem.conv().mismatch()
+               : problem.gemm().mismatch();
+  auto pointwise = nn::pointwiseGemm(*problem.conv());
+  if (!pointwise)
+    return nn::Mismatch("it is no product, nor a pointwise convolution");
+  return checkWgmma(*pointwise, resultElement(problem));
 }
 
-bool frit::cuda::usesWgmmaConv(Problem &problem, const Machine &machine) {
-  return machine.arch.mma == Mma::wgmma && problem.conv() &&
-         !nn::pointwiseGemm(*problem.conv()) && takesWgmma(*problem.conv());
+nn::Legality frit::cuda::checkWgmmaConv(Problem &problem,
+                                        const Machine &machine) {
+  if (machine.arch.mma != Mma::wgmma)
+    return nn::Mismatch("the target has no WGMMA");
+  if (!problem.conv())
+    return problem.conv().mismatch();
+  if (nn::pointwiseGemm(*problem.conv()))
+    return nn::Mismatch("it is a product: use #cuda.wgmma_gemm");
+  return checkWgmma(*problem.conv());
 }
 
 bool frit::cuda::usesTensorCores(nn::ConvOp conv) {

@@ -7,11 +7,16 @@
 
 namespace frit::cuda {
 
-/// Return whether WGMMA computes a matrix product, or a convolution that is a
-/// product of all pixels and all filters; and whether it computes any other
-/// convolution.
-bool usesWgmmaGemm(Problem &problem, const Machine &machine);
-bool usesWgmmaConv(Problem &problem, const Machine &machine);
+/// Return why WGMMA does not compute a matrix product, or a convolution that is
+/// a product of all pixels and all filters; and why not any other convolution.
+nn::Legality checkWgmmaGemm(Problem &problem, const Machine &machine);
+nn::Legality checkWgmmaConv(Problem &problem, const Machine &machine);
+inline bool usesWgmmaGemm(Problem &problem, const Machine &machine) {
+  return !checkWgmmaGemm(problem, machine);
+}
+inline bool usesWgmmaConv(Problem &problem, const Machine &machine) {
+  return !checkWgmmaConv(problem, machine);
+}
 
 /// Returns whether conv.cuh multiplies the groups of a convolution by tensor
 /// cores, with tiles that are full enough.

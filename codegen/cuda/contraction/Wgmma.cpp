@@ -88,37 +88,52 @@ frit::cuda::im2colCorners(const nn::ConvInfo &conv) {
 // Legality
 //===----------------------------------------------------------------------===//
 
-bool frit::cuda::takesWgmma(const nn::GemmInfo &info, Type result) {
+nn::Legality frit::cuda::checkWgmma(const nn::GemmInfo &info, Type result) {
   Type type = elementType(info.a);
   auto aligned = [](int64_t elements) { return elements % 8 == 0; };
   constexpr int64_t limit = int64_t(1) << 31;
-  if (checkStages(info, result))
-    return false;
-  return isHalf(type) && elementType(info.b) == type &&
-         (result == type || result.isF32()) && aligned(info.lda) &&
-         aligned(info.ldb) && aligned(info.strideA) && aligned(info.strideB) &&
-         info.m < limit && info.n < limit && info.k < limit &&
-         info.batch < limit;
+  if (!isHalf(type) || elementType(info.b) != type)
+    return nn::Mismatch("WGMMA multiplies 16-bit floats of one type");
+  if (result != type && !result.isF32())
+    return nn::Mismatch("its result is neither f32 nor of its operands' type");
+  if (!aligned(info.lda) || !aligned(info.ldb) || !aligned(info.strideA) ||
+      !aligned(info.strideB))
+    return nn::Mismatch("rows of its operands do not begin at multiples of 16 "
+                        "bytes");
+  if (info.m >= limit || info.n >= limit || info.k >= limit ||
+      info.batch >= limit)
+    return nn::Mismatch("a dimension has 2^31 elements or more");
+  return checkStages(info, result);
 }
 
-bool frit::cuda::takesWgmma(const nn::ConvInfo &info) {
-  if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0 ||
-      info.epilogue.secondStore())
-    return false;
-  // Of statistics, convSumFloor and convFloor compute moments of columns only.
+/// Returns why the kernel of a convolution does not compute its epilogue.
+static nn::Legality checkConvStages(const nn::ConvInfo &info) {
+  if (info.epilogue.secondStore())
+    return nn::Mismatch("a convolution has one result");
+  // Of statistics, convFloor computes moments of columns only.
   if (info.epilogue.find<nn::stage::Reduce>() &&
       !needsOf(info.epilogue).exchangesColumns)
-    return false;
-  if (info.epilogue.addend) {
-    nn::ConvInfo addend = nn::describeAddend(info);
-    // The addend's steps share the pipeline. Steps of several taps have another
-    // line width.
-    if (tapsOfStep(info) > 1 || tapsOfStep(addend) > 1 || !takesWgmma(addend))
-      return false;
-  }
+    return nn::Mismatch("of a convolution only moments of columns are taken");
+  if (!info.epilogue.addend)
+    return std::nullopt;
+  nn::ConvInfo addend = nn::describeAddend(info);
+  // The addend's steps share the pipeline. Steps of several taps have another
+  // line width.
+  if (tapsOfStep(info) > 1 || tapsOfStep(addend) > 1)
+    return nn::Mismatch("two convolutions of few channels are added");
+  return checkWgmma(addend);
+}
+
+nn::Legality frit::cuda::checkWgmma(const nn::ConvInfo &info) {
+  if (!info.channelsLast || info.groups != 1 || info.c % 8 != 0)
+    return nn::Mismatch("TMA reads channels that are last, in one group and a "
+                        "multiple of 8");
+  if (nn::Legality why = checkConvStages(info))
+    return why;
   auto isByte = [](int64_t at) { return at >= -128 && at <= 127; };
   auto [lower, upper] = im2colCorners(info);
-  return llvm::all_of(lower, isByte) && llvm::all_of(upper, isByte) &&
-         info.strideH <= 8 && info.strideW <= 8 &&
-         takesWgmma(impliedGemm(info), elementType(info.x));
+  if (!llvm::all_of(lower, isByte) || !llvm::all_of(upper, isByte) ||
+      info.strideH > 8 || info.strideW > 8)
+    return nn::Mismatch("its windows or strides are too large for TMA");
+  return checkWgmma(impliedGemm(info), elementType(info.x));
 }

@@ -79,10 +79,10 @@ bool readsRows(const nn::ConvInfo &conv);
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
 im2colCorners(const nn::ConvInfo &conv);
 
-/// Returns whether the skeletons compute the fusion that `info` describes, with
-/// results of type `result`.
-bool takesWgmma(const nn::GemmInfo &info, mlir::Type result);
-bool takesWgmma(const nn::ConvInfo &info);
+/// Return why the skeletons do not compute the fusion that `info` describes,
+/// with results of type `result`.
+nn::Legality checkWgmma(const nn::GemmInfo &info, mlir::Type result);
+nn::Legality checkWgmma(const nn::ConvInfo &info);
 
 /// Estimates the time of a product with a tile by the model in
 /// ScheduleWgmma.cpp.

@@ -76,8 +76,6 @@ protected:
                                           const nn::GemmInfo &product,
                                           const Machine &machine) {
     WgmmaTile tile = tileOf(schedule);
-    if (machine.arch.mma != Mma::wgmma)
-      return nn::Mismatch("the target has no WGMMA");
     if (!tile.fits(needsOf(product.epilogue), machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
     return tile;
@@ -134,7 +132,7 @@ static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
   info->epilogue.stages = {Reduce{Reduce::Kind::moments, Reduce::Along::rows,
                                   kMomentWidth, product.getY()}};
   Type type = nn::tensorType(product.getY()).getElementType();
-  return takesWgmma(*info, type) ? kMomentWidth : 0;
+  return checkWgmma(*info, type) ? 0 : kMomentWidth;
 }
 
 class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
@@ -178,14 +176,14 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
     if (!info)
       return false;
     info->epilogue = *chain.epilogue;
-    return takesWgmma(*info,
-                      nn::tensorType(info->epilogue.result()).getElementType());
+    return !checkWgmma(
+        *info, nn::tensorType(info->epilogue.result()).getElementType());
   }
   nn::Match<KernelText> emitText(Problem &problem, WgmmaGemmAttr schedule,
                                  StringRef name,
                                  const Machine &machine) const override {
-    if (!usesWgmmaGemm(problem, machine))
-      return nn::Mismatch("it is no product that WGMMA computes");
+    if (nn::Legality why = checkWgmmaGemm(problem, machine))
+      return *why;
     auto product = productOf(problem);
     auto tile = fittingTile(schedule, *product, machine);
     if (!tile)
@@ -204,7 +202,7 @@ static std::optional<nn::ConvInfo> describeWgmmaConv(nn::ConvOp conv,
   if (arch.mma != Mma::wgmma || !info || !epilogue)
     return std::nullopt;
   info->epilogue = *epilogue;
-  return takesWgmma(*info) ? std::optional(*info) : std::nullopt;
+  return checkWgmma(*info) ? std::nullopt : std::optional(*info);
 }
 
 /// Returns the height of the column moments that a convolution's kernel takes
@@ -236,7 +234,7 @@ static int64_t jointNormParts(nn::ConvOp conv, const GpuArch &arch) {
   auto info = nn::describeConv(conv);
   if (arch.mma != Mma::wgmma ||
       !nn::tensorType(conv.getX()).getElementType().isBF16() || !info ||
-      !takesWgmma(*info))
+      checkWgmma(*info))
     return 0;
   int64_t positions = info->n * info->p * info->q;
   double saved =
@@ -283,13 +281,13 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
     if (!info)
       return false;
     info->epilogue = *chain.epilogue;
-    return takesWgmma(*info);
+    return !checkWgmma(*info);
   }
   nn::Match<KernelText> emitText(Problem &problem, WgmmaConvAttr schedule,
                                  StringRef name,
                                  const Machine &machine) const override {
-    if (!usesWgmmaConv(problem, machine))
-      return nn::Mismatch("it is no convolution that WGMMA computes");
+    if (nn::Legality why = checkWgmmaConv(problem, machine))
+      return *why;
     auto tile = fittingTile(schedule, *productOf(problem), machine);
     if (!tile)
       return tile.mismatch();

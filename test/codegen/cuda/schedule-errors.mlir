@@ -253,3 +253,261 @@ func.func @conv_b2b_blocks(%x: tensor<8x56x56x64xf16>, %v: tensor<64x3x3x64xf16>
   }
   return
 }
+
+// -----
+
+func.func @wgmma_f32(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: WGMMA multiplies 16-bit floats of one type (schedule #cuda.wgmma_gemm<}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>):
+    %m = nn.matmul %a, %b : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nn.yield %m : tensor<64x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_rows(%x: tensor<64x60xf16>, %y: tensor<60x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: rows of its operands do not begin at multiples of 16 bytes (schedule #cuda.wgmma_gemm<}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x60xf16>, tensor<60x64xf16>) -> tensor<64x64xf16> {
+  ^bb0(%a: tensor<64x60xf16>, %b: tensor<60x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<64x60xf16>, tensor<60x64xf16>) -> tensor<64x64xf16>
+    nn.yield %m : tensor<64x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_dots(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %w: tensor<64x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: its parts are none that the kernels reduce (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y, %w) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>) -> (tensor<64x64xf16>, tensor<64x2xf32>) {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    %s = nn.row_dots %m, %c {width = 32 : si64} : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x2xf32>
+    nn.yield %m, %s : tensor<64x64xf16>, tensor<64x2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_two_operands(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %w: tensor<64x64xf16>, %u: tensor<64x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it has both a residual and a factor (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y, %w, %u) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>) -> (tensor<64x64xf16>, tensor<64x1xf32>) {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf16>, %d: tensor<64x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    %r = nn.add %m, %d : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    %s = nn.row_dots %r, %c {width = 64 : si64} : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x1xf32>
+    nn.yield %r, %s : tensor<64x64xf16>, tensor<64x1xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_odd_sums(%x: tensor<64x64xf16>, %y: tensor<63x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it sums an odd number of columns (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<63x64xf16>) -> (tensor<64x63xf16>, tensor<4x63xf32>) {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<63x64xf16>):
+    %m = nn.matmul %a, %b {transpose_b} : (tensor<64x64xf16>, tensor<63x64xf16>) -> tensor<64x63xf16>
+    %s = nn.column_sums %m {height = 16 : si64} : (tensor<64x63xf16>) -> tensor<4x63xf32>
+    nn.yield %m, %s : tensor<64x63xf16>, tensor<4x63xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_batches(%x: tensor<2x64x64xf16>, %y: tensor<2x64x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it reduces several matrices (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<2x64x64xf16>, tensor<2x64x64xf16>) -> (tensor<2x64x64xf16>, tensor<8x64xf32>) {
+  ^bb0(%a: tensor<2x64x64xf16>, %b: tensor<2x64x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<2x64x64xf16>, tensor<2x64x64xf16>) -> tensor<2x64x64xf16>
+    %s = nn.column_sums %m {height = 16 : si64} : (tensor<2x64x64xf16>) -> tensor<8x64xf32>
+    nn.yield %m, %s : tensor<2x64x64xf16>, tensor<8x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_two_results(%x: tensor<64x64xf16>, %y: tensor<60x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: rows of its second result are no multiple of 16 bytes (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<60x64xf16>) -> (tensor<64x60xf16>, tensor<64x60xf16>) {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<60x64xf16>):
+    %m = nn.matmul %a, %b {transpose_b} : (tensor<64x64xf16>, tensor<60x64xf16>) -> tensor<64x60xf16>
+    %g = nn.gelu %m : (tensor<64x60xf16>) -> tensor<64x60xf16>
+    nn.yield %g, %m : tensor<64x60xf16>, tensor<64x60xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_second_beside_residual(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %w: tensor<64x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it has both a residual and a second result (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y, %w) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf16>) -> (tensor<64x64xf16>, tensor<64x64xf16>) {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    %r = nn.add %m, %c : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    %g = nn.gelu %r : (tensor<64x64xf16>) -> tensor<64x64xf16>
+    nn.yield %g, %r : tensor<64x64xf16>, tensor<64x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_no_conv(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: nn.matmul comes before the contraction (schedule #cuda.wgmma_conv<}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16> {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    nn.yield %m : tensor<64x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_channels(%x: tensor<1x8x8x4xf16>, %w: tensor<64x3x3x4xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: TMA reads channels that are last, in one group and a multiple of 8 (schedule #cuda.wgmma_conv<}}
+  %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x8x8x4xf16>, tensor<64x3x3x4xf16>) -> tensor<1x8x8x64xf16> {
+  ^bb0(%a: tensor<1x8x8x4xf16>, %b: tensor<64x3x3x4xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x8x4xf16>, tensor<64x3x3x4xf16>) -> tensor<1x8x8x64xf16>
+    nn.yield %m : tensor<1x8x8x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_points(%x: tensor<1x8x8x64xf16>, %w: tensor<64x1x1x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it is a product: use #cuda.wgmma_gemm (schedule #cuda.wgmma_conv<}}
+  %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x8x8x64xf16>, tensor<64x1x1x64xf16>) -> tensor<1x8x8x64xf16> {
+  ^bb0(%a: tensor<1x8x8x64xf16>, %b: tensor<64x1x1x64xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x8x64xf16>, tensor<64x1x1x64xf16>) -> tensor<1x8x8x64xf16>
+    nn.yield %m : tensor<1x8x8x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_strides(%x: tensor<1x90x90x64xf16>, %w: tensor<64x1x1x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: its windows or strides are too large for TMA (schedule #cuda.wgmma_conv<}}
+  %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x90x90x64xf16>, tensor<64x1x1x64xf16>) -> tensor<1x10x10x64xf16> {
+  ^bb0(%a: tensor<1x90x90x64xf16>, %b: tensor<64x1x1x64xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 9, 9>} : (tensor<1x90x90x64xf16>, tensor<64x1x1x64xf16>) -> tensor<1x10x10x64xf16>
+    nn.yield %m : tensor<1x10x10x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_gemm_of_windows(%x: tensor<1x8x8x64xf16>, %w: tensor<64x3x3x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it is no product, nor a pointwise convolution (schedule #cuda.wgmma_gemm<}}
+  %0 = nn.fusion(%x, %w) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> tensor<1x8x8x64xf16> {
+  ^bb0(%a: tensor<1x8x8x64xf16>, %b: tensor<64x3x3x64xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> tensor<1x8x8x64xf16>
+    nn.yield %m : tensor<1x8x8x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_norm_parts(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %w: tensor<64x6x2xf32>, %u: tensor<64xf32>, %v: tensor<64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: lanes cannot share the moments of a row equally (schedule #cuda.wgmma_gemm<}}
+  %0 = nn.fusion(%x, %y, %w, %u, %v) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x6x2xf32>, tensor<64xf32>, tensor<64xf16>) -> tensor<64x64xf16> {
+  ^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %c: tensor<64x6x2xf32>, %d: tensor<64xf32>, %e: tensor<64xf16>):
+    %m = nn.matmul %a, %b : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16>
+    %n = nn.normalize_product %m, %c, %d, %e {width = 64 : si64, epsilon = 1.0e-05 : f32} : (tensor<64x64xf16>, tensor<64x6x2xf32>, tensor<64xf32>, tensor<64xf16>) -> tensor<64x64xf16>
+    nn.yield %n : tensor<64x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_norm_batches(%x: tensor<2x64x64xf16>, %y: tensor<2x64x64xf16>, %w: tensor<2x64x4x2xf32>, %u: tensor<64xf32>, %v: tensor<64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it normalizes rows of several matrices (schedule #cuda.wgmma_gemm<}}
+  %0 = nn.fusion(%x, %y, %w, %u, %v) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<2x64x64xf16>, tensor<2x64x64xf16>, tensor<2x64x4x2xf32>, tensor<64xf32>, tensor<64xf16>) -> tensor<2x64x64xf16> {
+  ^bb0(%a: tensor<2x64x64xf16>, %b: tensor<2x64x64xf16>, %c: tensor<2x64x4x2xf32>, %d: tensor<64xf32>, %e: tensor<64xf16>):
+    %m = nn.matmul %a, %b : (tensor<2x64x64xf16>, tensor<2x64x64xf16>) -> tensor<2x64x64xf16>
+    %n = nn.normalize_product %m, %c, %d, %e {width = 64 : si64, epsilon = 1.0e-05 : f32} : (tensor<2x64x64xf16>, tensor<2x64x4x2xf32>, tensor<64xf32>, tensor<64xf16>) -> tensor<2x64x64xf16>
+    nn.yield %n : tensor<2x64x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_two_batches(%x: tensor<2x64x64xf16>, %y: tensor<2x64x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it stores two results of several matrices (schedule #cuda.wgmma_gemm<}}
+  %0:2 = nn.fusion(%x, %y) schedule(#cuda.wgmma_gemm<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<2x64x64xf16>, tensor<2x64x64xf16>) -> (tensor<2x64x64xf16>, tensor<2x64x64xf16>) {
+  ^bb0(%a: tensor<2x64x64xf16>, %b: tensor<2x64x64xf16>):
+    %m = nn.matmul %a, %b : (tensor<2x64x64xf16>, tensor<2x64x64xf16>) -> tensor<2x64x64xf16>
+    %g = nn.gelu %m : (tensor<2x64x64xf16>) -> tensor<2x64x64xf16>
+    nn.yield %g, %m : tensor<2x64x64xf16>, tensor<2x64x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_sums(%x: tensor<1x8x8x64xf16>, %y: tensor<64x3x3x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: of a convolution only moments of columns are taken (schedule #cuda.wgmma_conv<}}
+  %0:2 = nn.fusion(%x, %y) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> (tensor<1x8x8x64xf16>, tensor<4x64xf32>) {
+  ^bb0(%a: tensor<1x8x8x64xf16>, %b: tensor<64x3x3x64xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> tensor<1x8x8x64xf16>
+    %s = nn.column_sums %m {height = 16 : si64} : (tensor<1x8x8x64xf16>) -> tensor<4x64xf32>
+    nn.yield %m, %s : tensor<1x8x8x64xf16>, tensor<4x64xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_results(%x: tensor<1x8x8x64xf16>, %y: tensor<64x3x3x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: a convolution has one result (schedule #cuda.wgmma_conv<}}
+  %0:2 = nn.fusion(%x, %y) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> (tensor<1x8x8x64xf16>, tensor<1x8x8x64xf16>) {
+  ^bb0(%a: tensor<1x8x8x64xf16>, %b: tensor<64x3x3x64xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> tensor<1x8x8x64xf16>
+    %g = nn.gelu %m : (tensor<1x8x8x64xf16>) -> tensor<1x8x8x64xf16>
+    nn.yield %g, %m : tensor<1x8x8x64xf16>, tensor<1x8x8x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_few_channels(%x: tensor<1x9x9x16xf16>, %y: tensor<64x2x2x16xf16>, %w: tensor<1x8x8x16xf16>, %u: tensor<64x1x1x16xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: two convolutions of few channels are added (schedule #cuda.wgmma_conv<}}
+  %0 = nn.fusion(%x, %y, %w, %u) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x9x9x16xf16>, tensor<64x2x2x16xf16>, tensor<1x8x8x16xf16>, tensor<64x1x1x16xf16>) -> tensor<1x8x8x64xf16> {
+  ^bb0(%a: tensor<1x9x9x16xf16>, %b: tensor<64x2x2x16xf16>, %c: tensor<1x8x8x16xf16>, %d: tensor<64x1x1x16xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x9x9x16xf16>, tensor<64x2x2x16xf16>) -> tensor<1x8x8x64xf16>
+    %n = nn.conv %c, %d {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x8x16xf16>, tensor<64x1x1x16xf16>) -> tensor<1x8x8x64xf16>
+    %s = nn.add %m, %n : (tensor<1x8x8x64xf16>, tensor<1x8x8x64xf16>) -> tensor<1x8x8x64xf16>
+    nn.yield %s : tensor<1x8x8x64xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @wgmma_conv_moments_of_sum(%x: tensor<1x8x8x64xf16>, %y: tensor<64x3x3x64xf16>, %w: tensor<1x8x8x64xf16>, %u: tensor<64x1x1x64xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: it reduces a sum of two convolutions (schedule #cuda.wgmma_conv<}}
+  %0:2 = nn.fusion(%x, %y, %w, %u) schedule(#cuda.wgmma_conv<tile_m = 64, tile_n = 64, stages = 4>) : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>, tensor<1x8x8x64xf16>, tensor<64x1x1x64xf16>) -> (tensor<1x8x8x64xf16>, tensor<2x1x64xf32>) {
+  ^bb0(%a: tensor<1x8x8x64xf16>, %b: tensor<64x3x3x64xf16>, %c: tensor<1x8x8x64xf16>, %d: tensor<64x1x1x64xf16>):
+    %m = nn.conv %a, %b {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x8x8x64xf16>, tensor<64x3x3x64xf16>) -> tensor<1x8x8x64xf16>
+    %n = nn.conv %c, %d {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x8x8x64xf16>, tensor<64x1x1x64xf16>) -> tensor<1x8x8x64xf16>
+    %s = nn.add %m, %n : (tensor<1x8x8x64xf16>, tensor<1x8x8x64xf16>) -> tensor<1x8x8x64xf16>
+    %t = nn.column_moments %s {height = 64 : si64} : (tensor<1x8x8x64xf16>) -> tensor<2x1x64xf32>
+    nn.yield %s, %t : tensor<1x8x8x64xf16>, tensor<2x1x64xf32>
+  }
+  return
+}
