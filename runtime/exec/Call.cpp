@@ -183,13 +183,21 @@ Status Call::readInput(const PlanView &plan, const std::string &name,
   return Status();
 }
 
-/// Computes the length of a dimension that depends on a symbol. Returns false
-/// if it is not between 0 and that of the variant.
-bool Call::lengthOf(const Extent &extent, int64_t most, int64_t &length) const {
-  return !__builtin_mul_overflow(extent.factor, sizes[extent.symbol],
-                                 &length) &&
-         !__builtin_add_overflow(length, extent.offset, &length) &&
-         length >= 0 && length <= most;
+Status Call::lengthOf(const PlanView &plan, const char *kind,
+                      const Tensor &tensor, size_t dim, int64_t &length) const {
+  std::span<const Extent> extents = plan.extents(tensor);
+  int64_t most = length = plan.dims(tensor.dims)[dim];
+  if (extents.empty() || extents[dim].symbol == kNone)
+    return Status();
+  const Extent &extent = extents[dim];
+  if (!__builtin_mul_overflow(extent.factor, sizes[extent.symbol], &length) &&
+      !__builtin_add_overflow(length, extent.offset, &length) && length >= 0 &&
+      length <= most)
+    return Status();
+  return Status(FRIT_BAD_MODEL,
+                format("the model's plan is damaged: dimension %zu of %s '%s' "
+                       "has an impossible length",
+                       dim, kind, std::string(plan.text(tensor.name)).c_str()));
 }
 
 /// Checks the dimensions that are sums with a symbol.
@@ -202,11 +210,7 @@ Status Call::checkSums(const PlanView &plan,
       int64_t length;
       if (extents[dim].symbol == kNone || isSymbol(extents[dim]))
         continue;
-      if (!lengthOf(extents[dim], plan.dims(expected.dims)[dim], length))
-        return Status(FRIT_BAD_MODEL,
-                      format("the model's plan is damaged: dimension %zu of "
-                             "input '%s' has an impossible length",
-                             dim, inputNames[index].c_str()));
+      FRIT_TRY(lengthOf(plan, "input", expected, dim, length));
       if (given[index]->dims[dim] != length)
         return invalidArgument(
             format("dimension %zu of input '%s' is %lld, and must be %lld: %s",
@@ -284,15 +288,8 @@ Status Call::inputDims(const PlanView &plan,
     FRIT_TRY(checkSize(plan, symbol));
   FRIT_TRY(pick(plan));
   const Tensor &tensor = plan.inputs(chosen)[index];
-  std::span<const Extent> extents = plan.extents(tensor);
-  std::ranges::copy(plan.dims(tensor.dims), dims.begin());
-  for (size_t dim = 0; dim < extents.size(); ++dim)
-    if (extents[dim].symbol != kNone &&
-        !lengthOf(extents[dim], dims[dim], dims[dim]))
-      return Status(FRIT_BAD_MODEL,
-                    format("the model's plan is damaged: dimension %zu of "
-                           "input %zu has an impossible length",
-                           dim, index));
+  for (size_t dim = 0; dim < dims.size(); ++dim)
+    FRIT_TRY(lengthOf(plan, "input", tensor, dim, dims[dim]));
   return Status();
 }
 
@@ -300,22 +297,11 @@ Status Call::outputDims(const PlanView &plan, size_t index,
                         std::span<const int64_t> &dims) {
   const Tensor &tensor = plan.outputs(chosen)[index];
   dims = plan.dims(tensor.dims);
-  std::span<const Extent> extents = plan.extents(tensor);
-  if (!isPadded || extents.empty())
+  if (!isPadded || plan.extents(tensor).empty())
     return Status();
   shape.assign(dims.begin(), dims.end());
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    const Extent &extent = extents[dim];
-    if (extent.symbol == kNone)
-      continue;
-    int64_t length;
-    if (!lengthOf(extent, shape[dim], length))
-      return Status(FRIT_BAD_MODEL,
-                    format("the model's plan is damaged: dimension %zu of "
-                           "output '%s' has an impossible length",
-                           dim, std::string(plan.text(tensor.name)).c_str()));
-    shape[dim] = length;
-  }
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    FRIT_TRY(lengthOf(plan, "output", tensor, dim, shape[dim]));
   dims = shape;
   return Status();
 }

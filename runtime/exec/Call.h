@@ -50,8 +50,11 @@ private:
   Status checkSize(const PlanView &plan, size_t symbol) const;
   Status checkSums(const PlanView &plan,
                    const std::vector<std::string> &inputNames) const;
-  bool lengthOf(const artifact::Extent &extent, int64_t most,
-                int64_t &length) const;
+  /// Computes the length that a dimension has in this call. Fails if it is not
+  /// from 0 to that of the variant.
+  Status lengthOf(const PlanView &plan, const char *kind,
+                  const artifact::Tensor &tensor, size_t dim,
+                  int64_t &length) const;
 
   std::vector<const frit_tensor *> given;
   std::vector<int64_t> sizes; ///< per symbol; kUnknown until an input gives it
