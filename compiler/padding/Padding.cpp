@@ -76,16 +76,6 @@ static bool areAlike(Operation *small, Operation *large) {
          small->getNumOperands() == large->getNumOperands();
 }
 
-/// Returns whether two operators are alike and have corresponding operands.
-static bool arePaired(Operation *small, Operation *large,
-                      ArrayRef<PaddedValue> operands) {
-  return areAlike(small, large) &&
-         llvm::all_of(llvm::zip_equal(operands, large->getOperands()),
-                      [](auto pair) {
-                        return std::get<0>(pair).large == std::get<1>(pair);
-                      });
-}
-
 //===----------------------------------------------------------------------===//
 // One operator
 //===----------------------------------------------------------------------===//
@@ -122,6 +112,34 @@ std::optional<PaddedValue> PaddingProof::padConstant(ConstantOp small,
   return result;
 }
 
+/// Compares two blocks, operator by operator. `known` has what their arguments
+/// are, and gets what the results are; `find` pairs values from outside.
+/// Returns what the terminators read.
+std::optional<SmallVector<PaddedValue, 3>> PaddingProof::padBlocks(
+    Block &small, Block &large, DenseMap<Value, PaddedValue> &known,
+    llvm::function_ref<std::optional<PaddedValue>(Value, Value)> find) {
+  for (auto [x, y] : llvm::zip(small, large)) {
+    if (!areAlike(&x, &y))
+      return std::nullopt;
+    SmallVector<PaddedValue, 3> operands;
+    for (auto [a, b] : llvm::zip_equal(x.getOperands(), y.getOperands())) {
+      auto own = known.find(a);
+      std::optional<PaddedValue> value =
+          own != known.end() ? own->second : find(a, b);
+      if (!value || value->large != b)
+        return std::nullopt;
+      operands.push_back(*value);
+    }
+    if (x.hasTrait<OpTrait::IsTerminator>())
+      return operands;
+    std::optional<PaddedValue> result = pad(&x, &y, operands);
+    if (!result)
+      return std::nullopt;
+    known[x.getResult(0)] = *result;
+  }
+  return std::nullopt;
+}
+
 std::optional<PaddedValue>
 PaddingProof::padComposite(Operation *small, Operation *large,
                            ArrayRef<PaddedValue> operands) {
@@ -134,19 +152,9 @@ PaddingProof::padComposite(Operation *small, Operation *large,
     known[x] = operand;
     known[x].large = y;
   }
-  for (auto [x, y] : llvm::zip(from, to)) {
-    auto inner = llvm::map_to_vector<3>(
-        x.getOperands(), [&](Value value) { return known.lookup(value); });
-    if (!arePaired(&x, &y, inner))
-      return std::nullopt;
-    if (x.hasTrait<OpTrait::IsTerminator>())
-      return inner.front();
-    std::optional<PaddedValue> result = pad(&x, &y, inner);
-    if (!result)
-      return std::nullopt;
-    known[x.getResult(0)] = *result;
-  }
-  return std::nullopt;
+  auto results =
+      padBlocks(from, to, known, [](Value, Value) { return std::nullopt; });
+  return results ? std::optional(results->front()) : std::nullopt;
 }
 
 std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
@@ -257,28 +265,10 @@ bool PaddingProof::padScan(ScanOp small, ScanOp large,
     value->anywhere = x == from.getArgument(0);
     known[x] = *value;
   }
-  for (auto [x, y] : llvm::zip(from, to)) {
-    if (!areAlike(&x, &y))
-      return false;
-    SmallVector<PaddedValue, 3> inner;
-    for (auto [a, b] : llvm::zip_equal(x.getOperands(), y.getOperands())) {
-      auto found = known.find(a);
-      std::optional<PaddedValue> value =
-          found != known.end() ? found->second : pairs.find(a, b);
-      if (!value || value->large != b)
-        return false;
-      inner.push_back(*value);
-    }
-    if (x.hasTrait<OpTrait::IsTerminator>()) {
-      if (!llvm::all_of(inner, leads))
-        return false;
-      break;
-    }
-    std::optional<PaddedValue> result = pad(&x, &y, inner);
-    if (!result)
-      return false;
-    known[x.getResult(0)] = *result;
-  }
+  auto next = padBlocks(from, to, known,
+                        [&](Value a, Value b) { return pairs.find(a, b); });
+  if (!next || !llvm::all_of(*next, leads))
+    return false;
   for (auto [x, y] :
        llvm::zip_equal(small->getResults(), large->getResults())) {
     std::optional<PaddedValue> value = leadingValue(x, y);

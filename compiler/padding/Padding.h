@@ -57,6 +57,11 @@ private:
                                           llvm::ArrayRef<PaddedValue> operands);
   std::optional<PaddedValue> padConstant(nn::ConstantOp small,
                                          nn::ConstantOp large);
+  std::optional<llvm::SmallVector<PaddedValue, 3>> padBlocks(
+      mlir::Block &small, mlir::Block &large,
+      llvm::DenseMap<mlir::Value, PaddedValue> &known,
+      llvm::function_ref<std::optional<PaddedValue>(mlir::Value, mlir::Value)>
+          find);
   bool padScan(nn::ScanOp small, nn::ScanOp large,
                llvm::ArrayRef<PaddedValue> operands, ValuePairs &pairs);
   std::optional<PaddedValue> padMasked(mlir::Operation *small,
