@@ -16,9 +16,9 @@ LLD_HAS_DRIVER(elf)
 #if FRIT_LLD && FRIT_PORTABLE
 #include "llvm/Plugins/PassPlugin.h"
 
-// For link-time optimization, which no artifact needs, LLD names all of LLVM's
-// targets and extensions. These stand for those that fritc has no use for,
-// which would be 80 MB.
+// LLD refers to all of LLVM's targets and extensions, for link-time
+// optimization, which no artifact needs. These stubs keep 80 MB of them out of
+// fritc.
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "none", "", [](llvm::PassBuilder &) {},
           nullptr};

@@ -110,7 +110,8 @@ nn::Legality frit::cuda::checkWgmma(const nn::GemmInfo &info, Type result) {
 static nn::Legality checkConvStages(const nn::ConvInfo &info) {
   if (info.epilogue.secondStore())
     return nn::Mismatch("a convolution has one result");
-  // Of statistics, convFloor computes moments of columns only.
+  // convFloor, which runs without WGMMA, computes no statistic but moments of
+  // columns.
   if (info.epilogue.find<nn::stage::Reduce>() &&
       !needsOf(info.epilogue).exchangesColumns)
     return nn::Mismatch("of a convolution only moments of columns are taken");

@@ -42,8 +42,9 @@ struct NoReduce {
   static constexpr bool kReadsSums = false, kReadsFactor = false,
                         kReadsBoxes = false;
 
-  /// What a thread has reduced of its 16 elements of a row of a box. Of every 8
-  /// columns it has two of row lane / 4 and two of row lane / 4 + 8.
+  /// What a thread has reduced of its 16 elements of one row of a box. A thread
+  /// has two such rows, lane / 4 and lane / 4 + 8, and two elements of every 8
+  /// columns in each.
   struct Row {
     /// Adds an element before it is rounded.
     __device__ void addSum(float sum, bool isFirst) {}

@@ -171,8 +171,8 @@ public:
   /// about this node if they are not known; nothing if it says nothing. A call
   /// whose data give more fails.
   std::optional<DataShape> boundElements(mlir::Value value);
-  /// Returns the elements of input `i`, a shape, as sizesIn; -fbound of this
-  /// node holds those that nothing knows.
+  /// Returns the elements of input `i`, a shape. As sizesIn, but unknown ones
+  /// are allowed if -fbound limits this node.
   std::optional<DataShape> shapeIn(size_t i);
   /// Returns the sizes of a tensor: the number of valid entries per dimension.
   DataShape dataShape(mlir::Value x);

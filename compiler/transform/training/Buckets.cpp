@@ -49,9 +49,8 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };
-  // The bucket that is being filled: first of weights in no group and then of
-  // each group, of those that decay and those that do not, by whether they are
-  // apart.
+  // The bucket that is being filled for each kind of weights: their group
+  // (those in none come first), whether they decay, and whether they are apart.
   std::map<std::tuple<size_t, bool, bool>, Bucket> open;
   size_t none = optimizer.groups.size();
   for (BlockArgument argument : main.getArguments()) {

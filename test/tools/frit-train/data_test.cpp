@@ -223,8 +223,8 @@ static void testPacking() {
   CHECK(pack({23, 6}) == Rows({{10}, {10}, {6, 3}}));
 }
 
-/// Random documents: each token is in one place, and all that is beside it is
-/// of its document.
+/// Packs random documents: each token comes once, next to tokens of its own
+/// document only.
 static void testPackedTokens() {
   std::mt19937 random(0);
   std::vector<uint16_t> tokens;
