@@ -22,6 +22,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
+#include "compiler/transform/recognize/QuantizedEpilogue.h"
 
 namespace frit {
 #define GEN_PASS_DEF_QUANTIZEDCONVS
@@ -31,352 +32,6 @@ namespace frit {
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
-
-/// Folded weights have at most this many elements.
-static constexpr int64_t kLargestConstant = 1 << 16;
-
-static bool isByte(Type type) { return type.isInteger(8); }
-
-static bool isScalar(Value value) {
-  auto type = tensorType(value);
-  return type.hasStaticShape() && type.getNumElements() == 1;
-}
-
-namespace {
-/// A tensor of bytes minus a zero point.
-struct Bytes {
-  Value value;
-  Value zero; ///< a number of the same type; null: 0
-};
-
-/// Such a tensor times scales.
-struct Scaled {
-  Bytes bytes;
-  SmallVector<Value> scales;
-};
-} // namespace
-
-static Value createByte(NNBuilder &b, Type element, int64_t number) {
-  auto type = RankedTensorType::get({}, element);
-  return ConstantOp::create(
-      b, DenseElementsAttr::get(type, APInt(8, uint64_t(number) & 255)),
-      StringAttr());
-}
-
-/// Returns the integers of a constant, or nothing if some element is none or
-/// has more than 32 bits.
-static std::optional<SmallVector<int64_t>> integersOf(Value value) {
-  DenseElementsAttr elements = constantValue(value, kLargestConstant);
-  if (!elements)
-    return std::nullopt;
-  SmallVector<int64_t> numbers;
-  numbers.reserve(elements.getNumElements());
-  if (auto type = dyn_cast<IntegerType>(elements.getElementType())) {
-    for (const APInt &number : elements.getValues<APInt>())
-      numbers.push_back(type.isUnsigned() ? number.getZExtValue()
-                                          : number.getSExtValue());
-  } else {
-    for (const APFloat &number : elements.getValues<APFloat>()) {
-      double real = number.convertToDouble();
-      if (!(std::abs(real) <= INT32_MAX) || real != std::trunc(real))
-        return std::nullopt;
-      numbers.push_back(int64_t(real));
-    }
-  }
-  if (llvm::any_of(numbers, [](int64_t n) { return std::abs(n) > INT32_MAX; }))
-    return std::nullopt;
-  return numbers;
-}
-
-/// Creates the constant of integers, which span at most 255, as bytes.
-static std::optional<Bytes> bytesOfConstant(NNBuilder &b, Value value) {
-  // Weights that may be replaced are read at run time.
-  if (!isFoldable(value.getDefiningOp<ConstantOp>()))
-    return std::nullopt;
-  auto numbers = integersOf(value);
-  if (!numbers || numbers->empty())
-    return std::nullopt;
-  auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
-  int64_t shift = *high > 127 ? 127 - *high : *low < -128 ? -128 - *low : 0;
-  if (*high - *low > 255 || std::abs(shift) > 127)
-    return std::nullopt;
-  SmallVector<int8_t> bytes;
-  for (int64_t number : *numbers)
-    bytes.push_back(int8_t(number + shift));
-  auto type = RankedTensorType::get(shapeOf(value), b.getI8Type());
-  Bytes result;
-  result.value = ConstantOp::create(
-      b, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)), StringAttr());
-  if (shift)
-    result.zero = createByte(b, b.getI8Type(), shift);
-  return result;
-}
-
-/// Returns a zero point, which a tensor of type `element` is reduced by, as a
-/// byte; null if it is none. Equal zero points of all filters are one.
-static Value zeroOf(NNBuilder &b, Value zero, Type element) {
-  if (auto cast = zero.getDefiningOp<CastOp>();
-      cast && isScalar(cast.getX()) &&
-      tensorType(cast.getX()).getElementType() == element)
-    return b.reshape(cast.getX(), {});
-  // Those of many filters are not folded.
-  while (Operation *def = zero.getDefiningOp()) {
-    if (!isa<ReshapeOp, CastOp>(def) ||
-        (isa<CastOp>(def) &&
-         !isByte(tensorType(def->getOperand(0)).getElementType())))
-      break;
-    zero = def->getOperand(0);
-  }
-  auto constant = zero.getDefiningOp<ConstantOp>();
-  auto numbers =
-      constant && isFoldable(constant) ? integersOf(zero) : std::nullopt;
-  if (!numbers || numbers->empty() || !llvm::all_equal(*numbers))
-    return {};
-  int64_t number = numbers->front(),
-          low = element.isUnsignedInteger() ? 0 : -128;
-  return number >= low && number <= low + 255 ? createByte(b, element, number)
-                                              : Value();
-}
-
-/// Describes a tensor of integers as bytes minus a zero point.
-static std::optional<Bytes> describeBytes(NNBuilder &b, Value value) {
-  Type element = tensorType(value).getElementType();
-  if (isByte(element))
-    return Bytes{value, {}};
-  if (!element.isF32() && !element.isF64() && !element.isInteger(32))
-    return std::nullopt;
-  Operation *def = value.getDefiningOp();
-  if (auto cast = dyn_cast_or_null<CastOp>(def)) {
-    Type from = tensorType(cast.getX()).getElementType();
-    if (isByte(from) || from.isInteger(32))
-      return describeBytes(b, cast.getX());
-    return std::nullopt;
-  }
-  if (auto sub = dyn_cast_or_null<SubOp>(def)) {
-    auto bytes = describeBytes(b, sub.getA());
-    if (!bytes || bytes->zero || shapeOf(sub.getA()) != shapeOf(value))
-      return std::nullopt;
-    bytes->zero =
-        zeroOf(b, sub.getB(), tensorType(bytes->value).getElementType());
-    return bytes->zero ? bytes : std::nullopt;
-  }
-  if (isa_and_nonnull<ConstantOp>(def))
-    return bytesOfConstant(b, value);
-  return std::nullopt;
-}
-
-/// Describes a tensor as one of bytes times scales, which are smaller.
-static std::optional<Scaled> describeScaled(NNBuilder &b, Value value) {
-  Scaled result;
-  while (auto mul = value.getDefiningOp<MulOp>()) {
-    bool isSecond = shapeOf(mul.getA()) == shapeOf(value) &&
-                    shapeOf(mul.getB()) != shapeOf(value);
-    Value factor = isSecond ? mul.getB() : mul.getA();
-    Value rest = isSecond ? mul.getA() : mul.getB();
-    if (shapeOf(rest) != shapeOf(value) ||
-        !tensorType(factor).getElementType().isF32())
-      return std::nullopt;
-    result.scales.push_back(factor);
-    value = rest;
-  }
-  auto bytes = describeBytes(b, value);
-  if (!bytes)
-    return std::nullopt;
-  result.bytes = *bytes;
-  return result;
-}
-
-/// Returns a factor of a tensor of rank `rank` as a vector if it differs only
-/// along `axis`, where the tensor has `count` elements, as a number if it is
-/// one, else null.
-static Value alongAxis(NNBuilder &b, Value factor, int64_t rank, int64_t axis,
-                       int64_t count) {
-  ArrayRef<int64_t> shape = shapeOf(factor);
-  int64_t missing = rank - int64_t(shape.size());
-  if (missing < 0)
-    return {};
-  if (isScalar(factor))
-    return shape.empty() ? factor : b.reshape(factor, {});
-  for (auto [i, size] : llvm::enumerate(shape))
-    if (size != (int64_t(i) + missing == axis ? count : 1))
-      return {};
-  return axis < missing ? Value() : b.reshape(factor, {count});
-}
-
-namespace {
-/// What follows a product. `end` is the last operator that becomes a part of
-/// it.
-class Epilogue {
-public:
-  Epilogue(NNBuilder &b, Operation *product, int64_t axis, int64_t count)
-      : b(b), end(product), rank(resultType(product).getRank()), axis(axis),
-        count(count) {}
-
-  /// Takes a vector with a number for each filter that the product adds.
-  bool takeBias(Value vector);
-  /// Takes the operators after the product, as far as possible.
-  void extend();
-  void multiply(Value factor) {
-    scale = scale ? b.mul(scale, factor) : factor;
-    if (bias)
-      bias = b.mul(bias, factor);
-  }
-
-  NNBuilder &b;
-  Operation *end;
-  Value scale, bias, offset, zero;
-  bool relu = false;
-
-private:
-  bool take(Operation *next);
-  bool takeAddend(Value addend);
-  bool takeQuantization(DivOp div);
-  Operation *reader(Operation *op) const {
-    return op->getResult(0).hasOneUse() ? *op->getResult(0).user_begin()
-                                        : nullptr;
-  }
-  Type element() const { return resultType(end).getElementType(); }
-  Value factor(Value value) {
-    return tensorType(value).getElementType().isF32()
-               ? alongAxis(b, value, rank, axis, count)
-               : Value();
-  }
-
-  int64_t rank, axis, count;
-};
-} // namespace
-
-/// Returns the integers that a tensor holds, perhaps as floats, as i32; null if
-/// they are not known to be integers.
-static Value toIntegers(NNBuilder &b, Value value) {
-  if (tensorType(value).getElementType().isInteger(32))
-    return value;
-  if (auto cast = value.getDefiningOp<CastOp>();
-      cast && tensorType(cast.getX()).getElementType().isInteger(32))
-    return cast.getX();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto numbers =
-      constant && isFoldable(constant) ? integersOf(value) : std::nullopt;
-  if (!numbers)
-    return {};
-  SmallVector<int32_t> values(numbers->begin(), numbers->end());
-  auto type = RankedTensorType::get(shapeOf(value), b.getI32Type());
-  return ConstantOp::create(
-      b, DenseElementsAttr::get(type, ArrayRef<int32_t>(values)), StringAttr());
-}
-
-/// Takes an addend: integers before there is a scale, or floats.
-bool Epilogue::takeAddend(Value addend) {
-  if (scale) {
-    Value vector = factor(addend);
-    if (!vector || relu)
-      return false;
-    // A bias has an element per filter.
-    if (isScalar(vector))
-      vector = ExpandOp::create(b, b.reshape(vector, {1}), {count});
-    bias = bias ? b.add(bias, vector) : vector;
-    return true;
-  }
-  if (offset || (isScalar(addend) && count != 1))
-    return false;
-  Value integers = toIntegers(b, addend);
-  Value vector = integers ? alongAxis(b, integers, rank, axis, count) : Value();
-  if (vector)
-    offset = b.reshape(vector, {count});
-  return bool(vector);
-}
-
-bool Epilogue::takeBias(Value vector) {
-  if (!scale)
-    offset = toIntegers(b, vector);
-  else if (tensorType(vector).getElementType().isF32())
-    bias = vector;
-  return offset || bias;
-}
-
-/// Takes clamp(round(x / scale) + zero).
-bool Epilogue::takeQuantization(DivOp div) {
-  auto number = [](Value value) { return splatNumber(value); };
-  if (!isScalar(div.getB()) || !tensorType(div.getB()).getElementType().isF32())
-    return false;
-  auto round = dyn_cast_or_null<RoundOp>(reader(div));
-  Operation *next = round ? reader(round) : nullptr;
-  std::optional<double> shift = 0;
-  if (auto add = dyn_cast_or_null<AddOp>(next)) {
-    Value other = add.getA() == round.getY() ? add.getB() : add.getA();
-    shift = isScalar(other) ? number(other) : std::nullopt;
-    next = reader(add);
-  }
-  auto low = dyn_cast_or_null<MaxOp>(next);
-  auto high = dyn_cast_or_null<MinOp>(low ? reader(low) : nullptr);
-  auto cast = dyn_cast_or_null<CastOp>(high ? reader(high) : nullptr);
-  if (!shift || !cast || !isByte(resultType(cast).getElementType()))
-    return false;
-  Type to = resultType(cast).getElementType();
-  double least = to.isUnsignedInteger() ? 0 : -128;
-  auto isClamp = [&](Operation *op, double bound) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isScalar(operand) && number(operand) == bound;
-    });
-  };
-  if (!isClamp(low, least) || !isClamp(high, least + 255) ||
-      *shift != std::trunc(*shift) || *shift < least || *shift > least + 255)
-    return false;
-  Value by = b.reshape(div.getB(), {});
-  scale = scale ? b.div(scale, by) : b.div(b.scalarLike(by, 1), by);
-  if (bias)
-    bias = b.div(bias, by);
-  zero = createByte(b, to, int64_t(*shift));
-  end = cast;
-  return true;
-}
-
-/// Takes one operator, or those of a quantization.
-bool Epilogue::take(Operation *next) {
-  Value value = end->getResult(0);
-  if (auto cast = dyn_cast<CastOp>(next)) {
-    Type to = resultType(cast).getElementType();
-    bool isExact = !scale && (to.isF32() || to.isF64() || to.isInteger(32));
-    if (isExact)
-      end = cast;
-    return isExact;
-  }
-  if (resultType(next).getShape() != resultType(end).getShape())
-    return false;
-  if (auto div = dyn_cast<DivOp>(next))
-    return div.getA() == value && element().isF32() && takeQuantization(div);
-  if (auto activation = dyn_cast<ReluOp>(next)) {
-    if (!scale)
-      return false;
-    relu = true;
-    end = next;
-    return true;
-  }
-  if (!isa<AddOp, MulOp>(next))
-    return false;
-  Value other =
-      next->getOperand(0) == value ? next->getOperand(1) : next->getOperand(0);
-  if (isa<AddOp>(next) ? !takeAddend(other)
-                       : !element().isF32() || relu || !factor(other))
-    return false;
-  if (isa<MulOp>(next))
-    multiply(factor(other));
-  end = next;
-  return true;
-}
-
-void Epilogue::extend() {
-  while (!zero) {
-    Operation *next = reader(end);
-    // Values that the new operator reads are made where it will be.
-    if (!next || next->getBlock() != end->getBlock() ||
-        next->hasTrait<OpTrait::IsTerminator>())
-      return;
-    b.setInsertionPoint(next);
-    if (!take(next))
-      return;
-  }
-}
 
 namespace {
 class QuantizedConvs : public frit::impl::QuantizedConvsBase<QuantizedConvs> {
@@ -402,8 +57,8 @@ public:
 private:
   void rewrite(ConvOp conv);
   void rewrite(MatmulOp product);
-  Value create(Epilogue &epilogue, Value x, Value w, const Scaled &left,
-               const Scaled &right, ConvOp conv);
+  Value create(QuantizedEpilogue &epilogue, Value x, Value w,
+               const Scaled &left, const Scaled &right, ConvOp conv);
 
   const Target &target;
 };
@@ -411,7 +66,7 @@ private:
 
 /// Creates the operator at the end of the epilogue; null if the target does
 /// not keep it. `conv` is null for a product of matrices.
-Value QuantizedConvs::create(Epilogue &epilogue, Value x, Value w,
+Value QuantizedConvs::create(QuantizedEpilogue &epilogue, Value x, Value w,
                              const Scaled &left, const Scaled &right,
                              ConvOp conv) {
   NNBuilder &b = epilogue.b;
@@ -437,10 +92,10 @@ Value QuantizedConvs::create(Epilogue &epilogue, Value x, Value w,
 
 /// Multiplies the scales of both operands. Returns whether they are numbers
 /// or, on the right, one for each filter.
-static bool takeScales(Epilogue &epilogue, const Scaled &left,
+static bool takeScales(QuantizedEpilogue &epilogue, const Scaled &left,
                        const Scaled &right, int64_t axis, int64_t count) {
   for (Value scale : left.scales) {
-    if (!isScalar(scale))
+    if (!hasOneElement(scale))
       return false;
     epilogue.multiply(epilogue.b.reshape(scale, {}));
   }
@@ -466,7 +121,7 @@ void QuantizedConvs::rewrite(ConvOp conv) {
     return;
   bool isLast = conv.getChannelsLast();
   int64_t filters = shapeOf(conv.getW())[0];
-  Epilogue epilogue(b, conv, isLast ? rank - 1 : 1, filters);
+  QuantizedEpilogue epilogue(b, conv, isLast ? rank - 1 : 1, filters);
   if (!takeScales(epilogue, *left, *right, 0, filters))
     return;
   if (conv.getBias() && !epilogue.takeBias(conv.getBias()))
@@ -500,7 +155,7 @@ void QuantizedConvs::rewrite(MatmulOp product) {
   bool isTransposed = product.getTransposeB();
   int64_t columns = typeB.getDimSize(isTransposed ? 0 : 1);
   int64_t depth = typeA.getShape().back();
-  Epilogue epilogue(b, product, typeA.getRank() - 1, columns);
+  QuantizedEpilogue epilogue(b, product, typeA.getRank() - 1, columns);
   if (!takeScales(epilogue, *left, *right, isTransposed ? 0 : 1, columns))
     return;
   epilogue.extend();

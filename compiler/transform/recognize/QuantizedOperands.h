@@ -1,0 +1,45 @@
+//===- QuantizedOperands.h - Bytes, zero points and scales ----------------===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDOPERANDS_H
+#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDOPERANDS_H
+
+#include "dialects/nn/NN.h"
+
+namespace frit {
+
+/// A tensor of bytes minus a zero point.
+struct Bytes {
+  mlir::Value value;
+  mlir::Value zero; ///< a number of the same type; null: 0
+};
+
+/// Such a tensor times scales.
+struct Scaled {
+  Bytes bytes;
+  llvm::SmallVector<mlir::Value> scales;
+};
+
+inline bool isByte(mlir::Type type) { return type.isInteger(8); }
+
+/// Returns whether a tensor has one element.
+bool hasOneElement(mlir::Value value);
+
+/// Creates a number of a type of 8 bits.
+mlir::Value createByte(nn::NNBuilder &b, mlir::Type element, int64_t number);
+
+/// Returns the integers of a constant, or nothing if some element is none or
+/// has more than 32 bits.
+std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Value value);
+
+/// Describes a tensor as one of bytes times scales, which are smaller.
+std::optional<Scaled> describeScaled(nn::NNBuilder &b, mlir::Value value);
+
+/// Returns a factor of a tensor of rank `rank` as a vector if it differs only
+/// along `axis`, where the tensor has `count` elements, as a number if it is
+/// one, else null.
+mlir::Value alongAxis(nn::NNBuilder &b, mlir::Value factor, int64_t rank,
+                      int64_t axis, int64_t count);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDOPERANDS_H
