@@ -4,6 +4,7 @@
 #include "compiler/onnx/ops/Scatter.h"
 #include "compiler/onnx/reader/Hooks.h"
 
+#include "dialects/nn/Fold.h"
 #include "dialects/nn/constants/ConstantValues.h"
 
 using namespace mlir;
