@@ -48,6 +48,46 @@ Numbers computeWith(std::initializer_list<unsigned> threads, Kernel kernel,
   return results[0];
 }
 
+/// Returns convolutions of one group with uneven sizes, strides, dilations and
+/// margins.
+inline std::vector<artifact::Conv> unevenConvs() {
+  return {{.n = 2, .c = 40, .h = 9, .w = 11, .k = 33, .r = 1, .s = 1},
+          {.n = 1,
+           .c = 24,
+           .h = 9,
+           .w = 12,
+           .k = 16,
+           .r = 1,
+           .s = 1,
+           .strideH = 2,
+           .strideW = 2},
+          {.n = 1,
+           .c = 5,
+           .h = 20,
+           .w = 13,
+           .k = 7,
+           .r = 2,
+           .s = 3,
+           .strideH = 3,
+           .strideW = 5,
+           .padTop = 2,
+           .padRight = 4},
+          {.n = 1,
+           .c = 4,
+           .h = 19,
+           .w = 23,
+           .k = 6,
+           .r = 3,
+           .s = 3,
+           .strideW = 2,
+           .dilationH = 3,
+           .dilationW = 4,
+           .padTop = 5,
+           .padLeft = 1,
+           .padBottom = 2,
+           .padRight = 7}};
+}
+
 /// Compares convolutions on these instruction sets with loops.
 void testConvs(const std::vector<cpu::Isa> &isas);
 
