@@ -133,8 +133,7 @@ Expr frit::importer::attendToRanges(Expr q, Value k, Value v, Expr ranges,
                                               static_cast<float>(scale))));
 }
 
-/// Builds batch×sequence×(heads·size) of batch×heads×sequence×size.
-static Expr joinHeads(Expr y) {
+Expr frit::importer::joinHeads(Expr y) {
   auto s = y.shape();
   return y ? y.transpose({0, 2, 1, 3}).reshape({s[0], s[2], s[1] * s[3]}) : y;
 }

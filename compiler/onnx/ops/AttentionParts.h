@@ -23,6 +23,9 @@ Expr keyRanges(Expr start, Expr end, int64_t keys);
 Expr attendToRanges(Expr q, mlir::Value k, mlir::Value v, Expr ranges,
                     double scale);
 
+/// Builds batch×sequence×(heads·size) of batch×heads×sequence×size.
+Expr joinHeads(Expr y);
+
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_ONNX_OPS_ATTENTIONPARTS_H

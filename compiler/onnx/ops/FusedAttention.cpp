@@ -169,12 +169,7 @@ Expr FusedAttention::attend() {
   Results operands = {k, v};
   if (mask)
     operands.push_back(mask);
-  Expr y = q.apply<nn::AttentionOp>(operands, attributes);
-  if (!y)
-    return y;
-  auto shape = y.shape();
-  return y.transpose({0, 2, 1, 3})
-      .reshape({shape[0], shape[2], shape[1] * shape[3]});
+  return joinHeads(q.apply<nn::AttentionOp>(operands, attributes));
 }
 
 Results FusedAttention::buildOfProduct() {

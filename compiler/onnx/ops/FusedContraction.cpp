@@ -7,14 +7,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/ops/Activations.h"
 #include "compiler/onnx/ops/Contraction.h"
-#include "compiler/onnx/reader/Expr.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Applies the activation that an attribute names to a product.
+/// Applies the activation that an attribute names to a product. `numbers` are
+/// the values of its parameters, as many as are given.
 static Expr activate(Node &node, Expr x, StringRef name,
                      ArrayRef<double> numbers) {
   auto number = [&](size_t i, double otherwise) {
@@ -22,19 +23,12 @@ static Expr activate(Node &node, Expr x, StringRef name,
   };
   if (name.empty())
     return x;
-  if (name == "Relu")
-    return x.apply<nn::ReluOp>();
-  if (name == "Tanh")
-    return x.apply<nn::TanhOp>();
-  if (name == "Sigmoid")
-    return x.apply<nn::SigmoidOp>();
-  if (name == "LeakyRelu")
-    return (x < 0.0).select(x * number(0, 0.01), x);
   if (name == "Clip")
     return x.clamp(number(0, -std::numeric_limits<float>::max()),
                    number(1, std::numeric_limits<float>::max()));
-  if (name == "HardSigmoid")
-    return (x * number(0, 0.2) + number(1, 0.5)).clamp(0, 1);
+  if (const Activation *known = findActivation(name))
+    return known->build(x, number(0, known->alpha.value_or(0)),
+                        number(1, known->beta.value_or(0)));
   node.error() << "activation '" << name << "' is not supported";
   return x;
 }

@@ -327,8 +327,7 @@ Results GroupQuery::build() {
   Expr keys = extend(kPastKey, k), values = extend(kPastValue, v);
   if (!keys || !values)
     return {};
-  Expr y = attend(keys, values).transpose({0, 2, 1, 3});
-  return {y.reshape({batch, tokens, heads * size}), keys, values, Value()};
+  return {joinHeads(attend(keys, values)), keys, values, Value()};
 }
 
 static Results groupQueryAttention(Node &node) {

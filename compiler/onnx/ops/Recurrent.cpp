@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/ops/Activations.h"
 #include "compiler/onnx/ops/Quantization.h"
-#include "compiler/onnx/ops/RecurrentActivations.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 using namespace mlir;

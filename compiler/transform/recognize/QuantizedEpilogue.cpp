@@ -62,7 +62,8 @@ bool QuantizedEpilogue::takeBias(Value vector) {
 /// Takes clamp(round(x / scale) + zero).
 bool QuantizedEpilogue::takeQuantization(DivOp div) {
   auto number = [](Value value) { return splatNumber(value); };
-  if (!hasOneElement(div.getB()) || !tensorType(div.getB()).getElementType().isF32())
+  if (!hasOneElement(div.getB()) ||
+      !tensorType(div.getB()).getElementType().isF32())
     return false;
   auto round = dyn_cast_or_null<RoundOp>(reader(div));
   Operation *next = round ? reader(round) : nullptr;

@@ -12,7 +12,8 @@ namespace frit {
 /// it.
 class QuantizedEpilogue {
 public:
-  QuantizedEpilogue(nn::NNBuilder &b, mlir::Operation *product, int64_t axis, int64_t count)
+  QuantizedEpilogue(nn::NNBuilder &b, mlir::Operation *product, int64_t axis,
+                    int64_t count)
       : b(b), end(product), rank(resultType(product).getRank()), axis(axis),
         count(count) {}
 

@@ -150,7 +150,7 @@ std::optional<Scaled> frit::describeScaled(NNBuilder &b, Value value) {
 }
 
 Value frit::alongAxis(NNBuilder &b, Value factor, int64_t rank, int64_t axis,
-                       int64_t count) {
+                      int64_t count) {
   ArrayRef<int64_t> shape = shapeOf(factor);
   int64_t missing = rank - int64_t(shape.size());
   if (missing < 0)

@@ -1,6 +1,6 @@
-//===- RecurrentActivations.cpp - Activations of LSTM, GRU and RNN --------===//
+//===- Activations.cpp - Activations by name ------------------------------===//
 
-#include "compiler/onnx/ops/RecurrentActivations.h"
+#include "compiler/onnx/ops/Activations.h"
 
 using namespace mlir;
 using namespace frit;
@@ -51,6 +51,14 @@ static const Activation knownActivations[] = {
      }},
 };
 
+const Activation *frit::importer::findActivation(StringRef name) {
+  const auto *known =
+      llvm::find_if(knownActivations, [&](const Activation &activation) {
+        return name.equals_insensitive(activation.name);
+      });
+  return known == std::end(knownActivations) ? nullptr : known;
+}
+
 /// Sets the parameters that an attribute gives: a value for each activation
 /// that takes one, in their order.
 static void readParameters(Node &node, StringRef attribute,
@@ -87,14 +95,10 @@ frit::importer::readActivations(Node &node, int64_t directions,
                  << defaults.size() * directions;
   SmallVector<Activation> activations;
   for (StringRef name : names) {
-    const auto *known =
-        llvm::find_if(knownActivations, [&](const Activation &activation) {
-          return name.equals_insensitive(activation.name);
-        });
-    if (known == std::end(knownActivations))
-      node.error() << "activation '" << name << "' is not supported";
-    else
+    if (const Activation *known = findActivation(name))
       activations.push_back(*known);
+    else
+      node.error() << "activation '" << name << "' is not supported";
   }
   if (node.failed)
     return {};
