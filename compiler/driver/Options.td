@@ -94,6 +94,9 @@ defm fprecision : Value<one, "fprecision", model_Group, "precision",
   "Precision of computation; amp-fp16 and amp-bf16 train in 16 bits with f32 "
   "weights",
   "fp32,tf32,fp16,bf16,amp-fp16,amp-bf16">;
+defm fweights : Value<one, "fweights", model_Group, "format",
+  "Round the weights of products to int8, int4, fp8 (e4m3) or mxfp4; int4:64 "
+  "has a scale for 64 weights. The last product has int8">;
 defm fkeep_fp32 : Value<one, "fkeep-fp32", model_Group, "file",
   "Compute the nodes that <file> names, a name or pattern per line, in f32; "
   "\\ before *, ?, [ or # makes it literal">;

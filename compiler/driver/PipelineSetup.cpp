@@ -37,6 +37,7 @@ PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   made.precision = options.precision;
   made.keepWide = options.keepWide;
   made.keepWideFile = options.keepWideFile;
+  made.weights = options.weights;
   made.memoryLimit = options.memoryLimit;
   made.fuse = options.fuse;
   made.guard = options.guard;

@@ -7,26 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/gguf/Blocks.h"
+#include "compiler/gguf/BlockParts.h"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 using namespace frit;
-
-static uint16_t word(const uint8_t *bytes) {
-  return uint16_t(bytes[0] | bytes[1] << 8);
-}
-
-/// Returns the f16 that lies at an address of any alignment.
-static float half(const uint8_t *bytes) {
-  uint32_t bits = word(bytes), exponent = bits >> 10 & 31, rest = bits & 1023;
-  float size = exponent == 0 ? std::ldexp(float(rest), -24)
-               : exponent == 31
-                   ? (rest ? NAN : INFINITY)
-                   : std::ldexp(float(rest + 1024), int(exponent) - 25);
-  return bits >> 15 ? -size : size;
-}
+using namespace frit::gguf;
 
 static float single(const uint8_t *bytes) {
   float number;
@@ -53,17 +41,6 @@ static void q4_1(const uint8_t *block, float *y) {
   }
 }
 
-/// Calls `set(j, five bits)`: the low four as Q4_0 has them, the fifth of
-/// weight j in bit j of 32.
-template <typename Set>
-static void fiveBits(const uint8_t *high, const uint8_t *low, Set set) {
-  uint32_t bits = word(high) | uint32_t(word(high + 2)) << 16;
-  for (int j = 0; j < 16; ++j) {
-    set(j, (low[j] & 15) | (bits >> j & 1) << 4);
-    set(j + 16, (low[j] >> 4) | (bits >> (j + 16) & 1) << 4);
-  }
-}
-
 static void q5_0(const uint8_t *block, float *y) {
   float d = half(block);
   fiveBits(block + 2, block + 6,
@@ -81,20 +58,6 @@ static void q8_0(const uint8_t *block, float *y) {
   for (int j = 0; j < 32; ++j)
     y[j] = d * int8_t(block[2 + j]);
 }
-
-/// Scale and minimum of 32 of 256 weights, 6 bits each in 12 bytes.
-struct ScaleAndMinimum {
-  ScaleAndMinimum(const uint8_t *bytes, int group) {
-    if (group < 4) {
-      scale = bytes[group] & 63;
-      minimum = bytes[group + 4] & 63;
-      return;
-    }
-    scale = (bytes[group + 4] & 15) | bytes[group - 4] >> 6 << 4;
-    minimum = bytes[group + 4] >> 4 | bytes[group] >> 6 << 4;
-  }
-  int scale, minimum;
-};
 
 /// Half d and d of minima, 12 bytes of scales, 32 bytes of fifth bits (`high`,
 /// null without), 128 bytes: 32 of them have the low bits of 32 weights and the
@@ -129,12 +92,10 @@ static void q6_k(const uint8_t *block, float *y) {
 }
 
 static void iq4_nl(const uint8_t *block, float *y) {
-  static constexpr int8_t levels[] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
   float d = half(block);
   for (int j = 0; j < 16; ++j) {
-    y[j] = d * levels[block[2 + j] & 15];
-    y[j + 16] = d * levels[block[2 + j] >> 4];
+    y[j] = d * kIq4Levels[block[2 + j] & 15];
+    y[j + 16] = d * kIq4Levels[block[2 + j] >> 4];
   }
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/gguf/ModelWeights.h"
 
 #include "compiler/gguf/Blocks.h"
+#include "compiler/gguf/Codes.h"
 #include "compiler/gguf/Keys.h"
 #include "compiler/import/Elements.h"
 
@@ -195,6 +196,85 @@ ElementsAttr ModelWeights::elementsOf(const GgufTensor &tensor,
                                 {bytes, owner}, name);
 }
 
+/// Returns elements whose bytes `fill` writes row by row.
+template <typename Fill>
+static ElementsAttr makeRows(RankedTensorType type, StringRef name,
+                             const Fill &fill) {
+  int64_t rows = type.getDimSize(0),
+          rowBytes = type.getDimSize(1) *
+                     importer::elementBytes(type.getElementType());
+  auto owner = std::make_shared<std::vector<char>>(size_t(rows * rowBytes));
+  llvm::parallelFor(0, size_t(rows), [&](size_t row) {
+    fill(int64_t(row), owner->data() + int64_t(row) * rowBytes);
+  });
+  return importer::makeElements(
+      type, {ArrayRef<char>(owner->data(), owner->size()), owner}, name);
+}
+
+ModelWeights::Codes ModelWeights::codesOf(const GgufTensor &tensor,
+                                          const TensorId &id,
+                                          ArrayRef<int64_t> shape) const {
+  std::string name(tensor.name);
+  MLIRContext *context = loc.getContext();
+  GgufBlock block = *blockOf(tensor.type);
+  CodeLayout layout = *codeLayoutOf(tensor.type);
+  bool isPaired =
+      hasPairedRows(config) && (id.part == Part::query || id.part == Part::key);
+  int64_t rows = shape[0], columns = shape[1], blocks = columns / layout.block;
+  int64_t rowBytes = columns / block.weights * block.bytes;
+  int64_t codeBytes = columns * nn::bitsOf(layout.code) / 8;
+  std::vector<float> scales(size_t(rows * blocks)), offsets;
+  if (layout.hasOffsets)
+    offsets.resize(scales.size());
+  Codes made;
+  made.code = layout.code;
+  Type u8 = IntegerType::get(context, 8, IntegerType::Unsigned);
+  made.codes = makeRows(
+      RankedTensorType::get({rows, codeBytes}, u8), name + ".codes",
+      [&](int64_t row, char *to) {
+        int64_t from = isPaired ? pairedRow(row, config.headSize) : row;
+        readCodes(tensor.type, tensor.data.data() + from * rowBytes,
+                  size_t(columns / block.weights),
+                  reinterpret_cast<uint8_t *>(to), &scales[row * blocks],
+                  layout.hasOffsets ? &offsets[row * blocks] : nullptr);
+      });
+  // Scales of MXFP4 are powers of two, which exceed f16.
+  Type element = layout.code == nn::Code::e2m1
+                     ? Type(BFloat16Type::get(context))
+                     : Type(Float16Type::get(context));
+  auto factors = [&](const std::vector<float> &numbers, const Twine &suffix) {
+    return makeRows(RankedTensorType::get({rows, blocks}, element),
+                    (name + suffix).str(), [&](int64_t row, char *to) {
+                      store(ArrayRef(numbers).slice(row * blocks, blocks),
+                            element, to);
+                    });
+  };
+  made.scales = factors(scales, ".scales");
+  if (layout.hasOffsets)
+    made.offsets = factors(offsets, ".offsets");
+  return made;
+}
+
+Value ModelWeights::buildCodes(nn::NNBuilder &b, Location own,
+                               const GgufTensor &tensor, const TensorId &id,
+                               ArrayRef<int64_t> shape, Type element) {
+  std::string name(tensor.name);
+  Codes &codes = madeCodes[name];
+  if (!codes.codes)
+    codes = codesOf(tensor, id, shape);
+  auto constant = [&](ElementsAttr value, const Twine &suffix) -> Value {
+    if (!value)
+      return {};
+    return nn::ConstantOp::create(b, own, value,
+                                  b.getStringAttr(name + suffix));
+  };
+  return nn::DequantizeOp::create(b, own, constant(codes.codes, ".codes"),
+                                  constant(codes.scales, ".scales"),
+                                  constant(codes.offsets, ".offsets"),
+                                  nn::nameOf(codes.code), element,
+                                  /*tiled=*/false);
+}
+
 //===----------------------------------------------------------------------===//
 // The interface
 //===----------------------------------------------------------------------===//
@@ -240,11 +320,14 @@ Value ModelWeights::build(nn::NNBuilder &b, const TensorId &id,
   if (!tensor)
     return {};
   std::string name(tensor->name), key;
+  Location own = NameLoc::get(b.getStringAttr("weight '" + name + "'"), loc);
+  // Kernels of 16 bits read codes.
+  if (shape.size() == 2 && !element.isF32() && codeLayoutOf(tensor->type))
+    return buildCodes(b, own, *tensor, id, shape, element);
   llvm::raw_string_ostream(key) << name << ' ' << element;
   ElementsAttr &value = made[key];
   if (!value)
     value = elementsOf(*tensor, id, shape, element);
-  Location own = NameLoc::get(b.getStringAttr("weight '" + name + "'"), loc);
   Value weight =
       nn::ConstantOp::create(b, own, value, b.getStringAttr(name)).getY();
   return b.cast(weight, element);
@@ -275,10 +358,19 @@ LogicalResult ModelWeights::checkAllRead() {
 
 int64_t ModelWeights::bytes() const {
   int64_t sum = 0;
-  for (const auto &entry : made) {
-    auto type = cast<RankedTensorType>(entry.getValue().getType());
+  auto add = [&](ElementsAttr value) {
+    if (!value)
+      return;
+    auto type = cast<RankedTensorType>(value.getType());
     sum +=
         type.getNumElements() * importer::elementBytes(type.getElementType());
+  };
+  for (const auto &entry : made)
+    add(entry.getValue());
+  for (const auto &entry : madeCodes) {
+    add(entry.getValue().codes);
+    add(entry.getValue().scales);
+    add(entry.getValue().offsets);
   }
   return sum;
 }

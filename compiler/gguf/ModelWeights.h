@@ -6,6 +6,7 @@
 #include "compiler/decoder/Config.h"
 #include "compiler/decoder/Weights.h"
 #include "compiler/support/Gguf.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -13,8 +14,8 @@
 
 namespace frit::gguf {
 
-/// Tensors of f32, f16 and bf16 stay mapped; those of few bits become numbers
-/// of the type that is asked for, once for all functions.
+/// Tensors of f32, f16 and bf16 stay mapped. Matrices of few bits become codes
+/// if 16-bit numbers are asked for, else numbers, once for all functions.
 class ModelWeights final : public decoder::DecoderWeights {
 public:
   /// `config` must outlive the result.
@@ -36,11 +37,23 @@ private:
                                 llvm::ArrayRef<int64_t> shape,
                                 mlir::Type element) const;
 
+  /// A matrix as nn.dequantize has it.
+  struct Codes {
+    nn::Code code;
+    mlir::ElementsAttr codes, scales, offsets; ///< offsets may be null
+  };
+  Codes codesOf(const GgufTensor &tensor, const decoder::TensorId &id,
+                llvm::ArrayRef<int64_t> shape) const;
+  mlir::Value buildCodes(nn::NNBuilder &b, mlir::Location own,
+                         const GgufTensor &tensor, const decoder::TensorId &id,
+                         llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
   std::shared_ptr<llvm::MemoryBuffer> buffer;
   GgufFile file;
   const decoder::DecoderConfig &config;
   mlir::Location loc;
   llvm::StringMap<mlir::ElementsAttr> made; ///< by name and element type
+  llvm::StringMap<Codes> madeCodes;         ///< by name
   llvm::StringSet<> read;
 };
 

@@ -128,6 +128,10 @@ LogicalResult Pipeline::simplify() {
       passes.addPass(createAddLoss(*training, entry.role));
     }
     addModelPasses(passes, options, entry);
+    if (!options.weights.empty()) {
+      passes.addPass(createQuantizeWeights(options.weights, &rounded));
+      passes.addPass(createSimplify());
+    }
     passes.enableTiming(scope);
     auto main = entry.model.modules.front()->lookupSymbol<func::FuncOp>("main");
     auto inputs = namesOf(main.getAllArgAttrs());
@@ -314,6 +318,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Functions from one byte to another become tables, which the next pass
   // moves.
   passes.addPass(createByteTables(target));
+  // Quantized weights stay as they are, in the order in which kernels read
+  // them.
+  passes.addPass(createTileWeights(target));
   // Operators that depend on weights alone move to @prepare, which runs once at
   // load.
   passes.addPass(createHoistPrepare());

@@ -9,6 +9,7 @@
 #include "compiler/pipeline/EntryPoint.h"
 #include "compiler/pipeline/PipelinePasses.h"
 #include "compiler/planning/Plans.h"
+#include "compiler/transform/quantize/RoundedWeights.h"
 
 namespace frit {
 
@@ -36,6 +37,9 @@ struct PipelineOptions {
   /// Limit of state, prepared weights and scratch memory together, in bytes;
   /// none without a limit.
   std::optional<int64_t> memoryLimit;
+  /// The format of weights of products, as readWeightFormat reads it; empty: as
+  /// the model has them.
+  std::string weights;
   /// Whether kernels may write a state's next value over the one before.
   bool overwritesState = false;
 
@@ -126,6 +130,7 @@ private:
   std::string target;
 
   llvm::SmallVector<EntryPoint, 2> entries;
+  RoundedWeights rounded; ///< with `options.weights`
   std::optional<planning::Plans> plans;
   llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by target
   std::vector<cpu::KernelModule> host;

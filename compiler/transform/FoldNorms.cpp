@@ -32,6 +32,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
+#include "dialects/nn/operators/Quantized.h"
 
 namespace frit {
 #define GEN_PASS_DEF_FOLDNORMS
@@ -110,6 +111,8 @@ private:
   }
 
   bool takes(MatmulOp product) const {
+    if (product && product.getB().getDefiningOp<DequantizeOp>())
+      return false;
     return product && rewrite->momentWidth(product) > 0;
   }
   std::optional<Biased> biased(Value value) const;

@@ -28,6 +28,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -98,10 +99,10 @@ void HoistPrepare::findConstantOps(Block &block) {
 }
 
 /// Returns whether an operator on constants is computed in @prepare and its
-/// result stored.
+/// result stored. Weights that the target reads as codes stay codes.
 bool HoistPrepare::hoists(Operation *op) const {
   return constantOps.contains(op) &&
-         !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp>(op);
+         !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp, DequantizeOp>(op);
 }
 
 /// Creates a function that computes `values` by clones of the needed operators.

@@ -2,6 +2,7 @@
 
 #include "compiler/transform/Passes.h"
 
+#include "compiler/transform/quantize/RoundedWeights.h"
 #include "compiler/transform/training/Training.h"
 
 using namespace mlir;
@@ -18,6 +19,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([] { return createBindStates(); });
+  registerPass([] { return createQuantizeWeights(); });
   registerPass([&target] { return createQuantizedConvs(target); });
   registerPass([&target] { return createLayout(target); });
   registerPass([&target] { return createConvBatchNorms(target); });
@@ -28,6 +30,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createRecomputeWide(); });
   registerPass([&target] { return createSplitReductions(target); });
   registerPass([&target] { return createByteTables(target); });
+  registerPass([&target] { return createTileWeights(target); });
   registerPass([] { return createHoistPrepare(); });
   registerPass([] { return createStoreCasts(); });
   registerPass([&target] { return createAlignColumns(target); });

@@ -69,6 +69,15 @@ def BindStates : NNPass<"bind-states"> {
                             "IN:OUT, as past:present">];
 }
 
+def QuantizeWeights : NNPass<"quantize-weights"> {
+  let summary = "Round weights of products to few bits";
+  let options = [Option<"format", "format", "std::string", "\"int8\"",
+                        "int8, int4:64, fp8:128, mxfp4">,
+                 Option<"fewest", "fewest", "int64_t", "16384",
+                        "Weights with fewer elements stay as they are">];
+  let constructor = "made in quantize/RoundedWeights.h";
+}
+
 def QuantizedConvs : TargetPass<"quantized-convs"> {
   let summary = "Recognise convolutions and products of quantized tensors";
 }
@@ -115,6 +124,10 @@ def SplitReductions : TargetPass<"split-reductions"> {
 
 def ByteTables : TargetPass<"byte-tables"> {
   let summary = "Read functions of one byte from tables";
+}
+
+def TileWeights : TargetPass<"tile-weights"> {
+  let summary = "Put quantized weights in the order of the target's kernels";
 }
 
 def HoistPrepare : NNPass<"hoist-prepare"> {

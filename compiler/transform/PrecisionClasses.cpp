@@ -6,6 +6,7 @@
 #include "dialects/nn/Casts.h"
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/operators/Quantized.h"
 #include "dialects/nn/operators/Random.h"
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/operators/Suppression.h"
@@ -43,7 +44,7 @@ bool precision::staysWide(Operation *op) {
          isa<ReduceOp, CumSumOp, CumProdOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp,
              SoftplusOp, ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp,
              AsinOp, AcosOp, AcoshOp, AtanhOp, BitCastOp, SquaredErrorOp,
-             BceWithLogitsOp, RandomUniformOp, AllReduceOp>(op);
+             BceWithLogitsOp, RandomUniformOp, AllReduceOp, DequantizeOp>(op);
 }
 
 bool precision::givesWide(Operation *op) {

@@ -4,6 +4,7 @@
 
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/operators/Quantized.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -19,6 +20,7 @@ static Problem::Kind kindOf(Operation &op) {
       .Case<ConvGradInputOp, ConvGradWeightOp>(
           [](auto) { return Kind::convGradient; })
       .Case<MatmulOp, ConvOp>([](auto) { return Kind::contraction; })
+      .Case<DequantizeOp>([](auto) { return Kind::dequantization; })
       .Case<DepthwiseConvOp>([](auto) { return Kind::depthwise; })
       .Case<ReduceOp>([](auto) { return Kind::reduction; })
       .Case<TransposeOp>([](auto) { return Kind::transpose; })
@@ -46,6 +48,10 @@ static const Match<Info> &once(std::optional<Match<Info>> &known,
 
 const Match<GemmInfo> &Problem::gemm() {
   return once(gemmInfo, describeGemm, op);
+}
+
+const Match<GemmInfo> &Problem::quantizedGemm() {
+  return once(quantizedInfo, describeQuantizedGemm, op);
 }
 
 const Match<ConvInfo> &Problem::conv() {

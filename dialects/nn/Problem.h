@@ -33,6 +33,7 @@ public:
     segmentSum,        ///< nn.segment_sum
     convGradient,      ///< nn.conv_grad_input or nn.conv_grad_weight
     contraction,
+    dequantization, ///< nn.dequantize, without the product that reads it
     depthwise,
     reduction,
     transpose,
@@ -44,6 +45,7 @@ public:
 
   /// Return the whole fusion in one of these forms, or why it has none.
   const Match<GemmInfo> &gemm();
+  const Match<GemmInfo> &quantizedGemm();
   const Match<ConvInfo> &conv();
   const Match<ConvB2bInfo> &convB2b();
   const Match<AttentionInfo> &attention();
@@ -57,7 +59,7 @@ public:
 private:
   FusionOp op;
   Kind dominant = Kind::elementwise;
-  std::optional<Match<GemmInfo>> gemmInfo;
+  std::optional<Match<GemmInfo>> gemmInfo, quantizedInfo;
   std::optional<Match<ConvInfo>> convInfo;
   std::optional<Match<ConvB2bInfo>> convB2bInfo;
   std::optional<Match<AttentionInfo>> attentionInfo;

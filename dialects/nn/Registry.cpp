@@ -3,6 +3,7 @@
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/operators/Quantized.h"
 #include "dialects/nn/operators/Random.h"
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/operators/Suppression.h"
@@ -96,6 +97,10 @@ template <typename Visitor> static void forEachOp(Visitor visit) {
   family.template operator()<
 #define GET_OP_LIST
 #include "dialects/nn/Statistics.cpp.inc"
+      >();
+  family.template operator()<
+#define GET_OP_LIST
+#include "dialects/nn/Quantized.cpp.inc"
       >();
 }
 

@@ -57,6 +57,10 @@ public:
     return false;
   }
 
+  /// Returns whether the kernel of a product can compute its operand B from
+  /// codes. Otherwise the numbers are stored by a kernel of their own.
+  virtual bool takesCodes(MatmulOp product) const { return false; }
+
   /// Returns whether `next`, which reads the last of `fused`, can join its
   /// kernel. `fused` is a contraction and the operators that have joined it.
   /// All other fusion rules are the same on every target.

@@ -16,7 +16,7 @@ from onnx.backend.test import loader
 # The definitions' files, in the dialect's order.
 FAMILIES = ("Structure", "State", "Elementwise", "Activation", "Movement", "Contraction", "Reduction",
             "Window", "Normalization", "Attention", "Selection", "Suppression", "Random", "Loss",
-            "Gradient", "Statistics")
+            "Gradient", "Statistics", "Quantized")
 # ONNX operators that the importer turns into one of nn by a hook.
 BY_HOOK = {
     "attention": ["Attention"], "avg_pool": ["AveragePool"], "batch_norm": ["BatchNormalization"],

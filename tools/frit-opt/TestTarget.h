@@ -15,6 +15,8 @@
 //   kernel of a product with at least 64 columns takes column sums of 16 rows
 //   each, and stores the operand of its activation. That of a product of 16-bit
 //   floats multiplies parts of 64 elements of its rows by another tensor.
+// - Codes of few bits are kept, in tiles, and are a part of the kernel of a
+//   product of up to 16 rows.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
@@ -33,6 +35,7 @@
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/operators/Quantized.h"
 #include "dialects/nn/operators/Statistics.h"
 
 namespace frit {
@@ -63,6 +66,7 @@ public:
                              },
                              makeDepthwise});
     rewrites.add(ByteTablesRewrite());
+    rewrites.add(TiledWeightsRewrite());
     rewrites.add(SplitReductionsRewrite{
         [](nn::ReduceOp reduce) {
           int64_t elements = nn::tensorType(reduce.getX()).getNumElements();
@@ -94,7 +98,7 @@ public:
 
   bool keepsWhole(nn::CompositeOp composite) const override {
     if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp,
-                  nn::QuantizedConvOp>(*composite))
+                  nn::QuantizedConvOp, nn::DequantizeOp>(*composite))
       return true;
     return llvm::isa<nn::AttentionOp, nn::AttentionStatsOp,
                      nn::AttentionGradOp>(*composite) &&
@@ -104,6 +108,10 @@ public:
   bool takesView(nn::CompositeOp, mlir::Type,
                  const nn::StridedPlaces &places) const override {
     return places.strides.back() == 1;
+  }
+
+  bool takesCodes(nn::MatmulOp product) const override {
+    return nn::shapeOf(product.getA()).front() <= 16;
   }
 
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,

@@ -30,6 +30,10 @@ void ProblemText::addConstants(
   text.fields += constantsText(type, constants);
 }
 
+void ProblemText::addField(const Twine &declaration) {
+  text.fields += ("  " + declaration + "\n").str();
+}
+
 std::string ProblemText::endOperands(const nn::Epilogue &epilogue) const {
   if (!epilogue.isExtended())
     return "";

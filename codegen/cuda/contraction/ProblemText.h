@@ -33,6 +33,8 @@ public:
   /// value.
   void addConstants(llvm::StringRef type,
                     llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> fields);
+  /// Adds a field's declaration.
+  void addField(const llvm::Twine &declaration);
   /// Returns the kernel's argument EndOperands, after a comma, or "".
   std::string endOperands(const nn::Epilogue &epilogue) const;
   void addGemm(const nn::GemmInfo &info);

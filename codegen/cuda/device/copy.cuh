@@ -13,6 +13,25 @@
 
 namespace frit {
 
+/// Reads 16 bytes that no other block reads.
+template <class T>
+__device__ inline Pack<T, 16 / sizeof(T)> loadOnce(const T *from) {
+  using Whole = Pack<T, 16 / sizeof(T)>;
+#ifdef FRIT_EMULATE
+  return *reinterpret_cast<const Whole *>(from);
+#else
+  union {
+    Whole pack;
+    uint32_t words[4];
+  } both;
+  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(both.words[0]), "=r"(both.words[1]), "=r"(both.words[2]),
+                 "=r"(both.words[3])
+               : "l"(from));
+  return both.pack;
+#endif
+}
+
 /// Starts copying `Width` bytes (4, 8 or 16) to shared memory; bytes from
 /// `bytes` on become zeros.
 template <int Width = 16>

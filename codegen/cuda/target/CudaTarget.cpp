@@ -42,6 +42,12 @@ bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
   });
 }
 
+bool CudaTarget::takesCodes(nn::MatmulOp product) const {
+  return anySkeleton([&](const Skeleton &skeleton) {
+    return skeleton.takesCodes(product, device);
+  });
+}
+
 bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
   if (fused.empty())

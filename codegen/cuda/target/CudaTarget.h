@@ -43,6 +43,7 @@ public:
   bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesView(nn::CompositeOp composite, mlir::Type element,
                  const nn::StridedPlaces &places) const override;
+  bool takesCodes(nn::MatmulOp product) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;

@@ -91,6 +91,10 @@ public:
                           const Machine &machine) const {
     return false;
   }
+  /// Returns whether it computes a product whose matrix consists of codes.
+  virtual bool takesCodes(nn::MatmulOp product, const Machine &machine) const {
+    return false;
+  }
   /// Returns whether it accesses an operand or the result of a whole composite,
   /// with this element type, through strides.
   virtual bool takesView(nn::CompositeOp composite, mlir::Type element,

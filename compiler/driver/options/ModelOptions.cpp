@@ -3,6 +3,7 @@
 #include "compiler/driver/options/CommandLine.h"
 #include "compiler/driver/options/ShapeOptions.h"
 #include "compiler/support/OutputFile.h"
+#include "compiler/transform/quantize/WeightCodes.h"
 
 #include "frit/dtype.h"
 
@@ -156,6 +157,11 @@ bool CommandLine::readModel() {
   if (!precision)
     return false;
   options.precision = precision->str();
+  options.weights = args.getLastArgValue(OPT_fweights_EQ).str();
+  if (!options.weights.empty() && !readWeightFormat(options.weights))
+    return wrong("-fweights takes int8, int4, fp8 or mxfp4, perhaps with the "
+                 "number of weights that share a scale, as int4:64: a power of "
+                 "two from 32 to 1024, 32 of mxfp4");
   if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
     if (!readKept(keep->getValue()))
       return false;
@@ -164,6 +170,8 @@ bool CommandLine::readModel() {
     options.customOpFiles.push_back(path.str());
   }
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
+  if (!options.weights.empty() && !options.trainingFile.empty())
+    return wrong("-fweights is not used with --train, which updates weights");
   if (!readDataParallel())
     return false;
   for (ModelInput &input : options.inputs)

@@ -74,6 +74,7 @@ struct DriverOptions {
   unsigned level = 2;
   std::string precision;
   bool hasPrecision = false; ///< -fprecision was given
+  std::string weights;       ///< format of products' weights, or empty
   /// Of language models: sequences, and tokens that caches hold.
   std::optional<int64_t> batch, context;
   /// Globs of nodes that stay f32, and the file that lists them.

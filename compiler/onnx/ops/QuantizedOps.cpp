@@ -12,6 +12,7 @@
 #include "compiler/onnx/ops/Quantization.h"
 #include "compiler/onnx/ops/Window.h"
 #include "compiler/onnx/reader/Hooks.h"
+#include "dialects/nn/operators/Quantized.h"
 
 using namespace mlir;
 using namespace frit;
@@ -204,6 +205,37 @@ static Expr unpack(Expr bytes, int64_t bits) {
   return all.reshape({rows, n * count});
 }
 
+/// Builds x · bᵀ for codes in whole blocks. Zero points become offsets.
+static Expr multiplyCodes(Expr x, Expr bytes, Expr scale, int64_t bits,
+                          int64_t inner, int64_t block) {
+  Node &node = *x.node;
+  int64_t blocks = inner / block, rows = product(scale.shape()) / blocks;
+  Type work = nn::workType(x.element());
+  scale = scale.reshape({rows, blocks});
+  Value offsets;
+  if (Expr zero = optionalInput(node, 3)) {
+    if (!zero.isFloat())
+      zero =
+          unpack(zero.reshape({rows, llvm::divideCeil(blocks * bits, 8)}), bits)
+              .slice(1, 0, blocks);
+    Expr middle = 0.0 - (zero.to(work).reshape({rows, blocks}) -
+                         static_cast<double>(1 << (bits - 1)));
+    offsets = (middle * scale.to(work)).to(scale.element());
+  }
+  OpBuilder &b = node.builder();
+  SmallVector<Value> operands = {scale};
+  if (offsets)
+    operands.push_back(offsets);
+  Type byte = b.getIntegerType(8, /*isSigned=*/false);
+  Expr codes = bytes.to(byte).reshape({rows, inner * bits / 8});
+  Expr weight = codes.apply<nn::DequantizeOp>(
+      operands,
+      {node.named("code", b.getStringAttr(bits == 4 ? "int4" : "int8")),
+       node.named("to", TypeAttr::get(x.element()))});
+  return x.apply<nn::MatmulOp>({weight},
+                               node.named("transpose_b", b.getUnitAttr()));
+}
+
 /// Builds x · bᵀ. Rows of b have K numbers in blocks; each block has a scale
 /// and a zero point. Several numbers share a byte.
 static Results matMulNBits(Node &node) {
@@ -238,6 +270,9 @@ static Results matMulNBits(Node &node) {
   if (!holds(bytes, rows * blocks * block * bits / 8, "bytes") ||
       !holds(scale, rows * blocks, "scales"))
     return {};
+  if (bits >= 4 && inner % block == 0)
+    return withBias(node, multiplyCodes(x, bytes, scale, bits, inner, block),
+                    5);
   Expr b = unpack(bytes.reshape({rows, blocks * block * bits / 8}), bits)
                .to(work)
                .reshape({rows, blocks, block});

@@ -113,6 +113,17 @@ static void cloneCasts(Block &block) {
   }
 }
 
+/// Likewise clones codes of a matrix for each product whose kernel reads them.
+static void cloneCodes(Block &block, const Target &target) {
+  for (auto codes : llvm::make_early_inc_range(block.getOps<DequantizeOp>()))
+    for (OpOperand &use : llvm::make_early_inc_range(codes->getUses())) {
+      if (codes->hasOneUse() || !codesInside(use.getOwner(), target))
+        continue;
+      OpBuilder builder(use.getOwner());
+      use.set(builder.clone(*codes)->getResult(0));
+    }
+}
+
 /// Splits a concat that would be too large a kernel into a tree of smaller
 /// ones.
 static void splitConcats(Block &block, const Target &target) {
@@ -298,6 +309,7 @@ private:
     for (auto guard : block.getOps<GuardOp>())
       run(guard.getBody().front());
     splitConcats(block, target);
+    cloneCodes(block, target);
     if (fuse) {
       cloneGenerators(block);
       sinkReshapes(block, target);

@@ -68,6 +68,15 @@ static bool widens(Operation *op) {
                      tensorType(cast.getY()).getElementTypeBitWidth();
 }
 
+DequantizeOp frit::codesInside(Operation *op, const Target &target) {
+  auto product = dyn_cast<MatmulOp>(op);
+  auto codes =
+      product ? product.getB().getDefiningOp<DequantizeOp>() : DequantizeOp();
+  return codes && product.getA() != product.getB() && target.takesCodes(product)
+             ? codes
+             : DequantizeOp();
+}
+
 FusionGroups::FusionGroups(Block &block, const Target &target,
                            ArrayRef<SmallVector<Operation *>> whole)
     : target(target) {
@@ -95,6 +104,9 @@ FusionGroups::FusionGroups(Block &block, const Target &target,
         absorb(indices.lookup(view), i);
         groups[i].space = llvm::to_vector(shapeOf(view.getX()));
       }
+  for (unsigned i = 0; i < ops.size(); ++i)
+    if (DequantizeOp codes = codesInside(ops[i], target))
+      absorb(indices.lookup(codes), i);
   placeAll(sorted());
 }
 
@@ -141,6 +153,12 @@ SmallVector<int64_t> FusionGroups::Group::reduced() const {
 SmallVector<Operation *> FusionGroups::operatorsOf(const Group &group) const {
   return llvm::map_to_vector(group.members,
                              [&](unsigned member) { return ops[member]; });
+}
+
+SmallVector<Operation *> FusionGroups::chainOf(const Group &group) const {
+  SmallVector<Operation *> chain = operatorsOf(group);
+  llvm::erase_if(chain, llvm::IsaPred<DequantizeOp>);
+  return chain;
 }
 
 //===----------------------------------------------------------------------===//

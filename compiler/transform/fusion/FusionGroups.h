@@ -33,6 +33,7 @@
 
 #include "dialects/nn/Match.h"
 #include "dialects/nn/Target.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include <map>
 
@@ -74,6 +75,10 @@ inline bool isRecomputed(mlir::Operation *op) {
 
 /// Returns whether an operator can only run in the kernel of a product.
 bool isEpilogueOnly(mlir::Operation *op);
+
+/// Returns the operator that computes B of a product from codes, if that is a
+/// part of the product's kernel; else null.
+nn::DequantizeOp codesInside(mlir::Operation *op, const nn::Target &target);
 
 class FusionGroups {
 public:
@@ -123,6 +128,8 @@ private:
   void joinProducers(unsigned index, bool onlyRecomputed = false);
   /// Returns the operators of a group, in program order.
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
+  /// Returns them without what computes an operand of a contraction.
+  llvm::SmallVector<mlir::Operation *> chainOf(const Group &group) const;
   /// Returns why `from` and its reader `to` cannot share a kernel, if they
   /// cannot. The legality checks are in FusionLegality.cpp.
   nn::Legality checkLegality(unsigned from, unsigned to) const;

@@ -57,7 +57,7 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
     return Mismatch("only elementwise operators follow it in one kernel");
   if (from.space != to.space)
     return Mismatch("it has another shape");
-  SmallVector<Operation *> fused = operatorsOf(from);
+  SmallVector<Operation *> fused = chainOf(from);
   Operation *next = ops[to.members.front()];
   // Values inside an epilogue are never stored, unless moments end it.
   if (isa<MomentsOp>(fused.back()) ||

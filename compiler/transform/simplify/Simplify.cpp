@@ -362,6 +362,7 @@ public:
     set.add<FoldConstants, FoldSplats, DropIdentity, ExpandPow, FormRsqrt,
             FormReciprocal, FoldWhere, DropCast, DropExpand>(context);
     populateMovement(set);
+    populateQuantizedWeights(set);
     populateSharedHeads(set);
     if (sliceRows)
       populateRowSlices(set);

@@ -15,6 +15,9 @@ void populateMovement(mlir::RewritePatternSet &patterns);
 /// a slice.
 bool splits(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
+/// Adds the patterns of operators on quantized weights.
+void populateQuantizedWeights(mlir::RewritePatternSet &patterns);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_SIMPLIFY_SIMPLIFYMOVEMENT_H

@@ -3,6 +3,7 @@
 #include "dialects/nn/contraction/Contraction.h"
 
 #include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/operators/Quantized.h"
 
 using namespace mlir;
 using namespace frit::nn;
@@ -18,7 +19,7 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 // Products
 //===----------------------------------------------------------------------===//
 
-Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
+static Match<GemmInfo> describeProduct(MatmulOp op) {
   GemmInfo info;
   info.tf32 = op.getTf32();
   info.a = op.getA();
@@ -65,6 +66,22 @@ Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
     info.strideD = 0;
   }
   return info;
+}
+
+static bool isQuantized(MatmulOp op) {
+  return bool(op.getB().getDefiningOp<DequantizeOp>());
+}
+
+Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
+  if (isQuantized(op))
+    return Mismatch("its matrix is quantized");
+  return describeProduct(op);
+}
+
+Match<GemmInfo> frit::nn::describeQuantizedMatmul(MatmulOp op) {
+  if (!isQuantized(op))
+    return Mismatch("its matrix is not quantized");
+  return describeProduct(op);
 }
 
 //===----------------------------------------------------------------------===//

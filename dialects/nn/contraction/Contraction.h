@@ -44,8 +44,10 @@ struct ConvInfo {
 };
 
 /// Describe a contraction without epilogue, or say why strides cannot express
-/// it.
+/// it. A product whose B is quantized has a description of its own, so that no
+/// kernel takes codes for numbers; its `b` is what nn.dequantize returns.
 Match<GemmInfo> describeMatmul(MatmulOp op);
+Match<GemmInfo> describeQuantizedMatmul(MatmulOp op);
 Match<ConvInfo> describeConv(ConvOp op);
 
 /// Describes the `addend` of a convolution, which must have one.
@@ -76,6 +78,8 @@ int64_t countFlops(mlir::Operation *op);
 /// any, is a statistic of the first or the activation's operand or slope.
 /// Its operands are all of its arguments.
 Match<GemmInfo> describeGemm(FusionOp fusion);
+/// Describes a fusion of an nn.dequantize, a product by it and an epilogue.
+Match<GemmInfo> describeQuantizedGemm(FusionOp fusion);
 Match<ConvInfo> describeConvolution(FusionOp fusion);
 Match<ConvB2bInfo> describeConvB2b(FusionOp fusion);
 

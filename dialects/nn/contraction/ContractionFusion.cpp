@@ -2,15 +2,18 @@
 
 #include "dialects/nn/contraction/Contraction.h"
 
+#include "dialects/nn/operators/Quantized.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns a fusion's operators except constants.
+/// Returns a fusion's operators except constants and what computes an operand
+/// of the contraction.
 static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
   SmallVector<Operation *> operators;
   for (Operation &op : fusion.getBody().front().without_terminator())
-    if (!isa<ConstantOp>(op))
+    if (!isa<ConstantOp, DequantizeOp>(op))
       operators.push_back(&op);
   return operators;
 }
@@ -56,7 +59,8 @@ static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
   if (!llvm::equal(body.getTerminator()->getOperands(), results))
     return Mismatch("it does not yield just the result of its last operator");
   for (Value operand : operands)
-    if (operand && !isa<BlockArgument>(operand))
+    if (operand && !isa<BlockArgument>(operand) &&
+        !operand.getDefiningOp<DequantizeOp>())
       return Mismatch("an operand is computed in the fusion");
   return std::nullopt;
 }
@@ -112,6 +116,10 @@ static Match<Info> describeFusion(FusionOp fusion, Describe describe) {
 
 Match<GemmInfo> frit::nn::describeGemm(FusionOp fusion) {
   return describeFusion<GemmInfo, MatmulOp>(fusion, describeMatmul);
+}
+
+Match<GemmInfo> frit::nn::describeQuantizedGemm(FusionOp fusion) {
+  return describeFusion<GemmInfo, MatmulOp>(fusion, describeQuantizedMatmul);
 }
 
 Match<ConvInfo> frit::nn::describeConvolution(FusionOp fusion) {

@@ -53,7 +53,7 @@ func.func @given(%x: tensor<3x512xf32>, %w: tensor<1024x512xf32>) {
 // -----
 
 // More rows, and rows that begin elsewhere, are left to other kernels.
-// CHECK: // k0 #cuda.{{(wgmma_)?}}gemm
+// CHECK: // k0 #cuda.rows_gemm
 // CHECK: // k1 #cuda.{{(cublas_)?}}gemm
 func.func @others(%x: tensor<5x512xf16>, %w: tensor<64x512xf16>, %y: tensor<1x510xf16>, %v: tensor<64x510xf16>) {
   %0 = nn.fusion(%x, %w) : (tensor<5x512xf16>, tensor<64x512xf16>) -> tensor<5x64xf16> {

@@ -7,7 +7,7 @@
 
 func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
                     %b: tensor<3072xf16>, %r: tensor<4x128x3072xf16>,
-                    %q: tensor<4x12x128x64xbf16>, %v: tensor<16x2048xf16>,
+                    %q: tensor<4x12x128x64xbf16>, %v: tensor<24x2048xf16>,
                     %f: tensor<1000x2048xf16>, %p: tensor<64x30xf16>) {
   %0 = nn.fusion(%x, %w, %b, %r) {plan.constant_inputs = array<i64: 1, 2>} : (tensor<4x128x768xf16>, tensor<768x3072xf16>, tensor<3072xf16>, tensor<4x128x3072xf16>) -> tensor<4x128x3072xf16> {
   ^bb0(%a0: tensor<4x128x768xf16>, %a1: tensor<768x3072xf16>, %a2: tensor<3072xf16>, %a3: tensor<4x128x3072xf16>):
@@ -27,10 +27,10 @@ func.func @products(%x: tensor<4x128x768xf16>, %w: tensor<768x3072xf16>,
     nn.yield %3 : tensor<4x12x128x128xf32>
   }
   // One row: split-K, because there are few tiles.
-  %6 = nn.fusion(%v, %f) : (tensor<16x2048xf16>, tensor<1000x2048xf16>) -> tensor<16x1000xf16> {
-  ^bb0(%a0: tensor<16x2048xf16>, %a1: tensor<1000x2048xf16>):
-    %1 = nn.matmul %a0, %a1 {transpose_b} : (tensor<16x2048xf16>, tensor<1000x2048xf16>) -> tensor<16x1000xf16>
-    nn.yield %1 : tensor<16x1000xf16>
+  %6 = nn.fusion(%v, %f) : (tensor<24x2048xf16>, tensor<1000x2048xf16>) -> tensor<24x1000xf16> {
+  ^bb0(%a0: tensor<24x2048xf16>, %a1: tensor<1000x2048xf16>):
+    %1 = nn.matmul %a0, %a1 {transpose_b} : (tensor<24x2048xf16>, tensor<1000x2048xf16>) -> tensor<24x1000xf16>
+    nn.yield %1 : tensor<24x1000xf16>
   }
   // Rows of 30 elements are only aligned to 4 bytes: no TMA.
   %7 = nn.fusion(%p) : (tensor<64x30xf16>) -> tensor<64x64xf16> {

@@ -15,9 +15,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_GEMV_CUH
-#define FRIT_CODEGEN_CUDA_CONTRACTION_GEMV_CUH
+#ifndef FRIT_CODEGEN_CUDA_ROWS_GEMV_CUH
+#define FRIT_CODEGEN_CUDA_ROWS_GEMV_CUH
 
+#include "frit/copy.cuh"
 #include "frit/tile.cuh"
 
 namespace frit {
@@ -25,25 +26,6 @@ namespace frit {
 /// Elements of B per load.
 template <class P>
 inline constexpr int kGemvWidth = 16 / int(sizeof(typename P::B));
-
-/// Reads 16 bytes that no other block reads.
-template <class T>
-__device__ inline Pack<T, 16 / sizeof(T)> loadOnce(const T *from) {
-  using Whole = Pack<T, 16 / sizeof(T)>;
-#ifdef FRIT_EMULATE
-  return *reinterpret_cast<const Whole *>(from);
-#else
-  union {
-    Whole pack;
-    uint32_t words[4];
-  } both;
-  asm volatile("ld.global.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(both.words[0]), "=r"(both.words[1]), "=r"(both.words[2]),
-                 "=r"(both.words[3])
-               : "l"(from));
-  return both.pack;
-#endif
-}
 
 /// Adds `count` values, a power of two up to 32, over the lanes of a warp. The
 /// lane l = i · 32 / count returns the sum of value i.
@@ -269,4 +251,4 @@ __device__ inline void gemv(const typename P::A *a, const typename P::B *b,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_CONTRACTION_GEMV_CUH
+#endif // FRIT_CODEGEN_CUDA_ROWS_GEMV_CUH

@@ -1,0 +1,28 @@
+//===- Rows.td - Schedules of products of a few rows -----------------------===//
+
+include "codegen/cuda/target/Schedule.td"
+
+def Cuda_GemvAttr : Cuda_EarlyContractionSchedule<"Gemv", "gemv"> {
+  let summary = "A product of a few rows, as fast as its matrix is read.";
+  let parameters = (ins Number<"columns of a block">:$columns,
+      NumberOr<"1", "warps that share k, if the matrix is transposed">:$split,
+      Number<"threads of a block">:$threads);
+}
+
+def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
+  let summary = "A product of up to 16 rows by numbers or codes, as fast as "
+                "these are read.";
+  let parameters = (ins
+      Number<"tiles of 16 columns of a warp">:$tiles,
+      Number<"parts of k of a warp in shared memory">:$stages,
+      Number<"warps that share k">:$split,
+      Number<"threads of a block">:$threads);
+  let extraClassDeclaration = [{
+    bool readsConstantsEarly() const { return true; }
+  }];
+}
+
+def Cuda_DequantizeAttr : Cuda_Schedule<"Dequantize", "dequantize"> {
+  let summary = "The numbers of codes, for products of many rows.";
+  let parameters = (ins Number<"threads of a block">:$threads);
+}

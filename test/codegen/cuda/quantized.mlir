@@ -1,0 +1,93 @@
+// RUN: frit-opt %s -split-input-file --print-cuda -o /dev/null | FileCheck %s
+
+// Products of a few rows read codes. Warps share k until all SMs have enough of
+// them; the epilogue is a part of the kernel.
+
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 16, threads = 512> grid 128x1x1 block 512
+// CHECK: static constexpr int64_t m = 1, n = 2048, k = 2048;
+// CHECK: using Scale = frit::f16;
+// CHECK: static constexpr int block = 64;
+// CHECK: static constexpr bool hasOffsets = false;
+// CHECK: static constexpr frit::Code code = frit::Code::int4;
+// CHECK: static constexpr int tiles = 1, stages = 2, split = 16, threads = 512,
+// CHECK: frit::rowsGemm<k0_problem>(x0, {x1, x2, nullptr}, x3, nullptr, y0);
+func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>, %r: tensor<1x2048xbf16>) {
+  %0 = nn.fusion(%x, %c, %s, %r) : (tensor<1x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
+  ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>, %d: tensor<1x2048xbf16>):
+    %w = nn.dequantize %b, %f {code = "int4", tiled, to = bf16} : (tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<2048x2048xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<1x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<1x2048xbf16>
+    %2 = nn.add %1, %d : (tensor<1x2048xbf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16>
+    nn.yield %2 : tensor<1x2048xbf16>
+  }
+  return
+}
+
+// -----
+
+// Many columns leave each warp several tiles, more than 8 rows fewer.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 4, stages = 2, split = 8, threads = 256>
+// CHECK: // k1 #cuda.rows_gemm<tiles = 2, stages = 2, split = 4, threads = 256>
+// CHECK: static constexpr frit::Code code = frit::Code::int8;
+func.func @wide(%x: tensor<8x512xf16>, %y: tensor<16x512xf16>, %c: tensor<1024x16x512xui8>, %s: tensor<1024x1x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<8x512xf16>, tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<8x16384xf16> {
+  ^bb0(%a: tensor<8x512xf16>, %b: tensor<1024x16x512xui8>, %f: tensor<1024x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = f16} : (tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<16384x512xf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<8x512xf16>, tensor<16384x512xf16>) -> tensor<8x16384xf16>
+    nn.yield %1 : tensor<8x16384xf16>
+  }
+  %2 = nn.fusion(%y, %c, %s) : (tensor<16x512xf16>, tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<16x16384xf16> {
+  ^bb0(%a: tensor<16x512xf16>, %b: tensor<1024x16x512xui8>, %f: tensor<1024x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = f16} : (tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<16384x512xf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<16x512xf16>, tensor<16384x512xf16>) -> tensor<16x16384xf16>
+    nn.yield %1 : tensor<16x16384xf16>
+  }
+  return
+}
+
+// -----
+
+// Products of many rows read numbers, which a kernel stores.
+// CHECK: // k0 #cuda.dequantize<threads = 256> grid 8x1x1 block 256
+// CHECK: // k1 #cuda.dequantize<threads = 128> grid 16x1x1 block 128
+// CHECK: frit::dequantizeTiles<k0_problem>(x0, x1, x2, y0);
+func.func @numbers(%c: tensor<8x8x512xui8>, %s: tensor<8x16x16xbf16>, %o: tensor<8x16x16xbf16>) {
+  %0 = nn.fusion(%c, %s, %o) : (tensor<8x8x512xui8>, tensor<8x16x16xbf16>, tensor<8x16x16xbf16>) -> tensor<128x512xbf16> {
+  ^bb0(%b: tensor<8x8x512xui8>, %f: tensor<8x16x16xbf16>, %g: tensor<8x16x16xbf16>):
+    %w = nn.dequantize %b, %f, %g {code = "int4", tiled, to = bf16} : (tensor<8x8x512xui8>, tensor<8x16x16xbf16>, tensor<8x16x16xbf16>) -> tensor<128x512xbf16>
+    nn.yield %w : tensor<128x512xbf16>
+  }
+  %1 = nn.fusion(%c, %s, %o) schedule(#cuda.dequantize<threads = 128>) : (tensor<8x8x512xui8>, tensor<8x16x16xbf16>, tensor<8x16x16xbf16>) -> tensor<128x512xbf16> {
+  ^bb0(%b: tensor<8x8x512xui8>, %f: tensor<8x16x16xbf16>, %g: tensor<8x16x16xbf16>):
+    %w = nn.dequantize %b, %f, %g {code = "int4", tiled, to = bf16} : (tensor<8x8x512xui8>, tensor<8x16x16xbf16>, tensor<8x16x16xbf16>) -> tensor<128x512xbf16>
+    nn.yield %w : tensor<128x512xbf16>
+  }
+  return
+}
+
+// -----
+
+// From 5 rows on numbers are read likewise.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 16, threads = 512>
+// CHECK: static constexpr int64_t ldb = 2048;
+// CHECK: frit::rowsGemm<k0_problem>(x0, x1, nullptr, nullptr, y0);
+func.func @plain(%x: tensor<8x2048xbf16>, %w: tensor<2048x2048xbf16>) {
+  %0 = nn.fusion(%x, %w) : (tensor<8x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<8x2048xbf16> {
+  ^bb0(%a: tensor<8x2048xbf16>, %b: tensor<2048x2048xbf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<8x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<8x2048xbf16>
+    nn.yield %1 : tensor<8x2048xbf16>
+  }
+  return
+}
+
+// -----
+
+// The schedule may be written by hand; its stages must fit.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 2, stages = 1, split = 2, threads = 128> grid 16x1x1 block 128
+func.func @given(%x: tensor<6x512xf16>, %w: tensor<1024x512xf16>) {
+  %0 = nn.fusion(%x, %w) schedule(#cuda.rows_gemm<tiles = 2, stages = 1, split = 2, threads = 128>) : (tensor<6x512xf16>, tensor<1024x512xf16>) -> tensor<6x1024xf16> {
+  ^bb0(%a: tensor<6x512xf16>, %b: tensor<1024x512xf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<6x512xf16>, tensor<1024x512xf16>) -> tensor<6x1024xf16>
+    nn.yield %1 : tensor<6x1024xf16>
+  }
+  return
+}

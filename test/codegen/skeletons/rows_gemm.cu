@@ -1,0 +1,418 @@
+//===- rows_gemm.cu - Checks rows_gemm.cuh and dequantize.cuh -------------===//
+
+#include "frit/dequantize.cuh"
+#include "frit/rows_gemm.cuh"
+
+/// Leading dimensions exceed the rows by `Pad` elements.
+template <class T, frit::Code Format, int M, int N, int K, int Block,
+          bool Offsets, int Tiles, int Stages, int Split, int Threads = 256,
+          class Factor = frit::f16, int Pad = 0,
+          class Activation = frit::Identity>
+struct Problem {
+  using A = T;
+  using D = T;
+  using Bias = T;
+  using Scale = Factor;
+  using Epilogue = Activation;
+  static constexpr frit::Code code = Format;
+  static constexpr int64_t m = M, n = N, k = K, lda = K + Pad, ldd = N + Pad;
+  static constexpr int block = Block;
+  static constexpr bool hasOffsets = Offsets, early = true;
+  static constexpr int tiles = Tiles, stages = Stages, split = Split;
+  static constexpr int threads = Threads, sharedBytes = 1 << 18;
+};
+
+template <class T, int M, int N, int K, int Tiles, int Stages, int Split,
+          int Threads = 256, int Pad = 0>
+struct PlainProblem {
+  using A = T;
+  using D = T;
+  using Bias = T;
+  using Epilogue = frit::Identity;
+  static constexpr int64_t m = M, n = N, k = K, lda = K + Pad, ldd = N + Pad;
+  static constexpr int64_t ldb = K + Pad;
+  static constexpr bool early = true;
+  static constexpr int tiles = Tiles, stages = Stages, split = Split;
+  static constexpr int threads = Threads, sharedBytes = 1 << 18;
+};
+
+template <class P>
+__global__ void __launch_bounds__(P::threads)
+    product(const typename P::A *a, const void *b,
+            const typename P::Scale *scales, const typename P::Scale *offsets,
+            const typename P::Bias *bias, const typename P::D *r,
+            typename P::D *d) {
+  frit::rowsGemm<P>(a, {b, scales, offsets}, bias, r, d);
+}
+template <class P>
+__global__ void __launch_bounds__(P::threads)
+    plain(const typename P::A *a, const typename P::A *b,
+          const typename P::Bias *bias, const typename P::D *r,
+          typename P::D *d) {
+  frit::rowsGemm<P>(a, b, bias, r, d);
+}
+template <class P>
+__global__ void __launch_bounds__(P::threads)
+    numbers(const void *b, const typename P::Scale *scales,
+            const typename P::Scale *offsets, typename P::D *y) {
+  frit::dequantizeTiles<P>(b, scales, offsets, y);
+}
+
+// Products of a language model of 1 and of 8 billion weights, for one sequence
+// and for eight; also for NVRTC.
+using frit::Code;
+using Output =
+    Problem<frit::bf16, Code::int4, 1, 2048, 2048, 64, false, 1, 4, 8>;
+using Up = Problem<frit::bf16, Code::int4, 1, 16384, 2048, 64, false, 4, 1, 8>;
+using Down = Problem<frit::bf16, Code::int4, 1, 2048, 8192, 64, false, 1, 4, 8>;
+using Up8 = Problem<frit::bf16, Code::int4, 8, 16384, 2048, 64, false, 4, 1, 8>;
+using Head =
+    Problem<frit::bf16, Code::int8, 1, 128256, 2048, 2048, false, 4, 1, 1>;
+using Large = Problem<frit::f16, Code::int4, 1, 28672, 4096, 32, true, 4, 1, 2>;
+using Large8 =
+    Problem<frit::bf16, Code::e4m3, 16, 14336, 4096, 4096, false, 2, 2, 4>;
+using LargeMx = Problem<frit::bf16, Code::e2m1, 1, 14336, 4096, 32, false, 4, 1,
+                        4, 256, frit::bf16>;
+
+#define PRODUCT(P)                                                             \
+  template __global__ void product<P>(const P::A *, const void *,              \
+                                      const P::Scale *, const P::Scale *,      \
+                                      const P::Bias *, const P::D *, P::D *)
+PRODUCT(Output);
+PRODUCT(Up8);
+PRODUCT(Large);
+PRODUCT(Large8);
+PRODUCT(LargeMx);
+using Down16 = PlainProblem<frit::bf16, 8, 2048, 8192, 1, 4, 8>;
+using Up16 = PlainProblem<frit::bf16, 16, 8192, 2048, 2, 2, 8>;
+template __global__ void plain<Down16>(const frit::bf16 *, const frit::bf16 *,
+                                       const frit::bf16 *, const frit::bf16 *,
+                                       frit::bf16 *);
+template __global__ void plain<Up16>(const frit::bf16 *, const frit::bf16 *,
+                                     const frit::bf16 *, const frit::bf16 *,
+                                     frit::bf16 *);
+
+#ifndef __CUDACC_RTC__
+#include "activations.h"
+#include "harness.h"
+
+using namespace harness;
+
+/// Returns the number of a code by the formats' definitions.
+static double numberOf(Code code, int bits) {
+  switch (code) {
+  case Code::int4:
+    return bits - 8;
+  case Code::int8:
+    return bits - 128;
+  case Code::e2m1: {
+    const double sizes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    return bits & 8 ? -sizes[bits & 7] : sizes[bits & 7];
+  }
+  case Code::e4m3: {
+    int exponent = bits >> 3 & 15, rest = bits & 7;
+    double size = exponent ? ldexp(8 + rest, exponent - 10) : ldexp(rest, -9);
+    return bits & 128 ? -size : size;
+  }
+  }
+  return 0;
+}
+
+/// A matrix of codes in tiles, and its numbers.
+template <class P> struct Matrix {
+  static constexpr int blocks = P::k / P::block;
+  static constexpr int bits = frit::kCodeBits<P::code>;
+  Buffer<uint8_t> codes{P::n * P::k * bits / 8};
+  Buffer<typename P::Scale> scales{P::n * blocks}, offsets{P::n * blocks};
+  std::vector<double> numbers = std::vector<double>(P::n * P::k);
+
+  Matrix() {
+    scales.randomize(6);
+    offsets.randomize(7);
+    uint32_t state = 12345;
+    for (int64_t i = 0; i < int64_t(P::n) * P::k * bits / 8; ++i)
+      codes[i] = 0;
+    for (int64_t row = 0; row < P::n; ++row)
+      for (int64_t k = 0; k < P::k; ++k) {
+        state = state * 1664525 + 1013904223;
+        int code = state >> 24 & ((1 << bits) - 1);
+        if (P::code == Code::e4m3 && (code & 127) == 127)
+          code = 0; // no NaN
+        put(row, k, code);
+        int64_t factor =
+            (row / 16 * blocks + k / P::block) * 16 + row % 8 * 2 + row / 8 % 2;
+        numbers[row * P::k + k] =
+            numberOf(P::code, code) * toDouble(scales[factor]) +
+            (P::hasOffsets ? toDouble(offsets[factor]) : 0);
+      }
+    codes.upload();
+  }
+
+  /// Puts a code where Quantized.h says.
+  void put(int64_t row, int64_t k, int code) {
+    int64_t byte = k * bits / 8, chunks = P::k * bits / 8 / 32;
+    int64_t tile = row / 16 * chunks + byte / 32;
+    int64_t upper = row / 8 % 2, group = row % 8;
+    int64_t part = byte / 16 % 2, lane = byte / 4 % 4;
+    int64_t at =
+        tile * 512 + ((group * 4 + lane) * 4 + upper * 2 + part) * 4 + byte % 4;
+    codes[at] = uint8_t(codes[at] | code << k * bits % 8);
+  }
+};
+
+template <class P> static dim3 gridOf() {
+  int columns = 16 * P::tiles * (P::threads / 32 / P::split);
+  return dim3((P::n + columns - 1) / columns);
+}
+
+template <class P> static void check(bool isFull) {
+  Matrix<P> b;
+  Buffer<typename P::A> a(P::lda * P::m);
+  Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
+  Buffer<typename P::Bias> bias(P::n);
+  a.randomize(1);
+  bias.randomize(3);
+  r.randomize(4);
+  d.randomize(5);
+  // Padding between rows stays.
+  std::vector<double> want = elementsOf<double>(d);
+  for (int64_t i = 0; i < P::m; ++i)
+    for (int64_t j = 0; j < P::n; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < P::k; ++k)
+        sum += toDouble(a[i * P::lda + k]) * b.numbers[j * P::k + k];
+      int64_t at = i * P::ldd + j;
+      if (isFull)
+        sum += toDouble(bias[j]) + toDouble(r[at]);
+      want[at] = activate(typename P::Epilogue(), sum);
+    }
+  std::string name = std::to_string(P::m) + "x" + std::to_string(P::n) + "x" +
+                     std::to_string(P::k) + " code " +
+                     std::to_string(int(P::code));
+  launchShared(
+      product<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(), a.get(),
+      b.codes.get(), b.scales.get(), P::hasOffsets ? b.offsets.get() : nullptr,
+      isFull ? bias.get() : nullptr, isFull ? r.get() : nullptr, d.get());
+  expect("rows_gemm " + name, d, want, epsilonOf<typename P::D>());
+
+  Buffer<typename P::D> y(P::n * P::k);
+  int64_t tiles = b.codes.size() / 512, warps = P::threads / 32;
+  launch(numbers<P>, dim3((tiles + warps - 1) / warps), P::threads,
+         b.codes.get(), b.scales.get(),
+         P::hasOffsets ? b.offsets.get() : nullptr, y.get());
+  expect("dequantize " + name, y, b.numbers, epsilonOf<typename P::D>());
+}
+
+/// 16-bit numbers.
+template <class P> static void checkPlain(bool isFull) {
+  Buffer<typename P::A> a(P::lda * P::m), b(P::ldb * P::n);
+  Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
+  Buffer<typename P::Bias> bias(P::n);
+  a.randomize(1);
+  b.randomize(2);
+  bias.randomize(3);
+  r.randomize(4);
+  d.randomize(5);
+  std::vector<double> want = elementsOf<double>(d);
+  for (int64_t i = 0; i < P::m; ++i)
+    for (int64_t j = 0; j < P::n; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < P::k; ++k)
+        sum += toDouble(a[i * P::lda + k]) * toDouble(b[j * P::ldb + k]);
+      int64_t at = i * P::ldd + j;
+      want[at] = isFull ? sum + toDouble(bias[j]) + toDouble(r[at]) : sum;
+    }
+  launchShared(plain<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(),
+               a.get(), b.get(), isFull ? bias.get() : nullptr,
+               isFull ? r.get() : nullptr, d.get());
+  expect("rows_gemm " + std::to_string(P::m) + "x" + std::to_string(P::n) +
+             "x" + std::to_string(P::k),
+         d, want, epsilonOf<typename P::D>());
+}
+
+static void checks() {
+  // 16 bits: whole and partial tiles and steps, padded rows.
+  checkPlain<PlainProblem<bf16, 8, 64, 512, 1, 2, 8>>(true);
+  checkPlain<PlainProblem<f16, 5, 40, 200, 2, 2, 2, 128>>(false);
+  checkPlain<PlainProblem<bf16, 16, 96, 320, 4, 1, 1, 64, 8>>(true);
+  checkPlain<PlainProblem<f16, 1, 17, 72, 1, 4, 8>>(true);
+  // Each code in both types, with scales of blocks and of rows, with offsets.
+  check<Problem<f16, Code::int4, 1, 64, 256, 32, true, 1, 2, 8>>(true);
+  check<Problem<bf16, Code::int4, 5, 96, 512, 64, false, 2, 2, 2>>(true);
+  check<Problem<f16, Code::int8, 9, 48, 96, 16, true, 2, 1, 4, 128>>(false);
+  check<Problem<bf16, Code::int8, 16, 80, 128, 128, false, 1, 4, 1>>(true);
+  check<Problem<f16, Code::e2m1, 2, 32, 192, 32, false, 1, 1, 2, 64, bf16>>(
+      false);
+  check<Problem<bf16, Code::e2m1, 8, 32, 128, 64, true, 4, 1, 1, 64>>(false);
+  check<Problem<f16, Code::e4m3, 3, 64, 160, 32, false, 2, 2, 8, 256, float>>(
+      true);
+  check<Problem<bf16, Code::e4m3, 1, 112, 64, 64, true, 4, 2, 2>>(false);
+  // Rows with padding, an activation.
+  check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
+                frit::Silu>>(true);
+}
+
+#ifndef FRIT_EMULATE
+/// Times several matrices one after another, more than L2 holds.
+template <class P> static void benchOne(const char *name) {
+  constexpr int64_t bytes = P::n * P::k * frit::kCodeBits<P::code> / 8;
+  constexpr int64_t factors = P::n * P::k / P::block;
+  constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / bytes));
+  Buffer<typename P::A> a(P::m * P::k);
+  Buffer<uint8_t> b(bytes * copies);
+  Buffer<typename P::Scale> scales(factors * copies);
+  Buffer<typename P::D> d(P::m * P::n);
+  a.randomize(1);
+  scales.randomize(2);
+  for (int64_t i = 0; i < bytes * copies; ++i)
+    b[i] = uint8_t(i * 2654435761u >> 24);
+  b.upload();
+  double all = 1e-9 * double(bytes + factors * 2) * copies;
+  bench(name, all, "GB/s", [&] {
+    for (int i = 0; i < copies; ++i)
+      launchShared(product<P>, gridOf<P>(), P::threads,
+                   frit::rowsGemmShared<P>(), a.get(), b.get() + bytes * i,
+                   scales.get() + factors * i,
+                   P::hasOffsets ? scales.get() + factors * i : nullptr,
+                   nullptr, nullptr, d.get());
+  });
+}
+template <Code code, int M, int N, int K, int Tiles, int Stages, int Split,
+          int Threads = 256, int Block = 64>
+using Row =
+    Problem<bf16, code, M, N, K, Block, false, Tiles, Stages, Split, Threads>;
+template <int M, int N, int K, int Tiles, int Stages, int Split,
+          int Threads = 256>
+using Plain = PlainProblem<bf16, M, N, K, Tiles, Stages, Split, Threads>;
+template <class P> static void benchPlain(const char *name) {
+  constexpr int64_t count = P::n * P::k;
+  constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / (2 * count)));
+  Buffer<typename P::A> a(P::m * P::k), b(count * copies);
+  Buffer<typename P::D> d(P::m * P::n);
+  a.randomize(1);
+  b.randomize(2);
+  typename P::A *none = nullptr;
+  bench(name, 2e-9 * double(count) * copies, "GB/s", [&] {
+    for (int i = 0; i < copies; ++i)
+      launchShared(plain<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(),
+                   a.get(), b.get() + count * i, none, none, d.get());
+  });
+}
+#endif
+
+static void benches() {
+#ifndef FRIT_EMULATE
+  // tiles/stages/split/threads
+  benchOne<Row<Code::int4, 1, 2048, 2048, 1, 4, 8, 256, 64>>(
+      "int4 1x2048x2048 1/4/8/256");
+  benchOne<Row<Code::int4, 1, 2048, 2048, 1, 2, 16, 512, 64>>(
+      "int4 1x2048x2048 1/2/16/512");
+  benchOne<Row<Code::int4, 1, 16384, 2048, 2, 4, 8, 256, 64>>(
+      "int4 1x16384x2048 2/4/8/256");
+  benchOne<Row<Code::int4, 1, 16384, 2048, 4, 4, 8, 256, 64>>(
+      "int4 1x16384x2048 4/4/8/256");
+  benchOne<Row<Code::int4, 1, 16384, 2048, 2, 2, 16, 512, 64>>(
+      "int4 1x16384x2048 2/2/16/512");
+  benchOne<Row<Code::int4, 1, 16384, 2048, 4, 2, 8, 256, 64>>(
+      "int4 1x16384x2048 4/2/8/256");
+  benchOne<Row<Code::int4, 1, 16384, 2048, 1, 4, 8, 256, 64>>(
+      "int4 1x16384x2048 1/4/8/256");
+  benchOne<Row<Code::int4, 1, 2048, 8192, 1, 8, 8, 256, 64>>(
+      "int4 1x2048x8192 1/8/8/256");
+  benchOne<Row<Code::int4, 1, 2048, 8192, 1, 8, 16, 512, 64>>(
+      "int4 1x2048x8192 1/8/16/512");
+  benchOne<Row<Code::int4, 1, 2048, 8192, 1, 4, 16, 512, 64>>(
+      "int4 1x2048x8192 1/4/16/512");
+  benchOne<Row<Code::int8, 1, 128256, 2048, 4, 4, 1, 256, 2048>>(
+      "int8 1x128256x2048 4/4/1/256");
+  benchOne<Row<Code::int8, 1, 128256, 2048, 2, 4, 2, 256, 2048>>(
+      "int8 1x128256x2048 2/4/2/256");
+  benchOne<Row<Code::int8, 1, 128256, 2048, 2, 8, 4, 256, 2048>>(
+      "int8 1x128256x2048 2/8/4/256");
+  benchOne<Row<Code::int8, 1, 128256, 2048, 1, 8, 8, 256, 2048>>(
+      "int8 1x128256x2048 1/8/8/256");
+  benchOne<Row<Code::int4, 1, 28672, 4096, 4, 4, 4, 256, 64>>(
+      "int4 1x28672x4096 4/4/4/256");
+  benchOne<Row<Code::int4, 1, 28672, 4096, 2, 4, 8, 256, 64>>(
+      "int4 1x28672x4096 2/4/8/256");
+  benchOne<Row<Code::int4, 1, 28672, 4096, 1, 8, 8, 256, 64>>(
+      "int4 1x28672x4096 1/8/8/256");
+  benchOne<Row<Code::int4, 1, 28672, 4096, 2, 4, 4, 256, 64>>(
+      "int4 1x28672x4096 2/4/4/256");
+  benchOne<Row<Code::int4, 1, 4096, 14336, 1, 8, 8, 256, 64>>(
+      "int4 1x4096x14336 1/8/8/256");
+  benchOne<Row<Code::int4, 1, 4096, 14336, 1, 8, 16, 512, 64>>(
+      "int4 1x4096x14336 1/8/16/512");
+  benchOne<Row<Code::int4, 8, 16384, 2048, 2, 4, 8, 256, 64>>(
+      "int4 8x16384x2048 2/4/8/256");
+  benchOne<Row<Code::int4, 8, 16384, 2048, 1, 4, 8, 256, 64>>(
+      "int4 8x16384x2048 1/4/8/256");
+  benchOne<Row<Code::int4, 8, 2048, 8192, 1, 8, 16, 512, 64>>(
+      "int4 8x2048x8192 1/8/16/512");
+  benchOne<Row<Code::int4, 8, 2048, 8192, 1, 4, 16, 512, 64>>(
+      "int4 8x2048x8192 1/4/16/512");
+  benchPlain<Plain<1, 2048, 2048, 1, 2, 16, 512>>(
+      "bf16 1x2048x2048 1/2/16/512");
+  benchPlain<Plain<1, 2048, 2048, 1, 4, 8, 256>>("bf16 1x2048x2048 1/4/8/256");
+  benchPlain<Plain<1, 2048, 8192, 1, 4, 8, 256>>("bf16 1x2048x8192 1/4/8/256");
+  benchPlain<Plain<1, 2048, 8192, 1, 4, 16, 512>>(
+      "bf16 1x2048x8192 1/4/16/512");
+  benchPlain<Plain<1, 2048, 8192, 1, 2, 16, 512>>(
+      "bf16 1x2048x8192 1/2/16/512");
+  benchPlain<Plain<1, 8192, 2048, 1, 4, 8, 256>>("bf16 1x8192x2048 1/4/8/256");
+  benchPlain<Plain<1, 8192, 2048, 2, 2, 8, 256>>("bf16 1x8192x2048 2/2/8/256");
+  benchPlain<Plain<1, 8192, 2048, 1, 2, 8, 256>>("bf16 1x8192x2048 1/2/8/256");
+  benchPlain<Plain<1, 8192, 2048, 1, 2, 16, 512>>(
+      "bf16 1x8192x2048 1/2/16/512");
+  benchPlain<Plain<1, 14336, 4096, 1, 4, 8, 256>>(
+      "bf16 1x14336x4096 1/4/8/256");
+  benchPlain<Plain<1, 14336, 4096, 2, 2, 8, 256>>(
+      "bf16 1x14336x4096 2/2/8/256");
+  benchPlain<Plain<1, 14336, 4096, 1, 2, 8, 256>>(
+      "bf16 1x14336x4096 1/2/8/256");
+  benchPlain<Plain<1, 14336, 4096, 1, 4, 4, 256>>(
+      "bf16 1x14336x4096 1/4/4/256");
+  benchPlain<Plain<1, 128256, 2048, 2, 2, 8, 256>>(
+      "bf16 1x128256x2048 2/2/8/256");
+  benchPlain<Plain<1, 128256, 2048, 1, 4, 8, 256>>(
+      "bf16 1x128256x2048 1/4/8/256");
+  benchPlain<Plain<1, 128256, 2048, 1, 4, 4, 256>>(
+      "bf16 1x128256x2048 1/4/4/256");
+  benchPlain<Plain<1, 128256, 2048, 4, 2, 4, 256>>(
+      "bf16 1x128256x2048 4/2/4/256");
+  benchPlain<Plain<8, 2048, 2048, 1, 2, 16, 512>>(
+      "bf16 8x2048x2048 1/2/16/512");
+  benchPlain<Plain<8, 2048, 2048, 1, 4, 8, 256>>("bf16 8x2048x2048 1/4/8/256");
+  benchPlain<Plain<8, 2048, 8192, 1, 4, 8, 256>>("bf16 8x2048x8192 1/4/8/256");
+  benchPlain<Plain<8, 2048, 8192, 1, 4, 16, 512>>(
+      "bf16 8x2048x8192 1/4/16/512");
+  benchPlain<Plain<8, 2048, 8192, 1, 2, 16, 512>>(
+      "bf16 8x2048x8192 1/2/16/512");
+  benchPlain<Plain<8, 8192, 2048, 1, 4, 8, 256>>("bf16 8x8192x2048 1/4/8/256");
+  benchPlain<Plain<8, 8192, 2048, 2, 2, 8, 256>>("bf16 8x8192x2048 2/2/8/256");
+  benchPlain<Plain<8, 8192, 2048, 1, 2, 8, 256>>("bf16 8x8192x2048 1/2/8/256");
+  benchPlain<Plain<8, 8192, 2048, 1, 2, 16, 512>>(
+      "bf16 8x8192x2048 1/2/16/512");
+  benchPlain<Plain<8, 14336, 4096, 1, 4, 8, 256>>(
+      "bf16 8x14336x4096 1/4/8/256");
+  benchPlain<Plain<8, 14336, 4096, 2, 2, 8, 256>>(
+      "bf16 8x14336x4096 2/2/8/256");
+  benchPlain<Plain<8, 14336, 4096, 1, 2, 8, 256>>(
+      "bf16 8x14336x4096 1/2/8/256");
+  benchPlain<Plain<8, 14336, 4096, 1, 4, 4, 256>>(
+      "bf16 8x14336x4096 1/4/4/256");
+  benchPlain<Plain<8, 128256, 2048, 2, 2, 8, 256>>(
+      "bf16 8x128256x2048 2/2/8/256");
+  benchPlain<Plain<8, 128256, 2048, 1, 4, 8, 256>>(
+      "bf16 8x128256x2048 1/4/8/256");
+  benchPlain<Plain<8, 128256, 2048, 1, 4, 4, 256>>(
+      "bf16 8x128256x2048 1/4/4/256");
+  benchPlain<Plain<8, 128256, 2048, 4, 2, 4, 256>>(
+      "bf16 8x128256x2048 4/2/4/256");
+  benchOne<Large>("int4 1x28672x4096 with offsets");
+  benchOne<LargeMx>("e2m1 1x14336x4096");
+  benchOne<Large8>("e4m3 16x14336x4096");
+#endif
+}
+int main(int argc, char **argv) { return run(argc, argv, checks, benches); }
+#endif
