@@ -63,21 +63,26 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
   return text + "};\n";
 }
 
-static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
-                                           StringRef name,
-                                           const AttentionTile &tile,
-                                           const GpuArch &arch) {
-  auto info = describeKernelAttention(problemOfFusion);
+/// Returns the attention of a problem that a kernel computes with this tile.
+static nn::Match<nn::AttentionInfo>
+fitAttention(Problem &problem, const AttentionTile &tile, const GpuArch &arch) {
+  auto info = describeKernelAttention(problem);
   if (!info)
-    return info.mismatch();
+    return info;
+  if (tile.usesWgmma() && !usesWgmmaAttention(*info, arch))
+    return nn::Mismatch("WGMMA does not compute it");
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
   if (tile.cluster > 1 && arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no clusters");
-  auto blocks = launchBlocks(tile.blocks, tile.tiles(*info));
-  if (!blocks)
-    return blocks.mismatch();
-  const LinalgFusion &lowered = problemOfFusion.lowered();
+  if (nn::Legality why = checkBlocks(tile.blocks, tile.tiles(*info)))
+    return *why;
+  return info;
+}
+
+static KernelText printAttention(const nn::AttentionInfo &info,
+                                 const LinalgFusion &lowered, StringRef name,
+                                 const AttentionTile &tile) {
   auto pointer = [](StringRef name, int64_t offset) {
     return name.str() + (offset ? " + " + std::to_string(offset) : "");
   };
@@ -88,40 +93,40 @@ static nn::Match<KernelText> emitAttention(Problem &problemOfFusion,
   KernelText kernel;
   std::string problem = (name + "_problem").str();
   std::string tensors =
-      input(info->q) + ", " + input(info->k) + ", " + input(info->v) + ", ";
-  std::string mask = info->mask ? input(*info->mask) : "nullptr";
-  std::string result = "y" + std::to_string(info->resultIndex);
+      input(info.q) + ", " + input(info.k) + ", " + input(info.v) + ", ";
+  std::string mask = info.mask ? input(*info.mask) : "nullptr";
+  std::string result = "y" + std::to_string(info.resultIndex);
   std::string stats =
-      info->statsIndex ? ", y" + std::to_string(*info->statsIndex) : "";
+      info.statsIndex ? ", y" + std::to_string(*info.statsIndex) : "";
   std::string rest =
-      mask + ", " + pointer(result, info->result.offset) + stats + ");\n";
+      mask + ", " + pointer(result, info.result.offset) + stats + ");\n";
   std::string call = "frit::attention<" + problem + ">(" + tensors + rest;
   kernel.header = "attention";
   if (tile.usesWgmma()) {
     kernel.header = "wgmma_attention";
-    Type element = elementType(lowered.outputs()[info->resultIndex]);
+    Type element = elementType(lowered.outputs()[info.resultIndex]);
     auto add = [&](const nn::AttentionOperand &operand, int64_t size,
                    int64_t rows, int64_t heads, int64_t lines) {
       unsigned argument =
           operand.argument ? operand.argument.getArgNumber()
-                           : lowered.inputElements().size() + info->resultIndex;
+                           : lowered.inputElements().size() + info.resultIndex;
       kernel.tensorMaps.push_back(operandMap(
-          operand, argument, element, {size, rows, heads, info->batch}, lines));
+          operand, argument, element, {size, rows, heads, info.batch}, lines));
     };
-    add(info->q, info->size, info->queries, info->heads, tile.m);
-    add(info->k, info->size, info->keys, info->groups, tile.n);
-    add(info->v, info->valueSize, info->keys, info->groups, tile.n);
-    add(info->result, info->valueSize, info->queries, info->heads, kBoxLines);
+    add(info.q, info.size, info.queries, info.heads, tile.m);
+    add(info.k, info.size, info.keys, info.groups, tile.n);
+    add(info.v, info.valueSize, info.keys, info.groups, tile.n);
+    add(info.result, info.valueSize, info.queries, info.heads, kBoxLines);
     call = "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttention<" + problem +
            ">(&m0, &m1, &m2, &m3, " + mask + stats +
            ");\n#else\nfrit::attentionFloor<" + problem + ">(" + tensors +
            rest + "#endif\n";
   }
-  kernel.grid[0] = *blocks;
+  kernel.grid[0] = launchBlocks(tile.blocks, tile.tiles(info));
   kernel.block[0] = tile.threads();
-  kernel.sharedBytes = tile.sharedBytes(*info);
+  kernel.sharedBytes = tile.sharedBytes(info);
   kernel.source =
-      definition(problem, *info, tile, lowered) +
+      definition(problem, info, tile, lowered) +
       kernelFunction(name, lowered,
                      {.threads = tile.threads(),
                       .tensorMaps = kernel.tensorMaps.size(),
@@ -175,15 +180,37 @@ AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                  "splits", "1, 2 or 4, with up to 512 threads in a block");
 }
 
+static AttentionTile tileOf(WgmmaAttentionAttr schedule) {
+  return {schedule.getTileM(),  /*rowsPerWarp=*/16,   schedule.getTileN(),
+          schedule.getSplits(), schedule.getStages(), schedule.getOccupancy(),
+          schedule.getBlocks()};
+}
+
+static AttentionTile tileOf(AttentionAttr schedule) {
+  AttentionTile tile = {schedule.getTileM(), schedule.getRowsPerWarp(),
+                        schedule.getTileN(), schedule.getSplits()};
+  tile.cluster = schedule.getCluster();
+  return tile;
+}
+
 namespace {
 
 /// The common part of both skeletons. Their cost beside other kernels is
 /// unknown.
-template <class Attr> class AttentionSkeleton : public TunedSkeletonOf<Attr> {
+template <class Attr>
+class AttentionSkeleton : public TunedSkeletonOf<Attr, nn::AttentionInfo> {
   double compileMilliseconds() const override { return 300; }
   std::optional<nn::StepCost> costOf(Problem &, Attr,
                                      const Machine &) const override {
     return std::nullopt;
+  }
+  nn::Match<nn::AttentionInfo> fit(Problem &problem, Attr schedule,
+                                   const Machine &machine) const override {
+    return fitAttention(problem, tileOf(schedule), machine.arch);
+  }
+  KernelText print(nn::AttentionInfo &info, Problem &problem, Attr schedule,
+                   StringRef name) const override {
+    return printAttention(info, problem.lowered(), name, tileOf(schedule));
   }
 };
 
@@ -209,19 +236,6 @@ class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
       for (const AttentionTile &tile : allWgmmaTiles(*info, machine.arch))
         offers.addAlternative(attrOf(tile, problem.context()));
     return std::nullopt;
-  }
-  nn::Match<KernelText> emitText(Problem &problem, WgmmaAttentionAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    auto info = describeKernelAttention(problem);
-    if (info && !usesWgmmaAttention(*info, machine.arch))
-      return nn::Mismatch("WGMMA does not compute it");
-    return emitAttention(problem, name,
-                         {schedule.getTileM(), /*rowsPerWarp=*/16,
-                          schedule.getTileN(), schedule.getSplits(),
-                          schedule.getStages(), schedule.getOccupancy(),
-                          schedule.getBlocks()},
-                         machine.arch);
   }
 };
 
@@ -265,14 +279,6 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
                  const nn::StridedPlaces &places) const override {
     return isa<nn::AttentionOp>(*composite) &&
            takesAttentionView(element, places);
-  }
-  nn::Match<KernelText> emitText(Problem &problem, AttentionAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    AttentionTile tile = {schedule.getTileM(), schedule.getRowsPerWarp(),
-                          schedule.getTileN(), schedule.getSplits()};
-    tile.cluster = schedule.getCluster();
-    return emitAttention(problem, name, tile, machine.arch);
   }
 };
 

@@ -88,19 +88,23 @@ static std::string definition(StringRef name, StringRef element, StringRef mask,
   return text + "};\n";
 }
 
-static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
-                                          WgmmaAttentionGradientAttr schedule,
-                                          const GpuArch &arch) {
+/// Returns the gradient that the kernel computes with this schedule.
+static nn::Match<nn::AttentionGradientInfo>
+fitGradient(Problem &problem, WgmmaAttentionGradientAttr schedule,
+            const GpuArch &arch) {
   auto info = describeGradient(problem, arch);
   if (!info)
-    return info.mismatch();
-  const Layout layout = {schedule.getStages()};
-  if (layout.sharedBytes() > arch.sharedPerBlock)
+    return info;
+  if (Layout{schedule.getStages()}.sharedBytes() > arch.sharedPerBlock)
     return nn::Mismatch("its stages do not fit into shared memory");
-  auto blocks = launchBlocks(schedule.getBlocks(), countPairs(*info));
-  if (!blocks)
-    return blocks.mismatch();
-  const LinalgFusion &lowered = problem.lowered();
+  if (nn::Legality why = checkBlocks(schedule.getBlocks(), countPairs(*info)))
+    return *why;
+  return info;
+}
+
+static KernelText printGradient(const nn::AttentionGradientInfo &info,
+                                const LinalgFusion &lowered, StringRef name,
+                                WgmmaAttentionGradientAttr schedule) {
   Type element = elementType(lowered.outputs()[0]);
   KernelText kernel;
   kernel.header = "wgmma_attention_gradient";
@@ -110,21 +114,21 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
                                          : lowered.inputElements().size();
     kernel.tensorMaps.push_back(
         operandMap(operand, argument, element,
-                   {info->size, ofQueries ? info->queries : info->keys,
-                    ofQueries ? info->heads : info->groups, info->batch},
+                   {info.size, ofQueries ? info.queries : info.keys,
+                    ofQueries ? info.heads : info.groups, info.batch},
                    lines));
   };
-  add(info->q, true, Layout::tileN);
-  add(info->k, false, Layout::tileN);
-  add(info->v, false, Layout::tileN);
-  add(info->dy, true, Layout::tileN);
-  add(info->dq, true, kBoxLines);
-  add(info->dk, false, kBoxLines);
-  add(info->dv, false, kBoxLines);
+  add(info.q, true, Layout::tileN);
+  add(info.k, false, Layout::tileN);
+  add(info.v, false, Layout::tileN);
+  add(info.dy, true, Layout::tileN);
+  add(info.dq, true, kBoxLines);
+  add(info.dk, false, kBoxLines);
+  add(info.dv, false, kBoxLines);
   const StringRef mask =
-      info->mask
+      info.mask
           ? storageName(
-                lowered.inputElements()[info->mask->argument.getArgNumber()])
+                lowered.inputElements()[info.mask->argument.getArgNumber()])
           : StringRef("void");
   const std::string problemName = (name + "_problem").str();
   std::string call;
@@ -132,9 +136,8 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
   os << "const frit::GradientTensors<" << problemName << "> tensors = {";
   llvm::interleaveComma(
       ArrayRef<const nn::AttentionOperand *>{
-          &info->q, &info->k, &info->v, &info->dy, &info->dq, &info->dk,
-          &info->dv, &info->stats, &*info->delta,
-          info->mask ? &*info->mask : nullptr},
+          &info.q, &info.k, &info.v, &info.dy, &info.dq, &info.dk, &info.dv,
+          &info.stats, &*info.delta, info.mask ? &*info.mask : nullptr},
       os, [&](const nn::AttentionOperand *operand) {
         if (!operand)
           os << "nullptr";
@@ -145,15 +148,15 @@ static nn::Match<KernelText> emitGradient(Problem &problem, StringRef name,
         if (operand && operand->offset)
           os << " + " << operand->offset;
       });
-  os << (info->sumHeight ? ", y1" : ", nullptr")
+  os << (info.sumHeight ? ", y1" : ", nullptr")
      << "};\n#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaAttentionGradient<"
      << problemName
      << ">({&m0, &m1, &m2, &m3, &m4, &m5, &m6}, tensors);\n#else\n"
         "frit::attentionGradientFloor(tensors);\n#endif\n";
-  kernel.grid[0] = *blocks;
+  kernel.grid[0] = launchBlocks(schedule.getBlocks(), countPairs(info));
   kernel.block[0] = Layout::threads;
-  kernel.sharedBytes = layout.sharedBytes();
-  kernel.source = definition(problemName, storageName(element), mask, *info,
+  kernel.sharedBytes = Layout{schedule.getStages()}.sharedBytes();
+  kernel.source = definition(problemName, storageName(element), mask, info,
                              schedule.getStages()) +
                   kernelFunction(name, lowered,
                                  {.threads = Layout::threads,
@@ -176,7 +179,8 @@ LogicalResult WgmmaAttentionGradientAttr::verify(
 }
 
 namespace {
-class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
+class WgmmaAttentionGradient
+    : public SkeletonOf<WgmmaAttentionGradientAttr, nn::AttentionGradientInfo> {
   double compileMilliseconds() const override { return 300; }
   /// Its cost beside other kernels is unknown.
   std::optional<nn::StepCost> costOf(Problem &, WgmmaAttentionGradientAttr,
@@ -223,11 +227,15 @@ class WgmmaAttentionGradient : public SkeletonOf<WgmmaAttentionGradientAttr> {
                                     },
                                     kBoxLines});
   }
-  nn::Match<KernelText> emitText(Problem &problem,
-                                 WgmmaAttentionGradientAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    return emitGradient(problem, name, schedule, machine.arch);
+  nn::Match<nn::AttentionGradientInfo>
+  fit(Problem &problem, WgmmaAttentionGradientAttr schedule,
+      const Machine &machine) const override {
+    return fitGradient(problem, schedule, machine.arch);
+  }
+  KernelText print(nn::AttentionGradientInfo &info, Problem &problem,
+                   WgmmaAttentionGradientAttr schedule,
+                   StringRef name) const override {
+    return printGradient(info, problem.lowered(), name, schedule);
   }
 };
 } // namespace

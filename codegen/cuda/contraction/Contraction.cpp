@@ -39,6 +39,14 @@ nn::Legality frit::cuda::checkWgmmaConv(Problem &problem,
   return checkWgmma(*problem.conv());
 }
 
+nn::Legality frit::cuda::checkPlainEpilogue(const nn::Epilogue &epilogue) {
+  if (epilogue.addend)
+    return nn::Mismatch("two convolutions in one kernel need WGMMA");
+  if (epilogue.isExtended())
+    return nn::Mismatch("norms, statistics and second results need WGMMA");
+  return std::nullopt;
+}
+
 bool frit::cuda::usesTensorCores(nn::ConvOp conv) {
   Type element = nn::tensorType(conv.getX()).getElementType();
   return isHalf(element) || (element.isF32() && conv.getTf32());

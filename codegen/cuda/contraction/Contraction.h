@@ -18,6 +18,10 @@ inline bool usesWgmmaConv(Problem &problem, const Machine &machine) {
   return !checkWgmmaConv(problem, machine);
 }
 
+/// Returns why the kernels without WGMMA do not compute an epilogue: they have
+/// one product and one result.
+nn::Legality checkPlainEpilogue(const nn::Epilogue &epilogue);
+
 /// Returns whether conv.cuh multiplies the groups of a convolution by tensor
 /// cores, with tiles that are full enough.
 bool hasFastGroups(const nn::ConvInfo &conv);

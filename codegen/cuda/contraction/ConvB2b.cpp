@@ -30,6 +30,11 @@ ConvB2bLayout layoutOf(const nn::ConvB2bInfo &info, int64_t warpgroups,
           info.last.k, warpgroups, stages,  slots};
 }
 
+ConvB2bLayout layoutOf(const nn::ConvB2bInfo &info, ConvB2bAttr schedule) {
+  return layoutOf(info, schedule.getWarpgroups(), schedule.getStages(),
+                  schedule.getSlots());
+}
+
 int64_t tilesOf(const nn::ConvInfo &conv) {
   return conv.n * conv.p * ceilDiv(conv.q, kTile);
 }
@@ -119,7 +124,7 @@ static artifact::TensorMap tiledMap(unsigned argument, Type type,
 }
 
 namespace {
-class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
+class ConvB2b : public TunedSkeletonOf<ConvB2bAttr, nn::ConvB2bInfo> {
   double compileMilliseconds() const override { return 400; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -140,39 +145,45 @@ class ConvB2b : public TunedSkeletonOf<ConvB2bAttr> {
         costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
     return nn::StepCost{cost.microseconds, 1};
   }
-  nn::Match<KernelText> emitText(Problem &problem, ConvB2bAttr schedule,
-                                 StringRef name,
+  nn::Match<nn::ConvB2bInfo> fit(Problem &problem, ConvB2bAttr schedule,
                                  const Machine &machine) const override;
+  KernelText print(nn::ConvB2bInfo &info, Problem &problem,
+                   ConvB2bAttr schedule, StringRef name) const override;
 };
 } // namespace
 
-nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
-                                        StringRef name,
+nn::Match<nn::ConvB2bInfo> ConvB2b::fit(Problem &problem, ConvB2bAttr schedule,
                                         const Machine &machine) const {
-  if (!problem.convB2b())
-    return problem.convB2b().mismatch();
-  if (!canTakeConvB2b(*problem.convB2b(), machine))
+  const nn::Match<nn::ConvB2bInfo> &info = problem.convB2b();
+  if (!info)
+    return info;
+  if (!canTakeConvB2b(*info, machine))
     return nn::Mismatch("it is no two convolutions that WGMMA computes");
+  const nn::ConvInfo &first = info->first, &last = info->last;
+  if (!layoutOf(*info, schedule).fits() || schedule.getStages() <= first.r ||
+      last.k % schedule.getColumns())
+    return nn::Mismatch("it does not fit into shared memory");
+  if (nn::Legality why = checkBlocks(schedule.getBlocks(), tilesOf(first)))
+    return *why;
+  for (const nn::ConvInfo *conv : {&first, &last})
+    if (nn::Legality why = checkFunction(conv->epilogue, problem.lowered()))
+      return *why;
+  return info;
+}
+
+KernelText ConvB2b::print(nn::ConvB2bInfo &info, Problem &problem,
+                          ConvB2bAttr schedule, StringRef name) const {
   const LinalgFusion &lowered = problem.lowered();
-  const nn::ConvInfo &first = problem.convB2b()->first,
-                     &last = problem.convB2b()->last;
+  const nn::ConvInfo &first = info.first, &last = info.last;
   int64_t warpgroups = schedule.getWarpgroups(), stages = schedule.getStages();
   int64_t slots = schedule.getSlots(), columns = schedule.getColumns();
-  ConvB2bLayout layout =
-      layoutOf(*problem.convB2b(), warpgroups, stages, slots);
-  if (!layout.fits() || stages <= first.r || last.k % columns)
-    return nn::Mismatch("it does not fit into shared memory");
-  auto blocks = launchBlocks(schedule.getBlocks(), tilesOf(first));
-  if (!blocks)
-    return blocks.mismatch();
+  ConvB2bLayout layout = layoutOf(info, schedule);
   int64_t threads = layout.threads();
   ProblemText text(lowered, name);
   text.addConv(first);
   text.addType("LastBias", last.epilogue.bias());
-  if (nn::Legality why = text.addFunction(first.epilogue))
-    return *why;
-  if (nn::Legality why = text.addFunction(last.epilogue, "Last"))
-    return *why;
+  text.addFunction(first.epilogue);
+  text.addFunction(last.epilogue, "Last");
   text.addConstants("int", {{"filters", last.k}});
   text.addConstants("int", {{"warpgroups", warpgroups},
                             {"stages", stages},
@@ -214,7 +225,7 @@ nn::Match<KernelText> ConvB2b::emitText(Problem &problem, ConvB2bAttr schedule,
       operands + "#endif\n";
   kernel.header = "conv_b2b";
   kernel.block[0] = threads;
-  kernel.grid[0] = *blocks;
+  kernel.grid[0] = launchBlocks(schedule.getBlocks(), tilesOf(first));
   kernel.sharedBytes = layout.sharedBytes();
   kernel.source = text.definition() +
                   kernelFunction(name, lowered,

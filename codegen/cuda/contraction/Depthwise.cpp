@@ -169,7 +169,13 @@ DepthwiseAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class Depthwise : public SkeletonOf<DepthwiseAttr> {
+/// A convolution, and the function that stores its sums.
+struct DepthwiseKernel {
+  nn::DepthwiseConvOp conv;
+  std::string store;
+};
+
+class Depthwise : public SkeletonOf<DepthwiseAttr, DepthwiseKernel> {
   double compileMilliseconds() const override { return 50; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -202,29 +208,30 @@ class Depthwise : public SkeletonOf<DepthwiseAttr> {
                                      const Machine &machine) const override {
     return costOfMemory(problem.fusion(), schedule.getVector(), machine.arch);
   }
-  nn::Match<KernelText> emitText(Problem &problem, DepthwiseAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override;
+  nn::Match<DepthwiseKernel> fit(Problem &problem, DepthwiseAttr schedule,
+                                 const Machine &machine) const override {
+    auto conv = findConv(problem.fusion());
+    if (!conv)
+      return conv.mismatch();
+    if (nn::shapeOf(conv->getY())[3] % schedule.getVector())
+      return nn::Mismatch("its channels are no multiple of a vector");
+    auto store = printStore(*conv, problem.lowered(), schedule.getVector());
+    if (!store)
+      return store.mismatch();
+    return DepthwiseKernel{*conv, *store};
+  }
+  KernelText print(DepthwiseKernel &fitted, Problem &problem,
+                   DepthwiseAttr schedule, StringRef name) const override;
 };
 } // namespace
 
-nn::Match<KernelText> Depthwise::emitText(Problem &problem,
-                                          DepthwiseAttr schedule,
-                                          StringRef name,
-                                          const Machine &machine) const {
-  auto found = findConv(problem.fusion());
-  if (!found)
-    return found.mismatch();
-  nn::DepthwiseConvOp conv = *found;
+KernelText Depthwise::print(DepthwiseKernel &fitted, Problem &problem,
+                            DepthwiseAttr schedule, StringRef name) const {
+  nn::DepthwiseConvOp conv = fitted.conv;
   const LinalgFusion &lowered = problem.lowered();
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
   int64_t strip = schedule.getStrip();
   ArrayRef<int64_t> y = nn::shapeOf(conv.getY());
-  if (y[3] % vector)
-    return nn::Mismatch("its channels are no multiple of a vector");
-  auto store = printStore(conv, lowered, vector);
-  if (!store)
-    return store.mismatch();
   unsigned x = cast<BlockArgument>(conv.getX()).getArgNumber();
   unsigned w = cast<BlockArgument>(conv.getW()).getArgNumber();
   bool constant = llvm::is_contained(lowered.constantInputs(), int64_t(w));
@@ -232,7 +239,7 @@ nn::Match<KernelText> Depthwise::emitText(Problem &problem,
   kernel.header = "depthwise";
   kernel.source = ("struct " + name + "_body {\n").str() +
                   parameterList(lowered, true) + printShape(conv) + "\n" +
-                  *store + "};\n";
+                  fitted.store + "};\n";
   std::string call =
       startText(lowered) +
       ("frit::depthwise<" + Twine(vector) + ", " + Twine(strip) + ", " +

@@ -19,7 +19,7 @@ MergeMomentsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 /// The kernel that merges moments of rows (moments.cuh).
-class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
+class MergeMoments : public SkeletonOf<MergeMomentsAttr, nn::MergeMomentsOp> {
   double compileMilliseconds() const override { return 20; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -37,12 +37,15 @@ class MergeMoments : public SkeletonOf<MergeMomentsAttr> {
                                      const Machine &machine) const override {
     return costOfMemory(problem.fusion(), /*perThread=*/2, machine.arch);
   }
-  nn::Match<KernelText> emitText(Problem &problem, MergeMomentsAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  nn::Match<nn::MergeMomentsOp> fit(Problem &problem, MergeMomentsAttr schedule,
+                                    const Machine &machine) const override {
     auto merge = dyn_cast<nn::MergeMomentsOp>(problem.fusion().getAnchor());
     if (!merge)
       return nn::Mismatch("it merges no moments");
+    return merge;
+  }
+  KernelText print(nn::MergeMomentsOp &merge, Problem &problem,
+                   MergeMomentsAttr schedule, StringRef name) const override {
     int64_t parts = nn::shapeOf(merge.getX()).end()[-2];
     int64_t rows = nn::tensorType(merge.getX()).getNumElements() / (2 * parts);
     int64_t threads = schedule.getThreads();

@@ -17,14 +17,15 @@ public:
   ProblemText(const LinalgFusion &lowered, llvm::StringRef name)
       : lowered(lowered), name(name), text{lowered, name, "", ""} {}
 
-  /// Adds the type `field`, the epilogue's function.
-  nn::Legality addFunction(const nn::Epilogue &epilogue,
-                           llvm::StringRef field = "Epilogue") {
-    return cuda::addFunction(epilogue, field, text);
+  /// Adds the type `field`, the epilogue's function. checkFunction() has
+  /// passed.
+  void addFunction(const nn::Epilogue &epilogue,
+                   llvm::StringRef field = "Epilogue") {
+    cuda::addFunction(epilogue, field, text);
   }
-  /// Adds all stages of an epilogue.
-  nn::Legality addStages(const nn::Epilogue &epilogue) {
-    return cuda::addStages(epilogue, text);
+  /// Adds all stages of an epilogue. checkFunction() has passed.
+  void addStages(const nn::Epilogue &epilogue) {
+    cuda::addStages(epilogue, text);
   }
   /// Adds "using A = frit::f16;", the storage type of `v`, or of the result if
   /// `v` is null.

@@ -55,8 +55,9 @@ static nn::Legality offerTiles(Problem &problem, const Machine &machine,
   auto schedule = dyn_cast<Attr>(*chosen);
   if (!schedule)
     return std::nullopt;
-  if (problem.conv() && problem.conv()->epilogue.addend)
-    return nn::Mismatch("two convolutions in one kernel need WGMMA");
+  if (nn::Legality why = checkPlainEpilogue(
+          problem.conv() ? problem.conv()->epilogue : problem.gemm()->epilogue))
+    return why;
   offers.add(schedule);
   int64_t other = schedule.getTileM() == 64 ? 128 : 64;
   offers.addAlternative(Attr::get(problem.context(), other, other));
@@ -98,12 +99,12 @@ struct TiledProduct {
   bool rowsFirst; ///< whether neighbouring blocks have neighbouring rows
 };
 
-static nn::Match<KernelText>
-emitTiles(StringRef function, ProblemText &text, const nn::Epilogue &epilogue,
-          const TiledProduct &product, int64_t tileM, int64_t tileN,
-          const LinalgFusion &lowered, StringRef name) {
-  if (nn::Legality why = text.addFunction(epilogue))
-    return *why;
+static KernelText printTiles(StringRef function, ProblemText &text,
+                             const nn::Epilogue &epilogue,
+                             const TiledProduct &product, int64_t tileM,
+                             int64_t tileN, const LinalgFusion &lowered,
+                             StringRef name) {
+  text.addFunction(epilogue);
   text.addConstants("int", {{"tileM", tileM}, {"tileN", tileN}});
   KernelText kernel;
   kernel.header = function;
@@ -180,16 +181,28 @@ static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
          canApplySpaceToDepth(conv);
 }
 
+/// Returns the contraction of a fusion that the kernel of its skeleton
+/// computes.
+template <class Info>
+static nn::Match<Info> fitTiles(const nn::Match<Info> &info, Problem &problem) {
+  if (!info)
+    return info;
+  if (nn::Legality why = checkPlainEpilogue(info->epilogue))
+    return *why;
+  if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
+    return *why;
+  return info;
+}
+
 /// Returns whether the epilogue joins a kernel that does not compete with a
 /// library.
 static bool joinsTiles(const Chain &chain) {
-  return chain.epilogue && !chain.epilogue->isExtended() &&
-         !chain.epilogue->addend;
+  return chain.epilogue && !checkPlainEpilogue(*chain.epilogue);
 }
 
 namespace {
 
-class Gemm : public TunedSkeletonOf<GemmAttr> {
+class Gemm : public TunedSkeletonOf<GemmAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 80; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -204,22 +217,22 @@ class Gemm : public TunedSkeletonOf<GemmAttr> {
     return costOfTiles(problem, schedule.getTileM(), schedule.getTileN(),
                        machine.arch);
   }
-  nn::Match<KernelText> emitText(Problem &problem, GemmAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    if (!problem.gemm())
-      return problem.gemm().mismatch();
-    const nn::GemmInfo &info = *problem.gemm();
+  nn::Match<nn::GemmInfo> fit(Problem &problem, GemmAttr schedule,
+                              const Machine &machine) const override {
+    return fitTiles(problem.gemm(), problem);
+  }
+  KernelText print(nn::GemmInfo &info, Problem &problem, GemmAttr schedule,
+                   StringRef name) const override {
     ProblemText text(problem.lowered(), name);
     text.addGemm(info);
-    return emitTiles(
+    return printTiles(
         "gemm", text, info.epilogue,
         {info.a, info.b, info.m, info.n, info.batch, /*rowsFirst=*/false},
         schedule.getTileM(), schedule.getTileN(), problem.lowered(), name);
   }
 };
 
-class Conv : public TunedSkeletonOf<ConvAttr> {
+class Conv : public TunedSkeletonOf<ConvAttr, nn::ConvInfo> {
   double compileMilliseconds() const override { return 300; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
@@ -249,21 +262,19 @@ class Conv : public TunedSkeletonOf<ConvAttr> {
     return costOfTiles(problem, schedule.getTileM(), schedule.getTileN(),
                        machine.arch);
   }
-  nn::Match<KernelText> emitText(Problem &problem, ConvAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    if (!problem.conv())
-      return problem.conv().mismatch();
-    const nn::ConvInfo &info = *problem.conv();
-    if (info.epilogue.addend)
-      return nn::Mismatch("two convolutions in one kernel need WGMMA");
+  nn::Match<nn::ConvInfo> fit(Problem &problem, ConvAttr schedule,
+                              const Machine &machine) const override {
+    return fitTiles(problem.conv(), problem);
+  }
+  KernelText print(nn::ConvInfo &info, Problem &problem, ConvAttr schedule,
+                   StringRef name) const override {
     ProblemText text(problem.lowered(), name);
     text.addConv(info);
-    return emitTiles("conv", text, info.epilogue,
-                     {info.x, info.w, info.n * info.p * info.q,
-                      info.k / info.groups, info.groups, /*rowsFirst=*/true},
-                     schedule.getTileM(), schedule.getTileN(),
-                     problem.lowered(), name);
+    return printTiles("conv", text, info.epilogue,
+                      {info.x, info.w, info.n * info.p * info.q,
+                       info.k / info.groups, info.groups, /*rowsFirst=*/true},
+                      schedule.getTileM(), schedule.getTileN(),
+                      problem.lowered(), name);
   }
 };
 

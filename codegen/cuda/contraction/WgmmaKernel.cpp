@@ -47,13 +47,10 @@ public:
 
   /// Adds the maps of the result and of the residual or factor, the constants
   /// and the call of `function`, or of `floor` on architectures without WGMMA.
-  nn::Match<KernelText> finish(const nn::GemmInfo &product, StringRef header,
-                               StringRef function, StringRef floor) {
+  KernelText finish(const nn::GemmInfo &product, StringRef header,
+                    StringRef function, StringRef floor) {
     Type type = elementType(lowered.outputs()[0]);
     int64_t bytes = type.getIntOrFloatBitWidth() / 8;
-    auto blocks = launchBlocks(tile.blocks, tile.neededBlocks(product));
-    if (!blocks)
-      return blocks.mismatch();
     bool boxes = tile.storesBoxes(product, bytes);
     std::string maps[2] = {"nullptr", "nullptr"};
     std::string sources = "&m0, &m1, ";
@@ -72,8 +69,7 @@ public:
     if (product.epilogue.secondStore())
       addResult(lowered.inputElements().size() + 1, maps[1]);
 
-    if (nn::Legality why = text.addStages(product.epilogue))
-      return *why;
+    text.addStages(product.epilogue);
     text.addConstants("int", {{"tileM", tile.m}, {"tileN", tile.n}});
     text.addConstants("int", {{"stages", tile.stages},
                               {"cluster", tile.cluster},
@@ -106,7 +102,7 @@ public:
     WgmmaLayout layout = tile.layout(needsOf(product.epilogue));
     kernel.header = header;
     kernel.block[0] = layout.threads();
-    kernel.grid[0] = *blocks;
+    kernel.grid[0] = launchBlocks(tile.blocks, tile.neededBlocks(product));
     kernel.sharedBytes = layout.sharedBytes();
     // Accumulators per thread: for 64 rows, or for a whole tile in ping-pong.
     kernel.sums = tile.n / (layout.movesRegisters() && tile.split == 1 ? 1 : 2);
@@ -164,10 +160,9 @@ void WgmmaKernel::addConvMaps(const nn::ConvInfo &info) {
   addMap(filters);
 }
 
-nn::Match<KernelText> cuda::emitWgmmaGemm(const nn::GemmInfo &info,
-                                          const LinalgFusion &lowered,
-                                          StringRef name,
-                                          const WgmmaTile &tile) {
+KernelText cuda::printWgmmaGemm(const nn::GemmInfo &info,
+                                const LinalgFusion &lowered, StringRef name,
+                                const WgmmaTile &tile) {
   WgmmaKernel kernel(lowered, name, tile);
   Type type = nn::tensorType(info.a).getElementType();
   ProblemText &text = kernel.problem();
@@ -185,10 +180,9 @@ nn::Match<KernelText> cuda::emitWgmmaGemm(const nn::GemmInfo &info,
   return kernel.finish(info, "wgmma_gemm", "wgmmaGemm", "gemmFloor");
 }
 
-nn::Match<KernelText> cuda::emitWgmmaConv(const nn::ConvInfo &info,
-                                          const LinalgFusion &lowered,
-                                          StringRef name,
-                                          const WgmmaTile &tile) {
+KernelText cuda::printWgmmaConv(const nn::ConvInfo &info,
+                                const LinalgFusion &lowered, StringRef name,
+                                const WgmmaTile &tile) {
   WgmmaKernel kernel(lowered, name, tile);
   kernel.addConvMaps(info);
   kernel.problem().addConv(info);

@@ -9,18 +9,15 @@
 
 namespace frit::cuda {
 
-/// Emits the kernel `name`, which computes a product by wgmma_gemm.cuh.
-nn::Match<KernelText> emitWgmmaGemm(const nn::GemmInfo &info,
-                                    const LinalgFusion &lowered,
-                                    llvm::StringRef name,
-                                    const WgmmaTile &tile);
+/// Prints the kernel `name`, which computes a product by wgmma_gemm.cuh with a
+/// tile that fits.
+KernelText printWgmmaGemm(const nn::GemmInfo &info, const LinalgFusion &lowered,
+                          llvm::StringRef name, const WgmmaTile &tile);
 
-/// Emits the kernel `name`, which computes a convolution and its addend by
-/// wgmma_conv.cuh.
-nn::Match<KernelText> emitWgmmaConv(const nn::ConvInfo &info,
-                                    const LinalgFusion &lowered,
-                                    llvm::StringRef name,
-                                    const WgmmaTile &tile);
+/// Prints the kernel `name`, which computes a convolution and its addend by
+/// wgmma_conv.cuh with a tile that fits.
+KernelText printWgmmaConv(const nn::ConvInfo &info, const LinalgFusion &lowered,
+                          llvm::StringRef name, const WgmmaTile &tile);
 
 } // namespace frit::cuda
 

@@ -61,8 +61,15 @@ WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 
+/// A product or convolution, and a tile that fits it.
+template <class Info> struct WgmmaFit {
+  Info info;
+  WgmmaTile tile;
+};
+
 /// The common part of both skeletons.
-template <class Attr> class WgmmaSkeleton : public TunedSkeletonOf<Attr> {
+template <class Attr, class Info>
+class WgmmaSkeleton : public TunedSkeletonOf<Attr, WgmmaFit<Info>> {
 protected:
   static WgmmaTile tileOf(Attr schedule) {
     return {
@@ -71,13 +78,18 @@ protected:
         schedule.getPingpong(), schedule.getRaster(), schedule.getBlocks()};
   }
 
-  /// Returns the tile if an SM has room for it.
-  static nn::Match<WgmmaTile> fittingTile(Attr schedule,
-                                          const nn::GemmInfo &product,
+  /// Returns the tile of a schedule if it fits the product of a problem.
+  static nn::Match<WgmmaTile> fittingTile(Attr schedule, Problem &problem,
                                           const Machine &machine) {
+    auto product = productOf(problem);
     WgmmaTile tile = tileOf(schedule);
-    if (!tile.fits(needsOf(product.epilogue), machine.arch))
+    if (!tile.fits(needsOf(product->epilogue), machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
+    if (nn::Legality why =
+            checkBlocks(tile.blocks, tile.neededBlocks(*product)))
+      return *why;
+    if (nn::Legality why = checkFunction(product->epilogue, problem.lowered()))
+      return *why;
     return tile;
   }
 
@@ -108,12 +120,10 @@ private:
     WgmmaTile tile = tileOf(schedule);
     double time =
         wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
-    auto blocks = launchBlocks(tile.blocks, tile.neededBlocks(*product));
-    if (!blocks)
-      return std::nullopt;
-    return nn::StepCost{
-        time, std::min(1.0, double(*blocks) /
-                                double(machine.arch.sms * tile.occupancy))};
+    double blocks =
+        double(launchBlocks(tile.blocks, tile.neededBlocks(*product)));
+    return nn::StepCost{time, std::min(1.0, blocks / double(machine.arch.sms *
+                                                            tile.occupancy))};
   }
 };
 
@@ -135,7 +145,7 @@ static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
   return checkWgmma(*info, type) ? 0 : kMomentWidth;
 }
 
-class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
+class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 250; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
@@ -179,16 +189,19 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr> {
     return !checkWgmma(
         *info, nn::tensorType(info->epilogue.result()).getElementType());
   }
-  nn::Match<KernelText> emitText(Problem &problem, WgmmaGemmAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  nn::Match<WgmmaFit<nn::GemmInfo>> fit(Problem &problem,
+                                        WgmmaGemmAttr schedule,
+                                        const Machine &machine) const override {
     if (nn::Legality why = checkWgmmaGemm(problem, machine))
       return *why;
-    auto product = productOf(problem);
-    auto tile = fittingTile(schedule, *product, machine);
+    auto tile = fittingTile(schedule, problem, machine);
     if (!tile)
       return tile.mismatch();
-    return emitWgmmaGemm(*product, problem.lowered(), name, *tile);
+    return WgmmaFit<nn::GemmInfo>{*productOf(problem), *tile};
+  }
+  KernelText print(WgmmaFit<nn::GemmInfo> &fitted, Problem &problem,
+                   WgmmaGemmAttr, StringRef name) const override {
+    return printWgmmaGemm(fitted.info, problem.lowered(), name, fitted.tile);
   }
 };
 
@@ -253,7 +266,7 @@ static int64_t jointNormParts(nn::ConvOp conv, const GpuArch &arch) {
   return parts;
 }
 
-class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
+class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr, nn::ConvInfo> {
   double compileMilliseconds() const override { return 160; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
@@ -283,15 +296,19 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr> {
     info->epilogue = *chain.epilogue;
     return !checkWgmma(*info);
   }
-  nn::Match<KernelText> emitText(Problem &problem, WgmmaConvAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  nn::Match<WgmmaFit<nn::ConvInfo>> fit(Problem &problem,
+                                        WgmmaConvAttr schedule,
+                                        const Machine &machine) const override {
     if (nn::Legality why = checkWgmmaConv(problem, machine))
       return *why;
-    auto tile = fittingTile(schedule, *productOf(problem), machine);
+    auto tile = fittingTile(schedule, problem, machine);
     if (!tile)
       return tile.mismatch();
-    return emitWgmmaConv(*problem.conv(), problem.lowered(), name, *tile);
+    return WgmmaFit<nn::ConvInfo>{*problem.conv(), *tile};
+  }
+  KernelText print(WgmmaFit<nn::ConvInfo> &fitted, Problem &problem,
+                   WgmmaConvAttr, StringRef name) const override {
+    return printWgmmaConv(fitted.info, problem.lowered(), name, fitted.tile);
   }
 };
 

@@ -31,7 +31,7 @@ static nn::Legality fits(nn::CustomOp custom, const GpuArch &arch) {
 }
 
 namespace {
-class CustomKernel : public SkeletonOf<CustomAttr> {
+class CustomKernel : public SkeletonOf<CustomAttr, nn::CustomOp> {
 public:
   double compileMilliseconds() const override { return 20; }
   nn::Legality offer(Problem &problem, const Machine &,
@@ -48,14 +48,18 @@ protected:
     return std::nullopt;
   }
 
-  nn::Match<KernelText> emitText(Problem &problem, CustomAttr, StringRef,
-                                 const Machine &machine) const override {
+  nn::Match<nn::CustomOp> fit(Problem &problem, CustomAttr,
+                              const Machine &machine) const override {
     auto custom =
         dyn_cast<nn::CustomOp>(problem.fusion().getBody().front().front());
     if (!custom)
       return nn::Mismatch("it is no user's kernel");
     if (nn::Legality why = fits(custom, machine.arch))
       return *why;
+    return custom;
+  }
+  KernelText print(nn::CustomOp &custom, Problem &, CustomAttr,
+                   StringRef) const override {
     KernelText text;
     llvm::copy(custom.getGrid(), text.grid);
     llvm::copy(custom.getBlock(), text.block);

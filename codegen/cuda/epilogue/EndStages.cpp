@@ -38,11 +38,8 @@ SmallVector<StringRef> frit::cuda::wordsOf(const nn::Epilogue &epilogue) {
   return all;
 }
 
-nn::Legality frit::cuda::addStages(const nn::Epilogue &epilogue,
-                                   EpilogueText &text) {
-  if (nn::Legality why = addFunction(epilogue, "Epilogue", text))
-    return why;
+void frit::cuda::addStages(const nn::Epilogue &epilogue, EpilogueText &text) {
+  addFunction(epilogue, "Epilogue", text);
   visitAll(epilogue.byKind(),
            [&](const StageCode &code) { text.fields += code.fields(); });
-  return std::nullopt;
 }

@@ -81,13 +81,17 @@ EndNeeds needsOf(const nn::Epilogue &epilogue);
 /// Returns the words of all stages.
 llvm::SmallVector<llvm::StringRef> wordsOf(const nn::Epilogue &epilogue);
 
-/// Adds the type `field`, the function that a Map applies, with a functor if
-/// device code has none for it. Fails if the function cannot be printed.
-nn::Legality addFunction(const nn::Epilogue &epilogue, llvm::StringRef field,
-                         EpilogueText &text);
+/// Returns why the function that a Map applies cannot be printed.
+nn::Legality checkFunction(const nn::Epilogue &epilogue,
+                           const LinalgFusion &lowered);
 
-/// Adds the text of all stages.
-nn::Legality addStages(const nn::Epilogue &epilogue, EpilogueText &text);
+/// Adds the type `field`, the function that a Map applies, with a functor if
+/// device code has none for it. checkFunction() has passed.
+void addFunction(const nn::Epilogue &epilogue, llvm::StringRef field,
+                 EpilogueText &text);
+
+/// Adds the text of all stages. checkFunction() has passed.
+void addStages(const nn::Epilogue &epilogue, EpilogueText &text);
 
 } // namespace frit::cuda
 

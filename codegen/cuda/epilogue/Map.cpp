@@ -102,13 +102,19 @@ static StringRef knownFunctor(Activation kind, Type result) {
   return "";
 }
 
-/// Defines the functor of a function for which device code has none. Returns
-/// its name.
-static nn::Match<std::string> defineFunctor(const Map &map,
-                                            const nn::Epilogue &epilogue,
-                                            EpilogueText &text) {
+/// Returns the device functor of the function of an epilogue, or "".
+static StringRef knownFunctor(const nn::Epilogue &epilogue,
+                              const LinalgFusion &lowered) {
+  return knownFunctor(epilogue.activation(), elementType(lowered.outputs()[0]));
+}
+
+/// Prints the functor `name` of a function for which device code has none.
+static nn::Match<std::string> printFunctor(StringRef name,
+                                           const nn::Epilogue &epilogue,
+                                           const LinalgFusion &lowered) {
+  const Map &map = *epilogue.find<Map>();
   std::string type =
-      valueName(valueType(elementType(text.lowered[map.operand]))).str();
+      valueName(valueType(elementType(lowered[map.operand]))).str();
   std::string parameters = type + " x", first;
   SmallVector<std::pair<Value, StringRef>> known = {{map.operand, "x"}};
   if (map.isMixed) {
@@ -119,26 +125,28 @@ static nn::Match<std::string> defineFunctor(const Map &map,
     auto conv = epilogue.product.getDefiningOp<nn::ConvOp>();
     first = conv && conv.getBias() ? "sum += bias;" : "";
   }
-  auto body = functionBody(map.result, text.lowered, known, first);
+  auto body = functionBody(map.result, lowered, known, first);
   if (!body)
-    return body.mismatch();
-  std::string functor = text.kernel.str() + "_epilogue";
-  text.definitions = "struct " + functor + " {\n  __device__ " + type +
-                     " operator()(" + parameters + ") const {\n" + *body +
-                     "  }\n};\n";
-  return functor;
+    return body;
+  return ("struct " + name + " {\n  __device__ " + type + " operator()(" +
+          parameters + ") const {\n" + *body + "  }\n};\n")
+      .str();
 }
 
-nn::Legality frit::cuda::addFunction(const nn::Epilogue &epilogue,
-                                     StringRef field, EpilogueText &text) {
-  Type result = elementType(text.lowered.outputs()[0]);
-  std::string functor = knownFunctor(epilogue.activation(), result).str();
+nn::Legality frit::cuda::checkFunction(const nn::Epilogue &epilogue,
+                                       const LinalgFusion &lowered) {
+  if (!knownFunctor(epilogue, lowered).empty())
+    return std::nullopt;
+  auto printed = printFunctor("", epilogue, lowered);
+  return printed ? nn::Legality() : nn::Legality(printed.mismatch());
+}
+
+void frit::cuda::addFunction(const nn::Epilogue &epilogue, StringRef field,
+                             EpilogueText &text) {
+  std::string functor = knownFunctor(epilogue, text.lowered).str();
   if (functor.empty()) {
-    auto defined = defineFunctor(*epilogue.find<Map>(), epilogue, text);
-    if (!defined)
-      return defined.mismatch();
-    functor = *defined;
+    functor = text.kernel.str() + "_epilogue";
+    text.definitions = *printFunctor(functor, epilogue, text.lowered);
   }
   text.fields += ("  using " + field + " = " + functor + ";\n").str();
-  return std::nullopt;
 }

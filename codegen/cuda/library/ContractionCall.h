@@ -21,12 +21,11 @@ public:
                      Offers &offers) const final {
     if (problem.kind() != Problem::Kind::contraction)
       return std::nullopt;
-    const nn::Match<Info> &info = infoOf(problem);
-    if (!info || !takes(info->epilogue, machine))
+    if (!isUsed(machine) || checkCall(problem))
       return std::nullopt;
     auto call = Attr::get(problem.context(), /*algorithm=*/0,
                           *problem.decideOnce(chooseTiles, machine));
-    if (prefersKernel(problem, *info, machine))
+    if (prefersKernel(problem, *infoOf(problem), machine))
       offers.addAlternative(call);
     else
       offers.add(call);
@@ -34,14 +33,23 @@ public:
   }
   bool takesChain(const Chain &chain, const Machine &machine) const final {
     return llvm::isa<Op>(chain.contraction()) && chain.epilogue &&
-           takes(*chain.epilogue, machine);
+           isUsed(machine) && takes(*chain.epilogue);
   }
 
 private:
+  nn::Legality checkCall(Problem &problem) const final {
+    const nn::Match<Info> &info = infoOf(problem);
+    if (!info)
+      return info.mismatch();
+    if (!takes(info->epilogue))
+      return nn::Mismatch("the library does not compute its epilogue");
+    return std::nullopt;
+  }
   virtual const nn::Match<Info> &infoOf(Problem &problem) const = 0;
   /// Returns whether the library computes a contraction with this epilogue.
-  virtual bool takes(const nn::Epilogue &epilogue,
-                     const Machine &machine) const = 0;
+  virtual bool takes(const nn::Epilogue &epilogue) const = 0;
+  /// Returns whether calls of the library are wanted.
+  virtual bool isUsed(const Machine &machine) const = 0;
   /// Returns whether frit's kernel is faster than the call.
   virtual bool prefersKernel(Problem &problem, const Info &info,
                              const Machine &machine) const = 0;

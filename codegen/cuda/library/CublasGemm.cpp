@@ -24,15 +24,15 @@ class CublasGemm
   const nn::Match<nn::GemmInfo> &infoOf(Problem &problem) const override {
     return problem.gemm();
   }
-  bool takes(const nn::Epilogue &epilogue,
-             const Machine &machine) const override {
+  bool isUsed(const Machine &machine) const override { return machine.cublas; }
+  bool takes(const nn::Epilogue &epilogue) const override {
     Type type = nn::tensorType(epilogue.product).getElementType();
     // cuBLASLt's GELU is the one with tanh.
     bool activates =
         epilogue.activation() == Activation::none ||
         epilogue.activation() == Activation::relu ||
         (epilogue.activation() == Activation::geluTanh && !type.isF64());
-    return machine.cublas && isa<FloatType>(type) && !epilogue.isMixed() &&
+    return isa<FloatType>(type) && !epilogue.isMixed() &&
            !epilogue.isExtended() && activates;
   }
   bool prefersKernel(Problem &problem, const nn::GemmInfo &,

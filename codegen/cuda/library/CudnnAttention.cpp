@@ -39,12 +39,14 @@ CudnnAttentionAttr::buildStep(ImplicitLocOpBuilder &b, nn::Problem &problem,
   return success();
 }
 
-/// Returns whether cuDNN may have a kernel for the problem; only cuDNN knows,
-/// at run time.
-static bool takes(Problem &problem, const Machine &machine) {
+/// Returns why cuDNN certainly has no kernel for the problem. Whether it has
+/// one, only cuDNN knows, at run time.
+static nn::Legality checkAttention(Problem &problem) {
   auto info = describeKernelAttention(problem);
-  if (!info || !machine.cudnn || info->statsIndex)
-    return false;
+  if (!info)
+    return info.mismatch();
+  if (info->statsIndex)
+    return nn::Mismatch("it has statistics as a result");
   nn::AttentionOp op = info->op;
   // Its softmax of scores that are all -inf is NaN.
   bool adds = !info->mask ||
@@ -52,8 +54,10 @@ static bool takes(Problem &problem, const Machine &machine) {
                isa<FloatType>(nn::tensorType(op.getMask()).getElementType()) &&
                llvm::all_of(info->mask->strides,
                             [](int64_t stride) { return stride >= 0; }));
-  return isHalf(nn::tensorType(op.getQ()).getElementType()) && adds &&
-         haveMaps(*info);
+  if (!isHalf(nn::tensorType(op.getQ()).getElementType()) || !adds ||
+      !haveMaps(*info))
+    return nn::Mismatch("cuDNN has no such types, masks or strides");
+  return std::nullopt;
 }
 
 namespace {
@@ -62,11 +66,14 @@ class CudnnAttention : public LibraryCallOf<CudnnAttentionAttr> {
   /// how fast it is.
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
-    if (problem.kind() == Problem::Kind::attention &&
-        !offers.schedules.empty() && takes(problem, machine))
+    if (problem.kind() == Problem::Kind::attention && machine.cudnn &&
+        !offers.schedules.empty() && !checkAttention(problem))
       offers.addAlternative(CudnnAttentionAttr::get(
           problem.context(), /*algorithm=*/0, offers.schedules.front()));
     return std::nullopt;
+  }
+  nn::Legality checkCall(Problem &problem) const override {
+    return checkAttention(problem);
   }
 };
 } // namespace

@@ -69,13 +69,20 @@ class CudnnAttentionGradient
                      Offers &offers) const override {
     if (problem.kind() != Problem::Kind::attentionGradient)
       return std::nullopt;
-    const auto &info = problem.attentionGradient();
-    if (info && !info->y)
-      return needsResult();
-    if (info && info->sumHeight)
-      return nn::Mismatch("cuDNN sums no columns of the gradient");
+    if (nn::Legality why = checkCall(problem))
+      return why;
     offers.add(
         CudnnAttentionGradientAttr::get(problem.context(), /*algorithm=*/0));
+    return std::nullopt;
+  }
+  nn::Legality checkCall(Problem &problem) const override {
+    const auto &info = problem.attentionGradient();
+    if (!info)
+      return info.mismatch();
+    if (!info->y)
+      return needsResult();
+    if (info->sumHeight)
+      return nn::Mismatch("cuDNN sums no columns of the gradient");
     return std::nullopt;
   }
   /// Returns whether cuDNN certainly supports the gradient: there is no

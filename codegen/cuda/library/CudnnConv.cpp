@@ -24,14 +24,13 @@ class CudnnConv
   const nn::Match<nn::ConvInfo> &infoOf(Problem &problem) const override {
     return problem.conv();
   }
-  bool takes(const nn::Epilogue &epilogue,
-             const Machine &machine) const override {
+  bool isUsed(const Machine &machine) const override { return machine.cudnn; }
+  bool takes(const nn::Epilogue &epilogue) const override {
     Type type = nn::tensorType(epilogue.product).getElementType();
     bool activates = epilogue.activation() == Activation::none ||
                      epilogue.activation() == Activation::relu;
-    return machine.cudnn && isa<FloatType>(type) && !type.isF64() &&
-           !epilogue.isMixed() && !epilogue.addend && !epilogue.isExtended() &&
-           activates &&
+    return isa<FloatType>(type) && !type.isF64() && !epilogue.isMixed() &&
+           !epilogue.addend && !epilogue.isExtended() && activates &&
            (!epilogue.bias() ||
             nn::tensorType(epilogue.bias()).getElementType() == type);
   }

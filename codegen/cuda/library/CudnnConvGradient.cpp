@@ -51,10 +51,16 @@ namespace {
 class CudnnConvGradient : public LibraryCallOf<CudnnConvGradientAttr> {
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
-    if (problem.kind() == Problem::Kind::convGradient)
-      offers.add(
-          CudnnConvGradientAttr::get(problem.context(), /*algorithm=*/0));
+    if (problem.kind() != Problem::Kind::convGradient)
+      return std::nullopt;
+    if (nn::Legality why = checkCall(problem))
+      return why;
+    offers.add(CudnnConvGradientAttr::get(problem.context(), /*algorithm=*/0));
     return std::nullopt;
+  }
+  nn::Legality checkCall(Problem &problem) const override {
+    const auto &info = problem.convGradient();
+    return info ? nn::Legality() : nn::Legality(info.mismatch());
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {

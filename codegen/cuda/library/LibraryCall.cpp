@@ -18,15 +18,25 @@ frit::cuda::verifyCall(llvm::function_ref<InFlightDiagnostic()> emitError,
                  "fallback", "the schedule of a kernel");
 }
 
-nn::Match<KernelText> frit::cuda::emitFallback(Problem &problem,
-                                               Attribute fallback,
-                                               StringRef name,
-                                               const Machine &machine) {
+nn::Legality frit::cuda::checkFallback(Problem &problem, Attribute fallback,
+                                       const Machine &machine) {
+  if (!fallback)
+    return std::nullopt;
+  auto schedule = cast<nn::Schedule>(fallback);
+  const Skeleton *skeleton = skeletonOf(schedule);
+  if (!skeleton)
+    return nn::Mismatch("its fallback is another target's");
+  return skeleton->check(problem, schedule, machine);
+}
+
+nn::Match<std::unique_ptr<FittedKernel>>
+frit::cuda::kernelOfFallback(Problem &problem, Attribute fallback,
+                             const Machine &machine) {
   if (!fallback)
     return nn::Mismatch("only a library computes it");
   auto schedule = cast<nn::Schedule>(fallback);
   const Skeleton *skeleton = skeletonOf(schedule);
   if (!skeleton)
     return nn::Mismatch("its fallback is another target's");
-  return skeleton->emit(problem, schedule, name, machine);
+  return skeleton->kernelOf(problem, schedule, machine);
 }

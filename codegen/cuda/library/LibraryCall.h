@@ -20,23 +20,47 @@ llvm::LogicalResult
 verifyCall(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
            int64_t algorithm, mlir::Attribute fallback = nullptr);
 
-/// Emits the kernel of a call's fallback, which may be null.
-nn::Match<KernelText> emitFallback(Problem &problem, mlir::Attribute fallback,
-                                   llvm::StringRef name,
-                                   const Machine &machine);
+/// Returns why a call's fallback, the schedule of a kernel or null, does not
+/// fit the fusion.
+nn::Legality checkFallback(Problem &problem, mlir::Attribute fallback,
+                           const Machine &machine);
 
-/// A library's call. Its cost among other kernels is unknown.
-template <class Attr> class LibraryCallOf : public TunedSkeletonOf<Attr> {
-  double compileMilliseconds() const override { return 0; }
-  std::optional<nn::StepCost> costOf(Problem &, Attr,
-                                     const Machine &) const override {
+/// Returns the kernel of a call's fallback.
+nn::Match<std::unique_ptr<FittedKernel>>
+kernelOfFallback(Problem &problem, mlir::Attribute fallback,
+                 const Machine &machine);
+
+/// A library's call. Its cost among other kernels is unknown. Its kernel is its
+/// fallback's; a call without one has none.
+template <class Attr> class LibraryCallOf : public Skeleton {
+public:
+  llvm::StringRef name() const final { return Attr::getMnemonic(); }
+  bool owns(nn::Schedule schedule) const final {
+    return llvm::isa<Attr>(schedule);
+  }
+  bool isTuned() const final { return true; }
+  double compileMilliseconds() const final { return 0; }
+  std::optional<nn::StepCost> cost(Problem &, nn::Schedule,
+                                   const Machine &) const final {
     return std::nullopt;
   }
-  nn::Match<KernelText> emitText(Problem &problem, Attr schedule,
-                                 llvm::StringRef name,
-                                 const Machine &machine) const override {
-    return emitFallback(problem, schedule.fallbackSchedule(), name, machine);
+  nn::Legality check(Problem &problem, nn::Schedule schedule,
+                     const Machine &machine) const final {
+    if (nn::Legality why = checkCall(problem))
+      return why;
+    return checkFallback(problem, schedule.fallbackSchedule(), machine);
   }
+  nn::Match<std::unique_ptr<FittedKernel>>
+  kernelOf(Problem &problem, nn::Schedule schedule,
+           const Machine &machine) const final {
+    if (nn::Legality why = checkCall(problem))
+      return *why;
+    return kernelOfFallback(problem, schedule.fallbackSchedule(), machine);
+  }
+
+protected:
+  /// Returns why the library does not compute the fusion.
+  virtual nn::Legality checkCall(Problem &problem) const = 0;
 };
 
 } // namespace frit::cuda

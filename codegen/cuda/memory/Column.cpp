@@ -109,25 +109,31 @@ ColumnAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 namespace {
 
 class ColumnShared : public RowFamily<ColumnSharedAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, ColumnSharedAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  /// Returns the bytes of shared memory of a block.
+  static int64_t sharedOf(const RowKernel &kernel) {
+    return kernel.cols * kCacheLineBytes;
+  }
+  nn::Match<std::unique_ptr<RowKernel>>
+  fit(Problem &problem, ColumnSharedAttr schedule,
+      const Machine &machine) const override {
+    auto built = buildColumns(problem, schedule.getVector());
+    if (built && (!(*built)->canShareColumns() ||
+                  sharedOf(**built) > machine.arch.sharedPerBlock))
+      return nn::Mismatch("its columns cannot be kept in shared memory");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   ColumnSharedAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t vector = schedule.getVector(), threads = schedule.getThreads();
     int64_t team = schedule.getTeam();
-    auto built = buildColumns(problem, vector);
-    if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
-    int64_t shared = kernel.cols * kCacheLineBytes;
-    if (!kernel.canShareColumns() || shared > machine.arch.sharedPerBlock)
-      return nn::Mismatch("its columns cannot be kept in shared memory");
     KernelText text = finishColumns(
         kernel, /*keeps=*/false, name, problem.lowered(),
         "frit::columnShared<" + name + "_body, " + Twine(team) + ", " +
             Twine(threads / team) + ", " + Twine(vector),
         {.threads = threads, .occupancy = schedule.getOccupancy()},
         threads / team, vector);
-    text.sharedBytes = shared;
+    text.sharedBytes = sharedOf(kernel);
     return text;
   }
 };
@@ -154,19 +160,24 @@ class Column : public RowFamily<ColumnAttr> {
     return splitsStatistic<nn::BatchMeanOp>(composite, machine.arch) ||
            splitsStatistic<nn::BatchVarianceOp>(composite, machine.arch);
   }
-  nn::Match<KernelText> emitText(Problem &problem, ColumnAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  nn::Match<std::unique_ptr<RowKernel>>
+  fit(Problem &problem, ColumnAttr schedule,
+      const Machine &machine) const override {
+    auto built = buildColumns(problem, schedule.getVector());
+    if (!built)
+      return built;
+    if (schedule.getPerThread() &&
+        schedule.getTeam() * schedule.getPerThread() < (*built)->cols)
+      return nn::Mismatch("its columns are longer than what a team keeps");
+    if (schedule.getJoint() && !(*built)->isJoint())
+      return nn::Mismatch("one pass over its columns cannot compute it");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   ColumnAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t vector = schedule.getVector(), threads = schedule.getThreads();
     int64_t team = schedule.getTeam(), perThread = schedule.getPerThread();
-    auto built = buildColumns(problem, vector);
-    if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
-    if (perThread && team * perThread < kernel.cols)
-      return nn::Mismatch("its columns are longer than what a team keeps");
-    if (schedule.getJoint() && !kernel.isJoint())
-      return nn::Mismatch("one pass over its columns cannot compute it");
     if (schedule.getJoint())
       return finishColumns(kernel, /*keeps=*/false, name, problem.lowered(),
                            "frit::columnJoint<" + name + "_body, " +

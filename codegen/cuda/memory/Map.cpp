@@ -109,28 +109,52 @@ struct ElementSchedule {
   /// code serves tensors of any size.
   bool countsAreParameters;
 };
+
+/// Outputs that share a body, and the elements that a thread computes.
+struct ElementGroup {
+  ElementGroup(OutputGroup outputs, MLIRContext *context)
+      : outputs(std::move(outputs)), graph(context) {}
+
+  OutputGroup outputs;
+  Graph graph;
+  SmallVector<Node *> roots;
+};
+using ElementGroups = std::vector<std::unique_ptr<ElementGroup>>;
 } // namespace
 
-static nn::Match<KernelText> emitElements(Problem &problem, StringRef name,
-                                          const ElementSchedule &schedule) {
+static nn::Match<ElementGroups> fitElements(Problem &problem,
+                                            const ElementSchedule &schedule) {
   const LinalgFusion &lowered = problem.lowered();
-  auto [vector, interleave, threads, countsAreParameters] = schedule;
-  KernelText kernel;
-  kernel.header = "map";
-  std::string calls, scalars;
-  SmallVector<OutputGroup> groups = groupOutputs(lowered);
-  int64_t blocks = 1;
-  for (auto [i, group] : llvm::enumerate(groups)) {
-    if (group.count % vector)
+  int64_t vector = schedule.vector, interleave = schedule.interleave;
+  ElementGroups groups;
+  for (OutputGroup &outputs : groupOutputs(lowered)) {
+    if (outputs.count % vector)
       return nn::Mismatch(
           "its number of elements is not a multiple of the vector width");
     if (!lowered.keepsRows(vector) ||
         (interleave > 1 && lowered.hasDestinations()))
       return nn::Mismatch("threads would store to several rows of a state");
-    Graph graph(problem.context());
-    auto roots = buildRoots(graph, lowered, group, vector, interleave);
-    if (!graph.failure().empty())
-      return nn::Mismatch(graph.failure());
+    ElementGroup &group = *groups.emplace_back(
+        std::make_unique<ElementGroup>(std::move(outputs), problem.context()));
+    group.roots =
+        buildRoots(group.graph, lowered, group.outputs, vector, interleave);
+    if (!group.graph.failure().empty())
+      return nn::Mismatch(group.graph.failure());
+  }
+  return groups;
+}
+
+static KernelText printElements(ElementGroups &groups, Problem &problem,
+                                const ElementSchedule &schedule,
+                                StringRef name) {
+  const LinalgFusion &lowered = problem.lowered();
+  auto [vector, interleave, threads, countsAreParameters] = schedule;
+  KernelText kernel;
+  kernel.header = "map";
+  std::string calls, scalars;
+  int64_t blocks = 1;
+  for (auto [i, held] : llvm::enumerate(groups)) {
+    auto &[group, graph, roots] = *held;
     bool wide = indexIsWide(group.count);
     std::string body = name.str() + "_body";
     if (groups.size() > 1)
@@ -190,29 +214,29 @@ GenericAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-/// Elementwise fusions that read and write in order.
-class Map : public MapFamily<MapAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, MapAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    return emitElements(problem, name,
-                        {schedule.getVector(), schedule.getInterleave(),
-                         schedule.getThreads(), /*countsAreParameters=*/true});
+/// The common part of both skeletons.
+template <class Attr> class Elements : public MapFamily<Attr, ElementGroups> {
+  static ElementSchedule scheduleOf(Attr schedule) {
+    return {schedule.getVector(), schedule.getInterleave(),
+            schedule.getThreads(),
+            /*countsAreParameters=*/std::is_same_v<Attr, MapAttr>};
+  }
+  nn::Match<ElementGroups> fit(Problem &problem, Attr schedule,
+                               const Machine &machine) const override {
+    return fitElements(problem, scheduleOf(schedule));
+  }
+  KernelText print(ElementGroups &groups, Problem &problem, Attr schedule,
+                   StringRef name) const override {
+    return printElements(groups, problem, scheduleOf(schedule), name);
   }
 };
 
-/// Any fusion without composites.
-class Generic : public MapFamily<GenericAttr> {
-  bool isGeneric() const override { return true; }
+/// Elementwise fusions that read and write in order.
+class Map : public Elements<MapAttr> {};
 
-  nn::Match<KernelText> emitText(Problem &problem, GenericAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    return emitElements(problem, name,
-                        {schedule.getVector(), schedule.getInterleave(),
-                         schedule.getThreads(),
-                         /*countsAreParameters=*/false});
-  }
+/// Any fusion without composites.
+class Generic : public Elements<GenericAttr> {
+  bool isGeneric() const override { return true; }
 };
 } // namespace
 

@@ -30,8 +30,8 @@ llvm::SmallVector<Node *> buildRoots(Graph &graph, const LinalgFusion &lowered,
 /// Chooses among the skeletons whose threads work independently: #cuda.strips,
 /// #cuda.windows, #cuda.map, and #cuda.generic for everything else.
 nn::Match<nn::Schedule> chooseMap(Problem &problem, const Machine &machine);
-template <class Attr>
-using MapFamily = MemorySkeleton<Attr, chooseMap, /*milliseconds=*/5>;
+template <class Attr, class Kernel>
+using MapFamily = MemorySkeleton<Attr, Kernel, chooseMap, /*milliseconds=*/5>;
 
 } // namespace frit::cuda
 

@@ -11,9 +11,9 @@ namespace frit::cuda {
 /// member and schedule for a fusion. `milliseconds` is their
 /// compileMilliseconds(). The family takes fusions of `kinds`, or of any kind
 /// if none is named.
-template <class Attr, Problem::Decide *decide, int milliseconds,
+template <class Attr, class Kernel, Problem::Decide *decide, int milliseconds,
           Problem::Kind... kinds>
-class MemorySkeleton : public SkeletonOf<Attr> {
+class MemorySkeleton : public SkeletonOf<Attr, Kernel> {
 protected:
   /// Returns the elements of the largest tensor that a thread has in flight.
   virtual int64_t elementsPerThread(Attr schedule) const {

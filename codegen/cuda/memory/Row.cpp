@@ -36,8 +36,10 @@ static KernelText finishRows(const RowKernel &kernel, std::string body,
   return text;
 }
 
-static nn::Match<std::unique_ptr<RowKernel>>
-buildRows(Problem &problem, const RowBuild &how, bool sumsColumns = false) {
+using BuiltRows = nn::Match<std::unique_ptr<RowKernel>>;
+
+static BuiltRows buildRows(Problem &problem, const RowBuild &how,
+                           bool sumsColumns = false) {
   auto kernel = buildRowKernel(problem, how);
   if (kernel && (*kernel)->isColumns())
     return nn::Mismatch("it reduces columns");
@@ -88,21 +90,29 @@ RowStagedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 class RowStaged : public RowFamily<RowStagedAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, RowStagedAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  /// Returns the rows that a block holds.
+  static int64_t heldRows(RowStagedAttr schedule) {
+    return schedule.getThreads() / schedule.getTeam() * schedule.getRows();
+  }
+  BuiltRows fit(Problem &problem, RowStagedAttr schedule,
+                const Machine &machine) const override {
     auto built = buildRows(problem, {schedule.getVector(), schedule.getSkewed(),
                                      schedule.getPreload()});
     if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
+      return built;
+    const RowKernel &kernel = **built;
+    if (schedule.getTeam() * schedule.getPerThread() < kernel.covered())
+      return nn::Mismatch("its rows are longer than what a team keeps");
+    if (!kernel.canStage(schedule.getTeam(), heldRows(schedule)))
+      return nn::Mismatch("its rows cannot be staged so");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   RowStagedAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t team = schedule.getTeam(), perThread = schedule.getPerThread();
     int64_t rows = schedule.getRows(), threads = schedule.getThreads();
-    int64_t held = threads / team * rows;
-    if (team * perThread < kernel.covered())
-      return nn::Mismatch("its rows are longer than what a team keeps");
-    if (!kernel.canStage(team, held))
-      return nn::Mismatch("its rows cannot be staged so");
+    int64_t held = heldRows(schedule);
     SmallVector<int64_t> arguments = {team, perThread, schedule.getVector(),
                                       threads, kernel.cols};
     if (rows > 1)
@@ -143,20 +153,24 @@ class RowColumns : public RowFamily<RowColumnsAttr> {
       return schedule && isa<RowColumnsAttr>(*schedule);
     }});
   }
-  nn::Match<KernelText> emitText(Problem &problem, RowColumnsAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltRows fit(Problem &problem, RowColumnsAttr schedule,
+                const Machine &machine) const override {
     auto built = buildRows(problem, {.vector = schedule.getVector()},
                            /*sumsColumns=*/true);
     if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
+      return built;
+    const RowKernel &kernel = **built;
+    if (!kernel.canSumColumns() || 32 * schedule.getPerThread() < kernel.cols ||
+        kernel.sharedForSums(schedule.getThreads()) >
+            machine.arch.sharedPerBlock)
+      return nn::Mismatch("a block cannot sum its columns so");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   RowColumnsAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t perThread = schedule.getPerThread();
     int64_t threads = schedule.getThreads();
-    int64_t shared = kernel.sharedForSums(threads);
-    if (!kernel.canSumColumns() || 32 * perThread < kernel.cols ||
-        shared > machine.arch.sharedPerBlock)
-      return nn::Mismatch("a block cannot sum its columns so");
     const LinalgFusion &lowered = problem.lowered();
     KernelText text = finishRows(
         kernel, kernel.printWithSums(name), "row_columns", name, lowered,
@@ -164,7 +178,7 @@ class RowColumns : public RowFamily<RowColumnsAttr> {
                  {perThread, schedule.getVector(), threads, kernel.cols},
                  lowered, {kernel.rows / kernel.parts}),
         threads, kernel.rows / kernel.parts);
-    text.sharedBytes = shared;
+    text.sharedBytes = kernel.sharedForSums(threads);
     return text;
   }
 };
@@ -183,18 +197,19 @@ RowAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 class Row : public RowFamily<RowAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, RowAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltRows fit(Problem &problem, RowAttr schedule,
+                const Machine &machine) const override {
     auto built = buildRows(problem, {schedule.getVector(), /*skewed=*/false,
                                      schedule.getPreload()});
-    if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
+    if (built && schedule.getTeam() * schedule.getPerThread() < (*built)->cols)
+      return nn::Mismatch("its rows are longer than what a team keeps");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   RowAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t team = schedule.getTeam(), perThread = schedule.getPerThread();
     int64_t threads = schedule.getThreads();
-    if (team * perThread < kernel.cols)
-      return nn::Mismatch("its rows are longer than what a team keeps");
     SmallVector<int64_t> arguments = {team, perThread, schedule.getVector()};
     if (team < threads)
       arguments.push_back(threads);
@@ -219,17 +234,22 @@ RowSharedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 class RowShared : public RowFamily<RowSharedAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, RowSharedAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  /// Returns the bytes of shared memory of a block.
+  static int64_t sharedOf(const RowKernel &kernel) {
+    return llvm::alignTo(kernel.sharedRowBytes(), 16);
+  }
+  BuiltRows fit(Problem &problem, RowSharedAttr schedule,
+                const Machine &machine) const override {
     auto built = buildRows(problem, {schedule.getVector(), /*skewed=*/false,
                                      schedule.getPreload()});
-    if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
-    int64_t stored = llvm::alignTo(kernel.sharedRowBytes(), 16);
-    if (!stored || stored > machine.arch.sharedPerBlock)
+    if (built &&
+        (!sharedOf(**built) || sharedOf(**built) > machine.arch.sharedPerBlock))
       return nn::Mismatch("its rows are not kept in shared memory");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   RowSharedAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t threads = schedule.getThreads();
     const LinalgFusion &lowered = problem.lowered();
     KernelText text = finishRows(
@@ -237,7 +257,7 @@ class RowShared : public RowFamily<RowSharedAttr> {
         callText("rowShared", name, {threads, schedule.getVector()}, lowered,
                  {kernel.rows, kernel.cols}),
         threads, /*rowsPerBlock=*/1);
-    text.sharedBytes = stored;
+    text.sharedBytes = sharedOf(kernel);
     return text;
   }
 };
@@ -256,18 +276,20 @@ RowStreamedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 class RowStreamed : public RowFamily<RowStreamedAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, RowStreamedAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltRows fit(Problem &problem, RowStreamedAttr schedule,
+                const Machine &machine) const override {
     auto built = buildRows(problem, {schedule.getVector(), /*skewed=*/false,
                                      schedule.getPreload()});
-    if (!built)
-      return built.mismatch();
-    RowKernel &kernel = **built;
+    if (built &&
+        schedule.getThreads() * schedule.getPerThread() >= (*built)->cols)
+      return nn::Mismatch("its rows fit into registers: use #cuda.row");
+    return built;
+  }
+  KernelText print(std::unique_ptr<RowKernel> &built, Problem &problem,
+                   RowStreamedAttr schedule, StringRef name) const override {
+    RowKernel &kernel = *built;
     int64_t threads = schedule.getThreads(),
             perThread = schedule.getPerThread();
-    if (threads * perThread >= kernel.cols)
-      return nn::Mismatch("its rows fit into registers: use #cuda.row");
     const LinalgFusion &lowered = problem.lowered();
     return finishRows(
         kernel, kernel.print(name, /*keeps=*/false), "row", name, lowered,

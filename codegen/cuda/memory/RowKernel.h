@@ -208,8 +208,8 @@ private:
 /// #cuda.column_shared or #cuda.column.
 nn::Match<nn::Schedule> chooseRow(Problem &problem, const Machine &machine);
 template <class Attr>
-using RowFamily = MemorySkeleton<Attr, chooseRow, /*milliseconds=*/50,
-                                 Problem::Kind::reduction>;
+using RowFamily = MemorySkeleton<Attr, std::unique_ptr<RowKernel>, chooseRow,
+                                 /*milliseconds=*/50, Problem::Kind::reduction>;
 
 /// Matches a problem and builds its kernel; returns the mismatch on failure.
 nn::Match<std::unique_ptr<RowKernel>> buildRowKernel(Problem &problem,

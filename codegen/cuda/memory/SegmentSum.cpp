@@ -38,7 +38,7 @@ SegmentSumAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class SegmentSum : public SkeletonOf<SegmentSumAttr> {
+class SegmentSum : public SkeletonOf<SegmentSumAttr, nn::SegmentSumOp> {
   double compileMilliseconds() const override { return 20; }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -63,16 +63,19 @@ class SegmentSum : public SkeletonOf<SegmentSumAttr> {
                                      const Machine &machine) const override {
     return costOfMemory(problem.fusion(), schedule.getVector(), machine.arch);
   }
-  nn::Match<KernelText> emitText(Problem &problem, SegmentSumAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  nn::Match<nn::SegmentSumOp> fit(Problem &problem, SegmentSumAttr schedule,
+                                  const Machine &machine) const override {
     auto op = dyn_cast<nn::SegmentSumOp>(problem.fusion().getAnchor());
     if (!op || !isTaken(op))
       return nn::Mismatch("it is no sum by segments");
+    if (columnsOf(op) % schedule.getVector())
+      return nn::Mismatch("rows are no whole vectors");
+    return op;
+  }
+  KernelText print(nn::SegmentSumOp &op, Problem &problem,
+                   SegmentSumAttr schedule, StringRef name) const override {
     int64_t columns = columnsOf(op), size = op.getSize();
     int64_t threads = schedule.getThreads();
-    if (columns % schedule.getVector())
-      return nn::Mismatch("rows are no whole vectors");
     KernelText kernel;
     kernel.header = "segment_sum";
     kernel.block[0] = threads;

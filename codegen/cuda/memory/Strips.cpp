@@ -211,23 +211,26 @@ StripsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class StripsSkeleton : public MapFamily<StripsAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, StripsAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override;
+class StripsSkeleton : public MapFamily<StripsAttr, std::unique_ptr<Strips>> {
+  nn::Match<std::unique_ptr<Strips>>
+  fit(Problem &problem, StripsAttr schedule,
+      const Machine &machine) const override {
+    auto strips = makeStrips(problem.lowered(), unsigned(schedule.getDim()),
+                             schedule.getLength(), schedule.getVector());
+    if (!strips || (schedule.getSplit() && !strips->canSplit()))
+      return nn::Mismatch("it has no such strips");
+    return strips;
+  }
+  KernelText print(std::unique_ptr<Strips> &strips, Problem &problem,
+                   StripsAttr schedule, StringRef name) const override;
 };
 } // namespace
 
-nn::Match<KernelText> StripsSkeleton::emitText(Problem &problem,
-                                               StripsAttr schedule,
-                                               StringRef name,
-                                               const Machine &machine) const {
+KernelText StripsSkeleton::print(std::unique_ptr<Strips> &strips,
+                                 Problem &problem, StripsAttr schedule,
+                                 StringRef name) const {
   const LinalgFusion &lowered = problem.lowered();
   int64_t vector = schedule.getVector(), threads = schedule.getThreads();
-  auto strips = makeStrips(lowered, unsigned(schedule.getDim()),
-                           schedule.getLength(), vector);
-  if (!strips || (schedule.getSplit() && !strips->canSplit()))
-    return nn::Mismatch("it has no such strips");
   KernelText kernel;
   kernel.header = "map";
   std::string call =

@@ -29,6 +29,8 @@ static KernelText finish(std::string body, StringRef header, StringRef name,
   return text;
 }
 
+using BuiltTranspose = nn::Match<std::unique_ptr<TransposeKernel>>;
+
 //===----------------------------------------------------------------------===//
 // Runs
 //===----------------------------------------------------------------------===//
@@ -52,13 +54,12 @@ TransposeRunsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 namespace {
 class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, TransposeRunsAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltTranspose fit(Problem &problem, TransposeRunsAttr schedule,
+                     const Machine &machine) const override {
     auto built = buildTranspose(problem, 1, 1);
     if (!built)
-      return built.mismatch();
-    TransposeKernel &kernel = **built;
+      return built;
+    const TransposeKernel &kernel = **built;
     int64_t unit = schedule.getUnit();
     int64_t tileRows = schedule.getTileRows();
     int64_t tileCols = schedule.getTileCols();
@@ -70,6 +71,14 @@ class TransposeRuns : public TransposeFamily<TransposeRunsAttr> {
       return nn::Mismatch("its tile does not fit into shared memory");
     if (schedule.getAligned() && !kernel.hasAlignedLines(tileRows, tileCols))
       return nn::Mismatch("its lines are no whole vectors");
+    return built;
+  }
+  KernelText print(std::unique_ptr<TransposeKernel> &built, Problem &problem,
+                   TransposeRunsAttr schedule, StringRef name) const override {
+    TransposeKernel &kernel = *built;
+    int64_t unit = schedule.getUnit();
+    int64_t tileRows = schedule.getTileRows();
+    int64_t tileCols = schedule.getTileCols();
     int64_t elements = unit / kernel.movedBytes();
     int64_t count = kernel.batch * kernel.rows * kernel.cols;
     const LinalgFusion &lowered = problem.lowered();
@@ -99,8 +108,7 @@ static constexpr int64_t kSkewPhases = 8;
 
 /// Builds the kernel if it only moves matrices of 16-bit elements; otherwise
 /// returns the mismatch.
-static nn::Match<std::unique_ptr<TransposeKernel>>
-buildSkewed(Problem &problem) {
+static BuiltTranspose buildSkewed(Problem &problem) {
   auto kernel = buildTranspose(problem, 1, 1);
   if (kernel && ((*kernel)->isRuns() || !(*kernel)->isOnlyMoved() ||
                  (*kernel)->movedBytes() != 2))
@@ -128,16 +136,17 @@ TransposeSkewedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 namespace {
 
 class TransposeSkewedFlat : public TransposeFamily<TransposeSkewedFlatAttr> {
-  nn::Match<KernelText> emitText(Problem &problem,
-                                 TransposeSkewedFlatAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltTranspose fit(Problem &problem, TransposeSkewedFlatAttr schedule,
+                     const Machine &machine) const override {
     auto built = buildSkewed(problem);
-    if (!built)
-      return built.mismatch();
-    TransposeKernel &kernel = **built;
-    if (!kernel.canHoldAllRows())
+    if (built && !(*built)->canHoldAllRows())
       return nn::Mismatch("a tile cannot have all rows");
+    return built;
+  }
+  KernelText print(std::unique_ptr<TransposeKernel> &built, Problem &problem,
+                   TransposeSkewedFlatAttr schedule,
+                   StringRef name) const override {
+    TransposeKernel &kernel = *built;
     constexpr int64_t line = TransposeKernel::kFlatLine;
     int64_t threads = schedule.getThreads();
     const LinalgFusion &lowered = problem.lowered();
@@ -158,13 +167,14 @@ class TransposeSkewedFlat : public TransposeFamily<TransposeSkewedFlatAttr> {
 };
 
 class TransposeSkewed : public TransposeFamily<TransposeSkewedAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, TransposeSkewedAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    auto built = buildSkewed(problem);
-    if (!built)
-      return built.mismatch();
-    TransposeKernel &kernel = **built;
+  BuiltTranspose fit(Problem &problem, TransposeSkewedAttr schedule,
+                     const Machine &machine) const override {
+    return buildSkewed(problem);
+  }
+  KernelText print(std::unique_ptr<TransposeKernel> &built, Problem &problem,
+                   TransposeSkewedAttr schedule,
+                   StringRef name) const override {
+    TransposeKernel &kernel = *built;
     constexpr int64_t line = TransposeKernel::kSkewLine;
     int64_t rows = schedule.getRows();
     const LinalgFusion &lowered = problem.lowered();
@@ -238,30 +248,44 @@ TransposeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return verifyVectors(emitError, loadVector, storeVector);
 }
 
+/// Returns the rows and columns of a tile.
+static std::pair<int64_t, int64_t> sidesOf(TransposeFlatAttr schedule) {
+  int64_t length = schedule.getLength(), width = schedule.getWidth();
+  return schedule.getTall() ? std::pair(length, width)
+                            : std::pair(width, length);
+}
+
 namespace {
 
 class TransposeFlat : public TransposeFamily<TransposeFlatAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, TransposeFlatAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltTranspose fit(Problem &problem, TransposeFlatAttr schedule,
+                     const Machine &machine) const override {
     int64_t loads = schedule.getLoadVector();
     int64_t stores = schedule.getStoreVector();
     auto built = buildTranspose(problem, loads, stores);
     if (!built)
-      return built.mismatch();
-    TransposeKernel &kernel = **built;
+      return built;
+    const TransposeKernel &kernel = **built;
     bool tall = schedule.getTall();
-    int64_t length = schedule.getLength(), width = schedule.getWidth();
-    int64_t tileRows = tall ? length : width, tileCols = tall ? width : length;
+    auto [tileRows, tileCols] = sidesOf(schedule);
     if (kernel.isRuns() || !kernel.isVectorised(tileRows, tileCols) ||
         !kernel.isFlat(tall, tall ? loads : stores, tileRows, tileCols))
       return nn::Mismatch("its tile is no run of whole vectors");
+    return built;
+  }
+  KernelText print(std::unique_ptr<TransposeKernel> &built, Problem &problem,
+                   TransposeFlatAttr schedule, StringRef name) const override {
+    TransposeKernel &kernel = *built;
+    bool tall = schedule.getTall();
+    auto [tileRows, tileCols] = sidesOf(schedule);
     const LinalgFusion &lowered = problem.lowered();
     return finish(kernel.print(name), "transpose_flat", name, lowered,
                   {.threads = kTransposeThreads},
                   callText("transposeFlat", name,
-                           Twine(length) + ", " + Twine(width) + ", " +
-                               Twine(loads) + ", " + Twine(stores) +
+                           Twine(schedule.getLength()) + ", " +
+                               Twine(schedule.getWidth()) + ", " +
+                               Twine(schedule.getLoadVector()) + ", " +
+                               Twine(schedule.getStoreVector()) +
                                (tall ? ", true" : ", false"),
                            lowered,
                            {tall ? kernel.rows : kernel.cols,
@@ -272,15 +296,14 @@ class TransposeFlat : public TransposeFamily<TransposeFlatAttr> {
 };
 
 class Transpose : public TransposeFamily<TransposeAttr> {
-  nn::Match<KernelText> emitText(Problem &problem, TransposeAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  BuiltTranspose fit(Problem &problem, TransposeAttr schedule,
+                     const Machine &machine) const override {
     int64_t loads = schedule.getLoadVector();
     int64_t stores = schedule.getStoreVector();
     auto built = buildTranspose(problem, loads, stores);
     if (!built)
-      return built.mismatch();
-    TransposeKernel &kernel = **built;
+      return built;
+    const TransposeKernel &kernel = **built;
     int64_t tileRows = schedule.getTileRows();
     int64_t tileCols = schedule.getTileCols();
     bool flatLoad = schedule.getFlatLoad(), flatStore = schedule.getFlatStore();
@@ -291,6 +314,14 @@ class Transpose : public TransposeFamily<TransposeAttr> {
     if (!kernel.isWords(schedule.getWord(), tileCols) ||
         (schedule.getWord() > 1 && (flatLoad || flatStore)))
       return nn::Mismatch("its tile does not consist of such words");
+    return built;
+  }
+  KernelText print(std::unique_ptr<TransposeKernel> &built, Problem &problem,
+                   TransposeAttr schedule, StringRef name) const override {
+    TransposeKernel &kernel = *built;
+    int64_t tileRows = schedule.getTileRows();
+    int64_t tileCols = schedule.getTileCols();
+    bool flatLoad = schedule.getFlatLoad(), flatStore = schedule.getFlatStore();
     std::string flat;
     if (flatLoad || flatStore)
       flat = std::string(flatLoad ? ", true" : ", false") +
@@ -300,7 +331,8 @@ class Transpose : public TransposeFamily<TransposeAttr> {
                   {.threads = kTransposeThreads},
                   callText("transpose", name,
                            Twine(tileRows) + ", " + Twine(tileCols) + ", " +
-                               Twine(loads) + ", " + Twine(stores) + ", " +
+                               Twine(schedule.getLoadVector()) + ", " +
+                               Twine(schedule.getStoreVector()) + ", " +
                                Twine(schedule.getWord()) + flat,
                            lowered,
                            {kernel.batch, kernel.rows, kernel.cols,

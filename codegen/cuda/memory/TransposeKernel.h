@@ -116,8 +116,8 @@ nn::Match<nn::Schedule> chooseTranspose(Problem &problem,
                                         const Machine &machine);
 template <class Attr>
 using TransposeFamily =
-    MemorySkeleton<Attr, chooseTranspose, /*milliseconds=*/20,
-                   Problem::Kind::transpose>;
+    MemorySkeleton<Attr, std::unique_ptr<TransposeKernel>, chooseTranspose,
+                   /*milliseconds=*/20, Problem::Kind::transpose>;
 
 } // namespace frit::cuda
 

@@ -143,28 +143,34 @@ WindowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class WindowsSkeleton : public MapFamily<WindowsAttr> {
+class WindowsSkeleton
+    : public MapFamily<WindowsAttr, std::unique_ptr<Windows>> {
   int64_t elementsPerThread(WindowsAttr schedule) const override {
     return schedule.getWidth();
   }
-  nn::Match<KernelText> emitText(Problem &problem, WindowsAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override;
+  nn::Match<std::unique_ptr<Windows>>
+  fit(Problem &problem, WindowsAttr schedule,
+      const Machine &machine) const override {
+    const LinalgFusion &lowered = problem.lowered();
+    SmallVector<OutputGroup> groups = groupOutputs(lowered);
+    auto windows = groups.size() == 1
+                       ? makeWindows(lowered, groups[0], schedule.getWidth())
+                       : std::unique_ptr<Windows>();
+    if (!windows)
+      return nn::Mismatch("it has no overlapping windows of that width");
+    return windows;
+  }
+  KernelText print(std::unique_ptr<Windows> &windows, Problem &problem,
+                   WindowsAttr schedule, StringRef name) const override;
 };
 } // namespace
 
-nn::Match<KernelText> WindowsSkeleton::emitText(Problem &problem,
-                                                WindowsAttr schedule,
-                                                StringRef name,
-                                                const Machine &machine) const {
+KernelText WindowsSkeleton::print(std::unique_ptr<Windows> &windows,
+                                  Problem &problem, WindowsAttr schedule,
+                                  StringRef name) const {
   const LinalgFusion &lowered = problem.lowered();
   int64_t width = schedule.getWidth(), threads = schedule.getThreads();
-  SmallVector<OutputGroup> groups = groupOutputs(lowered);
-  auto windows = groups.size() == 1 ? makeWindows(lowered, groups[0], width)
-                                    : std::unique_ptr<Windows>();
-  if (!windows)
-    return nn::Mismatch("it has no overlapping windows of that width");
-  int64_t count = groups[0].count;
+  int64_t count = groupOutputs(lowered).front().count;
   bool wide = indexIsWide(count);
   std::string body = (name + "_body").str();
   KernelText kernel;

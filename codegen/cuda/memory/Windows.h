@@ -39,7 +39,7 @@ private:
   void findRuns();
 
   const LinalgFusion &lowered;
-  llvm::ArrayRef<unsigned> outputs;
+  llvm::SmallVector<unsigned> outputs;
   int64_t width;
   Graph graph;
   mlir::AffineExpr group;

@@ -29,8 +29,10 @@ static nn::Legality checkGemv(const nn::GemmInfo &info) {
       info.transposeB && type.isF32() ? kMostGemvRows : kMostWidenedRows;
   if (info.m > most || info.batch != 1)
     return nn::Mismatch("it has many rows or several matrices");
-  if (info.epilogue.isExtended() || info.transposeA)
-    return nn::Mismatch("a kernel of a few rows stores no statistics");
+  if (info.transposeA)
+    return nn::Mismatch("its rows are columns of the operand");
+  if (nn::Legality why = checkPlainEpilogue(info.epilogue))
+    return why;
   if (elementType(info.b) != type || !(isHalf(type) || type.isF32()))
     return nn::Mismatch("its elements are no floats of one type");
   int64_t width = widthOf(info);
@@ -85,7 +87,7 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
 }
 
 namespace {
-class Gemv : public SkeletonOf<GemvAttr> {
+class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 60; }
 
   nn::Legality offer(Problem &problem, const Machine &machine,
@@ -101,11 +103,13 @@ class Gemv : public SkeletonOf<GemvAttr> {
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto matmul = dyn_cast<nn::MatmulOp>(chain.contraction());
-    if (!matmul || !chain.epilogue || chain.epilogue->isExtended() ||
-        chain.epilogue->addend)
+    if (!matmul || !chain.epilogue)
       return false;
     auto info = nn::describeMatmul(matmul);
-    return info && !checkGemv(*info);
+    if (!info)
+      return false;
+    info->epilogue = *chain.epilogue;
+    return !checkGemv(*info);
   }
 
   /// The time to read the matrix.
@@ -114,21 +118,25 @@ class Gemv : public SkeletonOf<GemvAttr> {
     return costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
   }
 
-  nn::Match<KernelText> emitText(Problem &problem, GemvAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    if (!problem.gemm())
-      return problem.gemm().mismatch();
-    const nn::GemmInfo &info = *problem.gemm();
-    if (nn::Legality why = checkGemv(info))
+  nn::Match<nn::GemmInfo> fit(Problem &problem, GemvAttr schedule,
+                              const Machine &machine) const override {
+    const nn::Match<nn::GemmInfo> &info = problem.gemm();
+    if (!info)
+      return info;
+    if (nn::Legality why = checkGemv(*info))
       return *why;
-    if (nn::Legality why = checkSchedule(info, schedule))
+    if (nn::Legality why = checkSchedule(*info, schedule))
       return *why;
+    if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
+      return *why;
+    return info;
+  }
+  KernelText print(nn::GemmInfo &info, Problem &problem, GemvAttr schedule,
+                   StringRef name) const override {
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
     text.addGemm(info);
-    if (nn::Legality why = text.addFunction(info.epilogue))
-      return *why;
+    text.addFunction(info.epilogue);
     text.addConstants("int", {{"columns", schedule.getColumns()},
                               {"split", schedule.getSplit()},
                               {"threads", schedule.getThreads()}});

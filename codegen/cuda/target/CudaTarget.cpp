@@ -122,7 +122,11 @@ void CudaTarget::getDialects(DialectRegistry &registry) const {
 SmallVector<nn::Schedule> CudaTarget::candidates(nn::FusionOp fusion,
                                                  unsigned most) const {
   Problem problem(fusion);
-  return candidates(problem, most);
+  SmallVector<nn::Schedule> all = candidates(problem, most);
+  llvm::erase_if(all, [&](nn::Schedule schedule) {
+    return skeletonOf(schedule)->check(problem, schedule, device).has_value();
+  });
+  return all;
 }
 
 SmallVector<nn::Schedule> CudaTarget::candidates(Problem &problem,
@@ -141,7 +145,8 @@ nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
   Problem problem(fusion);
   if (options.tuning)
     if (nn::Schedule tuned = options.tuning->pick(
-            problem, device.arch, [&] { return candidates(problem, ~0u); }))
+            problem, device.arch, [&] { return candidates(problem, ~0u); });
+        tuned && !skeletonOf(tuned)->check(problem, tuned, device))
       return tuned;
   std::string reason;
   for (const std::unique_ptr<Skeleton> &skeleton : skeletons()) {
@@ -151,11 +156,17 @@ nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
       reason = why->reason();
     if (offers.schedules.empty())
       continue;
+    nn::Schedule chosen = offers.schedules.front();
+    if (nn::Legality misfit = skeleton->check(problem, chosen, device)) {
+      if (reason.empty())
+        reason = misfit->reason();
+      continue;
+    }
     if (!reason.empty() && skeleton->isGeneric())
       remark::missed(fusion.getLoc(),
                      remark::RemarkOpts::name("Generic").category("schedule"))
           << remark::add("runs as a generic kernel: {0}", reason);
-    return offers.schedules.front();
+    return chosen;
   }
   emitError(fusion.getLoc()) << "has no CUDA kernel: " << reason;
   return nullptr;

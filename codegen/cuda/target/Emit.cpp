@@ -17,11 +17,12 @@ FailureOr<KernelText> frit::cuda::emitKernel(nn::FusionOp fusion,
   if (!skeleton)
     return emitError(fusion.getLoc()) << "has no schedule of a CUDA kernel";
   Problem problem(fusion);
-  nn::Match<KernelText> text =
-      skeleton->emit(problem, schedule, name, target.machine());
-  if (!text)
-    return emitError(fusion.getLoc()) << "has no CUDA kernel: " << text.reason()
-                                      << " (schedule " << schedule << ")";
-  addUserFunctions(*text, fusion);
-  return std::move(*text);
+  auto kernel = skeleton->kernelOf(problem, schedule, target.machine());
+  if (!kernel)
+    return emitError(fusion.getLoc())
+           << "has no CUDA kernel: " << kernel.reason() << " (schedule "
+           << schedule << ")";
+  KernelText text = (*kernel)->emit(name);
+  addUserFunctions(text, fusion);
+  return text;
 }

@@ -8,8 +8,9 @@
 
 namespace frit::cuda {
 
-/// Emits the kernel `name` of a scheduled fusion. Reports an error at the
-/// fusion if its schedule does not fit it.
+/// Emits the kernel `name` of a scheduled fusion. Checks the schedule first,
+/// which may come from a file: reports an error at the fusion if the schedule
+/// does not fit it.
 llvm::FailureOr<KernelText>
 emitKernel(nn::FusionOp fusion, llvm::StringRef name, const CudaTarget &target);
 

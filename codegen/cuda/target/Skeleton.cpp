@@ -57,12 +57,12 @@ const Skeleton *frit::cuda::skeletonOf(nn::Schedule schedule) {
 /// H200.
 static constexpr double kLaunchTime = 1.3;
 
-nn::Match<int64_t> frit::cuda::launchBlocks(int64_t blocks, int64_t needed) {
+nn::Legality frit::cuda::checkBlocks(int64_t blocks, int64_t needed) {
   // Blocks load operands of their first tile without asking whether there is
   // one.
   if (blocks > needed)
     return nn::Mismatch("it has more blocks than tiles");
-  return blocks ? blocks : needed;
+  return std::nullopt;
 }
 
 nn::StepCost frit::cuda::costOfMemory(nn::FusionOp fusion, int64_t perThread,

@@ -1,9 +1,10 @@
 //===- Skeleton.h - Interface of skeletons --------------------------------===//
 //
 // A skeleton is a kernel's frame in device code and the class that fills it.
-// The class decides which fusions it runs, offers schedules, estimates their
-// time and emits the kernel's text. The schedule is an attribute of the cuda
-// dialect that holds every choice: emission decides nothing.
+// The class offers schedules, says which fusions each of them fits, estimates
+// their time and emits the kernel's text. The schedule is an attribute of the
+// cuda dialect that holds every choice: emission decides nothing and cannot
+// fail.
 //
 // To add one, define an attribute in the .td of its folder, a class, and
 //
@@ -58,6 +59,15 @@ struct Chain {
   /// epilogue.
   nn::Match<nn::ConvB2bInfo> convB2b;
   nn::Match<nn::Epilogue> epilogue;
+};
+
+/// A fusion with a schedule that fits it. Emission cannot fail.
+class FittedKernel {
+public:
+  virtual ~FittedKernel() = default;
+
+  /// Returns the text of the kernel `name`. Call once.
+  virtual KernelText emit(llvm::StringRef name) = 0;
 };
 
 class Skeleton {
@@ -116,15 +126,21 @@ public:
                                            nn::Schedule schedule,
                                            const Machine &machine) const = 0;
 
-  /// Returns the kernel `name`. Fails if the schedule, which may be user input,
-  /// does not fit the fusion.
-  virtual nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
-                                     llvm::StringRef name,
-                                     const Machine &machine) const = 0;
+  /// Returns why `schedule`, which may be user input, does not fit the fusion.
+  /// CudaTarget asks this of every schedule that it chooses.
+  virtual nn::Legality check(Problem &problem, nn::Schedule schedule,
+                             const Machine &machine) const = 0;
+
+  /// Returns the kernel of a schedule, or why the schedule does not fit the
+  /// fusion. `problem` and `machine` outlive it.
+  virtual nn::Match<std::unique_ptr<FittedKernel>>
+  kernelOf(Problem &problem, nn::Schedule schedule,
+           const Machine &machine) const = 0;
 };
 
-/// A skeleton whose schedules are `Attr`.
-template <class Attr> class SkeletonOf : public Skeleton {
+/// A skeleton whose schedules are `Attr`. `Kernel` is what such a schedule
+/// makes of a fusion that it fits: all that the kernel's text is printed from.
+template <class Attr, class Kernel> class SkeletonOf : public Skeleton {
 public:
   llvm::StringRef name() const final { return Attr::getMnemonic(); }
   bool owns(nn::Schedule schedule) const final {
@@ -134,27 +150,58 @@ public:
                                    const Machine &machine) const final {
     return costOf(problem, llvm::cast<Attr>(schedule), machine);
   }
-  nn::Match<KernelText> emit(Problem &problem, nn::Schedule schedule,
-                             llvm::StringRef name,
-                             const Machine &machine) const final {
-    nn::Match<KernelText> text =
-        emitText(problem, llvm::cast<Attr>(schedule), name, machine);
-    // A library's call adds nothing to its fallback's time.
-    if (text)
-      text->headerMilliseconds += this->compileMilliseconds();
-    return text;
+  nn::Legality check(Problem &problem, nn::Schedule schedule,
+                     const Machine &machine) const final {
+    nn::Match<Kernel> kernel =
+        fit(problem, llvm::cast<Attr>(schedule), machine);
+    return kernel ? nn::Legality() : nn::Legality(kernel.mismatch());
+  }
+  nn::Match<std::unique_ptr<FittedKernel>>
+  kernelOf(Problem &problem, nn::Schedule schedule,
+           const Machine &machine) const final {
+    auto own = llvm::cast<Attr>(schedule);
+    nn::Match<Kernel> kernel = fit(problem, own, machine);
+    if (!kernel)
+      return kernel.mismatch();
+    return std::unique_ptr<FittedKernel>(
+        std::make_unique<Fitted>(*this, std::move(*kernel), problem, own));
   }
 
 protected:
   virtual std::optional<nn::StepCost> costOf(Problem &problem, Attr schedule,
                                              const Machine &machine) const = 0;
-  virtual nn::Match<KernelText> emitText(Problem &problem, Attr schedule,
-                                         llvm::StringRef name,
-                                         const Machine &machine) const = 0;
+  /// Returns what the kernel is printed from, or why the schedule does not fit
+  /// the fusion. No other function asks that.
+  virtual nn::Match<Kernel> fit(Problem &problem, Attr schedule,
+                                const Machine &machine) const = 0;
+  virtual KernelText print(Kernel &kernel, Problem &problem, Attr schedule,
+                           llvm::StringRef name) const = 0;
+
+private:
+  class Fitted : public FittedKernel {
+  public:
+    Fitted(const SkeletonOf &skeleton, Kernel kernel, Problem &problem,
+           Attr schedule)
+        : skeleton(skeleton), kernel(std::move(kernel)), problem(problem),
+          schedule(schedule) {}
+
+    KernelText emit(llvm::StringRef name) override {
+      KernelText text = skeleton.print(kernel, problem, schedule, name);
+      text.headerMilliseconds += skeleton.compileMilliseconds();
+      return text;
+    }
+
+  private:
+    const SkeletonOf &skeleton;
+    Kernel kernel;
+    Problem &problem;
+    Attr schedule;
+  };
 };
 
 /// A skeleton whose schedules tuning times.
-template <class Attr> class TunedSkeletonOf : public SkeletonOf<Attr> {
+template <class Attr, class Kernel>
+class TunedSkeletonOf : public SkeletonOf<Attr, Kernel> {
 public:
   bool isTuned() const final { return true; }
 };
@@ -164,9 +211,14 @@ public:
 nn::StepCost costOfMemory(nn::FusionOp fusion, int64_t perThread,
                           const GpuArch &arch);
 
-/// Returns the blocks of a launch whose tiles need `needed` blocks and whose
-/// schedule has `blocks`, which is 0 unless the kernel is persistent.
-nn::Match<int64_t> launchBlocks(int64_t blocks, int64_t needed);
+/// Returns why tiles that need `needed` blocks cannot have a launch of
+/// `blocks`, which is 0 unless the kernel is persistent.
+nn::Legality checkBlocks(int64_t blocks, int64_t needed);
+
+/// Returns the blocks of such a launch.
+inline int64_t launchBlocks(int64_t blocks, int64_t needed) {
+  return blocks ? blocks : needed;
+}
 
 /// Creates the skeleton of an attribute. The skeleton's own file specializes
 /// it.

@@ -16,7 +16,7 @@ from pathlib import Path
 # An algorithm has 32 bits.
 IMPOSSIBLE = ["-1", str(2**31), str(2**62)]
 POSSIBLE = {"int64_t": ["0", "1"], "bool": ["false", "true"]}
-SCHEDULE = re.compile(r"schedule\((#cuda\.(\w+)<([^<>]*)>)\)")
+SCHEDULE = re.compile(r"schedule\((#cuda\.(\w+)<([^<>]+)>)\)")
 
 
 def attributes(records):
