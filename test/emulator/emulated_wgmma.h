@@ -17,6 +17,7 @@ template <int Pending> inline void waitProducts() {
   emu::waitProducts(Pending);
 }
 inline void keepBelow(float &) {}
+inline void keepBelow(int &) {}
 
 template <int Registers> inline void incMaxRegisters() {
   static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
@@ -36,7 +37,27 @@ template <> inline float floatOf<f16>(uint16_t bits) {
   return all[bits];
 }
 
+template <bool IsSigned> float byteToFloat(uint16_t bits) {
+  return IsSigned ? float(int8_t(bits)) : float(uint8_t(bits));
+}
+
 template <int N> struct EmulatedWgmma {
+  template <bool SignedA, bool SignedB>
+  static void multiplyBytes(int (&d)[N / 2], uint64_t a, uint64_t b,
+                            bool accumulate) {
+    emu::issueProduct({reinterpret_cast<float *>(d),
+                       N,
+                       byteToFloat<SignedA>,
+                       a,
+                       b,
+                       {},
+                       false,
+                       true,
+                       true,
+                       accumulate,
+                       byteToFloat<SignedB>,
+                       true});
+  }
   template <class T, bool AlongKA, bool AlongKB>
   static void multiply(float (&d)[N / 2], uint64_t a, uint64_t b,
                        bool accumulate) {

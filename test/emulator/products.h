@@ -2,8 +2,8 @@
 //
 // Emulates `wgmma` of the PTX ISA, "Asynchronous Warpgroup Level Matrix
 // Instructions": 64 rows by N columns by 16 steps of k, of 16-bit floats,
-// summed in f32. Operands are in shared memory as descriptors state; a may be
-// in registers.
+// summed in f32, or by 32 steps of k, of bytes, summed in i32. Operands are in
+// shared memory as descriptors state; a of 16 bits may be in registers.
 //
 // Products are computed when all 128 threads have committed their group, so
 // operands that have not arrived are poison. They complete later, when nothing
@@ -23,20 +23,26 @@
 
 namespace emu {
 
-/// Converts 16 bits to float.
+/// Converts 16 bits, or a byte, to float.
 using ToFloat = float (*)(uint16_t bits);
 
 /// A product as one thread issues it.
 struct Product {
-  float *sums;
+  float *sums; ///< of bytes: the bits of i32
   int columns;
   ToFloat toFloat;
   uint64_t a, b;
   uint32_t registers[4]; ///< the A operand, if in registers
   bool isInRegisters, alongA, alongB, accumulates;
+  /// The conversion of b; of bytes it may differ from that of a.
+  ToFloat toFloatB = toFloat;
+  bool isOfBytes = false;
+
+  int steps() const { return isOfBytes ? 32 : 16; }
 };
 
-/// A warpgroup's accumulators, row-major, while products add to them.
+/// A warpgroup's accumulators, row-major, while products add to them. Those of
+/// bytes have the bits of i32.
 using WarpgroupSums = std::vector<float>;
 
 /// Accumulators of one thread that pending products write.
@@ -127,10 +133,11 @@ inline ThreadProducts &productsOf(Thread &thread) {
 //===----------------------------------------------------------------------===//
 
 /// Reads an operand of `lines` rows of a or columns of b as 16 steps of k each,
-/// to `to[line * lineStep + k * kStep]`.
+/// or 32 of bytes, to `to[line * lineStep + k * kStep]`.
 inline void readOperand(float *to, int lineStep, int kStep, int lines,
                         uint64_t descriptor, bool alongK, ToFloat toFloat,
-                        const Block &block, Snapshot &snapshot) {
+                        bool isOfBytes, const Block &block,
+                        Snapshot &snapshot) {
   // PTX ISA, "Matrix Descriptor": all fields in units of 16 bytes.
   const uint32_t start = (descriptor & 0x3fff) << 4;
   const uint32_t leading = (descriptor >> 16 & 0x3fff) << 4;
@@ -138,41 +145,66 @@ inline void readOperand(float *to, int lineStep, int kStep, int lines,
   const int mode = int(descriptor >> 62);
   const int bytes = mode == 1 ? 128 : mode == 2 ? 64 : 32;
   const uint64_t unused = 0x3fff'c000'c000'c000;
-  require(mode != 0 && (alongK || bytes == 128) && !(descriptor & unused),
+  require(mode != 0 && (alongK || (bytes == 128 && !isOfBytes)) &&
+              !(descriptor & unused),
           "a descriptor of a kind that is not emulated", "wgmma");
   uint32_t least = ~0u, most = 0;
-  // 16-byte pieces of 8 contiguous elements.
+  // 16-byte pieces of 8 contiguous elements, or 16 bytes.
+  const int count = isOfBytes ? 16 : 8;
   for (int i = 0; i < lines * 2; ++i) {
-    // K-major: 8 steps of one line. Otherwise: 8 lines of one step.
+    // K-major: one half of the steps of one line. Otherwise: 8 lines of one
+    // step.
     const int line = alongK ? i / 2 : i / 16 * 8;
-    const int k = alongK ? i % 2 * 8 : i % 16;
-    const uint32_t offset = alongK
-                                ? line / 8 * stride + line % 8 * bytes + k * 2
-                                : line / 64 * leading + line % 64 * 2 +
-                                      k / 8 * stride + k % 8 * 128;
+    const int k = alongK ? i % 2 * count : i % 16;
+    const uint32_t offset =
+        alongK ? line / 8 * stride + line % 8 * bytes + i % 2 * 16
+               : line / 64 * leading + line % 64 * 2 + k / 8 * stride +
+                     k % 8 * 128;
     const uint32_t at = swizzled(start + offset, bytes);
     require(at + 16 <= block.sharedBytes,
             "a descriptor points past shared memory", "wgmma");
     least = std::min(least, at / 128 * 128);
     most = std::max(most, at / 128 * 128 + 128);
-    uint16_t values[8];
-    memcpy(values, block.shared + at, sizeof values);
-    for (int j = 0; j < 8; ++j)
+    uint8_t piece[16];
+    memcpy(piece, block.shared + at, sizeof piece);
+    for (int j = 0; j < count; ++j) {
+      uint16_t value = piece[j];
+      if (!isOfBytes)
+        memcpy(&value, piece + 2 * j, sizeof value);
       to[(line + !alongK * j) * lineStep + (k + alongK * j) * kStep] =
-          toFloat(values[j]);
+          toFloat(value);
+    }
   }
   snapshot.add(least, std::min(most, block.sharedBytes));
 }
 
 inline void readA(float *to, const Product &product, const Block &block,
                   Snapshot &snapshot) {
-  readOperand(to, 16, 1, 64, product.a, product.alongA, product.toFloat, block,
-              snapshot);
+  readOperand(to, product.steps(), 1, 64, product.a, product.alongA,
+              product.toFloat, product.isOfBytes, block, snapshot);
 }
 inline void readB(float *to, const Product &product, const Block &block,
                   Snapshot &snapshot) {
   readOperand(to, 1, product.columns, product.columns, product.b,
-              product.alongB, product.toFloat, block, snapshot);
+              product.alongB, product.toFloatB, product.isOfBytes, block,
+              snapshot);
+}
+
+/// Adds the product of a 64×32 and a 32×columns matrix of bytes to sums that
+/// have the bits of i32.
+inline void multiplyAddBytes(float *sums, const float *a, const float *b,
+                             int columns) {
+  for (int row = 0; row < 64; ++row)
+    for (int column = 0; column < columns; ++column) {
+      // Bytes are exact in f32, and so are 32 products of them.
+      float sum = 0;
+      for (int k = 0; k < 32; ++k)
+        sum += a[row * 32 + k] * b[k * columns + column];
+      uint32_t bits;
+      memcpy(&bits, sums + row * columns + column, sizeof bits);
+      bits += uint32_t(int32_t(sum));
+      memcpy(sums + row * columns + column, &bits, sizeof bits);
+    }
 }
 
 /// Adds the product of a 64×16 and a 16×columns matrix to the sums, all
@@ -263,8 +295,8 @@ inline void compute(Thread *threads, size_t index, ProductGroup &group) {
   computed.sums = gatherSums(threads, index);
   if (!product.accumulates)
     std::fill(computed.sums->begin(), computed.sums->end(), 0.0f);
-  computed.a.resize(64 * 16);
-  computed.b.resize(16 * columns);
+  computed.a.resize(64 * product.steps());
+  computed.b.resize(product.steps() * columns);
   float *a = computed.a.data(), *b = computed.b.data();
   if (product.isInRegisters) {
     // As in mma with 16 rows: registers 1 and 3 have rows from 8 on, 2 and 3
@@ -280,13 +312,16 @@ inline void compute(Thread *threads, size_t index, ProductGroup &group) {
     readA(a, product, block, group.read);
   }
   readB(b, product, block, group.read);
-  multiplyAdd(computed.sums->data(), a, b, columns);
+  if (product.isOfBytes)
+    multiplyAddBytes(computed.sums->data(), a, b, columns);
+  else
+    multiplyAdd(computed.sums->data(), a, b, columns);
 }
 
 /// Poisons results whose operands have changed.
 inline void poisonChanged(const ComputedProduct &computed, const Block &block) {
   const Product &product = computed.product;
-  const int columns = product.columns;
+  const int columns = product.columns, steps = product.steps();
   std::vector<float> a = computed.a, b = computed.b;
   Snapshot ignored;
   if (!product.isInRegisters)
@@ -295,10 +330,10 @@ inline void poisonChanged(const ComputedProduct &computed, const Block &block) {
   auto differ = [](float x, float y) { return memcmp(&x, &y, sizeof x) != 0; };
   WarpgroupSums &sums = *computed.sums;
   for (int row = 0; row < 64; ++row)
-    for (int k = 0; k < 16; ++k)
-      if (differ(a[row * 16 + k], computed.a[row * 16 + k]))
+    for (int k = 0; k < steps; ++k)
+      if (differ(a[row * steps + k], computed.a[row * steps + k]))
         std::fill_n(&sums[row * columns], columns, NAN);
-  for (int k = 0; k < 16; ++k)
+  for (int k = 0; k < steps; ++k)
     for (int column = 0; column < columns; ++column)
       if (differ(b[k * columns + column], computed.b[k * columns + column]))
         for (int row = 0; row < 64; ++row)
@@ -319,6 +354,7 @@ inline void endGroup(Warpgroup &warpgroup, const Block &block) {
 inline bool agree(const Thread *threads) {
   auto isLike = [](const Product &x, const Product &y) {
     return x.columns == y.columns && x.toFloat == y.toFloat &&
+           x.toFloatB == y.toFloatB && x.isOfBytes == y.isOfBytes &&
            (x.isInRegisters || x.a == y.a) && x.b == y.b &&
            x.isInRegisters == y.isInRegisters && x.alongA == y.alongA &&
            x.alongB == y.alongB && x.accumulates == y.accumulates;

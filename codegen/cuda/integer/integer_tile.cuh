@@ -1,0 +1,167 @@
+//===- integer_tile.cuh - A tile of a product of bytes --------------------===//
+//
+// A block computes tileM × tileN sums of (x - xZero) · (w - wZero):
+//
+//   Σ x·w - xZero · Σ w - wZero · Σ x + depth · xZero · wZero
+//
+// The first sum is the tensor cores'; the others are added only if a zero point
+// is not 0, from the same registers. All are exact modulo 2^32.
+//
+// Each warp has warpM × warpN sums. With `split` > 1, that many groups of warps
+// share the steps of k of every stage, and the first one adds up their sums.
+//
+// The filters of a warp are dealt out to its columns so that a thread gets sums
+// of neighbours: lane l has filters l % 4 · 2G to l % 4 · 2G + 2G - 1 of each
+// 8G, where G = kGroup. It stores them with one access.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGER_TILE_CUH
+#define FRIT_CODEGEN_CUDA_INTEGER_INTEGER_TILE_CUH
+
+#include "frit/integer_mma.cuh"
+
+namespace frit {
+
+/// Sizes that follow from a schedule P: tileM, tileN, warpM, warpN, depth,
+/// stages, split, wgmma.
+template <class P> struct IntegerPlan {
+  static constexpr int kWarpsM = P::tileM / P::warpM;
+  static constexpr int kWarpsN = P::tileN / P::warpN;
+  static constexpr int kWarps = kWarpsM * kWarpsN;
+  static constexpr int kThreads = kWarps * P::split * 32;
+  static constexpr int kCountM = P::warpM / 16, kCountN = P::warpN / 8;
+  /// Matrices of 8 columns that filters are dealt out to together, and a
+  /// thread's neighbouring filters.
+  static constexpr int kGroup = kCountN % 4 == 0 ? 4 : 2;
+  static constexpr int kNeighbours = 2 * kGroup;
+  static constexpr int kPieces = P::depth / 16;
+  static constexpr int kBytesA = P::tileM * P::depth;
+  static constexpr int kStageBytes = kBytesA + P::tileN * P::depth;
+  static_assert(kCountM > 0 && kCountN % kGroup == 0 &&
+                P::depth / 32 % P::split == 0 && kThreads % kPieces == 0);
+
+  using Tile = ByteTile<P::depth>;
+
+  /// Returns the filter of a column of the tile, relative to its first.
+  __device__ static int filterOf(int column) {
+    const int matrix = column / 8 % kGroup, pair = column % 8 / 2;
+    return column / (8 * kGroup) * (8 * kGroup) + pair * kNeighbours +
+           matrix * 2 + column % 2;
+  }
+};
+
+/// The sums of a warp, by matrix of 16 × 8, and those of its bytes: of each row
+/// and of each column, of one lane's steps.
+template <class P> struct IntegerSums {
+  using Plan = IntegerPlan<P>;
+  int of[Plan::kCountM][Plan::kCountN][4] = {};
+  int rows[Plan::kCountM][2] = {}, cols[Plan::kCountN] = {};
+
+  /// Adds the products of 32 steps, from step `k` of a stage on.
+  __device__ void multiply(const unsigned char *a, const unsigned char *b,
+                           int row, int col, int k, int xZero, int wZero) {
+    const int lane = threadIdx.x % 32, matrix = lane / 8;
+    uint32_t lines[Plan::kCountM][4], filters[Plan::kCountN][2];
+#pragma unroll
+    for (int i = 0; i < Plan::kCountM; ++i)
+      loadMatrices<false>(
+          lines[i],
+          a + Plan::Tile::offset(row + i * 16 + matrix % 2 * 8 + lane % 8,
+                                 k / 16 + matrix / 2));
+#pragma unroll
+    for (int j = 0; j < Plan::kCountN; j += 2) {
+      uint32_t both[4];
+      loadMatrices<false>(
+          both, b + Plan::Tile::offset(col + (j + matrix / 2) * 8 + lane % 8,
+                                       k / 16 + matrix % 2));
+      filters[j][0] = both[0];
+      filters[j][1] = both[1];
+      filters[j + 1][0] = both[2];
+      filters[j + 1][1] = both[3];
+    }
+#pragma unroll
+    for (int i = 0; i < Plan::kCountM; ++i)
+#pragma unroll
+      for (int j = 0; j < Plan::kCountN; ++j)
+        mmaBytes<P::signedX, P::signedW>(of[i][j], lines[i], filters[j]);
+    if (xZero) {
+#pragma unroll
+      for (int j = 0; j < Plan::kCountN; ++j)
+        cols[j] = addBytes<P::signedW>(
+            filters[j][1], addBytes<P::signedW>(filters[j][0], cols[j]));
+    }
+    if (wZero) {
+#pragma unroll
+      for (int i = 0; i < Plan::kCountM; ++i)
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          rows[i][half] = addBytes<P::signedX>(
+              lines[i][half + 2],
+              addBytes<P::signedX>(lines[i][half], rows[i][half]));
+    }
+  }
+
+  /// Subtracts the products of the zero points after `steps` steps.
+  __device__ void center(int steps, int xZero, int wZero) {
+    const int lane = threadIdx.x % 32;
+    if (!xZero && !wZero)
+      return;
+#pragma unroll
+    for (int j = 0; j < Plan::kCountN; ++j) {
+      // Four lanes have the parts of a column.
+      cols[j] += __shfl_xor_sync(~0u, cols[j], 1);
+      cols[j] += __shfl_xor_sync(~0u, cols[j], 2);
+    }
+#pragma unroll
+    for (int i = 0; i < Plan::kCountM; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        int &sum = rows[i][half];
+        sum += __shfl_xor_sync(~0u, sum, 1);
+        sum += __shfl_xor_sync(~0u, sum, 2);
+      }
+#pragma unroll
+    for (int j = 0; j < Plan::kCountN; ++j)
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        // Column c of a pair is lane / 4 = lane % 4 · 2 + c of a fragment.
+        int ofColumn =
+            xZero * __shfl_sync(~0u, cols[j], (lane % 4 * 2 + c) * 4);
+#pragma unroll
+        for (int i = 0; i < Plan::kCountM; ++i)
+#pragma unroll
+          for (int half = 0; half < 2; ++half)
+            of[i][j][half * 2 + c] +=
+                steps * xZero * wZero - ofColumn - wZero * rows[i][half];
+      }
+  }
+
+  /// Adds the sums of all groups of warps to those of the first one, by way of
+  /// shared memory that no thread uses any more.
+  __device__ void merge(int *shared) {
+    constexpr int each = Plan::kCountM * Plan::kCountN * 4;
+    const int group = threadIdx.x / (Plan::kWarps * 32);
+    const int thread = threadIdx.x % (Plan::kWarps * 32);
+    auto slot = [&](int from, int i) -> int & {
+      return shared[((from - 1) * each + i) * Plan::kWarps * 32 + thread];
+    };
+    __syncthreads();
+    if (group > 0) {
+#pragma unroll
+      for (int i = 0; i < each; ++i)
+        slot(group, i) = (&of[0][0][0])[i];
+    }
+    __syncthreads();
+    if (group == 0)
+#pragma unroll
+      for (int from = 1; from < P::split; ++from)
+#pragma unroll
+        for (int i = 0; i < each; ++i)
+          (&of[0][0][0])[i] += slot(from, i);
+  }
+};
+
+} // namespace frit
+
+#endif // FRIT_CODEGEN_CUDA_INTEGER_INTEGER_TILE_CUH

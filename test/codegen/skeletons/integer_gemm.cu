@@ -1,0 +1,222 @@
+//===- integer_gemm.cu - Checks integer_gemm.cuh --------------------------===//
+
+#include "frit/integer_gemm.cuh"
+
+template <int TileM, int TileN, int WarpM, int WarpN, int Depth, int Stages,
+          int Split = 1, bool Wgmma = false>
+struct Tile {
+  static constexpr int tileM = TileM, tileN = TileN, warpM = WarpM;
+  static constexpr int warpN = WarpN, depth = Depth, stages = Stages;
+  static constexpr int split = Split;
+  static constexpr bool wgmma = Wgmma;
+};
+/// A tile of whole warpgroups.
+template <int TileM, int TileN, int Stages>
+using Wide = Tile<TileM, TileN, 16, TileN, 128, Stages, 1, true>;
+
+/// A convolution whose sums are stored as they are.
+template <class T, bool SignedX, bool SignedW, int N, int H, int W, int C,
+          int K, int R, int S, int Stride = 1, int Pad = 0, int Dilation = 1,
+          int Vector = 8, bool Early = true>
+struct Conv : T {
+  static constexpr bool signedX = SignedX, signedW = SignedW, early = Early;
+  static constexpr int n = N, h = H, w = W, c = C, k = K, r = R, s = S;
+  static constexpr int strideH = Stride, strideW = Stride;
+  static constexpr int dilationH = Dilation, dilationW = Dilation;
+  // Asymmetric: no padding at the bottom.
+  static constexpr int padTop = Pad, padLeft = Pad;
+  static constexpr int p = (H + Pad - Dilation * (R - 1) - 1) / Stride + 1;
+  static constexpr int q = (W + 2 * Pad - Dilation * (S - 1) - 1) / Stride + 1;
+  static constexpr int kVector = Vector;
+
+  struct Columns {};
+  __device__ Columns columns(unsigned) const { return {}; }
+  __device__ void store(const int (&sum)[Vector], const Columns &, unsigned row,
+                        unsigned col) const {
+    frit::storeVector(y + row * k + col, sum);
+  }
+  int32_t *y;
+};
+template <class T, bool SignedX, bool SignedW, int M, int N, int K,
+          int Vector = 8>
+using Product =
+    Conv<T, SignedX, SignedW, M, 1, 1, K, N, 1, 1, 1, 0, 1, Vector>;
+
+template <class P>
+__global__ void __launch_bounds__(frit::IntegerPlan<P>::kThreads)
+    sums(const uint8_t *x, const uint8_t *w, const uint8_t *xZero,
+         const uint8_t *wZero, int32_t *y) {
+  frit::pdlTrigger();
+  frit::integerGemm(P{{}, y}, x, w, xZero, wZero);
+}
+
+// ResNet-50's and BERT's, also for NVRTC.
+using Square = Tile<128, 128, 64, 64, 64, 4>;
+using Narrow = Tile<128, 64, 32, 64, 64, 4>;
+using Few = Tile<16, 32, 16, 32, 128, 4, 4>;
+using Body = Conv<Square, false, true, 32, 14, 14, 256, 256, 3, 3, 1, 1>;
+using Stem = Conv<Narrow, true, true, 32, 224, 224, 4, 64, 7, 7, 2, 3>;
+using Gathered = Conv<Narrow, true, true, 32, 224, 224, 3, 64, 7, 7, 2, 3>;
+using Bert = Product<Square, false, true, 4096, 4096, 1024>;
+using Query = Product<Few, true, false, 16, 1024, 1024>;
+
+#define FRIT_SUMS(P)                                                           \
+  template __global__ void sums<P>(const uint8_t *, const uint8_t *,           \
+                                   const uint8_t *, const uint8_t *, int32_t *)
+FRIT_SUMS(Body);
+FRIT_SUMS(Stem);
+FRIT_SUMS(Gathered);
+FRIT_SUMS(Bert);
+FRIT_SUMS(Query);
+using WideBody = Conv<Wide<128, 128, 3>, false, true, 32, 14, 14, 256, 256, 3,
+                      3, 1, 1>;
+using WideBert = Product<Wide<128, 256, 4>, true, true, 4096, 4096, 1024>;
+FRIT_SUMS(WideBody);
+FRIT_SUMS(WideBert);
+
+#ifndef __CUDACC_RTC__
+#include "harness.h"
+
+using namespace harness;
+
+/// Bytes of the whole range.
+static void fill(Buffer<uint8_t> &bytes, uint32_t seed) {
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    seed = seed * 1664525 + 1013904223;
+    bytes.host()[i] = uint8_t(seed >> 24);
+  }
+  bytes.upload();
+}
+static void set(Buffer<uint8_t> &number, int value) {
+  number.host()[0] = uint8_t(value);
+  number.upload();
+}
+static int valueOf(uint8_t byte, bool isSigned) {
+  return isSigned ? int8_t(byte) : byte;
+}
+
+template <class P> static int sharedBytes() {
+  using Plan = frit::IntegerPlan<P>;
+  return std::max(P::stages * Plan::kStageBytes,
+                  (P::split - 1) * P::tileM * P::tileN * 4);
+}
+template <class P> static unsigned blocksOf() {
+  return unsigned((frit::IntegerOperands<P>::kPixels + P::tileM - 1) /
+                  P::tileM) *
+         ((P::k + P::tileN - 1) / P::tileN);
+}
+
+template <class P> struct Tensors {
+  Buffer<uint8_t> x{P::n * P::h * P::w * P::c}, w{P::k * P::r * P::s * P::c};
+  Buffer<uint8_t> xZero{1}, wZero{1};
+  Buffer<int32_t> y{size_t(P::n) * P::p * P::q * P::k};
+
+  Tensors(int zeroX, int zeroW) {
+    fill(x, 1);
+    fill(w, 2);
+    set(xZero, zeroX);
+    set(wZero, zeroW);
+  }
+  void run() {
+    launchShared(sums<P>, blocksOf<P>(), frit::IntegerPlan<P>::kThreads,
+                 sharedBytes<P>(), x.get(), w.get(), xZero.get(), wZero.get(),
+                 y.get());
+  }
+};
+
+template <class P> static void check(int zeroX, int zeroW) {
+  Tensors<P> tensors(zeroX, zeroW);
+  auto &[x, w, xZero, wZero, y] = tensors;
+  std::vector<double> want(y.size());
+  for (size_t to = 0; to < y.size(); ++to) {
+    int filter = to % P::k, q = to / P::k % P::q, p = to / P::k / P::q % P::p;
+    int n = to / P::k / P::q / P::p;
+    int64_t sum = 0;
+    for (int i = 0; i < P::r * P::s; ++i) {
+      int h = p * P::strideH - P::padTop + i / P::s * P::dilationH;
+      int v = q * P::strideW - P::padLeft + i % P::s * P::dilationW;
+      if (h < 0 || h >= P::h || v < 0 || v >= P::w)
+        continue;
+      for (int c = 0; c < P::c; ++c)
+        sum += (valueOf(x[((n * P::h + h) * P::w + v) * P::c + c], P::signedX) -
+                zeroX) *
+               (valueOf(w[(filter * P::r * P::s + i) * P::c + c], P::signedW) -
+                zeroW);
+    }
+    want[to] = double(sum);
+  }
+  tensors.run();
+  expect("integer_gemm " + std::to_string(P::r) + "x" + std::to_string(P::s) +
+             " of " + std::to_string(P::c) + " channels, zero points " +
+             std::to_string(zeroX) + ", " + std::to_string(zeroW),
+         y, want, 0);
+}
+
+static void checks() {
+  using Small = Tile<64, 64, 32, 32, 64, 3>;
+  using Thin = Tile<32, 16, 16, 16, 64, 2>;
+  using Shared = Tile<16, 32, 16, 32, 128, 3, 4>;
+  // Every pair of signs; tails of rows, columns and depth; zero points.
+  check<Product<Small, false, true, 75, 72, 144>>(117, 0);
+  check<Product<Small, true, true, 70, 40, 80>>(-128, -3);
+  check<Product<Small, true, false, 33, 24, 200>>(0, 200);
+  check<Product<Small, false, false, 64, 64, 64>>(255, 255);
+  // Copies of 8 and 4 bytes, and bytes.
+  check<Product<Thin, false, true, 37, 20, 72, 4>>(9, 0);
+  check<Product<Thin, true, true, 5, 14, 52, 2>>(0, 0);
+  check<Product<Thin, true, false, 35, 7, 131, 1>>(-7, 3);
+  // Groups of warps that share the depth, more stages than steps.
+  check<Product<Shared, false, true, 3, 96, 700>>(128, 0);
+  check<Product<Shared, true, true, 17, 40, 96>>(5, 7);
+  // Windows, with padding that is not 0.
+  check<Conv<Small, false, true, 2, 9, 7, 16, 24, 3, 3, 1, 1>>(3, 0);
+  check<Conv<Small, true, true, 1, 11, 10, 32, 40, 3, 2, 2, 2>>(-1, 0);
+  check<Conv<Small, true, true, 2, 6, 8, 64, 64, 1, 1, 2, 0>>(0, 0);
+  check<Conv<Small, true, false, 1, 8, 9, 16, 8, 2, 2, 1, 1, 2>>(-128, 1);
+  check<Conv<Thin, false, true, 1, 12, 13, 3, 20, 5, 5, 2, 2, 1, 4>>(114, 0);
+  check<Conv<Small, false, true, 1, 12, 9, 4, 16, 7, 7, 2, 3>>(114, 0);
+  check<Conv<Small, false, true, 2, 5, 5, 16, 24, 3, 3, 1, 1, 1, 8, false>>(0,
+                                                                            0);
+  // Warpgroups: signs, zero points, tails, padding.
+  check<Product<Wide<64, 32, 3>, false, true, 70, 40, 300>>(117, 0);
+  check<Product<Wide<128, 64, 4>, true, true, 140, 72, 272>>(-128, -3);
+  check<Product<Wide<64, 64, 3>, true, false, 33, 24, 48>>(0, 200);
+  check<Conv<Wide<64, 32, 4>, false, false, 1, 9, 7, 16, 24, 3, 3, 1, 1>>(3, 9);
+#ifndef FRIT_FEW_CHECKS
+  check<Product<Wide<128, 256, 3>, true, true, 130, 264, 1040>>(0, 0);
+  check<Conv<Wide<128, 128, 3>, true, true, 1, 12, 12, 64, 136, 3, 3, 1, 1>>(
+      -128, 0);
+  // More than a band of rows, and the tiles of large problems.
+  check<Product<Thin, false, true, 300, 33, 64, 1>>(1, 0);
+  check<Product<Square, false, true, 200, 264, 320>>(2, 0);
+  check<Conv<Narrow, true, true, 1, 12, 12, 64, 64, 3, 3, 1, 1>>(-128, 0);
+#endif
+}
+
+#ifndef FRIT_EMULATE
+template <class P> static void benchOne(const char *name) {
+  Tensors<P> tensors(0, 0);
+  bench(name,
+        2e-12 * double(tensors.y.size()) * P::r * P::s * P::c, "TOP/s",
+        [&] { tensors.run(); });
+}
+#endif
+
+static void benches() {
+#ifndef FRIT_EMULATE
+  benchOne<Body>("integer_gemm 3x3 of 256 channels, 32 of 14x14");
+  benchOne<Stem>("integer_gemm 7x7 of 4 channels, 32 of 224x224");
+  benchOne<Gathered>("integer_gemm 7x7 of 3 channels, 32 of 224x224");
+  benchOne<Bert>("integer_gemm 4096x4096x1024");
+  benchOne<Product<Tile<256, 128, 64, 64, 64, 4>, false, true, 8192, 8192,
+                   8192>>("integer_gemm 8192^3");
+  benchOne<Query>("integer_gemm 16x1024x1024");
+  benchOne<WideBody>("integer_gemm 3x3 of 256 channels, WGMMA");
+  benchOne<WideBert>("integer_gemm 4096x4096x1024, WGMMA");
+  benchOne<Product<Wide<128, 256, 4>, false, true, 8192, 8192, 8192>>(
+      "integer_gemm 8192^3, WGMMA");
+#endif
+}
+
+int main(int argc, char **argv) { return run(argc, argv, checks, benches); }
+#endif
