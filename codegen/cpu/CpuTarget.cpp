@@ -19,6 +19,8 @@ static bool hasKernel(Value operand) {
 
 bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                    Operation *next) const {
+  if (isa<nn::QuantizedConvOp>(fused.front()))
+    return false;
   SmallVector<Operation *> epilogue(fused.drop_front());
   epilogue.push_back(next);
   auto info = nn::describeEpilogue(fused.front(), epilogue);

@@ -19,6 +19,7 @@ static Problem::Kind kindOf(Operation &op) {
       .Case<SegmentSumOp>([](auto) { return Kind::segmentSum; })
       .Case<ConvGradInputOp, ConvGradWeightOp>(
           [](auto) { return Kind::convGradient; })
+      .Case<QuantizedConvOp>([](auto) { return Kind::quantized; })
       .Case<MatmulOp, ConvOp>([](auto) { return Kind::contraction; })
       .Case<DequantizeOp>([](auto) { return Kind::dequantization; })
       .Case<DepthwiseConvOp>([](auto) { return Kind::depthwise; })

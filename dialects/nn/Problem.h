@@ -32,6 +32,7 @@ public:
     attentionGradient, ///< nn.attention_grad
     segmentSum,        ///< nn.segment_sum
     convGradient,      ///< nn.conv_grad_input or nn.conv_grad_weight
+    quantized,         ///< nn.quantized_conv
     contraction,
     dequantization, ///< nn.dequantize, without the product that reads it
     depthwise,

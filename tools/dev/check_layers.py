@@ -28,8 +28,8 @@ SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
 # A skeleton adds the rewrites to the form that it computes.
 SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/epilogue/",
-            "codegen/cuda/contraction/", "codegen/cuda/attention/", "codegen/cuda/target/",
-            *SCALAR]
+            "codegen/cuda/contraction/", "codegen/cuda/integer/", "codegen/cuda/attention/",
+            "codegen/cuda/target/", *SCALAR]
 LIBRARY = ["codegen/cuda/library/", *SKELETON]
 
 LAYERS = {
@@ -42,6 +42,7 @@ LAYERS = {
                               *SCALAR],
     "codegen/cuda/memory": SKELETON,
     "codegen/cuda/contraction": SKELETON,
+    "codegen/cuda/integer": SKELETON,
     "codegen/cuda/attention": SKELETON,
     "codegen/cuda/library": LIBRARY,
     "codegen/cuda/custom": ["codegen/cuda/custom/", *SKELETON],

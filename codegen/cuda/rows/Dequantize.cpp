@@ -24,7 +24,8 @@ DequantizeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class Dequantize : public SkeletonOf<DequantizeAttr> {
+class Dequantize
+    : public SkeletonOf<DequantizeAttr, nn::QuantizedMatrix> {
   double compileMilliseconds() const override { return 20; }
 
   nn::Legality offer(Problem &problem, const Machine &machine,
@@ -51,15 +52,18 @@ class Dequantize : public SkeletonOf<DequantizeAttr> {
     return costOfMemory(problem.fusion(), /*perThread=*/32, machine.arch);
   }
 
-  nn::Match<KernelText> emitText(Problem &problem, DequantizeAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
+  nn::Match<nn::QuantizedMatrix> fit(Problem &problem, DequantizeAttr,
+                                     const Machine &machine) const override {
     auto codes = dyn_cast<nn::DequantizeOp>(problem.fusion().getAnchor());
     if (!codes || !codes.getTiled())
       return nn::Mismatch("it has no codes in tiles");
     nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
     if (nn::Legality why = checkCodes(matrix, codes.getTo()))
       return *why;
+    return matrix;
+  }
+  KernelText print(nn::QuantizedMatrix &matrix, Problem &problem,
+                   DequantizeAttr schedule, StringRef name) const override {
     ProblemText text(problem.lowered(), name);
     text.addType("D", nullptr);
     text.addConstants("int64_t", {{"n", matrix.rows}, {"k", matrix.columns}});

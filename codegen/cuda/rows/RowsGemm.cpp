@@ -132,7 +132,7 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class RowsGemm : public SkeletonOf<RowsGemmAttr> {
+class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 80; }
 
   nn::Legality offer(Problem &problem, const Machine &machine,
@@ -151,11 +151,13 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr> {
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto matmul = dyn_cast<nn::MatmulOp>(chain.contraction());
-    if (!matmul || !chain.epilogue || chain.epilogue->isExtended() ||
-        chain.epilogue->addend)
+    if (!matmul || !chain.epilogue)
       return false;
     auto info = describeRows(matmul);
-    return info && !checkRows(*info);
+    if (!info)
+      return false;
+    info->epilogue = *chain.epilogue;
+    return !checkRows(*info);
   }
 
   /// The time to read the matrix.
@@ -164,18 +166,22 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr> {
     return costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
   }
 
-  nn::Match<KernelText> emitText(Problem &problem, RowsGemmAttr schedule,
-                                 StringRef name,
-                                 const Machine &machine) const override {
-    auto described = describeRows(problem);
-    if (!described)
-      return described.mismatch();
-    const nn::GemmInfo &info = *described;
+  nn::Match<nn::GemmInfo> fit(Problem &problem, RowsGemmAttr schedule,
+                              const Machine &machine) const override {
+    nn::Match<nn::GemmInfo> info = describeRows(problem);
+    if (!info)
+      return info;
+    if (sharedBytesOf(*info, schedule) > machine.arch.sharedPerBlock)
+      return nn::Mismatch("its stages do not fit into shared memory");
+    if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
+      return *why;
+    return info;
+  }
+  KernelText print(nn::GemmInfo &info, Problem &problem, RowsGemmAttr schedule,
+                   StringRef name) const override {
     KernelText kernel;
     kernel.header = "rows_gemm";
     kernel.sharedBytes = sharedBytesOf(info, schedule);
-    if (kernel.sharedBytes > machine.arch.sharedPerBlock)
-      return nn::Mismatch("its stages do not fit into shared memory");
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
     text.addType("A", info.a);
@@ -196,8 +202,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr> {
       b = text.parameter(info.b);
       early = info.b;
     }
-    if (nn::Legality why = text.addFunction(info.epilogue))
-      return *why;
+    text.addFunction(info.epilogue);
     text.addConstants("int", {{"tiles", schedule.getTiles()},
                               {"stages", schedule.getStages()},
                               {"split", schedule.getSplit()},

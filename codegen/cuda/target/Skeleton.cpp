@@ -22,8 +22,10 @@ void Offers::addAlternative(nn::Schedule schedule) {
 Chain::Chain(ArrayRef<Operation *> operators)
     : operators(operators), convB2b(nn::describeConvB2b(operators)),
       epilogue(convB2b ? nn::Mismatch("a convolution follows it")
-                       : nn::describeEpilogue(operators.front(),
-                                              operators.drop_front())) {}
+               : isa<nn::QuantizedConvOp>(operators.front())
+                   ? nn::Mismatch("its sums are integers")
+                   : nn::describeEpilogue(operators.front(),
+                                          operators.drop_front())) {}
 
 namespace {
 /// Creates one skeleton for each of the dialect's attributes.

@@ -5,6 +5,7 @@
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
 #include "codegen/cuda/epilogue/EndStages.h"
+#include "codegen/cuda/integer/IntegerProduct.h"
 #include "codegen/cuda/scalar/LinalgFusion.h"
 #include "codegen/cuda/target/CudaDialect.h"
 #include "codegen/cuda/target/Problem.h"
@@ -124,6 +125,29 @@ static std::string attentionProblem(nn::AttentionInfo info) {
   return line.take();
 }
 
+/// Leaves out what follows the sums.
+static std::string integerProblem(IntegerProduct product, Type result) {
+  ProblemLine line("bytes", elementType(product.op.getX()));
+  line.add("signed", product.signedW);
+  line.add("n", product.n);
+  line.add("c", product.c);
+  line.add("h", product.h, 1);
+  line.add("w", product.w, 1);
+  line.add("k", product.k);
+  line.add("r", product.r, 1);
+  line.add("s", product.s, 1);
+  line.add("p", product.p, 1);
+  line.add("q", product.q, 1);
+  line.add("sh", product.strideH, 1);
+  line.add("sw", product.strideW, 1);
+  line.add("dh", product.dilationH, 1);
+  line.add("dw", product.dilationW, 1);
+  line.add("top", product.padTop, 0);
+  line.add("left", product.padLeft, 0);
+  line.addEpilogue({}, elementType(product.op.getY()), result);
+  return line.take();
+}
+
 std::string frit::cuda::tuningProblem(Problem &problem) {
   nn::FusionOp fusion = problem.fusion();
   if (fusion.getNumResults() == 0)
@@ -131,6 +155,10 @@ std::string frit::cuda::tuningProblem(Problem &problem) {
   if (auto attention = describeKernelAttention(problem))
     return attentionProblem(*attention);
   Type result = elementType(fusion.getResult(0));
+  if (problem.kind() == Problem::Kind::quantized) {
+    auto product = describeProduct(fusion);
+    return product ? integerProblem(*product, result) : "";
+  }
   if (problem.conv())
     return convProblem(*problem.conv(), result);
   if (problem.gemm())

@@ -55,7 +55,7 @@ bool frit::isMovement(Operation *op) {
 }
 
 bool frit::isContraction(Operation *op) {
-  return isa<MatmulOp, ConvOp, DepthwiseConvOp>(op);
+  return isa<MatmulOp, ConvOp, DepthwiseConvOp, QuantizedConvOp>(op);
 }
 
 bool frit::isEpilogueOnly(Operation *op) {
@@ -130,6 +130,8 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   } else if (isEpilogueOnly(op)) {
     group.kind = Kind::epilogue;
     group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
+  } else if (isContraction(op)) {
+    group.kind = Kind::anchored;
   } else if (isa<CompositeOp, FusionOp, GuardOp, CustomOp>(op) ||
              isCollective(op)) {
     group.kind = Kind::opaque;

@@ -142,6 +142,9 @@ private:
   /// A convolution that is added to a third one joins that instead.
   bool chainsContraction(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
+  /// Returns whether only the elementwise operators after a product of bytes
+  /// read `from`, such as the dequantization of a residual.
+  bool feedsEnd(const Group &from, const Group &to) const;
   nn::Legality checkMovement(const Group &from, const Group &to) const;
   nn::Legality checkUpdates(const Group &from, const Group &to) const;
   bool spacesFit(const Group &from, const Group &to) const;

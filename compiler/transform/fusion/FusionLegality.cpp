@@ -84,6 +84,20 @@ Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
   return std::nullopt;
 }
 
+bool FusionGroups::feedsEnd(const Group &from, const Group &to) const {
+  Operation *product = ops[to.members.front()];
+  if (from.kind != Kind::map || !isa<QuantizedConvOp>(product) ||
+      from.space != to.space)
+    return false;
+  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  for (unsigned member : from.members)
+    for (Operation *user : ops[member]->getUsers())
+      if (user == product || !indices.contains(user) ||
+          !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
+        return false;
+  return true;
+}
+
 Legality FusionGroups::checkMovement(const Group &from, const Group &to) const {
   Operation *root = ops[from.members.back()];
   if (!onlyReader(root))
@@ -206,6 +220,8 @@ Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
   case Kind::map:
   case Kind::row:
     if (repeatsRows(producer, consumer))
+      break;
+    if (consumer.kind == Kind::anchored && feedsEnd(producer, consumer))
       break;
     if (consumer.kind != Kind::map && consumer.kind != Kind::row)
       why = checkPrologue(producer, consumer);

@@ -171,7 +171,8 @@ SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
   SmallVector<CompositeOp> composites(block.getOps<CompositeOp>());
   SmallVector<SmallVector<Operation *>> fusions;
   for (CompositeOp composite : composites) {
-    if (isEpilogueOnly(composite) || isa<AttentionStatsOp>(*composite))
+    if (isEpilogueOnly(composite) ||
+        isa<AttentionStatsOp, QuantizedConvOp>(*composite))
       continue;
     SmallVector<Operation *> members;
     OpBuilder builder(composite);

@@ -15,7 +15,8 @@
 // multiplied first, so that a result halfway between two numbers may round the
 // other way.
 //
-// If the target does not keep the operator, nothing changes.
+// If the target has no kernel for the operator nor for its sums, nothing
+// changes. A remark says why products of quantized tensors stay wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,9 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 #include "compiler/transform/recognize/QuantizedEpilogue.h"
+#include "dialects/nn/contraction/Contraction.h"
+
+#include "mlir/IR/Remarks.h"
 
 namespace frit {
 #define GEN_PASS_DEF_QUANTIZEDCONVS
@@ -32,6 +36,28 @@ namespace frit {
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
+
+static constexpr StringRef kManyScales =
+    "its scales are neither numbers nor, on the right, one for each filter";
+
+/// Returns whether a value is computed from a tensor of bytes by casts, zero
+/// points, scales and movement alone.
+static bool isDequantized(Value value) {
+  constexpr int most = 16;
+  for (int i = 0; i < most; ++i) {
+    if (isByte(tensorType(value).getElementType()))
+      return true;
+    Operation *def = value.getDefiningOp();
+    if (!isa_and_nonnull<CastOp, SubOp, MulOp, ReshapeOp, TransposeOp>(def))
+      return false;
+    Value first = def->getOperand(0);
+    bool isSecond = def->getNumOperands() == 2 &&
+                    shapeOf(first) != shapeOf(value) &&
+                    shapeOf(def->getOperand(1)) == shapeOf(value);
+    value = isSecond ? def->getOperand(1) : first;
+  }
+  return false;
+}
 
 namespace {
 class QuantizedConvs : public frit::impl::QuantizedConvsBase<QuantizedConvs> {
@@ -44,19 +70,30 @@ public:
       if (isa<ConvOp, MatmulOp>(op))
         products.push_back(op);
     });
-    for (Operation *op : products)
-      if (auto conv = dyn_cast<ConvOp>(op))
-        rewrite(conv);
-      else
-        rewrite(cast<MatmulOp>(op));
+    for (Operation *op : products) {
+      bool isQuantized = llvm::any_of(op->getOperands().take_front(2),
+                                      [](Value v) { return isDequantized(v); });
+      auto conv = dyn_cast<ConvOp>(op);
+      Legality why = conv ? rewrite(conv) : rewrite(cast<MatmulOp>(op));
+      if (why && isQuantized)
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("Wide").category(
+                                         "quantization"))
+            << remark::add("multiplies quantized tensors in a wider type: {0}",
+                           why->reason());
+    }
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function)
         eraseDead(block);
   }
 
 private:
-  void rewrite(ConvOp conv);
-  void rewrite(MatmulOp product);
+  /// Rewrite a product, or return why it stays as it is.
+  Legality rewrite(ConvOp conv);
+  Legality rewrite(MatmulOp product);
+  /// Describes both operands, or returns why they are not quantized.
+  static Legality describe(NNBuilder &b, Value a, Value w,
+                           std::optional<Scaled> &left,
+                           std::optional<Scaled> &right);
   Value create(QuantizedEpilogue &epilogue, Value x, Value w,
                const Scaled &left, const Scaled &right, ConvOp conv);
 
@@ -64,8 +101,21 @@ private:
 };
 } // namespace
 
+/// Returns whether a target has a kernel for an operator, or for its sums.
+/// Elementwise operators compute what follows them there.
+static bool computes(const Target &target, NNBuilder &b, QuantizedConvOp op) {
+  if (target.keepsWhole(cast<CompositeOp>(op.getOperation())))
+    return true;
+  if (!hasEnd(op))
+    return false;
+  auto sums = createSums(b, op);
+  bool isKept = target.keepsWhole(cast<CompositeOp>(sums.getOperation()));
+  sums.erase();
+  return isKept;
+}
+
 /// Creates the operator at the end of the epilogue; null if the target does
-/// not keep it. `conv` is null for a product of matrices.
+/// not compute it. `conv` is null for a product of matrices.
 Value QuantizedConvs::create(QuantizedEpilogue &epilogue, Value x, Value w,
                              const Scaled &left, const Scaled &right,
                              ConvOp conv) {
@@ -83,7 +133,7 @@ Value QuantizedConvs::create(QuantizedEpilogue &epilogue, Value x, Value w,
       conv ? conv.getPads() : ArrayRef<int64_t>(),
       conv ? conv.getDilations() : ArrayRef<int64_t>(),
       conv ? conv.getGroup() : 1, epilogue.relu);
-  if (!target.keepsWhole(cast<CompositeOp>(y.getOperation()))) {
+  if (!computes(target, b, y)) {
     y.erase();
     return {};
   }
@@ -109,23 +159,36 @@ static bool takeScales(QuantizedEpilogue &epilogue, const Scaled &left,
   return true;
 }
 
-void QuantizedConvs::rewrite(ConvOp conv) {
+Legality QuantizedConvs::describe(NNBuilder &b, Value a, Value w,
+                                  std::optional<Scaled> &left,
+                                  std::optional<Scaled> &right) {
+  left = describeScaled(b, a);
+  right = left ? describeScaled(b, w) : std::nullopt;
+  if (!right)
+    return Mismatch(Twine("its ") + (left ? "right" : "left") +
+                    " operand is not bytes with one zero point");
+  if (!dependsOnConstants(right->bytes.value))
+    return Mismatch("both operands are computed");
+  return std::nullopt;
+}
+
+Legality QuantizedConvs::rewrite(ConvOp conv) {
   int64_t rank = tensorType(conv.getX()).getRank();
   if (rank < 3 || rank > 4 || !tensorType(conv.getX()).hasStaticShape() ||
       !tensorType(conv.getW()).hasStaticShape())
-    return;
+    return Mismatch("its shape is not static, or not of one or two spatial "
+                    "dimensions");
   NNBuilder b(conv.getLoc(), conv.getOperation());
-  auto left = describeScaled(b, conv.getX());
-  auto right = left ? describeScaled(b, conv.getW()) : std::nullopt;
-  if (!right || !dependsOnConstants(right->bytes.value))
-    return;
+  std::optional<Scaled> left, right;
+  if (Legality why = describe(b, conv.getX(), conv.getW(), left, right))
+    return why;
   bool isLast = conv.getChannelsLast();
   int64_t filters = shapeOf(conv.getW())[0];
   QuantizedEpilogue epilogue(b, conv, isLast ? rank - 1 : 1, filters);
   if (!takeScales(epilogue, *left, *right, 0, filters))
-    return;
+    return Mismatch(kManyScales);
   if (conv.getBias() && !epilogue.takeBias(conv.getBias()))
-    return;
+    return Mismatch("its bias is neither of integers nor of f32");
   epilogue.extend();
   b.setInsertionPoint(epilogue.end);
   b.setLoc(fuseLocations({conv, epilogue.end}));
@@ -136,28 +199,30 @@ void QuantizedConvs::rewrite(ConvOp conv) {
   }
   Value y = create(epilogue, x, w, *left, *right, conv);
   if (!y)
-    return;
+    return Mismatch("the target has no kernel for it, with " +
+                    Twine(conv.getGroup()) + " groups");
   epilogue.end->replaceAllUsesWith(
       ValueRange{isLast ? y : transposeToFirst(b, y)});
+  return std::nullopt;
 }
 
-void QuantizedConvs::rewrite(MatmulOp product) {
+Legality QuantizedConvs::rewrite(MatmulOp product) {
   auto typeA = tensorType(product.getA()), typeB = tensorType(product.getB());
-  if (typeB.getRank() != 2 || typeA.getRank() < 2 || product.getTransposeA() ||
-      !typeA.hasStaticShape() || !typeB.hasStaticShape() ||
+  if (!typeA.hasStaticShape() || !typeB.hasStaticShape() ||
       typeA.getNumElements() == 0 || typeB.getNumElements() == 0)
-    return;
+    return Mismatch("its shape is not static, or empty");
+  if (typeB.getRank() != 2 || typeA.getRank() < 2 || product.getTransposeA())
+    return Mismatch("its operands are not rows and one matrix");
   NNBuilder b(product.getLoc(), product.getOperation());
-  auto left = describeScaled(b, product.getA());
-  auto right = left ? describeScaled(b, product.getB()) : std::nullopt;
-  if (!right || !dependsOnConstants(right->bytes.value))
-    return;
+  std::optional<Scaled> left, right;
+  if (Legality why = describe(b, product.getA(), product.getB(), left, right))
+    return why;
   bool isTransposed = product.getTransposeB();
   int64_t columns = typeB.getDimSize(isTransposed ? 0 : 1);
   int64_t depth = typeA.getShape().back();
   QuantizedEpilogue epilogue(b, product, typeA.getRank() - 1, columns);
   if (!takeScales(epilogue, *left, *right, isTransposed ? 0 : 1, columns))
-    return;
+    return Mismatch(kManyScales);
   epilogue.extend();
   b.setInsertionPoint(epilogue.end);
   b.setLoc(fuseLocations({product, epilogue.end}));
@@ -168,9 +233,10 @@ void QuantizedConvs::rewrite(MatmulOp product) {
     w = TransposeOp::create(b, w, {1, 0});
   Value y = create(epilogue, x, w, *left, *right, ConvOp());
   if (!y)
-    return;
+    return Mismatch("the target has no kernel for it");
   epilogue.end->replaceAllUsesWith(
       ValueRange{b.reshape(y, shapeOf(epilogue.end->getResult(0)))});
+  return std::nullopt;
 }
 
 std::unique_ptr<Pass> frit::createQuantizedConvs(const Target &target) {

@@ -50,6 +50,14 @@ Match<GemmInfo> describeMatmul(MatmulOp op);
 Match<GemmInfo> describeQuantizedMatmul(MatmulOp op);
 Match<ConvInfo> describeConv(ConvOp op);
 
+/// Returns whether an operator computes more than Σ (x - x_zero) · (w -
+/// w_zero).
+inline bool hasEnd(QuantizedConvOp op) {
+  return op.getOffset() || op.getScale();
+}
+/// Creates an operator that computes these sums alone.
+QuantizedConvOp createSums(NNBuilder &b, QuantizedConvOp op);
+
 /// Describes the `addend` of a convolution, which must have one.
 ConvInfo describeAddend(const ConvInfo &conv);
 

@@ -1,5 +1,6 @@
 //===- Contraction.cpp - Matrix products and convolutions: shapes ---------===//
 
+#include "dialects/nn/contraction/Contraction.h"
 #include "dialects/nn/lowering/SlidingWindow.h"
 
 using namespace mlir;
@@ -217,22 +218,39 @@ QuantizedConvOp::infer(Adaptor op, std::optional<Location> loc) {
   return makeType(loc, shape, element);
 }
 
-SmallVector<Value> QuantizedConvOp::decompose(NNBuilder &b) {
-  Type i32 = b.getI32Type(), f64 = b.getF64Type(), f32 = b.getF32Type();
+QuantizedConvOp frit::nn::createSums(NNBuilder &b, QuantizedConvOp op) {
+  Value none;
+  return QuantizedConvOp::create(
+      b, op.getX(), op.getW(), op.getXZero(), op.getWZero(), /*offset=*/none,
+      /*scale=*/none, /*bias=*/none, /*y_zero=*/none, op.getStrides(),
+      op.getPads(), op.getDilations(), op.getGroup(), /*relu=*/false);
+}
+
+/// Computes the sums by operators of wider types.
+static Value widenSums(NNBuilder &b, QuantizedConvOp op) {
+  Type i32 = b.getI32Type(), f64 = b.getF64Type();
   auto centred = [&](Value value, Value zero) {
     return b.sub(b.cast(value, i32), b.reshape(b.cast(zero, i32), {}));
   };
-  Value x = centred(getX(), getXZero()), w = centred(getW(), getWZero());
-  Value y;
-  if (shapeOf(x).size() == 2 && getGroup() == 1)
-    y = MatmulOp::create(b, x, w, /*transpose_a=*/false, /*transpose_b=*/true,
-                         /*tf32=*/false);
-  else // f64 holds all sums exactly.
-    y = b.cast(ConvOp::create(b, b.cast(x, f64), b.cast(w, f64), Value(),
-                              getStrides(), getPads(), getDilations(),
-                              getGroup(), /*channels_last=*/true,
-                              /*tf32=*/false),
-               i32);
+  Value x = centred(op.getX(), op.getXZero());
+  Value w = centred(op.getW(), op.getWZero());
+  if (shapeOf(x).size() == 2 && op.getGroup() == 1)
+    return MatmulOp::create(b, x, w, /*transpose_a=*/false,
+                            /*transpose_b=*/true, /*tf32=*/false);
+  // f64 holds all sums exactly.
+  return b.cast(ConvOp::create(b, b.cast(x, f64), b.cast(w, f64), Value(),
+                               op.getStrides(), op.getPads(), op.getDilations(),
+                               op.getGroup(), /*channels_last=*/true,
+                               /*tf32=*/false),
+                i32);
+}
+
+/// Splits off what follows the sums, which some targets compute whole.
+SmallVector<Value> QuantizedConvOp::decompose(NNBuilder &b) {
+  if (!hasEnd(*this))
+    return {widenSums(b, *this)};
+  Type f32 = b.getF32Type();
+  Value y = createSums(b, *this).getY();
   if (Value offset = getOffset())
     y = b.add(y, offset);
   if (!getScale())

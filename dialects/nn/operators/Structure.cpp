@@ -139,8 +139,8 @@ std::optional<unsigned> FusionOp::replacedOperand(OpResult result) {
 Operation *FusionOp::getAnchor() {
   Operation *anchor = nullptr;
   for (Operation &op : getBody().front().without_terminator()) {
-    if (isa<MatmulOp, ConvOp, AttentionOp, AttentionGradOp, ConvGradInputOp,
-            ConvGradWeightOp>(op))
+    if (isa<MatmulOp, ConvOp, QuantizedConvOp, AttentionOp, AttentionGradOp,
+            ConvGradInputOp, ConvGradWeightOp>(op))
       return &op;
     anchor = &op;
   }

@@ -511,3 +511,54 @@ func.func @wgmma_conv_moments_of_sum(%x: tensor<1x8x8x64xf16>, %y: tensor<64x3x3
   }
   return
 }
+
+// -----
+
+// expected-error@+1 {{'warp_n' must be 16, 32 or 64, at most `tile_n`}}
+#bytes = #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 64, depth = 64, stages = 3>
+
+// -----
+
+// expected-error@+1 {{'split' must be a power of 2 up to `depth` / 32}}
+#bytes = #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 32, depth = 64, stages = 3, split = 4>
+
+// -----
+
+// expected-error@+1 {{'depth' must be 128 with `wgmma`}}
+#bytes = #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 16, warp_n = 32, depth = 64, stages = 3, wgmma = true>
+
+// -----
+
+func.func @bytes_shared(%x: tensor<64x64xi8>, %z: tensor<i8>) {
+  // expected-error@+1 {{has no CUDA kernel: its stages need more shared memory than a block has (schedule #cuda.integer_gemm<}}
+  %0 = nn.fusion(%x, %z) schedule(#cuda.integer_gemm<tile_m = 128, tile_n = 128, warp_m = 64, warp_n = 64, depth = 128, stages = 8>) : (tensor<64x64xi8>, tensor<i8>) -> tensor<64x64xi32> {
+  ^bb0(%a: tensor<64x64xi8>, %c: tensor<i8>):
+    %1 = nn.quantized_conv %a, %a, %c, %c {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xi8>, tensor<64x64xi8>, tensor<i8>, tensor<i8>) -> tensor<64x64xi32>
+    nn.yield %1 : tensor<64x64xi32>
+  }
+  return
+}
+
+// -----
+
+func.func @bytes_occupancy(%x: tensor<64x64xi8>, %z: tensor<i8>) {
+  // expected-error@+1 {{has no CUDA kernel: an SM has no threads for so many blocks (schedule #cuda.integer_gemm<}}
+  %0 = nn.fusion(%x, %z) schedule(#cuda.integer_gemm<tile_m = 128, tile_n = 128, warp_m = 32, warp_n = 32, depth = 64, stages = 2, occupancy = 8>) : (tensor<64x64xi8>, tensor<i8>) -> tensor<64x64xi32> {
+  ^bb0(%a: tensor<64x64xi8>, %c: tensor<i8>):
+    %1 = nn.quantized_conv %a, %a, %c, %c {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xi8>, tensor<64x64xi8>, tensor<i8>, tensor<i8>) -> tensor<64x64xi32>
+    nn.yield %1 : tensor<64x64xi32>
+  }
+  return
+}
+
+// -----
+
+func.func @bytes_end(%x: tensor<64x64xi8>, %z: tensor<i8>, %s: tensor<f32>) {
+  // expected-error@+1 {{has no CUDA kernel: other operators compute what follows the sums (schedule #cuda.integer_gemm<}}
+  %0 = nn.fusion(%x, %z, %s) schedule(#cuda.integer_gemm<tile_m = 128, tile_n = 128, warp_m = 32, warp_n = 32, depth = 64, stages = 2>) : (tensor<64x64xi8>, tensor<i8>, tensor<f32>) -> tensor<64x64xf32> {
+  ^bb0(%a: tensor<64x64xi8>, %c: tensor<i8>, %d: tensor<f32>):
+    %1 = nn.quantized_conv %a, %a, %c, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xi8>, tensor<64x64xi8>, tensor<i8>, tensor<i8>, tensor<f32>) -> tensor<64x64xf32>
+    nn.yield %1 : tensor<64x64xf32>
+  }
+  return
+}

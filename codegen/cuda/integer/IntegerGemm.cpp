@@ -1,0 +1,315 @@
+//===- IntegerGemm.cpp - Products and convolutions of bytes ---------------===//
+//
+// The skeleton computes the sums of nn.quantized_conv. Any elementwise
+// operators after them are a part of the kernel: their text gets neighbouring
+// sums of a row, and reads what depends on columns alone once for all rows of a
+// thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/integer/IntegerProduct.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+LogicalResult
+IntegerGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                        int64_t tileM, int64_t tileN, int64_t warpM,
+                        int64_t warpN, int64_t depth, int64_t stages,
+                        int64_t split, int64_t occupancy, bool wgmma) {
+  auto isWarp = [](int64_t size) {
+    return size % 16 == 0 && isPowerOf2UpTo(size, 64);
+  };
+  if (wgmma) {
+    if (failed(require(emitError, isPowerOf2UpTo(tileM, 256) && tileM >= 64,
+                       "tile_m", "64, 128 or 256 with `wgmma`")) ||
+        failed(require(emitError, isPowerOf2UpTo(tileN, 256) && tileN >= 32,
+                       "tile_n", "32, 64, 128 or 256 with `wgmma`")) ||
+        failed(require(emitError, warpM == 16, "warp_m", "16 with `wgmma`")) ||
+        failed(require(emitError, warpN == tileN, "warp_n",
+                       "`tile_n` with `wgmma`")) ||
+        failed(require(emitError, depth == 128, "depth", "128 with `wgmma`")) ||
+        failed(require(emitError, split == 1, "split", "1 with `wgmma`")))
+      return failure();
+    return requireRanges(emitError, {{"stages", stages, 3, kMostStages},
+                                     {"occupancy", occupancy, 1, 8}});
+  }
+  if (failed(require(emitError, isPowerOf2UpTo(tileM, 256), "tile_m",
+                     "a power of 2 up to 256")) ||
+      failed(require(emitError, isPowerOf2UpTo(tileN, 256), "tile_n",
+                     "a power of 2 up to 256")) ||
+      failed(require(emitError, isWarp(warpM) && warpM <= tileM, "warp_m",
+                     "16, 32 or 64, at most `tile_m`")) ||
+      failed(require(emitError, isWarp(warpN) && warpN <= tileN, "warp_n",
+                     "16, 32 or 64, at most `tile_n`")) ||
+      failed(require(emitError, depth == 64 || depth == 128, "depth",
+                     "64 or 128")) ||
+      failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages},
+                                       {"occupancy", occupancy, 1, 8}})))
+    return failure();
+  if (failed(require(emitError, isPowerOf2UpTo(split, depth / 32), "split",
+                     "a power of 2 up to `depth` / 32")))
+    return failure();
+  return requireBlock(emitError,
+                      tileM / warpM * (tileN / warpN) * split * 32);
+}
+
+/// Returns a thread's neighbouring columns (integer_tile.cuh).
+static int64_t neighboursOf(IntegerGemmAttr schedule) {
+  return schedule.getWarpN() % 32 == 0 ? 8 : 4;
+}
+
+namespace {
+/// The text of what follows the sums.
+class EndText {
+public:
+  EndText(const IntegerProduct &product, const LinalgFusion &lowered,
+          int64_t vector)
+      : lowered(lowered), graph(lowered.context()), vector(vector) {
+    row = graph.space.addDim(product.pixels());
+    col = graph.space.addDim(product.k);
+    place = graph.space.add(graph.space.mul(row, product.k), col);
+    graph.setLane(col, vector);
+    Node *sum =
+        graph.given(IntegerType::get(lowered.context(), 32),
+                    vector > 1 ? "sum[v]" : "sum[0]", vector > 1 ? kLane : 0);
+    nn::QuantizedConvOp op = product.op;
+    graph.give(lowered[op.getY()],
+               [sum](ArrayRef<AffineExpr>) { return sum; });
+    count = product.k;
+  }
+
+  /// Returns the struct Columns and the functions of integer_gemm.cuh.
+  nn::Match<std::string> print();
+
+private:
+  bool isOfColumn(const Node *node) const {
+    return node->kind == Node::Kind::load &&
+           node->index.isFunctionOfDim(
+               cast<AffineDimExpr>(col).getPosition()) &&
+           !node->index.isFunctionOfDim(
+               cast<AffineDimExpr>(row).getPosition()) &&
+           !hasSymbol(node->index);
+  }
+  static bool hasSymbol(AffineExpr index) {
+    bool found = false;
+    index.walk([&](AffineExpr part) { found |= isa<AffineSymbolExpr>(part); });
+    return found;
+  }
+  std::string printColumns(ArrayRef<Node *> loads);
+
+  const LinalgFusion &lowered;
+  Graph graph;
+  int64_t vector, count;
+  AffineExpr row, col, place;
+};
+} // namespace
+
+/// Prints Columns and the function that loads it; field i has the values of
+/// load i.
+std::string EndText::printColumns(ArrayRef<Node *> loads) {
+  std::string fields, lanes = std::to_string(vector);
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(col, "col");
+  printer.expect(loads);
+  printer.openLanes();
+  for (auto [i, load] : llvm::enumerate(loads)) {
+    std::string name = "of" + std::to_string(i);
+    fields += ("    " + valueName(load->type) + " " + name + "[" + lanes +
+               "];\n")
+                  .str();
+    printer.line("columns." + name + (vector > 1 ? "[v] = " : "[0] = ") +
+                 printer.value(load) + ";");
+  }
+  printer.closeLanes();
+  return "  struct Columns {\n" + fields +
+         "  };\n"
+         "  __device__ Columns columns(unsigned col) const {\n"
+         "    Columns columns;\n" +
+         printer.str(4) +
+         "    return columns;\n"
+         "  }\n";
+}
+
+nn::Match<std::string> EndText::print() {
+  SmallVector<Node *> roots;
+  SmallVector<std::pair<unsigned, Node *>> outputs;
+  for (auto [number, output] : llvm::enumerate(lowered.outputs())) {
+    roots.push_back(graph.elementAt(output, place));
+    outputs.push_back({number, roots.back()});
+  }
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
+  SmallVector<Node *> loads = llvm::filter_to_vector(
+      Graph::reachable(roots, graph),
+      [&](const Node *node) { return isOfColumn(node); });
+  std::string columns = printColumns(loads);
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(row, "row");
+  printer.nameDim(col, "col");
+  for (auto [i, load] : llvm::enumerate(loads))
+    printer.define(load, "columns.of" + std::to_string(i) +
+                             (vector > 1 ? "[v]" : "[0]"));
+  printer.expect(roots);
+  return columns + "  __device__ void store(const int (&sum)[" +
+         std::to_string(vector) +
+         "], const Columns &columns, unsigned row,\n"
+         "                        unsigned col) const {\n"
+         "    const unsigned at = row * " +
+         std::to_string(count) + " + col;\n" +
+         storeOutputs(printer, graph, lowered, outputs, "at") + "  }\n";
+}
+
+static std::string printProduct(const IntegerProduct &product,
+                                IntegerGemmAttr schedule, bool early) {
+  auto ints = [](ArrayRef<std::pair<StringRef, int64_t>> constants) {
+    return constantsText("int", constants);
+  };
+  return ints({{"n", product.n},
+               {"h", product.h},
+               {"w", product.w},
+               {"c", product.c}}) +
+         ints({{"k", product.k},
+               {"r", product.r},
+               {"s", product.s},
+               {"p", product.p},
+               {"q", product.q}}) +
+         ints({{"strideH", product.strideH},
+               {"strideW", product.strideW},
+               {"dilationH", product.dilationH},
+               {"dilationW", product.dilationW}}) +
+         ints({{"padTop", product.padTop}, {"padLeft", product.padLeft}}) +
+         constantsText("bool", {{"signedX", product.signedX},
+                                {"signedW", product.signedW},
+                                {"early", early},
+                                {"wgmma", schedule.getWgmma()}}) +
+         ints({{"tileM", schedule.getTileM()},
+               {"tileN", schedule.getTileN()},
+               {"warpM", schedule.getWarpM()},
+               {"warpN", schedule.getWarpN()}}) +
+         ints({{"depth", schedule.getDepth()},
+               {"stages", schedule.getStages()},
+               {"split", schedule.getSplit()}});
+}
+
+namespace {
+/// What the kernel is printed from.
+struct FittedProduct {
+  IntegerProduct product;
+  int64_t vector;  ///< neighbouring columns of a store
+  std::string end; ///< the text of what follows the sums
+};
+
+class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
+  double compileMilliseconds() const override { return 200; }
+
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::quantized)
+      return std::nullopt;
+    auto product = describeProduct(problem.fusion());
+    if (!product)
+      return product.mismatch();
+    for (IntegerGemmAttr schedule :
+         rankTiles(*product, machine.arch, std::max(offers.most, 1u)))
+      offers.add(schedule);
+    return std::nullopt;
+  }
+
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    auto conv = dyn_cast<nn::QuantizedConvOp>(composite.getOperation());
+    return conv && describeProduct(conv);
+  }
+
+  bool takesChain(const Chain &chain, const Machine &machine) const override {
+    auto conv = dyn_cast<nn::QuantizedConvOp>(chain.contraction());
+    return conv && describeProduct(conv) &&
+           isa<nn::ElementwiseOp>(chain.operators.back());
+  }
+
+  std::optional<nn::StepCost> costOf(Problem &problem, IntegerGemmAttr schedule,
+                                     const Machine &machine) const override {
+    auto product = describeProduct(problem.fusion());
+    if (!product)
+      return std::nullopt;
+    double blocks = double(ceilDiv(product->pixels(), schedule.getTileM()) *
+                           ceilDiv(product->k, schedule.getTileN()));
+    return nn::StepCost{estimateTime(*product, schedule, machine.arch),
+                        std::min(1.0, blocks / double(machine.arch.sms))};
+  }
+
+  nn::Match<FittedProduct> fit(Problem &problem, IntegerGemmAttr schedule,
+                               const Machine &machine) const override;
+  KernelText print(FittedProduct &fitted, Problem &problem,
+                   IntegerGemmAttr schedule, StringRef name) const override;
+};
+} // namespace
+
+nn::Match<FittedProduct> IntegerGemm::fit(Problem &problem,
+                                          IntegerGemmAttr schedule,
+                                          const Machine &machine) const {
+  auto product = describeProduct(problem.fusion());
+  if (!product)
+    return product.mismatch();
+  if (sharedBytesOf(schedule) > machine.arch.sharedPerBlock)
+    return nn::Mismatch("its stages need more shared memory than a block has");
+  if (schedule.getOccupancy() * threadsOf(schedule) > machine.arch.threadsPerSm)
+    return nn::Mismatch("an SM has no threads for so many blocks");
+  if (schedule.getWgmma() && machine.arch.mma != Mma::wgmma)
+    return nn::Mismatch("the target has no WGMMA");
+  int64_t vector = neighboursOf(schedule);
+  while (product->k % vector)
+    vector /= 2;
+  auto end = EndText(*product, problem.lowered(), vector).print();
+  if (!end)
+    return end.mismatch();
+  return FittedProduct{*product, vector, *end};
+}
+
+KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
+                              IntegerGemmAttr schedule, StringRef name) const {
+  const IntegerProduct &product = fitted.product;
+  const LinalgFusion &lowered = problem.lowered();
+  nn::QuantizedConvOp conv = product.op;
+  auto argument = [](Value v) {
+    return cast<BlockArgument>(v).getArgNumber();
+  };
+  auto parameter = [&](Value v) { return "x" + std::to_string(argument(v)); };
+  bool early = llvm::is_contained(lowered.constantInputs(),
+                                  int64_t(argument(conv.getW())));
+  KernelText kernel;
+  kernel.header = "integer_gemm";
+  kernel.source = ("struct " + name + "_product {\n").str() +
+                  parameterList(lowered, /*asFields=*/true) +
+                  printProduct(product, schedule, early) +
+                  constantsText("int", {{"kVector", fitted.vector}}) + "\n" + fitted.end +
+                  "};\n";
+  std::string call = startText(lowered) + "frit::integerGemm(" + name.str() +
+                     "_product{" + argumentList(lowered) + "}, " +
+                     parameter(conv.getX()) + ", " + parameter(conv.getW()) +
+                     ", " + parameter(conv.getXZero()) + ", " +
+                     parameter(conv.getWZero()) + ");\n";
+  int64_t threads = threadsOf(schedule);
+  kernel.source += kernelFunction(name, lowered,
+                                  {.threads = threads,
+                                   .wait = PdlWait::inSkeleton,
+                                   .occupancy = schedule.getOccupancy() > 1
+                                                    ? schedule.getOccupancy()
+                                                    : 0},
+                                  call);
+  kernel.grid[0] = ceilDiv(product.pixels(), schedule.getTileM()) *
+                   ceilDiv(product.k, schedule.getTileN());
+  kernel.block[0] = threads;
+  kernel.sharedBytes = sharedBytesOf(schedule);
+  kernel.sums = schedule.getWarpM() * schedule.getWarpN() / 32;
+  return kernel;
+}
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<IntegerGemmAttr>() {
+  return std::make_unique<IntegerGemm>();
+}

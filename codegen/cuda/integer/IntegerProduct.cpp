@@ -1,0 +1,92 @@
+//===- IntegerProduct.cpp - Products of bytes on NVIDIA GPUs --------------===//
+
+#include "codegen/cuda/integer/IntegerProduct.h"
+
+#include "dialects/nn/contraction/Contraction.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Maximum strides, pads and dilations, so that places of taps fit an int.
+static constexpr int64_t kMostDistance = 1 << 15;
+
+static bool isSmall(Value tensor) {
+  auto type = nn::tensorType(tensor);
+  return type.getNumElements() > 0 && type.getNumElements() <= INT32_MAX;
+}
+
+static bool isSigned(Value bytes) {
+  return !nn::tensorType(bytes).getElementType().isUnsignedInteger();
+}
+
+nn::Match<IntegerProduct>
+frit::cuda::describeProduct(nn::QuantizedConvOp op) {
+  if (nn::hasEnd(op))
+    return nn::Mismatch("other operators compute what follows the sums");
+  if (op.getGroup() != 1)
+    return nn::Mismatch("it has " + Twine(op.getGroup()) + " groups");
+  if (!haveElements({op.getX(), op.getW(), op.getY()}) ||
+      !isSmall(op.getX()) || !isSmall(op.getW()) || !isSmall(op.getY()))
+    return nn::Mismatch("a tensor has no elements, or too many");
+  for (ArrayRef<int64_t> list :
+       {op.getStrides(), op.getPads(), op.getDilations()})
+    if (llvm::any_of(list, [](int64_t step) { return step > kMostDistance; }))
+      return nn::Mismatch("a stride, pad or dilation is above " +
+                          Twine(kMostDistance));
+  IntegerProduct product;
+  product.op = op;
+  ArrayRef<int64_t> x = nn::shapeOf(op.getX()), w = nn::shapeOf(op.getW());
+  ArrayRef<int64_t> y = nn::shapeOf(op.getY());
+  product.n = x.front();
+  product.c = x.back();
+  product.k = w.front();
+  product.signedX = isSigned(op.getX());
+  product.signedW = isSigned(op.getW());
+  size_t spatial = x.size() - 2;
+  if (spatial >= 1) {
+    product.w = x[spatial];
+    product.s = w[spatial];
+    product.q = y[spatial];
+    product.strideW = op.getStrides().back();
+    product.dilationW = op.getDilations().back();
+    product.padLeft = op.getPads()[spatial - 1];
+  }
+  if (spatial == 2) {
+    product.h = x[1];
+    product.r = w[1];
+    product.p = y[1];
+    product.strideH = op.getStrides().front();
+    product.dilationH = op.getDilations().front();
+    product.padTop = op.getPads().front();
+  }
+  // The last tap's place, of the last row of windows.
+  int64_t reach = std::max(product.p * product.strideH +
+                               product.r * product.dilationH,
+                           product.q * product.strideW +
+                               product.s * product.dilationW);
+  if (reach > INT32_MAX / 2)
+    return nn::Mismatch("its windows reach too far");
+  return product;
+}
+
+nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
+  nn::QuantizedConvOp conv;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (auto found = dyn_cast<nn::QuantizedConvOp>(op)) {
+      if (conv)
+        return nn::Mismatch("it has two products");
+      conv = found;
+    }
+  if (!conv)
+    return nn::Mismatch("it has no product of bytes");
+  for (Value operand : conv->getOperands())
+    if (!isa<BlockArgument>(operand))
+      return nn::Mismatch("an operand of the product is computed in the "
+                          "fusion");
+  for (Value result : fusion.getResults())
+    if (nn::tensorType(result).getNumElements() !=
+        nn::tensorType(conv.getY()).getNumElements())
+      return nn::Mismatch("a result has not one element for each sum");
+  return describeProduct(conv);
+}

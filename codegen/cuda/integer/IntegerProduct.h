@@ -1,0 +1,48 @@
+//===- IntegerProduct.h - Products of bytes on NVIDIA GPUs ----------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGERPRODUCT_H
+#define FRIT_CODEGEN_CUDA_INTEGER_INTEGERPRODUCT_H
+
+#include "codegen/cuda/target/Skeleton.h"
+
+namespace frit::cuda {
+
+/// The sizes of a quantized convolution; a product of matrices is one of images
+/// of one pixel.
+struct IntegerProduct {
+  nn::QuantizedConvOp op;
+  int64_t n = 0, h = 1, w = 1, c = 0; ///< x
+  int64_t k = 0, r = 1, s = 1;        ///< filters and their size
+  int64_t p = 1, q = 1;               ///< y
+  int64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  int64_t padTop = 0, padLeft = 0;
+  bool signedX = false, signedW = false;
+
+  int64_t pixels() const { return n * p * q; }
+  int64_t depth() const { return r * s * c; }
+};
+
+/// Describes an operator, or says why the kernels of bytes do not compute it:
+/// they compute sums alone, of one group.
+nn::Match<IntegerProduct> describeProduct(nn::QuantizedConvOp op);
+
+/// Describes the product of a fusion, or says why its kernel does not compute
+/// the whole: every result has an element for each sum.
+nn::Match<IntegerProduct> describeProduct(nn::FusionOp fusion);
+
+/// Returns the schedules of a product, the one with the least estimated time
+/// first, at most `most`.
+llvm::SmallVector<IntegerGemmAttr>
+rankTiles(const IntegerProduct &product, const GpuArch &arch, unsigned most);
+
+/// Returns the estimated time of a product in microseconds.
+double estimateTime(const IntegerProduct &product, IntegerGemmAttr schedule,
+                    const GpuArch &arch);
+
+/// Returns the threads of a block and the bytes of its shared memory.
+int64_t threadsOf(IntegerGemmAttr schedule);
+int64_t sharedBytesOf(IntegerGemmAttr schedule);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_INTEGER_INTEGERPRODUCT_H

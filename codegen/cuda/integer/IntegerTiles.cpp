@@ -1,0 +1,170 @@
+//===- IntegerTiles.cpp - Choice of the tiles of products of bytes --------===//
+//
+// An SM multiplies, moves operands through shared memory and copies them from
+// L2 at the same time, so a tile takes the longest of the three. Blocks that
+// start together wait once for their first operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/integer/IntegerProduct.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Bytes that an SM moves to or from shared memory in a cycle.
+static constexpr double kSharedRate = 128;
+/// Microseconds until a block's first operands arrive, and of each stage's
+/// barrier where one block has an SM for itself.
+static constexpr double kFillTime = 1.2, kStageTime = 0.08;
+/// Bytes of L2's traffic per sum at the end of a tile.
+static constexpr double kEndBytes = 4;
+/// Threads of an SM that keep its tensor cores busy with mma.sync.
+static constexpr double kBusyThreads = 256;
+/// Accumulators of a thread that leave room for fragments and addresses, and
+/// those that do if two blocks share an SM.
+static constexpr int64_t kMostSums = 128, kMostSumsOfTwo = 64;
+
+namespace {
+/// Rows and columns of a block and of its warps.
+struct TileSizes {
+  int64_t tileM, tileN, warpM, warpN;
+};
+} // namespace
+
+static constexpr TileSizes kTiles[] = {
+    {256, 128, 64, 64}, {128, 256, 64, 64}, {256, 64, 64, 64},
+    {128, 128, 64, 64}, {128, 128, 64, 32}, {128, 64, 64, 32},
+    {64, 128, 32, 64},  {64, 64, 32, 32},   {128, 32, 32, 32},
+    {32, 128, 32, 32},  {32, 64, 32, 16},   {64, 32, 32, 16},
+    {32, 32, 16, 32},   {16, 64, 16, 32},   {16, 32, 16, 32},
+    {16, 32, 16, 16},   {16, 16, 16, 16}};
+/// Tiles of whole warpgroups.
+static constexpr TileSizes kWideTiles[] = {
+    {128, 256, 16, 256}, {256, 128, 16, 128}, {128, 128, 16, 128},
+    {64, 256, 16, 256},  {256, 64, 16, 64},   {128, 64, 16, 64},
+    {64, 128, 16, 128},  {64, 64, 16, 64},    {128, 32, 16, 32},
+    {64, 32, 16, 32}};
+
+int64_t frit::cuda::threadsOf(IntegerGemmAttr schedule) {
+  return schedule.getTileM() / schedule.getWarpM() *
+         (schedule.getTileN() / schedule.getWarpN()) * schedule.getSplit() * 32;
+}
+
+int64_t frit::cuda::sharedBytesOf(IntegerGemmAttr schedule) {
+  int64_t m = schedule.getTileM(), n = schedule.getTileN();
+  return std::max(schedule.getStages() * (m + n) * schedule.getDepth(),
+                  (schedule.getSplit() - 1) * m * n * 4);
+}
+
+/// Returns the blocks of a schedule that an SM has room for.
+static int64_t blocksPerSm(IntegerGemmAttr schedule, const GpuArch &arch) {
+  int64_t registers = schedule.getOccupancy() > 1 ? 128 : 255;
+  return std::max<int64_t>(
+      1, std::min({arch.sharedPerSm /
+                       (sharedBytesOf(schedule) + arch.sharedReserved),
+                   arch.registersPerSm / (threadsOf(schedule) * registers),
+                   arch.threadsPerSm / threadsOf(schedule)}));
+}
+
+double frit::cuda::estimateTime(const IntegerProduct &product,
+                                IntegerGemmAttr schedule, const GpuArch &arch) {
+  int64_t m = schedule.getTileM(), n = schedule.getTileN();
+  int64_t depth = schedule.getDepth(), perSm = blocksPerSm(schedule, arch);
+  double sms = double(arch.sms), threads = double(threadsOf(schedule));
+  double blocks = double(ceilDiv(product.pixels(), m) * ceilDiv(product.k, n));
+  double stages = double(ceilDiv(product.depth(), depth));
+  double each = std::ceil(blocks / sms);
+  // Bytes are multiplied twice as fast as 16-bit floats.
+  double rate = 2 * (schedule.getWgmma() ? arch.productRate / sms
+                                         : arch.mmaRate);
+  // Few warps leave the tensor cores idle while they load fragments.
+  if (!schedule.getWgmma())
+    rate *= std::min(1.0, 0.4 + 0.6 * std::min(each, double(perSm)) * threads /
+                                    kBusyThreads);
+  double multiplies = stages * 2.0 * double(m * n * depth) / rate;
+  // A warpgroup reads its 64 rows once, a warp of mma.sync its own.
+  double readers = schedule.getWgmma() ? threads / 128 : threads / 32;
+  double lines = double((schedule.getWgmma() ? 64 : schedule.getWarpM()) +
+                        schedule.getWarpN()) /
+                     double(schedule.getSplit()) * readers +
+                 double(m + n);
+  double moves = stages * lines * double(depth) / (kSharedRate * arch.clock);
+  double copies =
+      (stages * double((m + n) * depth) + kEndBytes * double(m * n)) /
+      (arch.l2Rate / sms);
+  double work = each * std::max({multiplies, moves, copies});
+  double latency =
+      std::ceil(each / double(perSm)) * (kFillTime + stages * kStageTime);
+  double bytes = double(product.n * product.h * product.w * product.c +
+                        product.k * product.depth() +
+                        product.pixels() * product.k);
+  return std::max({work + kFillTime, latency, bytes / arch.memoryRate});
+}
+
+namespace {
+/// Schedules and their estimated times.
+class Ranking {
+public:
+  Ranking(const IntegerProduct &product, const GpuArch &arch)
+      : product(product), arch(arch) {}
+
+  void add(TileSizes tile, int64_t depth, int64_t stages, int64_t split,
+           bool wgmma);
+  SmallVector<IntegerGemmAttr> best(unsigned most);
+
+private:
+  const IntegerProduct &product;
+  const GpuArch &arch;
+  SmallVector<std::pair<double, IntegerGemmAttr>> ranked;
+};
+} // namespace
+
+/// Adds a schedule if an SM has room for it: twice, if possible.
+void Ranking::add(TileSizes tile, int64_t depth, int64_t stages, int64_t split,
+                  bool wgmma) {
+  auto make = [&](int64_t occupancy) {
+    return IntegerGemmAttr::get(product.op->getContext(), tile.tileM,
+                                tile.tileN, tile.warpM, tile.warpN, depth,
+                                stages, split, occupancy, wgmma);
+  };
+  IntegerGemmAttr schedule = make(1);
+  int64_t threads = threadsOf(schedule), shared = sharedBytesOf(schedule);
+  int64_t sums = tile.warpM * tile.warpN / 32;
+  if (threads < 64 || threads > 512 || sums > kMostSums ||
+      (threads > 256 && sums > kMostSums / 2) || shared > arch.sharedFor(1) ||
+      shared > arch.sharedPerBlock)
+    return;
+  if (threads == 256 && sums <= kMostSumsOfTwo && shared <= arch.sharedFor(2))
+    schedule = make(2);
+  ranked.push_back({estimateTime(product, schedule, arch), schedule});
+}
+
+SmallVector<IntegerGemmAttr> Ranking::best(unsigned most) {
+  llvm::stable_sort(ranked, [](const auto &x, const auto &y) {
+    return x.first < y.first;
+  });
+  SmallVector<IntegerGemmAttr> schedules;
+  for (const auto &[time, schedule] : ranked)
+    if (schedules.size() < most)
+      schedules.push_back(schedule);
+  return schedules;
+}
+
+SmallVector<IntegerGemmAttr>
+frit::cuda::rankTiles(const IntegerProduct &product, const GpuArch &arch,
+                      unsigned most) {
+  Ranking ranking(product, arch);
+  for (int64_t stages : {3, 4, 6}) {
+    if (arch.mma == Mma::wgmma)
+      for (TileSizes tile : kWideTiles)
+        ranking.add(tile, /*depth=*/128, stages, /*split=*/1, /*wgmma=*/true);
+    for (TileSizes tile : kTiles)
+      for (int64_t depth : {64, 128})
+        for (int64_t split = 1; split <= depth / 32; split *= 2)
+          ranking.add(tile, depth, stages, split, /*wgmma=*/false);
+  }
+  return ranking.best(most);
+}
