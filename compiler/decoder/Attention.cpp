@@ -21,13 +21,15 @@ Value LayerBuilder::heads(Value x, int64_t index, Part part, int64_t count) {
   if (config.queryNorm == QueryNorm::head)
     x = norm(x, {part, index});
   int rotary = config.layers[index].rotary;
-  if (rotary >= 0 && !config.learnsPositions)
+  if (rotary >= 0 && !config.rotaries.empty())
     x = rotate(b, x, rotaryRows(rotary));
   return nn::TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3});
 }
 
-Value LayerBuilder::attention(Value x, int64_t index, Cache &cache) {
-  std::string node = "layers." + std::to_string(index);
+/// Builds attention to the keys of `cache`, to which it appends, or without one
+/// to those of the call.
+Value LayerBuilder::attention(Value x, int64_t index, Cache *cache) {
+  std::string node = nodeOf(index);
   int64_t queries = config.heads * config.headSize;
   int64_t keys = config.groups * config.headSize;
   bool hasBias = config.queryBias;
@@ -43,7 +45,7 @@ Value LayerBuilder::attention(Value x, int64_t index, Cache &cache) {
     name(node + ".query");
     q = product(x, {Part::query, index}, queries, hasBias);
     name(node + ".key");
-    k = product(x, {Part::key, index}, keys, hasBias);
+    k = product(x, {Part::key, index}, keys, hasBias && config.keyBias);
     name(node + ".value");
     v = product(x, {Part::value, index}, keys, hasBias);
   }
@@ -53,20 +55,62 @@ Value LayerBuilder::attention(Value x, int64_t index, Cache &cache) {
   v = b.reshape(v,
                 {tokens.batch, tokens.queries, config.groups, config.headSize});
   v = nn::TransposeOp::create(b, v, ArrayRef<int64_t>{0, 2, 1, 3});
-  name(node + ".cache");
-  cache.keys = nn::UpdateOp::create(b, cache.keys, k, tokens.length, 2);
-  cache.values = nn::UpdateOp::create(b, cache.values, v, tokens.length, 2);
+  Cache seen{k, v};
+  if (cache) {
+    name(node + ".cache");
+    seen.keys = nn::UpdateOp::create(b, cache->keys, k, tokens.length, 2);
+    seen.values = nn::UpdateOp::create(b, cache->values, v, tokens.length, 2);
+    *cache = seen;
+  }
   name(node + ".attention");
-  Value y = attend(q, cache, index);
+  int64_t window = config.layers[index].window;
+  Value mask =
+      cache ? ranges(window < tokens.context ? window : 0) : sourceRanges();
+  if (config.relativeBuckets)
+    mask = positionBias(mask, nn::shapeOf(seen.keys)[2]);
+  Value y = attend(q, seen, mask, index);
   y = nn::TransposeOp::create(b, y, ArrayRef<int64_t>{0, 2, 1, 3});
   y = b.reshape(y, {tokens.batch, tokens.queries, queries});
   name(node + ".output");
   return product(y, {Part::output, index}, config.width, config.outputBias);
 }
 
-Value LayerBuilder::attend(Value q, const Cache &cache, int64_t index) {
-  int64_t window = config.layers[index].window;
-  Value seen = ranges(window < tokens.context ? window : 0);
+Cache LayerBuilder::sourceCache(Value encoded, int64_t index) {
+  std::string node = nodeOf(index);
+  auto heads = [&](Part part, StringRef what, bool hasBias) -> Value {
+    name(node + ".source_" + what);
+    Value y = product(encoded, {part, index}, config.heads * config.headSize,
+                      hasBias);
+    y = b.reshape(y, {tokens.batch, nn::shapeOf(encoded)[1], config.heads,
+                      config.headSize});
+    return nn::TransposeOp::create(b, y, ArrayRef<int64_t>{0, 2, 1, 3});
+  };
+  Value keys = heads(Part::crossKey, "key", config.queryBias && config.keyBias);
+  return {keys, heads(Part::crossValue, "value", config.queryBias)};
+}
+
+/// Builds attention to what the encoder has read.
+Value LayerBuilder::attendSource(Value x, int64_t index, const Cache &source) {
+  std::string node = nodeOf(index);
+  int64_t width = config.heads * config.headSize;
+  name(node + ".source_query");
+  Value q = product(x, {Part::crossQuery, index}, width, config.queryBias);
+  q = b.reshape(q,
+                {tokens.batch, tokens.queries, config.heads, config.headSize});
+  q = nn::TransposeOp::create(b, q, ArrayRef<int64_t>{0, 2, 1, 3});
+  name(node + ".source_attention");
+  Value y = attend(q, source, sourceRanges(), index);
+  y = nn::TransposeOp::create(b, y, ArrayRef<int64_t>{0, 2, 1, 3});
+  y = b.reshape(y, {tokens.batch, tokens.queries, width});
+  name(node + ".source_output");
+  return product(y, {Part::crossOutput, index}, config.width,
+                 config.outputBias);
+}
+
+/// Builds attention to the keys that `seen` says: ranges, numbers that are
+/// added to the scores, or null for all keys.
+Value LayerBuilder::attend(Value q, const Cache &cache, Value seen,
+                           int64_t index) {
   double scale = config.attentionScale;
   if (config.scalesByLayer)
     scale /= index + 1;
@@ -118,6 +162,17 @@ Value LayerBuilder::ranges(int64_t window) {
       b, ValueRange{b.reshape(start, shape), b.reshape(end, shape)}, 3);
   knownRanges.push_back({window, both});
   return both;
+}
+
+/// Builds the ranges of the places that count in the source; null for all.
+Value LayerBuilder::sourceRanges() {
+  if (!tokens.sourceLength || knownSource)
+    return knownSource;
+  SmallVector<int64_t> rows{tokens.batch, 1, tokens.queries, 1};
+  Value end = b.reshape(tokens.sourceLength, {tokens.batch, 1, 1, 1});
+  end = nn::ExpandOp::create(b, end, rows);
+  return knownSource = nn::ConcatOp::create(
+             b, ValueRange{b.zeros(nn::tensorType(end)), end}, 3);
 }
 
 Value LayerBuilder::gatherRows(ElementsAttr table) {

@@ -12,126 +12,35 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/decoder/Build.h"
-
-#include "compiler/decoder/Layers.h"
+#include "compiler/decoder/Encode.h"
+#include "compiler/decoder/FunctionBuilder.h"
+#include "compiler/decoder/Verify.h"
 #include "compiler/import/Elements.h"
-#include "dialects/nn/IndexRange.h"
-
-#include "frit/role_names.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::decoder;
 
 namespace {
-class FunctionBuilder {
+/// Builds a function that extends sequences.
+class StepBuilder : FunctionBuilder {
 public:
-  FunctionBuilder(const DecoderConfig &config, DecoderWeights &weights,
-                  const DecoderSizes &sizes, frit_function_role role,
-                  int64_t chunk)
-      : config(config), weights(weights), sizes(sizes), role(role),
-        b(sizes.located, sizes.element.getContext()),
-        tokens{sizes.batch, chunk, sizes.context, sizes.element, sizes.tables,
-               {},          {}} {}
+  StepBuilder(const DecoderConfig &config, DecoderWeights &weights,
+              const DecoderSizes &sizes, frit_function_role role, int64_t chunk)
+      : FunctionBuilder(config, weights, sizes, chunk), role(role) {}
 
   OwningOpRef<ModuleOp> run();
 
 private:
-  /// A state's value: first before the call, then after it.
-  struct State {
-    std::string name;
-    Value value;
-  };
-
-  Value addInput(StringRef name, ArrayRef<int64_t> shape, int64_t most,
-                 const Twine &use);
-  size_t addState(const Twine &name, ArrayRef<int64_t> shape, Type element,
-                  frit_state_role stateRole);
   Value lastRows(Value x, Value count);
-  void finish(Value logits);
+  bool takesTokens() const { return role != FRIT_FUNCTION_DECODE; }
 
-  bool isPrefill() const { return role == FRIT_FUNCTION_PREFILL; }
-
-  const DecoderConfig &config;
-  DecoderWeights &weights;
-  const DecoderSizes &sizes;
   frit_function_role role;
-  nn::NNBuilder b;
-  Tokens tokens;
-  ModuleOp module;
-  func::FuncOp main;
-  std::vector<State> states;
-  SmallVector<NamedAttrList> argumentAttributes;
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Arguments and results
-//===----------------------------------------------------------------------===//
-
-/// Adds an i32 input whose elements are from 0 to `most`.
-Value FunctionBuilder::addInput(StringRef name, ArrayRef<int64_t> shape,
-                                int64_t most, const Twine &use) {
-  Value value = main.getBody().front().addArgument(
-      RankedTensorType::get(shape, b.getI32Type()), b.getLoc());
-  NamedAttrList attributes;
-  attributes.set("nn.name", b.getStringAttr(name));
-  attributes.set("nn.indices",
-                 nn::indicesAttr(*b.getContext(),
-                                 nn::wholeRange(shape, 0, most, use.str())));
-  argumentAttributes.push_back(attributes);
-  return value;
-}
-
-/// Adds a state of one tensor and returns its index.
-size_t FunctionBuilder::addState(const Twine &name, ArrayRef<int64_t> shape,
-                                 Type element, frit_state_role stateRole) {
-  auto type = RankedTensorType::get(shape, element);
-  Attribute member = nn::MemberAttr::get(b.getContext(), b.getStringAttr(name),
-                                         0, type, ElementsAttr());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(main);
-  nn::StateOp::create(b, b.getStringAttr(name).getValue(), type,
-                      b.getArrayAttr(member), artifact::kStateRoles[stateRole],
-                      /*sharded=*/false, FlatSymbolRefAttr());
-  Value value = main.getBody().front().addArgument(type, b.getLoc());
-  NamedAttrList attributes;
-  attributes.set("nn.state",
-                 FlatSymbolRefAttr::get(b.getContext(), name.str()));
-  argumentAttributes.push_back(attributes);
-  states.push_back({name.str(), value});
-  return states.size() - 1;
-}
-
-void FunctionBuilder::finish(Value logits) {
-  SmallVector<Value> results{logits};
-  SmallVector<DictionaryAttr> attributes{b.getDictionaryAttr(
-      b.getNamedAttr("nn.name", b.getStringAttr("logits")))};
-  for (const State &state : states) {
-    results.push_back(state.value);
-    attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(
-        "nn.state", FlatSymbolRefAttr::get(b.getContext(), state.name))));
-  }
-  func::ReturnOp::create(b, results);
-  main.setFunctionType(b.getFunctionType(main.getBody().getArgumentTypes(),
-                                         ValueRange(results).getTypes()));
-  main.setAllArgAttrs(
-      llvm::map_to_vector(argumentAttributes, [&](NamedAttrList &list) {
-        return list.getDictionary(b.getContext());
-      }));
-  main.setAllResultAttrs(attributes);
-}
-
-//===----------------------------------------------------------------------===//
-// The function
-//===----------------------------------------------------------------------===//
-
 /// Builds the row of the last token that counts: batch × width.
-Value FunctionBuilder::lastRows(Value x, Value count) {
+Value StepBuilder::lastRows(Value x, Value count) {
   Value flat = b.reshape(x, {sizes.batch * tokens.queries, config.width});
   if (tokens.queries == 1)
     return flat;
@@ -143,16 +52,10 @@ Value FunctionBuilder::lastRows(Value x, Value count) {
   return nn::GatherOp::create(b, flat, b.add(first, last), 0);
 }
 
-OwningOpRef<ModuleOp> FunctionBuilder::run() {
-  OwningOpRef<ModuleOp> owner = ModuleOp::create(sizes.located);
-  module = *owner;
-  main = func::FuncOp::create(sizes.located, "main", b.getFunctionType({}, {}));
-  module.push_back(main);
-  b.setInsertionPointToEnd(main.addEntryBlock());
-
+OwningOpRef<ModuleOp> StepBuilder::run() {
   int64_t batch = sizes.batch, context = sizes.context, chunk = tokens.queries;
   Value ids, count;
-  if (isPrefill()) {
+  if (takesTokens()) {
     ids =
         addInput("tokens", {batch, chunk}, config.vocabulary - 1,
                  "the vocabulary has " + Twine(config.vocabulary) + " tokens");
@@ -168,11 +71,13 @@ OwningOpRef<ModuleOp> FunctionBuilder::run() {
       addState("cache." + Twine(i) + "." + what, cache, sizes.element,
                FRIT_STATE_CACHE);
 
+  size_t source = config.encoder ? addSource() : 0;
+
   Value length = tokens.length = states[0].value;
   // A sequence without tokens that count keeps its next one: rows beyond the
   // state are dropped.
   Value any, beyond;
-  if (isPrefill()) {
+  if (takesTokens()) {
     beyond = b.scalarLike(length, context + 1);
     any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
     states[1].value =
@@ -190,32 +95,41 @@ OwningOpRef<ModuleOp> FunctionBuilder::run() {
   LayerBuilder layers(config, weights, tokens, b, sizes.located);
   Value x = layers.embed(ids);
   for (size_t i = 0; i < config.layers.size() && !layers.hasFailed; ++i) {
-    State *state = &states[2 + 2 * i];
-    Cache own{state[0].value, state[1].value};
-    x = layers.layer(x, i, own);
-    state[0].value = own.keys;
-    state[1].value = own.values;
+    size_t first = 2 + 2 * i;
+    Cache own{states[first].value, states[first + 1].value};
+    Cache read = config.encoder ? sourceOf(source, int64_t(i)) : Cache();
+    x = layers.layer(x, int64_t(i), own, config.encoder ? &read : nullptr);
+    states[first].value = own.keys;
+    states[first + 1].value = own.values;
   }
   b.setLoc(sizes.located);
-  if (isPrefill())
+  bool verifies = role == FRIT_FUNCTION_VERIFY;
+  if (role == FRIT_FUNCTION_PREFILL)
     x = lastRows(x, count);
   else
-    x = b.reshape(x, {batch, config.width});
+    x = b.reshape(x, {batch * chunk, config.width});
   Value logits = layers.logits(x);
   if (layers.hasFailed)
     return {};
 
   b.setLoc(sizes.located);
   Value best = b.cast(nn::ArgMaxOp::create(b, logits, -1, 1, 0), i32);
-  Value added = isPrefill() ? count : b.scalarLike(length, 1);
+  Value added = takesTokens() ? count : b.scalarLike(length, 1);
+  if (verifies) {
+    logits = b.reshape(logits, {batch, chunk, config.vocabulary});
+    Value likeliest = b.reshape(best, {batch, chunk});
+    Verified verified = acceptGuesses(b, ids, likeliest, count);
+    best = verified.next;
+    added = verified.kept;
+    outputs = {{"logits", logits}, {"likeliest", likeliest}};
+  } else {
+    outputs = {{"logits", logits}};
+  }
   Value after = states[0].value = b.add(length, added);
-  if (isPrefill())
+  if (takesTokens())
     after = nn::WhereOp::create(b, any, after, beyond);
   states[1].value = nn::UpdateOp::create(b, states[1].value, best, after, 1);
-  finish(logits);
-  if (failed(verify(module)))
-    return {};
-  return owner;
+  return finish();
 }
 
 OwningOpRef<ModuleOp> decoder::buildFunction(const DecoderConfig &config,
@@ -223,12 +137,16 @@ OwningOpRef<ModuleOp> decoder::buildFunction(const DecoderConfig &config,
                                              const DecoderSizes &sizes,
                                              frit_function_role role,
                                              int64_t chunk) {
-  return FunctionBuilder(config, weights, sizes, role, chunk).run();
+  if (role == FRIT_FUNCTION_ENCODE)
+    return buildEncoder(config, weights, sizes, chunk);
+  return StepBuilder(config, weights, sizes, role, chunk).run();
 }
 
 int64_t decoder::cacheBytes(const DecoderConfig &config,
                             const DecoderSizes &sizes) {
-  return 2 * int64_t(config.layers.size()) * sizes.batch * config.groups *
-         sizes.context * config.headSize *
-         importer::elementBytes(sizes.element);
+  int64_t rows = config.groups * sizes.context;
+  if (config.encoder)
+    rows += config.heads * sizes.places;
+  return 2 * int64_t(config.layers.size()) * sizes.batch * rows *
+         config.headSize * importer::elementBytes(sizes.element);
 }

@@ -22,15 +22,19 @@ struct DecoderSizes {
   int64_t context = 1;    ///< tokens that caches hold, up to kLargestContext
   mlir::Type element;     ///< of activations and caches: f32, f16 or bf16
   mlir::Location located; ///< the model's file or folder
+  int64_t places = 0;     ///< of the source that caches hold; 0: no encoder
+  int64_t loraRank = 0;   ///< most rank of adapters; 0: there are none
   /// The tables of each of DecoderConfig::rotaries.
   std::vector<RotaryAttrs> tables = {};
 };
 
-/// Builds the function @main of FRIT_FUNCTION_PREFILL for chunks of `chunk`
-/// tokens, or of FRIT_FUNCTION_DECODE (runtime/include/frit/roles.h). Inputs
-/// are the first arguments; each state is an argument and a result. A sequence
-/// whose `count` is 0 keeps its next token, and its logits mean nothing. Null
-/// after errors, which name the tensors of the weights that do not fit.
+/// Builds the function @main of FRIT_FUNCTION_PREFILL or FRIT_FUNCTION_VERIFY
+/// for `chunk` tokens of each sequence, or of FRIT_FUNCTION_DECODE for one
+/// (runtime/include/frit/roles.h), or of FRIT_FUNCTION_ENCODE for a source of
+/// `chunk` tokens or, of a sound, 2 · `chunk` frames. Inputs are the first
+/// arguments; each state is an argument and a result. A sequence whose `count`
+/// is 0 keeps its next token, and its logits mean nothing. Null after errors,
+/// which name the tensors of the weights that do not fit.
 mlir::OwningOpRef<mlir::ModuleOp> buildFunction(const DecoderConfig &config,
                                                 DecoderWeights &weights,
                                                 const DecoderSizes &sizes,

@@ -24,6 +24,7 @@
 
 #include "compiler/decoder/Caches.h"
 
+#include "compiler/decoder/Verify.h"
 #include "dialects/nn/IndexRange.h"
 #include "dialects/nn/NN.h"
 
@@ -66,7 +67,7 @@ private:
   Value lastRows(Value count);
   void giveInputs(Value ids);
   InFlightDiagnostic error() { return emitError(main.getLoc()); }
-  bool isPrefill() const { return role == FRIT_FUNCTION_PREFILL; }
+  bool takesTokens() const { return role != FRIT_FUNCTION_DECODE; }
   StringRef nameOf(unsigned argument) {
     auto name = main.getArgAttrOfType<StringAttr>(argument, "nn.name");
     return name ? name.getValue() : "";
@@ -330,7 +331,7 @@ LogicalResult CacheBinder::run() {
                    << most + 1 << " that the model has positions for";
   Type i32 = b.getI32Type();
   Value tokenIds, count;
-  if (isPrefill()) {
+  if (takesTokens()) {
     tokenIds = addInput("tokens", {batch, tokens}, vocabulary - 1,
                         "the vocabulary has " + Twine(vocabulary) + " tokens");
     count = addInput("count", {batch}, tokens,
@@ -343,9 +344,9 @@ LogicalResult CacheBinder::run() {
                FRIT_STATE_TOKENS);
   Value next =
       nn::GatherElementsOp::create(b, list, b.reshape(length, {batch, 1}), 1);
-  if (isPrefill())
+  if (takesTokens())
     list = nn::UpdateOp::create(b, list, tokenIds, length, 1);
-  giveInputs(isPrefill() ? tokenIds : next);
+  giveInputs(takesTokens() ? tokenIds : next);
   for (const Cache &cache : caches) {
     Value after = bind(cache);
     states.back().second = after;
@@ -354,19 +355,33 @@ LogicalResult CacheBinder::run() {
   Operation *end = main.getBody().front().getTerminator();
   b.setInsertionPoint(end);
   b.setLoc(main.getLoc());
-  Value row = lastRows(count);
-  Value best = b.cast(nn::ArgMaxOp::create(b, row, -1, 1, 0), i32);
-  if (isPrefill()) {
+  bool verifies = role == FRIT_FUNCTION_VERIFY;
+  Value rows = verifies ? b.cast(logits, b.getF32Type()) : lastRows(count);
+  Value best = b.cast(nn::ArgMaxOp::create(b, rows, -1, 1, 0), i32);
+  SmallVector<std::pair<StringRef, Value>> outputs{{"logits", rows}};
+  Value added = takesTokens() ? count : Value(b.scalarLike(length, 1));
+  if (verifies) {
+    Value likeliest = b.reshape(best, {batch, tokens});
+    decoder::Verified verified =
+        decoder::acceptGuesses(b, tokenIds, likeliest, count);
+    best = verified.next;
+    added = verified.kept;
+    outputs.push_back({"likeliest", likeliest});
+  }
+  if (takesTokens()) {
     Value any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
     best = nn::WhereOp::create(b, b.reshape(any, {batch, 1}), best, next);
   }
-  states[0].second =
-      b.add(length, isPrefill() ? count : Value(b.scalarLike(length, 1)));
+  states[0].second = b.add(length, added);
   states[1].second = nn::UpdateOp::create(b, list, best, states[0].second, 1);
 
-  SmallVector<Value> results{row};
-  SmallVector<DictionaryAttr> attributes{b.getDictionaryAttr(
-      b.getNamedAttr("nn.name", b.getStringAttr("logits")))};
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> attributes;
+  for (auto [name, value] : outputs) {
+    results.push_back(value);
+    attributes.push_back(
+        b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr(name))));
+  }
   for (auto &[name, value] : states) {
     results.push_back(value);
     attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(

@@ -9,8 +9,8 @@
 
 namespace frit::decoder {
 
-/// Turns @main of an imported model into a function of FRIT_FUNCTION_PREFILL or
-/// FRIT_FUNCTION_DECODE (runtime/include/frit/roles.h).
+/// Turns @main of an imported model into a function of FRIT_FUNCTION_PREFILL,
+/// FRIT_FUNCTION_DECODE or FRIT_FUNCTION_VERIFY (runtime/include/frit/roles.h).
 ///
 /// The model was imported for caches of `context` entries and calls of `tokens`
 /// tokens for each of `batch` sequences. It takes tokens and positions, batch ×

@@ -9,6 +9,7 @@
 #define FRIT_COMPILER_DECODER_CONFIG_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ enum class NormKind { rms, layer };
 enum class QueryNorm { none, head, whole };
 enum class Activation { silu, gelu, geluTanh, relu };
 
+/// The encoder of a model that reads a source: a text or a sound. Switches and
+/// sizes that are not here are the decoder's.
+struct EncoderConfig {
+  int64_t layers = 0, heads = 0, feedForward = 0;
+  int64_t bins = 0; ///< of each frame of a sound's spectrum; 0: reads tokens
+  /// Places of the source that the decoder attends to. A sound has all of them,
+  /// one for two frames; of a text it is what is chosen unless the user does.
+  int64_t places = 0;
+};
+
 struct LayerConfig {
   int64_t window = 0; ///< keys that a query sees, its own included; 0: all
   int rotary = 0;     ///< index into DecoderConfig::rotaries; -1: none
@@ -67,6 +78,7 @@ struct DecoderConfig {
   QueryNorm queryNorm = QueryNorm::none;
 
   bool queryBias = false; ///< of queries, keys and values
+  bool keyBias = true;    ///< with queryBias: keys have one
   bool outputBias = false, feedForwardBias = false;
   bool joinsQueries = false; ///< one matrix for queries, keys and values
   bool joinsGate = false;    ///< one matrix for the gate and what it gates
@@ -78,7 +90,12 @@ struct DecoderConfig {
   bool tiesHead = false;        ///< the head is the embedding
   double embeddingScale = 1, attentionScale = 1, residualScale = 1;
   double logitScale = 1;
-  bool scalesByLayer = false;        ///< scores are divided by layer + 1
+  bool scalesByLayer = false; ///< scores are divided by layer + 1
+  /// Scores get a number for each head and class of distances (Raffel et al.,
+  /// arXiv:1910.10683); 0: none. Distances from `relativeDistance` on are
+  /// alike.
+  int64_t relativeBuckets = 0, relativeDistance = 128;
+  std::optional<EncoderConfig> encoder;
   double scoreCap = 0, logitCap = 0; ///< cap · tanh(x / cap); 0: none
 };
 

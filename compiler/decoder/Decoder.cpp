@@ -45,6 +45,8 @@ std::unique_ptr<Decoder> decoder::readFolder(StringRef path,
   auto weights = FolderWeights::open(path, made->config, options, context);
   if (!weights)
     return nullptr;
+  if (made->config.relativeBuckets)
+    made->config.tiesHead = !weights->has({Part::head});
   if (made->config.type.empty())
     llvm::raw_string_ostream(made->config.type) << weights->embeddingType();
   made->weights = std::move(weights);
@@ -77,6 +79,14 @@ std::optional<DecoderSizes> decoder::chooseSizes(const DecoderConfig &config,
   std::string type = options.type.empty() ? config.type : options.type;
   DecoderSizes sizes{options.batch, context, parseType(type, loc.getContext()),
                      loc};
+  sizes.loraRank = options.loraRank;
+  if (options.source && !(config.encoder && !config.encoder->bins)) {
+    emitError(loc) << "--source gives the tokens of a source, but the model "
+                   << (config.encoder ? "reads a sound" : "has no encoder");
+    return std::nullopt;
+  }
+  if (config.encoder)
+    sizes.places = options.source.value_or(config.encoder->places);
   for (const RotaryConfig &rotary : config.rotaries)
     sizes.tables.push_back(computeRotary(rotary, context, *loc.getContext()));
   return sizes;

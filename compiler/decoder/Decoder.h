@@ -15,8 +15,14 @@ struct DecoderOptions {
   std::optional<int64_t> context;
   /// f32, f16 or bf16; "": that of the model.
   std::string type;
+  /// Tokens of a source that caches hold; by default what the model is for.
+  std::optional<int64_t> source;
   /// Tokens of a call of prefill, ascending; those above the context are cut.
   std::vector<int64_t> chunks = {1, 16, 128, 512};
+  /// Tokens of a call of verify, at least 2; none: there is no such function.
+  std::optional<int64_t> verify;
+  /// Most rank of adapters; 0: the functions take none.
+  int64_t loraRank = 0;
 };
 
 /// A model that has been read. The weights refer to the configuration.

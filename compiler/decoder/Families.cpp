@@ -119,6 +119,26 @@ static Family gpt2() {
   return family;
 }
 
+static Family t5(llvm::StringRef type, llvm::StringRef architecture) {
+  Family family;
+  family.type = type;
+  family.architecture = architecture;
+  family.hasEncoder = true;
+  return family;
+}
+
+static Family whisper() {
+  Family family = t5("whisper", "WhisperForConditionalGeneration");
+  DecoderConfig &switches = family.switches;
+  switches.norm = NormKind::layer;
+  switches.epsilon = 1e-5;
+  switches.queryBias = switches.outputBias = switches.feedForwardBias = true;
+  switches.keyBias = switches.hasGate = false;
+  switches.activation = Activation::gelu;
+  switches.learnsPositions = true;
+  return family;
+}
+
 llvm::ArrayRef<Family> decoder::families() {
   static const Family all[] = {
       llama("llama", "LlamaForCausalLM"),
@@ -134,6 +154,9 @@ llvm::ArrayRef<Family> decoder::families() {
       olmo2(),
       llama("granite", "GraniteForCausalLM"),
       gpt2(),
+      t5("t5", "T5ForConditionalGeneration"),
+      t5("mt5", "MT5ForConditionalGeneration"),
+      whisper(),
   };
   return all;
 }

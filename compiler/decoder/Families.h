@@ -29,6 +29,7 @@ struct Family {
   int64_t window = 0;   ///< sliding_window; 0: none
   int64_t headSize = 0; ///< head_dim; 0: hidden_size / num_attention_heads
   double theta = 10000;
+  bool hasEncoder = false; ///< the decoder attends to what it reads
   bool hasBias = false; ///< has attention_bias for all of attention's products
 };
 

@@ -33,6 +33,9 @@ public:
   /// Returns the element type of the embedding; f32 if there is none.
   mlir::Type embeddingType() const;
 
+  /// Returns whether the files have a tensor.
+  bool has(const TensorId &id) const { return tensors.contains(nameOf(id)); }
+
 private:
   FolderWeights(llvm::StringRef folder, const DecoderConfig &config,
                 mlir::MLIRContext &context);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/decoder/Layers.h"
+#include "compiler/decoder/TensorNames.h"
 
 using namespace mlir;
 using namespace frit;
@@ -23,7 +24,9 @@ void LayerBuilder::name(const Twine &node) {
 
 Value LayerBuilder::weight(const TensorId &id, ArrayRef<int64_t> shape,
                            Type element) {
-  Value found = weights.build(b, id, shape, element);
+  TensorId own = id;
+  own.isEncoder = tokens.isEncoder && id.part != Part::embedding;
+  Value found = weights.build(b, own, shape, element);
   if (found)
     return found;
   hasFailed = true;
@@ -38,11 +41,26 @@ Value LayerBuilder::product(Value x, const TensorId &id, int64_t outputs,
   Value product = nn::MatmulOp::create(
       b, x, weight(id, shape, tokens.element), /*transpose_a=*/false,
       /*transpose_b=*/!config.storesInputsFirst);
+  if (tokens.loraRank)
+    product = b.add(product, adapted(x, id, outputs));
   if (!hasBias)
     return product;
   TensorId bias = id;
   bias.isBias = true;
   return b.add(product, weight(bias, {outputs}, tokens.element));
+}
+
+/// Builds what an adapter of low rank adds to a product (Hu et al., "LoRA",
+/// arXiv:2106.09685): x · Aᵀ · Bᵀ, where B has the adapter's scale.
+Value LayerBuilder::adapted(Value x, const TensorId &id, int64_t outputs) {
+  std::string module = moduleName(config, id);
+  Value a = tokens.addAdapter(module + ".lora_A",
+                              {tokens.loraRank, nn::shapeOf(x).back()});
+  Value y = nn::MatmulOp::create(b, x, a, /*transpose_a=*/false,
+                                 /*transpose_b=*/true);
+  a = tokens.addAdapter(module + ".lora_B", {outputs, tokens.loraRank});
+  return nn::MatmulOp::create(b, y, a, /*transpose_a=*/false,
+                              /*transpose_b=*/true);
 }
 
 /// Builds the norm of the last dimension.
@@ -108,7 +126,7 @@ Value LayerBuilder::embed(Value ids) {
                      tokens.element);
   Value x =
       scaled(nn::GatherOp::create(b, embedding, ids, 0), config.embeddingScale);
-  if (!config.learnsPositions)
+  if (!config.learnsPositions || tokens.isEncoder)
     return x;
   name("positions");
   Value rows = weight({Part::positions}, {config.maxPositions, config.width},
@@ -116,26 +134,67 @@ Value LayerBuilder::embed(Value ids) {
   return b.add(x, nn::GatherOp::create(b, rows, tokens.positions, 0));
 }
 
-Value LayerBuilder::layer(Value x, int64_t index, Cache &cache) {
-  auto branch = [&](Part before, Part after, auto compute) {
-    std::string node = "layers." + std::to_string(index);
-    name(node + ".norm");
-    Value y = config.normsBefore ? norm(x, {before, index}) : x;
-    y = compute(y);
-    name(node + ".sum");
-    if (config.normsAfter)
-      y = norm(y, {after, index});
-    x = b.add(x, scaled(y, config.residualScale));
-  };
-  branch(Part::attentionNorm, Part::afterAttentionNorm,
-         [&](Value y) { return attention(y, index, cache); });
-  branch(Part::feedForwardNorm, Part::afterFeedForwardNorm,
-         [&](Value y) { return feedForward(y, index); });
-  return x;
+/// Builds x + after(compute(before(x))).
+Value LayerBuilder::branch(Value x, int64_t index, Part before, Part after,
+                           llvm::function_ref<Value(Value)> compute) {
+  std::string node = nodeOf(index);
+  name(node + ".norm");
+  Value y = config.normsBefore ? norm(x, {before, index}) : x;
+  y = compute(y);
+  name(node + ".sum");
+  if (config.normsAfter)
+    y = norm(y, {after, index});
+  return b.add(x, scaled(y, config.residualScale));
+}
+
+Value LayerBuilder::layer(Value x, int64_t index, Cache &cache,
+                          const Cache *source) {
+  x = branch(x, index, Part::attentionNorm, Part::afterAttentionNorm,
+             [&](Value y) { return attention(y, index, &cache); });
+  if (source)
+    x = branch(x, index, Part::crossNorm, Part::crossNorm,
+               [&](Value y) { return attendSource(y, index, *source); });
+  return branch(x, index, Part::feedForwardNorm, Part::afterFeedForwardNorm,
+                [&](Value y) { return feedForward(y, index); });
+}
+
+Value LayerBuilder::encoderLayer(Value x, int64_t index) {
+  x = branch(x, index, Part::attentionNorm, Part::afterAttentionNorm,
+             [&](Value y) { return attention(y, index, nullptr); });
+  return branch(x, index, Part::feedForwardNorm, Part::afterFeedForwardNorm,
+                [&](Value y) { return feedForward(y, index); });
+}
+
+Value LayerBuilder::lastNorm(Value x) {
+  name("norm");
+  return norm(x, {Part::lastNorm});
+}
+
+/// Builds two convolutions, the second of which halves the frames, and adds the
+/// positions.
+Value LayerBuilder::embedSound(Value features) {
+  Value x = features;
+  int64_t inputs = nn::shapeOf(x)[1];
+  for (auto [part, stride] : {std::pair(Part::firstConv, int64_t(1)),
+                              std::pair(Part::secondConv, int64_t(2))}) {
+    name(part == Part::firstConv ? "encoder.conv1" : "encoder.conv2");
+    Value filter = weight({part}, {config.width, inputs, 3}, tokens.element);
+    TensorId id{part};
+    id.isBias = true;
+    Value bias = weight(id, {config.width}, tokens.element);
+    x = nn::ConvOp::create(b, x, filter, bias, ArrayRef<int64_t>{stride},
+                           ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{1});
+    x = activate(x);
+    inputs = config.width;
+  }
+  name("encoder.positions");
+  x = nn::TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1});
+  return b.add(x, weight({Part::positions}, {tokens.queries, config.width},
+                         tokens.element));
 }
 
 Value LayerBuilder::feedForward(Value x, int64_t index) {
-  std::string node = "layers." + std::to_string(index);
+  std::string node = nodeOf(index);
   int64_t size = config.feedForward;
   bool hasBias = config.feedForwardBias;
   Value y;
@@ -157,8 +216,7 @@ Value LayerBuilder::feedForward(Value x, int64_t index) {
 }
 
 Value LayerBuilder::logits(Value x) {
-  name("norm");
-  x = norm(x, {Part::lastNorm});
+  x = lastNorm(x);
   name("head");
   Value head = config.tiesHead
                    ? embedding

@@ -16,7 +16,15 @@ struct Tokens {
   /// The tables of each of DecoderConfig::rotaries.
   llvm::ArrayRef<RotaryAttrs> tables;
   mlir::Value length;    ///< batch: tokens in the caches, i32
-  mlir::Value positions; ///< batch × queries, i32
+  mlir::Value positions; ///< batch × queries, i32; null if `isEncoder`
+  /// Tokens or places of the source, batch, i32; null: all places count.
+  mlir::Value sourceLength = {};
+  bool isEncoder = false; ///< builds the encoder's layers
+  int64_t loraRank = 0;   ///< of each product's adapter; 0: there are none
+  /// Adds a matrix of an adapter by name.
+  std::function<mlir::Value(const llvm::Twine &name,
+                            llvm::ArrayRef<int64_t> shape)>
+      addAdapter = {};
 };
 
 /// Keys and values of a layer, batch×groups×context×headSize each.
@@ -35,8 +43,18 @@ public:
 
   /// Builds the embedding of token ids, batch×queries.
   mlir::Value embed(mlir::Value ids);
-  /// Builds a layer. Appends to `cache`.
-  mlir::Value layer(mlir::Value x, int64_t index, Cache &cache);
+  /// Builds a decoder's layer. Appends to `cache`. `source` is what an encoder
+  /// has read, null if there is none.
+  mlir::Value layer(mlir::Value x, int64_t index, Cache &cache,
+                    const Cache *source = nullptr);
+  /// Builds an encoder's layer.
+  mlir::Value encoderLayer(mlir::Value x, int64_t index);
+  /// Builds what layers attend to of a sound, batch×bins×frames.
+  mlir::Value embedSound(mlir::Value features);
+  /// Builds a decoder layer's keys and values of what its encoder has read.
+  Cache sourceCache(mlir::Value encoded, int64_t index);
+  /// Builds the norm after the last layer.
+  mlir::Value lastNorm(mlir::Value x);
   /// Builds the logits of rows × width: rows × vocabulary, f32.
   mlir::Value logits(mlir::Value x);
 
@@ -48,21 +66,33 @@ private:
                      mlir::Type element);
   mlir::Value product(mlir::Value x, const TensorId &id, int64_t outputs,
                       bool hasBias);
+  mlir::Value adapted(mlir::Value x, const TensorId &id, int64_t outputs);
   mlir::Value norm(mlir::Value x, const TensorId &id);
   mlir::Value columns(mlir::Value x, int64_t first, int64_t count);
   mlir::Value scaled(mlir::Value x, double factor);
   mlir::Value capped(mlir::Value x, double cap);
   mlir::Value activate(mlir::Value x);
 
-  mlir::Value attention(mlir::Value x, int64_t index, Cache &cache);
+  /// Returns the name of a layer's operators.
+  std::string nodeOf(int64_t index) const {
+    return (tokens.isEncoder ? "encoder.layers." : "layers.") +
+           std::to_string(index);
+  }
+  mlir::Value branch(mlir::Value x, int64_t index, Part before, Part after,
+                     llvm::function_ref<mlir::Value(mlir::Value)> compute);
+  mlir::Value attention(mlir::Value x, int64_t index, Cache *cache);
+  mlir::Value attendSource(mlir::Value x, int64_t index, const Cache &source);
   mlir::Value feedForward(mlir::Value x, int64_t index);
   /// Splits queries or keys into heads, normalises and rotates them:
   /// batch×heads×queries×size.
   mlir::Value heads(mlir::Value x, int64_t index, Part norm, int64_t count);
-  mlir::Value attend(mlir::Value q, const Cache &cache, int64_t index);
+  mlir::Value attend(mlir::Value q, const Cache &cache, mlir::Value seen,
+                     int64_t index);
   mlir::Value attendCapped(mlir::Value q, const Cache &cache,
                            mlir::Value ranges, double scale);
   mlir::Value ranges(int64_t window);
+  mlir::Value sourceRanges();
+  mlir::Value positionBias(mlir::Value seen, int64_t keys);
   const RotaryTables &rotaryRows(int rotary);
   mlir::Value gatherRows(mlir::ElementsAttr table);
 
@@ -71,7 +101,8 @@ private:
   const Tokens &tokens;
   nn::NNBuilder &b;
   mlir::Location file;
-  mlir::Value embedding;                                    ///< the matrix
+  mlir::Value embedding;              ///< the matrix
+  mlir::Value knownSource, knownBias; ///< null: not yet built
   std::vector<std::pair<int64_t, mlir::Value>> knownRanges; ///< by window
   std::vector<RotaryTables> knownRotaries; ///< null values: not yet built
 };

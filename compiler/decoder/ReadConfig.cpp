@@ -14,8 +14,8 @@ using namespace frit;
 using namespace frit::decoder;
 using Json = nlohmann::ordered_json;
 
-/// The most layers that a model may have, and the most elements of a head.
-static constexpr int64_t kMostLayers = 1000, kLargestHead = 4096;
+/// The most elements of a head.
+static constexpr int64_t kLargestHead = 4096;
 
 //===----------------------------------------------------------------------===//
 // Family
@@ -272,6 +272,12 @@ std::optional<DecoderConfig> decoder::readConfig(StringRef text, Location loc) {
   }
   DecoderConfig config = family->switches;
   config.family = family->type;
+  if (family->hasEncoder) {
+    readType(fields, config);
+    readActivation(fields, *family, config);
+    readEncoderDecoder(fields, *family, config);
+    return fields.isGood ? std::optional(std::move(config)) : std::nullopt;
+  }
   readSizes(fields, *family, config);
   readType(fields, config);
   readActivation(fields, *family, config);

@@ -8,6 +8,9 @@
 
 namespace frit::decoder {
 
+/// The most layers that a model may have.
+inline constexpr int64_t kMostLayers = 1000;
+
 /// Reads the text of a config.json, as transformers 4 and 5 write it. None
 /// after an error at `loc`: an unknown family or kind of rotary positions, a
 /// quantised model, a missing or wrong member.
@@ -18,6 +21,11 @@ std::optional<DecoderConfig> readConfig(llvm::StringRef text,
 /// have which. Wrong members clear `fields.isGood`.
 void readRotaries(JsonFields &fields, mlir::Location loc, const Family &family,
                   DecoderConfig &config);
+
+/// Reads all but the type and the activation of a model that has an encoder:
+/// T5 or Whisper. Wrong members clear `fields.isGood`.
+void readEncoderDecoder(JsonFields &fields, const Family &family,
+                        DecoderConfig &config);
 
 } // namespace frit::decoder
 

@@ -8,6 +8,10 @@
 
 namespace frit::decoder {
 
+/// Returns the name of the module that has a tensor, after the prefix that all
+/// but the head have: "layers.3.self_attn.q_proj".
+std::string moduleName(const DecoderConfig &config, const TensorId &id);
+
 /// Returns a tensor's name in the files of a model's family, after the prefix
 /// that all but the head have: "layers.3.self_attn.q_proj.weight".
 std::string tensorName(const DecoderConfig &config, const TensorId &id);

@@ -28,12 +28,23 @@ enum class Part {
   up,
   gateUp, ///< the rows of the gate, then of what it gates
   down,
+  // Of a decoder's layer that attends to what its encoder has read.
+  crossNorm,
+  crossQuery,
+  crossKey,
+  crossValue,
+  crossOutput,
+  relativeBias, ///< buckets × heads, of layer 0
+  // Of an encoder: convolutions over the frames of a sound.
+  firstConv,
+  secondConv,
 };
 
 struct TensorId {
   Part part;
   int64_t layer = -1; ///< -1 for parts outside of layers
   bool isBias = false;
+  bool isEncoder = false; ///< of the encoder; the embedding is the decoder's
 };
 
 /// The tensors of a file or folder. They last as long as the context in which

@@ -120,6 +120,14 @@ defm context : Value<two, "context", model_Group, "number",
   "Tokens that the caches of a language model hold (default for a folder or a "
   "GGUF file: what the model is for, up to 4096). An ONNX model with caches "
   "becomes prefill and decode by it">;
+defm source : Value<two, "source", model_Group, "number",
+  "Tokens of a source that the caches of a language model with an encoder hold "
+  "(default: what the model is for)">;
+defm verify : Value<two, "verify", model_Group, "number",
+  "Add the function verify to a language model, for speculative decoding: a call "
+  "checks <number> tokens at once, one of them known and the others guessed">;
+defm lora_rank : Value<two, "lora-rank", model_Group, "number",
+  "Let sessions of a language model load LoRA adapters of up to this rank">;
 defm fbound : Value<one, "fbound", model_Group, "node:number",
   "Upper bound of a node's number of results where that depends on data, "
   "boxes/NonZero:4096; a call with more fails">;

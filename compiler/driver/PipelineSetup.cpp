@@ -94,6 +94,9 @@ static decoder::DecoderOptions decoderOptionsOf(const DriverOptions &options,
   decoder::DecoderOptions made;
   made.batch = options.batch.value_or(1);
   made.context = options.context;
+  made.source = options.source;
+  made.verify = options.verify;
+  made.loraRank = options.loraRank.value_or(0);
   if (options.precision == "fp16")
     made.type = "f16";
   else if (options.precision == "bf16")

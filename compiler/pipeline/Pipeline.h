@@ -61,6 +61,18 @@ struct PipelineOptions {
   Stage last = Stage::artifact;
 };
 
+/// Builds the module of a language model's function of a role for calls of
+/// `tokens` tokens. Null after errors.
+using BuildDecoder = llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(
+    frit_function_role role, int64_t tokens)>;
+
+/// What calls of a language model's functions hold.
+struct DecoderLimits {
+  int64_t context;    ///< tokens of a sequence
+  int64_t places = 0; ///< of a source; 0: the model has no encoder
+  bool readsSound = false;
+};
+
 /// One compilation. Errors are diagnostics of the context, which must have the
 /// dialects of registerPipelineDialects loaded.
 class Pipeline {
@@ -81,6 +93,9 @@ private:
   llvm::LogicalResult import(ModelSource &source);
   llvm::LogicalResult importDecoder(const ModelSource &source);
   llvm::LogicalResult importCaches(const ModelSource &source);
+  llvm::LogicalResult addDecoder(const ModelSource &source,
+                                 const DecoderLimits &limits,
+                                 BuildDecoder build);
   void warnOfKeptNames();
   llvm::LogicalResult
   importForTraining(const ModelSource &source,

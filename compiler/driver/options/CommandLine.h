@@ -65,8 +65,8 @@ private:
   bool readDataParallel();
   bool readModel();
   bool readWeights();
-  bool readCount(OptionId option, llvm::StringRef name, int64_t most,
-                 std::optional<int64_t> &count);
+  bool readCount(OptionId option, llvm::StringRef name, int64_t least,
+                 int64_t most, std::optional<int64_t> &count);
   bool checkDecoder(const ModelInput &input);
   bool checkCaches(const ModelInput &input);
   bool readDecoder();

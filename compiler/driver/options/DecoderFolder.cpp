@@ -12,17 +12,26 @@ using llvm::opt::Arg;
 /// The most sequences that a language model is compiled for.
 static constexpr int64_t kMostSequences = 65536;
 
-/// Reads an option whose value is a number from 1 to `most`.
-bool CommandLine::readCount(OptionId option, StringRef name, int64_t most,
-                            std::optional<int64_t> &count) {
+/// The most tokens that a call of verify checks.
+static constexpr int64_t kMostVerified = 1024;
+
+/// The most tokens of a source.
+static constexpr int64_t kMostPlaces = 1 << 20;
+
+/// The highest rank of adapters.
+static constexpr int64_t kMostRank = 4096;
+
+/// Reads an option whose value is a number from `least` to `most`.
+bool CommandLine::readCount(OptionId option, StringRef name, int64_t least,
+                            int64_t most, std::optional<int64_t> &count) {
   const Arg *arg = args.getLastArg(option);
   if (!arg)
     return true;
   int64_t value;
-  if (StringRef(arg->getValue()).getAsInteger(10, value) || value < 1 ||
+  if (StringRef(arg->getValue()).getAsInteger(10, value) || value < least ||
       value > most)
-    return wrong(name + " takes a number from 1 to " + Twine(most) + ", not '" +
-                 arg->getValue() + "'");
+    return wrong(name + " takes a number from " + Twine(least) + " to " +
+                 Twine(most) + ", not '" + arg->getValue() + "'");
   count = value;
   return true;
 }
@@ -88,6 +97,10 @@ bool CommandLine::checkCaches(const ModelInput &input) {
     return wrong("-fshape with --context takes chunk=SIZES, the numbers of "
                  "tokens of a call of prefill; --batch and --context give the "
                  "other sizes");
+  if (options.loraRank || options.source)
+    return wrong(Twine(options.source ? "--source" : "--lora-rank") +
+                 " takes a model's folder or GGUF file, not an ONNX model with "
+                 "caches");
   if (!input.states.empty() || !input.types.empty())
     return wrong("-fstate and -ftype are not for --context, which finds the "
                  "model's caches and makes them states");
@@ -95,9 +108,13 @@ bool CommandLine::checkCaches(const ModelInput &input) {
 }
 
 bool CommandLine::readDecoder() {
-  if (!readCount(OPT_batch_EQ, "--batch", kMostSequences, options.batch) ||
-      !readCount(OPT_context_EQ, "--context", decoder::kLargestContext,
-                 options.context))
+  if (!readCount(OPT_batch_EQ, "--batch", 1, kMostSequences, options.batch) ||
+      !readCount(OPT_context_EQ, "--context", 1, decoder::kLargestContext,
+                 options.context) ||
+      !readCount(OPT_source_EQ, "--source", 1, kMostPlaces, options.source) ||
+      !readCount(OPT_verify_EQ, "--verify", 2, kMostVerified, options.verify) ||
+      !readCount(OPT_lora_rank_EQ, "--lora-rank", 1, kMostRank,
+                 options.loraRank))
     return false;
   options.hasPrecision = args.hasArg(OPT_fprecision_EQ);
   bool any = false;
@@ -107,8 +124,13 @@ bool CommandLine::readDecoder() {
         (input.hasCaches && !checkCaches(input)))
       return false;
   }
-  if (!any && options.batch)
-    return wrong("--batch is for a language model: a folder with config.json "
+  if (!any &&
+      (options.batch || options.source || options.verify || options.loraRank))
+    return wrong(Twine(options.batch    ? "--batch"
+                       : options.source ? "--source"
+                       : options.verify ? "--verify"
+                                        : "--lora-rank") +
+                 " is for a language model: a folder with config.json "
                  "and model.safetensors, a GGUF file, or an ONNX model with "
                  "--context; -fshape gives the sizes of other models");
   return true;

@@ -75,8 +75,11 @@ struct DriverOptions {
   std::string precision;
   bool hasPrecision = false; ///< -fprecision was given
   std::string weights;       ///< format of products' weights, or empty
-  /// Of language models: sequences, and tokens that caches hold.
-  std::optional<int64_t> batch, context;
+  /// Of language models: sequences, and tokens of each and of its source that
+  /// caches hold.
+  std::optional<int64_t> batch, context, source;
+  /// Of language models: tokens of a call of verify, and most rank of adapters.
+  std::optional<int64_t> verify, loraRank;
   /// Globs of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   std::string keepWideFile;

@@ -72,6 +72,14 @@ FRIT_API uint32_t frit_session_vocabulary(const frit_session *session);
 FRIT_API uint32_t frit_session_length(const frit_session *session,
                                       uint32_t sequence);
 
+/** Reads the source of all sequences of a model that has an encoder, T5 or
+ *  Whisper, and forgets their tokens. `inputs` are those of the function of the
+ *  role encode (frit/roles.h), by name or in order. Comes before
+ *  frit_session_prefill. */
+FRIT_API frit_status frit_session_encode(frit_session *session,
+                                         const frit_tensor *inputs,
+                                         uint32_t count);
+
 /** Appends tokens to a sequence, after one that was chosen last; the others
  *  stay. Stores the logits after the
  *  last of them, f32 of the vocabulary in host memory, if `logits` is not null.
@@ -91,6 +99,46 @@ FRIT_API frit_status frit_session_prefill(frit_session *session,
 FRIT_API frit_status frit_session_decode(frit_session *session,
                                          const frit_sampling *sampling,
                                          int32_t *tokens, uint32_t count);
+
+/** Returns how many guesses of a sequence a call of frit_session_verify takes;
+ *  0 if the artifact has no function of the role verify. */
+FRIT_API uint32_t frit_session_guesses(const frit_session *session);
+
+/** Chooses tokens as frit_session_decode does, the same ones, but several at a
+ *  time if the caller guesses them (Leviathan et al., arXiv:2211.17192).
+ *  `guesses` are i32 of batch × width, the first `guessed[i]` of which are
+ *  expected to come next in sequence i. Up to the first wrong guess they cost
+ *  one call of the model together. Stores the tokens chosen for each sequence,
+ *  at least 1 and at most `guessed[i]` + 1, in `tokens`, i32 of
+ *  batch × (width + 1), and their numbers in `made`, one for each sequence. As
+ *  after decode, the last one of each is not in the caches yet. Fails, and
+ *  changes nothing, if the artifact has no function of the role verify, there
+ *  are too many guesses, or the sequence would exceed the capacity if all
+ *  guesses were right. */
+FRIT_API frit_status frit_session_verify(frit_session *session,
+                                         const frit_sampling *sampling,
+                                         const int32_t *guesses,
+                                         const uint32_t *guessed,
+                                         uint32_t width, int32_t *tokens,
+                                         uint32_t *made);
+
+/** Guesses what follows a sequence: what followed the last few of its tokens
+ *  where they occurred before (prompt lookup). Stores up to `most` guesses and
+ *  returns their number. */
+FRIT_API uint32_t frit_lookup(const int32_t *tokens, uint32_t count,
+                              int32_t *guesses, uint32_t most);
+
+/** Makes a session use an adapter of low rank (LoRA) in place of the one
+ *  before. `tensors` are f32 in host memory with the names of the states of the
+ *  role FRIT_STATE_ADAPTER: for a module of the model two matrices,
+ * MODULE.lora_A of rank × inputs and MODULE.lora_B of outputs × rank; modules
+ * that are not given get none, so that a count of 0 removes the adapter.
+ * `scale` multiplies their products. What is in the caches stays as it was
+ * computed. Fails, and changes nothing, if the model takes no adapters, or not
+ * this one: it has other modules or sizes, or a higher rank. */
+FRIT_API frit_status frit_session_adapt(frit_session *session,
+                                        const frit_tensor *tensors,
+                                        uint32_t count, float scale);
 
 /** Forgets the tokens of a sequence from place `length` on. With a length of 0
  *  the sequence is new. The next token is chosen again when the sequence is

@@ -13,11 +13,13 @@ namespace frit::artifact {
 
 /// In the order of frit_function_role and of frit_state_role.
 inline constexpr const char *kFunctionRoles[] = {
-    "inference", "train_step", "eval_step", "prefill", "decode"};
+    "inference", "train_step", "eval_step", "prefill",
+    "decode",    "verify",     "encode"};
 inline constexpr const char *kStateRoles[] = {
-    "other",          "parameter",  "optimizer", "statistic",
-    "learning_rate",  "loss_scale", "counter",   "random_seed",
-    "random_counter", "cache",      "length",    "tokens"};
+    "other",          "parameter",  "optimizer",    "statistic",
+    "learning_rate",  "loss_scale", "counter",      "random_seed",
+    "random_counter", "cache",      "length",       "tokens",
+    "adapter",        "source",     "source_length"};
 
 /// Returns the role with this name.
 template <typename Role, size_t N>

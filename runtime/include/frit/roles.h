@@ -21,7 +21,21 @@ typedef enum frit_function_role {
   FRIT_FUNCTION_PREFILL = 3,
   /** Extends sequences by the token that the last call chose. No inputs.
       Output: logits as of prefill. */
-  FRIT_FUNCTION_DECODE = 4
+  FRIT_FUNCTION_DECODE = 4,
+  /** Extends sequences by given tokens as long as the model would have chosen
+      them. Inputs as of prefill: the token that was chosen last, and guesses of
+      those after it. The first stays, and each guess that is the likeliest
+      token after the one before it, up to the first that is not. Outputs:
+      logits, f32 of batch × chunk × vocabulary, and the likeliest token, i32 of
+      batch × chunk, after each token; those after a wrong guess mean
+      nothing. */
+  FRIT_FUNCTION_VERIFY = 5,
+  /** Reads the source that sequences are made from, which prefill and decode
+      attend to. Inputs: tokens, i32 of batch × places, and how many of them
+      count, i32 of batch; or of a sound its log-mel spectrum, f32 of
+      batch × bins × frames. Output: what the encoder makes of it, f32 of
+      batch × places × width. */
+  FRIT_FUNCTION_ENCODE = 6
 } frit_function_role;
 
 /** What a state tensor is. */
@@ -39,7 +53,12 @@ typedef enum frit_state_role {
   FRIT_STATE_LENGTH = 10,        /**< i32 of batch: tokens in the caches */
   /** i32 of batch × (capacity + 1): the tokens in the caches and, after them,
       the next one. */
-  FRIT_STATE_TOKENS = 11
+  FRIT_STATE_TOKENS = 11,
+  /** A matrix of an adapter of low rank; zeros: none. */
+  FRIT_STATE_ADAPTER = 12,
+  FRIT_STATE_SOURCE = 13, /**< keys or values of the source */
+  /** i32 of batch: places of the source that count; a sound has none. */
+  FRIT_STATE_SOURCE_LENGTH = 14
 } frit_state_role;
 
 #ifdef __cplusplus
