@@ -66,6 +66,8 @@ if "FRIT_TOKENIZERS_PYTHON" in os.environ:
     config.available_features.add("tokenizers")
 if "FRIT_PYTHONS" in os.environ:
     config.available_features.add("pythons")
+if shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64"):
+    config.available_features.add("aarch64")  # tools/dev/setup installs them
 for tool in ("chromium", "kubectl", "shellcheck"):
     if shutil.which(tool):
         config.available_features.add(tool)

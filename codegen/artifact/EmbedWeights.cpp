@@ -31,20 +31,23 @@ using namespace frit;
 using Elf = object::ELF64LE;
 using ElfFile = object::ELFFile<Elf>;
 
-/// Page size. Weights start at a page, so that they are mapped and released
-/// without affecting their neighbours.
-static constexpr uint64_t kPage = 4096;
+/// Returns the largest page of a kind of machine. Weights start at a page, so
+/// that they are mapped and released without affecting their neighbours. Arm's
+/// servers, Grace among them, may have pages of 64 KiB.
+static constexpr uint64_t pageOf(bool isArm) { return isArm ? 65536 : 4096; }
 /// Alignment of the note. Linkers merge adjacent notes of equal alignment into
 /// one segment; no other note has this one.
 static constexpr uint64_t kNoteAlignment = 16;
 
-/// Section names. `.lrodata` may lie beyond the 2 GiB that code addresses
-/// reach.
+/// Section names. On x86-64, `.lrodata` may lie beyond the 2 GiB that code
+/// addresses reach; on Arm they reach 4 GiB, and only the image refers to the
+/// weights, by a whole address.
 static constexpr StringLiteral kObjectSection = ".lrodata.frit";
+static constexpr StringLiteral kArmObjectSection = ".rodata.frit";
 static constexpr StringLiteral kSharedSection = ".frit.weights";
 
-std::string artifact::weightSection(Form form, StringRef label,
-                                    uint64_t bytes) {
+std::string artifact::weightSection(Form form, const Triple &triple,
+                                    StringRef label, uint64_t bytes) {
   std::string text;
   raw_string_ostream os(text);
   bool shared = form == Form::shared;
@@ -52,8 +55,10 @@ std::string artifact::weightSection(Form form, StringRef label,
     os << "\t.section " << kSharedSection << ",\"a\",@note\n\t.balign "
        << kNoteAlignment << "\n";
   else
-    os << "\t.section " << kObjectSection << ",\"al\",@progbits\n\t.balign "
-       << kPage << "\n";
+    os << "\t.section "
+       << (triple.isAArch64() ? kArmObjectSection : kObjectSection)
+       << (triple.isAArch64() ? ",\"a\"" : ",\"al\"")
+       << ",@progbits\n\t.balign " << pageOf(triple.isAArch64()) << "\n";
   os << "\t.type " << label << ",@object\n\t.size " << label << "," << bytes
      << "\n"
      << label << ":\n";
@@ -117,7 +122,7 @@ static Expected<Elf::Sym *> findSymbol(const ElfFile &file, unsigned type,
 /// weights. Returns its address.
 static Expected<uint64_t> addSegment(const ElfFile &file,
                                      const Elf::Shdr &section, uint64_t offset,
-                                     uint64_t bytes) {
+                                     uint64_t bytes, uint64_t page) {
   auto headers = file.program_headers();
   if (!headers)
     return headers.takeError();
@@ -141,11 +146,11 @@ static Expected<uint64_t> addSegment(const ElfFile &file,
   load.p_type = ELF::PT_LOAD;
   load.p_flags = ELF::PF_R;
   load.p_offset = offset;
-  load.p_vaddr = alignTo(end, kPage);
+  load.p_vaddr = alignTo(end, page);
   load.p_paddr = load.p_vaddr;
   load.p_filesz = bytes;
   load.p_memsz = bytes;
-  load.p_align = kPage;
+  load.p_align = page;
   segments.insert(segments.begin() + behind, load);
   for (auto [to, from] : zip(*headers, segments))
     writable(to) = from;
@@ -156,6 +161,9 @@ static Expected<uint64_t> addSegment(const ElfFile &file,
 static Error relocate(MutableArrayRef<char> elf, const ElfFile &file,
                       uint64_t place, uint64_t address) {
   bool found = false;
+  uint32_t relative = file.getHeader().e_machine == ELF::EM_AARCH64
+                          ? uint32_t(ELF::R_AARCH64_RELATIVE)
+                          : uint32_t(ELF::R_X86_64_RELATIVE);
   auto sections = file.sections();
   if (!sections)
     return sections.takeError();
@@ -170,7 +178,7 @@ static Error relocate(MutableArrayRef<char> elf, const ElfFile &file,
       return relocations.takeError();
     for (const Elf::Rela &relocation : *relocations)
       if (relocation.r_offset == place &&
-          relocation.getType(false) == ELF::R_X86_64_RELATIVE) {
+          relocation.getType(false) == relative) {
         writable(relocation).r_addend = address;
         found = true;
       }
@@ -196,13 +204,16 @@ static Expected<uint64_t> reserve(MutableArrayRef<char> elf,
   auto file = ElfFile::create(StringRef(elf.data(), elf.size()));
   if (!file)
     return file.takeError();
-  uint64_t offset = alignTo(elf.size(), kPage);
+  bool isArm = file->getHeader().e_machine == ELF::EM_AARCH64;
+  uint64_t page = pageOf(isArm), offset = alignTo(elf.size(), page);
   bool shared = form == artifact::Form::shared;
-  auto section = findSection(*file, shared ? kSharedSection : kObjectSection);
+  auto section = findSection(*file, shared  ? kSharedSection
+                                    : isArm ? kArmObjectSection
+                                            : kObjectSection);
   if (!section)
     return section.takeError();
   if (shared) {
-    auto address = addSegment(*file, **section, offset, bytes);
+    auto address = addSegment(*file, **section, offset, bytes, page);
     if (!address)
       return address.takeError();
     auto image = findSymbol(*file, ELF::SHT_DYNSYM, symbol);
@@ -220,7 +231,7 @@ static Expected<uint64_t> reserve(MutableArrayRef<char> elf,
       consumeError(label.takeError());
     (*section)->sh_type = ELF::SHT_PROGBITS;
     (*section)->sh_addr = *address;
-    (*section)->sh_addralign = kPage;
+    (*section)->sh_addralign = page;
   }
   (*section)->sh_offset = offset;
   (*section)->sh_size = bytes;

@@ -13,6 +13,7 @@
 #include "codegen/artifact/Serialize.h"
 
 #include "llvm/Support/Error.h"
+#include "llvm/TargetParser/Triple.h"
 
 namespace frit::artifact {
 
@@ -21,7 +22,8 @@ enum class Form { object, shared };
 
 /// Returns module-level assembly for the placeholder section of the weights,
 /// with the local symbol `label` at its start.
-std::string weightSection(Form form, llvm::StringRef label, uint64_t bytes);
+std::string weightSection(Form form, const llvm::Triple &triple,
+                          llvm::StringRef label, uint64_t bytes);
 
 /// Enlarges the placeholder section in `elf`, a whole file, to `bytes`. Returns
 /// the file offset at which the weights belong. In a shared library they get

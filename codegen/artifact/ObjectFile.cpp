@@ -87,8 +87,8 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
   llvm::Constant *weights = ConstantPointerNull::get(ptr);
   if (image.embeddedBytes()) {
     std::string label = (symbol + "_weights").str();
-    module.appendModuleInlineAsm(
-        weightSection(form, label, image.embeddedBytes()));
+    module.appendModuleInlineAsm(weightSection(form, module.getTargetTriple(),
+                                               label, image.embeddedBytes()));
     auto *declared =
         new GlobalVariable(module, Type::getInt8Ty(context), true,
                            GlobalValue::ExternalLinkage, nullptr, label);

@@ -7,7 +7,7 @@ include "dialects/plan/LibraryCall.td"
 def Cpu_Dialect : Dialect {
   let name = "cpu";
   let cppNamespace = "::frit::cpu";
-  let summary = "Schedules of fusions on x86-64";
+  let summary = "Schedules of fusions on CPUs";
   let description = [{
     Which code runs a fusion: loops, a kernel of the runtime, or a user's.
     The attributes have no parameters. Set by the pass `schedule`.

@@ -12,6 +12,8 @@
 #include "codegen/cpu/Passes.h"
 #include "dialects/nn/lowering/Lowering.h"
 
+#include "frit/host_arch.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
@@ -38,8 +40,21 @@ cpu::createMachine(StringRef arch) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeAArch64AsmParser();
   });
-  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  const HostArch *known = findHostArch(arch);
+  if (!known)
+    return llvm::createStringError("no CPU target is called " + arch);
+  bool isArm = known->machine == HostMachine::aarch64;
+  llvm::Triple triple(isArm ? "aarch64-unknown-linux-gnu"
+                            : "x86_64-unknown-linux-gnu");
+  // LLVM's name of Arm's first 64-bit instruction set.
+  if (arch == "aarch64")
+    arch = "generic";
   std::string error;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
@@ -299,7 +314,8 @@ static std::unique_ptr<llvm::Module> translate(cpu::LoweredKernels &lowered,
       f.addFnAttr("target-cpu", machine.getTargetCPU());
       f.addFnAttr("no-trapping-math", "true");
     }
-  addBFloatRounding(*result);
+  if (machine.getTargetTriple().isX86())
+    addBFloatRounding(*result);
   optimize(*result, machine);
   return result;
 }

@@ -13,8 +13,7 @@
 
 namespace frit::cpu {
 
-/// Creates the target machine for `arch`: "x86-64" or a level such as
-/// "x86-64-v3".
+/// Creates the target machine for `arch`, one of frit/host_arch.h.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(llvm::StringRef arch);
 

@@ -7,8 +7,8 @@
 
 namespace frit::cpu {
 
-/// An x86-64 level. Contractions call the runtime's kernels; everything else is
-/// compiled.
+/// A CPU target of frit/host_arch.h. Contractions call the runtime's kernels;
+/// everything else is compiled.
 class CpuTarget final : public nn::Target {
 public:
   explicit CpuTarget(llvm::StringRef arch) : name(arch) {}

@@ -193,7 +193,8 @@ void frit::cpu::addBufferizationPasses(OpPassManager &passes) {
 }
 
 void frit::cpu::addLLVMPasses(OpPassManager &passes,
-                              const llvm::TargetMachine &machine) {
+                              const llvm::TargetMachine &machine,
+                              llvm::StringRef arch) {
   // Passes of a function run on several functions at once.
   OpPassManager &kernels = passes.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());
@@ -205,13 +206,14 @@ void frit::cpu::addLLVMPasses(OpPassManager &passes,
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
   passes.addPass(std::make_unique<ApproximateMath>(
+      machine.getTargetTriple().isAArch64() ||
       machine.getMCSubtargetInfo()->checkFeatures("+fma")));
   // On x86 the conversion of f32 to bf16 would call a function that older
   // libgcc lack.
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   passes.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
-  passes.addPass(createCallUserFunctionsPass(machine.getTargetCPU()));
+  passes.addPass(createCallUserFunctionsPass(arch));
   passes.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createConvertControlFlowToLLVMPass());

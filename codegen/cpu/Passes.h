@@ -93,9 +93,10 @@ std::unique_ptr<mlir::Pass> createFlattenLoopsPass();
 void registerPasses();
 
 /// Adds passes that lower bufferized functions without allocations to the LLVM
-/// dialect, for the processor of `machine`. They take bare pointers.
+/// dialect, for `machine`, which createMachine() made of `arch`. They take bare
+/// pointers.
 void addLLVMPasses(mlir::OpPassManager &passes,
-                   const llvm::TargetMachine &machine);
+                   const llvm::TargetMachine &machine, llvm::StringRef arch);
 
 } // namespace frit::cpu
 

@@ -2,6 +2,7 @@
 
 #include "compiler/driver/Artifact.h"
 
+#include "compiler/driver/Linking.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/driver/Status.h"
 #include "compiler/support/Progress.h"
@@ -92,7 +93,8 @@ compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
                const artifact::Image &image, const ArtifactOptions &options) {
   LLVMContext context;
   Module main("frit", context);
-  auto machine = cantFail(cpu::createMachine("x86-64"));
+  StringRef arch = nameOf(options.machine);
+  auto machine = cantFail(cpu::createMachine(arch));
   main.setDataLayout(machine->createDataLayout());
   main.setTargetTriple(machine->getTargetTriple());
   SmallVector<Module *> modules = {&main};
@@ -109,8 +111,8 @@ compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
   DefaultThreadPool pool;
   for (auto [module, object] : zip_equal(modules, objects))
     pool.async([&, module] {
-      object = artifact::compileObject(*module,
-                                       *cantFail(cpu::createMachine("x86-64")));
+      object =
+          artifact::compileObject(*module, *cantFail(cpu::createMachine(arch)));
       std::lock_guard lock(mutex);
       options.progress(++done, objects.size());
     });
@@ -134,8 +136,9 @@ static Expected<Bytes> link(ArrayRef<Bytes> objects,
   }
   if (Error e = compileSources(options, folder, inputs))
     return e;
-  auto command = options.form == Form::shared ? linkCommand(inputs, output)
-                                              : joinCommand(inputs, output);
+  auto command = options.form == Form::shared
+                     ? linkCommand(options.machine, inputs, output, &folder)
+                     : joinCommand(options.machine, inputs, output);
   if (!command)
     return command.takeError();
   options.say(join(*command, " "));

@@ -6,6 +6,8 @@
 #include "codegen/artifact/ObjectFile.h"
 #include "codegen/cpu/CpuKernels.h"
 
+#include "frit/host_arch.h"
+
 #include "mlir/Support/Timing.h"
 
 namespace frit {
@@ -16,6 +18,8 @@ struct ArtifactOptions {
   /// The model's name in C.
   llvm::StringRef name;
   artifact::Form form = artifact::Form::shared;
+  /// The kind of machine that the artifact is for.
+  HostMachine machine = HostMachine::x86_64;
   /// The file for the weights; empty where they are embedded.
   std::string weightsFile;
   /// The files from which weights were mapped.

@@ -10,6 +10,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Artifact.h"
 #include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/Linking.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ModelOutputs.h"
 #include "compiler/driver/Outputs.h"
@@ -92,7 +93,7 @@ private:
     for (const std::string &arch : options.archs)
       say("compile for " + arch);
     if (options.emit == Emit::shared) {
-      auto command = linkCommand({"<object>"}, options.output);
+      auto command = linkCommand(options.machine, {"<object>"}, options.output);
       if (!command)
         return (void)fail(command.takeError()), status;
       say(llvm::join(*command, " "));
@@ -157,11 +158,12 @@ private:
       if (host == "none")
         diagnostics.warning("NVIDIA names no GPU of " + Twine(arch) +
                             " [-Wtarget]");
-      else if (host != "any")
-        diagnostics.warning(
-            Twine(arch) + " is a GPU of " + host +
-            " machines, and the artifact's host code is for x86-64: it runs on "
-            "none; -S writes kernels for a program of your own [-Wtarget]");
+      else if (host != "any" && host != nameOf(options.machine))
+        diagnostics.warning(Twine(arch) + " is a GPU of " + host +
+                            " machines, and the artifact's host code is for " +
+                            nameOf(options.machine) +
+                            ": it runs on none; use -march=" + arch + "," +
+                            host + " for an artifact of its own [-Wtarget]");
     }
   }
 
@@ -196,6 +198,7 @@ private:
     output.name = options.name;
     output.form = options.emit == Emit::shared ? artifact::Form::shared
                                                : artifact::Form::object;
+    output.machine = options.machine;
     output.weightsFile = options.weightsFile;
     output.mapped = mapped;
     return output;

@@ -80,8 +80,8 @@ defm march : Value<one, "march", target_Group, "arch,...",
   "GPU present, or sm_90a)",
   "sm_80,sm_86,sm_87,sm_88,sm_89,sm_90,sm_90a,sm_100,sm_100f,sm_100a,sm_103,"
   "sm_103f,sm_103a,sm_110,sm_110f,sm_110a,sm_120,sm_120f,sm_120a,sm_121,sm_121f,"
-  "sm_121a,x86-64,x86-64-v2,x86-64-v3,x86-64-v4,"
-  "native">;
+  "sm_121a,x86-64,x86-64-v2,x86-64-v3,x86-64-v4,aarch64,neoverse-n1,neoverse-v1,"
+  "neoverse-v2,native">;
 
 //===----------------------------------------------------------------------===//
 // Model

@@ -1,4 +1,4 @@
-//===- Outputs.h - Write outputs, run linkers -----------------------------===//
+//===- Outputs.h - Write outputs, run programs ----------------------------===//
 
 #ifndef FRIT_COMPILER_DRIVER_OUTPUTS_H
 #define FRIT_COMPILER_DRIVER_OUTPUTS_H
@@ -37,29 +37,6 @@ int finishOutput(llvm::StringRef tool, int status);
 
 /// A program and its arguments.
 using Command = llvm::SmallVector<std::string>;
-
-/// What follows the program in a command that runs LLVM's linker inside fritc.
-inline constexpr llvm::StringLiteral kLinkFlag = "-fuse-linker";
-
-/// Returns the command that links objects into the shared library `output`: by
-/// an installed compiler, else by the linker inside fritc if it was built with
-/// one, else by an installed linker. If there is none, the error says how to
-/// get one.
-llvm::Expected<Command> linkCommand(llvm::ArrayRef<std::string> objects,
-                                    llvm::StringRef output);
-
-/// Returns the command that joins objects into one.
-llvm::Expected<Command> joinCommand(llvm::ArrayRef<std::string> objects,
-                                    llvm::StringRef output);
-
-/// Returns the command that compiles a user's C for `arch`, such as
-/// "x86-64-v3", with headers from `folder`. The command writes a Makefile rule
-/// that lists these headers to `headers`. Fails if no compiler is installed.
-llvm::Expected<Command> compileCommand(llvm::StringRef source,
-                                       llvm::StringRef object,
-                                       llvm::StringRef headers,
-                                       llvm::StringRef folder,
-                                       llvm::StringRef arch);
 
 /// Runs a command whose first word is a path. A failure has the status `fault`.
 llvm::Error run(llvm::ArrayRef<std::string> command,

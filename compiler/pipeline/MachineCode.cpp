@@ -51,7 +51,7 @@ LogicalResult Pipeline::compileHostKernels(plan::TargetOp target,
         }))
       userSources.push_back(std::move(source));
   PipelinePasses passes(context, hooks, /*takesAll=*/true);
-  cpu::addLLVMPasses(passes, **machine);
+  cpu::addLLVMPasses(passes, **machine, arch);
   passes.enableTiming(timing);
   // Nearly all of these passes are upstream's, so verify only their result.
   passes.enableVerifier(false);

@@ -4,6 +4,8 @@
 
 #include "dialects/plan/Plan.h"
 
+#include "frit/host_arch.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
@@ -42,7 +44,7 @@ static Type elementOf(Value buffer) {
   return cast<ShapedType>(buffer.getType()).getElementType();
 }
 
-static bool isHost(StringRef arch) { return arch.starts_with("x86"); }
+static bool isHost(StringRef arch) { return findHostArch(arch); }
 
 /// Returns who runs a call and by which algorithm.
 template <class Op>

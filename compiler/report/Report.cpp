@@ -4,6 +4,8 @@
 
 #include "dialects/nn/operators/Custom.h"
 
+#include "frit/host_arch.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -81,7 +83,7 @@ private:
           step.kernel = kernels.lookup(launch.getKernel());
         })
         .Case<plan::GemmOp, plan::ConvOp, plan::AttentionOp>([&](auto call) {
-          step.isLibrary = !target.getArch().starts_with("x86");
+          step.isLibrary = !findHostArch(target.getArch());
           if (std::optional<StringRef> fallback = call.getFallback())
             step.kernel = kernels.lookup(*fallback);
         });

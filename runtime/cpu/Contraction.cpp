@@ -21,19 +21,6 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 size_t align(size_t bytes) { return (bytes + 63) / 64 * 64; }
 } // namespace
 
-const MicroKernel &frit::cpu::microKernel(Isa isa, Accumulator accumulator) {
-  switch (isa) {
-  case Isa::avx512vnni:
-  case Isa::avx512:
-    return avx512::microKernel(accumulator);
-  case Isa::avx2:
-    return avx2::microKernel(accumulator);
-  case Isa::sse2:
-    break;
-  }
-  return sse2::microKernel(accumulator);
-}
-
 Contraction::Side::Side(int64_t extent, int64_t width, int64_t largest)
     : extent(extent), width(width), panels(ceilDiv(extent, width)),
       splits(ceilDiv(panels, std::max<int64_t>(1, largest / width))) {}

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 namespace frit::cpu {
@@ -42,11 +43,13 @@ private:
   Result (*call)(void *, Arguments...);
 };
 
-/// Instruction sets with kernels. Each includes those before it.
-enum class Isa : uint32_t { sse2, avx2, avx512, avx512vnni };
+/// Instruction sets with kernels, of x86-64 and of Arm.
+enum class Isa : uint32_t { sse2, avx2, avx512, avx512vnni, neon, i8mm };
 
-/// Returns the best set that the processor and the operating system support.
-Isa bestIsa();
+/// Returns the sets that the processor and the operating system support, the
+/// best last.
+std::span<const Isa> isas();
+inline Isa bestIsa() { return isas().back(); }
 
 /// Scratch memory of a contraction in bytes: `shared` by all threads, and
 /// `each` per thread.

@@ -170,6 +170,13 @@ const IntegerKernel &integerKernel();
 namespace avx512vnni {
 const IntegerKernel &integerKernel();
 }
+namespace neon {
+const MicroKernel &microKernel(Accumulator accumulator);
+const IntegerKernel &integerKernel();
+} // namespace neon
+namespace i8mm {
+const IntegerKernel &integerKernel();
+}
 
 } // namespace frit::cpu
 

@@ -6,5 +6,5 @@
 #define FRIT_VECTOR_BYTES 64
 #define FRIT_INTEGER_ROWS 12
 #define FRIT_INTEGER_VECTORS 2
-#define FRIT_VNNI
+#define FRIT_QUADS
 #include "runtime/cpu/IntegerKernel.inc"

@@ -11,20 +11,6 @@ using namespace frit;
 using namespace frit::cpu;
 using artifact::DType;
 
-const IntegerKernel &quantized::integerKernel(Isa isa) {
-  switch (isa) {
-  case Isa::avx512vnni:
-    return avx512vnni::integerKernel();
-  case Isa::avx512:
-    return avx512::integerKernel();
-  case Isa::avx2:
-    return avx2::integerKernel();
-  case Isa::sse2:
-    break;
-  }
-  return sse2::integerKernel();
-}
-
 quantized::Form quantized::formOf(const Shape &shape,
                                   const IntegerKernel &kernel, int32_t zeroW) {
   if (shape.isDepthwise)

@@ -30,6 +30,8 @@ constexpr int kSpins = 2000;
 void relax() {
 #if defined(__x86_64__)
   _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb"); // `yield` takes no time on most processors
 #endif
 }
 
@@ -61,7 +63,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<int64_t> next{0};
   std::atomic<bool> stop{false};
   const Task *task = nullptr;
-  Isa isa = Isa::sse2;
+  Isa isa{};
   std::vector<Worker> workers;
   ScratchSize scratch;
   char *memory = nullptr;
@@ -115,21 +117,6 @@ struct ThreadPool::State {
       now = await(now);
   }
 };
-
-Isa frit::cpu::bestIsa() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (avx2 && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return __builtin_cpu_supports("avx512vnni") ? Isa::avx512vnni : Isa::avx512;
-  if (avx2)
-    return Isa::avx2;
-#endif
-  return Isa::sse2;
-}
 
 ThreadPool::ThreadPool(unsigned threads, Isa isa)
     : state(std::make_unique<State>()) {

@@ -5,26 +5,27 @@ set(FRIT_CPU_SOURCES
   cpu/Conv.cpp
   cpu/Depthwise.cpp
   cpu/Gemm.cpp
-  cpu/MicroKernelAvx2.cpp
-  cpu/MicroKernelAvx512.cpp
-  cpu/MicroKernelSse2.cpp
-  cpu/MicroKernelVnni.cpp
+  cpu/InstructionSets.cpp
   cpu/PaddedInput.cpp
   cpu/QuantizedConv.cpp
   cpu/QuantizedFilters.cpp
   cpu/ThreadPool.cpp)
 
-set(kernel_options -O2 -ftree-vectorize
-  $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>
-  -ffp-contract=fast -fno-math-errno -fno-trapping-math
-  -fno-asynchronous-unwind-tables)
-set_source_files_properties(cpu/MicroKernelSse2.cpp PROPERTIES
-  COMPILE_OPTIONS "${kernel_options}")
-set_source_files_properties(cpu/MicroKernelAvx2.cpp PROPERTIES
-  COMPILE_OPTIONS "${kernel_options};-mavx2;-mfma;-mf16c")
-set_source_files_properties(cpu/MicroKernelAvx512.cpp PROPERTIES
-  COMPILE_OPTIONS
-  "${kernel_options};-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mprefer-vector-width=512")
-set_source_files_properties(cpu/MicroKernelVnni.cpp PROPERTIES
-  COMPILE_OPTIONS
-  "${kernel_options};-mavx2;-mfma;-mf16c;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512vnni;-mprefer-vector-width=512")
+# frit_kernels(NAME FLAGS...): adds the kernels of an instruction set.
+macro(frit_kernels name)
+  list(APPEND FRIT_CPU_SOURCES cpu/MicroKernel${name}.cpp)
+  set_source_files_properties(cpu/MicroKernel${name}.cpp PROPERTIES
+    COMPILE_OPTIONS "-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>;-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-fno-asynchronous-unwind-tables;${ARGN}")
+endmacro()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  frit_kernels(Neon)
+  frit_kernels(I8mm -march=armv8.2-a+i8mm)
+else()
+  set(avx2 -mavx2 -mfma -mf16c)
+  set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
+  frit_kernels(Sse2)
+  frit_kernels(Avx2 ${avx2})
+  frit_kernels(Avx512 ${avx512} -mprefer-vector-width=512)
+  frit_kernels(Vnni ${avx512} -mavx512vnni -mprefer-vector-width=512)
+endif()

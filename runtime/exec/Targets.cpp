@@ -2,8 +2,14 @@
 
 #include "runtime/exec/Targets.h"
 
+#include "frit/host_arch.h"
+
 #include <cstdio>
 #include <cstring>
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 using namespace frit;
 using artifact::Target;
@@ -81,31 +87,46 @@ const Target *frit::chooseCudaTarget(const PlanView &plan, int major, int minor,
   return nullptr;
 }
 
-int frit::cpuLevel(std::string_view arch) {
+/// Returns the level of this processor in frit/host_arch.h; 0 if it has not
+/// even the lowest.
+static int processorLevel() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  bool v2 =
-      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
-  bool v3 = v2 && __builtin_cpu_supports("avx2") &&
-            __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2");
-  bool v4 = v3 && __builtin_cpu_supports("avx512f") &&
-            __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512vl");
-  if (arch == "x86-64")
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt"))
     return 1;
-  if (arch == "x86-64-v2" && v2)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
     return 2;
-  if (arch == "x86-64-v3" && v3)
-    return 3;
-  if (arch == "x86-64-v4" && v4)
-    return 4;
-#elif defined(__aarch64__)
-  if (arch == "aarch64")
+  return __builtin_cpu_supports("avx512f") &&
+                 __builtin_cpu_supports("avx512bw") &&
+                 __builtin_cpu_supports("avx512dq") &&
+                 __builtin_cpu_supports("avx512vl")
+             ? 4
+             : 3;
+#else
+  const unsigned long has = getauxval(AT_HWCAP), more = getauxval(AT_HWCAP2);
+  auto hasAll = [](unsigned long all, unsigned long wanted) {
+    return (all & wanted) == wanted;
+  };
+  if (!hasAll(has, HWCAP_ATOMICS | HWCAP_FPHP | HWCAP_ASIMDHP | HWCAP_ASIMDRDM |
+                       HWCAP_LRCPC | HWCAP_ASIMDDP))
     return 1;
+  if (!hasAll(has, HWCAP_SVE | HWCAP_ILRCPC | HWCAP_FLAGM | HWCAP_JSCVT |
+                       HWCAP_FCMA | HWCAP_ASIMDFHM) ||
+      !hasAll(more, HWCAP2_BF16 | HWCAP2_I8MM))
+    return 2;
+  return hasAll(more,
+                HWCAP2_SVE2 | HWCAP2_SVEBITPERM | HWCAP2_FRINT | HWCAP2_FLAGM2)
+             ? 4
+             : 3;
 #endif
-  return -1;
+}
+
+int frit::cpuLevel(std::string_view arch) {
+  const HostArch *known = findHostArch(arch);
+  bool runs = known && known->machine == kThisMachine &&
+              known->level <= processorLevel();
+  return runs ? known->level : -1;
 }
 
 const Target *frit::chooseCpuTarget(const PlanView &plan) {

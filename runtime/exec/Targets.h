@@ -31,11 +31,11 @@ bool runsPtx(CudaArch arch, int major, int minor);
 const artifact::Target *chooseCudaTarget(const PlanView &plan, int major,
                                          int minor, bool &usePtx);
 
-/// Returns the target with the highest x86-64 level that this processor
-/// supports, or null.
+/// Returns the target with the highest level that this processor supports, or
+/// null.
 const artifact::Target *chooseCpuTarget(const PlanView &plan);
 
-/// Returns the level of `arch` among the processor's: 1 for x86-64, 4 for
+/// Returns the level of `arch` in frit/host_arch.h: 1 for x86-64, 4 for
 /// x86-64-v4; -1 if this processor does not run it.
 int cpuLevel(std::string_view arch);
 

@@ -104,14 +104,11 @@ void products(ThreadPool &pool) {
 } // namespace
 
 int frit::bench::cpuKernels(unsigned threads) {
-  for (Isa isa : {Isa::avx512, Isa::avx2, Isa::sse2}) {
-    if (isa > bestIsa())
-      continue;
+  static constexpr const char *kNames[] = {
+      "SSE2", "AVX2", "AVX-512", "AVX-512 with VNNI", "NEON", "I8MM"};
+  for (Isa isa : isas()) {
     ThreadPool pool(threads, isa);
-    std::printf("%u threads, %s\n", pool.size(),
-                isa == Isa::avx512 ? "AVX-512"
-                : isa == Isa::avx2 ? "AVX2"
-                                   : "SSE2");
+    std::printf("%u threads, %s\n", pool.size(), kNames[size_t(isa)]);
     resNet50(pool, false);
     if (isa == bestIsa()) {
       resNet50(pool, true);

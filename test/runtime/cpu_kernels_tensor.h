@@ -14,6 +14,14 @@
 #include <vector>
 
 namespace frit::test {
+
+/// GCC 12 has no _Float16 for Arm in C++.
+#if defined(__aarch64__)
+using Half16 = __fp16;
+#else
+using Half16 = _Float16;
+#endif
+
 using artifact::DType;
 using frit::Activation;
 
@@ -75,7 +83,7 @@ public:
     case DType::f64:
       return as<double>(i);
     case DType::f16:
-      return double(as<_Float16>(i));
+      return double(as<Half16>(i));
     case DType::bf16: {
       const uint32_t bits = uint32_t(as<uint16_t>(i)) << 16;
       return __builtin_bit_cast(float, bits);
@@ -96,7 +104,7 @@ public:
     case DType::f64:
       return put(i, value);
     case DType::f16:
-      return put(i, _Float16(float(value)));
+      return put(i, Half16(float(value)));
     case DType::bf16: // truncated: any number will do
       return put(i, uint16_t(__builtin_bit_cast(uint32_t, float(value)) >> 16));
     case DType::i8:

@@ -179,9 +179,9 @@ void testHalf(const std::vector<Isa> &isas) {
   for (Isa isa : isas) {
     ThreadPool pool(1, isa);
     constexpr int64_t count = 65536;
-    std::vector<_Float16> all(count), back(count);
+    std::vector<Half16> all(count), back(count);
     for (int64_t i = 0; i < count; ++i)
-      all[i] = __builtin_bit_cast(_Float16, uint16_t(i));
+      all[i] = __builtin_bit_cast(Half16, uint16_t(i));
     std::vector<float> wide(count), one(1, 1.f);
     Gemm g{.m = count, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldd = 1};
     g.typeA = DType::f16;
@@ -199,7 +199,7 @@ void testHalf(const std::vector<Isa> &isas) {
       check(Scratch().run(gemm, g, down, pool), "half: declined");
       for (int64_t i = 0; i < count; ++i) {
         const bool nan = moved[i] != moved[i];
-        check(nan ? back[i] != back[i] : back[i] == _Float16(moved[i]),
+        check(nan ? back[i] != back[i] : back[i] == Half16(moved[i]),
               "float to half");
       }
     }
@@ -211,9 +211,8 @@ int main(int argc, char **argv) {
   if (argc > 1 && !std::strcmp(argv[1], "--bench"))
     return frit::bench::cpuKernels(argc > 2 ? std::atoi(argv[2]) : 2);
   std::vector<Isa> isas;
-  for (Isa isa : {Isa::sse2, Isa::avx2, Isa::avx512, Isa::avx512vnni})
-    if (isa <= bestIsa())
-      isas.push_back(isa);
+  for (Isa isa : frit::cpu::isas())
+    isas.push_back(isa);
   testPool();
   testHalf(isas);
   testGemms(isas);

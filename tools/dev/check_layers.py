@@ -19,8 +19,8 @@ from tree import files
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
 ROLES = ["frit/role_names.h", "frit/roles.h"]
 ARTIFACT = [*ROLES, "frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
-            "frit/artifact_strings.h", "frit/artifact_types.h", "frit/dtype.h", "frit/image.h",
-            "frit/printable.h", "frit/signature.h", "frit/step_kinds.h", "frit/tensor_cores.h",
+            "frit/artifact_strings.h", "frit/artifact_types.h", "frit/dtype.h", "frit/host_arch.h",
+            "frit/image.h", "frit/printable.h", "frit/signature.h", "frit/step_kinds.h", "frit/tensor_cores.h",
             "frit/units.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
@@ -67,7 +67,8 @@ LAYERS = {
                           "compiler/padding/", "compiler/transform/",
                           "compiler/planning/", "codegen/", "dialects/",
                           "frit/units.h", *ROLES, *MLIR],
-    "compiler/report": ["compiler/report/", "dialects/", "frit/printable.h", *MLIR],
+    "compiler/report": ["compiler/report/", "dialects/", "frit/host_arch.h", "frit/printable.h",
+                        *MLIR],
     "compiler/driver": [*COMPILER, "codegen/", *ARTIFACT],
     # Programs without a compiler have it too.
     "compiler/support": ["compiler/support/", "frit/printable.h"],

@@ -3,6 +3,8 @@
 #include "tools/frit-doctor/Machine.h"
 #include "runtime/exec/Targets.h"
 
+#include "frit/host_arch.h"
+
 #include <algorithm>
 #include <thread>
 
@@ -41,19 +43,19 @@ void Machine::examine() {
 }
 
 void Machine::examineProcessor() {
-  for (const char *arch : {"x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"})
-    if (cpuArch.empty() && cpuLevel(arch) > 0)
-      cpuArch = arch;
+  for (const HostArch &arch : kHostArchs)
+    if (cpuLevel(arch.name) > 0)
+      cpuArch = arch.name;
   Finding finding{"cpu", "processor"};
   finding.detail =
       processorName() + ", " +
       format("%u threads", std::max(1u, std::thread::hardware_concurrency()));
   if (cpuArch.empty()) {
     finding.verdict = Verdict::broken;
-    finding.advice = "frit's cpu target is x86-64";
+    finding.advice = format("frit's cpu target is %s", nameOf(kThisMachine));
   } else {
     finding.detail += ": runs -march=" + cpuArch;
-    if (cpuArch != "x86-64")
+    if (cpuArch != nameOf(kThisMachine))
       finding.detail += " and below";
   }
   findings.push_back(std::move(finding));

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Linker.h"
-#include "compiler/driver/Outputs.h"
+#include "compiler/driver/Linking.h"
 
 #if FRIT_LLD
 #include "lld/Common/Driver.h"
@@ -29,7 +29,6 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo() {
   extern "C" void LLVMInitialize##TARGET##TargetMC() {}                        \
   extern "C" void LLVMInitialize##TARGET##AsmPrinter() {}                      \
   extern "C" void LLVMInitialize##TARGET##AsmParser() {}
-FRIT_WITHOUT(AArch64)
 FRIT_WITHOUT(AMDGPU)
 FRIT_WITHOUT(ARM)
 FRIT_WITHOUT(AVR)

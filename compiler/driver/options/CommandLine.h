@@ -57,6 +57,7 @@ private:
   bool readInput();
   bool readOutput();
   bool readTargets();
+  bool readMachine();
   std::string presentGpu();
   /// Reads an option about an input: for all models or, after ENTRY@, for one.
   bool forInputs(llvm::StringRef spec,

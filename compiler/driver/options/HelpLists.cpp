@@ -4,6 +4,9 @@
 
 #include "codegen/cuda/target/GpuArch.h"
 #include "dialects/nn/NN.h"
+
+#include "frit/host_arch.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -30,16 +33,10 @@ static void printTarget(llvm::raw_ostream &os, llvm::StringRef target,
 
 void frit::printTargets(llvm::raw_ostream &os,
                         const std::vector<std::string> &targets) {
-  static constexpr std::pair<llvm::StringRef, llvm::StringRef> kLevels[] = {
-      {"x86-64", "SSE2"},
-      {"x86-64-v2", "SSE4.2"},
-      {"x86-64-v3", "AVX2, FMA"},
-      {"x86-64-v4", "AVX-512"}};
   printTarget(os, "target", "schedules for", "SMs", "L2 MiB", "GB/s", "uses");
   for (const std::string &target : targets) {
-    for (auto [level, uses] : kLevels)
-      if (level == target)
-        printTarget(os, target, "any", "-", "-", "-", uses);
+    if (const HostArch *host = findHostArch(target))
+      printTarget(os, target, "any", "-", "-", "-", host->uses);
     if (!llvm::StringRef(target).starts_with("sm_"))
       continue;
     cuda::GpuArch arch = cuda::describeArch(target);
@@ -48,6 +45,7 @@ void frit::printTargets(llvm::raw_ostream &os,
     std::string uses = "mma.sync";
     uses += arch.hasPdl ? ", PDL" : "";
     uses += arch.mma == cuda::Mma::wgmma ? ", TMA, WGMMA" : "";
+    uses += arch.host != "any" ? ", beside " + arch.host : "";
     printTarget(os, target, arch.device, std::to_string(arch.sms),
                 std::to_string(arch.l2Bytes >> 20),
                 llvm::formatv("{0:F0}", arch.memoryRate / 1e3).str(), uses);

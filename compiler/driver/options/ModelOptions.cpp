@@ -6,6 +6,7 @@
 #include "compiler/transform/quantize/WeightCodes.h"
 
 #include "frit/dtype.h"
+#include "frit/host_arch.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
@@ -25,7 +26,7 @@ using llvm::opt::Arg;
 // Targets
 //===----------------------------------------------------------------------===//
 
-static bool isHostArch(StringRef arch) { return arch.starts_with("x86-64"); }
+static bool isHostArch(StringRef arch) { return findHostArch(arch); }
 
 /// Returns the x86-64 level of this machine's processor.
 static StringRef hostArch() {
@@ -46,6 +47,30 @@ static StringRef hostArch() {
 std::string CommandLine::presentGpu() {
   options.gpu = findGpu();
   return options.gpu ? options.gpu->name : "";
+}
+
+/// Sets the kind of machine that the artifact is for: that of its CPU targets.
+/// Without any it is x86-64, unless all GPUs are beside other processors.
+bool CommandLine::readMachine() {
+  const HostArch *first = nullptr;
+  for (StringRef arch : options.archs) {
+    const HostArch *host = findHostArch(arch);
+    if (host && first && host->machine != first->machine)
+      return wrong("-march: " + Twine(first->name) + " and " + host->name +
+                   " are processors of different machines; compile an artifact "
+                   "for each");
+    first = first ? first : host;
+  }
+  if (first) {
+    options.machine = first->machine;
+    return true;
+  }
+  const char *arm = nameOf(HostMachine::aarch64);
+  if (llvm::all_of(options.archs, [&](StringRef arch) {
+        return cuda::describeArch(arch).host == arm;
+      }))
+    options.machine = HostMachine::aarch64;
+  return true;
 }
 
 bool CommandLine::readTargets() {
@@ -73,6 +98,8 @@ bool CommandLine::readTargets() {
   for (const std::string &arch : given)
     if (!llvm::is_contained(options.archs, arch))
       options.archs.push_back(arch);
+  if (!readMachine())
+    return false;
   // Only CUDA targets have these stages.
   if (options.emit == Emit::cuda || options.emit == Emit::ptx ||
       options.emit == Emit::cubin)

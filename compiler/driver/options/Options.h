@@ -11,6 +11,8 @@
 #include "compiler/support/OwnedFiles.h"
 #include "compiler/transform/training/TrainingOptions.h"
 
+#include "frit/host_arch.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <string>
@@ -67,6 +69,8 @@ struct DriverOptions {
   std::string weightsFile; ///< beside the artifact; empty: embedded
   Emit emit = Emit::shared;
   std::vector<std::string> archs;
+  /// The kind of machine that the artifact's host code is for.
+  HostMachine machine = HostMachine::x86_64;
   /// This machine's GPU, if -march=native or the lack of -march asks for it.
   std::optional<cuda::GpuArch> gpu;
   /// No -march was given: targets whose tools are missing are left out.
