@@ -103,16 +103,17 @@ static std::string bytesText(int64_t bytes) {
               : llvm::formatv("{0} bytes", bytes).str();
 }
 
-std::string decoder::describeMemory(const Decoder &decoder,
-                                    const DecoderSizes &sizes) {
-  int64_t caches = cacheBytes(decoder.config, sizes);
+std::string decoder::describeMemory(const DecoderConfig &config,
+                                    const DecoderSizes &sizes,
+                                    int64_t weightBytes) {
+  int64_t caches = cacheBytes(config, sizes);
   std::string sequences =
       sizes.batch == 1
           ? ""
           : " of each of " + std::to_string(sizes.batch) + " sequences";
   return llvm::formatv("Memory: weights {0}, context of {1} tokens{2} {3} ({4} "
                        "a token)",
-                       bytesText(decoder.weights->bytes()), sizes.context,
-                       sequences, bytesText(caches),
+                       bytesText(weightBytes), sizes.context, sequences,
+                       bytesText(caches),
                        bytesText(caches / sizes.context / sizes.batch));
 }

@@ -50,7 +50,8 @@ std::optional<DecoderSizes> chooseSizes(const DecoderConfig &config,
                                         mlir::Location loc);
 
 /// Returns a line about the memory that weights and caches take.
-std::string describeMemory(const Decoder &decoder, const DecoderSizes &sizes);
+std::string describeMemory(const DecoderConfig &config,
+                           const DecoderSizes &sizes, int64_t weightBytes);
 
 } // namespace frit::decoder
 

@@ -199,17 +199,6 @@ LogicalResult FolderWeights::checkAllRead() {
   return success(extra.empty());
 }
 
-int64_t FolderWeights::bytes() const {
-  int64_t sum = 0;
-  for (const auto &entry : tensors)
-    if (read.contains(entry.getKey())) {
-      auto type = cast<RankedTensorType>(entry.getValue().getType());
-      sum +=
-          type.getNumElements() * importer::elementBytes(type.getElementType());
-    }
-  return sum;
-}
-
 Type FolderWeights::embeddingType() const {
   ElementsAttr value = tensors.lookup(nameOf({Part::embedding}));
   return value ? value.getElementType() : Type(Float32Type::get(&context));

@@ -28,7 +28,6 @@ public:
   mlir::Value build(nn::NNBuilder &b, const TensorId &id,
                     llvm::ArrayRef<int64_t> shape, mlir::Type element) override;
   llvm::LogicalResult checkAllRead() override;
-  int64_t bytes() const override;
 
   /// Returns the element type of the embedding; f32 if there is none.
   mlir::Type embeddingType() const;

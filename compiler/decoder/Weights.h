@@ -63,10 +63,6 @@ public:
 
   /// Reports each tensor that no call of `build` has asked for.
   virtual llvm::LogicalResult checkAllRead() = 0;
-
-  /// Returns the bytes of the tensors that `build` was asked for, as the built
-  /// constants hold them.
-  virtual int64_t bytes() const = 0;
 };
 
 } // namespace frit::decoder

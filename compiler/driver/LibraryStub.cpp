@@ -45,8 +45,8 @@ Error frit::writeLibraryStub(HostMachine machine, StringRef name,
       return error;
   ifs::IFSStub stub;
   stub.SoName = name.str();
-  stub.Target.Arch = machine == HostMachine::aarch64 ? ELF::EM_AARCH64
-                                                     : ELF::EM_X86_64;
+  stub.Target.Arch =
+      machine == HostMachine::aarch64 ? ELF::EM_AARCH64 : ELF::EM_X86_64;
   stub.Target.BitWidth = ifs::IFSBitWidthType::IFS64;
   stub.Target.Endianness = ifs::IFSEndiannessType::Little;
   for (StringRef used : names.used.keys())

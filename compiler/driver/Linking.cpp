@@ -126,8 +126,8 @@ Expected<Command> frit::linkCommand(HostMachine machine,
     return linkDirectly(command, machine, objects, output, folder);
   if (machine != kThisMachine)
     return make_error<StatusError>(
-        kMachine, "no linker for " + std::string(nameOf(machine)) +
-                      " found (" + toolchain.install +
+        kMachine, "no linker for " + std::string(nameOf(machine)) + " found (" +
+                      toolchain.install +
                       ", ld.lld or mold); use -c to write an object file, or "
                       "install one of them");
   return make_error<StatusError>(
@@ -172,11 +172,12 @@ Expected<Command> frit::compileCommand(StringRef source, StringRef object,
   std::string path = findProgram(toolchain.compilers);
   if (path.empty())
     return make_error<StatusError>(
-        kMachine, "no C compiler" +
-                      (target.machine == kThisMachine ? "" : " for " + arch.str()) +
-                      " found (" + toolchain.install +
-                      ") for the host's functions of custom operators; install "
-                      "one of them");
+        kMachine,
+        "no C compiler" +
+            (target.machine == kThisMachine ? "" : " for " + arch.str()) +
+            " found (" + toolchain.install +
+            ") for the host's functions of custom operators; install "
+            "one of them");
   return Command{path,
                  "-c",
                  "-O2",

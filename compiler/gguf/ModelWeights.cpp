@@ -355,22 +355,3 @@ LogicalResult ModelWeights::checkAllRead() {
     emitError(loc) << "and " << extra - kMostNamed << " more";
   return success(!extra);
 }
-
-int64_t ModelWeights::bytes() const {
-  int64_t sum = 0;
-  auto add = [&](ElementsAttr value) {
-    if (!value)
-      return;
-    auto type = cast<RankedTensorType>(value.getType());
-    sum +=
-        type.getNumElements() * importer::elementBytes(type.getElementType());
-  };
-  for (const auto &entry : made)
-    add(entry.getValue());
-  for (const auto &entry : madeCodes) {
-    add(entry.getValue().codes);
-    add(entry.getValue().scales);
-    add(entry.getValue().offsets);
-  }
-  return sum;
-}

@@ -27,7 +27,6 @@ public:
   mlir::Value build(nn::NNBuilder &b, const decoder::TensorId &id,
                     llvm::ArrayRef<int64_t> shape, mlir::Type element) override;
   llvm::LogicalResult checkAllRead() override;
-  int64_t bytes() const override;
 
 private:
   const GgufTensor *find(const decoder::TensorId &id,

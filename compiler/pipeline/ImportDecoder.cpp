@@ -135,7 +135,9 @@ LogicalResult Pipeline::importDecoder(const ModelSource &source) {
           build)) ||
       failed(decoder->weights->checkAllRead()))
     return failure();
-  hooks.tell(decoder::describeMemory(*decoder, *sizes));
+  describeMemory = [config = decoder->config, sizes = *sizes](int64_t bytes) {
+    return decoder::describeMemory(config, sizes, bytes);
+  };
   return success();
 }
 

@@ -115,6 +115,21 @@ static void dropStates(ModelVariants &model, ArrayRef<std::string> inputs,
   }
 }
 
+/// Returns the bytes of the models' constants, each counted once.
+static int64_t countConstantBytes(ArrayRef<EntryPoint> entries) {
+  llvm::DenseSet<Attribute> known;
+  int64_t sum = 0;
+  for (const EntryPoint &entry : entries)
+    for (const OwningOpRef<ModuleOp> &module : entry.model.modules)
+      module.get()->walk([&](nn::ConstantOp constant) {
+        auto type = constant.getY().getType();
+        if (known.insert(constant.getValue()).second)
+          sum += type.getNumElements() *
+                 llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+      });
+  return sum;
+}
+
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (EntryPoint &entry : entries) {
@@ -147,6 +162,8 @@ LogicalResult Pipeline::simplify() {
     if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
       return failure();
   }
+  if (describeMemory)
+    hooks.tell(describeMemory(countConstantBytes(entries)));
   return success();
 }
 

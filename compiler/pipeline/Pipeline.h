@@ -146,6 +146,9 @@ private:
 
   llvm::SmallVector<EntryPoint, 2> entries;
   RoundedWeights rounded; ///< with `options.weights`
+  /// Says what memory a language model takes if its weights have these bytes;
+  /// null for other models.
+  std::function<std::string(int64_t)> describeMemory;
   std::optional<planning::Plans> plans;
   llvm::StringMap<cpu::LoweredKernels> hostKernels; ///< by target
   std::vector<cpu::KernelModule> host;

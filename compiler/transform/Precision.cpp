@@ -54,6 +54,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/PrecisionClasses.h"
 #include "dialects/nn/Fold.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include <limits>
 
@@ -427,6 +428,8 @@ void Narrowing::rewrite(Operation *op) {
   }
   if (cast)
     cast.setTo(tensorType(cast.getY()).getElementType());
+  if (auto codes = dyn_cast<DequantizeOp>(op))
+    codes.setTo(tensorType(codes.getY()).getElementType());
 }
 
 void Narrowing::run(Block &block) {

@@ -16,6 +16,16 @@ from reference import Decoder  # noqa: E402
 CONTEXT, COUNT = 96, 24
 
 
+def check_codes(work, name, model, prompt, expected):
+    """16-bit values, whose matrices stay codes: logits up to the roundings of bf16."""
+    artifact = work / f"{name}.bf16.so"
+    subprocess.run(["fritc", model, "-march=x86-64-v3", f"--context={CONTEXT}", "-fprecision=bf16",
+                    "-fshape=chunk=1,8", "-o", artifact], check=True)
+    logits = Generator(artifact, threads=2).feed([prompt], 8)[0]
+    error = np.linalg.norm(logits - expected) / np.linalg.norm(expected)
+    assert error < 3e-2, f"{name}: logits of codes are {error} off"
+
+
 def check(work, name, config, tensors, **options):
     folders.write_folder(work / name, config, tensors)
     model, artifact = work / f"{name}.gguf", work / f"{name}.so"
@@ -28,6 +38,8 @@ def check(work, name, config, tensors, **options):
     logits = generator.feed([prompt], 8)[0]
     error = np.abs(logits - expected.logits(prompt)).max() / np.abs(logits).max()
     assert error < 1e-4, f"{name}: logits are {error} off"
+    if "raw" in options:
+        check_codes(work, name, model, prompt, expected.logits(prompt))
     tokens = expected.generate(prompt, COUNT)
     got = generator.generate([prompt], COUNT, 8)[0]
     assert got == tokens, f"{name}: {got}, not {tokens}"

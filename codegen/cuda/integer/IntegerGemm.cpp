@@ -51,8 +51,7 @@ IntegerGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (failed(require(emitError, isPowerOf2UpTo(split, depth / 32), "split",
                      "a power of 2 up to `depth` / 32")))
     return failure();
-  return requireBlock(emitError,
-                      tileM / warpM * (tileN / warpN) * split * 32);
+  return requireBlock(emitError, tileM / warpM * (tileN / warpN) * split * 32);
 }
 
 /// Returns a thread's neighbouring columns (integer_tile.cuh).
@@ -75,8 +74,7 @@ public:
         graph.given(IntegerType::get(lowered.context(), 32),
                     vector > 1 ? "sum[v]" : "sum[0]", vector > 1 ? kLane : 0);
     nn::QuantizedConvOp op = product.op;
-    graph.give(lowered[op.getY()],
-               [sum](ArrayRef<AffineExpr>) { return sum; });
+    graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
     count = product.k;
   }
 
@@ -117,9 +115,9 @@ std::string EndText::printColumns(ArrayRef<Node *> loads) {
   printer.openLanes();
   for (auto [i, load] : llvm::enumerate(loads)) {
     std::string name = "of" + std::to_string(i);
-    fields += ("    " + valueName(load->type) + " " + name + "[" + lanes +
-               "];\n")
-                  .str();
+    fields +=
+        ("    " + valueName(load->type) + " " + name + "[" + lanes + "];\n")
+            .str();
     printer.line("columns." + name + (vector > 1 ? "[v] = " : "[0] = ") +
                  printer.value(load) + ";");
   }
@@ -275,9 +273,7 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
   const IntegerProduct &product = fitted.product;
   const LinalgFusion &lowered = problem.lowered();
   nn::QuantizedConvOp conv = product.op;
-  auto argument = [](Value v) {
-    return cast<BlockArgument>(v).getArgNumber();
-  };
+  auto argument = [](Value v) { return cast<BlockArgument>(v).getArgNumber(); };
   auto parameter = [&](Value v) { return "x" + std::to_string(argument(v)); };
   bool early = llvm::is_contained(lowered.constantInputs(),
                                   int64_t(argument(conv.getW())));
@@ -286,21 +282,20 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
   kernel.source = ("struct " + name + "_product {\n").str() +
                   parameterList(lowered, /*asFields=*/true) +
                   printProduct(product, schedule, early) +
-                  constantsText("int", {{"kVector", fitted.vector}}) + "\n" + fitted.end +
-                  "};\n";
+                  constantsText("int", {{"kVector", fitted.vector}}) + "\n" +
+                  fitted.end + "};\n";
   std::string call = startText(lowered) + "frit::integerGemm(" + name.str() +
                      "_product{" + argumentList(lowered) + "}, " +
                      parameter(conv.getX()) + ", " + parameter(conv.getW()) +
                      ", " + parameter(conv.getXZero()) + ", " +
                      parameter(conv.getWZero()) + ");\n";
   int64_t threads = threadsOf(schedule);
-  kernel.source += kernelFunction(name, lowered,
-                                  {.threads = threads,
-                                   .wait = PdlWait::inSkeleton,
-                                   .occupancy = schedule.getOccupancy() > 1
-                                                    ? schedule.getOccupancy()
-                                                    : 0},
-                                  call);
+  kernel.source += kernelFunction(
+      name, lowered,
+      {.threads = threads,
+       .wait = PdlWait::inSkeleton,
+       .occupancy = schedule.getOccupancy() > 1 ? schedule.getOccupancy() : 0},
+      call);
   kernel.grid[0] = ceilDiv(product.pixels(), schedule.getTileM()) *
                    ceilDiv(product.k, schedule.getTileN());
   kernel.block[0] = threads;

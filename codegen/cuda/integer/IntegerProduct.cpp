@@ -20,14 +20,13 @@ static bool isSigned(Value bytes) {
   return !nn::tensorType(bytes).getElementType().isUnsignedInteger();
 }
 
-nn::Match<IntegerProduct>
-frit::cuda::describeProduct(nn::QuantizedConvOp op) {
+nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::QuantizedConvOp op) {
   if (nn::hasEnd(op))
     return nn::Mismatch("other operators compute what follows the sums");
   if (op.getGroup() != 1)
     return nn::Mismatch("it has " + Twine(op.getGroup()) + " groups");
-  if (!haveElements({op.getX(), op.getW(), op.getY()}) ||
-      !isSmall(op.getX()) || !isSmall(op.getW()) || !isSmall(op.getY()))
+  if (!haveElements({op.getX(), op.getW(), op.getY()}) || !isSmall(op.getX()) ||
+      !isSmall(op.getW()) || !isSmall(op.getY()))
     return nn::Mismatch("a tensor has no elements, or too many");
   for (ArrayRef<int64_t> list :
        {op.getStrides(), op.getPads(), op.getDilations()})
@@ -61,10 +60,9 @@ frit::cuda::describeProduct(nn::QuantizedConvOp op) {
     product.padTop = op.getPads().front();
   }
   // The last tap's place, of the last row of windows.
-  int64_t reach = std::max(product.p * product.strideH +
-                               product.r * product.dilationH,
-                           product.q * product.strideW +
-                               product.s * product.dilationW);
+  int64_t reach =
+      std::max(product.p * product.strideH + product.r * product.dilationH,
+               product.q * product.strideW + product.s * product.dilationW);
   if (reach > INT32_MAX / 2)
     return nn::Mismatch("its windows reach too far");
   return product;

@@ -78,8 +78,8 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
   double stages = double(ceilDiv(product.depth(), depth));
   double each = std::ceil(blocks / sms);
   // Bytes are multiplied twice as fast as 16-bit floats.
-  double rate = 2 * (schedule.getWgmma() ? arch.productRate / sms
-                                         : arch.mmaRate);
+  double rate =
+      2 * (schedule.getWgmma() ? arch.productRate / sms : arch.mmaRate);
   // Few warps leave the tensor cores idle while they load fragments.
   if (!schedule.getWgmma())
     rate *= std::min(1.0, 0.4 + 0.6 * std::min(each, double(perSm)) * threads /
@@ -98,9 +98,9 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
   double work = each * std::max({multiplies, moves, copies});
   double latency =
       std::ceil(each / double(perSm)) * (kFillTime + stages * kStageTime);
-  double bytes = double(product.n * product.h * product.w * product.c +
-                        product.k * product.depth() +
-                        product.pixels() * product.k);
+  double bytes =
+      double(product.n * product.h * product.w * product.c +
+             product.k * product.depth() + product.pixels() * product.k);
   return std::max({work + kFillTime, latency, bytes / arch.memoryRate});
 }
 
@@ -143,9 +143,8 @@ void Ranking::add(TileSizes tile, int64_t depth, int64_t stages, int64_t split,
 }
 
 SmallVector<IntegerGemmAttr> Ranking::best(unsigned most) {
-  llvm::stable_sort(ranked, [](const auto &x, const auto &y) {
-    return x.first < y.first;
-  });
+  llvm::stable_sort(
+      ranked, [](const auto &x, const auto &y) { return x.first < y.first; });
   SmallVector<IntegerGemmAttr> schedules;
   for (const auto &[time, schedule] : ranked)
     if (schedules.size() < most)

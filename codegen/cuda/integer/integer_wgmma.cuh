@@ -112,10 +112,9 @@ FRIT_WGMMA_BYTES(256, 128, 129, 130)
 
 /// Starts the products of a stage; `row` is the warp's first.
 template <class P>
-__device__ inline void startProducts(IntegerSums<P> &sums,
-                                     const unsigned char *a,
-                                     const unsigned char *b, int row,
-                                     bool accumulate) {
+__device__ inline void
+startProducts(IntegerSums<P> &sums, const unsigned char *a,
+              const unsigned char *b, int row, bool accumulate) {
   static_assert(P::warpM == 16 && P::warpN == P::tileN && P::depth == 128 &&
                 P::split == 1 && P::tileM % 64 == 0 && P::stages > 2);
   auto &all = reinterpret_cast<int (&)[P::tileN / 2]>(sums.of);
@@ -156,8 +155,8 @@ __device__ inline void addBytesOf(IntegerSums<P> &sums, const unsigned char *a,
 #pragma unroll
     for (int j = 0; j < Plan::kCountN; ++j)
       if (j % Plan::kWarps == warp)
-        sums.cols[j] = add.template operator()<P::signedW>(
-            b, j * 8 + lane / 4, sums.cols[j]);
+        sums.cols[j] = add.template operator()<P::signedW>(b, j * 8 + lane / 4,
+                                                           sums.cols[j]);
   }
   if (wZero) {
 #pragma unroll
@@ -197,10 +196,10 @@ __device__ inline void finishProducts(IntegerSums<P> &sums,
 /// Multiplies all stages; `row` is the warp's first. Two groups of products are
 /// under way, so `copyAhead(step)` copies to the stage before the last one.
 template <class P, class StageOf, class CopyAhead>
-__device__ inline void
-multiplyByWgmma(IntegerSums<P> &sums, const StageOf &stageOf,
-                const CopyAhead &copyAhead, int steps, int row, int xZero,
-                int wZero) {
+__device__ inline void multiplyByWgmma(IntegerSums<P> &sums,
+                                       const StageOf &stageOf,
+                                       const CopyAhead &copyAhead, int steps,
+                                       int row, int xZero, int wZero) {
 #pragma unroll 1
   for (int step = 0; step < steps; ++step) {
     waitCopies<P::stages - 3>();

@@ -24,8 +24,7 @@ DequantizeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 }
 
 namespace {
-class Dequantize
-    : public SkeletonOf<DequantizeAttr, nn::QuantizedMatrix> {
+class Dequantize : public SkeletonOf<DequantizeAttr, nn::QuantizedMatrix> {
   double compileMilliseconds() const override { return 20; }
 
   nn::Legality offer(Problem &problem, const Machine &machine,

@@ -185,7 +185,7 @@ bool CommandLine::readModel() {
     return false;
   options.precision = precision->str();
   options.weights = args.getLastArgValue(OPT_fweights_EQ).str();
-  if (!options.weights.empty() && !readWeightFormat(options.weights))
+  if (args.hasArg(OPT_fweights_EQ) && !readWeightFormat(options.weights))
     return wrong("-fweights takes int8, int4, fp8 or mxfp4, perhaps with the "
                  "number of weights that share a scale, as int4:64: a power of "
                  "two from 32 to 1024, 32 of mxfp4");

@@ -3,6 +3,7 @@
 #include "compiler/onnx/ops/Quantization.h"
 #include "compiler/onnx/ops/Window.h"
 #include "compiler/onnx/reader/Hooks.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include <cmath>
 
@@ -117,10 +118,65 @@ Expr frit::importer::dequantize(Expr x, Expr scale, Expr zero, int64_t axis,
   return y.to(wide) * scale.to(wide);
 }
 
+/// Returns whether a tensor is a matrix of integers of the model, with blocks
+/// along `axis` that nn.dequantize has.
+static bool isMatrixOfCodes(Expr x, Expr scale, int64_t axis, int64_t block) {
+  auto integer = dyn_cast<IntegerType>(x.element());
+  return integer && (integer.getWidth() == 4 || integer.getWidth() == 8) &&
+         x.value.getDefiningOp<nn::ConstantOp>() && x.rank() == 2 &&
+         scale.rank() == 2 && block > 0 && (axis == 0 || axis == 1) &&
+         x.size(axis) % block == 0 && x.size(axis) % 2 == 0 &&
+         scale.size(axis) == x.size(axis) / block &&
+         scale.size(1 - axis) == x.size(1 - axis);
+}
+
+/// Builds the numbers of such a matrix: x - zero is code - middle plus what is
+/// scaled to an offset.
+static Expr dequantizeCodes(Expr x, Expr scale, Expr zero, int64_t axis,
+                            Type to) {
+  Node &node = *x.node;
+  OpBuilder &b = node.builder();
+  auto type = cast<IntegerType>(x.element());
+  bool isFour = type.getWidth() == 4;
+  double middle = isFour ? 8 : 128;
+  Type i32 = b.getI32Type(), wide = nn::workType(scale.element());
+  Expr codes = x.to(i32), offsets = {node, {}};
+  if (!type.isUnsigned())
+    codes = codes + middle;
+  double plain = type.isUnsigned() ? middle : 0;
+  if (zero)
+    offsets = (plain - zero.to(i32).to(wide)) * scale.to(wide);
+  else if (plain)
+    offsets = scale.to(wide) * plain;
+  if (offsets)
+    offsets = offsets.to(scale.element());
+  auto byRow = [&](Expr of) { return axis == 0 ? of.transpose({1, 0}) : of; };
+  codes = byRow(codes);
+  int64_t rows = codes.size(0), columns = codes.size(1);
+  if (isFour) {
+    codes = codes.reshape({rows, columns / 2, 2});
+    codes = (codes.slice(2, 0, 1) + codes.slice(2, 1, 1) * 16.0)
+                .reshape({rows, columns / 2});
+  }
+  SmallVector<Value> operands = {byRow(scale)};
+  if (offsets)
+    operands.push_back(byRow(offsets));
+  return byRow(
+      codes.to(b.getIntegerType(8, /*isSigned=*/false))
+          .apply<nn::DequantizeOp>(
+              operands,
+              {node.named("code", b.getStringAttr(isFour ? "int4" : "int8")),
+               node.named("to", TypeAttr::get(to))}));
+}
+
 static Results dequantizeLinear(Node &node) {
   Expr x = input(node, 0), scale = input(node, 1);
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
   Type to = typeAttribute(node, "output_dtype", scale.element());
+  if (x && scale && axis < 0)
+    axis += x.rank();
+  if (x && scale && isMatrixOfCodes(x, scale, axis, block))
+    return {dequantizeCodes(x, scale, optionalInput(node, 2), axis, to)};
   return {dequantize(x, scale, optionalInput(node, 2), axis, block).to(to)};
 }
 

@@ -39,8 +39,7 @@ struct Conv : T {
 };
 template <class T, bool SignedX, bool SignedW, int M, int N, int K,
           int Vector = 8>
-using Product =
-    Conv<T, SignedX, SignedW, M, 1, 1, K, N, 1, 1, 1, 0, 1, Vector>;
+using Product = Conv<T, SignedX, SignedW, M, 1, 1, K, N, 1, 1, 1, 0, 1, Vector>;
 
 template <class P>
 __global__ void __launch_bounds__(frit::IntegerPlan<P>::kThreads)
@@ -62,14 +61,15 @@ using Query = Product<Few, true, false, 16, 1024, 1024>;
 
 #define FRIT_SUMS(P)                                                           \
   template __global__ void sums<P>(const uint8_t *, const uint8_t *,           \
-                                   const uint8_t *, const uint8_t *, int32_t *)
+                                   const uint8_t *, const uint8_t *,           \
+                                   int32_t *)
 FRIT_SUMS(Body);
 FRIT_SUMS(Stem);
 FRIT_SUMS(Gathered);
 FRIT_SUMS(Bert);
 FRIT_SUMS(Query);
-using WideBody = Conv<Wide<128, 128, 3>, false, true, 32, 14, 14, 256, 256, 3,
-                      3, 1, 1>;
+using WideBody =
+    Conv<Wide<128, 128, 3>, false, true, 32, 14, 14, 256, 256, 3, 3, 1, 1>;
 using WideBert = Product<Wide<128, 256, 4>, true, true, 4096, 4096, 1024>;
 FRIT_SUMS(WideBody);
 FRIT_SUMS(WideBert);
@@ -196,8 +196,7 @@ static void checks() {
 #ifndef FRIT_EMULATE
 template <class P> static void benchOne(const char *name) {
   Tensors<P> tensors(0, 0);
-  bench(name,
-        2e-12 * double(tensors.y.size()) * P::r * P::s * P::c, "TOP/s",
+  bench(name, 2e-12 * double(tensors.y.size()) * P::r * P::s * P::c, "TOP/s",
         [&] { tensors.run(); });
 }
 #endif
@@ -208,8 +207,9 @@ static void benches() {
   benchOne<Stem>("integer_gemm 7x7 of 4 channels, 32 of 224x224");
   benchOne<Gathered>("integer_gemm 7x7 of 3 channels, 32 of 224x224");
   benchOne<Bert>("integer_gemm 4096x4096x1024");
-  benchOne<Product<Tile<256, 128, 64, 64, 64, 4>, false, true, 8192, 8192,
-                   8192>>("integer_gemm 8192^3");
+  benchOne<
+      Product<Tile<256, 128, 64, 64, 64, 4>, false, true, 8192, 8192, 8192>>(
+      "integer_gemm 8192^3");
   benchOne<Query>("integer_gemm 16x1024x1024");
   benchOne<WideBody>("integer_gemm 3x3 of 256 channels, WGMMA");
   benchOne<WideBert>("integer_gemm 4096x4096x1024, WGMMA");

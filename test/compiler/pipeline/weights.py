@@ -78,6 +78,44 @@ def check_bits(work, bits, rows, n, k, block, zeros=None, expected=("rows_gemm",
     print(f"{bits} bits, {rows} x {n} x {k}, blocks of {block}, zeros {zeros}: agrees")
 
 
+def check_blocks(work, kind, axis, zeros):
+    """A product by the result of a DequantizeLinear of blocks."""
+    rng, (n, k, block) = np.random.default_rng(4), (64, 128, 32)
+    low, high = dict(i4=(-8, 8), u4=(0, 16), i8=(-128, 128), u8=(0, 256))[kind]
+    codes = rng.integers(low, high, (n, k))
+    scales = rng.uniform(0.01, 0.02, (n, k // block)).astype(np.float32)
+    middle = rng.integers(low // 2, high // 2, scales.shape) if zeros else np.zeros(scales.shape)
+    types = dict(i4=TensorProto.INT4, u4=TensorProto.UINT4, i8=TensorProto.INT8, u8=TensorProto.UINT8)
+
+    def tensor(name, values):
+        values = values.T if axis == 0 else values
+        return helper.make_tensor(name, types[kind], values.shape, values.flatten().astype(int).tolist())
+    weights = [tensor("q", codes), numpy_helper.from_array(
+        np.ascontiguousarray(scales.T if axis == 0 else scales), "s")]
+    if zeros:
+        weights.append(tensor("z", middle))
+    nodes = [helper.make_node("DequantizeLinear", ["q", "s"] + ["z"] * zeros, ["w"], axis=axis,
+                              block_size=block),
+             helper.make_node("Gemm", ["x", "w"], ["y"], transB=int(axis == 1))]
+    graph = helper.make_graph(
+        nodes, "blocks", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, k])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], weights)
+    path = work / "blocks.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), path)
+    x = rng.standard_normal((3, k)).astype(np.float32)
+    np.save(work / "x.npy", x)
+    run("fritc", path, "-march=x86-64-v3", "-o", work / "cpu.so")
+    run("frit-run", work / "cpu.so", f"--input=x=@{work}/x.npy", f"--output=@{work}/y.npz")
+    matrix = (codes - np.repeat(middle, block, 1)) * np.repeat(scales.astype("f8"), block, 1)
+    y, want = np.load(work / "y.npz")["y"], x @ matrix.T
+    assert np.abs(y - want).max() < 1e-5 * np.abs(want).max(), "differs from NumPy"
+    found = kernels(path, "-fprecision=fp16")
+    assert found == ["rows_gemm"], found
+    run("bash", EMULATE, Path(shutil.which("fritc")).parent, sys.executable, path, 1e-2,
+        "-fprecision=fp16")
+    print(f"blocks of {kind} along {axis}: agrees")
+
+
 def check_rounded(work, weights, error):
     """A float model whose weights the compiler rounds."""
     rng, path = np.random.default_rng(3), work / "float.onnx"
@@ -114,6 +152,8 @@ if __name__ == "__main__":
     # Rows that are no whole tiles, and small blocks, are numbers from the beginning.
     check_bits(work, 4, 1, 72, 256, 32, None, ("gemv",))
     check_bits(work, 4, 1, 64, 256, 16, None, ("gemv",))
+    for kind, axis, zeros in (("i4", 0, False), ("u4", 0, True), ("i8", 1, True), ("u8", 1, False)):
+        check_blocks(work, kind, axis, zeros)
     for weights, error in (("int8", 0.02), ("int4", 0.2), ("int4:32", 0.2), ("fp8", 0.06),
                            ("fp8:64", 0.06), ("mxfp4", 0.3)):
         check_rounded(work, weights, error)
