@@ -92,16 +92,19 @@ static RowsGemmAttr chooseRows(const nn::GemmInfo &info,
                                const Machine &machine) {
   int64_t columnTiles = ceilDiv(info.n, nn::kTileRows);
   int64_t chunks = ceilDiv(info.k, depthOf(info)), sms = machine.arch.sms;
-  // Neighbours share what a warp reads of A, but all SMs need blocks. Sums of
-  // more than 8 rows and numbers take more registers and shared memory.
-  bool isLarge = info.m > 8 || !codesOf(info);
-  int64_t tiles = 1, most = isLarge ? kMostTiles / 2 : kMostTiles;
+  // Neighbours share what a warp reads of A, but all SMs need blocks. Numbers
+  // take more shared memory than codes.
+  int64_t tiles = 1, most = codesOf(info) ? kMostTiles : kMostTiles / 2;
   while (tiles < most && columnTiles / (2 * tiles) >= sms)
     tiles *= 2;
+  // The order of sums, which `split` decides, is the same for any rows.
   int64_t split = 1, groups = ceilDiv(columnTiles, tiles);
   while (split < kMostSplit && 2 * split <= chunks &&
          groups * split < kCopyingWarps * sms)
     split *= 2;
+  // Sums of more than 8 rows take twice the registers.
+  if (info.m > 8 && tiles == kMostTiles)
+    tiles /= 2;
   int64_t parts = ceilDiv(chunks, split);
   int64_t stages = parts >= 8 ? 4 : std::min<int64_t>(parts, 2);
   while (true) {
