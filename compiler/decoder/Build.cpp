@@ -144,9 +144,13 @@ OwningOpRef<ModuleOp> decoder::buildFunction(const DecoderConfig &config,
 
 int64_t decoder::cacheBytes(const DecoderConfig &config,
                             const DecoderSizes &sizes) {
-  int64_t rows = config.groups * sizes.context;
-  if (config.encoder)
-    rows += config.heads * sizes.places;
-  return 2 * int64_t(config.layers.size()) * sizes.batch * rows *
-         config.headSize * importer::elementBytes(sizes.element);
+  return 2 * int64_t(config.layers.size()) * sizes.batch * config.groups *
+         sizes.context * config.headSize *
+         importer::elementBytes(sizes.element);
+}
+
+int64_t decoder::sourceBytes(const DecoderConfig &config,
+                             const DecoderSizes &sizes) {
+  return 2 * int64_t(config.layers.size()) * sizes.batch * config.heads *
+         sizes.places * config.headSize * importer::elementBytes(sizes.element);
 }

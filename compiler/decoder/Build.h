@@ -44,6 +44,9 @@ mlir::OwningOpRef<mlir::ModuleOp> buildFunction(const DecoderConfig &config,
 /// Returns the bytes of the caches of all sequences.
 int64_t cacheBytes(const DecoderConfig &config, const DecoderSizes &sizes);
 
+/// Returns the bytes of the keys and values of all sources.
+int64_t sourceBytes(const DecoderConfig &config, const DecoderSizes &sizes);
+
 } // namespace frit::decoder
 
 #endif // FRIT_COMPILER_DECODER_BUILD_H

@@ -105,15 +105,21 @@ static std::string bytesText(int64_t bytes) {
 
 std::string decoder::describeMemory(const DecoderConfig &config,
                                     const DecoderSizes &sizes,
-                                    int64_t weightBytes) {
+                                    int64_t weightBytes, int64_t adapterBytes) {
   int64_t caches = cacheBytes(config, sizes);
   std::string sequences =
       sizes.batch == 1
           ? ""
           : " of each of " + std::to_string(sizes.batch) + " sequences";
-  return llvm::formatv("Memory: weights {0}, context of {1} tokens{2} {3} ({4} "
-                       "a token)",
-                       bytesText(weightBytes), sizes.context, sequences,
-                       bytesText(caches),
-                       bytesText(caches / sizes.context / sizes.batch));
+  std::string text = llvm::formatv(
+      "Memory: weights {0}, context of {1} tokens{2} {3} ({4} a "
+      "token)",
+      bytesText(weightBytes), sizes.context, sequences, bytesText(caches),
+      bytesText(caches / sizes.context / sizes.batch));
+  if (config.encoder)
+    text += llvm::formatv(", source of {0} places{1} {2}", sizes.places,
+                          sequences, bytesText(sourceBytes(config, sizes)));
+  if (adapterBytes)
+    text += ", adapters " + bytesText(adapterBytes);
+  return text;
 }

@@ -49,9 +49,10 @@ std::optional<DecoderSizes> chooseSizes(const DecoderConfig &config,
                                         const DecoderOptions &options,
                                         mlir::Location loc);
 
-/// Returns a line about the memory that weights and caches take.
+/// Returns a line about the memory that weights, caches and adapters take.
 std::string describeMemory(const DecoderConfig &config,
-                           const DecoderSizes &sizes, int64_t weightBytes);
+                           const DecoderSizes &sizes, int64_t weightBytes,
+                           int64_t adapterBytes);
 
 } // namespace frit::decoder
 

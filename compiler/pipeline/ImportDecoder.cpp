@@ -111,6 +111,15 @@ LogicalResult Pipeline::addDecoder(const ModelSource &source,
   return success();
 }
 
+/// Returns the bytes of a module's adapters.
+static int64_t adapterBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto state : module.getOps<nn::StateOp>())
+    if (state.getRole() == artifact::kStateRoles[FRIT_STATE_ADAPTER])
+      bytes += int64_t(plan::byteSize(state.getType()));
+  return bytes;
+}
+
 /// Adds the functions of a language model: prefill and decode, if asked for
 /// verify, and encode if it has an encoder.
 LogicalResult Pipeline::importDecoder(const ModelSource &source) {
@@ -130,13 +139,16 @@ LogicalResult Pipeline::importDecoder(const ModelSource &source) {
                                   role, chunk);
   };
   const auto &encoder = decoder->config.encoder;
+  size_t first = entries.size();
   if (failed(addDecoder(
           source, {sizes->context, sizes->places, encoder && encoder->bins},
           build)) ||
       failed(decoder->weights->checkAllRead()))
     return failure();
-  describeMemory = [config = decoder->config, sizes = *sizes](int64_t bytes) {
-    return decoder::describeMemory(config, sizes, bytes);
+  describeMemory = [config = decoder->config, sizes = *sizes,
+                    adapters = adapterBytes(
+                        *entries[first].model.modules.front())](int64_t bytes) {
+    return decoder::describeMemory(config, sizes, bytes, adapters);
   };
   return success();
 }
