@@ -157,6 +157,8 @@ def check(work, name, folder, window=None):
         session.rewind(0)
         session.prefill(prompt)
         assert session.decode(9).tolist() == [expected[:9]]
+    # Guesses are checked several at a time.
+    assert list(compile(path, "--verify=5").generate(prompt, speculate="lookup")) == expected
     # Sequences of different lengths beside one another.
     batch = frit.Session(compile(path, "--batch=2"))
     prompts = [prompt, [2, 3]]
@@ -167,10 +169,10 @@ def check(work, name, folder, window=None):
 
 
 def emulate(path):
-    """Compares the CUDA text of both functions with the CPU."""
+    """Compares the CUDA text of all functions with the CPU."""
     fritc = subprocess.run(["which", "fritc"], capture_output=True, text=True, check=True).stdout
     subprocess.run(["bash", EMULATOR, Path(fritc).parent, sys.executable, path, "1e-3",
-                    "--context=16", "-fshape=chunk=2"], check=True, stdout=subprocess.DEVNULL)
+                    "--context=16", "-fshape=chunk=2", "--verify=3"], check=True, stdout=subprocess.DEVNULL)
     print("ok emulator")
 
 

@@ -1,8 +1,10 @@
 //===- Generate.cpp - Continue texts by a language model ------------------===//
 
 #include "frit/generate.h"
+#include "Adapter.h"
 #include "Perplexity.h"
 #include "Session.h"
+#include "Speculation.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Mapped.h"
 #include "tools/tokenizer/Chat.h"
@@ -30,12 +32,6 @@ static double now() {
 }
 
 namespace {
-struct Destroy {
-  void operator()(frit_session *session) const {
-    frit_session_destroy(session);
-  }
-};
-
 /// A conversation with a model.
 class Generation {
 public:
@@ -67,18 +63,14 @@ private:
   const Options &options;
   Tokenizer tokenizer;
   bool hasTokenizer = false;
-  std::unique_ptr<frit_session, Destroy> model;
+  SessionHandle model;
+  Speculation speculation;
   std::vector<TokenId> sequence; ///< tokens in the caches
   std::vector<TokenId> made;
   size_t fed = 0;
   double feeding = 0, making = 0; ///< seconds
 };
 } // namespace
-
-/// Returns the fault of a call of the runtime.
-static Fault called(frit_status status) {
-  return status == FRIT_OK ? Fault() : Fault(frit_last_error());
-}
 
 Fault Generation::open() {
   if (!options.tokenizer.empty()) {
@@ -101,7 +93,10 @@ Fault Generation::open() {
                  " tokens, and the model knows " +
                  std::to_string(frit_session_vocabulary(made)) +
                  ": it is the tokenizer of another model");
-  return Fault();
+  if (!options.lora.empty())
+    if (Fault fault = loadAdapter(options.lora, made))
+      return fault;
+  return speculation.open(options, made);
 }
 
 Fault Generation::encode(const std::string &text, std::vector<TokenId> &ids) {
@@ -164,10 +159,14 @@ Fault Generation::extend(std::string &reply) {
   double start = now();
   while (left > 0 && !ended) {
     uint32_t count = uint32_t(std::min<uint64_t>(ahead, left));
-    int32_t tokens[kAhead];
-    if (Fault fault =
-            called(frit_session_decode(model.get(), &sampling, tokens, count)))
+    std::vector<int32_t> tokens(count);
+    if (Fault fault = speculation.isOn()
+                          ? speculation.extend(model.get(), sampling, sequence,
+                                               left, tokens)
+                          : called(frit_session_decode(model.get(), &sampling,
+                                                       tokens.data(), count)))
       return fault;
+    count = uint32_t(tokens.size());
     for (uint32_t i = 0; i < count && !ended; ++i) {
       ended = isEnd(tokens[i]);
       if (ended)
@@ -199,6 +198,10 @@ void Generation::report() const {
                "ms (%.1f a second)\n",
                fed, feeding * 1e3, double(fed) / feeding, made.size(),
                making * 1e3, double(made.size()) / making);
+  if (speculation.isOn())
+    std::fprintf(stderr, "%llu of %llu guesses were right\n",
+                 (unsigned long long)speculation.right,
+                 (unsigned long long)speculation.guessed);
 }
 
 Fault Generation::reply(std::vector<frit::tokenizer::Message> &messages,
@@ -272,6 +275,10 @@ Fault Generation::runPrompt() {
                  {"made_milliseconds", making * 1e3}};
     if (hasTokenizer)
       json["text"] = made;
+    if (speculation.isOn()) {
+      json["guesses"] = speculation.guessed;
+      json["right_guesses"] = speculation.right;
+    }
     std::printf("%s\n", jsonText(json).c_str());
   }
   if (options.verbose)

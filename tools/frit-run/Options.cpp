@@ -75,7 +75,19 @@ static frit::HelpTable helpTable() {
        {"", "--repetition-penalty=", "x",
         "Divide positive logits of tokens of the text by x, and multiply "
         "negative ones"},
-       {"", "--seed=", "n", "Equal seeds choose equal tokens (default: 0)"}});
+       {"", "--seed=", "n", "Equal seeds choose equal tokens (default: 0)"},
+       {"", "--speculate=", "lookup",
+        "Guess what followed the last tokens before, and check several guesses "
+        "at a time; the tokens stay the same. The model is compiled with "
+        "fritc --verify"},
+       {"", "--draft=", "small.so",
+        "Let a smaller model with the same tokens guess instead"},
+       {"", "--guesses=", "n",
+        "Guess that many tokens at a time (default: as many as fritc --verify "
+        "allows)"},
+       {"", "--lora=", "folder",
+        "Use an adapter of low rank as PEFT saves it. The model is compiled "
+        "with fritc --lora-rank"}});
   section(
       "Timing",
       {{"", "--bench", "", "Time calls after a warm-up, and print the median"},
@@ -150,6 +162,8 @@ static const Setting<Options, std::string> texts[] = {
     {"--keep=", &Options::keep},
     {"--prompt=", &Options::prompt},
     {"--tokenizer=", &Options::tokenizer},
+    {"--draft=", &Options::draft},
+    {"--lora=", &Options::lora},
     {"--report=", &Options::report}};
 
 static const Setting<Options, double> numbers[] = {
@@ -213,6 +227,13 @@ static bool apply(const Argument &argument, Options &options) {
     return parseNumber(argument, *number);
   if (name == "--tokens=")
     return parseTokens(argument, options.tokens);
+  if (name == "--speculate=") {
+    options.speculate = value;
+    return value == "lookup" ||
+           wrongArgument("--speculate takes lookup, not", argument.text);
+  }
+  if (name == "--guesses=")
+    return parseCount(argument, 1u << 30, options.guesses);
   if (name == "--max-tokens=")
     return parseCount(argument, 1u << 30, options.maxTokens);
   if (name == "--top-k=")
@@ -263,6 +284,16 @@ static bool checkTogether(Options &options) {
                     "tokenizer.json or its .gguf file");
   if (options.perplexity && (options.chat || !options.generates()))
     return complain("--perplexity is used with --prompt or --tokens");
+  if (!options.speculate.empty() && !options.draft.empty())
+    return complain("--speculate and --draft are not used together");
+  bool guesses = !options.speculate.empty() || !options.draft.empty();
+  if (options.guesses && !guesses)
+    return complain("--guesses is used with --speculate=lookup or --draft");
+  if ((guesses || !options.lora.empty()) && !options.generates())
+    return complain(std::string(!options.lora.empty()    ? "--lora"
+                                : !options.draft.empty() ? "--draft"
+                                                         : "--speculate") +
+                    " is used with --prompt, --tokens or --chat");
   if (options.chat && !options.tokens.empty())
     return complain("--chat and --tokens are not used together");
   if (!options.prompt.empty() && !options.tokens.empty())

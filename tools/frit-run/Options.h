@@ -38,6 +38,9 @@ struct Options : RunOptions {
   std::string prompt;    ///< of a language model; "@" and a file
   std::string tokenizer; ///< folder or file; empty for none
   std::vector<int32_t> tokens;
+  std::string speculate;   ///< "lookup"; empty for none
+  std::string draft, lora; ///< artifact, folder; empty for none
+  uint64_t guesses = 0;    ///< 0: as many as a call takes
   bool chat = false, perplexity = false;
   uint64_t maxTokens = 256, topK = 0, seed = 0;
   double temperature = 0, topP = 0, minP = 0, repetitionPenalty = 0;

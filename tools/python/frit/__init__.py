@@ -14,7 +14,7 @@ from ._abi import lib as _lib
 from ._compile import compile
 from ._errors import (ArgumentError, CompileError, CompileWarning, Error,
                       MissingFileError, MissingModelError, RuntimeRemark)
-from ._generate import Session
+from ._generate import Session, lookup
 from ._info import (DeviceInfo, Info, Step, SymbolInfo, TargetInfo, TensorInfo)
 from ._load import load
 from ._module import Module
@@ -22,12 +22,12 @@ from ._module import Module
 __all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceInfo",
            "Error", "Info", "MissingFileError", "MissingModelError", "Module",
            "RuntimeRemark", "Session", "Step", "SymbolInfo",
-           "TargetInfo", "TensorInfo", "compile", "load"]
+           "TargetInfo", "TensorInfo", "compile", "load", "lookup"]
 
 __version__ = _lib.frit_version().decode()
 
 # Tracebacks and reprs show the public names.
 for _name in ("ArgumentError", "CompileError", "CompileWarning", "Error",
               "MissingFileError", "MissingModelError", "Module", "RuntimeRemark", "Session", "compile",
-              "load"):
+              "load", "lookup"):
     globals()[_name].__module__ = "frit"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import (POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32,
+from ctypes import (POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int32,
                     c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
 from pathlib import Path
 
@@ -154,6 +154,12 @@ _FUNCTIONS = {
         (c_int, c_void_p, c_uint32, c_void_p, c_uint32, c_void_p),
     "frit_session_decode": (c_int, c_void_p, c_void_p, c_void_p, c_uint32),
     "frit_session_rewind": (c_int, c_void_p, c_uint32, c_uint32),
+    "frit_session_encode": (c_int, c_void_p, c_void_p, c_uint32),
+    "frit_session_guesses": (c_uint32, c_void_p),
+    "frit_session_verify":
+        (c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_uint32, c_void_p, c_void_p),
+    "frit_session_adapt": (c_int, c_void_p, c_void_p, c_uint32, c_float),
+    "frit_lookup": (c_uint32, c_void_p, c_uint32, c_void_p, c_uint32),
 }
 
 

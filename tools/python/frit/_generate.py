@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import POINTER, c_float, c_int32, c_uint32, c_uint64
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _abi
+from . import _abi, _arrays
 from ._abi import lib
-from ._errors import ArgumentError
+from ._adapters import read_adapter
+from ._calls import Tensors, names_of
+from ._errors import ArgumentError, Error
 
 if TYPE_CHECKING:
     from ._module import Module
@@ -43,6 +46,7 @@ class Session:
         self._module = module
         self._handle = _handle or _abi.opened(lib.frit_session_create,
                                               module._caller.open_handle())
+        self._known: list[int] = []  # tokens of a draft
         self._finalizer = weakref.finalize(self, lib.frit_session_destroy, self._handle)
 
     def close(self) -> None:
@@ -80,6 +84,27 @@ class Session:
         """Tokens in the caches of a sequence."""
         return lib.frit_session_length(self._open(), sequence)
 
+    def encode(self, source: Any) -> None:
+        """Reads the source of a model with an encoder, and forgets the tokens of all sequences.
+
+        Args:
+          source: a list of tokens, one for each sequence if there are several; or of a
+            sound its log-mel spectrum, f32 of (batch ×) bins × frames.
+        """
+        array = np.asarray(source) if isinstance(source, np.ndarray) else None
+        if array is not None and array.dtype.kind == "f":
+            inputs = [np.ascontiguousarray(array.reshape((-1, *array.shape[-2:])), np.float32)]
+        else:
+            rows = [source] if self.batch == 1 and not (source and np.ndim(source[0])) else source
+            tokens = np.zeros((len(rows), max(map(len, rows), default=0)), np.int32)
+            for row, given in zip(tokens, rows):
+                row[:len(given)] = given
+            inputs = [tokens, np.array([len(row) for row in rows], np.int32)]
+        tensors = Tensors([None] * len(inputs),
+                          [(_arrays.CODES[str(a.dtype)], a.shape, -1) for a in inputs])
+        tensors.point([a.ctypes.data for a in inputs])
+        _abi.check(lib.frit_session_encode(self._open(), tensors.array, tensors.count))
+
     def prefill(self, tokens: Sequence[int], sequence: int = 0) -> np.ndarray:
         """Appends tokens to a sequence. Returns the logits after the last one."""
         given = np.asarray(tokens)
@@ -95,9 +120,20 @@ class Session:
                                             given.size, logits.ctypes.data))
         return logits
 
-    def decode(self, count: int = 1, *, temperature: float = 0, top_k: int = 0, top_p: float = 0,
-               min_p: float = 0, repetition_penalty: float = 0, seed: int = 0,
-               bias: Any = None) -> np.ndarray:
+    def _sampling(self, temperature: float = 0, top_k: int = 0, top_p: float = 0,
+                  min_p: float = 0, repetition_penalty: float = 0, seed: int = 0,
+                  bias: Any = None) -> _Sampling:
+        sampling = _Sampling(temperature, top_k, top_p, min_p, repetition_penalty,
+                             seed % 2**64)
+        if bias is not None:
+            bias = np.ascontiguousarray(bias, np.float32)
+            if bias.shape != (self.vocabulary,):
+                raise ArgumentError(f"a bias has a number for each of {self.vocabulary} tokens, "
+                                    f"not the shape {bias.shape}")
+            sampling.bias = bias.ctypes.data_as(POINTER(c_float))
+        return sampling
+
+    def decode(self, count: int = 1, **sampling: Any) -> np.ndarray:
         """Chooses the next `count` tokens of every sequence: int32 of batch × count.
 
         Args:
@@ -110,18 +146,53 @@ class Session:
           seed: equal seeds give equal tokens.
           bias: f32 of the vocabulary, added to the logits first; -inf forbids a token.
         """
-        sampling = _Sampling(temperature, top_k, top_p, min_p, repetition_penalty,
-                             seed % 2**64)
-        if bias is not None:
-            bias = np.ascontiguousarray(bias, np.float32)
-            if bias.shape != (self.vocabulary,):
-                raise ArgumentError(f"a bias has a number for each of {self.vocabulary} tokens, "
-                                    f"not the shape {bias.shape}")
-            sampling.bias = bias.ctypes.data_as(POINTER(c_float))
         tokens = np.empty((self.batch, count), np.int32)
-        _abi.check(lib.frit_session_decode(self._open(), ctypes.byref(sampling),
+        _abi.check(lib.frit_session_decode(self._open(),
+                                           ctypes.byref(self._sampling(**sampling)),
                                            tokens.ctypes.data, count))
         return tokens
+
+    @property
+    def guesses(self) -> int:
+        """Guesses of a sequence that `verify` takes; 0 without `fritc --verify`."""
+        return lib.frit_session_guesses(self._open())
+
+    def verify(self, guesses: Sequence[Sequence[int]], **sampling: Any) -> list[list[int]]:
+        """Chooses the tokens that `decode` would choose, several at a time if they are
+        guessed: for each sequence at least one and at most one more than its guesses.
+
+        Args:
+          guesses: for each sequence the tokens that are expected to come next.
+          sampling: as for `decode`.
+        """
+        if len(guesses) != self.batch:
+            raise ArgumentError(f"guesses are lists of tokens for each of {self.batch} sequences, "
+                                f"not {len(guesses)}")
+        width = max(map(len, guesses))
+        given = np.zeros((self.batch, width), np.int32)
+        for row, guess in zip(given, guesses):
+            row[:len(guess)] = guess
+        guessed = np.array([len(guess) for guess in guesses], np.uint32)
+        tokens = np.empty((self.batch, width + 1), np.int32)
+        made = np.empty(self.batch, np.uint32)
+        _abi.check(lib.frit_session_verify(
+            self._open(), ctypes.byref(self._sampling(**sampling)), given.ctypes.data,
+            guessed.ctypes.data, width, tokens.ctypes.data, made.ctypes.data))
+        return [row[:count].tolist() for row, count in zip(tokens, made)]
+
+    def load_adapter(self, folder: str | os.PathLike | None) -> None:
+        """Uses an adapter of low rank (LoRA), as PEFT saves it, in place of the one before;
+        None for none. For models compiled with `--lora-rank`. What is in the caches stays
+        as it was computed."""
+        read = read_adapter(folder) if folder is not None else {}
+        tensors = Tensors(names_of([*read]), [(_arrays.CODES["float32"], values.shape, -1)
+                                               for values in read.values()])
+        values = [np.ascontiguousarray(values, np.float32) for values in read.values()]
+        tensors.point([array.ctypes.data for array in values])
+        try:
+            _abi.check(lib.frit_session_adapt(self._open(), tensors.array, tensors.count, 1))
+        except Error as error:
+            raise type(error)(f"{folder}: {error}", error.status) from None
 
     def rewind(self, length: int, sequence: int = 0) -> None:
         """Forgets the tokens of a sequence from place `length` on."""
@@ -134,19 +205,78 @@ class Session:
         return Session(self._module, _handle=_abi.opened(lib.frit_session_fork, self._open()))
 
 
+def lookup(tokens: Sequence[int], most: int) -> list[int]:
+    """Guesses what follows: what followed the last few tokens where they occurred before."""
+    given = np.ascontiguousarray(tokens, np.int32)
+    guesses = np.empty(max(most, 0), np.int32)
+    count = lib.frit_lookup(given.ctypes.data, given.size, guesses.ctypes.data, guesses.size)
+    return guesses[:count].tolist()
+
+
+def _draft(session: Session, tokens: list[int], most: int) -> list[int]:
+    """Guesses of a smaller model, whose session keeps what it knows of the sequence."""
+    known = session._known
+    same = 0
+    while same < min(len(known), len(tokens) - 1) and known[same] == tokens[same]:
+        same += 1
+    most = min(most, session.capacity - len(tokens) + 1)
+    if most < 1:
+        return []
+    session.rewind(min(same, session.length()))
+    session.prefill(tokens[session.length():])
+    made = session.decode(most)[0].tolist()
+    session._known = tokens + made[:-1]
+    return made
+
+
+def _speculate(session: Session, tokens: list[int], left: int, speculate: Any,
+               guesses: int | None, sampling: dict[str, Any]) -> Iterator[int]:
+    """Yields tokens that are guessed by a draft model or by lookup."""
+    most = session.guesses if guesses is None else guesses
+    if most < 1 or session.guesses < 1:
+        session.verify([[]])  # says how to compile for it
+        raise ArgumentError("guesses are at least 1")
+    draft = None
+    if speculate != "lookup":
+        draft = Session(speculate)
+        if (draft.batch, draft.vocabulary) != (1, session.vocabulary):
+            raise ArgumentError(f"the draft extends {draft.batch} sequences of {draft.vocabulary} "
+                                f"tokens, and the model 1 of {session.vocabulary}")
+    while left > 0:
+        room = min(most, left - 1)
+        guess = (_draft(draft, tokens, room) if draft else lookup(tokens, room)) if room else []
+        for token in session.verify([guess], **sampling)[0]:
+            tokens.append(token)
+            left -= 1
+            yield token
+
+
 def generate(module: Module, tokens: Sequence[int], max_new_tokens: int | None = None,
-             stop: Iterable[int] = (), **sampling: Any) -> Iterator[int]:
+             stop: Iterable[int] = (), speculate: Any = None, guesses: int | None = None,
+             adapter: str | os.PathLike | None = None, source: Any = None,
+             **sampling: Any) -> Iterator[int]:
     """Yields the tokens that follow `tokens`, one by one. See `Module.generate`."""
     with Session(module) as session:
         if session.batch != 1:
             raise ArgumentError(f"the model is compiled for {session.batch} sequences at a time; "
                                 "frit.Session extends them")
+        if adapter is not None:
+            session.load_adapter(adapter)
+        if source is not None:
+            session.encode(source)
         session.prefill(tokens)
         ends = {*stop}
         # The last token is chosen, but needs no room.
         left = session.capacity - session.length() + 1
         if max_new_tokens is not None:
             left = min(left, max_new_tokens)
+        if speculate is not None:
+            for token in _speculate(session, [int(token) for token in tokens], left, speculate,
+                                    guesses, sampling):
+                if token in ends:
+                    return
+                yield token
+            return
         ahead = 1
         while left > 0:
             # The first token is shown at once.

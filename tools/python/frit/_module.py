@@ -1,6 +1,7 @@
 """Compiled models: calling, measuring and training them."""
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import addressof, byref, create_string_buffer, memmove
@@ -261,7 +262,9 @@ class Module:
         return self._functions[name]
 
     def generate(self, tokens: Sequence[int], max_new_tokens: int | None = None,
-                 stop: Iterable[int] = (), **sampling: Any) -> Iterator[int]:
+                 stop: Iterable[int] = (), speculate: Module | str | None = None,
+                 guesses: int | None = None, adapter: str | os.PathLike | None = None,
+                 source: Any = None, **sampling: Any) -> Iterator[int]:
         """Yields the tokens that follow `tokens` in a language model, one by one.
 
             for token in frit.load("llama.so").generate(prompt, 64, stop=[2]):
@@ -271,10 +274,17 @@ class Module:
           tokens: the prompt.
           max_new_tokens: ends after that many; by default where the caches are full.
           stop: tokens that end it and are not yielded.
+          speculate: a smaller model whose guesses this one checks, or "lookup" to guess
+            what followed the last tokens before. The tokens stay the same. For models
+            compiled with `--verify`.
+          guesses: as many at a time; by default those that a call takes.
+          adapter: folder of an adapter of low rank, as for `Session.load_adapter`.
+          source: what a model with an encoder reads, as for `Session.encode`.
           sampling: as for `Session.decode`; without any, each token is the most
             likely one.
         """
-        return generate(self, tokens, max_new_tokens, stop, **sampling)
+        return generate(self, tokens, max_new_tokens, stop, speculate, guesses, adapter,
+                        source, **sampling)
 
     def _states(self) -> dict[str, TensorInfo]:
         with self._handles.guard:
