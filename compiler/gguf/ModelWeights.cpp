@@ -64,6 +64,8 @@ static StringRef partName(const DecoderConfig &config, Part part) {
     return "ffn_up";
   case Part::down:
     return "ffn_down";
+  default: // parts of models with an encoder
+    break;
   }
   llvm_unreachable("no such part");
 }
