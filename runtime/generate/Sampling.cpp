@@ -1,7 +1,6 @@
 //===- Sampling.cpp - Choice of the next token ----------------------------===//
 
-#include "frit/generate.h"
-#include "runtime/exec/Api.h"
+#include "runtime/generate/Session.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,6 +76,18 @@ static std::vector<uint32_t> keepLikely(const frit_sampling &sampling,
   order.resize(kept);
   weights.resize(kept);
   return order;
+}
+
+float frit::logProbability(const float *logits, uint32_t vocabulary,
+                           int32_t token) {
+  float best = kNever;
+  for (uint32_t i = 0; i < vocabulary; ++i)
+    best = std::max(best, logits[i]);
+  double sum = 0;
+  for (uint32_t i = 0; i < vocabulary; ++i)
+    if (!std::isnan(logits[i]))
+      sum += std::exp(double(logits[i]) - best);
+  return float(double(logits[token]) - best - std::log(sum));
 }
 
 frit_status frit_sample(const frit_sampling *sampling, float *logits,

@@ -110,6 +110,9 @@ Status frit_session::decodeByLogits(const frit_sampling &sampling, int32_t *to,
       own.tokens.push_back(token);
       own.next = Next::ownToken;
       to[size_t(i) * count + step] = token;
+      if (sampling.log_probabilities)
+        sampling.log_probabilities[size_t(i) * count + step] =
+            logProbability(logitsOf(i), vocabulary, token);
     }
   }
   return Status();

@@ -123,9 +123,13 @@ inline frit_tensor hostTensor(const char *name, void *data, frit_dtype dtype,
   return {name, data, dtype, rank, dims, FRIT_HOST};
 }
 
+/// Returns the natural logarithm of a token's share of exp(logits).
+float logProbability(const float *logits, uint32_t vocabulary, int32_t token);
+
 /// Returns whether the most likely token is chosen, as the device does.
 inline bool isGreedy(const frit_sampling *sampling) {
   return !sampling || (sampling->temperature == 0 && !sampling->bias &&
+                       !sampling->log_probabilities &&
                        (sampling->repetition_penalty == 0 ||
                         sampling->repetition_penalty == 1));
 }

@@ -17,7 +17,8 @@ public:
   Verification(frit_session &session, const frit_sampling *sampling,
                const int32_t *guesses, const uint32_t *guessed, uint32_t width)
       : session(session), sampling(sampling), guesses(guesses),
-        guessed(guessed), width(width), chosen(session.batch) {}
+        guessed(guessed), width(width), chosen(session.batch),
+        logs(session.batch) {}
 
   Status check() const;
   Status run();
@@ -33,7 +34,7 @@ private:
   }
   Status chooseFirst(uint32_t sequence);
   template <typename Choose> Status keep(uint32_t sequence, Choose next);
-  Status choose(uint32_t sequence, const float *logits, int32_t &token) const;
+  Status choose(uint32_t sequence, const float *logits, int32_t &token);
   Status call(size_t most, bool greedy, std::vector<int32_t> &likeliest,
               std::vector<float> &logits);
 
@@ -43,6 +44,7 @@ private:
   const uint32_t *guessed;
   uint32_t width;
   std::vector<std::vector<int32_t>> chosen; ///< of each sequence
+  std::vector<std::vector<float>> logs;     ///< their log probabilities
   /// What each sequence appends: the token before the guesses, and these.
   std::vector<std::vector<int32_t>> rows;
 };
@@ -77,13 +79,16 @@ Status Verification::check() const {
 
 /// Chooses the token after those in a sequence's caches.
 Status Verification::choose(uint32_t sequence, const float *logits,
-                            int32_t &token) const {
+                            int32_t &token) {
   const Sequence &own = session.sequences[sequence];
   std::vector<float> changed(logits, logits + session.vocabulary);
   frit_sampling none = {};
-  return called(frit_sample(sampling ? sampling : &none, changed.data(),
-                            session.vocabulary, own.tokens.data(), own.length,
-                            &token));
+  FRIT_TRY(called(frit_sample(sampling ? sampling : &none, changed.data(),
+                              session.vocabulary, own.tokens.data(), own.length,
+                              &token)));
+  if (sampling && sampling->log_probabilities)
+    logs[sequence].push_back(logProbability(logits, session.vocabulary, token));
+  return Status();
 }
 
 /// Chooses the next token of a sequence whose logits the host has. Guesses
@@ -184,6 +189,9 @@ void Verification::store(int32_t *tokens, uint32_t *made) const {
     made[i] = uint32_t(chosen[i].size());
     std::copy(chosen[i].begin(), chosen[i].end(),
               tokens + size_t(i) * (width + 1));
+    if (!logs[i].empty())
+      std::copy(logs[i].begin(), logs[i].end(),
+                sampling->log_probabilities + size_t(i) * (width + 1));
   }
 }
 

@@ -110,6 +110,19 @@ def check_sampling(module, model):
     counts = np.bincount([chosen(temperature=1.5, seed=seed)[0] for seed in range(400)],
                          minlength=61)
     assert np.abs(counts / 400 - warm / warm.sum()).max() < 0.08, counts
+    # Log probabilities are the model's, whatever is chosen.
+    session.rewind(0)
+    session.prefill(PROMPT)
+    tokens, logs = session.decode(6, temperature=1.5, seed=4, top_k=20, logprobs=True)
+    assert tokens.shape == logs.shape == (1, 6)
+    for i, (token, log) in enumerate(zip(tokens[0], logs[0])):
+        wide = model.logits(PROMPT + tokens[0, :i].tolist()).astype(np.float64)
+        expected = wide[token] - wide.max() - np.log(np.exp(wide - wide.max()).sum())
+        assert abs(log - expected) < 1e-4, (i, log, expected)
+    session.rewind(0)
+    session.prefill(PROMPT)
+    greedy, logs = session.decode(4, logprobs=True)
+    assert greedy.tolist() == [model.generate(PROMPT, 4)] and (logs < 0).all()
     # A penalty makes the most likely token less so, if it is in the sequence.
     prompt = [*PROMPT, int(order[0])]
     after = model.logits(prompt)

@@ -59,8 +59,11 @@ def check_sampled(module):
                 each.rewind(0)
                 each.prefill(PROMPT)
             guess = expected[:right] + [(expected[right] + 1) % 61]
-            assert session.verify([guess], **sampling) == [expected[:right + 1]]
-            assert plain.decode(right + 1, **sampling).tolist() == [expected[:right + 1]]
+            got, logs = session.verify([guess], logprobs=True, **sampling)
+            assert got == [expected[:right + 1]]
+            tokens, plainly = plain.decode(right + 1, logprobs=True, **sampling)
+            assert tokens.tolist() == [expected[:right + 1]]
+            assert np.allclose(logs[0], plainly[0], atol=1e-5)
             assert session.decode(5).tolist() == plain.decode(5).tolist()
     print("ok sampled")
 

@@ -45,6 +45,11 @@ typedef struct frit_sampling {
   /** Null, or f32 of the vocabulary in host memory, added to the logits first:
       -inf forbids a token, as grammars do. Read during the call. */
   const float *bias;
+  /** Null, or room for an f32 for each token that a call stores, at the same
+      place: its log probability by the model, which is that of the logits
+      without bias, penalty and temperature. Calls that choose several tokens
+      on the device choose on the host instead. frit_sample ignores it. */
+  float *log_probabilities;
 } frit_sampling;
 
 /** Makes a session with empty sequences. `module` is any function of the

@@ -26,7 +26,7 @@ _AHEAD = 8
 class _Sampling(ctypes.Structure):
     _fields_ = [("temperature", c_float), ("top_k", c_uint32), ("top_p", c_float),
                 ("min_p", c_float), ("repetition_penalty", c_float), ("seed", c_uint64),
-                ("bias", POINTER(c_float))]
+                ("bias", POINTER(c_float)), ("log_probabilities", POINTER(c_float))]
 
 
 class Session:
@@ -133,7 +133,7 @@ class Session:
             sampling.bias = bias.ctypes.data_as(POINTER(c_float))
         return sampling
 
-    def decode(self, count: int = 1, **sampling: Any) -> np.ndarray:
+    def decode(self, count: int = 1, *, logprobs: bool = False, **sampling: Any) -> Any:
         """Chooses the next `count` tokens of every sequence: int32 of batch × count.
 
         Args:
@@ -145,24 +145,31 @@ class Session:
             multiplies negative ones.
           seed: equal seeds give equal tokens.
           bias: f32 of the vocabulary, added to the logits first; -inf forbids a token.
+          logprobs: also returns the tokens' log probabilities, float32 of batch × count: by the
+            logits without bias, penalty and temperature.
         """
         tokens = np.empty((self.batch, count), np.int32)
-        _abi.check(lib.frit_session_decode(self._open(),
-                                           ctypes.byref(self._sampling(**sampling)),
+        chosen = self._sampling(**sampling)
+        logs = np.empty(tokens.shape, np.float32)
+        if logprobs:
+            chosen.log_probabilities = logs.ctypes.data_as(POINTER(c_float))
+        _abi.check(lib.frit_session_decode(self._open(), ctypes.byref(chosen),
                                            tokens.ctypes.data, count))
-        return tokens
+        return (tokens, logs) if logprobs else tokens
 
     @property
     def guesses(self) -> int:
         """Guesses of a sequence that `verify` takes; 0 without `fritc --verify`."""
         return lib.frit_session_guesses(self._open())
 
-    def verify(self, guesses: Sequence[Sequence[int]], **sampling: Any) -> list[list[int]]:
+    def verify(self, guesses: Sequence[Sequence[int]], *, logprobs: bool = False,
+               **sampling: Any) -> Any:
         """Chooses the tokens that `decode` would choose, several at a time if they are
         guessed: for each sequence at least one and at most one more than its guesses.
 
         Args:
           guesses: for each sequence the tokens that are expected to come next.
+          logprobs: also returns lists of log probabilities.
           sampling: as for `decode`.
         """
         if len(guesses) != self.batch:
@@ -175,10 +182,16 @@ class Session:
         guessed = np.array([len(guess) for guess in guesses], np.uint32)
         tokens = np.empty((self.batch, width + 1), np.int32)
         made = np.empty(self.batch, np.uint32)
+        chosen = self._sampling(**sampling)
+        logs = np.empty(tokens.shape, np.float32)
+        if logprobs:
+            chosen.log_probabilities = logs.ctypes.data_as(POINTER(c_float))
         _abi.check(lib.frit_session_verify(
-            self._open(), ctypes.byref(self._sampling(**sampling)), given.ctypes.data,
-            guessed.ctypes.data, width, tokens.ctypes.data, made.ctypes.data))
-        return [row[:count].tolist() for row, count in zip(tokens, made)]
+            self._open(), ctypes.byref(chosen), given.ctypes.data, guessed.ctypes.data, width,
+            tokens.ctypes.data, made.ctypes.data))
+        rows = [row[:count].tolist() for row, count in zip(tokens, made)]
+        return (rows, [row[:count].tolist() for row, count in zip(logs, made)]) if logprobs \
+            else rows
 
     def load_adapter(self, folder: str | os.PathLike | None) -> None:
         """Uses an adapter of low rank (LoRA), as PEFT saves it, in place of the one before;
