@@ -18,16 +18,19 @@ from ._generate import Session, lookup
 from ._info import (DeviceInfo, Info, Step, SymbolInfo, TargetInfo, TensorInfo)
 from ._load import load
 from ._module import Module
+from ._pretrained import LanguageModel, from_pretrained
 
 __all__ = ["ArgumentError", "CompileError", "CompileWarning", "DeviceInfo",
-           "Error", "Info", "MissingFileError", "MissingModelError", "Module",
-           "RuntimeRemark", "Session", "Step", "SymbolInfo",
-           "TargetInfo", "TensorInfo", "compile", "load", "lookup"]
+           "Error", "Info", "LanguageModel", "MissingFileError",
+           "MissingModelError", "Module", "RuntimeRemark", "Session", "Step",
+           "SymbolInfo", "TargetInfo", "TensorInfo", "compile",
+           "from_pretrained", "load", "lookup"]
 
 __version__ = _lib.frit_version().decode()
 
 # Tracebacks and reprs show the public names.
 for _name in ("ArgumentError", "CompileError", "CompileWarning", "Error",
-              "MissingFileError", "MissingModelError", "Module", "RuntimeRemark", "Session", "compile",
-              "load", "lookup"):
+              "LanguageModel", "MissingFileError", "MissingModelError", "Module",
+              "RuntimeRemark", "Session", "compile", "from_pretrained", "load",
+              "lookup"):
     globals()[_name].__module__ = "frit"

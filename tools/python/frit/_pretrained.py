@@ -1,0 +1,106 @@
+"""Language models from the folders of Hugging Face: `from_pretrained`."""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ._compile import compile
+from ._errors import ArgumentError
+from ._module import Module
+
+
+def _read_ends(folder: Path) -> list[int]:
+    """The tokens that end a text, of generation_config.json or config.json."""
+    for name in ("generation_config.json", "config.json"):
+        try:
+            ends = json.loads((folder / name).read_text(encoding="utf-8")).get("eos_token_id")
+        except (OSError, ValueError, AttributeError, RecursionError):
+            continue
+        ends = ends if isinstance(ends, list) else [ends]
+        if ends and all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
+            return ends
+    return []
+
+
+def _read_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a folder; None if it has none, or the package `tokenizers` is missing."""
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        return None
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        return None
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises no other class
+        raise ArgumentError(f"{path}: {error}") from error
+
+
+class LanguageModel:
+    """A compiled language model, its tokenizer and the tokens that end a text.
+
+    Attributes:
+      module: the `Module`, for sessions.
+      tokenizer: a `tokenizers.Tokenizer`; None if the folder has no tokenizer.json or the
+        package is not installed.
+      ends: tokens that end a text.
+    """
+
+    def __init__(self, module: Module, tokenizer: Any, ends: list[int]):
+        self.module, self.tokenizer, self.ends = module, tokenizer, ends
+
+    def generate(self, prompt: str | Sequence[int], max_new_tokens: int | None = None,
+                 **options: Any) -> Iterator[Any]:
+        """Yields what follows: parts of text after a text, tokens after tokens.
+
+        Args:
+          prompt: a text, or tokens.
+          max_new_tokens, options: as for `Module.generate`, whose `stop` is by default the
+            tokens that end a text.
+        """
+        options.setdefault("stop", self.ends)
+        if not isinstance(prompt, str):
+            return self.module.generate(prompt, max_new_tokens, **options)
+        if self.tokenizer is None:
+            raise ArgumentError("a text needs tokenizer.json in the model's folder, and the package "
+                                "of Python `tokenizers`; tokens need neither")
+        ids = self.tokenizer.encode(prompt).ids
+        return self._text(self.module.generate(ids, max_new_tokens, **options))
+
+    def _text(self, tokens: Iterator[int]) -> Iterator[str]:
+        made: list[int] = []
+        shown = ""
+        for token in tokens:
+            made.append(token)
+            text = self.tokenizer.decode(made)
+            # A character may take several tokens.
+            if text.startswith(shown) and not text.endswith("\ufffd") and text != shown:
+                yield text[len(shown):]
+                shown = text
+        text = self.tokenizer.decode(made)
+        if text != shown:
+            yield text[len(shown):]
+
+
+def from_pretrained(folder: str | os.PathLike, output: str | os.PathLike | None = None,
+                    *, options: Sequence[str] = (), **compile_options: Any) -> LanguageModel:
+    """Compiles a folder of Hugging Face and opens it.
+
+        model = frit.from_pretrained("SmolLM2-135M-Instruct", options=["--context=2048"])
+        print(*model.generate("The capital of France is", 32), sep="")
+
+    Args:
+      folder: config.json, safetensors and, for texts, tokenizer.json.
+      output, options, compile_options: as for `compile`.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ArgumentError(f"{folder}: is no folder; from_pretrained takes one of Hugging Face, "
+                            "which `huggingface-cli download` fetches")
+    tokenizer = _read_tokenizer(folder)
+    module = compile(folder, output, options=options, **compile_options)
+    return LanguageModel(module, tokenizer, _read_ends(folder))
