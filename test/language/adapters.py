@@ -6,6 +6,7 @@ from pathlib import Path
 
 import frit
 import numpy as np
+from emulated import emulate
 from folders import make, write_safetensors
 from reference import Decoder
 from sessions import CAPACITY, PROMPT, fails
@@ -211,6 +212,8 @@ def main(work):
     module, model = check_llama(work)
     check_gpt2(work)
     check_errors(work, module, model)
+    emulate(work / "llama", ["decode", "verify"], "--context=16", "-fshape=chunk=2",
+            "-fprecision=fp32", "--lora-rank=4", "--verify=3")
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ from pathlib import Path
 import frit
 import numpy as np
 import onnx
+from emulated import emulate
 from folders import make
 from onnx import TensorProto, helper, numpy_helper
 from reference import Decoder
 
 CAPACITY = 40
-EMULATOR = Path(__file__).resolve().parents[1] / "emulator" / "model.sh"
 LOWEST = float(np.finfo(np.float32).min)
 
 
@@ -168,14 +168,6 @@ def check(work, name, folder, window=None):
     print("ok", name)
 
 
-def emulate(path):
-    """Compares the CUDA text of all functions with the CPU."""
-    fritc = subprocess.run(["which", "fritc"], capture_output=True, text=True, check=True).stdout
-    subprocess.run(["bash", EMULATOR, Path(fritc).parent, sys.executable, path, "1e-3",
-                    "--context=16", "-fshape=chunk=2", "--verify=3"], check=True, stdout=subprocess.DEVNULL)
-    print("ok emulator")
-
-
 def fails(work, model, name, change, text, *options):
     path = write(work / f"{name}.onnx", model, change=change)
     done = subprocess.run(["fritc", path, "-march=x86-64-v3", "--context=8", *options, "-o",
@@ -240,5 +232,6 @@ if __name__ == "__main__":
     work.mkdir(parents=True, exist_ok=True)
     check(work, "llama", "llama")
     check(work, "windows", "mistral", window=8)
-    emulate(work / "llama.onnx")
+    emulate(work / "llama.onnx", ["prefill", "decode", "verify"], "--context=16",
+            "-fshape=chunk=2", "--verify=3")
     check_errors(work)

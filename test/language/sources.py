@@ -8,6 +8,7 @@ import frit
 import numpy as np
 
 import encoders
+from emulated import emulate
 from sessions import fails
 
 CONTEXT, COUNT = 40, 24
@@ -120,6 +121,9 @@ def main(work):
     check_model(work, "whisper", sounds, [1, 7, 9])
     check_batch(work, model)
     check_functions(work)
+    for name in ("t5", "whisper"):
+        emulate(work / name, ["encode", "prefill", "decode"], "--context=16", "-fshape=chunk=2",
+                "-fprecision=fp32", *["--source=16"][:name == "t5"])
     import folders
     folders.make(work, "llama")
     check_errors(work, t5, compiled(work, "llama", "llama"))
