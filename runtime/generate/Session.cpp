@@ -168,8 +168,9 @@ static Status prefillChecked(frit_session &session, uint32_t sequence,
   if (count == 0)
     return invalidArgument("there are no tokens to append");
   if (session.encode && !session.hasSource)
-    return invalidArgument(format("model '%s' continues a source; "
-                                  "frit_session_encode gives it one first",
+    return invalidArgument(format("model '%s' continues a source, which "
+                                  "frit_session_encode, or --source of "
+                                  "frit-run, gives it first",
                                   frit_module_name(session.prefillModule)));
   const Sequence &own = session.sequences[sequence];
   std::vector<int32_t> all;
@@ -263,6 +264,12 @@ static Status encodeChecked(frit_session &session, const frit_tensor *inputs,
     return invalidArgument(format("model '%s' has no function of the role "
                                   "encode: it continues tokens alone",
                                   frit_module_name(session.prefillModule)));
+  uint32_t takes = frit_module_input_count(session.encodeModule);
+  if (count != takes)
+    return invalidArgument(format(
+        "model '%s' reads %s, not %s", frit_module_name(session.prefillModule),
+        takes == 1 ? "a sound's spectrum" : "tokens and their number",
+        count == 1 ? "one tensor" : "tokens"));
   FRIT_TRY(called(frit_run(session.encode, inputs, count, nullptr, 0)));
   for (Sequence &own : session.sequences) {
     own.length = 0;

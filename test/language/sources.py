@@ -29,7 +29,7 @@ def check_model(work, name, sources, prompt):
     module = compiled(work, name, name, "--verify=4")
     kinds = set()
     with frit.Session(module) as session:
-        fails(f"model '{name}' continues a source; frit_session_encode gives it one first",
+        fails(f"model '{name}' continues a source, which frit_session_encode",
               lambda: session.prefill(prompt))
         for source in sources:
             session.encode(source)
@@ -82,6 +82,20 @@ def check_functions(work):
     print("ok functions")
 
 
+def check_tool(work, model, sound, text):
+    """frit-run reads tokens and spectra."""
+    np.save(work / "sound.npy", sound)
+    whisper = encoders.load(work / "whisper")
+    for name, source, tokens, expected in (
+            ("t5-gated", ",".join(map(str, text)), "0", model.generate(text, [0], 12)),
+            ("whisper", f"@{work}/sound.npy", "1,7,9", whisper.generate(sound, [1, 7, 9], 12))):
+        shown = subprocess.run(["frit-run", work / f"{name}.so", f"--source={source}",
+                                f"--tokens={tokens}", "--max-tokens=12"], check=True,
+                               capture_output=True, text=True).stdout
+        assert shown.split() == [str(token) for token in expected], shown
+    print("ok frit-run")
+
+
 def check_errors(work, t5, plain):
     session = frit.Session(t5)
     fails("input 'source' has chunk 65, and the model holds 1..64",
@@ -121,6 +135,7 @@ def main(work):
     check_model(work, "whisper", sounds, [1, 7, 9])
     check_batch(work, model)
     check_functions(work)
+    check_tool(work, model, sounds[0], texts[0])
     for name in ("t5", "whisper"):
         emulate(work / name, ["encode", "prefill", "decode"], "--context=16", "-fshape=chunk=2",
                 "-fprecision=fp32", *["--source=16"][:name == "t5"])

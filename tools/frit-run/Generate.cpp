@@ -4,6 +4,7 @@
 #include "Adapter.h"
 #include "Perplexity.h"
 #include "Session.h"
+#include "Source.h"
 #include "Speculation.h"
 #include "tools/support/JsonText.h"
 #include "tools/support/Mapped.h"
@@ -95,6 +96,10 @@ Fault Generation::open() {
                  ": it is the tokenizer of another model");
   if (!options.lora.empty())
     if (Fault fault = loadAdapter(options.lora, made))
+      return fault;
+  if (!options.source.empty())
+    if (Fault fault = giveSource(options.source,
+                                 hasTokenizer ? &tokenizer : nullptr, made))
       return fault;
   return speculation.open(options, made);
 }

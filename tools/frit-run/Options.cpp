@@ -85,6 +85,9 @@ static frit::HelpTable helpTable() {
        {"", "--guesses=", "n",
         "Guess that many tokens at a time (default: as many as fritc --verify "
         "allows)"},
+       {"", "--source=", "text",
+        "What a model with an encoder reads before the prompt: a text, tokens "
+        "without a tokenizer, or @<file> with the log-mel spectrum of a sound"},
        {"", "--lora=", "folder",
         "Use an adapter of low rank as PEFT saves it. The model is compiled "
         "with fritc --lora-rank"}});
@@ -164,6 +167,7 @@ static const Setting<Options, std::string> texts[] = {
     {"--tokenizer=", &Options::tokenizer},
     {"--draft=", &Options::draft},
     {"--lora=", &Options::lora},
+    {"--source=", &Options::source},
     {"--report=", &Options::report}};
 
 static const Setting<Options, double> numbers[] = {
@@ -175,17 +179,14 @@ static const Setting<Options, double> numbers[] = {
     {"--min-p=", &Options::minP},
     {"--repetition-penalty=", &Options::repetitionPenalty}};
 
-/// Parses "5,7,9".
-static bool parseTokens(const Argument &argument, std::vector<int32_t> &to) {
-  const std::string &value = argument.value;
-  for (size_t at = 0; at <= value.size();) {
-    size_t end = std::min(value.find(',', at), value.size());
+bool frit::run::parseTokens(const std::string &text, std::vector<int32_t> &to) {
+  for (size_t at = 0; at <= text.size();) {
+    size_t end = std::min(text.find(',', at), text.size());
     int32_t token = 0;
     auto [rest, error] =
-        std::from_chars(value.data() + at, value.data() + end, token);
-    if (error != std::errc() || rest != value.data() + end || token < 0)
-      return wrongArgument("tokens are numbers after commas, as 5,7,9, not",
-                           argument.text);
+        std::from_chars(text.data() + at, text.data() + end, token);
+    if (error != std::errc() || rest != text.data() + end || token < 0)
+      return false;
     to.push_back(token);
     at = end + 1;
   }
@@ -226,7 +227,9 @@ static bool apply(const Argument &argument, Options &options) {
   if (double *number = findSetting(numbers, argument, options))
     return parseNumber(argument, *number);
   if (name == "--tokens=")
-    return parseTokens(argument, options.tokens);
+    return parseTokens(value, options.tokens) ||
+           wrongArgument("tokens are numbers after commas, as 5,7,9, not",
+                         argument.text);
   if (name == "--speculate=") {
     options.speculate = value;
     return value == "lookup" ||
@@ -289,8 +292,10 @@ static bool checkTogether(Options &options) {
   bool guesses = !options.speculate.empty() || !options.draft.empty();
   if (options.guesses && !guesses)
     return complain("--guesses is used with --speculate=lookup or --draft");
-  if ((guesses || !options.lora.empty()) && !options.generates())
-    return complain(std::string(!options.lora.empty()    ? "--lora"
+  if ((guesses || !options.lora.empty() || !options.source.empty()) &&
+      !options.generates())
+    return complain(std::string(!options.source.empty()  ? "--source"
+                                : !options.lora.empty()  ? "--lora"
                                 : !options.draft.empty() ? "--draft"
                                                          : "--speculate") +
                     " is used with --prompt, --tokens or --chat");

@@ -40,6 +40,7 @@ struct Options : RunOptions {
   std::vector<int32_t> tokens;
   std::string speculate;   ///< "lookup"; empty for none
   std::string draft, lora; ///< artifact, folder; empty for none
+  std::string source;      ///< see giveSource; empty for none
   uint64_t guesses = 0;    ///< 0: as many as a call takes
   bool chat = false, perplexity = false;
   uint64_t maxTokens = 256, topK = 0, seed = 0;
@@ -51,6 +52,9 @@ struct Options : RunOptions {
   /// Returns whether a language model makes text.
   bool generates() const { return chat || !prompt.empty() || !tokens.empty(); }
 };
+
+/// Parses "5,7,9". Returns whether it is a list of tokens.
+bool parseTokens(const std::string &text, std::vector<int32_t> &to);
 
 /// Parses the command line. Prints help, or an error.
 Parsed parseOptions(int count, char **arguments, Options &options);
