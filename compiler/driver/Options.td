@@ -78,7 +78,7 @@ defm march : Value<one, "march", target_Group, "arch,...",
   "Targets of the artifact; native is this machine's CPU and its GPU if it has "
   "one, whose own sizes then decide its schedules (default: x86-64-v3 and the "
   "GPU present, or sm_90a)",
-  "sm_80,sm_86,sm_87,sm_88,sm_89,sm_90,sm_90a,sm_100,sm_100f,sm_100a,sm_103,"
+  "sm_75,sm_80,sm_86,sm_87,sm_88,sm_89,sm_90,sm_90a,sm_100,sm_100f,sm_100a,sm_103,"
   "sm_103f,sm_103a,sm_110,sm_110f,sm_110a,sm_120,sm_120f,sm_120a,sm_121,sm_121f,"
   "sm_121a,x86-64,x86-64-v2,x86-64-v3,x86-64-v4,aarch64,neoverse-n1,neoverse-v1,"
   "neoverse-v2,native">;

@@ -19,7 +19,7 @@ using namespace frit::cuda;
 /// it.
 static constexpr char kGuardKernel[] = R"(
 .version 7.0
-.target sm_80
+.target sm_75
 .address_size 64
 .extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
 .visible .entry frit_guard(

@@ -264,12 +264,13 @@ Status cuda::findTarget(const PlanView &plan, int ordinal,
   Gpu gpu;
   FRIT_TRY(gpu.open(ordinal));
   target = chooseCudaTarget(plan, gpu.major, gpu.minor, usePtx);
-  if (!target && gpu.major < kOldestMajor)
+  if (!target && gpu.major * 10 + gpu.minor < kOldest)
     return Status(
         FRIT_NO_DEVICE,
-        format("frit compiles for GPUs of compute capability %d.0 and "
+        format("frit compiles for GPUs of compute capability %d.%d and "
                "later; cuda:%d, %s, has %d.%d",
-               kOldestMajor, ordinal, gpu.name.c_str(), gpu.major, gpu.minor));
+               kOldest / 10, kOldest % 10, ordinal, gpu.name.c_str(), gpu.major,
+               gpu.minor));
   if (!target)
     return Status(FRIT_NO_DEVICE,
                   format("the model has no code for cuda:%d, %s (compute "

@@ -13,8 +13,8 @@
 
 namespace frit::cuda {
 
-/// The oldest compute capability that frit compiles for: major.0.
-inline constexpr int kOldestMajor = 8;
+/// The oldest compute capability that frit compiles for, 75 for 7.5.
+inline constexpr int kOldest = 75;
 
 /// The driver's library, open while this lives.
 ///

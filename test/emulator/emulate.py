@@ -2,7 +2,7 @@
 """Compiles emitted CUDA text for the host, under the emulator.
 
 Usage: emulate.py KERNELS... -o kernels.so [--cxx=g++] [--level=1]
-                  [--headers=FOLDER]
+                  [--headers=FOLDER] [--arch=90]
 
 KERNELS are files of CUDA text, or artifacts that fritc compiled with
 FRIT_NVRTC=libemulated_nvrtc.so, which contain the text. For every kernel
@@ -44,7 +44,6 @@ INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 EMBEDDED = re.compile(rb"// emulated text (\w+)\n(.*?)// end of emulated text\n",
                       re.DOTALL)
 FLAGS = ["-std=c++20", "-shared", "-fPIC", "-w", "-Wno-psabi",
-         "-DFRIT_EMULATE=90",
          "-fno-strict-aliasing", "-fvisibility=hidden"]
 
 PRELUDE = """
@@ -134,9 +133,10 @@ def main():
     parser.add_argument("-o", dest="output", required=True)
     parser.add_argument("--cxx", default=os.environ.get("CXX", "g++"))
     parser.add_argument("--level", default="1", help="of optimisation")
+    parser.add_argument("--arch", default="90", help="the compute capability, times 10")
     parser.add_argument("--headers", type=pathlib.Path, metavar="FOLDER")
     args = parser.parse_args()
-    compiler = [args.cxx, f"-O{args.level}", *FLAGS]
+    compiler = [args.cxx, f"-O{args.level}", f"-DFRIT_EMULATE={args.arch}", *FLAGS]
     with tempfile.TemporaryDirectory() as folder:
         headers = args.headers.resolve() if args.headers else folder
         first = "frit/base.cuh"

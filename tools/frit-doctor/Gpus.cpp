@@ -216,9 +216,9 @@ void Machine::examineGpu(const Probe &probe, int ordinal) {
   Finding finding{title, title};
   finding.version = format("sm_%d%d", gpu.major, gpu.minor);
   finding.detail = gpu.name + ", " + formatBytes(gpu.memoryBytes);
-  if (gpu.major < kOldestMajor) {
+  if (gpu.major * 10 + gpu.minor < kOldest) {
     finding.verdict = Verdict::tooOld;
-    finding.detail += "; frit compiles for sm_80 and later";
+    finding.detail += "; frit compiles for sm_75 and later";
     finding.advice = "models run on the processor: compile them with "
                      "-march=x86-64-v3";
   } else {

@@ -10,7 +10,8 @@
 // arXiv:2203.03341). The tensor cores round sums towards zero, so large sums
 // should be added to rarely: products with a remainder come first, and the sums
 // of tiles are added outside the tensor cores. An infinity becomes NaN, since
-// its remainder is NaN.
+// its remainder is NaN. Where the tensor cores have no TF32, f32 is multiplied
+// as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ template <class T> inline constexpr int kTogether = sizeof(T) == 4 ? 4 : 2;
 /// Returns whether each product of P is computed as three (split f32).
 template <class P> __device__ constexpr bool isSplit() {
   if constexpr (sizeof(typename P::T) == 4)
-    return !P::tf32;
+    return !P::tf32 && hasMma<float>();
   return false;
 }
 
@@ -115,7 +116,7 @@ template <class P, int N> struct Factor {
   __device__ void take(const uint32_t (&raw)[N]) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      if constexpr (sizeof(typename P::T) == 2) {
+      if constexpr (!hasMma<float>() || sizeof(typename P::T) == 2) {
         bits[i] = raw[i];
       } else if constexpr (!kIsSplit) {
         bits[i] = floatToBits(bitsToFloat(raw[i]) * kUp);

@@ -90,7 +90,8 @@ template <class P> struct ConvIndex {
 /// Whether a convolution may use the tensor cores.
 template <class P>
 inline constexpr bool kConvUsesMma =
-    kHasMma && P::channelsLast && ConvIndex<P>::kChannels % 8 == 0 &&
+    hasMma<typename P::T>() && P::channelsLast &&
+    ConvIndex<P>::kChannels % 8 == 0 &&
     (kSame<typename P::T, f16> || kSame<typename P::T, bf16>);
 
 /// Computes the tile of y at (`firstPixel`, `firstFilter`) of a group on the

@@ -38,7 +38,7 @@ namespace frit {
 /// Whether a product may use the tensor cores.
 template <class P>
 inline constexpr bool kGemmUsesMma =
-    kHasMma && kSame<typename P::A, typename P::B> &&
+    hasMma<typename P::A>() && kSame<typename P::A, typename P::B> &&
     (kSame<typename P::A, f16> || kSame<typename P::A, bf16>) &&
     P::lda % 8 == 0 && P::ldb % 8 == 0 && P::strideA % 8 == 0 &&
     P::strideB % 8 == 0;

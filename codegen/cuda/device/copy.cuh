@@ -37,7 +37,7 @@ __device__ inline Pack<T, 16 / sizeof(T)> loadOnce(const T *from) {
 template <int Width = 16>
 __device__ inline void copyAsync(void *to, const void *from,
                                  int bytes = Width) {
-#if defined(FRIT_EMULATE)
+#if FRIT_EMULATE >= 80
   // The emulator copies as late as allowed, so a missing wait reads old bytes.
   emu::copyAsync(to, from, bytes, Width);
 #elif __CUDA_ARCH__ >= 800
@@ -52,15 +52,21 @@ __device__ inline void copyAsync(void *to, const void *from,
                  "l"(from), "n"(Width), "r"(bytes)
                  : "memory");
 #else
-  for (int i = 0; i < Width; ++i)
-    static_cast<char *>(to)[i] =
-        i < bytes ? static_cast<const char *>(from)[i] : 0;
+  struct alignas(Width) Words {
+    uint32_t at[Width / 4];
+  };
+  if (bytes == Width)
+    *static_cast<Words *>(to) = *static_cast<const Words *>(from);
+  else
+    for (int i = 0; i < Width; ++i)
+      static_cast<char *>(to)[i] =
+          i < bytes ? static_cast<const char *>(from)[i] : 0;
 #endif
 }
 
 /// Closes the current group of copies.
 __device__ inline void commitCopies() {
-#if defined(FRIT_EMULATE)
+#if FRIT_EMULATE >= 80
   emu::commitCopies();
 #elif __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -69,7 +75,7 @@ __device__ inline void commitCopies() {
 
 /// Waits until at most the last `Pending` groups are in flight.
 template <int Pending> __device__ inline void waitCopies() {
-#if defined(FRIT_EMULATE)
+#if FRIT_EMULATE >= 80
   emu::waitCopies(Pending);
 #elif __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");

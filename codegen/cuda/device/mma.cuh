@@ -1,8 +1,11 @@
 //===- mma.cuh - Tensor cores ---------------------------------------------===//
 //
-// The tensor core instructions of sm_80 and later that gemm.cuh and conv.cuh
+// The tensor core instructions of sm_75 and later that gemm.cuh and conv.cuh
 // use, each with a host version for the emulator. Names and fragment layouts
 // follow the PTX ISA, "Warp Level Matrix Instructions".
+//
+// The tensor cores of sm_75 multiply f16 alone, by steps of 8. Products of
+// other types are computed by its CUDA cores, on the same fragments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +16,21 @@
 
 namespace frit {
 
-/// Whether the target has these instructions.
-#if defined(FRIT_EMULATE) || __CUDA_ARCH__ >= 800
+/// Whether the target's tensor cores multiply f16, bf16 and, in TF32, f32.
+#if FRIT_EMULATE >= 80 || __CUDA_ARCH__ >= 800
 inline constexpr bool kHasMma = true;
 #else
 inline constexpr bool kHasMma = false;
 #endif
+
+/// Returns whether they multiply T.
+template <class T> __device__ constexpr bool hasMma() {
+#if FRIT_EMULATE == 75 || __CUDA_ARCH__ == 750
+  return kSame<T, f16>;
+#else
+  return kHasMma;
+#endif
+}
 
 #ifdef FRIT_EMULATE
 
@@ -40,8 +52,10 @@ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
   });
 }
 
-template <class T>
-inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+/// Emulates the product of a 16 × Depth and a Depth × 8 matrix.
+template <class T, unsigned Depth>
+inline void multiplyFragments(float (&c)[4], const uint32_t *a,
+                              const uint32_t *b) {
   struct Operands {
     const uint32_t *a, *b;
   };
@@ -52,13 +66,24 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
     for (unsigned i = 0; i < 4; ++i) {
       unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
-      for (unsigned k = 0; k < 16; ++k) {
+      for (unsigned k = 0; k < Depth; ++k) {
         const Operands &forA = *operandsOf(row % 8 * 4 + k % 8 / 2);
         const Operands &forB = *operandsOf(col * 4 + k % 8 / 2);
         c[i] += value(forA.a[row / 8 + k / 8 * 2], k) * value(forB.b[k / 8], k);
       }
     }
   });
+}
+
+inline void mmaK8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+  const uint32_t a[] = {a0, a1};
+  multiplyFragments<f16, 8>(c, a, &b);
+}
+
+#if FRIT_EMULATE >= 80
+template <class T>
+inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  multiplyFragments<T, 16>(c, a, b);
 }
 
 /// Emulates the product of TF32 operands, whose low 13 bits are ignored.
@@ -80,6 +105,7 @@ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
     }
   });
 }
+#endif
 
 #else
 
@@ -103,6 +129,16 @@ __device__ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
                  : "memory");
 }
 
+/// Adds a · b to c for a 16 × 8 matrix a and an 8 × 8 matrix b of f16.
+__device__ inline void mmaK8(float (&c)[4], uint32_t a0, uint32_t a1,
+                             uint32_t b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(b));
+}
+
+#if __CUDA_ARCH__ >= 800
 /// Adds a · b to c for a 16 × 16 matrix a and a 16 × 8 matrix b of T, f16 or
 /// bf16.
 template <class T>
@@ -133,7 +169,56 @@ __device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+#endif
 
+#endif
+
+#if (defined(FRIT_EMULATE) && FRIT_EMULATE < 80) || __CUDA_ARCH__ < 800
+/// Computes a product of `mma`'s fragments on the CUDA cores: each lane gets
+/// the elements for its four sums from the lanes that hold them, and adds
+/// `dot(x, y)` of two words.
+template <class Dot>
+__device__ inline void mmaByShuffles(float (&c)[4], const uint32_t (&a)[4],
+                                     const uint32_t (&b)[2], const Dot &dot) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    uint32_t left[4], right[2][2];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      left[i] = __shfl_sync(~0u, a[i], lane / 4 * 4 + k);
+      right[i / 2][i % 2] =
+          __shfl_sync(~0u, b[i % 2], (lane % 4 * 2 + i / 2) * 4 + k);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        c[i] += dot(left[i / 2 + half * 2], right[i % 2][half]);
+  }
+}
+
+template <class T>
+__device__ inline void mma(float (&c)[4], const uint32_t (&a)[4],
+                           const uint32_t (&b)[2]) {
+  if constexpr (hasMma<T>()) {
+    mmaK8(c, a[0], a[1], b[0]);
+    mmaK8(c, a[2], a[3], b[1]);
+  } else {
+    mmaByShuffles(c, a, b, [](uint32_t x, uint32_t y) {
+      return load(T{uint16_t(x)}) * load(T{uint16_t(y)}) +
+             load(T{uint16_t(x >> 16)}) * load(T{uint16_t(y >> 16)});
+    });
+  }
+}
+
+/// Multiplies f32 as it is.
+__device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
+                               const uint32_t (&b)[2]) {
+  mmaByShuffles(c, a, b, [](uint32_t x, uint32_t y) {
+    return bitsToFloat(x) * bitsToFloat(y);
+  });
+}
 #endif
 
 //===----------------------------------------------------------------------===//

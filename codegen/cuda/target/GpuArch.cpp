@@ -36,6 +36,7 @@ struct Device {
 /// NVIDIA names no device of sm_88; its SMs are those of sm_86
 /// (cuda_occupancy.h). Integrated GPUs are beside Arm cores.
 static constexpr Device kDevices[] = {
+    {"T4", 75, 40, 1024, 64, 4, 320, 1590},
     {"A100", 80, 108, 2048, 164, 40, 2039, 1410},
     {"A40", 86, 84, 1536, 100, 6, 696, 1740},
     {"AGX Orin", 87, 16, 1536, 164, 4, 204, 1300, 1, "aarch64"},
@@ -102,7 +103,7 @@ GpuArch frit::cuda::describeArch(StringRef name) {
   arch.threadsPerSm = device.threads;
   arch.registersPerSm = 64 << 10;
   arch.sharedPerSm = device.shared << 10;
-  arch.sharedReserved = kSharedReserved;
+  arch.sharedReserved = number < 80 ? 0 : kSharedReserved;
   arch.sharedPerBlock = arch.sharedFor(1);
   arch.l2Bytes = device.l2MiB << 20;
   arch.memoryRate = double(device.memoryRate) * 1e3;

@@ -15,6 +15,8 @@ namespace frit {
 /// NVIDIA's data sheets: FLOP/s divided by the number of SMs and their clock.
 constexpr int tensorFlopsPerCycle(int capability) {
   switch (capability) {
+  case 75:
+    return 1024; // f16 alone
   case 80:
   case 87:
     return 2048;

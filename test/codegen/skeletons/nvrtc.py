@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the kernels of .cu files with NVRTC for several architectures.
 
-Usage: nvrtc.py --headers=codegen/cuda [--arch=sm_80,...] FILE.cu...
+Usage: nvrtc.py --headers=codegen/cuda [--arch=sm_75,...] FILE.cu...
 
 No GPU is needed. The headers are passed in memory under the names frit/X,
 as the compiler does. Exits with 77, "skipped", if there is no NVRTC.
@@ -75,7 +75,7 @@ def print_resources(cubin):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--headers", required=True)
-    parser.add_argument("--arch", default="sm_80,sm_90a,sm_100,sm_120")
+    parser.add_argument("--arch", default="sm_75,sm_80,sm_90a,sm_100,sm_120")
     parser.add_argument("--resources", action="store_true")
     parser.add_argument("files", nargs="+")
     args = parser.parse_args()

@@ -26,7 +26,7 @@ Precision = Literal["fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16"]
 #: What `march` takes; a text may also list several, after commas.
 March = Literal[
     "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64",
-    "neoverse-n1", "neoverse-v1", "neoverse-v2", "sm_80", "sm_86", "sm_87",
+    "neoverse-n1", "neoverse-v1", "neoverse-v2", "sm_75", "sm_80", "sm_86", "sm_87",
     "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100f", "sm_100a",
     "sm_103", "sm_103f", "sm_103a", "sm_110", "sm_110f", "sm_110a", "sm_120",
     "sm_120f", "sm_120a", "sm_121", "sm_121f", "sm_121a"]
