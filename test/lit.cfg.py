@@ -68,6 +68,8 @@ if "FRIT_PYTHONS" in os.environ:
     config.available_features.add("pythons")
 if shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64"):
     config.available_features.add("aarch64")  # tools/dev/setup installs them
+if shutil.which("x86_64-w64-mingw32-g++-posix") and os.path.exists("/usr/lib/wine/wine64"):
+    config.available_features.add("wine")  # tools/dev/setup installs them
 for tool in ("chromium", "kubectl", "shellcheck"):
     if shutil.which(tool):
         config.available_features.add(tool)

@@ -84,8 +84,16 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
         global(ConstantArray::get(ArrayType::get(ptr, kernels.size()), kernels),
                "frit_kernels", GlobalValue::PrivateLinkage);
 
+  bool isCoff = module.getTargetTriple().isOSBinFormatCOFF();
   llvm::Constant *weights = ConstantPointerNull::get(ptr);
-  if (image.embeddedBytes()) {
+  if (image.embeddedBytes() && isCoff) {
+    std::string bytes(image.embeddedBytes(), '\0');
+    for (const WeightRun &run : image.weights)
+      std::copy(run.bytes.begin(), run.bytes.end(), bytes.begin() + run.offset);
+    weights = global(ConstantDataArray::getRaw(bytes, bytes.size(),
+                                               Type::getInt8Ty(context)),
+                     "frit_weights", GlobalValue::PrivateLinkage);
+  } else if (image.embeddedBytes()) {
     std::string label = (symbol + "_weights").str();
     module.appendModuleInlineAsm(weightSection(form, module.getTargetTriple(),
                                                label, image.embeddedBytes()));
@@ -107,8 +115,12 @@ void artifact::addImage(Module &module, const Image &image, StringRef symbol,
   };
   auto *entry = global(ConstantStruct::getAnon(fields), symbol,
                        GlobalValue::ExternalLinkage);
-  if (form == Form::shared)
-    GlobalAlias::create(GlobalValue::ExternalLinkage, kLibrarySymbol, entry);
+  if (form == Form::shared) {
+    auto *alias = GlobalAlias::create(GlobalValue::ExternalLinkage,
+                                      kLibrarySymbol, entry);
+    if (isCoff)
+      alias->setDLLStorageClass(GlobalValue::DLLExportStorageClass);
+  }
 }
 
 SmallVector<char, 0> artifact::compileObject(Module &module,

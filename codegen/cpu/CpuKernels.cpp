@@ -12,8 +12,6 @@
 #include "codegen/cpu/Passes.h"
 #include "dialects/nn/lowering/Lowering.h"
 
-#include "frit/host_arch.h"
-
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
@@ -32,7 +30,7 @@ using namespace mlir;
 using namespace frit;
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-cpu::createMachine(StringRef arch) {
+cpu::createMachine(StringRef arch, HostSystem system) {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
     LLVMInitializeX86TargetInfo();
@@ -50,8 +48,9 @@ cpu::createMachine(StringRef arch) {
   if (!known)
     return llvm::createStringError("no CPU target is called " + arch);
   bool isArm = known->machine == HostMachine::aarch64;
-  llvm::Triple triple(isArm ? "aarch64-unknown-linux-gnu"
-                            : "x86_64-unknown-linux-gnu");
+  llvm::Triple triple(system == HostSystem::windows ? "x86_64-w64-windows-gnu"
+                      : isArm ? "aarch64-unknown-linux-gnu"
+                              : "x86_64-unknown-linux-gnu");
   // LLVM's name of Arm's first 64-bit instruction set.
   if (arch == "aarch64")
     arch = "generic";
@@ -163,6 +162,9 @@ static void addBFloatRounding(llvm::Module &module) {
   auto *function = llvm::Function::Create(
       type, llvm::GlobalValue::LinkOnceODRLinkage, "__truncsfbf2", module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  // COFF's linkers keep one of several definitions only by a group.
+  if (module.getTargetTriple().isOSBinFormatCOFF())
+    function->setComdat(module.getOrInsertComdat("__truncsfbf2"));
   function->addFnAttr("target-cpu", "x86-64");
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", function));
   llvm::Value *x = function->getArg(0);
@@ -321,7 +323,7 @@ static std::unique_ptr<llvm::Module> translate(cpu::LoweredKernels &lowered,
 }
 
 FailureOr<std::vector<cpu::KernelModule>> cpu::translateKernels(
-    LoweredKernels lowered, StringRef arch,
+    LoweredKernels lowered, StringRef arch, HostSystem system,
     function_ref<void(size_t done, size_t total, StringRef next)> progress) {
   size_t done = 0, total = lowered.kernels.size();
   std::vector<LoweredKernels> parts = split(std::move(lowered));
@@ -335,10 +337,10 @@ FailureOr<std::vector<cpu::KernelModule>> cpu::translateKernels(
   };
   llvm::DefaultThreadPool pool;
   for (auto [part, kernels] : llvm::zip_equal(parts, result))
-    pool.async([&part, &kernels, &report, arch] {
+    pool.async([&part, &kernels, &report, arch, system] {
       report(0, part);
       // TargetMachine caches subtargets without a lock.
-      auto machine = llvm::cantFail(createMachine(arch));
+      auto machine = llvm::cantFail(createMachine(arch, system));
       kernels.context = std::make_unique<llvm::LLVMContext>();
       kernels.module = translate(part, *machine, *kernels.context);
       report(part.kernels.size(), part);

@@ -7,6 +7,8 @@
 #include "codegen/cpu/Workspace.h"
 #include "dialects/plan/Plan.h"
 
+#include "frit/host_arch.h"
+
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
@@ -15,7 +17,7 @@ namespace frit::cpu {
 
 /// Creates the target machine for `arch`, one of frit/host_arch.h.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createMachine(llvm::StringRef arch);
+createMachine(llvm::StringRef arch, HostSystem system);
 
 /// The kernels of a program, as functions of one module.
 struct LoweredKernels {
@@ -51,7 +53,7 @@ struct KernelModule {
 /// `progress` when `done` of `total` kernels are finished, from one thread at a
 /// time; `next` is an unfinished one.
 mlir::FailureOr<std::vector<KernelModule>> translateKernels(
-    LoweredKernels lowered, llvm::StringRef arch,
+    LoweredKernels lowered, llvm::StringRef arch, HostSystem system,
     llvm::function_ref<void(size_t done, size_t total, llvm::StringRef next)>
         progress);
 

@@ -74,7 +74,7 @@ static Error compileSources(const ArtifactOptions &options,
       return outputError(input, std::move(e));
     std::string headers = folder.file(source.symbol + ".d");
     auto command = compileCommand(input, objects.back(), headers, source.folder,
-                                  source.arch);
+                                  source.arch, options.system);
     if (!command)
       return command.takeError();
     options.say(join(*command, " "));
@@ -94,7 +94,7 @@ compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
   LLVMContext context;
   Module main("frit", context);
   StringRef arch = nameOf(options.machine);
-  auto machine = cantFail(cpu::createMachine(arch));
+  auto machine = cantFail(cpu::createMachine(arch, options.system));
   main.setDataLayout(machine->createDataLayout());
   main.setTargetTriple(machine->getTargetTriple());
   SmallVector<Module *> modules = {&main};
@@ -111,8 +111,8 @@ compileObjects(MutableArrayRef<cpu::KernelModule> kernels,
   DefaultThreadPool pool;
   for (auto [module, object] : zip_equal(modules, objects))
     pool.async([&, module] {
-      object =
-          artifact::compileObject(*module, *cantFail(cpu::createMachine(arch)));
+      object = artifact::compileObject(
+          *module, *cantFail(cpu::createMachine(arch, options.system)));
       std::lock_guard lock(mutex);
       options.progress(++done, objects.size());
     });
@@ -128,7 +128,9 @@ static Expected<Bytes> link(ArrayRef<Bytes> objects,
   if (std::error_code error = TemporaryFolder::create(folder))
     return outputError(temporaryPlace(), error);
   std::vector<std::string> inputs;
-  std::string output = folder.file("linked");
+  // MinGW's compiler adds .exe to a name without an ending.
+  std::string output = folder.file(
+      options.system == HostSystem::windows ? "linked.dll" : "linked");
   for (auto [i, object] : enumerate(objects)) {
     inputs.push_back(folder.file(("model" + Twine(i) + ".o").str()));
     if (Error e = artifact::writeBytes(inputs.back(), object))
@@ -136,9 +138,10 @@ static Expected<Bytes> link(ArrayRef<Bytes> objects,
   }
   if (Error e = compileSources(options, folder, inputs))
     return e;
+  LinkedFor place{options.machine, options.system};
   auto command = options.form == Form::shared
-                     ? linkCommand(options.machine, inputs, output, &folder)
-                     : joinCommand(options.machine, inputs, output);
+                     ? linkCommand(place, inputs, output, &folder)
+                     : joinCommand(place, inputs, output);
   if (!command)
     return command.takeError();
   options.say(join(*command, " "));
@@ -150,6 +153,10 @@ static Expected<Bytes> link(ArrayRef<Bytes> objects,
   StringRef bytes = (*linked)->getBuffer();
   return Bytes(bytes.begin(), bytes.end());
 }
+
+/// The most bytes of weights in a file for Windows, whose linkers and loader
+/// count in 32 bits.
+static constexpr uint64_t kMostInCoff = uint64_t(1) << 30;
 
 /// Writes the artifact and a file for its weights.
 static Error writeBoth(OutputFile &file, ArrayRef<char> elf,
@@ -177,6 +184,11 @@ Error frit::writeArtifact(MutableArrayRef<cpu::KernelModule> kernels,
       createOutput(options.output, options.form == Form::shared ? 0777 : 0666);
   if (!file)
     return file.takeError();
+  bool isCoff = options.system == HostSystem::windows;
+  if (isCoff && image.embeddedBytes() > kMostInCoff)
+    return make_error<StatusError>(
+        kBadUsage, "the model has more weights than a file for Windows holds, "
+                   "1 GiB; use -fexternal-weights");
   mlir::TimingScope scope = timing.nest("object");
   std::vector<Bytes> objects = compileObjects(kernels, image, options);
   if (options.form == Form::shared)
@@ -194,6 +206,12 @@ Error frit::writeArtifact(MutableArrayRef<cpu::KernelModule> kernels,
   Progress progress("write weights");
   if (!image.weightsHead.empty())
     return writeBoth(*file, *elf, image, options);
+  // The section of the weights in COFF is written by LLVM.
+  if (isCoff) {
+    if (Error e = artifact::writeBytes(file->path(), *elf))
+      return outputError(options.output, std::move(e));
+    return outputError(options.output, file->commit());
+  }
   uint64_t offset = elf->size();
   if (image.weightBytes) {
     auto place = artifact::reserveWeights(

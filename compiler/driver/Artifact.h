@@ -6,8 +6,6 @@
 #include "codegen/artifact/ObjectFile.h"
 #include "codegen/cpu/CpuKernels.h"
 
-#include "frit/host_arch.h"
-
 #include "mlir/Support/Timing.h"
 
 namespace frit {
@@ -20,6 +18,7 @@ struct ArtifactOptions {
   artifact::Form form = artifact::Form::shared;
   /// The kind of machine that the artifact is for.
   HostMachine machine = HostMachine::x86_64;
+  HostSystem system = HostSystem::gnuLinux;
   /// The file for the weights; empty where they are embedded.
   std::string weightsFile;
   /// The files from which weights were mapped.

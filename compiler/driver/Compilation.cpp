@@ -93,7 +93,8 @@ private:
     for (const std::string &arch : options.archs)
       say("compile for " + arch);
     if (options.emit == Emit::shared) {
-      auto command = linkCommand(options.machine, {"<object>"}, options.output);
+      auto command = linkCommand({options.machine, options.system},
+                                 {"<object>"}, options.output);
       if (!command)
         return (void)fail(command.takeError()), status;
       say(llvm::join(*command, " "));
@@ -199,6 +200,7 @@ private:
     output.form = options.emit == Emit::shared ? artifact::Form::shared
                                                : artifact::Form::object;
     output.machine = options.machine;
+    output.system = options.system;
     output.weightsFile = options.weightsFile;
     output.mapped = mapped;
     return output;

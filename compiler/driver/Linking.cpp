@@ -18,7 +18,7 @@ using namespace frit;
 namespace {
 /// What makes code for a kind of machine.
 struct Toolchain {
-  HostMachine machine;
+  LinkedFor place;
   /// Compilers, and linkers of this machine or of several.
   ArrayRef<const char *> compilers, linkers;
   const char *emulation; ///< of linkers
@@ -32,14 +32,30 @@ static constexpr const char *kArmCompilers[] = {"aarch64-linux-gnu-gcc"};
 static constexpr const char *kArmLinkers[] = {"ld.lld", "ld.mold",
                                               "aarch64-linux-gnu-ld"};
 
-static const Toolchain &toolchainOf(HostMachine machine) {
+static constexpr const char *kWindowsCompilers[] = {"x86_64-w64-mingw32-gcc"};
+static constexpr const char *kWindowsLinkers[] = {"x86_64-w64-mingw32-ld"};
+
+static constexpr LinkedFor kHere{kThisMachine};
+
+static const Toolchain &toolchainOf(LinkedFor place) {
   static const Toolchain kToolchains[] = {
-      {HostMachine::x86_64, kCompilers, kLinkers, "elf_x86_64",
+      {{HostMachine::x86_64},
+       kCompilers,
+       kLinkers,
+       "elf_x86_64",
        "cc, gcc or clang"},
-      {HostMachine::aarch64, kArmCompilers, kArmLinkers, "aarch64linux",
-       "gcc-aarch64-linux-gnu"}};
+      {{HostMachine::aarch64},
+       kArmCompilers,
+       kArmLinkers,
+       "aarch64linux",
+       "gcc-aarch64-linux-gnu"},
+      {{HostMachine::x86_64, HostSystem::windows},
+       kWindowsCompilers,
+       kWindowsLinkers,
+       "i386pep",
+       "gcc-mingw-w64-x86-64"}};
   return *llvm::find_if(kToolchains, [&](const Toolchain &toolchain) {
-    return toolchain.machine == machine;
+    return toolchain.place == place;
   });
 }
 
@@ -76,24 +92,24 @@ static std::string ownProgram() {
 /// one that is installed. Empty if there is none.
 static Command linkerOf(const Toolchain &toolchain) {
   Command command;
-  if (FRIT_LLD)
+  if (FRIT_LLD && toolchain.place.system == HostSystem::gnuLinux)
     command = {ownProgram(), kLinkFlag.str()};
   else if (std::string path = findProgram(toolchain.linkers); !path.empty())
     command = {path};
-  if (!command.empty() && toolchain.machine != kThisMachine)
+  if (!command.empty() && toolchain.place != kHere)
     command.append({"-m", toolchain.emulation});
   return command;
 }
 
 /// Completes a command of a linker itself.
-static Expected<Command> linkDirectly(Command command, HostMachine machine,
+static Expected<Command> linkDirectly(Command command, LinkedFor place,
                                       ArrayRef<std::string> objects,
                                       StringRef output,
                                       TemporaryFolder *folder) {
   command.append({"-shared", "-o", output.str()});
   append_range(command, objects);
   command.append({"-Bsymbolic", "--build-id=none", "--as-needed"});
-  if (machine == kThisMachine) {
+  if (place == kHere) {
     for (const char *name : {"libm.so.6", "libc.so.6"})
       if (std::string library = findLibrary(name); !library.empty())
         command.push_back(library);
@@ -104,18 +120,35 @@ static Expected<Command> linkDirectly(Command command, HostMachine machine,
   if (!folder)
     return command;
   std::string stub = folder->file(library.str());
-  if (Error error = writeLibraryStub(machine, library, objects, stub))
+  if (Error error = writeLibraryStub(place.machine, library, objects, stub))
     return error;
   command.push_back(stub);
   return command;
 }
 
-Expected<Command> frit::linkCommand(HostMachine machine,
+/// Returns the command that makes a DLL. Nothing of MinGW has to be beside it.
+static Expected<Command> linkDll(const Toolchain &toolchain,
+                                 ArrayRef<std::string> objects,
+                                 StringRef output) {
+  std::string path = findProgram(toolchain.compilers);
+  if (path.empty())
+    return make_error<StatusError>(
+        kMachine, std::string("no linker for Windows found (") +
+                      toolchain.install +
+                      "); use -c to write an object file, or install it");
+  Command command = {path, "-shared", "-static-libgcc", "-o", output.str()};
+  append_range(command, objects);
+  return command;
+}
+
+Expected<Command> frit::linkCommand(LinkedFor place,
                                     ArrayRef<std::string> objects,
                                     StringRef output, TemporaryFolder *folder) {
-  const Toolchain &toolchain = toolchainOf(machine);
+  const Toolchain &toolchain = toolchainOf(place);
+  if (place.system == HostSystem::windows)
+    return linkDll(toolchain, objects, output);
   // Here the compiler knows best; elsewhere LLD makes the same everywhere.
-  if (machine == kThisMachine || !FRIT_LLD)
+  if (place == kHere || !FRIT_LLD)
     if (std::string path = findProgram(toolchain.compilers); !path.empty()) {
       Command command = {path, "-shared", "-o", output.str()};
       append_range(command, objects);
@@ -123,11 +156,11 @@ Expected<Command> frit::linkCommand(HostMachine machine,
       return command;
     }
   if (Command command = linkerOf(toolchain); !command.empty())
-    return linkDirectly(command, machine, objects, output, folder);
-  if (machine != kThisMachine)
+    return linkDirectly(command, place, objects, output, folder);
+  if (place != kHere)
     return make_error<StatusError>(
-        kMachine, "no linker for " + std::string(nameOf(machine)) + " found (" +
-                      toolchain.install +
+        kMachine, "no linker for " + std::string(nameOf(place.machine)) +
+                      " found (" + toolchain.install +
                       ", ld.lld or mold); use -c to write an object file, or "
                       "install one of them");
   return make_error<StatusError>(
@@ -135,12 +168,12 @@ Expected<Command> frit::linkCommand(HostMachine machine,
                 "to write an object file, or install one of them");
 }
 
-Expected<Command> frit::joinCommand(HostMachine machine,
+Expected<Command> frit::joinCommand(LinkedFor place,
                                     ArrayRef<std::string> objects,
                                     StringRef output) {
-  const Toolchain &toolchain = toolchainOf(machine);
+  const Toolchain &toolchain = toolchainOf(place);
   Command command;
-  if (machine != kThisMachine)
+  if (place != kHere)
     command = linkerOf(toolchain);
   else if (std::string path = findProgram(toolchain.linkers); !path.empty())
     command = {path};
@@ -166,18 +199,20 @@ static std::string processorOption(const HostArch &arch) {
 
 Expected<Command> frit::compileCommand(StringRef source, StringRef object,
                                        StringRef headers, StringRef folder,
-                                       StringRef arch) {
+                                       StringRef arch, HostSystem system) {
   const HostArch &target = *findHostArch(arch);
-  const Toolchain &toolchain = toolchainOf(target.machine);
+  LinkedFor place{target.machine, system};
+  const Toolchain &toolchain = toolchainOf(place);
   std::string path = findProgram(toolchain.compilers);
   if (path.empty())
     return make_error<StatusError>(
-        kMachine,
-        "no C compiler" +
-            (target.machine == kThisMachine ? "" : " for " + arch.str()) +
-            " found (" + toolchain.install +
-            ") for the host's functions of custom operators; install "
-            "one of them");
+        kMachine, "no C compiler" +
+                      (place == kHere                  ? ""
+                       : system == HostSystem::windows ? " for Windows"
+                                                       : " for " + arch.str()) +
+                      " found (" + toolchain.install +
+                      ") for the host's functions of custom operators; install "
+                      "one of them");
   return Command{path,
                  "-c",
                  "-O2",

@@ -83,6 +83,10 @@ defm march : Value<one, "march", target_Group, "arch,...",
   "sm_121a,x86-64,x86-64-v2,x86-64-v3,x86-64-v4,aarch64,neoverse-n1,neoverse-v1,"
   "neoverse-v2,native">;
 
+defm os : Value<two, "os", target_Group, "system",
+  "Operating system that the artifact is for (default: linux)",
+  "linux,windows">;
+
 //===----------------------------------------------------------------------===//
 // Model
 //===----------------------------------------------------------------------===//

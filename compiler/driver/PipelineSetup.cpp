@@ -43,6 +43,7 @@ PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   made.guard = options.guard;
   made.fork = options.fork;
   made.archs = options.archs;
+  made.system = options.system;
   made.cuda.gpu = options.gpu;
   made.cuda.cublas = options.cublas;
   made.cuda.cudnn = options.cudnn;

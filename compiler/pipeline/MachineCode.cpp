@@ -41,7 +41,7 @@ LogicalResult Pipeline::compileHostKernels(plan::TargetOp target,
                                            TimingScope &timing) {
   StringRef arch = target.getArch();
   PipelineHooks::Work work(hooks, "compile kernels for " + arch);
-  auto machine = cpu::createMachine(arch);
+  auto machine = cpu::createMachine(arch, options.system);
   if (!machine)
     return emitError(target.getLoc()) << llvm::toString(machine.takeError());
   cpu::LoweredKernels lowered = std::move(hostKernels[arch]);
@@ -59,10 +59,11 @@ LogicalResult Pipeline::compileHostKernels(plan::TargetOp target,
     return failure();
   if (failed(verify(*lowered.module)))
     return reportBug(context, hooks, "the machine code's IR is invalid");
-  auto kernels = cpu::translateKernels(
-      std::move(lowered), arch, [&](size_t done, size_t total, StringRef next) {
-        hooks.update(done, total, next);
-      });
+  auto kernels =
+      cpu::translateKernels(std::move(lowered), arch, options.system,
+                            [&](size_t done, size_t total, StringRef next) {
+                              hooks.update(done, total, next);
+                            });
   if (failed(kernels))
     return reportBug(context, hooks, "LLVM's IR cannot be made");
   if (failed(hooks.keepHostCode(*kernels, **machine, arch)))

@@ -45,6 +45,8 @@ struct PipelineOptions {
 
   /// Targets, each once: sm_90a, x86-64-v3.
   std::vector<std::string> archs;
+  /// The operating system that the artifact is for.
+  HostSystem system = HostSystem::gnuLinux;
   /// Options of CUDA targets; `arch` is ignored.
   cuda::CudaOptions cuda;
   /// Times the schedules of the contractions in a variant that is fused for a

@@ -2,8 +2,7 @@
 
 #include "runtime/cpu/CpuExecution.h"
 #include "runtime/exec/Targets.h"
-
-#include <unistd.h>
+#include "runtime/system/System.h"
 
 using namespace frit;
 using namespace frit::cpu;
@@ -54,9 +53,9 @@ Status CpuExecutor::allocate(uint64_t bytes, std::shared_ptr<void> &owner,
 
 void CpuExecutor::describe(frit_device_info &info) const {
   info.name = processor.c_str();
-  uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
-  info.memory_bytes = page * uint64_t(sysconf(_SC_PHYS_PAGES));
-  info.free_bytes = page * uint64_t(sysconf(_SC_AVPHYS_PAGES));
+  system::MemoryFacts memory = system::memoryFacts();
+  info.memory_bytes = memory.total;
+  info.free_bytes = memory.free;
   info.module_bytes = loaded.target->bytes();
   info.threads = threadCount(loaded.model);
   info.context_bytes = loaded.contextBytes();

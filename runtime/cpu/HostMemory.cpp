@@ -2,10 +2,9 @@
 
 #include "runtime/cpu/HostMemory.h"
 #include "frit/artifact.h"
+#include "runtime/system/System.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <sys/mman.h>
 
 using namespace frit;
 using namespace frit::cpu;
@@ -44,14 +43,12 @@ Status HostMemory::allocate(uint64_t bytes, const char *purpose) {
   if (!bytes || own)
     return Status();
   uint64_t unit = bytes >= 2 * kHugePage ? kHugePage : artifact::kAlignment;
-  void *memory = nullptr;
-  if (posix_memalign(&memory, unit, bytes)) {
+  void *memory = system::allocateAligned(bytes, unit);
+  if (!memory) {
     release();
     return noMemory(bytes, purpose);
   }
   pointer = static_cast<uint8_t *>(memory);
-  if (unit == kHugePage)
-    madvise(pointer, bytes, MADV_HUGEPAGE);
   size = bytes;
   return Status();
 }
@@ -64,15 +61,12 @@ Status HostMemory::allocateZeros(uint64_t bytes, const char *purpose) {
     memset(pointer, 0, bytes);
   if (!bytes || own)
     return Status();
-  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  void *memory = system::allocatePages(bytes);
+  if (!memory) {
     release();
     return noMemory(bytes, purpose);
   }
   pointer = static_cast<uint8_t *>(memory);
-  if (bytes >= 2 * kHugePage)
-    madvise(pointer, bytes, MADV_HUGEPAGE);
   size = bytes;
   mapped = true;
   return Status();
@@ -82,9 +76,9 @@ void HostMemory::release() {
   if (pointer && hasAllocator())
     source->release(pointer, size);
   else if (mapped)
-    munmap(pointer, size);
+    system::freePages(pointer, size);
   else
-    free(pointer);
+    system::freeAligned(pointer);
   if (source)
     source->giveBack(size);
   pointer = nullptr;

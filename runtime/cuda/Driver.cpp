@@ -3,25 +3,27 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/library/Library.h"
 #include "runtime/exec/Targets.h"
+#include "runtime/system/System.h"
 
 #include <cstring>
-#include <dlfcn.h>
-#include <link.h>
 
 using namespace frit;
 using namespace frit::cuda;
 
 Driver::~Driver() {
   if (library)
-    dlclose(library);
+    system::closeLibrary(library);
 }
 
 Status Driver::load() {
   // The driver has threads and global state and cannot be unloaded.
-  library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  std::string reason;
+  library = system::openLibrary(kDriverFile, /*stays=*/true, reason);
   if (!library)
-    return Status(FRIT_NO_DEVICE, "there is no NVIDIA driver on this machine "
-                                  "(libcuda.so.1 was not found)");
+    return Status(FRIT_NO_DEVICE,
+                  format("there is no NVIDIA driver on this machine "
+                         "(%s was not found)",
+                         kDriverFile));
   // The suffixes are versions of the functions, which cuda.h hides behind
   // macros.
   bool complete = findFunctions(
@@ -115,10 +117,7 @@ Status Driver::open() {
   return Status();
 }
 
-std::string Driver::path() const {
-  link_map *map = nullptr;
-  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
-}
+std::string Driver::path() const { return system::pathOf(library); }
 
 /// Returns whether the driver will reject all further work of this process on
 /// the device, because a kernel or the device itself has failed. By cuda.h: an

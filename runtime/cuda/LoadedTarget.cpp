@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <elf.h>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -70,14 +69,20 @@ Status LoadedTarget::openGpu(int ordinal) {
 /// Checks that a cubin's sections lie inside it, because the driver trusts its
 /// section table.
 static bool isWholeCubin(std::span<const uint8_t> cubin) {
-  Elf64_Ehdr header;
-  if (cubin.size() < sizeof header)
+  // Of ELF's 64-bit header.
+  constexpr size_t kHeader = 64, kTable = 40, kEntry = 58, kCount = 60;
+  if (cubin.size() < kHeader || memcmp(cubin.data(),
+                                       "\x7f"
+                                       "ELF",
+                                       4))
     return false;
-  memcpy(&header, cubin.data(), sizeof header);
-  return !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
-         header.e_shoff <= cubin.size() &&
-         uint64_t(header.e_shnum) * header.e_shentsize <=
-             cubin.size() - header.e_shoff;
+  uint64_t table;
+  uint16_t entry, count;
+  memcpy(&table, &cubin[kTable], sizeof table);
+  memcpy(&entry, &cubin[kEntry], sizeof entry);
+  memcpy(&count, &cubin[kCount], sizeof count);
+  return table <= cubin.size() &&
+         uint64_t(count) * entry <= cubin.size() - table;
 }
 
 Status LoadedTarget::loadModule(const artifact::DeviceModule &code) {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <unistd.h>
+#include <thread>
 
 using namespace frit;
 using namespace frit::cuda;
@@ -110,8 +110,8 @@ Status Uploader::upload(const std::vector<Upload> &uploads) {
   uint64_t total = 0;
   for (const Upload &upload : uploads)
     total += upload.bytes;
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  unsigned threads = unsigned(std::clamp<long>(cores, 1, kMostThreads));
+  unsigned cores = std::thread::hardware_concurrency();
+  unsigned threads = std::clamp<unsigned>(cores, 1, kMostThreads);
   if (threads == 1 || total < kWorthThreads) {
     for (const Upload &upload : uploads)
       FRIT_TRY(

@@ -6,6 +6,7 @@
 #include "runtime/exec/IndexCheck.h"
 #include "runtime/exec/Module.h"
 #include "runtime/exec/Types.h"
+#include "runtime/system/System.h"
 
 using namespace frit;
 
@@ -24,8 +25,8 @@ struct frit_feed {
 };
 
 Status InputFeed::allocate(uint64_t bytes, void *&result) {
-  void *made = nullptr;
-  if (posix_memalign(&made, artifact::kAlignment, bytes ? bytes : 1))
+  void *made = system::allocateAligned(bytes ? bytes : 1, artifact::kAlignment);
+  if (!made)
     return Status(FRIT_OUT_OF_MEMORY,
                   "there is no memory for inputs of " + formatBytes(bytes));
   memory.emplace_back(made);

@@ -4,8 +4,8 @@
 #define FRIT_RUNTIME_EXEC_FEED_H
 
 #include "runtime/exec/Status.h"
+#include "runtime/system/System.h"
 
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,7 +40,7 @@ public:
 
 private:
   struct Free {
-    void operator()(void *memory) const { free(memory); }
+    void operator()(void *memory) const { system::freeAligned(memory); }
   };
   std::vector<std::unique_ptr<void, Free>> memory;
 };

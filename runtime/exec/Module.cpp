@@ -6,13 +6,13 @@
 #include "runtime/exec/SharedLibrary.h"
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
+#include "runtime/system/System.h"
 
 #include "frit/signature.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <optional>
 
 using namespace frit;
@@ -143,7 +143,7 @@ bool Model::keepsWeights() const {
 
 OpenedArtifact::~OpenedArtifact() {
   if (library)
-    dlclose(library);
+    system::closeLibrary(library);
 }
 
 Status frit_module::load(const std::string &path,
@@ -152,7 +152,7 @@ Status frit_module::load(const std::string &path,
   artifact = std::make_shared<OpenedArtifact>();
   const frit_image *image;
   FRIT_TRY(openModelLibrary(path, artifact->library, image));
-  size_t slash = path.rfind('/');
+  size_t slash = path.find_last_of(system::kSlashes);
   Status status =
       open(*image, options, slash == path.npos ? "" : path.substr(0, slash),
            weights);

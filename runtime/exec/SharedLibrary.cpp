@@ -77,8 +77,11 @@ static Status checkElf(const std::string &path, struct stat &facts) {
         format("cannot open '%s': it is not a regular file", path.c_str()));
   uint64_t size = uint64_t(facts.st_size);
   Elf64_Ehdr header;
-  if (fread(&header, sizeof header, 1, file.get()) != 1 ||
-      memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+  bool isWhole = fread(&header, sizeof header, 1, file.get()) == 1;
+  if (isWhole && !memcmp(header.e_ident, "MZ", 2))
+    return refuse(path, "is made for Windows, and this machine runs Linux; "
+                        "compile the model without --os=windows");
+  if (!isWhole || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return refuse(path, "is no shared library; give the .so that fritc wrote");
   FRIT_TRY(checkMachine(path, header));
   if (header.e_type != ET_DYN)

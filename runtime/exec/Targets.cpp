@@ -9,6 +9,8 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
+#elif defined(_WIN32)
+#include <cpuid.h>
 #endif
 
 using namespace frit;
@@ -144,6 +146,16 @@ const Target *frit::chooseCpuTarget(const PlanView &plan) {
 
 std::string frit::processorName() {
   std::string name = "processor";
+#ifdef _WIN32
+  unsigned words[12] = {};
+  for (unsigned i = 0; i < 3; ++i)
+    __get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1],
+                &words[4 * i + 2], &words[4 * i + 3]);
+  char text[sizeof words + 1] = {};
+  memcpy(text, words, sizeof words);
+  size_t first = strspn(text, " ");
+  return text[first] ? text + first : name;
+#endif
   if (FILE *file = fopen("/proc/cpuinfo", "re")) {
     char line[256];
     while (fgets(line, sizeof line, file))

@@ -3,16 +3,12 @@
 #include "runtime/exec/Weights.h"
 #include "runtime/exec/Safetensors.h"
 #include "runtime/exec/Types.h"
+#include "runtime/system/System.h"
 
 #include "frit/dtype.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace frit;
 
@@ -25,30 +21,18 @@ std::string frit::weightFile(const PlanView &plan,
 }
 
 Status Weights::map(const std::string &path, Mapping &mapping) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return Status(FRIT_IO_ERROR, format("cannot open the weights in '%s': %s",
-                                        path.c_str(), strerror(errno)));
-  struct stat facts;
-  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    close(file);
+  using Fault = system::FileView::Fault;
+  system::FileView view = system::mapFile(path);
+  if (view.fault == Fault::irregular)
     return Status(
         FRIT_IO_ERROR,
         format("the weights file '%s' is not a regular file", path.c_str()));
-  }
-  mapping.bytes = uint64_t(facts.st_size);
-  if (mapping.bytes) {
-    mapping.data =
-        mmap(nullptr, mapping.bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    if (mapping.data == MAP_FAILED) {
-      int error = errno;
-      mapping.data = nullptr;
-      close(file);
-      return Status(FRIT_IO_ERROR, format("cannot map the weights in '%s': %s",
-                                          path.c_str(), strerror(error)));
-    }
-  }
-  close(file);
+  if (view.fault != Fault::none)
+    return Status(FRIT_IO_ERROR,
+                  format("cannot %s the weights in '%s': %s",
+                         view.fault == Fault::open ? "open" : "map",
+                         path.c_str(), view.reason.c_str()));
+  mapping = {view.data, view.bytes};
   return Status();
 }
 
@@ -175,7 +159,7 @@ Status Weights::open(const PlanView &plan, const frit_image &image,
 void Weights::release() {
   for (auto &[path, mapping] : files)
     if (mapping.data)
-      munmap(mapping.data, mapping.bytes);
+      system::unmapFile(mapping.data, mapping.bytes);
   files.clear();
   pointers.clear();
 }

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <numbers>
 #include <random>
 #include <vector>
 
@@ -148,7 +149,8 @@ inline double activated(Activation activation, double x) {
     return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
   case Activation::geluTanh:
     return 0.5 * x *
-           (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+           (1 + std::tanh(std::sqrt(2 / std::numbers::pi) *
+                          (x + 0.044715 * x * x * x)));
   case Activation::silu:
     return x / (1 + std::exp(-x));
   case Activation::none:

@@ -9,6 +9,7 @@
 #include "Check.h"
 #include "runtime/cuda/library/Cudnn.h"
 
+#include <dlfcn.h>
 #include <map>
 #include <set>
 

@@ -107,10 +107,11 @@ static Emit parseEmit(StringRef name) {
 
 /// Returns the output's name if there is no -o: the input's with another
 /// ending.
-static std::string defaultOutput(StringRef input, Emit emit) {
+static std::string defaultOutput(StringRef input, Emit emit, bool isWindows) {
   static constexpr StringRef endings[] = {
       "", ".json", "", "", "", ".cu", ".ptx", ".cubin", ".o", ".so"};
-  StringRef ending = endings[size_t(emit)];
+  StringRef ending =
+      isWindows && emit == Emit::shared ? ".dll" : endings[size_t(emit)];
   if (ending.empty() || input == "-")
     return "-";
   return (llvm::sys::path::stem(input) + ending).str();
@@ -131,7 +132,9 @@ bool CommandLine::readOutput() {
   if (args.hasArg(OPT_o) && options.output.empty())
     return wrong("-o takes a file, or - for standard output");
   if (options.output.empty())
-    options.output = defaultOutput(options.inputs.front().path, options.emit);
+    options.output =
+        defaultOutput(options.inputs.front().path, options.emit,
+                      args.getLastArgValue(OPT_os_EQ) == "windows");
   bool isStream = isStreamOutput(options.output);
   options.header = args.getLastArgValue(OPT_header_EQ).str();
   if (options.emit != Emit::object && !options.header.empty())

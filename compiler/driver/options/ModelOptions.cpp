@@ -61,10 +61,21 @@ bool CommandLine::readMachine() {
                    "for each");
     first = first ? first : host;
   }
+  auto system = chosen(OPT_os_EQ, "linux");
+  if (!system)
+    return false;
+  if (*system == "windows")
+    options.system = HostSystem::windows;
   if (first) {
     options.machine = first->machine;
+    if (options.system == HostSystem::windows &&
+        options.machine != HostMachine::x86_64)
+      return wrong("--os=windows is for x86-64, and -march names " +
+                   Twine(first->name));
     return true;
   }
+  if (options.system == HostSystem::windows)
+    return true;
   const char *arm = nameOf(HostMachine::aarch64);
   if (llvm::all_of(options.archs, [&](StringRef arch) {
         return cuda::describeArch(arch).host == arm;

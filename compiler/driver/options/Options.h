@@ -71,6 +71,7 @@ struct DriverOptions {
   std::vector<std::string> archs;
   /// The kind of machine that the artifact's host code is for.
   HostMachine machine = HostMachine::x86_64;
+  HostSystem system = HostSystem::gnuLinux;
   /// This machine's GPU, if -march=native or the lack of -march asks for it.
   std::optional<cuda::GpuArch> gpu;
   /// No -march was given: targets whose tools are missing are left out.

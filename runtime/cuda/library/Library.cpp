@@ -1,27 +1,20 @@
 //===- Library.cpp - Find and open NVIDIA's libraries ---------------------===//
 
 #include "runtime/cuda/library/Library.h"
+#include "runtime/system/System.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <glob.h>
-#include <link.h>
 #include <unistd.h>
 #include <vector>
 
 using namespace frit::cuda;
+namespace os = frit::system;
 
 /// Returns the folder of the library or program that contains this code, or "".
 static std::string ownFolder() {
-  Dl_info own = {};
-  char program[4096];
-  std::string file;
-  if (dladdr(reinterpret_cast<const void *>(&ownFolder), &own) && own.dli_fname)
-    file = own.dli_fname;
-  // A program may have been started by its name in PATH.
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program);
-  if (file.find('/') == file.npos && length > 0)
-    file.assign(program, size_t(length));
+  std::string file = os::ownFile();
   return file.substr(0, file.find('/') == file.npos ? 0 : file.rfind('/'));
 }
 
@@ -58,20 +51,24 @@ bool frit::cuda::findFunctions(
     void *library, std::initializer_list<LibraryFunction> functions) {
   bool complete = true;
   for (const LibraryFunction &function : functions) {
-    void *address = dlsym(library, function.name);
+    void *address = os::findSymbol(library, function.name);
     memcpy(function.pointer, &address, sizeof address);
     complete &= address != nullptr;
   }
   return complete;
 }
 
+Library::~Library() {
+  if (handle)
+    os::closeLibrary(handle);
+}
+
 bool Library::tryOpen(const std::string &file) {
   // Like the driver, these libraries do not support unloading.
-  handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  std::string reason;
+  handle = os::openLibrary(file, /*stays=*/true, reason);
   if (handle)
     return true;
-  const char *error = dlerror();
-  std::string reason = error ? error : "";
   // A bare name that the loader does not find is not reported as refused.
   bool exists = file.find('/') == file.npos
                     ? !reason.starts_with(file + ": cannot open shared object")
@@ -129,9 +126,4 @@ bool Library::open(const LibraryName &name) {
   return false;
 }
 
-std::string Library::path() const {
-  link_map *map = nullptr;
-  if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name)
-    return map->l_name;
-  return "";
-}
+std::string Library::path() const { return handle ? os::pathOf(handle) : ""; }

@@ -8,7 +8,6 @@
 #ifndef FRIT_RUNTIME_CUDA_LIBRARY_LIBRARY_H
 #define FRIT_RUNTIME_CUDA_LIBRARY_LIBRARY_H
 
-#include <dlfcn.h>
 #include <initializer_list>
 #include <string>
 
@@ -21,6 +20,18 @@ struct LibraryName {
   const char *files[3]; ///< null after the last
 };
 
+#ifdef _WIN32
+inline constexpr const char *kDriverFile = "nvcuda.dll";
+inline constexpr LibraryName kNvrtc = {
+    "NVRTC", "FRIT_NVRTC", {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll"}};
+inline constexpr LibraryName kCublasLt = {
+    "cuBLAS", "FRIT_CUBLASLT", {"cublasLt64_13.dll", "cublasLt64_12.dll"}};
+inline constexpr LibraryName kCudnn = {
+    "cuDNN", "FRIT_CUDNN", {"cudnn64_9.dll"}};
+/// NVIDIA has none for Windows.
+inline constexpr LibraryName kNccl = {"NCCL", "FRIT_NCCL", {"nccl.dll"}};
+#else
+inline constexpr const char *kDriverFile = "libcuda.so.1";
 inline constexpr LibraryName kNvrtc = {
     "NVRTC", "FRIT_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}};
 inline constexpr LibraryName kCublasLt = {
@@ -28,6 +39,7 @@ inline constexpr LibraryName kCublasLt = {
 inline constexpr LibraryName kCudnn = {
     "cuDNN", "FRIT_CUDNN", {"libcudnn.so.9"}};
 inline constexpr LibraryName kNccl = {"NCCL", "FRIT_NCCL", {"libnccl.so.2"}};
+#endif
 
 /// Returns "13.0" for 130001, a version as cuBLAS and cuDNN encode it.
 inline std::string versionText(size_t version) {
@@ -45,7 +57,7 @@ struct LibraryFunction {
   const char *name;
 };
 
-/// Finds functions in a library opened by dlopen. Pointers to missing functions
+/// Finds functions in an open library. Pointers to missing functions
 /// become null. Returns whether all were found.
 bool findFunctions(void *library,
                    std::initializer_list<LibraryFunction> functions);
@@ -56,15 +68,12 @@ public:
   Library() = default;
   Library(const Library &) = delete;
   Library &operator=(const Library &) = delete;
-  ~Library() {
-    if (handle)
-      dlclose(handle);
-  }
+  ~Library();
 
   /// Opens the first file of `name` that can be opened. Searches the loader's
-  /// path, the toolkit's folders (CUDA_HOME, CUDA_PATH, /usr/local/cuda*) and
-  /// Python wheels. If the environment variable is set, it tries only that file
-  /// or folder; an empty value disables the library.
+  /// path, the toolkit's folders (CUDA_HOME, CUDA_PATH, /usr/local/cuda*) and,
+  /// on Linux, Python wheels. If the environment variable is set, it tries only
+  /// that file or folder; an empty value disables the library.
   bool open(const LibraryName &name);
 
   /// Returns the path of the open library.

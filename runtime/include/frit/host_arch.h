@@ -15,6 +15,9 @@ namespace frit {
 
 enum class HostMachine { x86_64, aarch64 };
 
+/// Operating systems that an artifact is for.
+enum class HostSystem { gnuLinux, windows };
+
 /// The kind of machine that this code runs on.
 #if defined(__x86_64__)
 inline constexpr HostMachine kThisMachine = HostMachine::x86_64;

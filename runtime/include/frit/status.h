@@ -5,7 +5,15 @@
 #ifndef FRIT_STATUS_H
 #define FRIT_STATUS_H
 
+/* FRIT_BUILDS_DLL: in the units of the runtime. Programs need no attribute to
+   import a function. */
+#if defined(_WIN32) && defined(FRIT_BUILDS_DLL)
+#define FRIT_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define FRIT_API
+#else
 #define FRIT_API __attribute__((visibility("default")))
+#endif
 
 #ifdef __cplusplus
 extern "C" {
