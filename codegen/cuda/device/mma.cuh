@@ -181,7 +181,9 @@ template <class Dot>
 __device__ inline void mmaByShuffles(float (&c)[4], const uint32_t (&a)[4],
                                      const uint32_t (&b)[2], const Dot &dot) {
   const int lane = threadIdx.x % 32;
-#pragma unroll
+  // Kernels have hundreds of products: unrolled, they would take minutes to
+  // compile.
+#pragma unroll 1
   for (int k = 0; k < 4; ++k) {
     uint32_t left[4], right[2][2];
 #pragma unroll
