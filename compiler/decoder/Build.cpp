@@ -125,7 +125,9 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
   } else {
     outputs = {{"logits", logits}};
   }
-  Value after = states[0].value = b.add(length, added);
+  Value after = b.add(length, added);
+  states[0].value =
+      nn::UpdateOp::create(b, length, after, /*offset=*/nullptr, /*axis=*/0);
   if (takesTokens())
     after = nn::WhereOp::create(b, any, after, beyond);
   states[1].value = nn::UpdateOp::create(b, states[1].value, best, after, 1);

@@ -372,8 +372,10 @@ LogicalResult CacheBinder::run() {
     Value any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
     best = nn::WhereOp::create(b, b.reshape(any, {batch, 1}), best, next);
   }
-  states[0].second = b.add(length, added);
-  states[1].second = nn::UpdateOp::create(b, list, best, states[0].second, 1);
+  Value after = b.add(length, added);
+  states[0].second =
+      nn::UpdateOp::create(b, length, after, /*offset=*/nullptr, /*axis=*/0);
+  states[1].second = nn::UpdateOp::create(b, list, best, after, 1);
 
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> attributes;

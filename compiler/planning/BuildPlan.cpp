@@ -21,9 +21,11 @@
 // nn.pack, directly where it belongs.
 //
 // An nn.state becomes a plan.state; the arguments and results that name it
-// become its buffer. A kernel overwrites the old value with the new one if
-// nothing reads the old one afterwards; otherwise the new one is copied at the
-// end of the list. @derive, which computes derived states, becomes a list too.
+// become its buffer. A result must be tied to the argument by nn.update. The
+// kernel that computes the new value writes it over the old one if nothing
+// reads the old one afterwards; otherwise the new one is copied, after all
+// steps if they read the old one. @derive, which computes derived states,
+// becomes a list too.
 //
 // A kernel that replaces rows of a state (nn.update at an offset) writes them
 // in the state's buffer, or in a copy of it if something still reads the old

@@ -115,13 +115,17 @@ static void raiseReductions(func::FuncOp function) {
 /// reductions, so that each waits for its own reduction only and overlaps later
 /// ones. Exchanges of their results move along.
 static void orderUpdates(func::FuncOp function) {
+  // Replacements of states come last.
   Operation *end = function.getBody().front().getTerminator();
+  while (isa_and_nonnull<nn::UpdateOp>(end->getPrevNode()))
+    end = end->getPrevNode();
+  auto isEnd = [&](Operation *user) {
+    return user == end || end->isBeforeInBlock(user);
+  };
   auto isResult = [&](Value value) {
     return llvm::all_of(value.getUsers(), [&](Operation *user) {
-      return user == end || (isa<nn::AllGatherOp>(user) &&
-                             llvm::all_of(user->getUsers(), [&](Operation *u) {
-                               return u == end;
-                             }));
+      return isEnd(user) || (isa<nn::AllGatherOp>(user) &&
+                             llvm::all_of(user->getUsers(), isEnd));
     });
   };
   llvm::SetVector<Operation *> updates;

@@ -22,11 +22,25 @@ bool planning::isReduced(Value value) {
   });
 }
 
-/// Returns whether an operator replaces a whole state, whose elements it does
-/// not read.
-static bool replacesAll(Operation *op) {
-  auto update = dyn_cast<nn::UpdateOp>(op);
-  return update && !update.getOffset();
+nn::UpdateOp planning::replacementOf(Value value) {
+  auto update = nn::throughReshapes(value).getDefiningOp<nn::UpdateOp>();
+  return update && !update.getOffset() ? update : nn::UpdateOp();
+}
+
+BlockArgument planning::tiedArgument(Value value) {
+  while (true) {
+    value = nn::throughReshapes(value);
+    if (auto fusion = value.getDefiningOp<nn::FusionOp>()) {
+      auto operand = fusion.replacedOperand(cast<OpResult>(value));
+      if (!operand)
+        return nullptr;
+      value = fusion.getInputs()[*operand];
+    } else if (nn::UpdateOp update = replacementOf(value)) {
+      value = update.getState();
+    } else {
+      return dyn_cast<BlockArgument>(value);
+    }
+  }
 }
 
 /// Returns whether the results of a fusion have the operand's size and depend
@@ -37,7 +51,7 @@ static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
   ArrayRef<int64_t> shape = nn::shapeOf(work[0]);
   while (!work.empty())
     for (Operation *user : work.pop_back_val().getUsers()) {
-      if (isa<nn::YieldOp>(user) || replacesAll(user))
+      if (isa<nn::YieldOp>(user))
         continue;
       if (!isa<nn::ElementwiseOp>(user) ||
           nn::shapeOf(user->getResult(0)) != shape)
@@ -47,9 +61,10 @@ static bool readsElementwise(nn::FusionOp fusion, OpOperand &use) {
   return true;
 }
 
-/// Returns whether all uses of `value` and of its views come before the fusion,
-/// or are uses of it that `isAllowed`.
-static bool isLastUsedBy(nn::FusionOp fusion, Value value,
+/// Returns whether all uses of `value` and of its views come before an
+/// operator, or are uses of it that `isAllowed`. A replacement does not read
+/// the state.
+static bool isLastUsedBy(Operation *op, Value value,
                          llvm::function_ref<bool(OpOperand &)> isAllowed) {
   SmallVector<Value> views = {value};
   while (!views.empty()) {
@@ -57,15 +72,22 @@ static bool isLastUsedBy(nn::FusionOp fusion, Value value,
     for (OpOperand &use : view.getUses()) {
       Operation *user = use.getOwner();
       auto slice = dyn_cast<nn::SliceOp>(user);
+      auto update = dyn_cast<nn::UpdateOp>(user);
+      if (update && !update.getOffset() && use.getOperandNumber() == 0)
+        continue;
       if (isa<nn::ReshapeOp>(user) || (slice && nn::contiguousOffset(slice)))
         views.push_back(user->getResult(0));
-      else if (user == fusion ? !isAllowed(use)
-                              : user->getBlock() != fusion->getBlock() ||
-                                    !user->isBeforeInBlock(fusion))
+      else if (user == op ? !isAllowed(use)
+                          : user->getBlock() != op->getBlock() ||
+                                !user->isBeforeInBlock(op))
         return false;
     }
   }
   return true;
+}
+
+bool planning::isReadAfter(nn::UpdateOp update, BlockArgument before) {
+  return !isLastUsedBy(update, before, [](OpOperand &) { return true; });
 }
 
 bool planning::mayOverwrite(BlockArgument before, Value after) {

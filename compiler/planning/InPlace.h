@@ -15,6 +15,17 @@ bool hasOneReader(mlir::Value value);
 /// over ranks.
 bool isReduced(mlir::Value value);
 
+/// Returns the nn.update that replaces a whole state; null if a value is the
+/// result of none, possibly through reshapes.
+nn::UpdateOp replacementOf(mlir::Value value);
+
+/// Returns the argument that a value is tied to: that of which nn.update makes
+/// it, in fusions or not, possibly through reshapes. Null if there is none.
+mlir::BlockArgument tiedArgument(mlir::Value value);
+
+/// Returns whether a state's value before a replacement is read later.
+bool isReadAfter(nn::UpdateOp update, mlir::BlockArgument before);
+
 /// Returns whether the kernel that computes the next value of a state may
 /// write it over the value before: all other readers of that run earlier, and
 /// it reads each element only to compute the same element.

@@ -91,7 +91,8 @@ LogicalResult ListBuffers::bind(plan::Space resultSpace,
                                 ArrayRef<int64_t> prepared) {
   if (failed(bindArguments(prepared)))
     return failure();
-  bindResults(resultSpace, prepared);
+  if (failed(bindResults(resultSpace, prepared)))
+    return failure();
   bindPacks();
   return success();
 }
@@ -123,15 +124,24 @@ LogicalResult ListBuffers::bindArguments(ArrayRef<int64_t> prepared) {
 }
 
 /// Creates the buffers of the results. The fusion that computes a result,
-/// possibly reshaped, writes there directly.
-void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
+/// possibly reshaped, writes there directly. Verifies that each state's next
+/// value is tied to the state.
+LogicalResult ListBuffers::bindResults(plan::Space space,
+                                       ArrayRef<int64_t> prepared) {
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     if (auto state =
             function.getResultAttrOfType<FlatSymbolRefAttr>(i, "nn.state")) {
       BlockArgument before = states.lookup(state.getAttr());
+      if (!before || tiedArgument(value) != before)
+        return function.emitError()
+               << "result " << i << " is no nn.update of the argument that is "
+               << state;
       results.push_back(of(before));
-      Value made = throughGather(value);
+      nn::UpdateOp replacement = replacementOf(value);
+      if (replacement)
+        replaced[replacement] = results.back();
+      Value made = replacement ? throughGather(replacement.getValue()) : value;
       if (bindReplacements(before, made))
         continue;
       if (overwritesState && mayOverwrite(before, made))
@@ -149,6 +159,7 @@ void ListBuffers::bindResults(plan::Space space, ArrayRef<int64_t> prepared) {
     if (source.getDefiningOp<nn::FusionOp>())
       destination.try_emplace(source, results.back());
   }
+  return success();
 }
 
 /// Finds the fusions that replace rows of a state, one after another. Returns
@@ -231,11 +242,45 @@ void ListBuffers::fill(nn::PackOp pack) {
   }
 }
 
+bool ListBuffers::isInPlace(nn::UpdateOp replacement) const {
+  Value state = replaced.lookup(replacement);
+  return !state ||
+         plan::rootOf(of(replacement.getValue())) == plan::rootOf(state);
+}
+
+void ListBuffers::replace(nn::UpdateOp replacement) {
+  Value source = of(replacement.getValue()), result = replacement.getY();
+  set(result, source);
+  if (isInPlace(replacement))
+    return;
+  Value state = replaced.lookup(replacement);
+  bool isRead = isReadAfter(replacement, tiedArgument(result));
+  if (overwritesState || isRead)
+    remark::missed(replacement.getLoc(),
+                   remark::RemarkOpts::name("Copy").category("plan"))
+        << remark::add("copies {0} bytes to replace a state: {1}",
+                       plan::byteSize(result.getType()),
+                       isRead ? "the old value is read later"
+                              : "no kernel can write its next value in place");
+  if (!isRead) {
+    plan::CopyOp::create(b, view(source, result.getType()), state);
+    set(result, state);
+  } else if (plan::rootOf(source).getSpace() == plan::Space::state) {
+    // The other state may be replaced before the end.
+    Value kept = createInArena(result.getType());
+    plan::CopyOp::create(b, view(source, result.getType()), kept);
+    set(result, kept);
+  }
+}
+
 void ListBuffers::storeResults() {
   Operation *terminator = function.getBody().front().getTerminator();
-  for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
-    Value source = of(value);
-    if (plan::rootOf(source) != plan::rootOf(result))
-      plan::CopyOp::create(b, view(source, value.getType()), result);
-  }
+  // Outputs first: they may be the value of a state before the call.
+  for (bool ofStates : {false, true})
+    for (auto [value, result] : llvm::zip(terminator->getOperands(), results)) {
+      Value source = of(value);
+      bool isState = plan::rootOf(result).getSpace() == plan::Space::state;
+      if (isState == ofStates && plan::rootOf(source) != plan::rootOf(result))
+        plan::CopyOp::create(b, view(source, value.getType()), result);
+    }
 }

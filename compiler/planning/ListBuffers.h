@@ -66,6 +66,12 @@ public:
 
   /// Copies the parts of a pack that no fusion has written in place.
   void fill(nn::PackOp pack);
+  /// Returns whether the next value of a state has been written in place.
+  bool isInPlace(nn::UpdateOp replacement) const;
+  /// Replaces a state by its next value: copies the value, with a remark,
+  /// unless it has been written in place. If the value before is read later,
+  /// the state is written by storeResults().
+  void replace(nn::UpdateOp replacement);
   /// Copies results that no fusion has written in place.
   void storeResults();
 
@@ -75,7 +81,8 @@ private:
                      mlir::StringAttr symbol = nullptr,
                      std::optional<int64_t> offset = {});
   llvm::LogicalResult bindArguments(llvm::ArrayRef<int64_t> prepared);
-  void bindResults(plan::Space space, llvm::ArrayRef<int64_t> prepared);
+  llvm::LogicalResult bindResults(plan::Space space,
+                                  llvm::ArrayRef<int64_t> prepared);
   bool bindReplacements(mlir::BlockArgument before, mlir::Value after);
   void bindPacks();
   void clearGaps(nn::PackOp pack);
@@ -87,6 +94,8 @@ private:
   mlir::IRMapping map;
   llvm::SmallVector<mlir::Type> inputs, outputs;
   llvm::SmallVector<mlir::Value> results; ///< buffers of the results
+  /// Buffers of the states that replacements make the next values of.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> replaced;
   /// Buffers that a fusion's result belongs in.
   llvm::DenseMap<mlir::Value, mlir::Value> destination;
   /// Results of fusions that replace rows of a state, up to its next value.

@@ -36,6 +36,7 @@ public:
   /// `resultSpace` is the memory space of the function's results; `prepared`
   /// has the offsets of prepared buffers.
   LogicalResult run(plan::Space resultSpace, ArrayRef<int64_t> prepared) {
+    sinkReplacements();
     orderCollectives(function);
     if (failed(buffers.bind(resultSpace, prepared)))
       return failure();
@@ -56,6 +57,17 @@ public:
   }
 
 private:
+  /// Moves the replacements of states to the end, so that readers of the values
+  /// before come earlier.
+  void sinkReplacements() {
+    Block &block = function.getBody().front();
+    Operation *end = block.getTerminator();
+    for (nn::UpdateOp update : llvm::to_vector(block.getOps<nn::UpdateOp>()))
+      if (llvm::all_of(update->getUsers(),
+                       [&](Operation *user) { return user == end; }))
+        update->moveBefore(end);
+  }
+
   /// Reduces the operand in place, or a copy of it if something else reads it.
   void translateReduction(Operation *op) {
     Value x = op->getOperand(0), source = nn::throughReshapes(x);
@@ -100,6 +112,12 @@ private:
   }
 
   LogicalResult translate(Operation *op) {
+    if (auto update = dyn_cast<nn::UpdateOp>(op);
+        update && !update.getOffset()) {
+      if (!buffers.isInPlace(update))
+        awaitExchanges(op);
+      return buffers.replace(update), success();
+    }
     // A slice is a kernel unless it is contiguous.
     auto slice = dyn_cast<nn::SliceOp>(op);
     if (!isa<nn::ReshapeOp>(op) && !(slice && nn::contiguousOffset(slice)))

@@ -15,7 +15,8 @@
 //     return %u
 //
 // The state has the type that the model computes with: casts at both ends
-// disappear.
+// disappear. A next value that is not made of the value before, row by row,
+// replaces it: `nn.update %past, %value`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,6 +109,17 @@ static std::optional<Type> innerType(BlockArgument argument, Value result) {
   return inner;
 }
 
+/// Returns whether a value is what updates make of an argument.
+static bool isTied(Value value, BlockArgument argument) {
+  while (true) {
+    value = throughReshapes(value);
+    auto update = value.getDefiningOp<UpdateOp>();
+    if (!update)
+      return value == argument;
+    value = update.getState();
+  }
+}
+
 LogicalResult BindStates::bind(func::FuncOp main, Pair pair) {
   BlockArgument argument = main.getArgument(pair.argument);
   OpOperand &result =
@@ -140,15 +152,21 @@ LogicalResult BindStates::bind(func::FuncOp main, Pair pair) {
   auto state = b.getDictionaryAttr(
       b.getNamedAttr("nn.state", FlatSymbolRefAttr::get(name)));
   Operation *end = result.getOwner();
-  Value next = result.get();
+  Value next;
   unsigned arguments = main.getNumArguments(), results = main.getNumResults();
   if (failed(main.insertArgument(arguments, type, state, argument.getLoc())) ||
       failed(main.insertResult(results, type, state)))
     return failure();
-  argument.replaceAllUsesWith(main.getArgument(arguments));
-  end->insertOperands(results,
-                      next == argument ? main.getArgument(arguments) : next);
+  BlockArgument before = main.getArgument(arguments);
+  argument.replaceAllUsesWith(before);
+  next = end->getOperand(pair.result);
   end->eraseOperand(pair.result);
+  if (!isTied(next, before)) {
+    b.setInsertionPoint(end);
+    next = UpdateOp::create(b, next.getLoc(), before, next, /*offset=*/nullptr,
+                            /*axis=*/0);
+  }
+  end->insertOperands(end->getNumOperands(), next);
   return success(succeeded(main.eraseArgument(pair.argument)) &&
                  succeeded(main.eraseResult(pair.result)));
 }

@@ -332,8 +332,9 @@ private:
                          nodeName(refusal.producer), refusal.why.reason());
     Operation *end = block.getTerminator();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
-      if (ops.size() == 1 && (isa<FusionOp, GuardOp, PackOp>(ops[0]) ||
-                              isCollective(ops[0]) || isView(ops[0])))
+      if (ops.size() == 1 &&
+          (isa<FusionOp, GuardOp>(ops[0]) || isCollective(ops[0]) ||
+           isView(ops[0]) || isPlacement(ops[0])))
         ops.front()->moveBefore(end);
       else
         remarkFusion(createFusionOp(ops, end), ops);

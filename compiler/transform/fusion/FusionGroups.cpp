@@ -42,6 +42,11 @@ bool frit::isView(Operation *op) {
   return offset && *offset * bits % (8 * alignment) == 0;
 }
 
+bool frit::isPlacement(Operation *op) {
+  auto update = dyn_cast<UpdateOp>(op);
+  return isa<PackOp>(op) || (update && !update.getOffset());
+}
+
 Operation *frit::computedBy(Value value) {
   Operation *def = value.getDefiningOp();
   while (def && isView(def))
@@ -118,7 +123,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   group.size.tensors = op->getNumOperands() + op->getNumResults();
   if (op->getNumResults() == 1)
     group.space = llvm::to_vector(resultType(op).getShape());
-  if (isView(op) || isa<PackOp>(op)) {
+  if (isView(op) || isPlacement(op)) {
     group.kind = Kind::view;
   } else if (auto update = dyn_cast<UpdateOp>(op)) {
     group.kind = Kind::map;

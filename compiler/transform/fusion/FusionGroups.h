@@ -51,6 +51,10 @@ bool isGenerator(mlir::Operation *op);
 /// operand's bytes with another shape.
 bool isView(mlir::Operation *op);
 
+/// Returns whether an operator only says where a value belongs: planning lets
+/// the kernel that computes the value write it there.
+bool isPlacement(mlir::Operation *op);
+
 /// Returns the operator that computes a value, looking through views, or null
 /// for arguments and constants.
 mlir::Operation *computedBy(mlir::Value value);

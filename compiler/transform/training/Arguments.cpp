@@ -68,6 +68,14 @@ void frit::addResult(func::FuncOp main, Value value,
   addResults(main, value, DictionaryAttr::get(main.getContext(), attributes));
 }
 
+void frit::addNextValue(func::FuncOp main, BlockArgument before, Value after) {
+  OpBuilder b(main.getBody().front().getTerminator());
+  Attribute state = main.getArgAttr(before.getArgNumber(), "nn.state");
+  Value next = nn::UpdateOp::create(b, after.getLoc(), before, after,
+                                    /*offset=*/nullptr, /*axis=*/0);
+  addResult(main, next, b.getNamedAttr("nn.state", state));
+}
+
 void frit::addResults(func::FuncOp main, ArrayRef<Value> values,
                       ArrayRef<DictionaryAttr> attributes) {
   (void)main.insertResults(

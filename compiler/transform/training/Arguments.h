@@ -49,6 +49,11 @@ void replaceByArguments(mlir::func::FuncOp main,
 void addResult(mlir::func::FuncOp main, mlir::Value value,
                llvm::ArrayRef<mlir::NamedAttribute> attributes);
 
+/// Adds a last result, the next value of the state that the argument `before`
+/// is: `after`, tied to the argument by an nn.update.
+void addNextValue(mlir::func::FuncOp main, mlir::BlockArgument before,
+                  mlir::Value after);
+
 /// Adds last results at once: the function's type has all of them, so one after
 /// another takes time and memory of their number's square.
 void addResults(mlir::func::FuncOp main, llvm::ArrayRef<mlir::Value> values,

@@ -133,8 +133,11 @@ int64_t FusedStep::peak() const {
   auto rootOf = [&](Value value) {
     while (true) {
       Operation *op = value.getDefiningOp();
+      auto update = dyn_cast_or_null<UpdateOp>(op);
       if (op && isView(op))
         value = op->getOperand(0);
+      else if (update && !update.getOffset())
+        value = update.getValue();
       else if (Value whole = wholes.lookup(value))
         value = whole;
       else

@@ -38,10 +38,6 @@ TensorExpr States::addNumber(NNBuilder &b, StringRef name, frit_state_role role,
 }
 
 void States::addResults() {
-  Builder b(main.getContext());
-  for (auto [before, after] : after_) {
-    unsigned index = cast<BlockArgument>(before).getArgNumber();
-    addResult(main, after,
-              b.getNamedAttr("nn.state", main.getArgAttr(index, "nn.state")));
-  }
+  for (auto [before, after] : after_)
+    addNextValue(main, cast<BlockArgument>(before), after);
 }

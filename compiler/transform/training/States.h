@@ -12,7 +12,8 @@
 namespace frit {
 
 /// The state of a function: for each an nn.state of the module, an argument
-/// with the value before a call, and a result with the value after.
+/// with the value before a call, and a result with the value after, which an
+/// nn.update ties to it.
 class States {
 public:
   explicit States(mlir::func::FuncOp main) : main(main) {}

@@ -5,7 +5,8 @@
 //       -> (…, tensor<4096xf32> {nn.state = @parameters.0}) {
 //     %h = nn.cast %p {to = bf16}
 //     … %h …
-//     %next = nn.sub %p, %change
+//     %new = nn.sub %p, %change
+//     %next = nn.update %p, %new
 //     return …, %next
 // ==>
 //   nn.state @parameters.0 : tensor<4096xf32> [#nn.member<"fc.weight" at 0 …>]
@@ -16,15 +17,18 @@
 //       -> (…, tensor<4096xf32> {nn.state = @parameters.0},
 //           tensor<4096xbf16> {nn.state = @parameters.0.bf16}) {
 //     … %h …
-//     %next = nn.sub %p, %change
-//     %stored = nn.cast %next {to = bf16}
+//     %new = nn.sub %p, %change
+//     %next = nn.update %p, %new
+//     %cast = nn.cast %new {to = bf16}
+//     %stored = nn.update %h, %cast
 //     return …, %next, %stored
 //   }
 //   func.func @derive(%p {nn.state = @parameters.0},
 //                     %h {nn.state = @parameters.0.bf16})
 //       -> (tensor<4096xbf16> {nn.state = @parameters.0.bf16}) {
 //     %0 = nn.cast %p {to = bf16}
-//     return %0
+//     %stored = nn.update %h, %0
+//     return %stored
 //   }
 //
 // The cast of the next value runs in the optimizer's kernel, which has it in
@@ -123,12 +127,12 @@ void StoreCasts::run(func::FuncOp main, StateOp state, BlockArgument before,
 
   // Readers see the same views of the copy as they had of the state.
   IRMapping copies;
-  copies.map(before,
-             addArgument(main, narrowed(before), stored, before.getLoc()));
+  BlockArgument copy =
+      addArgument(main, narrowed(before), stored, before.getLoc());
+  copies.map(before, copy);
   for (Operation *view : parts.views) {
     b.setInsertionPointAfter(view);
-    Operation *copy = b.clone(*view, copies);
-    copy->getResult(0).setType(narrowed(view->getResult(0)));
+    b.clone(*view, copies)->getResult(0).setType(narrowed(view->getResult(0)));
   }
   for (CastOp cast : parts.casts)
     if (cast.getTo() == narrow) {
@@ -142,13 +146,14 @@ void StoreCasts::run(func::FuncOp main, StateOp state, BlockArgument before,
         op->erase();
 
   NNBuilder next(after.getLoc(), main.getBody().front().getTerminator());
-  addResult(main, next.cast(after, narrow), stored);
+  addNextValue(main, copy, next.cast(after, narrow));
 
   func::FuncOp derive = deriveFunction(main);
   Value from = addArgument(derive, before.getType(), wide, before.getLoc());
-  (void)addArgument(derive, narrowed(before), stored, before.getLoc());
+  BlockArgument old =
+      addArgument(derive, narrowed(before), stored, before.getLoc());
   NNBuilder inner(before.getLoc(), derive.getBody().front().getTerminator());
-  addResult(derive, inner.cast(from, narrow), stored);
+  addNextValue(derive, old, inner.cast(from, narrow));
 }
 
 void StoreCasts::runOnOperation() {
@@ -165,8 +170,12 @@ void StoreCasts::runOnOperation() {
   for (BlockArgument before : arguments) {
     auto name = main.getArgAttrOfType<FlatSymbolRefAttr>(before.getArgNumber(),
                                                          "nn.state");
-    Value after = name ? next.lookup(name) : Value();
-    if (!after || !isa_and_nonnull<ElementwiseOp>(after.getDefiningOp()))
+    Value tied = name ? next.lookup(name) : Value();
+    auto update = tied ? tied.getDefiningOp<UpdateOp>() : UpdateOp();
+    if (!update || update.getOffset())
+      continue;
+    Value after = update.getValue();
+    if (!isa_and_nonnull<ElementwiseOp>(after.getDefiningOp()))
       continue;
     auto state = getOperation().lookupSymbol<StateOp>(name.getAttr());
     if (state && !state.getSharded() && !state.getDerivedFrom())

@@ -2,7 +2,7 @@
 
 Appends rows to caches of every form, at places that calls choose, inside and partly or wholly
 outside, and compares the caches and what is computed of them with NumPy after each of several
-calls. The CUDA text runs on the emulator.
+calls. Then states take each other's values. The CUDA text runs on the emulator.
 """
 import json
 import pathlib
@@ -71,11 +71,52 @@ def check(name, cache, rows, axis, offset_shape, kind, dtype="f32", batches=()):
     module(rows=values, at=at)
     assert np.array_equal(module.read_state("cache")["cache"],
                           update(np.zeros(cache, numpy), values * 2, at, axis)), name
+    emulate(path, "-fstate=cache:next")
+    print("ok", name)
+
+
+def emulate(path, *flags):
+    """Compares the emulated CUDA text with the cpu target."""
     bin_folder = pathlib.Path(subprocess.run(["which", "fritc"], capture_output=True,
                                              text=True, check=True).stdout).parent
-    subprocess.run(["bash", EMULATOR, bin_folder, sys.executable, path, "1e-3",
-                    "-fstate=cache:next"], check=True, stdout=subprocess.DEVNULL)
-    print("ok", name)
+    subprocess.run(["bash", EMULATOR, bin_folder, sys.executable, path, "1e-3", *flags],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def exchange():
+    """Four states: a cycle of three, one of which is negated on the way, and one that keeps
+    an old value. An output is a value before the call."""
+    names = ["a", "b", "c", "d"]
+    f32 = {"type": "f32", "shape": [2, 3]}
+
+    def replace(state, value):
+        return {"op": "update", "inputs": [state, value], "outputs": [f"next_{state}"]}
+
+    graph = {
+        "frit": 1,
+        "inputs": [{"name": name, **f32} for name in [*names, "x"]],
+        "nodes": [replace("a", "b"),
+                  {"op": "neg", "inputs": ["c"], "outputs": ["minus"]},
+                  replace("b", "minus"), replace("c", "a"), replace("d", "c"),
+                  {"op": "add", "inputs": ["a", "x"], "outputs": ["y"]}],
+        "outputs": [*(f"next_{name}" for name in names), "y"]}
+    path = work / "exchange.json"
+    path.write_text(json.dumps(graph))
+    flags = [f"-fstate={name}:next_{name}" for name in names]
+    subprocess.run(["fritc", path, "-march=x86-64-v3", *flags, "-o", work / "exchange.so"],
+                   check=True)
+    module = frit.load(work / "exchange.so", device="cpu", threads=2)
+    states = {name: rng.integers(-9, 9, (2, 3)).astype(np.float32) for name in names}
+    module.write_state(**states)
+    for _ in range(4):
+        x = rng.integers(-9, 9, (2, 3)).astype(np.float32)
+        assert np.array_equal(module(x=x), states["a"] + x)
+        states = {"a": states["b"], "b": -states["c"], "c": states["a"], "d": states["c"]}
+        now = module.read_state(*names)
+        for name in names:
+            assert np.array_equal(now[name], states[name]), name
+    emulate(path, *flags)
+    print("ok exchange")
 
 
 check("heads", (2, 3, 8, 4), (2, 3, 2, 4), 2, (2,), "i64",
@@ -86,3 +127,4 @@ check("shared-place", (4, 6, 3), (4, 2, 3), 1, (), "i32", batches=[0, 3, 5, -1, 
 check("rows-of-numbers", (3, 9), (3, 1), 1, (3,), "i64", "i32", batches=[(0, 4, 8), (9, -1, 3)])
 check("no-batch", (7, 5), (2, 5), 0, (), "i64", batches=[0, 5, 6, -1, 7])
 check("whole", (2, 4, 3), (2, 4, 3), 1, (), "i64", batches=[0, 1, -2])
+exchange()

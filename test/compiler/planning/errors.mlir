@@ -52,3 +52,26 @@ func.func @main() {
 func.func @derive(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+nn.state @a : tensor<4xf32> []
+// expected-error@+1 {{result 0 is no nn.update of the argument that is @a}}
+func.func @main(%a: tensor<4xf32> {nn.state = @a}) -> (tensor<4xf32> {nn.state = @a}) {
+  %n = nn.fusion(%a) schedule(#cuda.map<threads = 64>) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%b: tensor<4xf32>):
+    %1 = nn.neg %b : (tensor<4xf32>) -> tensor<4xf32>
+    nn.yield %1 : tensor<4xf32>
+  }
+  return %n : tensor<4xf32>
+}
+
+// -----
+
+// Each is tied to the other's argument.
+nn.state @a : tensor<4xf32> []
+nn.state @b : tensor<4xf32> []
+// expected-error@+1 {{result 0 is no nn.update of the argument that is @a}}
+func.func @main(%a: tensor<4xf32> {nn.state = @a}, %b: tensor<4xf32> {nn.state = @b}) -> (tensor<4xf32> {nn.state = @a}, tensor<4xf32> {nn.state = @b}) {
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
+}

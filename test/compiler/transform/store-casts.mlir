@@ -13,12 +13,15 @@
 // CHECK-NEXT:    %[[N:.*]] = nn.neg %[[HA]]
 // CHECK-NEXT:    %[[HS:.*]] = nn.slice %[[HA]] {{.*}} -> tensor<4x128xbf16>
 // CHECK-NEXT:    %[[AS:.*]] = nn.slice %[[A]] {{.*}} -> tensor<2x128xf32>
-// CHECK-NEXT:    %[[NEXT:.*]] = nn.sub %[[P]], %[[D]]
-// CHECK-NEXT:    %[[STORED:.*]] = nn.cast %[[NEXT]] {storage, to = bf16}
+// CHECK-NEXT:    %[[NEW:.*]] = nn.sub %[[P]], %[[D]]
+// CHECK-NEXT:    %[[NEXT:.*]] = nn.update %[[P]], %[[NEW]]
+// CHECK-NEXT:    %[[CAST:.*]] = nn.cast %[[NEW]] {storage, to = bf16}
+// CHECK-NEXT:    %[[STORED:.*]] = nn.update %[[H]], %[[CAST]]
 // CHECK-NEXT:    return %[[N]], %[[HS]], %[[AS]], %[[NEXT]], %[[STORED]]
-// CHECK:       func.func @derive(%[[P:.*]]: tensor<8192xf32> {nn.state = @p}, %{{.*}}: tensor<8192xbf16> {nn.state = @p.bf16}) ->
+// CHECK:       func.func @derive(%[[P:.*]]: tensor<8192xf32> {nn.state = @p}, %[[H:.*]]: tensor<8192xbf16> {nn.state = @p.bf16}) ->
 // CHECK-SAME:      (tensor<8192xbf16> {nn.state = @p.bf16})
-// CHECK-NEXT:    %[[STORED:.*]] = nn.cast %[[P]] {storage, to = bf16}
+// CHECK-NEXT:    %[[CAST:.*]] = nn.cast %[[P]] {storage, to = bf16}
+// CHECK-NEXT:    %[[STORED:.*]] = nn.update %[[H]], %[[CAST]]
 // CHECK-NEXT:    return %[[STORED]]
 // FUSED-LABEL: func.func @main
 // FUSED:         nn.fusion({{.*}}) : {{.*}} -> (tensor<8192xf32>, tensor<8192xbf16>)
@@ -31,7 +34,8 @@ func.func @main(%p: tensor<8192xf32> {nn.state = @p}, %d: tensor<8192xf32>) -> (
   %sh = nn.cast %s {to = bf16} : (tensor<4x128xf32>) -> tensor<4x128xbf16>
   %w = nn.slice %a {starts = array<i64: 0, 0>, sizes = array<i64: 2, 128>, steps = array<i64: 1, 1>} : (tensor<64x128xf32>) -> tensor<2x128xf32>
   %next = nn.sub %p, %d : (tensor<8192xf32>, tensor<8192xf32>) -> tensor<8192xf32>
-  return %n, %sh, %w, %next : tensor<64x128xbf16>, tensor<4x128xbf16>, tensor<2x128xf32>, tensor<8192xf32>
+  %tied = nn.update %p, %next : (tensor<8192xf32>, tensor<8192xf32>) -> tensor<8192xf32>
+  return %n, %sh, %w, %tied : tensor<64x128xbf16>, tensor<4x128xbf16>, tensor<2x128xf32>, tensor<8192xf32>
 }
 
 // -----
@@ -48,7 +52,9 @@ func.func @main(%p: tensor<4096xf32> {nn.state = @p}, %q: tensor<4096xf32> {nn.s
   %2 = nn.add %0, %1 : (tensor<4096xf16>, tensor<4096xf16>) -> tensor<4096xf16>
   %3 = nn.neg %p : (tensor<4096xf32>) -> tensor<4096xf32>
   %4 = nn.abs %q : (tensor<4096xf32>) -> tensor<4096xf32>
-  return %2, %3, %4 : tensor<4096xf16>, tensor<4096xf32>, tensor<4096xf32>
+  %5 = nn.update %p, %3 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  %6 = nn.update %q, %4 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  return %2, %5, %6 : tensor<4096xf16>, tensor<4096xf32>, tensor<4096xf32>
 }
 
 // -----
@@ -76,5 +82,9 @@ func.func @main(%read: tensor<4096xf32> {nn.state = @read}, %part: tensor<4096xf
   %9 = nn.neg %packed : (tensor<4096xf32>) -> tensor<4096xf32>
   %10 = nn.pack %9 {offsets = array<i64: 0>, size = 4096 : i64} : (tensor<4096xf32>) -> tensor<4096xf32>
   %11 = nn.neg %wide : (tensor<4096xf32>) -> tensor<4096xf32>
-  return %0, %2, %3, %4, %5, %6, %8, %10, %11 : tensor<4096xbf16>, tensor<8xbf16>, tensor<4096xbf16>, tensor<4096xbf16>, tensor<4096xf64>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>
+  %u0 = nn.update %part, %6 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  %u1 = nn.update %gathered, %8 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  %u2 = nn.update %packed, %10 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  %u3 = nn.update %wide, %11 : (tensor<4096xf32>, tensor<4096xf32>) -> tensor<4096xf32>
+  return %0, %2, %3, %4, %5, %u0, %u1, %u2, %u3 : tensor<4096xbf16>, tensor<8xbf16>, tensor<4096xbf16>, tensor<4096xbf16>, tensor<4096xf64>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>, tensor<4096xf32>
 }
