@@ -5,8 +5,9 @@
 
 Top-level names are the design's, folders are three deep at most, a source file
 has at most 800 lines, nothing is left to do in it, a header's guard follows its
-path, a page names source files that exist, a test checks something, and no two
-files of a library define the same file-local name (local_names.py).
+path, a page names source files that exist, a test checks something, each prefix of
+FileCheck says what an output has, and no two files of a library define the same
+file-local name (local_names.py).
 """
 import re
 import sys
@@ -30,6 +31,23 @@ HEADER = {".cuh", ".h", ".hpp"}
 GUARD = re.compile(r"^#ifndef (\w+)\n#define \1\n", re.MULTILINE)
 # A file that a page names by its path. NAME.td and FAMILY.cpp stand for any name.
 NAMED = re.compile(r"`([\w./-]+/[\w-]*[a-z][\w-]*\.(?:cpp|cu|cuh|h|hpp|py|td))`")
+
+
+# A run of FileCheck, up to the next command, and the prefixes of its checks.
+RUNS = re.compile(r"RUN:.*?\bFileCheck\b([^|&;\n]*)")
+PREFIXES = re.compile(r"--?check-prefix(?:es)?[= ]([\w,-]+)")
+
+
+def hollow_prefixes(text: str) -> Iterator[str]:
+    """Prefixes that only have PREFIX-NOT checks."""
+    prefixes = {prefix for run in RUNS.finditer(text)
+                for found in PREFIXES.findall(run[1]) or ["CHECK"]
+                for prefix in found.split(",")}
+    for prefix in sorted(prefixes):
+        states = re.compile(rf"(?<![\w-]){prefix}(-(NEXT|DAG|SAME|LABEL|EMPTY|COUNT-\d+))?"
+                            rf"(\{{\w+\}})?:")
+        if re.search(rf"(?<![\w-]){prefix}-NOT:", text) and not states.search(text):
+            yield prefix
 
 
 def guard_of(file: Path) -> str:
@@ -73,6 +91,10 @@ def complaints(root: Path) -> Iterator[str]:
             yield from missing_files(file, text, names)
         if file.suffix in {".mlir", ".test"} and not CHECKS.search(text):
             yield f"{file}: checks nothing"
+        if file.suffix in {".mlir", ".test"}:
+            for prefix in hollow_prefixes(text):
+                yield (f"{file}: prefix {prefix} only says what is absent, which "
+                       "holds for an empty output, too")
     yield from collisions(root, tracked)
 
 

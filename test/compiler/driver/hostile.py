@@ -37,3 +37,10 @@ value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in ("x",
 model = helper.make_model(helper.make_graph([bad], "g", value[:1], value[1:]),
                           opset_imports=[helper.make_opsetid("", 18)])
 onnx.save(model, pathlib.Path(sys.argv[1]) / "bad.onnx")
+
+# Two nodes of one kernel, of which a remark speaks.
+pair = [helper.make_node("Relu", ["x"], ["h"], name=NAMES["line"]),
+        helper.make_node("Neg", ["h"], ["y"], name=NAMES["line"] + "!")]
+model = helper.make_model(helper.make_graph(pair, "g", value[:1], value[1:]),
+                          opset_imports=[helper.make_opsetid("", 18)])
+onnx.save(model, pathlib.Path(sys.argv[1]) / "pair.onnx")
