@@ -30,7 +30,8 @@ public:
     std::string text;
     for (const auto &argument : remark.getArgs())
       text += argument.val;
-    if (kept && (category == "fusion" || category == "schedule"))
+    if (kept && (category == "fusion" || category == "quantization" ||
+                 category == "schedule"))
       keep(remark.getLocation(), text, isMissed);
     const Filter &filter = isMissed ? missed : passed;
     if (!filter.matches(category))

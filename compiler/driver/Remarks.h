@@ -12,8 +12,8 @@ namespace frit {
 /// Prints the remarks whose category matches: `passed` for applied
 /// optimizations, `missed` for missed ones. An empty expression matches none.
 /// Each remark begins with the current `target`, unless that is empty. `kept`,
-/// which may be null, collects all remarks about fusion and schedules, each
-/// once.
+/// which may be null, collects all about fusion, quantization and schedules,
+/// each once.
 void installRemarks(mlir::MLIRContext &context, llvm::StringRef passed,
                     llvm::StringRef missed, const std::string &target,
                     std::vector<report::Remark> *kept);

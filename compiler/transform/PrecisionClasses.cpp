@@ -3,6 +3,7 @@
 #include "compiler/transform/PrecisionClasses.h"
 
 #include "compiler/transform/fusion/FusionGroups.h"
+#include "compiler/transform/recognize/QuantizedOperands.h"
 #include "dialects/nn/Casts.h"
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Loss.h"
@@ -40,7 +41,9 @@ bool precision::staysWide(Operation *op) {
         return operand.getDefiningOp<RandomUniformOp>();
       }))
     return true;
-  return isPower(op) ||
+  if (auto round = dyn_cast<RoundOp>(op); round && quantizes(round))
+    return true;
+  return isPower(op) || multipliesQuantized(op) ||
          isa<ReduceOp, CumSumOp, CumProdOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp,
              SoftplusOp, ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp,
              AsinOp, AcosOp, AcoshOp, AtanhOp, BitCastOp, SquaredErrorOp,

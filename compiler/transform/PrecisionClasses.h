@@ -15,7 +15,8 @@ namespace frit::precision {
 
 /// Returns whether an operator would lose too much precision in 16 bits: sums
 /// and functions that grow like them, steep functions, positions, operators on
-/// bits, and statistics that ranks average. Composites compute in f32 inside.
+/// bits, quantizations and products of quantized tensors, and statistics that
+/// ranks average. Composites compute in f32 inside.
 bool staysWide(mlir::Operation *op);
 
 /// Returns whether an operator takes narrow operands and gives an f32 result.

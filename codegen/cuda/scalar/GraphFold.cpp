@@ -4,6 +4,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
@@ -37,6 +39,55 @@ Node *Graph::narrowedEquality(arith::CmpIOp compare,
                      IntegerType::get(context, 1), {0, 1});
   }
   return nullptr;
+}
+
+/// Returns the number that a node is, if it is a constant float.
+static std::optional<double> floatOf(const Node *node) {
+  auto value = dyn_cast_if_present<FloatAttr>(node->value);
+  if (node->kind != Node::Kind::constant || !value)
+    return std::nullopt;
+  return value.getValueAsDouble();
+}
+
+namespace {
+/// Range of a float, both ends included. It may also be NaN.
+struct FloatBounds {
+  double low = -INFINITY, high = INFINITY;
+};
+} // namespace
+
+/// Returns the range of a float that is clamped by constants.
+static FloatBounds boundsOf(const Node *node) {
+  FloatBounds bounds;
+  while (node->kind == Node::Kind::operation && node->operands.size() == 2) {
+    std::optional<double> limit = floatOf(node->operands[1]);
+    if (limit && node->form->name == "arith.minimumf")
+      bounds.high = std::min(bounds.high, *limit);
+    else if (limit && node->form->name == "arith.maximumf")
+      // A smaller upper bound outside of it wins.
+      bounds.low = std::max(bounds.low, std::min(*limit, bounds.high));
+    else
+      break;
+    node = node->operands[0];
+  }
+  return bounds;
+}
+
+/// Returns whether a comparison with a constant is false for all clamped
+/// floats, and for NaN.
+static bool isNever(arith::CmpFOp compare, ArrayRef<Node *> operands) {
+  std::optional<double> limit = floatOf(operands[1]);
+  if (!limit)
+    return false;
+  FloatBounds bounds = boundsOf(operands[0]);
+  switch (compare.getPredicate()) {
+  case arith::CmpFPredicate::OLT:
+    return bounds.low >= *limit;
+  case arith::CmpFPredicate::OGE:
+    return bounds.high < *limit;
+  default:
+    return false;
+  }
 }
 
 /// Folds an operation. A cast in the model rounds at once. A cast that the
@@ -76,6 +127,9 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
     static const ScalarForm isNan = {"isNan", "frit::isNan($0)"};
     return operation(&isNan, operands[0], IntegerType::get(context, 1), {0, 1});
   }
+  if (auto compare = dyn_cast<arith::CmpFOp>(op);
+      compare && isNever(compare, operands))
+    return truth(false);
   auto compare = dyn_cast<arith::CmpIOp>(op);
   if (Node *narrow = compare ? narrowedEquality(compare, operands) : nullptr)
     return narrow;

@@ -146,6 +146,9 @@ private:
   /// A convolution that is added to a third one joins that instead.
   bool chainsContraction(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
+  /// Returns the product of bytes of a group, or null.
+  mlir::Operation *productOfBytes(const Group &group) const;
+  nn::Legality checkEndOfBytes(const Group &from, const Group &to) const;
   /// Returns whether only the elementwise operators after a product of bytes
   /// read `from`, such as the dequantization of a residual.
   bool feedsEnd(const Group &from, const Group &to) const;

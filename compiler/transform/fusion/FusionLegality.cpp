@@ -52,6 +52,8 @@ bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
 Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
   if (addsContraction(from, to) || chainsContraction(from, to))
     return std::nullopt;
+  if (productOfBytes(from) && to.kind == Kind::map)
+    return checkEndOfBytes(from, to);
   if ((to.kind != Kind::map && to.kind != Kind::epilogue) ||
       to.members.size() != 1)
     return Mismatch("only elementwise operators follow it in one kernel");
@@ -84,10 +86,35 @@ Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
   return std::nullopt;
 }
 
+Operation *FusionGroups::productOfBytes(const Group &group) const {
+  for (unsigned member : group.members)
+    if (isa<QuantizedConvOp>(ops[member]))
+      return ops[member];
+  return nullptr;
+}
+
+/// Any elementwise operators may follow a product of bytes, as many as there
+/// are, if they alone read its result.
+Legality FusionGroups::checkEndOfBytes(const Group &from,
+                                       const Group &to) const {
+  if (from.space != to.space)
+    return Mismatch("it has another shape");
+  Operation *product = productOfBytes(from);
+  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  for (unsigned member : from.members)
+    for (Operation *user : ops[member]->getUsers())
+      if (!indices.contains(user) ||
+          !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
+        return Mismatch("the intermediate value has other readers");
+  for (unsigned member : to.members)
+    if (!target.takesEpilogue(product, ops[member]))
+      return Mismatch("the target's kernel does not take it");
+  return std::nullopt;
+}
+
 bool FusionGroups::feedsEnd(const Group &from, const Group &to) const {
-  Operation *product = ops[to.members.front()];
-  if (from.kind != Kind::map || !isa<QuantizedConvOp>(product) ||
-      from.space != to.space)
+  Operation *product = productOfBytes(to);
+  if (from.kind != Kind::map || !product || from.space != to.space)
     return false;
   unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
   for (unsigned member : from.members)

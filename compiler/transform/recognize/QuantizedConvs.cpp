@@ -24,6 +24,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 #include "compiler/transform/recognize/QuantizedEpilogue.h"
+#include "compiler/transform/recognize/QuantizedRewrite.h"
 #include "dialects/nn/contraction/Contraction.h"
 
 #include "mlir/IR/Remarks.h"
@@ -40,36 +41,28 @@ using namespace frit::nn;
 static constexpr StringRef kManyScales =
     "its scales are neither numbers nor, on the right, one for each filter";
 
-/// Returns whether a value is computed from a tensor of bytes by casts, zero
-/// points, scales and movement alone.
-static bool isDequantized(Value value) {
-  constexpr int most = 16;
-  for (int i = 0; i < most; ++i) {
-    if (isByte(tensorType(value).getElementType()))
-      return true;
-    Operation *def = value.getDefiningOp();
-    if (!isa_and_nonnull<CastOp, SubOp, MulOp, ReshapeOp, TransposeOp>(def))
-      return false;
-    Value first = def->getOperand(0);
-    bool isSecond = def->getNumOperands() == 2 &&
-                    shapeOf(first) != shapeOf(value) &&
-                    shapeOf(def->getOperand(1)) == shapeOf(value);
-    value = isSecond ? def->getOperand(1) : first;
-  }
-  return false;
-}
-
 namespace {
 class QuantizedConvs : public frit::impl::QuantizedConvsBase<QuantizedConvs> {
 public:
-  explicit QuantizedConvs(const Target &target) : target(target) {}
+  explicit QuantizedConvs(const Target &target) : target(target) {
+    target.populateRewrites(rewrites);
+  }
 
   void runOnOperation() override {
+    wanted = rewrites.find<QuantizedRewrite>();
     SmallVector<Operation *> products;
+    bool isDynamic = false;
     getOperation().walk([&](Operation *op) {
       if (isa<ConvOp, MatmulOp>(op))
         products.push_back(op);
+      else if (auto pool = dyn_cast<MaxPoolOp>(op))
+        poolBytes(pool);
+      else if (auto round = dyn_cast<RoundOp>(op))
+        isDynamic |= quantizes(round);
     });
+    if (wanted && isDynamic)
+      getOperation().walk(
+          [&](ReduceOp reduce) { splitRange(reduce, wanted->longRange); });
     for (Operation *op : products) {
       bool isQuantized = llvm::any_of(op->getOperands().take_front(2),
                                       [](Value v) { return isDequantized(v); });
@@ -96,8 +89,13 @@ private:
                            std::optional<Scaled> &right);
   Value create(QuantizedEpilogue &epilogue, Value x, Value w,
                const Scaled &left, const Scaled &right, ConvOp conv);
+  void padChannels(NNBuilder &b, const Scaled &left, const Scaled &right,
+                   Value &x, Value &w) const;
 
   const Target &target;
+  TargetRewrites rewrites;
+  const QuantizedRewrite *wanted =
+      nullptr; ///< null if the target has no wishes
 };
 } // namespace
 
@@ -112,6 +110,23 @@ static bool computes(const Target &target, NNBuilder &b, QuantizedConvOp op) {
   bool isKept = target.keepsWhole(cast<CompositeOp>(sums.getOperation()));
   sums.erase();
   return isKept;
+}
+
+/// Adds channels, of which the operands have zero points, up to the multiple
+/// that the target wants.
+void QuantizedConvs::padChannels(NNBuilder &b, const Scaled &left,
+                                 const Scaled &right, Value &x,
+                                 Value &w) const {
+  int64_t channels = shapeOf(x).back(), multiple = wanted->channelMultiple;
+  if (channels % multiple == 0 || channels < wanted->fewestChannels)
+    return;
+  auto pad = [&](Value value, Value zero) {
+    SmallVector<int64_t> low(shapeOf(value).size(), 0), high = low;
+    high.back() = llvm::alignTo(channels, multiple) - channels;
+    return Value(PadOp::create(b, value, zero, low, high, "constant"));
+  };
+  x = pad(x, left.bytes.zero);
+  w = pad(w, right.bytes.zero);
 }
 
 /// Creates the operator at the end of the epilogue; null if the target does
@@ -197,6 +212,8 @@ Legality QuantizedConvs::rewrite(ConvOp conv) {
     x = transposeToLast(b, x);
     w = transposeToLast(b, w);
   }
+  if (wanted && conv.getGroup() == 1)
+    padChannels(b, *left, *right, x, w);
   Value y = create(epilogue, x, w, *left, *right, conv);
   if (!y)
     return Mismatch("the target has no kernel for it, with " +

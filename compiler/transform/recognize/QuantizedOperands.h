@@ -40,6 +40,21 @@ std::optional<Scaled> describeScaled(nn::NNBuilder &b, mlir::Value value);
 mlir::Value alongAxis(nn::NNBuilder &b, mlir::Value factor, int64_t rank,
                       int64_t axis, int64_t count);
 
+/// Returns whether a value is computed from a tensor of bytes by casts, zero
+/// points, scales and movement alone.
+bool isDequantized(mlir::Value value);
+/// Returns whether an operator multiplies two such values, the second of which
+/// depends on constants alone.
+bool multipliesQuantized(mlir::Operation *op);
+/// Returns whether a rounding is that of a quantization to bytes.
+bool quantizes(nn::RoundOp round);
+
+/// Replaces a pool of a dequantized tensor by that of its bytes, if it is one.
+void poolBytes(nn::MaxPoolOp pool);
+/// Lets a maximum or minimum of a whole tensor of at least `longRange` elements
+/// be found by rows first.
+void splitRange(nn::ReduceOp reduce, int64_t longRange);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDOPERANDS_H

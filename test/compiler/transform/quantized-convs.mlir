@@ -101,3 +101,29 @@ func.func @others(%q: tensor<6x8xui8>) -> (tensor<6x5xi32>, tensor<6x5xf32>, ten
   %9 = nn.cast %8 {to = f32} : (tensor<6x5xi32>) -> tensor<6x5xf32>
   return %3, %7, %8, %9 : tensor<6x5xi32>, tensor<6x5xf32>, tensor<6x5xi32>, tensor<6x5xf32>
 }
+
+// -----
+
+// A pool of a dequantized tensor is one of its bytes, but not with a scale that
+// turns maxima into minima.
+// CHECK-LABEL: func @pool
+// CHECK: %[[P:.*]] = nn.max_pool %arg0 {{.*}} : (tensor<1x2x8x8xui8>) -> tensor<1x2x4x4xui8>
+// CHECK: %[[I:.*]] = nn.cast %[[P]] {to = i32}
+// CHECK: %[[C:.*]] = nn.sub %[[I]]
+// CHECK: %[[F:.*]] = nn.cast %[[C]] {to = f32}
+// CHECK: %[[Y:.*]] = nn.mul %[[F]]
+// CHECK: nn.max_pool {{.*}} -> tensor<1x2x4x4xf32>
+// CHECK: return %[[Y]]
+func.func @pool(%q: tensor<1x2x8x8xui8>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %t = nn.constant dense<-0.5> : tensor<f32>
+  %z = nn.constant dense<3> : tensor<i32>
+  %0 = nn.cast %q {to = i32} : (tensor<1x2x8x8xui8>) -> tensor<1x2x8x8xi32>
+  %1 = nn.sub %0, %z : (tensor<1x2x8x8xi32>, tensor<i32>) -> tensor<1x2x8x8xi32>
+  %2 = nn.cast %1 {to = f32} : (tensor<1x2x8x8xi32>) -> tensor<1x2x8x8xf32>
+  %x = nn.mul %2, %s : (tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %y = nn.mul %2, %t : (tensor<1x2x8x8xf32>, tensor<f32>) -> tensor<1x2x8x8xf32>
+  %p = nn.max_pool %x {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 4, 4>} : (tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32>
+  %r = nn.max_pool %y {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 4, 4>} : (tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32>
+  return %p, %r : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}

@@ -1,0 +1,22 @@
+//===- QuantizedRewrite.h - Forms of quantized operators a target wants ---===//
+
+#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDREWRITE_H
+#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDREWRITE_H
+
+#include <cstdint>
+
+namespace frit {
+
+/// A target's answers to the pass `quantized-convs` (a target rewrite).
+struct QuantizedRewrite {
+  /// The number that the channels of a convolution's input should be a multiple
+  /// of, from `fewestChannels` on: its kernel copies that many bytes at once.
+  int64_t channelMultiple, fewestChannels;
+  /// Elements from which on the range of a tensor, which dynamic quantization
+  /// needs, is found by rows first.
+  int64_t longRange;
+};
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDREWRITE_H

@@ -1,0 +1,111 @@
+//===- QuantizedTensors.cpp - Pools and ranges of quantized tensors -------===//
+//
+//   nn.max_pool (nn.mul nn.cast(nn.sub(nn.cast %q, 3)), 0.5)
+// ==>
+//   nn.mul nn.cast(nn.sub(nn.cast (nn.max_pool %q), 3)), 0.5
+//
+// Scales are positive, so the maximum is the same, of bytes.
+//
+//   %s = nn.reduce %x {kind = max, axes = [0, 1]}
+// ==>
+//   %r = nn.reduce %x {kind = max, axes = [1]}
+//   %s = nn.reduce %r {kind = max, axes = [0, 1]}
+//
+// A target may find the range of a tensor, by which it is quantized, by rows
+// first, on many threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/recognize/QuantizedOperands.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Rows of fewer elements do not pay.
+static constexpr int64_t kShortRow = 16;
+
+bool frit::isDequantized(Value value) {
+  constexpr int most = 16;
+  for (int i = 0; i < most; ++i) {
+    if (isByte(tensorType(value).getElementType()))
+      return true;
+    Operation *def = value.getDefiningOp();
+    if (!isa_and_nonnull<CastOp, SubOp, MulOp, ReshapeOp, TransposeOp>(def))
+      return false;
+    Value first = def->getOperand(0);
+    bool isSecond = def->getNumOperands() == 2 &&
+                    shapeOf(first) != shapeOf(value) &&
+                    shapeOf(def->getOperand(1)) == shapeOf(value);
+    value = isSecond ? def->getOperand(1) : first;
+  }
+  return false;
+}
+
+bool frit::multipliesQuantized(Operation *op) {
+  if (!isa<ConvOp, MatmulOp>(op))
+    return false;
+  auto conv = dyn_cast<ConvOp>(op);
+  return (!conv || conv.getGroup() == 1) && isDequantized(op->getOperand(0)) &&
+         isDequantized(op->getOperand(1)) &&
+         dependsOnConstants(op->getOperand(1));
+}
+
+bool frit::quantizes(RoundOp round) {
+  constexpr int most = 5;
+  Operation *op = round;
+  for (int i = 0; i < most; ++i) {
+    if (!op->getResult(0).hasOneUse())
+      return false;
+    op = *op->getResult(0).user_begin();
+    if (auto cast = dyn_cast<CastOp>(op))
+      return isByte(resultType(cast).getElementType());
+    if (!isa<AddOp, MaxOp, MinOp>(op))
+      return false;
+  }
+  return false;
+}
+
+void frit::poolBytes(MaxPoolOp pool) {
+  if (!tensorType(pool.getX()).getElementType().isF32() ||
+      !isDequantized(pool.getX()))
+    return;
+  NNBuilder b(pool.getLoc(), pool.getOperation());
+  auto scaled = describeScaled(b, pool.getX());
+  if (!scaled || scaled->bytes.value.getDefiningOp<ConstantOp>())
+    return;
+  for (Value scale : scaled->scales) {
+    std::optional<double> number = splatNumber(scale);
+    if (!hasOneElement(scale) || !number || !(*number > 0))
+      return;
+  }
+  Value y = MaxPoolOp::create(b, scaled->bytes.value, pool.getWindow(),
+                              pool.getStrides(), pool.getPads(),
+                              pool.getDilations(), pool.getShape(),
+                              pool.getChannelsLast());
+  y = b.cast(y, b.getI32Type());
+  if (Value zero = scaled->bytes.zero)
+    y = b.sub(y, b.cast(zero, b.getI32Type()));
+  y = b.cast(y, b.getF32Type());
+  for (Value scale : llvm::reverse(scaled->scales))
+    y = b.mul(y, b.reshape(scale, {}));
+  pool.replaceAllUsesWith(y);
+}
+
+void frit::splitRange(ReduceOp reduce, int64_t longRange) {
+  auto type = tensorType(reduce.getX());
+  if ((reduce.getKind() != Combiner::max &&
+       reduce.getKind() != Combiner::min) ||
+      !type.hasStaticShape() || type.getRank() < 2 ||
+      int64_t(reduce.getAxes().size()) != type.getRank() ||
+      type.getNumElements() < longRange ||
+      type.getShape().back() < kShortRow ||
+      type.getShape().back() == type.getNumElements())
+    return;
+  OpBuilder b(reduce);
+  int64_t last = type.getRank() - 1;
+  auto rows = ReduceOp::create(b, reduce.getLoc(), reduce.getX(),
+                               reduce.getKind(), ArrayRef<int64_t>{last});
+  reduce.getXMutable().assign(rows.getY());
+}
