@@ -8,19 +8,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/integer/IntegerProduct.h"
+#include "compiler/transform/recognize/QuantizedRewrite.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-LogicalResult
-IntegerGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                        int64_t tileM, int64_t tileN, int64_t warpM,
-                        int64_t warpN, int64_t depth, int64_t stages,
-                        int64_t split, int64_t occupancy, bool wgmma) {
+/// Bytes of the shortest asynchronous copies; channels from which on as many
+/// are worth their memory; elements that one block reduces as fast as many do.
+static constexpr int64_t kCopiedChannels = 4, kFewestChannels = 3,
+                         kLongRange = 1 << 14;
+
+LogicalResult IntegerGemmAttr::verify(
+    llvm::function_ref<InFlightDiagnostic()> emitError, int64_t tileM,
+    int64_t tileN, int64_t warpM, int64_t warpN, int64_t depth, int64_t stages,
+    int64_t split, int64_t cluster, int64_t occupancy, bool wgmma) {
   auto isWarp = [](int64_t size) {
     return size % 16 == 0 && isPowerOf2UpTo(size, 64);
   };
+  if (failed(require(emitError, isPowerOf2UpTo(cluster, 8), "cluster",
+                     "1, 2, 4 or 8")))
+    return failure();
   if (wgmma) {
     if (failed(require(emitError, isPowerOf2UpTo(tileM, 256) && tileM >= 64,
                        "tile_m", "64, 128 or 256 with `wgmma`")) ||
@@ -190,7 +198,8 @@ static std::string printProduct(const IntegerProduct &product,
                {"warpN", schedule.getWarpN()}}) +
          ints({{"depth", schedule.getDepth()},
                {"stages", schedule.getStages()},
-               {"split", schedule.getSplit()}});
+               {"split", schedule.getSplit()},
+               {"cluster", schedule.getCluster()}});
 }
 
 namespace {
@@ -223,6 +232,12 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
     return conv && describeProduct(conv);
   }
 
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(
+        QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange});
+  }
+
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto conv = dyn_cast<nn::QuantizedConvOp>(chain.contraction());
     return conv && describeProduct(conv) &&
@@ -235,7 +250,8 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
     if (!product)
       return std::nullopt;
     double blocks = double(ceilDiv(product->pixels(), schedule.getTileM()) *
-                           ceilDiv(product->k, schedule.getTileN()));
+                           ceilDiv(product->k, schedule.getTileN()) *
+                           schedule.getCluster());
     return nn::StepCost{estimateTime(*product, schedule, machine.arch),
                         std::min(1.0, blocks / double(machine.arch.sms))};
   }
@@ -259,6 +275,8 @@ nn::Match<FittedProduct> IntegerGemm::fit(Problem &problem,
     return nn::Mismatch("an SM has no threads for so many blocks");
   if (schedule.getWgmma() && machine.arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no WGMMA");
+  if (schedule.getCluster() > 1 && machine.arch.mma != Mma::wgmma)
+    return nn::Mismatch("the target has no clusters");
   int64_t vector = neighboursOf(schedule);
   while (product->k % vector)
     vector /= 2;
@@ -294,10 +312,12 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
       name, lowered,
       {.threads = threads,
        .wait = PdlWait::inSkeleton,
+       .cluster = schedule.getCluster(),
        .occupancy = schedule.getOccupancy() > 1 ? schedule.getOccupancy() : 0},
       call);
   kernel.grid[0] = ceilDiv(product.pixels(), schedule.getTileM()) *
-                   ceilDiv(product.k, schedule.getTileN());
+                   ceilDiv(product.k, schedule.getTileN()) *
+                   schedule.getCluster();
   kernel.block[0] = threads;
   kernel.sharedBytes = sharedBytesOf(schedule);
   kernel.sums = schedule.getWarpM() * schedule.getWarpN() / 32;

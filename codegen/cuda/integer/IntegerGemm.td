@@ -12,6 +12,7 @@ def Cuda_IntegerGemmAttr : Cuda_Schedule<"IntegerGemm", "integer_gemm"> {
                         Number<"steps of k per stage">:$depth,
                         Number<"stages of the pipeline">:$stages,
       NumberOr<"1", "groups of warps that share the steps of a stage">:$split,
+      NumberOr<"1", "blocks of a cluster that share the stages">:$cluster,
       NumberOr<"1", "blocks of an SM, which bound registers">:$occupancy,
       Choice<"whether whole warpgroups multiply, by WGMMA">:$wgmma);
   let extraClassDeclaration = "bool readsConstantsEarly() const { return true; }";

@@ -9,7 +9,7 @@ using namespace frit;
 using namespace frit::cuda;
 
 /// Maximum strides, pads and dilations, so that places of taps fit an int.
-static constexpr int64_t kMostDistance = 1 << 15;
+static constexpr int64_t kMostOffset = 1 << 15;
 
 static bool isSmall(Value tensor) {
   auto type = nn::tensorType(tensor);
@@ -30,9 +30,9 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::QuantizedConvOp op) {
     return nn::Mismatch("a tensor has no elements, or too many");
   for (ArrayRef<int64_t> list :
        {op.getStrides(), op.getPads(), op.getDilations()})
-    if (llvm::any_of(list, [](int64_t step) { return step > kMostDistance; }))
+    if (llvm::any_of(list, [](int64_t step) { return step > kMostOffset; }))
       return nn::Mismatch("a stride, pad or dilation is above " +
-                          Twine(kMostDistance));
+                          Twine(kMostOffset));
   IntegerProduct product;
   product.op = op;
   ArrayRef<int64_t> x = nn::shapeOf(op.getX()), w = nn::shapeOf(op.getW());

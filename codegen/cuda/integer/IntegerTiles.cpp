@@ -18,14 +18,16 @@ using namespace frit::cuda;
 static constexpr double kSharedRate = 128;
 /// Microseconds until a block's first operands arrive, and of each stage's
 /// barrier where one block has an SM for itself.
-static constexpr double kFillTime = 1.2, kStageTime = 0.08;
+static constexpr double kArrivalTime = 1.2, kStageTime = 0.08;
+/// Microseconds until the blocks of a cluster have each other's sums.
+static constexpr double kMergeTime = 0.8;
 /// Bytes of L2's traffic per sum at the end of a tile.
 static constexpr double kEndBytes = 4;
 /// Threads of an SM that keep its tensor cores busy with mma.sync.
-static constexpr double kBusyThreads = 256;
+static constexpr double kMmaThreads = 256;
 /// Accumulators of a thread that leave room for fragments and addresses, and
 /// those that do if two blocks share an SM.
-static constexpr int64_t kMostSums = 128, kMostSumsOfTwo = 64;
+static constexpr int64_t kSumsOfThread = 128, kSumsOfTwoBlocks = 64;
 
 namespace {
 /// Rows and columns of a block and of its warps.
@@ -55,8 +57,10 @@ int64_t frit::cuda::threadsOf(IntegerGemmAttr schedule) {
 
 int64_t frit::cuda::sharedBytesOf(IntegerGemmAttr schedule) {
   int64_t m = schedule.getTileM(), n = schedule.getTileN();
+  int64_t parts = std::max<int64_t>(schedule.getSplit() - 1,
+                                    schedule.getCluster() > 1 ? 1 : 0);
   return std::max(schedule.getStages() * (m + n) * schedule.getDepth(),
-                  (schedule.getSplit() - 1) * m * n * 4);
+                  parts * m * n * 4);
 }
 
 /// Returns the blocks of a schedule that an SM has room for.
@@ -74,16 +78,18 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
   int64_t m = schedule.getTileM(), n = schedule.getTileN();
   int64_t depth = schedule.getDepth(), perSm = blocksPerSm(schedule, arch);
   double sms = double(arch.sms), threads = double(threadsOf(schedule));
-  double blocks = double(ceilDiv(product.pixels(), m) * ceilDiv(product.k, n));
-  double stages = double(ceilDiv(product.depth(), depth));
-  double each = std::ceil(blocks / sms);
+  int64_t cluster = schedule.getCluster();
+  double blocks =
+      double(ceilDiv(product.pixels(), m) * ceilDiv(product.k, n) * cluster);
+  double stages = double(ceilDiv(ceilDiv(product.depth(), depth), cluster));
+  double each = std::ceil(blocks / double(arch.clusteredSms(cluster)));
   // Bytes are multiplied twice as fast as 16-bit floats.
   double rate =
       2 * (schedule.getWgmma() ? arch.productRate / sms : arch.mmaRate);
   // Few warps leave the tensor cores idle while they load fragments.
   if (!schedule.getWgmma())
     rate *= std::min(1.0, 0.4 + 0.6 * std::min(each, double(perSm)) * threads /
-                                    kBusyThreads);
+                                    kMmaThreads);
   double multiplies = stages * 2.0 * double(m * n * depth) / rate;
   // A warpgroup reads its 64 rows once, a warp of mma.sync its own.
   double readers = schedule.getWgmma() ? threads / 128 : threads / 32;
@@ -97,11 +103,12 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
       (arch.l2Rate / sms);
   double work = each * std::max({multiplies, moves, copies});
   double latency =
-      std::ceil(each / double(perSm)) * (kFillTime + stages * kStageTime);
+      std::ceil(each / double(perSm)) * (kArrivalTime + stages * kStageTime);
   double bytes =
       double(product.n * product.h * product.w * product.c +
              product.k * product.depth() + product.pixels() * product.k);
-  return std::max({work + kFillTime, latency, bytes / arch.memoryRate});
+  return std::max({work + kArrivalTime, latency, bytes / arch.memoryRate}) +
+         (cluster > 1 ? kMergeTime : 0);
 }
 
 namespace {
@@ -112,7 +119,7 @@ public:
       : product(product), arch(arch) {}
 
   void add(TileSizes tile, int64_t depth, int64_t stages, int64_t split,
-           bool wgmma);
+           int64_t cluster, bool wgmma);
   SmallVector<IntegerGemmAttr> best(unsigned most);
 
 private:
@@ -124,20 +131,20 @@ private:
 
 /// Adds a schedule if an SM has room for it: twice, if possible.
 void Ranking::add(TileSizes tile, int64_t depth, int64_t stages, int64_t split,
-                  bool wgmma) {
+                  int64_t cluster, bool wgmma) {
   auto make = [&](int64_t occupancy) {
     return IntegerGemmAttr::get(product.op->getContext(), tile.tileM,
                                 tile.tileN, tile.warpM, tile.warpN, depth,
-                                stages, split, occupancy, wgmma);
+                                stages, split, cluster, occupancy, wgmma);
   };
   IntegerGemmAttr schedule = make(1);
   int64_t threads = threadsOf(schedule), shared = sharedBytesOf(schedule);
   int64_t sums = tile.warpM * tile.warpN / 32;
-  if (threads < 64 || threads > 512 || sums > kMostSums ||
-      (threads > 256 && sums > kMostSums / 2) || shared > arch.sharedFor(1) ||
-      shared > arch.sharedPerBlock)
+  if (threads < 64 || threads > 512 || sums > kSumsOfThread ||
+      (threads > 256 && sums > kSumsOfThread / 2) ||
+      shared > arch.sharedFor(1) || shared > arch.sharedPerBlock)
     return;
-  if (threads == 256 && sums <= kMostSumsOfTwo && shared <= arch.sharedFor(2))
+  if (threads == 256 && sums <= kSumsOfTwoBlocks && shared <= arch.sharedFor(2))
     schedule = make(2);
   ranked.push_back({estimateTime(product, schedule, arch), schedule});
 }
@@ -156,14 +163,18 @@ SmallVector<IntegerGemmAttr>
 frit::cuda::rankTiles(const IntegerProduct &product, const GpuArch &arch,
                       unsigned most) {
   Ranking ranking(product, arch);
-  for (int64_t stages : {3, 4, 6}) {
-    if (arch.mma == Mma::wgmma)
-      for (TileSizes tile : kWideTiles)
-        ranking.add(tile, /*depth=*/128, stages, /*split=*/1, /*wgmma=*/true);
-    for (TileSizes tile : kTiles)
-      for (int64_t depth : {64, 128})
-        for (int64_t split = 1; split <= depth / 32; split *= 2)
-          ranking.add(tile, depth, stages, split, /*wgmma=*/false);
-  }
+  for (int64_t stages : {3, 4, 6})
+    for (int64_t cluster : {1, 2, 4, 8}) {
+      if (cluster > 1 && arch.mma != Mma::wgmma)
+        continue;
+      if (arch.mma == Mma::wgmma)
+        for (TileSizes tile : kWideTiles)
+          ranking.add(tile, /*depth=*/128, stages, /*split=*/1, cluster,
+                      /*wgmma=*/true);
+      for (TileSizes tile : kTiles)
+        for (int64_t depth : {64, 128})
+          for (int64_t split = 1; split <= depth / 32; split *= 2)
+            ranking.add(tile, depth, stages, split, cluster, /*wgmma=*/false);
+    }
   return ranking.best(most);
 }

@@ -13,6 +13,7 @@
 //     static constexpr bool signedX, signedW;
 //     static constexpr bool early;                  // w: before the PDL wait
 //     static constexpr int tileM, tileN, warpM, warpN, depth, stages, split;
+//     static constexpr int cluster;                 // 1 below sm_90
 //     static constexpr bool wgmma;                  // see integer_wgmma.cuh
 //
 //     // The end: `kVector` neighbouring sums of a pixel, stored together.
@@ -24,9 +25,9 @@
 //   };
 //
 // A product of matrices is a convolution of n images of one pixel. Tensors have
-// less than 2^31 elements. The grid has one block per tile, in one dimension.
+// less than 2^31 elements. The grid has one cluster per tile, in one dimension.
 // Dynamic shared memory: stages · (tileM + tileN) · depth, or what the sums of
-// the groups of warps take, if that is more.
+// the groups of warps or of a block of a cluster take, if that is more.
 //
 // Where c is a multiple of 16 bytes, pieces are copied asynchronously; of 8 or
 // 4, in parts. Other channels are gathered byte by byte.
@@ -172,7 +173,7 @@ private:
 /// Passes a warp's sums to the end, a thread's neighbours at a time.
 template <class P>
 __device__ inline void storeSums(const P &end, const IntegerSums<P> &sums,
-                                 int firstRow, int firstCol) {
+                                 int firstRow, int firstCol, unsigned rank) {
   using Plan = IntegerPlan<P>;
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -192,7 +193,7 @@ __device__ inline void storeSums(const P &end, const IntegerSums<P> &sums,
 #pragma unroll
           for (int v = 0; v < P::kVector; ++v)
             mine[v] = sums.of[i][j + (part + v) / 2][half * 2 + (part + v) % 2];
-          if (row < IntegerOperands<P>::kPixels)
+          if (row < IntegerOperands<P>::kPixels && sums.isOf(rank, i, j, half))
             end.store(mine, columns, row, col);
         }
     }
@@ -210,7 +211,8 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
   constexpr int rows = (Operands::kPixels + P::tileM - 1) / P::tileM;
   // Bands of rows keep what concurrent blocks read small.
   constexpr int kBand = 8;
-  const int tile = blockIdx.x, band = tile / (kBand * cols) * kBand;
+  const int tile = blockIdx.x / P::cluster;
+  const int band = tile / (kBand * cols) * kBand;
   const int height = rows - band < kBand ? rows - band : kBand;
   const int firstPixel = (band + tile % (kBand * cols) % height) * P::tileM;
   const int firstFilter = tile % (kBand * cols) / height * P::tileN;
@@ -219,14 +221,26 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
     return shared + step % P::stages * Plan::kStageBytes;
   };
 
+  // The block's share of the steps; blocks of a cluster may have none.
+  unsigned rank = 0;
+#ifdef FRIT_HAS_CLUSTERS
+  if constexpr (P::cluster > 1)
+    rank = clusterRank();
+#else
+  static_assert(P::cluster == 1);
+#endif
+  constexpr int kEach = (Operands::kSteps + P::cluster - 1) / P::cluster;
+  const int begin = int(rank) * kEach;
+  const int steps =
+      Operands::kSteps - begin < kEach ? Operands::kSteps - begin : kEach;
+
   // The first stages; filters may not depend on the kernels before this one.
   // Copies run ahead by one stage less, or two if products are under way.
   constexpr int kDistance = P::stages - (P::wgmma ? 2 : 1);
-  constexpr int kAhead =
-      kDistance < Operands::kSteps ? kDistance : Operands::kSteps;
   if constexpr (P::early)
-    for (int step = 0; step < kAhead; ++step)
-      operands.copyW(stageOf(step) + Plan::kBytesA, step);
+#pragma unroll 1
+    for (int step = 0; step < kDistance && step < steps; ++step)
+      operands.copyW(stageOf(step) + Plan::kBytesA, begin + step);
   pdlWait();
   const int zeroX = P::signedX ? *static_cast<const int8_t *>(xZero)
                                : int(*static_cast<const uint8_t *>(xZero));
@@ -235,10 +249,10 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
   operands.fill = uint32_t(zeroX & 255) * 0x01010101u;
 #pragma unroll 1
   for (int step = 0; step < kDistance; ++step) {
-    if (step < kAhead) {
+    if (step < steps) {
       if constexpr (!P::early)
-        operands.copyW(stageOf(step) + Plan::kBytesA, step);
-      operands.copyX(stageOf(step), step);
+        operands.copyW(stageOf(step) + Plan::kBytesA, begin + step);
+      operands.copyX(stageOf(step), begin + step);
     }
     commitCopies();
   }
@@ -251,19 +265,18 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
   // Commits a group even if it is empty, since waiting counts groups.
   auto copyAhead = [&](int step) {
     const int next = step + kDistance;
-    if (next < Operands::kSteps) {
-      operands.copyX(stageOf(next), next);
-      operands.copyW(stageOf(next) + Plan::kBytesA, next);
+    if (next < steps) {
+      operands.copyX(stageOf(next), begin + next);
+      operands.copyW(stageOf(next) + Plan::kBytesA, begin + next);
     }
     commitCopies();
   };
   IntegerSums<P> sums;
   if constexpr (kUsesWgmma<P>) {
-    multiplyByWgmma(sums, stageOf, copyAhead, Operands::kSteps, row, zeroX,
-                    zeroW);
+    multiplyByWgmma(sums, stageOf, copyAhead, steps, row, zeroX, zeroW);
   } else {
 #pragma unroll 1
-    for (int step = 0; step < Operands::kSteps; ++step) {
+    for (int step = 0; step < steps; ++step) {
       waitCopies<kDistance - 1>();
       // All copies have arrived, and no thread reads the next stage any more.
       __syncthreads();
@@ -274,11 +287,20 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
         sums.multiply(a, b, row, col, group * kShare + k, zeroX, zeroW);
     }
   }
-  sums.center(Operands::kSteps * kShare, zeroX, zeroW);
+  if (steps > 0)
+    sums.center(steps * kShare, zeroX, zeroW);
   if constexpr (P::split > 1)
     sums.merge(reinterpret_cast<int *>(shared));
+#ifdef FRIT_HAS_CLUSTERS
+  if constexpr (P::cluster > 1)
+    sums.mergeCluster(reinterpret_cast<int *>(shared), rank);
+#endif
   if (group == 0)
-    storeSums(end, sums, firstPixel + row, firstFilter + col);
+    storeSums(end, sums, firstPixel + row, firstFilter + col, rank);
+#ifdef FRIT_HAS_CLUSTERS
+  if constexpr (P::cluster > 1)
+    sums.endCluster();
+#endif
 }
 
 } // namespace frit

@@ -9,6 +9,8 @@
 //
 // Each warp has warpM × warpN sums. With `split` > 1, that many groups of warps
 // share the steps of k of every stage, and the first one adds up their sums.
+// With `cluster` > 1, that many blocks share the stages; each adds up and
+// stores a part of the sums.
 //
 // The filters of a warp are dealt out to its columns so that a thread gets sums
 // of neighbours: lane l has filters l % 4 · 2G to l % 4 · 2G + 2G - 1 of each
@@ -20,11 +22,17 @@
 #define FRIT_CODEGEN_CUDA_INTEGER_INTEGER_TILE_CUH
 
 #include "frit/integer_mma.cuh"
+#include "frit/tma.cuh"
+
+/// Whether the blocks of a cluster can share the steps.
+#if (FRIT_EMULATE >= 90 || __CUDA_ARCH__ >= 900) && !defined(FRIT_HAS_CLUSTERS)
+#define FRIT_HAS_CLUSTERS
+#endif
 
 namespace frit {
 
 /// Sizes that follow from a schedule P: tileM, tileN, warpM, warpN, depth,
-/// stages, split, wgmma.
+/// stages, split, cluster, wgmma.
 template <class P> struct IntegerPlan {
   static constexpr int kWarpsM = P::tileM / P::warpM;
   static constexpr int kWarpsN = P::tileN / P::warpN;
@@ -160,6 +168,59 @@ template <class P> struct IntegerSums {
         for (int i = 0; i < each; ++i)
           (&of[0][0][0])[i] += slot(from, i);
   }
+
+  /// Returns whether a block of the cluster stores a thread's neighbours from
+  /// matrix `j` on, of the rows `half` of matrix `i`.
+  __device__ static bool isOf(unsigned rank, int i, int j, int half) {
+    return P::cluster == 1 ||
+           ((j / Plan::kGroup * Plan::kCountM + i) * 2 + half) % P::cluster ==
+               rank;
+  }
+
+#ifdef FRIT_HAS_CLUSTERS
+  /// Adds the sums of the other blocks of the cluster to those that this one
+  /// stores, by way of shared memory that no thread uses any more. Other blocks
+  /// read this one's until endCluster().
+  __device__ void mergeCluster(int *shared, unsigned rank) {
+    const bool isFirst = threadIdx.x < Plan::kWarps * 32;
+    auto slot = [&](int i, int j, int c) {
+      return ((i * Plan::kCountN + j) * 4 + c) * Plan::kWarps * 32 +
+             int(threadIdx.x);
+    };
+    __syncthreads();
+    if (isFirst)
+      forAll([&](int i, int j, int c) { shared[slot(i, j, c)] = of[i][j][c]; });
+    arriveCluster();
+    waitCluster();
+    if (!isFirst)
+      return;
+#pragma unroll 1
+    for (unsigned other = 1; other < P::cluster; ++other) {
+      const int *there = sameInBlock(shared, (rank + other) % P::cluster);
+      forAll([&](int i, int j, int c) {
+        if (isOf(rank, i, j, c / 2))
+          of[i][j][c] += there[slot(i, j, c)];
+      });
+    }
+  }
+
+  /// Waits until no block of the cluster needs this one's shared memory.
+  __device__ static void endCluster() {
+    arriveCluster();
+    waitCluster();
+  }
+
+private:
+  template <class Use> __device__ static void forAll(const Use &use) {
+#pragma unroll
+    for (int i = 0; i < Plan::kCountM; ++i)
+#pragma unroll
+      for (int j = 0; j < Plan::kCountN; ++j)
+#pragma unroll
+        for (int c = 0; c < 4; ++c)
+          use(i, j, c);
+  }
+#endif
 };
 
 } // namespace frit

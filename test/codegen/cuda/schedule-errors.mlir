@@ -524,6 +524,11 @@ func.func @wgmma_conv_moments_of_sum(%x: tensor<1x8x8x64xf16>, %y: tensor<64x3x3
 
 // -----
 
+// expected-error@+1 {{'cluster' must be 1, 2, 4 or 8}}
+#bytes = #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 32, depth = 64, stages = 3, cluster = 3>
+
+// -----
+
 // expected-error@+1 {{'depth' must be 128 with `wgmma`}}
 #bytes = #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 16, warp_n = 32, depth = 64, stages = 3, wgmma = true>
 

@@ -1,53 +1,6 @@
 //===- integer_gemm.cu - Checks integer_gemm.cuh --------------------------===//
 
-#include "frit/integer_gemm.cuh"
-
-template <int TileM, int TileN, int WarpM, int WarpN, int Depth, int Stages,
-          int Split = 1, bool Wgmma = false>
-struct Tile {
-  static constexpr int tileM = TileM, tileN = TileN, warpM = WarpM;
-  static constexpr int warpN = WarpN, depth = Depth, stages = Stages;
-  static constexpr int split = Split;
-  static constexpr bool wgmma = Wgmma;
-};
-/// A tile of whole warpgroups.
-template <int TileM, int TileN, int Stages>
-using Wide = Tile<TileM, TileN, 16, TileN, 128, Stages, 1, true>;
-
-/// A convolution whose sums are stored as they are.
-template <class T, bool SignedX, bool SignedW, int N, int H, int W, int C,
-          int K, int R, int S, int Stride = 1, int Pad = 0, int Dilation = 1,
-          int Vector = 8, bool Early = true>
-struct Conv : T {
-  static constexpr bool signedX = SignedX, signedW = SignedW, early = Early;
-  static constexpr int n = N, h = H, w = W, c = C, k = K, r = R, s = S;
-  static constexpr int strideH = Stride, strideW = Stride;
-  static constexpr int dilationH = Dilation, dilationW = Dilation;
-  // Asymmetric: no padding at the bottom.
-  static constexpr int padTop = Pad, padLeft = Pad;
-  static constexpr int p = (H + Pad - Dilation * (R - 1) - 1) / Stride + 1;
-  static constexpr int q = (W + 2 * Pad - Dilation * (S - 1) - 1) / Stride + 1;
-  static constexpr int kVector = Vector;
-
-  struct Columns {};
-  __device__ Columns columns(unsigned) const { return {}; }
-  __device__ void store(const int (&sum)[Vector], const Columns &, unsigned row,
-                        unsigned col) const {
-    frit::storeVector(y + row * k + col, sum);
-  }
-  int32_t *y;
-};
-template <class T, bool SignedX, bool SignedW, int M, int N, int K,
-          int Vector = 8>
-using Product = Conv<T, SignedX, SignedW, M, 1, 1, K, N, 1, 1, 1, 0, 1, Vector>;
-
-template <class P>
-__global__ void __launch_bounds__(frit::IntegerPlan<P>::kThreads)
-    sums(const uint8_t *x, const uint8_t *w, const uint8_t *xZero,
-         const uint8_t *wZero, int32_t *y) {
-  frit::pdlTrigger();
-  frit::integerGemm(P{{}, y}, x, w, xZero, wZero);
-}
+#include "integer_gemm.h"
 
 // ResNet-50's and BERT's, also for NVRTC.
 using Square = Tile<128, 128, 64, 64, 64, 4>;
@@ -75,81 +28,15 @@ FRIT_SUMS(WideBody);
 FRIT_SUMS(WideBert);
 
 #ifndef __CUDACC_RTC__
-#include "harness.h"
 
-using namespace harness;
-
-/// Bytes of the whole range.
-static void fill(Buffer<uint8_t> &bytes, uint32_t seed) {
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    seed = seed * 1664525 + 1013904223;
-    bytes.host()[i] = uint8_t(seed >> 24);
-  }
-  bytes.upload();
-}
-static void set(Buffer<uint8_t> &number, int value) {
-  number.host()[0] = uint8_t(value);
-  number.upload();
-}
-static int valueOf(uint8_t byte, bool isSigned) {
-  return isSigned ? int8_t(byte) : byte;
-}
-
-template <class P> static int sharedBytes() {
-  using Plan = frit::IntegerPlan<P>;
-  return std::max(P::stages * Plan::kStageBytes,
-                  (P::split - 1) * P::tileM * P::tileN * 4);
-}
-template <class P> static unsigned blocksOf() {
-  return unsigned((frit::IntegerOperands<P>::kPixels + P::tileM - 1) /
-                  P::tileM) *
-         ((P::k + P::tileN - 1) / P::tileN);
-}
-
-template <class P> struct Tensors {
-  Buffer<uint8_t> x{P::n * P::h * P::w * P::c}, w{P::k * P::r * P::s * P::c};
-  Buffer<uint8_t> xZero{1}, wZero{1};
-  Buffer<int32_t> y{size_t(P::n) * P::p * P::q * P::k};
-
-  Tensors(int zeroX, int zeroW) {
-    fill(x, 1);
-    fill(w, 2);
-    set(xZero, zeroX);
-    set(wZero, zeroW);
-  }
-  void run() {
+template <class P> static auto launcher() {
+  return [](auto... arguments) {
     launchShared(sums<P>, blocksOf<P>(), frit::IntegerPlan<P>::kThreads,
-                 sharedBytes<P>(), x.get(), w.get(), xZero.get(), wZero.get(),
-                 y.get());
-  }
-};
-
+                 sharedBytes<P>(), arguments...);
+  };
+}
 template <class P> static void check(int zeroX, int zeroW) {
-  Tensors<P> tensors(zeroX, zeroW);
-  auto &[x, w, xZero, wZero, y] = tensors;
-  std::vector<double> want(y.size());
-  for (size_t to = 0; to < y.size(); ++to) {
-    int filter = to % P::k, q = to / P::k % P::q, p = to / P::k / P::q % P::p;
-    int n = to / P::k / P::q / P::p;
-    int64_t sum = 0;
-    for (int i = 0; i < P::r * P::s; ++i) {
-      int h = p * P::strideH - P::padTop + i / P::s * P::dilationH;
-      int v = q * P::strideW - P::padLeft + i % P::s * P::dilationW;
-      if (h < 0 || h >= P::h || v < 0 || v >= P::w)
-        continue;
-      for (int c = 0; c < P::c; ++c)
-        sum += (valueOf(x[((n * P::h + h) * P::w + v) * P::c + c], P::signedX) -
-                zeroX) *
-               (valueOf(w[(filter * P::r * P::s + i) * P::c + c], P::signedW) -
-                zeroW);
-    }
-    want[to] = double(sum);
-  }
-  tensors.run();
-  expect("integer_gemm " + std::to_string(P::r) + "x" + std::to_string(P::s) +
-             " of " + std::to_string(P::c) + " channels, zero points " +
-             std::to_string(zeroX) + ", " + std::to_string(zeroW),
-         y, want, 0);
+  checkSums<P>(zeroX, zeroW, launcher<P>());
 }
 
 static void checks() {
@@ -197,7 +84,7 @@ static void checks() {
 template <class P> static void benchOne(const char *name) {
   Tensors<P> tensors(0, 0);
   bench(name, 2e-12 * double(tensors.y.size()) * P::r * P::s * P::c, "TOP/s",
-        [&] { tensors.run(); });
+        [&] { tensors.run(launcher<P>()); });
 }
 #endif
 

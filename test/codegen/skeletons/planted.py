@@ -100,6 +100,23 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_tile.cuh",
          "        place.skip((Plan::kTilesInFlight - 1) * Operands::steps);\n", "",
          f"{WRONG}|{EARLY}|{DEADLOCK}"),
+}, "integer_gemm": {
+    "bytes: no swizzle":
+        ("integer_mma.cuh", "(piece ^ swizzle)", "piece", WRONG),
+    "bytes: filters dealt out in another order":
+        ("integer_tile.cuh", "matrix * 2 + column % 2;",
+         "matrix * 2 + 1 - column % 2;", WRONG),
+    "bytes: no wait for copies":
+        ("integer_gemm.cuh", "      waitCopies<kDistance - 1>();\n", "", WRONG),
+    "bytes: no wait for copies before WGMMA":
+        ("integer_wgmma.cuh", "    waitCopies<P::stages - 3>();\n", "", WRONG),
+    "bytes: padding of 0":
+        ("integer_gemm.cuh", "if (place < 0 && fill)", "if (false)", WRONG),
+}, "integer_clusters": {
+    "bytes: no wait for the cluster":
+        ("integer_tile.cuh", """    arriveCluster();
+    waitCluster();
+    if (!isFirst)""", "    if (!isFirst)", WRONG),
 }, "wgmma_conv": {
     "descriptor: wrong swizzle of short lines":
         ("wgmma.cuh", "LineBytes == 64 ? 2 : 3", "LineBytes == 64 ? 1 : 3",
