@@ -80,10 +80,10 @@ void frit::poolBytes(MaxPoolOp pool) {
     if (!hasOneElement(scale) || !number || !(*number > 0))
       return;
   }
-  Value y = MaxPoolOp::create(b, scaled->bytes.value, pool.getWindow(),
-                              pool.getStrides(), pool.getPads(),
-                              pool.getDilations(), pool.getShape(),
-                              pool.getChannelsLast());
+  Value y =
+      MaxPoolOp::create(b, scaled->bytes.value, pool.getWindow(),
+                        pool.getStrides(), pool.getPads(), pool.getDilations(),
+                        pool.getShape(), pool.getChannelsLast());
   y = b.cast(y, b.getI32Type());
   if (Value zero = scaled->bytes.zero)
     y = b.sub(y, b.cast(zero, b.getI32Type()));
@@ -99,8 +99,7 @@ void frit::splitRange(ReduceOp reduce, int64_t longRange) {
        reduce.getKind() != Combiner::min) ||
       !type.hasStaticShape() || type.getRank() < 2 ||
       int64_t(reduce.getAxes().size()) != type.getRank() ||
-      type.getNumElements() < longRange ||
-      type.getShape().back() < kShortRow ||
+      type.getNumElements() < longRange || type.getShape().back() < kShortRow ||
       type.getShape().back() == type.getNumElements())
     return;
   OpBuilder b(reduce);

@@ -10,13 +10,13 @@
 #include "hopper.h"
 
 template <class P> static void check(int zeroX, int zeroW) {
-  checkSums<P>(zeroX, zeroW, [](const uint8_t *x, const uint8_t *w,
-                                const uint8_t *xZero, const uint8_t *wZero,
-                                int32_t *y) {
-    launchClusters(sums<P>, int(blocksOf<P>()) * P::cluster,
-                   frit::IntegerPlan<P>::kThreads, P::cluster,
-                   sharedBytes<P>(), x, w, xZero, wZero, y);
-  });
+  checkSums<P>(zeroX, zeroW,
+               [](const uint8_t *x, const uint8_t *w, const uint8_t *xZero,
+                  const uint8_t *wZero, int32_t *y) {
+                 launchClusters(sums<P>, int(blocksOf<P>()) * P::cluster,
+                                frit::IntegerPlan<P>::kThreads, P::cluster,
+                                sharedBytes<P>(), x, w, xZero, wZero, y);
+               });
 }
 
 static void checks() {
@@ -31,8 +31,8 @@ static void checks() {
   check<Conv<Two, false, true, 1, 7, 7, 64, 40, 3, 3, 1, 1>>(3, 0);
   // Warpgroups, with more blocks than parts of a thread's sums.
   check<Product<Wide<64, 32, 3, 4>, true, true, 49, 40, 1552>>(5, 0);
-  check<Conv<Wide<64, 64, 4, 8>, false, true, 1, 7, 7, 128, 72, 3, 3, 1, 1>>(
-      9, 1);
+  check<Conv<Wide<64, 64, 4, 8>, false, true, 1, 7, 7, 128, 72, 3, 3, 1, 1>>(9,
+                                                                             1);
 }
 
 static void benches() {}

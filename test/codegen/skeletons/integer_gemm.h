@@ -43,8 +43,7 @@ struct Conv : T {
 };
 template <class T, bool SignedX, bool SignedW, int M, int N, int K,
           int Vector = 8>
-using Product =
-    Conv<T, SignedX, SignedW, M, 1, 1, K, N, 1, 1, 1, 0, 1, Vector>;
+using Product = Conv<T, SignedX, SignedW, M, 1, 1, K, N, 1, 1, 1, 0, 1, Vector>;
 
 template <class P>
 __global__ void __launch_bounds__(frit::IntegerPlan<P>::kThreads)
@@ -78,7 +77,8 @@ inline int valueOf(uint8_t byte, bool isSigned) {
 template <class P> int sharedBytes() {
   using Plan = frit::IntegerPlan<P>;
   return std::max(P::stages * Plan::kStageBytes,
-                  (P::cluster > 1 ? 1 : P::split - 1) * P::tileM * P::tileN * 4);
+                  (P::cluster > 1 ? 1 : P::split - 1) * P::tileM * P::tileN *
+                      4);
 }
 template <class P> unsigned blocksOf() {
   return unsigned((frit::IntegerOperands<P>::kPixels + P::tileM - 1) /
@@ -132,7 +132,6 @@ void checkSums(int zeroX, int zeroW, const Launch &launch) {
              std::to_string(zeroX) + ", " + std::to_string(zeroW),
          y, want, 0);
 }
-
 
 #endif
 
