@@ -16,9 +16,9 @@ using namespace frit::cuda;
 
 /// Bytes that an SM moves to or from shared memory in a cycle.
 static constexpr double kSharedRate = 128;
-/// Microseconds until a block's first operands arrive, and of each stage's
-/// barrier where one block has an SM for itself.
-static constexpr double kArrivalTime = 1.2, kStageTime = 0.08;
+/// Microseconds until a block's first operands arrive, and from the start of a
+/// later copy to its end.
+static constexpr double kArrivalTime = 1.2, kCopyTime = 0.7;
 /// Microseconds until the blocks of a cluster have each other's sums.
 static constexpr double kMergeTime = 0.8;
 /// Bytes of L2's traffic per sum at the end of a tile.
@@ -102,8 +102,10 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
       (stages * double((m + n) * depth) + kEndBytes * double(m * n)) /
       (arch.l2Rate / sms);
   double work = each * std::max({multiplies, moves, copies});
-  double latency =
-      std::ceil(each / double(perSm)) * (kArrivalTime + stages * kStageTime);
+  // Copies run ahead by all stages but one, or two while WGMMA reads one.
+  double ahead = double(schedule.getStages() - (schedule.getWgmma() ? 2 : 1));
+  double latency = std::ceil(each / double(perSm)) *
+                   (kArrivalTime + stages * kCopyTime / ahead);
   double bytes =
       double(product.n * product.h * product.w * product.c +
              product.k * product.depth() + product.pixels() * product.k);

@@ -90,6 +90,17 @@ static bool isNever(arith::CmpFOp compare, ArrayRef<Node *> operands) {
   }
 }
 
+/// Returns whether a comparison with a constant is true for all clamped floats,
+/// but not for NaN.
+static bool isTrueUnlessNan(const Node *node) {
+  if (node->kind != Node::Kind::operation || node->operands.size() != 2)
+    return false;
+  std::optional<double> limit = floatOf(node->operands[1]);
+  FloatBounds bounds = boundsOf(node->operands[0]);
+  return limit && ((node->form->name == "cmpf.oge" && bounds.low >= *limit) ||
+                   (node->form->name == "cmpf.olt" && bounds.high < *limit));
+}
+
 /// Folds an operation. A cast in the model rounds at once. A cast that the
 /// lowering added rounds when its result is stored.
 Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
@@ -121,6 +132,10 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
     for (int i : {0, 1})
       if (auto value = known(operands[i]))
         return *value == neutral ? operands[1 - i] : operands[i];
+    if (neutral && isTrueUnlessNan(operands[0]) &&
+        isTrueUnlessNan(operands[1]) &&
+        operands[0]->operands[0] == operands[1]->operands[0])
+      return operands[0];
   }
   if (isa<arith::CmpFOp>(op) && operands[0] == operands[1] &&
       cast<arith::CmpFOp>(op).getPredicate() == arith::CmpFPredicate::UNO) {
