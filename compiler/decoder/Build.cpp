@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/decoder/Build.h"
+
 #include "compiler/decoder/Encode.h"
 #include "compiler/decoder/FunctionBuilder.h"
 #include "compiler/decoder/Verify.h"

@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DECODER_BUILD_H
 #define FRIT_COMPILER_DECODER_BUILD_H
 
-#include "compiler/decoder/Rotary.h"
+#include "compiler/decoder/Sizes.h"
 #include "compiler/decoder/Weights.h"
 
 #include "frit/roles.h"
@@ -12,21 +12,6 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace frit::decoder {
-
-/// The largest context that a model can be compiled for.
-inline constexpr int64_t kLargestContext = int64_t(1) << 22;
-
-/// What is compiled of a decoder.
-struct DecoderSizes {
-  int64_t batch = 1;      ///< sequences
-  int64_t context = 1;    ///< tokens that caches hold, up to kLargestContext
-  mlir::Type element;     ///< of activations and caches: f32, f16 or bf16
-  mlir::Location located; ///< the model's file or folder
-  int64_t places = 0;     ///< of the source that caches hold; 0: no encoder
-  int64_t loraRank = 0;   ///< most rank of adapters; 0: there are none
-  /// The tables of each of DecoderConfig::rotaries.
-  std::vector<RotaryAttrs> tables = {};
-};
 
 /// Builds the function @main of FRIT_FUNCTION_PREFILL or FRIT_FUNCTION_VERIFY
 /// for `chunk` tokens of each sequence, or of FRIT_FUNCTION_DECODE for one

@@ -3,7 +3,11 @@
 #ifndef FRIT_COMPILER_DECODER_ENCODE_H
 #define FRIT_COMPILER_DECODER_ENCODE_H
 
-#include "compiler/decoder/Build.h"
+#include "compiler/decoder/Sizes.h"
+#include "compiler/decoder/Weights.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 namespace frit::decoder {
 

@@ -3,10 +3,14 @@
 #ifndef FRIT_COMPILER_DECODER_FUNCTIONBUILDER_H
 #define FRIT_COMPILER_DECODER_FUNCTIONBUILDER_H
 
-#include "compiler/decoder/Build.h"
 #include "compiler/decoder/Layers.h"
+#include "compiler/decoder/Sizes.h"
+#include "compiler/decoder/Weights.h"
+
+#include "frit/roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
 
 namespace frit::decoder {
 
