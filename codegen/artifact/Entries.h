@@ -16,66 +16,18 @@ namespace frit::artifact {
 
 /// Entries of every table of a plan.
 struct Entries {
-  std::vector<int64_t> dims;
-  std::vector<Function> functions;
-  std::vector<State> states;
-  std::vector<ShardedState> shards;
-  std::vector<DerivedState> derived;
-  std::vector<Symbol> symbols;
-  std::vector<Extent> extents;
-  std::vector<IndexRange> indices;
-  std::vector<Variant> variants;
-  std::vector<Tensor> inputs, outputs;
-  std::vector<Constant> constants;
-  std::vector<Buffer> buffers;
-  std::vector<DeviceModule> modules;
-  std::vector<Kernel> kernels;
-  std::vector<TensorMap> tensorMaps;
-  std::vector<Gemm> gemms;
-  std::vector<Conv> convs;
-  std::vector<Attention> attentions;
-  std::vector<Guard> guards;
-  std::vector<Step> steps;
-  std::vector<uint32_t> follows;
-  std::vector<Program> programs;
-  std::vector<Target> targets;
-  std::vector<Text> vocabulary;
-  std::vector<StringProgram> stringPrograms;
-  std::vector<StringStep> stringSteps;
-  std::vector<StringOperand> stringOperands;
+#define TABLE(name, Entry, words) std::vector<Entry> name;
+  FRIT_PLAN_TABLES(TABLE)
+#undef TABLE
 
   /// Sets every table of `header` to what `placeTable` returns for its entries,
   /// in the order of a plan.
   template <typename Place>
   void place(Header &header, const Place &placeTable) const {
-    header.dims = placeTable(dims);
-    header.functions = placeTable(functions);
-    header.states = placeTable(states);
-    header.shards = placeTable(shards);
-    header.derived = placeTable(derived);
-    header.symbols = placeTable(symbols);
-    header.extents = placeTable(extents);
-    header.indices = placeTable(indices);
-    header.variants = placeTable(variants);
-    header.inputs = placeTable(inputs);
-    header.outputs = placeTable(outputs);
-    header.constants = placeTable(constants);
-    header.buffers = placeTable(buffers);
-    header.modules = placeTable(modules);
-    header.kernels = placeTable(kernels);
-    header.tensorMaps = placeTable(tensorMaps);
-    header.gemms = placeTable(gemms);
-    header.convs = placeTable(convs);
-    header.attentions = placeTable(attentions);
-    header.guards = placeTable(guards);
-    header.steps = placeTable(steps);
-    header.follows = placeTable(follows);
-    header.programs = placeTable(programs);
-    header.targets = placeTable(targets);
-    header.vocabulary = placeTable(vocabulary);
-    header.stringPrograms = placeTable(stringPrograms);
-    header.stringSteps = placeTable(stringSteps);
-    header.stringOperands = placeTable(stringOperands);
+#define TABLE(name, Entry, words)                                              \
+  static_cast<Table &>(header.name) = placeTable(name);
+    FRIT_PLAN_TABLES(TABLE)
+#undef TABLE
   }
 };
 

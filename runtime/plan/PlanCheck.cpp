@@ -70,34 +70,9 @@ Status PlanCheck::checkTables() {
     const Table &table;
     uint64_t entryBytes;
   } tables[] = {
-      {"dims", head.dims, sizeof(int64_t)},
-      {"functions", head.functions, sizeof(Function)},
-      {"states", head.states, sizeof(State)},
-      {"shards", head.shards, sizeof(ShardedState)},
-      {"derived states", head.derived, sizeof(DerivedState)},
-      {"symbols", head.symbols, sizeof(Symbol)},
-      {"extents", head.extents, sizeof(Extent)},
-      {"indices", head.indices, sizeof(IndexRange)},
-      {"variants", head.variants, sizeof(Variant)},
-      {"inputs", head.inputs, sizeof(Tensor)},
-      {"outputs", head.outputs, sizeof(Tensor)},
-      {"constants", head.constants, sizeof(Constant)},
-      {"buffers", head.buffers, sizeof(Buffer)},
-      {"modules", head.modules, sizeof(DeviceModule)},
-      {"kernels", head.kernels, sizeof(Kernel)},
-      {"tensor maps", head.tensorMaps, sizeof(TensorMap)},
-      {"gemms", head.gemms, sizeof(Gemm)},
-      {"convs", head.convs, sizeof(Conv)},
-      {"attentions", head.attentions, sizeof(Attention)},
-      {"guards", head.guards, sizeof(Guard)},
-      {"steps", head.steps, sizeof(Step)},
-      {"follows", head.follows, sizeof(uint32_t)},
-      {"programs", head.programs, sizeof(Program)},
-      {"targets", head.targets, sizeof(Target)},
-      {"vocabulary", head.vocabulary, sizeof(Text)},
-      {"string programs", head.stringPrograms, sizeof(StringProgram)},
-      {"string steps", head.stringSteps, sizeof(StringStep)},
-      {"string operands", head.stringOperands, sizeof(StringOperand)},
+#define TABLE(name, Entry, words) {words, head.name, sizeof(Entry)},
+      FRIT_PLAN_TABLES(TABLE)
+#undef TABLE
   };
   for (const auto &[name, table, entryBytes] : tables) {
     if (table.count > head.bytes / entryBytes ||

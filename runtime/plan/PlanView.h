@@ -32,7 +32,7 @@ public:
   static Status open(const frit_image &image, PlanView &plan);
 
   std::span<const artifact::Function> functions() const {
-    return table<artifact::Function>(head->functions);
+    return table(head->functions);
   }
   /// Returns a view of function `index` of the same plan.
   PlanView of(size_t index) const {
@@ -53,20 +53,20 @@ public:
     return {base + blob.offset, blob.size};
   }
   std::span<const int64_t> dims(artifact::Range range) const {
-    return table<int64_t>(head->dims).subspan(range.first, range.count);
+    return table(head->dims).subspan(range.first, range.count);
   }
 
   /// Returns the tensors of the state memory, which all functions share.
   std::span<const artifact::State> states() const {
-    return table<artifact::State>(head->states);
+    return table(head->states);
   }
   /// Returns the parts of the state memory that ranks divide.
   std::span<const artifact::ShardedState> shards() const {
-    return table<artifact::ShardedState>(head->shards);
+    return table(head->shards);
   }
   /// Returns the parts of the state memory that others determine.
   std::span<const artifact::DerivedState> derived() const {
-    return table<artifact::DerivedState>(head->derived);
+    return table(head->derived);
   }
   /// Returns the part that contains byte `offset` of the state memory; null if
   /// none.
@@ -89,27 +89,23 @@ public:
   }
   std::span<const artifact::Symbol> symbols() const {
     artifact::Range range = function().symbols;
-    return table<artifact::Symbol>(head->symbols)
-        .subspan(range.first, range.count);
+    return table(head->symbols).subspan(range.first, range.count);
   }
   /// Returns the variants, at least one. The last has the largest sizes.
   std::span<const artifact::Variant> variants() const {
     artifact::Range range = function().variants;
-    return table<artifact::Variant>(head->variants)
-        .subspan(range.first, range.count);
+    return table(head->variants).subspan(range.first, range.count);
   }
   std::span<const int64_t> sizes(size_t variant) const {
     return dims(variants()[variant].sizes);
   }
   std::span<const artifact::Tensor> inputs(size_t variant) const {
     artifact::Range range = variants()[variant].inputs;
-    return table<artifact::Tensor>(head->inputs)
-        .subspan(range.first, range.count);
+    return table(head->inputs).subspan(range.first, range.count);
   }
   std::span<const artifact::Tensor> outputs(size_t variant) const {
     artifact::Range range = variants()[variant].outputs;
-    return table<artifact::Tensor>(head->outputs)
-        .subspan(range.first, range.count);
+    return table(head->outputs).subspan(range.first, range.count);
   }
   /// Returns the model's own inputs, and those that string steps compute from
   /// them. The true sizes after them are not included.
@@ -131,43 +127,41 @@ public:
   /// tensor.
   std::span<const artifact::Extent>
   extents(const artifact::Tensor &tensor) const {
-    return table<artifact::Extent>(head->extents)
+    return table(head->extents)
         .subspan(tensor.extents.first, tensor.extents.count);
   }
   /// Returns what the model takes of a tensor as indices.
   std::span<const artifact::IndexRange>
   indices(const artifact::Tensor &tensor) const {
-    return table<artifact::IndexRange>(head->indices)
+    return table(head->indices)
         .subspan(tensor.indices.first, tensor.indices.count);
   }
   /// Returns the strings that the compiler knew.
   std::span<const artifact::Text> vocabulary() const {
-    return table<artifact::Text>(head->vocabulary);
+    return table(head->vocabulary);
   }
   /// Returns what the function does with strings.
   const artifact::StringProgram &stringProgram() const {
     static constexpr artifact::StringProgram none;
-    return head->stringPrograms.count
-               ? table<artifact::StringProgram>(head->stringPrograms)[chosen]
-               : none;
+    return head->stringPrograms.count ? table(head->stringPrograms)[chosen]
+                                      : none;
   }
   std::span<const artifact::StringStep> stringSteps() const {
     artifact::Range range = stringProgram().steps;
-    return table<artifact::StringStep>(head->stringSteps)
-        .subspan(range.first, range.count);
+    return table(head->stringSteps).subspan(range.first, range.count);
   }
   std::span<const artifact::StringOperand>
   stringOperands(const artifact::StringStep &step) const {
-    return table<artifact::StringOperand>(head->stringOperands)
+    return table(head->stringOperands)
         .subspan(step.operands.first, step.operands.count);
   }
   /// Returns whether the function takes or gives strings.
   bool hasStrings() const;
   std::span<const artifact::Constant> constants() const {
-    return table<artifact::Constant>(head->constants);
+    return table(head->constants);
   }
   std::span<const artifact::Target> targets() const {
-    return table<artifact::Target>(head->targets);
+    return table(head->targets);
   }
   /// Returns the work of a call on `target`, one program per variant.
   std::span<const artifact::Program>
@@ -178,7 +172,7 @@ public:
   /// Returns the work of the calls of all functions.
   std::span<const artifact::Program>
   allPrograms(const artifact::Target &target) const {
-    return table<artifact::Program>(head->programs)
+    return table(head->programs)
         .subspan(target.programs.first, target.programs.count);
   }
   /// Returns all step lists of a target: those that prepare weights and derive
@@ -189,32 +183,31 @@ public:
   uint64_t arenaBytes(const artifact::Target &target) const;
   std::span<const artifact::DeviceModule>
   modules(const artifact::Target &target) const {
-    return table<artifact::DeviceModule>(head->modules)
+    return table(head->modules)
         .subspan(target.modules.first, target.modules.count);
   }
   std::span<const artifact::Kernel> kernels() const {
-    return table<artifact::Kernel>(head->kernels);
+    return table(head->kernels);
   }
   std::span<const artifact::TensorMap>
   tensorMaps(const artifact::Kernel &kernel) const {
-    return table<artifact::TensorMap>(head->tensorMaps)
+    return table(head->tensorMaps)
         .subspan(kernel.tensorMaps.first, kernel.tensorMaps.count);
   }
   std::span<const int64_t> scalars(const artifact::Kernel &kernel) const {
     return dims(kernel.scalars);
   }
   std::span<const artifact::Step> steps(artifact::Range range) const {
-    return table<artifact::Step>(head->steps).subspan(range.first, range.count);
+    return table(head->steps).subspan(range.first, range.count);
   }
   std::span<const artifact::Buffer>
   arguments(const artifact::Step &step) const {
-    return table<artifact::Buffer>(head->buffers)
+    return table(head->buffers)
         .subspan(step.arguments.first, step.arguments.count);
   }
   /// Returns the steps of its list that a step follows, by number.
   std::span<const uint32_t> follows(const artifact::Step &step) const {
-    return table<uint32_t>(head->follows)
-        .subspan(step.follows.first, step.follows.count);
+    return table(head->follows).subspan(step.follows.first, step.follows.count);
   }
   /// Returns the arguments of the step's own kernel: all except a workspace,
   /// which only the library uses and which is the last argument of a gemm, conv
@@ -222,16 +215,16 @@ public:
   std::span<const artifact::Buffer>
   kernelArguments(const artifact::Step &step) const;
   const artifact::Gemm &gemm(const artifact::Step &step) const {
-    return table<artifact::Gemm>(head->gemms)[step.problem];
+    return table(head->gemms)[step.problem];
   }
   const artifact::Conv &conv(const artifact::Step &step) const {
-    return table<artifact::Conv>(head->convs)[step.problem];
+    return table(head->convs)[step.problem];
   }
   const artifact::Attention &attention(const artifact::Step &step) const {
-    return table<artifact::Attention>(head->attentions)[step.problem];
+    return table(head->attentions)[step.problem];
   }
   const artifact::Guard &guard(const artifact::Step &step) const {
-    return table<artifact::Guard>(head->guards)[step.problem];
+    return table(head->guards)[step.problem];
   }
 
   /// Returns whether a step writes state memory.
@@ -255,7 +248,8 @@ public:
 private:
   friend class PlanCheck;
 
-  template <typename T> std::span<const T> table(artifact::Table table) const {
+  template <typename T>
+  std::span<const T> table(artifact::TableOf<T> table) const {
     return {reinterpret_cast<const T *>(base + table.offset), table.count};
   }
 

@@ -28,6 +28,7 @@
 #include "frit/artifact_strings.h"
 #include "frit/artifact_types.h"
 #include "frit/image.h"
+#include "frit/plan_tables.h"
 #include "frit/roles.h"
 #include "frit/step_kinds.h"
 
@@ -354,34 +355,9 @@ struct Header {
   Text producer;            ///< "frit 0.1.0"
   Blob strings;
   uint64_t stateBytes = 0; ///< of a context's state memory
-  Table dims;              ///< of int64_t
-  Table functions;         ///< of Function; at least one
-  Table states;            ///< of State
-  Table shards;            ///< of ShardedState, by offset
-  Table derived;           ///< of DerivedState
-  Table symbols;           ///< of Symbol
-  Table extents;           ///< of Extent
-  Table indices;           ///< of IndexRange
-  Table variants;          ///< of Variant
-  Table inputs;            ///< of Tensor
-  Table outputs;           ///< of Tensor
-  Table constants;         ///< of Constant
-  Table buffers;           ///< of Buffer
-  Table modules;           ///< of DeviceModule
-  Table kernels;           ///< of Kernel
-  Table tensorMaps;        ///< of TensorMap
-  Table gemms;             ///< of Gemm
-  Table convs;             ///< of Conv
-  Table attentions;        ///< of Attention
-  Table guards;            ///< of Guard
-  Table steps;             ///< of Step
-  Table follows;        ///< of uint32_t, relative to the first step of the list
-  Table programs;       ///< of Program
-  Table targets;        ///< of Target; at least one
-  Table vocabulary;     ///< of Text: strings by number
-  Table stringPrograms; ///< of StringProgram, one per function, or none at all
-  Table stringSteps;    ///< of StringStep
-  Table stringOperands; ///< of StringOperand
+#define TABLE(name, Entry, words) TableOf<Entry> name;
+  FRIT_PLAN_TABLES(TABLE)
+#undef TABLE
 };
 
 } // namespace frit::artifact

@@ -40,6 +40,9 @@ struct Table {
   uint64_t count = 0;
 };
 
+/// A table of entries of type `T`.
+template <typename T> struct TableOf : Table {};
+
 enum class DType : uint32_t {
   f32 = 1,
   f64,
