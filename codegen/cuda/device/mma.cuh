@@ -173,7 +173,7 @@ __device__ inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
 
 #endif
 
-#if (defined(FRIT_EMULATE) && FRIT_EMULATE < 80) || __CUDA_ARCH__ < 800
+#if defined(FRIT_EMULATE) ? FRIT_EMULATE < 80 : __CUDA_ARCH__ < 800
 /// Computes a product of `mma`'s fragments on the CUDA cores: each lane gets
 /// the elements for its four sums from the lanes that hold them, and adds
 /// `dot(x, y)` of two words.
