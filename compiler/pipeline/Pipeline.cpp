@@ -45,8 +45,10 @@ LogicalResult Pipeline::run(MutableArrayRef<ModelSource> sources) {
                                : importDecoder(source)))
       return failure();
   warnOfKeptNames();
-  if (options.last == Stage::imported)
+  if (options.last == Stage::imported) {
+    tellMemory();
     return success();
+  }
   // Simplify the models, apply the precision, and add a loss for training.
   if (failed(simplify()))
     return failure();
@@ -115,19 +117,24 @@ static void dropStates(ModelVariants &model, ArrayRef<std::string> inputs,
   }
 }
 
-/// Returns the bytes of the models' constants, each counted once.
-static int64_t countConstantBytes(ArrayRef<EntryPoint> entries) {
+/// Returns the bytes of the models' weights, each counted once.
+static int64_t countWeightBytes(ArrayRef<EntryPoint> entries) {
   llvm::DenseSet<Attribute> known;
   int64_t sum = 0;
   for (const EntryPoint &entry : entries)
     for (const OwningOpRef<ModuleOp> &module : entry.model.modules)
       module.get()->walk([&](nn::ConstantOp constant) {
         auto type = constant.getY().getType();
-        if (known.insert(constant.getValue()).second)
+        if (constant.getNameAttr() && known.insert(constant.getValue()).second)
           sum += type.getNumElements() *
                  llvm::divideCeil(type.getElementTypeBitWidth(), 8);
       });
   return sum;
+}
+
+void Pipeline::tellMemory() {
+  if (describeMemory)
+    hooks.tell(describeMemory(countWeightBytes(entries)));
 }
 
 LogicalResult Pipeline::simplify() {
@@ -162,8 +169,7 @@ LogicalResult Pipeline::simplify() {
     if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
       return failure();
   }
-  if (describeMemory)
-    hooks.tell(describeMemory(countConstantBytes(entries)));
+  tellMemory();
   return success();
 }
 

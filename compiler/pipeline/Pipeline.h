@@ -108,6 +108,7 @@ private:
                                          ModelVariants model,
                                          const llvm::Twine &suffix);
   llvm::LogicalResult simplify();
+  void tellMemory();
   llvm::LogicalResult compileFor(llvm::StringRef arch);
   llvm::LogicalResult planEntry(EntryPoint &entry, const nn::Target &target,
                                 const PipelineOptions &own,

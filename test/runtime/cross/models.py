@@ -20,7 +20,7 @@ CASES = [
 
 def run(*words):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
-                          check=False)
+                          check=False, timeout=600)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))}:\n{done.stdout}{done.stderr}")
     return done.stdout.strip()

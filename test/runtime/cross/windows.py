@@ -7,7 +7,9 @@ BUILD has the programs for Windows. fritc and frit-run are in the path.
 """
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 
 import numpy as np
 from models import BUILD, CASES, MODELS, WORK, arrays, compare, reference, run, run_model
@@ -16,6 +18,19 @@ EMULATOR = ("/usr/lib/wine/wine64",)
 SCORES = [np.zeros((1, 10), np.float32)]
 os.environ["WINEPREFIX"] = str((WORK / "wine").absolute())
 os.environ["WINEDEBUG"] = "-all"
+
+
+def start_wine():
+    """Makes Wine's folder. Wine 8 sometimes waits for its own server for ever, so this tries again."""
+    for _ in range(3):
+        shutil.rmtree(WORK / "wine", ignore_errors=True)
+        try:
+            subprocess.run([*EMULATOR, "wineboot", "--init"], timeout=120, capture_output=True,
+                           check=True)
+            return
+        except subprocess.TimeoutExpired:
+            subprocess.run(["/usr/lib/wine/wineserver64", "-k"], check=False)
+    sys.exit("Wine does not start")
 
 
 def run_on_windows(model, inputs, expected):
@@ -66,6 +81,7 @@ def refusals():
         print(f"refused: {done.stderr.strip()}")
 
 
+start_wine()
 models()
 weights()
 linked()

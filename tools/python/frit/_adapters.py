@@ -17,9 +17,10 @@ _CONFIG, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 #: What comes before the names of a model's modules, the longest first.
 _PREFIXES = ("language_model.model.", "model.language_model.", "transformer.", "model.")
 #: What an adapter may not have, and the values that mean it has not.
-_OTHERS = {"use_dora": (False, None), "modules_to_save": (None, []), "bias": ("none", None),
-           "layer_replication": (None,), "lora_bias": (False, None),
-           "trainable_token_indices": (None,), "target_parameters": (None, [])}
+_OTHERS: dict[str, tuple[Any, ...]] = {
+    "use_dora": (False, None), "modules_to_save": (None, []), "bias": ("none", None),
+    "layer_replication": (None,), "lora_bias": (False, None),
+    "trainable_token_indices": (None,), "target_parameters": (None, [])}
 
 
 def _number(path: Path, value: Any, name: str) -> float:

@@ -92,6 +92,7 @@ class Session:
             sound its log-mel spectrum, f32 of (batch ×) bins × frames.
         """
         array = np.asarray(source) if isinstance(source, np.ndarray) else None
+        inputs: list[np.ndarray]
         if array is not None and array.dtype.kind == "f":
             inputs = [np.ascontiguousarray(array.reshape((-1, *array.shape[-2:])), np.float32)]
         else:
