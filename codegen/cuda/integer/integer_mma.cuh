@@ -54,11 +54,20 @@ template <bool IsSigned> inline int addBytes(uint32_t bytes, int sum) {
 template <bool SignedA, bool SignedB>
 __device__ inline void mmaBytes(int (&c)[4], const uint32_t (&a)[4],
                                 const uint32_t (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
 #define FRIT_MMA_BYTES(TypeA, TypeB)                                           \
   asm("mma.sync.aligned.m16n8k32.row.col.s32." TypeA "." TypeB ".s32 "         \
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"        \
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])                         \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#else
+  // sm_75 has steps of 16 for 8 rows, with the same elements in each lane.
+#define FRIT_MMA_BYTES(TypeA, TypeB)                                           \
+  _Pragma("unroll") for (int i = 0; i < 4; ++i) asm(                           \
+      "mma.sync.aligned.m8n8k16.row.col.s32." TypeA "." TypeB ".s32 "          \
+      "{%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(c[i % 2 * 2]),                  \
+      "+r"(c[i % 2 * 2 + 1]) : "r"(a[i]), "r"(b[i / 2]))
+#endif
   if constexpr (SignedA && SignedB)
     FRIT_MMA_BYTES("s8", "s8");
   else if constexpr (SignedA)
