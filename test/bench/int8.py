@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times 8-bit models beside frit's own 16 bits, on one GPU.
 
-    int8.py --bundle DIR [--only 'resnet50.*b32'] [--work DIR]
+    int8.py --bundle DIR [--only 'resnet50/qdq/b32'] [--work DIR]
 
 PyTorch exports ResNet-50 and BERT-Large, onnxruntime.quantization quantizes
 them, with scales from random inputs (calibrated on the CPU), and fritc compiles
