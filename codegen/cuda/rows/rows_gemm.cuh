@@ -38,8 +38,7 @@ template <class P> __device__ constexpr int rowsGemmShared() {
   using Tiles = TilesOf<P>;
   int stages = P::threads / 32 * P::stages *
                (P::tiles * Tiles::bytes + RowsPart<P, Tiles::depth>::bytes);
-  int sums =
-      P::threads / 32 * (int(P::m + 7) / 8 * 8) * (16 * P::tiles + 4) * 4;
+  int sums = P::threads / 32 * (kColumnTiles<P> * 8) * (16 * P::tiles + 4) * 4;
   return stages > sums ? stages : sums;
 }
 
@@ -50,8 +49,8 @@ __device__ inline void rowsGemm(const typename P::A *a,
                                 const typename P::D *r, typename P::D *d) {
   using Tiles = TilesOf<P>;
   constexpr int warps = P::threads / 32, groups = warps / P::split;
-  constexpr int columnTiles = (P::m + 7) / 8; // of 8 rows of A
-  constexpr int rows = 16 * P::tiles;         // of B, of a warp
+  constexpr int columnTiles = kColumnTiles<P>;
+  constexpr int rows = 16 * P::tiles; // of B, of a warp
   constexpr int64_t chunks = (P::k + Tiles::depth - 1) / Tiles::depth;
   constexpr int64_t allTiles = (P::n + 15) / 16;
   static_assert(warps % P::split == 0 && !(P::stages & (P::stages - 1)) &&

@@ -165,8 +165,11 @@ template <class P> static dim3 gridOf() {
   return dim3((P::n + columns - 1) / columns);
 }
 
-template <class P> static void check(bool isFull) {
-  Matrix<P> b;
+/// Checks a product by the matrix of `numberAt(row, k)`; `run(a, bias, r, d)`
+/// launches it.
+template <class P, class NumberAt, class Run>
+static void checkProduct(const std::string &kind, bool isFull,
+                         const NumberAt &numberAt, const Run &run) {
   Buffer<typename P::A> a(P::lda * P::m);
   Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
   Buffer<typename P::Bias> bias(P::n);
@@ -180,54 +183,49 @@ template <class P> static void check(bool isFull) {
     for (int64_t j = 0; j < P::n; ++j) {
       double sum = 0;
       for (int64_t k = 0; k < P::k; ++k)
-        sum += toDouble(a[i * P::lda + k]) * b.numbers[j * P::k + k];
+        sum += toDouble(a[i * P::lda + k]) * numberAt(j, k);
       int64_t at = i * P::ldd + j;
       if (isFull)
         sum += toDouble(bias[j]) + toDouble(r[at]);
       want[at] = activate(typename P::Epilogue(), sum);
     }
-  std::string name = std::to_string(P::m) + "x" + std::to_string(P::n) + "x" +
-                     std::to_string(P::k) + " code " +
-                     std::to_string(int(P::code));
-  launchShared(
-      product<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(), a.get(),
-      b.codes.get(), b.scales.get(), P::hasOffsets ? b.offsets.get() : nullptr,
-      isFull ? bias.get() : nullptr, isFull ? r.get() : nullptr, d.get());
-  expect("rows_gemm " + name, d, want, epsilonOf<typename P::D>());
+  run(a.get(), isFull ? bias.get() : nullptr, isFull ? r.get() : nullptr,
+      d.get());
+  expect("rows_gemm " + kind + " " + std::to_string(P::m) + "x" +
+             std::to_string(P::n) + "x" + std::to_string(P::k),
+         d, want, epsilonOf<typename P::D>());
+}
 
+template <class P> static void check(bool isFull) {
+  Matrix<P> b;
+  auto *offsets = P::hasOffsets ? b.offsets.get() : nullptr;
+  std::string kind = "code " + std::to_string(int(P::code));
+  checkProduct<P>(
+      kind, isFull,
+      [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
+      [&](auto *a, auto *bias, auto *r, auto *d) {
+        launchShared(product<P>, gridOf<P>(), P::threads,
+                     frit::rowsGemmShared<P>(), a, b.codes.get(),
+                     b.scales.get(), offsets, bias, r, d);
+      });
   Buffer<typename P::D> y(P::n * P::k);
   int64_t tiles = b.codes.size() / 512, warps = P::threads / 32;
   launch(numbers<P>, dim3((tiles + warps - 1) / warps), P::threads,
-         b.codes.get(), b.scales.get(),
-         P::hasOffsets ? b.offsets.get() : nullptr, y.get());
-  expect("dequantize " + name, y, b.numbers, epsilonOf<typename P::D>());
+         b.codes.get(), b.scales.get(), offsets, y.get());
+  expect("dequantize " + kind, y, b.numbers, epsilonOf<typename P::D>());
 }
 
 /// 16-bit numbers.
 template <class P> static void checkPlain(bool isFull) {
-  Buffer<typename P::A> a(P::lda * P::m), b(P::ldb * P::n);
-  Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
-  Buffer<typename P::Bias> bias(P::n);
-  a.randomize(1);
+  Buffer<typename P::A> b(P::ldb * P::n);
   b.randomize(2);
-  bias.randomize(3);
-  r.randomize(4);
-  d.randomize(5);
-  std::vector<double> want = elementsOf<double>(d);
-  for (int64_t i = 0; i < P::m; ++i)
-    for (int64_t j = 0; j < P::n; ++j) {
-      double sum = 0;
-      for (int64_t k = 0; k < P::k; ++k)
-        sum += toDouble(a[i * P::lda + k]) * toDouble(b[j * P::ldb + k]);
-      int64_t at = i * P::ldd + j;
-      want[at] = isFull ? sum + toDouble(bias[j]) + toDouble(r[at]) : sum;
-    }
-  launchShared(plain<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(),
-               a.get(), b.get(), isFull ? bias.get() : nullptr,
-               isFull ? r.get() : nullptr, d.get());
-  expect("rows_gemm " + std::to_string(P::m) + "x" + std::to_string(P::n) +
-             "x" + std::to_string(P::k),
-         d, want, epsilonOf<typename P::D>());
+  checkProduct<P>(
+      "plain", isFull,
+      [&](int64_t row, int64_t k) { return toDouble(b[row * P::ldb + k]); },
+      [&](auto *a, auto *bias, auto *r, auto *d) {
+        launchShared(plain<P>, gridOf<P>(), P::threads,
+                     frit::rowsGemmShared<P>(), a, b.get(), bias, r, d);
+      });
 }
 
 static void checks() {
