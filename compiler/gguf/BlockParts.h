@@ -3,8 +3,7 @@
 #ifndef FRIT_COMPILER_GGUF_BLOCKPARTS_H
 #define FRIT_COMPILER_GGUF_BLOCKPARTS_H
 
-#include <cmath>
-#include <cstdint>
+#include "compiler/support/Halves.h"
 
 namespace frit::gguf {
 
@@ -13,14 +12,7 @@ inline uint16_t word(const uint8_t *bytes) {
 }
 
 /// Returns the f16 that lies at an address of any alignment.
-inline float half(const uint8_t *bytes) {
-  uint32_t bits = word(bytes), exponent = bits >> 10 & 31, rest = bits & 1023;
-  float size = exponent == 0 ? std::ldexp(float(rest), -24)
-               : exponent == 31
-                   ? (rest ? NAN : INFINITY)
-                   : std::ldexp(float(rest + 1024), int(exponent) - 25);
-  return bits >> 15 ? -size : size;
-}
+inline float half(const uint8_t *bytes) { return halfToFloat(word(bytes)); }
 
 /// Calls `set(j, five bits)`: the low four as Q4_0 has them, the fifth of
 /// weight j in bit j of 32.

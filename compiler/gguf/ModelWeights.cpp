@@ -6,6 +6,7 @@
 #include "compiler/gguf/Codes.h"
 #include "compiler/gguf/Keys.h"
 #include "compiler/import/Elements.h"
+#include "compiler/support/Halves.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -95,30 +96,6 @@ static bool isNorm(Part part) {
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-/// Returns the nearest f16, of two the even one.
-static uint16_t toHalf(float number) {
-  uint32_t bits = std::bit_cast<uint32_t>(number);
-  uint16_t sign = bits >> 16 & 0x8000;
-  float size = std::fabs(number);
-  if (std::isnan(number))
-    return sign | 0x7e00;
-  if (size >= 65520)
-    return sign | 0x7c00;
-  // Below 2^-14, numbers are multiples of 2^-24; nearbyint rounds to even.
-  if (size < 0x1p-14f)
-    return sign | uint16_t(std::nearbyint(size * 0x1p24f));
-  uint32_t rest = bits & 0x7fffffff;
-  rest += 0xfff + (rest >> 13 & 1);
-  return sign | uint16_t((rest >> 13) - (112 << 10));
-}
-
-static uint16_t toBrain(float number) {
-  uint32_t bits = std::bit_cast<uint32_t>(number);
-  if (std::isnan(number))
-    return uint16_t(bits >> 16 | 0x40);
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 static void store(ArrayRef<float> numbers, Type element, char *to) {
   if (element.isF32()) {

@@ -2,6 +2,8 @@
 
 #include "compiler/transform/quantize/WeightCodes.h"
 
+#include "compiler/support/Halves.h"
+
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/Parallel.h"
 
@@ -61,25 +63,8 @@ struct Matrix {
       return std::bit_cast<float>(uint32_t(bits) << 16);
     return halfToFloat(bits);
   }
-
-  static float halfToFloat(uint16_t bits) {
-    int exponent = bits >> 10 & 31, rest = bits & 1023;
-    float size = exponent == 31 ? (rest ? NAN : INFINITY)
-                 : exponent     ? std::ldexp(float(rest + 1024), exponent - 25)
-                                : std::ldexp(float(rest), -24);
-    return bits >> 15 ? -size : size;
-  }
 };
 } // namespace
-
-/// Returns the bits of the nearest f16.
-static uint16_t halfOf(float number) {
-  llvm::APFloat half(number);
-  bool inexact;
-  half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
-               &inexact);
-  return uint16_t(half.bitcastToAPInt().getZExtValue());
-}
 
 /// Returns the code of the e2m1 number that is nearest; of two the even one.
 static uint8_t e2m1Of(float number) {
@@ -121,8 +106,8 @@ static BlockScale scaleOf(Code code, float extreme) {
   float most = code == Code::int4 ? -8.f : code == Code::int8 ? -128.f : 448.f;
   if (code == Code::e4m3)
     extreme = std::fabs(extreme);
-  uint16_t bits = extreme ? halfOf(extreme / most) : 0;
-  return {Matrix::halfToFloat(bits), bits};
+  uint16_t bits = extreme ? toHalf(extreme / most) : 0;
+  return {halfToFloat(bits), bits};
 }
 
 static uint8_t codeOf(Code code, float number, float scale) {
