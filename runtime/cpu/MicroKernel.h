@@ -5,6 +5,10 @@
 // elements on the left-hand side, depth × cols on the right. Packing also
 // converts 16-bit elements, once.
 //
+// Every loop adds the products of a sum one by one, from the first to the last
+// of the depth, so that an element of a result does not depend on how many rows
+// and columns are computed with it.
+//
 // Units compiled for different instruction sets include this header, so it must
 // not define inline functions: the linker could pick one compiled for the wrong
 // set.

@@ -92,6 +92,57 @@ void testGemm(Gemm g, std::vector<Isa> isas, int64_t gap = 0) {
   }
 }
 
+/// Checks that a row's sums are the same bits with any number of rows beside
+/// it. `problem` has n, k, types and transposes.
+void testRows(Gemm problem, Isa isa) {
+  constexpr int64_t kMost = 70;
+  std::mt19937 engine(problem.n * 17 + problem.k);
+  problem.ldb = problem.transposeB ? problem.k : problem.n;
+  problem.ldd = problem.n;
+  Numbers a(problem.typeA, kMost * problem.k);
+  Numbers b(problem.typeB, problem.k * problem.n);
+  Numbers bias(problem.typeD, problem.n);
+  for (Numbers *tensor : {&a, &b, &bias})
+    tensor->randomise(engine);
+  const size_t rowBytes = problem.n * bytesOf(problem.typeD);
+  std::vector<char> first;
+  for (int64_t m : {1, 2, 3, 4, 5, 8, 9, 16, 33, 70}) {
+    Gemm g = problem;
+    g.m = m;
+    // Columns of a transposed A are its rows; they lie kMost apart.
+    g.lda = g.transposeA ? kMost : g.k;
+    Numbers none(g.typeD, m * g.n);
+    Numbers result =
+        computeWith({1, 3}, gemm, g, describe(g, isa), a, b, bias, none, isa);
+    const char *row = static_cast<const char *>(result.data());
+    if (first.empty())
+      first.assign(row, row + rowBytes);
+    check(!std::memcmp(first.data(), row, rowBytes),
+          describe(g, isa) + ": row 0 depends on the number of rows");
+  }
+}
+
+void testRows(const std::vector<Isa> &isas) {
+  const DType types[][3] = {{DType::f32, DType::f32, DType::f32},
+                            {DType::bf16, DType::bf16, DType::bf16},
+                            {DType::f16, DType::f16, DType::f32},
+                            {DType::f64, DType::f64, DType::f64}};
+  // Columns and depths around vectors, tiles and blocks.
+  const int64_t sizes[][2] = {
+      {1, 100}, {7, 321}, {64, 9}, {77, 1000}, {300, 64}};
+  for (Isa isa : isas)
+    for (auto [a, b, d] : types)
+      for (auto [n, k] : sizes)
+        for (unsigned transposes = 0; transposes < 4; ++transposes) {
+          Gemm g{.n = n, .k = k};
+          g.typeA = a, g.typeB = b, g.typeD = d;
+          g.transposeA = transposes & 1;
+          g.transposeB = transposes >> 1;
+          g.hasBias = 1;
+          testRows(g, isa);
+        }
+}
+
 void testGemms(const std::vector<Isa> &isas) {
   // Sizes around multiples of the tiles, and around and beyond the block depth.
   const int64_t sizes[][3] = {
@@ -216,6 +267,7 @@ int main(int argc, char **argv) {
   testPool();
   testHalf(isas);
   testGemms(isas);
+  testRows(isas);
   testConvs(isas);
   testQuantized(isas);
   std::printf(failures ? "%d failures\n" : "ok\n", failures);
