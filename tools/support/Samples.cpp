@@ -127,8 +127,7 @@ Fault Samples::fitFile(const File &file) {
   size_t first = fitted.size();
   for (const Tensor &input : inputs) {
     Tensor &result = fitted.emplace_back();
-    if (Fault fault =
-            fitTensor(file, input, result, numbers.emplace_back()))
+    if (Fault fault = fitTensor(file, input, result, numbers.emplace_back()))
       return fault;
   }
   uint64_t number = 1;
