@@ -18,6 +18,7 @@
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
 #include "compiler/driver/options/OptionFiles.h"
+#include "compiler/driver/quantize/Quantization.h"
 #include "compiler/driver/tuning/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Passes.h"
@@ -35,8 +36,9 @@ namespace {
 
 class Compilation final : PipelineHooks {
 public:
-  Compilation(const DriverOptions &options, TuneDevice &device)
-      : options(options), device(device), files(options),
+  Compilation(const DriverOptions &options, TuneDevice &device,
+              SampleRunner &runner)
+      : options(options), device(device), runner(runner), files(options),
         registry(makeRegistry()), context(registry), diagnostics(context),
         pipeline(context, pipelineOptions, *this, root) {
     context.loadAllAvailableDialects();
@@ -147,7 +149,24 @@ private:
         tune.verbose = options.verbose;
         return check(tuneContractions(fused, target, tune, device, tuning));
       };
+    if (!options.quantization.format.empty())
+      pipelineOptions.quantize =
+          [this](MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
+            return quantize(variants);
+          };
     pipelineOptions.weightsName = weightsName(artifactOptions());
+  }
+
+  LogicalResult quantize(MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
+    llvm::Error error =
+        quantizeModel(variants, options.quantization, runner,
+                      [this](const Twine &message) { tell(message); });
+    // Diagnostics that are errors already have been reported.
+    if (error && diagnostics.errors()) {
+      llvm::consumeError(std::move(error));
+      return failure();
+    }
+    return check(std::move(error));
   }
 
   /// Warns of GPUs whose machines run other host code than the artifact's.
@@ -404,6 +423,7 @@ private:
 
   const DriverOptions &options;
   TuneDevice &device;
+  SampleRunner &runner;
   StageFiles files;
   std::vector<report::Remark> remarks; ///< for the page
   std::string page;
@@ -427,6 +447,7 @@ private:
 
 } // namespace
 
-int frit::compile(const DriverOptions &options, TuneDevice &device) {
-  return Compilation(options, device).run();
+int frit::compile(const DriverOptions &options, TuneDevice &device,
+                  SampleRunner &runner) {
+  return Compilation(options, device, runner).run();
 }

@@ -54,6 +54,15 @@ LogicalResult Pipeline::run(MutableArrayRef<ModelSource> sources) {
     return failure();
   if (options.last == Stage::simplified)
     return success();
+  return compileTargets();
+}
+
+LogicalResult Pipeline::compile(EntryPoint entry) {
+  entries.push_back(std::move(entry));
+  return compileTargets();
+}
+
+LogicalResult Pipeline::compileTargets() {
   // For each target and function: layout, fusion, schedules, a plan, and the
   // text or loops of its kernels.
   plans.emplace(entries.front().model.modules.front()->getLoc());
@@ -140,7 +149,7 @@ void Pipeline::tellMemory() {
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (EntryPoint &entry : entries) {
-    PipelinePasses passes(context, hooks);
+    PipelinePasses passes(context, hooks), narrowing(context, hooks);
     // Recurrent layers become a list of steps.
     passes.addPass(createUnrollScans());
     if (const auto &training = entry.training) {
@@ -149,17 +158,25 @@ LogicalResult Pipeline::simplify() {
       // The loss, and weights that train as arguments.
       passes.addPass(createAddLoss(*training, entry.role));
     }
-    addModelPasses(passes, options, entry);
-    if (!options.weights.empty()) {
-      passes.addPass(createQuantizeWeights(options.weights, &rounded));
-      passes.addPass(createSimplify());
-    }
+    addRecognitionPasses(passes, options);
     passes.enableTiming(scope);
+    addPrecisionPasses(narrowing, options, entry);
+    if (!options.weights.empty()) {
+      narrowing.addPass(createQuantizeWeights(options.weights, &rounded));
+      narrowing.addPass(createSimplify());
+    }
+    narrowing.enableTiming(scope);
     auto main = entry.model.modules.front()->lookupSymbol<func::FuncOp>("main");
     auto inputs = namesOf(main.getAllArgAttrs());
     auto outputs = namesOf(main.getAllResultAttrs());
+    for (OwningOpRef<ModuleOp> &variant : entry.model.modules)
+      if (failed(passes.run(*variant)))
+        return failure();
+    // Products get scales, of a table or by the ranges of their inputs.
+    if (options.quantize && failed(options.quantize(entry.model.modules)))
+      return failure();
     for (auto [i, variant] : llvm::enumerate(entry.model.modules))
-      if (failed(passes.run(*variant)) ||
+      if (failed(narrowing.run(*variant)) ||
           failed(hooks.keep(Stage::simplified, *variant,
                             nameOf(entry, i, "simplified"))))
         return failure();
@@ -173,8 +190,8 @@ LogicalResult Pipeline::simplify() {
   return success();
 }
 
-void frit::addModelPasses(OpPassManager &passes, const PipelineOptions &options,
-                          const EntryPoint &entry) {
+void frit::addRecognitionPasses(OpPassManager &passes,
+                                const PipelineOptions &options) {
   // Shape arithmetic folds to constants; equal operators become one. Slices do
   // not move above norms, which Compose has yet to recognize.
   SimplifyOptions whole;
@@ -184,6 +201,11 @@ void frit::addModelPasses(OpPassManager &passes, const PipelineOptions &options,
   // and silu become one operator again.
   if (options.fuse)
     passes.addPass(createCompose());
+}
+
+void frit::addPrecisionPasses(OpPassManager &passes,
+                              const PipelineOptions &options,
+                              const EntryPoint &entry) {
   // Casts go in by operator class; sums stay f32.
   PrecisionOptions precision;
   bool isNarrow = options.precision != "fp32" && options.precision != "tf32";

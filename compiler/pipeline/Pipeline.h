@@ -40,6 +40,11 @@ struct PipelineOptions {
   /// The format of weights of products, as readWeightFormat reads it; empty: as
   /// the model has them.
   std::string weights;
+  /// Quantizes the variants of a model once composites are recognized, before
+  /// the precision is applied. May be null.
+  std::function<llvm::LogicalResult(
+      llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants)>
+      quantize;
   /// Whether kernels may write a state's next value over the one before.
   bool overwritesState = false;
 
@@ -88,6 +93,9 @@ public:
   /// artifact; one that trains has several.
   llvm::LogicalResult run(llvm::MutableArrayRef<ModelSource> sources);
 
+  /// Compiles a function whose model has been simplified.
+  llvm::LogicalResult compile(EntryPoint entry);
+
   /// Returns the target of the current work; empty if it is for all.
   const std::string &currentTarget() const { return target; }
 
@@ -109,6 +117,7 @@ private:
                                          const llvm::Twine &suffix);
   llvm::LogicalResult simplify();
   void tellMemory();
+  llvm::LogicalResult compileTargets();
   llvm::LogicalResult compileFor(llvm::StringRef arch);
   llvm::LogicalResult planEntry(EntryPoint &entry, const nn::Target &target,
                                 const PipelineOptions &own,
@@ -159,10 +168,16 @@ private:
   llvm::StringMap<artifact::TargetCode> deviceCode; ///< by target
 };
 
-/// Adds the passes that are the same for every target: they simplify an
-/// imported model and apply the chosen precision.
-void addModelPasses(mlir::OpPassManager &passes, const PipelineOptions &options,
-                    const EntryPoint &entry);
+/// Adds the passes that simplify an imported model and recognize composites in
+/// it.
+void addRecognitionPasses(mlir::OpPassManager &passes,
+                          const PipelineOptions &options);
+
+/// Adds the passes after these that are the same for every target: they apply
+/// the chosen precision.
+void addPrecisionPasses(mlir::OpPassManager &passes,
+                        const PipelineOptions &options,
+                        const EntryPoint &entry);
 
 /// Adds the passes that turn a target's copy of the model into scheduled
 /// fusions.

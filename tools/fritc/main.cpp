@@ -3,6 +3,7 @@
 #include "Linker.h"
 #include "OutOfMemory.h"
 #include "PresentGpu.h"
+#include "RunSamples.h"
 #include "TuneOnGpu.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Outputs.h"
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
   auto options =
       frit::parseCommandLine(argc, argv, frit::findPresentGpu, status);
   frit::TuneOnGpu device;
-  return frit::finishOutput("fritc",
-                            options ? frit::compile(*options, device) : status);
+  frit::RunSamples runner;
+  return frit::finishOutput(
+      "fritc", options ? frit::compile(*options, device, runner) : status);
 }

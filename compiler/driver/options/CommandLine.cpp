@@ -189,6 +189,8 @@ std::vector<OutputName> frit::outputsOf(const DriverOptions &options) {
       {"--report", options.report},
       {"-fexternal-weights", options.weightsFile},
       {"-ftune-generate", options.tuneGenerate}};
+  if (!options.quantization.data.empty())
+    outputs.push_back({"--scales", options.quantization.scales});
   if (options.emit == Emit::json && !isStreamOutput(options.output))
     outputs.push_back({"--emit=json", jsonWeightsName(options.output)});
   llvm::erase_if(outputs,

@@ -11,6 +11,9 @@
 
 namespace frit {
 
+/// Returns the CPU target of this machine's processor.
+llvm::StringRef hostArch();
+
 /// Parser of the arguments into `options`. Each step returns false after an
 /// error.
 class CommandLine {
@@ -21,8 +24,8 @@ public:
 
   bool read() {
     return readInput() && readOutput() && readTargets() && readModel() &&
-           readWeights() && readDecoder() && readCode() && readWarnings() &&
-           checkOutputs();
+           readWeights() && readQuantization() && readDecoder() && readCode() &&
+           readWarnings() && checkOutputs();
   }
 
   DriverOptions options;
@@ -68,6 +71,9 @@ private:
   bool readWeights();
   bool readCount(OptionId option, llvm::StringRef name, int64_t least,
                  int64_t most, std::optional<int64_t> &count);
+  bool readNumber(OptionId option, llvm::StringRef name, int least, int most,
+                  std::optional<double> &number);
+  bool readQuantization();
   bool checkDecoder(const ModelInput &input);
   bool checkCaches(const ModelInput &input);
   bool readDecoder();

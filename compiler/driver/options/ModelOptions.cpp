@@ -28,8 +28,7 @@ using llvm::opt::Arg;
 
 static bool isHostArch(StringRef arch) { return findHostArch(arch); }
 
-/// Returns the x86-64 level of this machine's processor.
-static StringRef hostArch() {
+StringRef frit::hostArch() {
   llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
   auto hasAll = [&](std::initializer_list<StringRef> features) {
     return llvm::all_of(features, [&](StringRef f) { return has.lookup(f); });

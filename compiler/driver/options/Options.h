@@ -6,6 +6,7 @@
 #include "codegen/cuda/target/GpuArch.h"
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/Status.h"
+#include "compiler/driver/quantize/Ranges.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
 #include "compiler/support/OwnedFiles.h"
@@ -55,6 +56,19 @@ struct ModelInput {
   bool hasCaches = false; ///< a language model's file, whose caches are inputs
 };
 
+/// What -fquantize asks for.
+struct QuantizationOptions {
+  std::string format; ///< int8; empty: nothing
+  std::string data;   ///< of --calibrate; empty: the table is read
+  /// The table of scales: written with data, read without.
+  std::string scales;
+  Calibrator calibrator = Calibrator::max;
+  std::optional<double> maxError = {}; ///< of the model's results
+  /// How much of the magnitude of norms' columns moves into weights, 0 to 1.
+  double smooth = 0.5;
+  std::string hostArch; ///< the CPU target to run the model on
+};
+
 struct DriverOptions {
   std::vector<ModelInput> inputs; ///< at least one
   /// Set by -x; otherwise the file's name decides.
@@ -80,6 +94,7 @@ struct DriverOptions {
   std::string precision;
   bool hasPrecision = false; ///< -fprecision was given
   std::string weights;       ///< format of products' weights, or empty
+  QuantizationOptions quantization;
   /// Of language models: sequences, and tokens of each and of its source that
   /// caches hold.
   std::optional<int64_t> batch, context, source;

@@ -182,7 +182,7 @@ Legality QuantizedConvs::describe(NNBuilder &b, Value a, Value w,
   if (!right)
     return Mismatch(Twine("its ") + (left ? "right" : "left") +
                     " operand is not bytes with one zero point");
-  if (!dependsOnConstants(right->bytes.value))
+  if (!dependsOnConstants(right->bytes.value, kWeightDepth))
     return Mismatch("both operands are computed");
   return std::nullopt;
 }

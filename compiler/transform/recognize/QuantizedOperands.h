@@ -19,6 +19,10 @@ struct Scaled {
   llvm::SmallVector<mlir::Value> scales;
 };
 
+/// Operators between a weight and its bytes: it may be folded with a norm, and
+/// smoothed, before it is quantized at load.
+inline constexpr unsigned kWeightDepth = 32;
+
 inline bool isByte(mlir::Type type) { return type.isInteger(8); }
 
 /// Returns whether a tensor has one element.

@@ -49,7 +49,7 @@ bool frit::multipliesQuantized(Operation *op) {
   auto conv = dyn_cast<ConvOp>(op);
   return (!conv || conv.getGroup() == 1) && isDequantized(op->getOperand(0)) &&
          isDequantized(op->getOperand(1)) &&
-         dependsOnConstants(op->getOperand(1));
+         dependsOnConstants(op->getOperand(1), kWeightDepth);
 }
 
 bool frit::quantizes(RoundOp round) {

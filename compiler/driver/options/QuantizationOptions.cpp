@@ -1,0 +1,69 @@
+//===- QuantizationOptions.cpp - Options of -fquantize --------------------===//
+
+#include "compiler/driver/options/CommandLine.h"
+
+#include <cmath>
+
+using namespace frit;
+using llvm::StringRef;
+using llvm::Twine;
+using llvm::opt::Arg;
+
+bool CommandLine::readNumber(OptionId option, StringRef name, int least,
+                             int most, std::optional<double> &number) {
+  const Arg *arg = args.getLastArg(option);
+  if (!arg)
+    return true;
+  double value;
+  if (StringRef(arg->getValue()).getAsDouble(value) || !(value >= least) ||
+      !(value <= most))
+    return wrong(name + " takes a number from " + Twine(least) + " to " +
+                 Twine(most) + ", not '" + arg->getValue() + "'");
+  number = value;
+  return true;
+}
+
+bool CommandLine::readQuantization() {
+  QuantizationOptions &read = options.quantization;
+  auto format = chosen(OPT_fquantize_EQ, "");
+  auto calibrator = chosen(OPT_calibrator_EQ, "max");
+  if (!format || !calibrator)
+    return false;
+  read.format = format->str();
+  read.data = args.getLastArgValue(OPT_calibrate_EQ).str();
+  read.scales = args.getLastArgValue(OPT_scales_EQ).str();
+  read.calibrator = *calibrator == "entropy"      ? Calibrator::entropy
+                    : *calibrator == "percentile" ? Calibrator::percentile
+                                                  : Calibrator::max;
+  std::optional<double> smooth;
+  if (!readNumber(OPT_max_error_EQ, "--max-error", 0, 1000, read.maxError) ||
+      !readNumber(OPT_smooth_EQ, "--smooth", 0, 1, smooth))
+    return false;
+  read.smooth = smooth.value_or(read.smooth);
+  read.hostArch = hostArch().str();
+  const Arg *used =
+      args.getLastArg(OPT_calibrate_EQ, OPT_calibrator_EQ, OPT_scales_EQ,
+                      OPT_max_error_EQ, OPT_smooth_EQ);
+  if (read.format.empty())
+    return !used || wrong(used->getSpelling().rtrim('=') +
+                          " is used with -fquantize=int8");
+  if (read.data.empty() && read.scales.empty())
+    return wrong("-fquantize needs --calibrate=DATA, a file or a folder of "
+                 "inputs of the model, or --scales=FILE, a table that such a "
+                 "compilation wrote");
+  if (read.data.empty() && args.hasArg(OPT_calibrator_EQ, OPT_max_error_EQ,
+                                       OPT_smooth_EQ))
+    return wrong("--calibrator, --max-error and --smooth are used with "
+                 "--calibrate: the scales of --scales are taken as they are");
+  if (!options.trainingFile.empty())
+    return wrong("-fquantize is not used with --train");
+  if (options.inputs.size() > 1 || options.inputs.front().isDecoder ||
+      options.inputs.front().hasCaches)
+    return wrong("-fquantize takes one model without caches; -fweights rounds "
+                 "the weights of language models");
+  if (options.emit == Emit::nn || options.emit == Emit::json)
+    return wrong("--emit=nn and json end before -fquantize");
+  if (read.data.empty())
+    protectInput(read.scales);
+  return true;
+}

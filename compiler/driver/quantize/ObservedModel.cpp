@@ -1,0 +1,61 @@
+//===- ObservedModel.cpp - Compile a model for this processor -------------===//
+
+#include "compiler/driver/quantize/ObservedModel.h"
+
+#include "compiler/driver/Artifact.h"
+#include "compiler/pipeline/Pipeline.h"
+
+using namespace mlir;
+using namespace frit;
+
+namespace {
+/// Writes the artifact.
+class ObservedHooks final : public PipelineHooks {
+public:
+  ObservedHooks(MLIRContext &context, std::string path)
+      : context(context), path(std::move(path)) {}
+
+private:
+  LogicalResult keepArtifact(const CompiledModel &model,
+                             TimingScope &timing) override {
+    ArtifactOptions options;
+    options.output = path;
+    options.name = "observed";
+    auto keep = [](StringRef, size_t) { return llvm::Error::success(); };
+    auto show = [](size_t, size_t) {};
+    auto say = [](const Twine &) {};
+    options.keepObject = keep;
+    options.progress = show;
+    options.say = say;
+    options.sources = model.sources;
+    if (llvm::Error error =
+            writeArtifact(model.host, model.image, options, timing))
+      return emitError(UnknownLoc::get(&context))
+             << llvm::toString(std::move(error));
+    return success();
+  }
+
+  MLIRContext &context;
+  std::string path;
+};
+} // namespace
+
+FailureOr<std::string> frit::compileHere(OwningOpRef<ModuleOp> model,
+                                         StringRef name, StringRef arch,
+                                         TemporaryFolder &folder) {
+  MLIRContext &context = *model->getContext();
+  std::string path = folder.file((name + ".so").str());
+  PipelineOptions options;
+  options.archs = {arch.str()};
+  options.title = name.str();
+  ObservedHooks hooks(context, path);
+  DefaultTimingManager timing;
+  TimingScope root = timing.getRootScope();
+  EntryPoint entry;
+  entry.name = "main";
+  entry.model.modules.push_back(std::move(model));
+  entry.model.suffixes = {""};
+  if (failed(Pipeline(context, options, hooks, root).compile(std::move(entry))))
+    return failure();
+  return path;
+}

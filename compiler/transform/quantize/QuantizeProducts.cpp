@@ -1,0 +1,304 @@
+//===- QuantizeProducts.cpp - Products of floats in 8 bits ----------------===//
+//
+//   %y = nn.conv %x, %w, %b
+// ==>
+//   %q = nn.cast nn.min(nn.max(nn.add(nn.round(nn.div %x, 0.1), 3), 0), 255)
+//   %d = nn.mul nn.cast(nn.sub(nn.cast %q : ui8, 3)), 0.1
+//   %t = nn.div nn.reduce(nn.abs %w) {max, axes of a filter}, 127
+//   %v = nn.cast nn.min(nn.max(nn.round(nn.div %w, %t), -127), 127)
+//   %e = nn.mul nn.cast(nn.cast %v : i8), %t
+//   %y = nn.conv %d, %e, %b
+//
+// which is the form of QDQ models. A tensor is quantized once for all products
+// with the same scale, and before it is pooled or moved.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/transform/quantize/QuantizeProducts.h"
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Names.h"
+
+#include "mlir/IR/Remarks.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Steps through which a tensor is followed to where it is quantized.
+static constexpr int kMostSteps = 16;
+
+namespace {
+class ProductQuantizer {
+public:
+  ProductQuantizer(ModuleOp module, const ScaleTable &table)
+      : main(module.lookupSymbol<func::FuncOp>("main")), table(table) {}
+
+  LogicalResult run(bool switches);
+
+private:
+  InFlightDiagnostic wrong(const ProductScales &row);
+  LogicalResult check(const QuantizableProduct &product,
+                      const ProductScales &row);
+  LogicalResult checkNames(ArrayRef<QuantizableProduct> products);
+  void quantize(const QuantizableProduct &product, const ProductScales &row);
+  Value quantizeInput(const QuantizableProduct &product,
+                      const ProductScales &row);
+  Value quantizeWeights(const QuantizableProduct &product,
+                        const ProductScales &row);
+  Value gate(NNBuilder &b, Value quantized, Value wide) const;
+
+  func::FuncOp main;
+  const ScaleTable &table;
+  Value condition; ///< of the current product; null: always
+  using Key = std::tuple<void *, InputCode, float, int64_t>;
+  std::map<Key, Value> known; ///< codes of tensors
+};
+} // namespace
+
+/// Builds round(x / scale) + zero in the range of a type of 8 bits.
+static Value buildCodes(NNBuilder &b, Value x, Value scale, int64_t zero,
+                        CodeRange range, Type type) {
+  Value y = RoundOp::create(b, b.div(x, scale));
+  if (zero)
+    y = b.add(y, b.scalarLike(y, double(zero)));
+  y = MaxOp::create(b, y, b.scalarLike(y, double(range.least)));
+  y = MinOp::create(b, y, b.scalarLike(y, double(range.most)));
+  return b.cast(y, type);
+}
+
+/// Builds the numbers that codes stand for.
+static Value buildNumbers(NNBuilder &b, Value codes, Value scale,
+                          int64_t zero) {
+  Value y = b.cast(codes, b.getI32Type());
+  if (zero)
+    y = b.sub(y, b.scalarLike(y, double(zero)));
+  return b.mul(b.cast(y, b.getF32Type()), scale);
+}
+
+/// Creates a constant of f32.
+static Value createVector(NNBuilder &b, ArrayRef<float> numbers,
+                          ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, b.getF32Type());
+  return ConstantOp::create(b, DenseElementsAttr::get(type, numbers),
+                            StringAttr());
+}
+
+static void setAfter(NNBuilder &b, Value value) {
+  if (Operation *def = value.getDefiningOp())
+    b.setInsertionPointAfter(def);
+  else
+    b.setInsertionPointToStart(value.getParentBlock());
+}
+
+InFlightDiagnostic ProductQuantizer::wrong(const ProductScales &row) {
+  Location where = main.getLoc();
+  if (!table.path.empty())
+    where = FileLineColLoc::get(main.getContext(), table.path, row.line, 0);
+  return emitError(where);
+}
+
+LogicalResult ProductQuantizer::check(const QuantizableProduct &product,
+                                      const ProductScales &row) {
+  if (!row.weights.empty() && int64_t(row.weights.size()) != product.columns())
+    return wrong(row) << "the node '" << row.node << "' has weights of " << product.columns()
+                      << " filters or columns, and the table has "
+                      << row.weights.size() << " scales";
+  if (!row.smooth.empty() && product.isConv())
+    return wrong(row) << "the node '" << row.node << "' is a convolution, and only inputs of products of "
+                         "matrices are smoothed";
+  if (!row.smooth.empty() && int64_t(row.smooth.size()) != product.depth())
+    return wrong(row) << "the node '" << row.node << "' reads rows of " << product.depth()
+                      << " numbers, and the table has " << row.smooth.size()
+                      << " factors";
+  return success();
+}
+
+LogicalResult ProductQuantizer::checkNames(
+    ArrayRef<QuantizableProduct> products) {
+  SmallVector<StringRef> names;
+  for (const QuantizableProduct &product : products)
+    names.push_back(product.node);
+  for (const ProductScales &row : table.rows) {
+    if (llvm::is_contained(names, row.node))
+      continue;
+    std::string pattern;
+    for (char c : row.node) {
+      if (StringRef("*?[]{}\\").contains(c))
+        pattern += '\\';
+      pattern += c;
+    }
+    bool isKnown = checkPatterns(pattern, names, "product that can be quantized",
+                                 "", [&] { return wrong(row); });
+    if (!isKnown)
+      return failure();
+  }
+  return success();
+}
+
+Value ProductQuantizer::gate(NNBuilder &b, Value quantized, Value wide) const {
+  return condition ? Value(WhereOp::create(b, condition, quantized, wide))
+                   : quantized;
+}
+
+Value ProductQuantizer::quantizeInput(const QuantizableProduct &product,
+                                      const ProductScales &row) {
+  // Rounding commutes with movement and with maxima.
+  Value root = product.input();
+  SmallVector<Operation *> moves;
+  for (int i = 0; i < kMostSteps && row.smooth.empty(); ++i) {
+    Operation *def = root.getDefiningOp();
+    if (!isa_and_nonnull<ReshapeOp, TransposeOp, MaxPoolOp>(def) ||
+        !tensorType(def->getOperand(0)).getElementType().isF32())
+      break;
+    moves.push_back(def);
+    root = def->getOperand(0);
+  }
+  NNBuilder b(product.op->getLoc(), product.op);
+  Value scale = createVector(b, {row.scale}, {}), own;
+  Value &shared =
+      known[{root.getAsOpaquePointer(), row.code, row.scale, row.zero}];
+  Value &codes = row.smooth.empty() ? shared : own;
+  if (!codes) {
+    setAfter(b, root);
+    // A switch is read at the start of the function.
+    if (condition && !root.getDefiningOp())
+      setAfter(b, condition);
+    Value x = root;
+    if (!row.smooth.empty()) {
+      std::vector<float> factors;
+      for (float factor : row.smooth)
+        factors.push_back(1 / factor);
+      x = b.mul(x, createVector(b, factors, {int64_t(factors.size())}));
+    }
+    Type type = row.code == InputCode::u8
+                    ? b.getIntegerType(8, /*isSigned=*/false)
+                    : b.getIntegerType(8);
+    codes = buildCodes(b, x, createVector(b, {row.scale}, {}), row.zero,
+                       rangeOf(row.code), type);
+  }
+  // Other readers then need not keep the wide tensor.
+  auto needsNoMore = [&](OpOperand &use) {
+    Operation *reader = use.getOwner();
+    return isa<AddOp, AvgPoolOp, MaxPoolOp>(reader) &&
+           reader->getBlock() == codes.getParentBlock() &&
+           codes.getDefiningOp()->isBeforeInBlock(reader) &&
+           !llvm::is_contained(moves, reader);
+  };
+  if (product.isConv() && llvm::any_of(root.getUses(), needsNoMore)) {
+    b.setInsertionPointAfter(codes.getDefiningOp());
+    Value again = buildNumbers(b, codes, createVector(b, {row.scale}, {}),
+                               row.zero);
+    again = gate(b, again, root);
+    root.replaceUsesWithIf(again, needsNoMore);
+  }
+  b.setInsertionPoint(product.op);
+  Value y = codes;
+  for (Operation *move : llvm::reverse(moves)) {
+    if (auto pool = dyn_cast<MaxPoolOp>(move)) {
+      y = MaxPoolOp::create(b, y, pool.getWindow(), pool.getStrides(),
+                            pool.getPads(), pool.getDilations(),
+                            pool.getShape(), pool.getChannelsLast());
+      continue;
+    }
+    Type element = tensorType(y).getElementType();
+    Operation *copy = b.clone(*move);
+    copy->setOperand(0, y);
+    copy->getResult(0).setType(resultType(move).clone(element));
+    y = copy->getResult(0);
+  }
+  return gate(b, buildNumbers(b, y, scale, row.zero), product.input());
+}
+
+Value ProductQuantizer::quantizeWeights(const QuantizableProduct &product,
+                                        const ProductScales &row) {
+  constexpr double kMost = 127, kLeastScale = 0x1p-100;
+  NNBuilder b(product.op->getLoc(), product.op);
+  Value w = product.weights();
+  int64_t rank = tensorType(w).getRank();
+  auto matmul = dyn_cast<MatmulOp>(product.op);
+  int64_t axis = matmul && !matmul.getTransposeB() ? 1 : 0;
+  if (!row.smooth.empty())
+    w = b.mul(w, createVector(b, row.smooth,
+                              axis == 1
+                                  ? ArrayRef<int64_t>{product.depth(), 1}
+                                  : ArrayRef<int64_t>{1, product.depth()}));
+  Value scale;
+  if (row.weights.empty()) {
+    SmallVector<int64_t> axes;
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != axis)
+        axes.push_back(i);
+    scale = b.reduce(AbsOp::create(b, w), Combiner::max, axes);
+    scale = b.div(scale, b.scalarLike(scale, kMost));
+    scale = MaxOp::create(b, scale, b.scalarLike(scale, kLeastScale));
+  } else {
+    SmallVector<int64_t> shape(rank, 1);
+    shape[axis] = product.columns();
+    scale = createVector(b, row.weights, shape);
+  }
+  Value codes =
+      buildCodes(b, w, scale, 0, {-127, 127}, b.getIntegerType(8));
+  Value y = buildNumbers(b, codes, scale, 0);
+  return gate(b, y, product.weights());
+}
+
+void ProductQuantizer::quantize(const QuantizableProduct &product,
+                                const ProductScales &row) {
+  Value x = quantizeInput(product, row);
+  Value w = quantizeWeights(product, row);
+  product.op->setOperand(0, x);
+  product.op->setOperand(1, w);
+}
+
+LogicalResult ProductQuantizer::run(bool switches) {
+  std::vector<QuantizableProduct> products =
+      findQuantizable(main->getParentOfType<ModuleOp>());
+  if (failed(checkNames(products)))
+    return failure();
+  Value vector;
+  if (switches) {
+    Builder b(main.getContext());
+    auto type =
+        RankedTensorType::get({int64_t(table.rows.size())}, b.getF32Type());
+    unsigned place = main.getNumArguments();
+    (void)main.insertArgument(
+        place, type,
+        b.getDictionaryAttr(
+            b.getNamedAttr("nn.name", b.getStringAttr("quantized"))),
+        main.getLoc());
+    vector = main.getArgument(place);
+  }
+  for (const QuantizableProduct &product : products) {
+    const ProductScales *row = table.find(product.node);
+    if (!row || row->isWide) {
+      remark::missed(product.op->getLoc(),
+                     remark::RemarkOpts::name("NotQuantized")
+                         .category("quantization"))
+          << remark::add("the table of scales keeps it wide");
+      continue;
+    }
+    if (failed(check(product, *row)))
+      return failure();
+    if (switches) {
+      NNBuilder b(main.getLoc(), &main.front(), main.front().begin());
+      int64_t index = row - table.rows.data();
+      Value on = SliceOp::create(b, vector, ArrayRef<int64_t>{index},
+                                 ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
+      on = b.reshape(on, {});
+      condition = GreaterOp::create(b, on, b.scalarLike(on, 0));
+    }
+    quantize(product, *row);
+  }
+  eraseDead(main.getBody().front());
+  return success();
+}
+
+LogicalResult frit::quantizeProducts(ModuleOp module, const ScaleTable &table) {
+  return ProductQuantizer(module, table).run(/*switches=*/false);
+}
+
+LogicalResult frit::switchProducts(ModuleOp module, const ScaleTable &table) {
+  return ProductQuantizer(module, table).run(/*switches=*/true);
+}
