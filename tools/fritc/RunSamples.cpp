@@ -58,8 +58,7 @@ llvm::Error RunSamples::run(
     llvm::function_ref<void(unsigned output, llvm::ArrayRef<float>)> visit) {
   std::vector<frit_tensor> inputs = samples.call(index), bound;
   if (!own.empty())
-    inputs.push_back(
-        module.bindInput(uint32_t(inputs.size()), own.data()));
+    inputs.push_back(module.bindInput(uint32_t(inputs.size()), own.data()));
   for (tools::Tensor &output : outputs)
     bound.push_back(output.bind());
   if (Error error = context.run(inputs, bound))

@@ -51,8 +51,8 @@ bool CommandLine::readQuantization() {
     return wrong("-fquantize needs --calibrate=DATA, a file or a folder of "
                  "inputs of the model, or --scales=FILE, a table that such a "
                  "compilation wrote");
-  if (read.data.empty() && args.hasArg(OPT_calibrator_EQ, OPT_max_error_EQ,
-                                       OPT_smooth_EQ))
+  if (read.data.empty() &&
+      args.hasArg(OPT_calibrator_EQ, OPT_max_error_EQ, OPT_smooth_EQ))
     return wrong("--calibrator, --max-error and --smooth are used with "
                  "--calibrate: the scales of --scales are taken as they are");
   if (!options.trainingFile.empty())

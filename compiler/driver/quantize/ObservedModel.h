@@ -11,10 +11,9 @@ namespace frit {
 
 /// Compiles a simplified module, in f32, to a shared library for this machine's
 /// processor in `folder`. Returns its path. Fails after reporting an error.
-mlir::FailureOr<std::string> compileHere(mlir::OwningOpRef<mlir::ModuleOp> model,
-                                         llvm::StringRef name,
-                                         llvm::StringRef arch,
-                                         TemporaryFolder &folder);
+mlir::FailureOr<std::string>
+compileHere(mlir::OwningOpRef<mlir::ModuleOp> model, llvm::StringRef name,
+            llvm::StringRef arch, TemporaryFolder &folder);
 
 } // namespace frit
 

@@ -34,8 +34,7 @@ namespace {
 class Quantizer {
 public:
   Quantizer(ModuleOp model, const QuantizationOptions &options,
-            SampleRunner &runner,
-            llvm::function_ref<void(const Twine &)> tell)
+            SampleRunner &runner, llvm::function_ref<void(const Twine &)> tell)
       : model(model), options(options), runner(runner), tell(tell) {}
 
   Expected<ScaleTable> run();
@@ -56,7 +55,7 @@ private:
   llvm::function_ref<void(const Twine &)> tell;
   TemporaryFolder folder;
   std::vector<QuantizableProduct> products;
-  std::vector<ObservedProduct> observed; ///< of each
+  std::vector<ObservedProduct> observed;         ///< of each
   llvm::MapVector<unsigned, TensorRange> ranges; ///< by result
   llvm::DenseMap<unsigned, std::vector<float>> weights;
   /// The f32 results of the measured calls: by call and output.
@@ -87,8 +86,8 @@ Error Quantizer::observe() {
   Progress progress("count activations");
   for (size_t call = 0; call < runner.count(); ++call) {
     progress.update(call, runner.count(), "call");
-    if (Error error = runner.run(
-            call, {}, [&](unsigned output, ArrayRef<float> numbers) {
+    if (Error error =
+            runner.run(call, {}, [&](unsigned output, ArrayRef<float> numbers) {
               auto found = ranges.find(output);
               if (found != ranges.end())
                 found->second.addCounts(numbers);
@@ -110,8 +109,8 @@ Error Quantizer::findRanges() {
   Progress progress("observe activations");
   for (size_t call = 0; call < runner.count(); ++call) {
     progress.update(call, runner.count(), "call");
-    if (Error error = runner.run(
-            call, {}, [&](unsigned output, ArrayRef<float> numbers) {
+    if (Error error =
+            runner.run(call, {}, [&](unsigned output, ArrayRef<float> numbers) {
               if (ofWeights.contains(output))
                 weights[output] = numbers.vec();
               auto found = ranges.find(output);
@@ -136,9 +135,8 @@ void Quantizer::smooth() {
   for (size_t i = 0; i < products.size(); ++i)
     readers[observed[i].input].push_back(i);
   for (const auto &[input, group] : readers) {
-    if (alpha == 0 || !llvm::all_of(group, [&](size_t i) {
-          return products[i].readsNorm();
-        }))
+    if (alpha == 0 ||
+        !llvm::all_of(group, [&](size_t i) { return products[i].readsNorm(); }))
       continue;
     TensorRange &range = ranges[input];
     std::vector<float> factors;
@@ -150,8 +148,7 @@ void Quantizer::smooth() {
                           ? std::pow(double(most), alpha) /
                                 std::pow(double(weight), 1 - alpha)
                           : 1;
-      factors.push_back(
-          std::clamp(float(factor), kLeastFactor, kMostFactor));
+      factors.push_back(std::clamp(float(factor), kLeastFactor, kMostFactor));
     }
     for (size_t i : group)
       table.rows[i].smooth = factors;
@@ -206,8 +203,8 @@ Error Quantizer::keepWorst(ArrayRef<size_t> worst, double all) {
     table.rows[i].isWide = true;
   tell(llvm::formatv("{0} of {1} products stay wide, so that the error is "
                      "{2:E2}, not {3:E2}; the worst is '{4}', alone {5:E2}",
-                     high, products.size(), error, all,
-                     products[worst[0]].node, *table.rows[worst[0]].error)
+                     high, products.size(), error, all, products[worst[0]].node,
+                     *table.rows[worst[0]].error)
            .str());
   return Error::success();
 }

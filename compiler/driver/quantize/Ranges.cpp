@@ -86,9 +86,9 @@ static double divergence(ArrayRef<uint64_t> counts, size_t bins,
   double result = 0;
   for (size_t i = 0; i < bins; ++i)
     if (whole[i] > 0)
-      result += whole[i] / total *
-                std::log(whole[i] / total /
-                         std::max(coded[i] / totalCoded, kRare));
+      result +=
+          whole[i] / total *
+          std::log(whole[i] / total / std::max(coded[i] / totalCoded, kRare));
   return result;
 }
 
@@ -101,8 +101,8 @@ float TensorRange::threshold(Calibrator calibrator, unsigned levels) const {
     uint64_t total = 0, sum = 0;
     for (uint64_t count : counts)
       total += count;
-    for (chosen = 0; chosen < kBins && double(sum) < kPercentile * double(total);
-         ++chosen)
+    for (chosen = 0;
+         chosen < kBins && double(sum) < kPercentile * double(total); ++chosen)
       sum += counts[chosen];
   } else {
     double least = HUGE_VAL;
@@ -121,8 +121,7 @@ void TensorRange::choose(Calibrator calibrator, ProductScales &row) const {
   float least = std::max(low, -bound), most = std::min(high, bound);
   row.code = isOneSided ? InputCode::u8 : InputCode::s8;
   row.zero = 0;
-  row.scale =
-      isOneSided ? (most - least) / 255 : std::max(-least, most) / 127;
+  row.scale = isOneSided ? (most - least) / 255 : std::max(-least, most) / 127;
   if (!(row.scale >= 0x1p-100f))
     row.scale = 1; // of zeros
   else if (isOneSided)

@@ -83,8 +83,8 @@ std::vector<ObservedProduct> frit::observeProducts(ModuleOp module) {
     if (!matmul)
       continue;
     int64_t axis = matmul.getTransposeB() ? 0 : 1;
-    Value sizes = b.reduce(AbsOp::create(b, product.weights()), Combiner::max,
-                           {axis});
+    Value sizes =
+        b.reduce(AbsOp::create(b, product.weights()), Combiner::max, {axis});
     place.weights = numberOf(b.reshape(sizes, {product.depth()}));
   }
   SmallVector<Value> values;

@@ -102,21 +102,23 @@ InFlightDiagnostic ProductQuantizer::wrong(const ProductScales &row) {
 LogicalResult ProductQuantizer::check(const QuantizableProduct &product,
                                       const ProductScales &row) {
   if (!row.weights.empty() && int64_t(row.weights.size()) != product.columns())
-    return wrong(row) << "the node '" << row.node << "' has weights of " << product.columns()
+    return wrong(row) << "the node '" << row.node << "' has weights of "
+                      << product.columns()
                       << " filters or columns, and the table has "
                       << row.weights.size() << " scales";
   if (!row.smooth.empty() && product.isConv())
-    return wrong(row) << "the node '" << row.node << "' is a convolution, and only inputs of products of "
+    return wrong(row) << "the node '" << row.node
+                      << "' is a convolution, and only inputs of products of "
                          "matrices are smoothed";
   if (!row.smooth.empty() && int64_t(row.smooth.size()) != product.depth())
-    return wrong(row) << "the node '" << row.node << "' reads rows of " << product.depth()
-                      << " numbers, and the table has " << row.smooth.size()
-                      << " factors";
+    return wrong(row) << "the node '" << row.node << "' reads rows of "
+                      << product.depth() << " numbers, and the table has "
+                      << row.smooth.size() << " factors";
   return success();
 }
 
-LogicalResult ProductQuantizer::checkNames(
-    ArrayRef<QuantizableProduct> products) {
+LogicalResult
+ProductQuantizer::checkNames(ArrayRef<QuantizableProduct> products) {
   SmallVector<StringRef> names;
   for (const QuantizableProduct &product : products)
     names.push_back(product.node);
@@ -129,8 +131,9 @@ LogicalResult ProductQuantizer::checkNames(
         pattern += '\\';
       pattern += c;
     }
-    bool isKnown = checkPatterns(pattern, names, "product that can be quantized",
-                                 "", [&] { return wrong(row); });
+    bool isKnown =
+        checkPatterns(pattern, names, "product that can be quantized", "",
+                      [&] { return wrong(row); });
     if (!isKnown)
       return failure();
   }
@@ -188,8 +191,8 @@ Value ProductQuantizer::quantizeInput(const QuantizableProduct &product,
   };
   if (product.isConv() && llvm::any_of(root.getUses(), needsNoMore)) {
     b.setInsertionPointAfter(codes.getDefiningOp());
-    Value again = buildNumbers(b, codes, createVector(b, {row.scale}, {}),
-                               row.zero);
+    Value again =
+        buildNumbers(b, codes, createVector(b, {row.scale}, {}), row.zero);
     again = gate(b, again, root);
     root.replaceUsesWithIf(again, needsNoMore);
   }
@@ -220,10 +223,10 @@ Value ProductQuantizer::quantizeWeights(const QuantizableProduct &product,
   auto matmul = dyn_cast<MatmulOp>(product.op);
   int64_t axis = matmul && !matmul.getTransposeB() ? 1 : 0;
   if (!row.smooth.empty())
-    w = b.mul(w, createVector(b, row.smooth,
-                              axis == 1
-                                  ? ArrayRef<int64_t>{product.depth(), 1}
-                                  : ArrayRef<int64_t>{1, product.depth()}));
+    w = b.mul(w,
+              createVector(b, row.smooth,
+                           axis == 1 ? ArrayRef<int64_t>{product.depth(), 1}
+                                     : ArrayRef<int64_t>{1, product.depth()}));
   Value scale;
   if (row.weights.empty()) {
     SmallVector<int64_t> axes;
@@ -238,8 +241,7 @@ Value ProductQuantizer::quantizeWeights(const QuantizableProduct &product,
     shape[axis] = product.columns();
     scale = createVector(b, row.weights, shape);
   }
-  Value codes =
-      buildCodes(b, w, scale, 0, {-127, 127}, b.getIntegerType(8));
+  Value codes = buildCodes(b, w, scale, 0, {-127, 127}, b.getIntegerType(8));
   Value y = buildNumbers(b, codes, scale, 0);
   return gate(b, y, product.weights());
 }
@@ -263,19 +265,18 @@ LogicalResult ProductQuantizer::run(bool switches) {
     auto type =
         RankedTensorType::get({int64_t(table.rows.size())}, b.getF32Type());
     unsigned place = main.getNumArguments();
-    (void)main.insertArgument(
-        place, type,
-        b.getDictionaryAttr(
-            b.getNamedAttr("nn.name", b.getStringAttr("quantized"))),
-        main.getLoc());
+    (void)main.insertArgument(place, type,
+                              b.getDictionaryAttr(b.getNamedAttr(
+                                  "nn.name", b.getStringAttr("quantized"))),
+                              main.getLoc());
     vector = main.getArgument(place);
   }
   for (const QuantizableProduct &product : products) {
     const ProductScales *row = table.find(product.node);
     if (!row || row->isWide) {
-      remark::missed(product.op->getLoc(),
-                     remark::RemarkOpts::name("NotQuantized")
-                         .category("quantization"))
+      remark::missed(
+          product.op->getLoc(),
+          remark::RemarkOpts::name("NotQuantized").category("quantization"))
           << remark::add("the table of scales keeps it wide");
       continue;
     }
