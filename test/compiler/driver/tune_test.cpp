@@ -9,6 +9,7 @@
 #include "Check.h"
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/quantize/SampleRunner.h"
 #include "compiler/driver/tuning/Tune.h"
 #include "frit/runtime.hpp"
 
@@ -73,6 +74,21 @@ public:
   unsigned timed = 0, mixtures = 0, onEnd = 0;
   std::set<uint64_t> codes;
 };
+
+/// Refuses to run: tuning needs no data.
+class NoRunner final : public SampleRunner {
+  static llvm::Error refuse() {
+    return llvm::createStringError("it runs nothing");
+  }
+  llvm::Error read(llvm::StringRef) override { return refuse(); }
+  llvm::Error open(llvm::StringRef, unsigned) override { return refuse(); }
+  size_t count() const override { return 0; }
+  llvm::Error
+  run(size_t, llvm::ArrayRef<float>,
+      llvm::function_ref<void(unsigned, llvm::ArrayRef<float>)>) override {
+    return refuse();
+  }
+};
 } // namespace
 
 static std::string read(const std::string &path) {
@@ -108,8 +124,9 @@ int main(int argc, char **argv) {
 
   // One problem starts before the budget ends, and none after.
   options.tuneBudget = 0.2;
+  NoRunner runner;
   FakeDevice first(/*edges=*/12);
-  CHECK(compile(options, first) == kDone);
+  CHECK(compile(options, first, runner) == kDone);
   CHECK(first.timed > 4 && first.codes.size() > 4 && first.mixtures == 1);
   std::string text = read(options.tuneGenerate);
   CHECK(text.find("frit-tuning 3\n") == 0 && count(text, "\n") == 2);
@@ -124,13 +141,13 @@ int main(int argc, char **argv) {
   FakeDevice third(/*edges=*/0);
   third.fails = 3;
   options.tuneBudget = 60;
-  CHECK(compile(options, third) != kDone);
+  CHECK(compile(options, third, runner) != kDone);
   CHECK(read(options.tuneGenerate) == text);
   options.tuneBudget = 0.2;
 
   // A second run continues with the next problem and keeps the first.
   FakeDevice second(/*edges=*/0);
-  CHECK(compile(options, second) == kDone);
+  CHECK(compile(options, second, runner) == kDone);
   std::string longer = read(options.tuneGenerate);
   CHECK(longer.find(text) == 0 && count(longer, "\n") > 2);
   CHECK(second.mixtures > 0 &&
@@ -141,7 +158,7 @@ int main(int argc, char **argv) {
   busy.own = 50, busy.library = 100;
   std::string path = options.tuneGenerate;
   options.tuneGenerate = (folder + "/busy.tune").str();
-  CHECK(compile(options, busy) == kDone);
+  CHECK(compile(options, busy, runner) == kDone);
   CHECK(busy.onEnd >= 4 && busy.onEnd % 2 == 0 && busy.mixtures == 0);
   std::string decided = read(options.tuneGenerate);
   CHECK(count(decided, "\n") == 2);
@@ -154,7 +171,7 @@ int main(int argc, char **argv) {
   options.tuneUse = options.tuneGenerate;
   options.tuneGenerate.clear();
   FakeDevice none(/*edges=*/0);
-  CHECK(compile(options, none) == kDone && none.timed == 0);
+  CHECK(compile(options, none, runner) == kDone && none.timed == 0);
   std::string fused = read(options.output);
   begin = text.find("#cuda.");
   std::string schedule = text.substr(begin, text.find('>') + 1 - begin);
