@@ -1,6 +1,6 @@
 //===- samples_test.cpp - Data for which a model is run -------------------===//
 
-#include "Check.h"
+#include "CountingTensor.h"
 #include "tools/support/Files.h"
 #include "tools/support/Samples.h"
 
@@ -12,19 +12,6 @@ using namespace frit::tools;
 using namespace frit::test;
 
 static std::string folder;
-
-/// Makes a tensor whose elements are 0, 1, 2 …
-static Tensor makeTensor(const char *name, frit_dtype dtype,
-                         std::vector<int64_t> dims) {
-  Tensor tensor;
-  tensor.name = name;
-  tensor.dtype = dtype;
-  tensor.dims = std::move(dims);
-  CHECK(allocate(tensor));
-  for (uint64_t i = 0; i < tensor.count(); ++i)
-    tensor.set(i, double(i));
-  return tensor;
-}
 
 static std::string write(const char *name, const std::vector<Tensor> &tensors) {
   std::string path = folder + "/" + name;

@@ -60,14 +60,6 @@ bool Session::openContext() {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-static Tensor emptyTensor(const frit_tensor_info &info) {
-  Tensor tensor;
-  tensor.name = info.name;
-  tensor.dtype = info.dtype;
-  tensor.dims.assign(info.dims, info.dims + info.rank);
-  return tensor;
-}
-
 /// Names what a sum of symbols depends on.
 static std::string sumText(const Module &module) {
   std::string names;

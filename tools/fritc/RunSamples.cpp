@@ -18,14 +18,6 @@ static llvm::Error errorOf(const Error &error) {
                                  error.message());
 }
 
-static tools::Tensor emptyTensor(const frit_tensor_info &info) {
-  tools::Tensor tensor;
-  tensor.name = info.name;
-  tensor.dtype = info.dtype;
-  tensor.dims.assign(info.dims, info.dims + info.rank);
-  return tensor;
-}
-
 llvm::Error RunSamples::read(llvm::StringRef path) {
   return errorOf(samples.read(path.str()));
 }
@@ -42,9 +34,9 @@ llvm::Error RunSamples::open(llvm::StringRef artifact, unsigned ownInputs) {
     return errorOf(error);
   std::vector<tools::Tensor> inputs;
   for (uint32_t i = 0; i + ownInputs < module.inputCount(); ++i)
-    inputs.push_back(emptyTensor(module.input(i)));
+    inputs.push_back(tools::emptyTensor(module.input(i)));
   for (uint32_t i = 0; i < module.outputCount(); ++i) {
-    outputs.push_back(emptyTensor(module.output(i)));
+    outputs.push_back(tools::emptyTensor(module.output(i)));
     if (!allocate(outputs.back()))
       return llvm::createStringError("--calibrate: the output '" +
                                      outputs.back().name +

@@ -20,7 +20,6 @@ Fault Samples::readFile(const std::string &path) {
 
 Fault Samples::read(const std::string &path) {
   namespace fs = std::filesystem;
-  source = path;
   files.clear();
   calls.clear();
   std::error_code error;

@@ -56,7 +56,6 @@ private:
   Fault fitTensor(const File &file, const Tensor &input, Tensor &result,
                   uint64_t &number) const;
 
-  std::string source;
   std::vector<File> files;
   std::vector<Tensor> inputs, fitted;
   std::vector<std::vector<Place>> calls;

@@ -370,6 +370,14 @@ std::optional<uint64_t> frit::tools::byteSize(frit_dtype dtype,
   return empty ? 0 : count * frit_dtype_size(dtype);
 }
 
+Tensor frit::tools::emptyTensor(const frit_tensor_info &info) {
+  Tensor tensor;
+  tensor.name = info.name;
+  tensor.dtype = info.dtype;
+  tensor.dims.assign(info.dims, info.dims + info.rank);
+  return tensor;
+}
+
 bool frit::tools::allocate(Tensor &tensor) {
   std::optional<uint64_t> bytes = byteSize(tensor.dtype, tensor.dims);
   if (!bytes)

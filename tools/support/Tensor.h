@@ -97,6 +97,10 @@ std::string formatType(frit_dtype dtype, uint32_t rank, const int64_t *dims);
 bool parseType(const std::string &text, frit_dtype &dtype,
                std::vector<int64_t> &dims);
 
+/// Returns a tensor of an input's or output's name, type and shape, without
+/// elements.
+Tensor emptyTensor(const frit_tensor_info &info);
+
 /// Allocates zeros for `tensor`'s type and shape. False if the size is negative
 /// or beyond any machine; exits if it is beyond this one.
 bool allocate(Tensor &tensor);

@@ -1,7 +1,7 @@
 //===- data_test.cpp - Order, files and batches of samples ----------------===//
 
 #include "compiler/support/TemporaryFolder.h"
-#include "test/runtime/Check.h"
+#include "test/runtime/CountingTensor.h"
 #include "tools/frit-train/Classifier.h"
 #include "tools/frit-train/Shortage.h"
 #include "tools/frit-train/data/Dataset.h"
@@ -80,18 +80,6 @@ static void testUniform() {
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
-
-static Tensor makeTensor(const char *name, frit_dtype dtype,
-                         std::vector<int64_t> dims) {
-  Tensor tensor;
-  tensor.name = name;
-  tensor.dtype = dtype;
-  tensor.dims = std::move(dims);
-  CHECK(allocate(tensor));
-  for (uint64_t i = 0; i < tensor.count(); ++i)
-    tensor.set(i, double(i));
-  return tensor;
-}
 
 static std::string write(const char *name, const std::vector<Tensor> &tensors) {
   std::string path = folder.file(name);
