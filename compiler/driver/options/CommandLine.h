@@ -69,10 +69,11 @@ private:
   bool readDataParallel();
   bool readModel();
   bool readWeights();
-  bool readCount(OptionId option, llvm::StringRef name, int64_t least,
-                 int64_t most, std::optional<int64_t> &count);
-  bool readNumber(OptionId option, llvm::StringRef name, int least, int most,
-                  std::optional<double> &number);
+  /// Reads an option whose value is a number from `least` to `most`; an integer
+  /// if `number` is one.
+  template <class Number>
+  bool readNumber(OptionId option, llvm::StringRef name, int64_t least,
+                  int64_t most, std::optional<Number> &number);
   bool readQuantization();
   bool checkDecoder(const ModelInput &input);
   bool checkCaches(const ModelInput &input);
@@ -92,6 +93,28 @@ private:
   const llvm::opt::InputArgList &args;
   FindGpu findGpu;
 };
+
+template <class Number>
+bool CommandLine::readNumber(OptionId option, llvm::StringRef name,
+                             int64_t least, int64_t most,
+                             std::optional<Number> &number) {
+  const llvm::opt::Arg *arg = args.getLastArg(option);
+  if (!arg)
+    return true;
+  llvm::StringRef text = arg->getValue();
+  Number value;
+  bool isWrong;
+  if constexpr (std::is_integral_v<Number>)
+    isWrong = text.getAsInteger(10, value);
+  else
+    isWrong = text.getAsDouble(value);
+  // NaN is not within any bounds.
+  if (isWrong || !(value >= Number(least) && value <= Number(most)))
+    return wrong(name + " takes a number from " + llvm::Twine(least) + " to " +
+                 llvm::Twine(most) + ", not '" + text + "'");
+  number = value;
+  return true;
+}
 
 } // namespace frit
 

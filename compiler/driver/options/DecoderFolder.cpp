@@ -21,21 +21,6 @@ static constexpr int64_t kMostPlaces = 1 << 20;
 /// The highest rank of adapters.
 static constexpr int64_t kMostRank = 4096;
 
-/// Reads an option whose value is a number from `least` to `most`.
-bool CommandLine::readCount(OptionId option, StringRef name, int64_t least,
-                            int64_t most, std::optional<int64_t> &count) {
-  const Arg *arg = args.getLastArg(option);
-  if (!arg)
-    return true;
-  int64_t value;
-  if (StringRef(arg->getValue()).getAsInteger(10, value) || value < least ||
-      value > most)
-    return wrong(name + " takes a number from " + Twine(least) + " to " +
-                 Twine(most) + ", not '" + arg->getValue() + "'");
-  count = value;
-  return true;
-}
-
 /// Checks that an input that is a language model gets no options that
 /// are for others.
 bool CommandLine::checkDecoder(const ModelInput &input) {
@@ -108,13 +93,14 @@ bool CommandLine::checkCaches(const ModelInput &input) {
 }
 
 bool CommandLine::readDecoder() {
-  if (!readCount(OPT_batch_EQ, "--batch", 1, kMostSequences, options.batch) ||
-      !readCount(OPT_context_EQ, "--context", 1, decoder::kLargestContext,
-                 options.context) ||
-      !readCount(OPT_source_EQ, "--source", 1, kMostPlaces, options.source) ||
-      !readCount(OPT_verify_EQ, "--verify", 2, kMostVerified, options.verify) ||
-      !readCount(OPT_lora_rank_EQ, "--lora-rank", 1, kMostRank,
-                 options.loraRank))
+  if (!readNumber(OPT_batch_EQ, "--batch", 1, kMostSequences, options.batch) ||
+      !readNumber(OPT_context_EQ, "--context", 1, decoder::kLargestContext,
+                  options.context) ||
+      !readNumber(OPT_source_EQ, "--source", 1, kMostPlaces, options.source) ||
+      !readNumber(OPT_verify_EQ, "--verify", 2, kMostVerified,
+                  options.verify) ||
+      !readNumber(OPT_lora_rank_EQ, "--lora-rank", 1, kMostRank,
+                  options.loraRank))
     return false;
   options.hasPrecision = args.hasArg(OPT_fprecision_EQ);
   bool any = false;

@@ -2,26 +2,8 @@
 
 #include "compiler/driver/options/CommandLine.h"
 
-#include <cmath>
-
 using namespace frit;
-using llvm::StringRef;
-using llvm::Twine;
 using llvm::opt::Arg;
-
-bool CommandLine::readNumber(OptionId option, StringRef name, int least,
-                             int most, std::optional<double> &number) {
-  const Arg *arg = args.getLastArg(option);
-  if (!arg)
-    return true;
-  double value;
-  if (StringRef(arg->getValue()).getAsDouble(value) || !(value >= least) ||
-      !(value <= most))
-    return wrong(name + " takes a number from " + Twine(least) + " to " +
-                 Twine(most) + ", not '" + arg->getValue() + "'");
-  number = value;
-  return true;
-}
 
 bool CommandLine::readQuantization() {
   QuantizationOptions &read = options.quantization;
