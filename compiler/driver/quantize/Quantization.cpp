@@ -182,29 +182,32 @@ Expected<double> Quantizer::errorOf(ArrayRef<float> switches) {
 /// Keeps the fewest of the worst products wide with which the rest has the
 /// error that was asked for.
 Error Quantizer::keepWorst(ArrayRef<size_t> worst, double all) {
-  size_t low = 0, high = worst.size(); // of `low`, the error is too large
-  double error = all;
-  for (bool isFirst = true; high - low > 1 || isFirst; isFirst = false) {
-    size_t middle = isFirst ? high : (low + high) / 2;
+  auto errorWithout = [&](size_t count) {
     std::vector<float> switches(products.size(), 1);
-    for (size_t i : worst.take_front(middle))
+    for (size_t i : worst.take_front(count))
       switches[i] = 0;
-    auto here = errorOf(switches);
-    if (!here)
-      return here.takeError();
-    if (*here > *options.maxError)
+    return errorOf(switches);
+  };
+  size_t low = 0, high = worst.size(); // of `low`, the error is too large
+  auto error = errorWithout(high);
+  while (error && high - low > 1) {
+    size_t middle = (low + high) / 2;
+    auto here = errorWithout(middle);
+    if (here && *here > *options.maxError) {
       low = middle;
-    else
-      std::tie(high, error) = std::pair(middle, *here);
-    if (isFirst)
-      low = 0;
+    } else {
+      high = middle;
+      error = std::move(here);
+    }
   }
+  if (!error)
+    return error.takeError();
   for (size_t i : worst.take_front(high))
     table.rows[i].isWide = true;
   tell(llvm::formatv("{0} of {1} products stay wide, so that the error is "
                      "{2:E2}, not {3:E2}; the worst is '{4}', alone {5:E2}",
-                     high, products.size(), error, all, products[worst[0]].node,
-                     *table.rows[worst[0]].error)
+                     high, products.size(), *error, all,
+                     products[worst[0]].node, *table.rows[worst[0]].error)
            .str());
   return Error::success();
 }
