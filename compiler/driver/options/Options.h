@@ -56,7 +56,7 @@ struct ModelInput {
   bool hasCaches = false; ///< a language model's file, whose caches are inputs
 };
 
-/// What -fquantize asks for.
+/// The options of -fquantize.
 struct QuantizationOptions {
   std::string format; ///< int8; empty: nothing
   std::string data;   ///< of --calibrate; empty: the table is read

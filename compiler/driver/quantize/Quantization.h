@@ -20,8 +20,8 @@
 namespace frit {
 
 /// Quantizes the variants of a model as `options` say. Data are for calls of
-/// the first variant. Writes the table of scales if the options name one that
-/// does not exist. `tell` gets lines for the user. An error without a text has
+/// the first variant; with them, writes the table of scales that the options
+/// name, if any. `tell` gets lines for the user. An error without a text has
 /// been reported.
 llvm::Error
 quantizeModel(llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants,
