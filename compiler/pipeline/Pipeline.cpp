@@ -402,6 +402,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
       passes.addPass(createSideOutputs(target, sides));
     }
   }
+  // Small kernels that do not depend on each other become one.
+  if (options.fuse && !training)
+    passes.addPass(createJoinMaps(target));
   // Thousands of kernels that differ in numbers alone become one that reads
   // them.
   if (options.fuse)

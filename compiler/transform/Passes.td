@@ -159,6 +159,10 @@ def SideOutputs : TargetPass<"side-outputs"> {
                         "Store activations beside their operands">];
 }
 
+def JoinMaps : TargetPass<"join-maps"> {
+  let summary = "Join small kernels that do not depend on each other";
+}
+
 def ShareKernels : NNPass<"share-kernels"> {
   let summary = "Make kernels of very large graphs equal but for what they read";
   let options = [Option<"mostLoops", "most-loops", "size_t", "512",

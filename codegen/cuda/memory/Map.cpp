@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/memory/Map.h"
+#include "compiler/transform/fusion/JoinMaps.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
 static constexpr int64_t kMaxGrid = INT32_MAX;
+/// Elements per SM up to which a kernel takes hardly longer than its launch.
+static constexpr int64_t kShortElements = 512;
 
 SmallVector<OutputGroup> frit::cuda::groupOutputs(const LinalgFusion &lowered) {
   SmallVector<OutputGroup> groups;
@@ -152,7 +155,7 @@ static KernelText printElements(ElementGroups &groups, Problem &problem,
   KernelText kernel;
   kernel.header = "map";
   std::string calls, scalars;
-  int64_t blocks = 1;
+  int64_t blocks = 0;
   for (auto [i, held] : llvm::enumerate(groups)) {
     auto &[group, graph, roots] = *held;
     bool wide = indexIsWide(group.count);
@@ -172,15 +175,30 @@ static KernelText printElements(ElementGroups &groups, Problem &problem,
       scalars += ((i ? ", " : "") + index + " " + count).str();
       kernel.scalars.push_back(group.count);
     }
+    // Each group has blocks of its own, so that none waits for another.
+    int64_t own =
+        std::min(std::max<int64_t>(
+                     ceilDiv(group.count / vector, threads * interleave), 1),
+                 kMaxGrid / static_cast<int64_t>(groups.size()));
+    if (groups.size() > 1)
+      calls += "if (" + (i ? "blockIdx.x >= " + std::to_string(blocks) : "") +
+               (i && i + 1 < groups.size() ? " && " : "") +
+               (i + 1 < groups.size()
+                    ? "blockIdx.x < " + std::to_string(blocks + own)
+                    : "") +
+               ")\n  ";
     calls += (interleave > 1 ? "frit::mapApart<" + std::to_string(interleave)
                              : "frit::map<" + std::to_string(vector)) +
-             ">(" + body + "{" + argumentList(lowered) + "}, " + count + ");\n";
-    blocks =
-        std::max(blocks, ceilDiv(group.count / vector, threads * interleave));
+             ">(" + body + "{" + argumentList(lowered) + "}, " + count;
+    if (groups.size() > 1)
+      calls += ", frit::BlockRange{" + std::to_string(blocks) + ", " +
+               std::to_string(own) + "}";
+    calls += ");\n";
+    blocks += own;
   }
   kernel.source += kernelFunction(
       name, lowered, {.threads = threads, .scalars = scalars}, calls);
-  kernel.grid[0] = std::min(blocks, kMaxGrid);
+  kernel.grid[0] = blocks;
   kernel.block[0] = threads;
   return kernel;
 }
@@ -234,9 +252,36 @@ template <class Attr> class Elements : public MapFamily<Attr, ElementGroups> {
 /// Elementwise fusions that read and write in order.
 class Map : public Elements<MapAttr> {};
 
+/// Returns whether a fusion computes each element by itself, and so few that
+/// its kernel takes hardly longer than its launch.
+static bool isShort(nn::FusionOp fusion, const Machine &machine) {
+  Block &body = fusion.getBody().front();
+  int64_t elements = 0;
+  for (Value result : body.getTerminator()->getOperands()) {
+    auto update = result.getDefiningOp<nn::UpdateOp>();
+    Value stored = update ? update.getValue() : result;
+    if (!haveElements(stored))
+      return false;
+    elements += nn::tensorType(stored).getNumElements();
+  }
+  return elements <= kShortElements * machine.arch.sms &&
+         llvm::all_of(body.without_terminator(), [](Operation &op) {
+           return !isa<nn::CompositeOp>(op) &&
+                  isa<nn::ElementwiseOp, nn::ConstantOp, nn::ReshapeOp,
+                      nn::TransposeOp, nn::ExpandOp, nn::SliceOp, nn::PadOp,
+                      nn::ConcatOp, nn::GatherOp, nn::IotaOp, nn::TriluOp,
+                      nn::UpdateOp>(op);
+         });
+}
+
 /// Any fusion without composites.
 class Generic : public Elements<GenericAttr> {
   bool isGeneric() const override { return true; }
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(JoinMapsRewrite{
+        [&machine](nn::FusionOp fusion) { return isShort(fusion, machine); }});
+  }
 };
 } // namespace
 

@@ -12,17 +12,23 @@
 
 namespace frit {
 
+/// Blocks of a grid that share some work.
+struct BlockRange {
+  unsigned first, count;
+};
+
 /// Calls `body(i)` for i = 0, V, 2V, ... below `n`, a multiple of V; the body
-/// handles elements [i, i + V). Blocks are one-dimensional, and any grid is
+/// handles elements [i, i + V). The blocks of `blocks` share the elements, and
+/// only they may call. Blocks are one-dimensional, and any number of them is
 /// correct (grid-stride loop).
 ///
 /// The index has the type of `n`; 32 bits are cheaper to divide. With 32 bits,
 /// n and V times the threads of the grid are at most 2^31, so that the index
 /// cannot wrap.
 template <int V, class Body, class Index>
-__device__ inline void map(const Body &body, Index n) {
-  Index step = Index(gridDim.x) * blockDim.x * V;
-  Index i = (Index(blockIdx.x) * blockDim.x + threadIdx.x) * V;
+__device__ inline void map(const Body &body, Index n, BlockRange blocks) {
+  Index step = Index(blocks.count) * blockDim.x * V;
+  Index i = (Index(blockIdx.x - blocks.first) * blockDim.x + threadIdx.x) * V;
   for (; i < n; i += step)
     body(i);
 }
@@ -31,11 +37,23 @@ __device__ inline void map(const Body &body, Index n) {
 /// `blockDim.x` apart, and itself skips those not below `n`. With a 32-bit
 /// index, W times the threads of the grid are at most 2^31.
 template <int W, class Body, class Index>
-__device__ inline void mapApart(const Body &body, Index n) {
-  Index step = Index(gridDim.x) * blockDim.x * W;
-  Index i = Index(blockIdx.x) * blockDim.x * W + threadIdx.x;
+__device__ inline void mapApart(const Body &body, Index n, BlockRange blocks) {
+  Index step = Index(blocks.count) * blockDim.x * W;
+  Index i = Index(blockIdx.x - blocks.first) * blockDim.x * W + threadIdx.x;
   for (; i < n; i += step)
     body(i);
+}
+
+/// Returns the whole grid.
+__device__ inline BlockRange allBlocks() { return {0, gridDim.x}; }
+
+template <int V, class Body, class Index>
+__device__ inline void map(const Body &body, Index n) {
+  map<V>(body, n, allBlocks());
+}
+template <int W, class Body, class Index>
+__device__ inline void mapApart(const Body &body, Index n) {
+  mapApart<W>(body, n, allBlocks());
 }
 
 /// Returns where element `i` of rows that replace a part of a state is stored,

@@ -82,8 +82,10 @@ func.func @generic(%x: tensor<8x3x15x15xf32>, %y: tensor<2x5x6xf64>,
 // CHECK: uint8_t(x0[i]) / uint8_t(
 // CHECK-LABEL: struct k4_body1 {
 // CHECK: y1[i] = x0[i * 4 + 1];
-// CHECK: frit::map<1>(k4_body0{x0, y0, y1}, 24u);
-// CHECK-NEXT: frit::map<1>(k4_body1{x0, y0, y1}, 6u);
+// CHECK: if (blockIdx.x < 1)
+// CHECK-NEXT: frit::map<1>(k4_body0{x0, y0, y1}, 24u, frit::BlockRange{0, 1});
+// CHECK-NEXT: if (blockIdx.x >= 1)
+// CHECK-NEXT: frit::map<1>(k4_body1{x0, y0, y1}, 6u, frit::BlockRange{1, 1});
 
 // CHECK-LABEL: struct k5_body {
 // CHECK: float r0[8];

@@ -1,0 +1,90 @@
+// RUN: frit-opt %s --join-maps | FileCheck %s
+
+// Fusions that do not depend on each other become one, at the place of the
+// last; what depends on the first follows it.
+// CHECK-LABEL: func.func @independent
+// CHECK-NEXT:    %[[TWO:.*]]:2 = nn.fusion(%arg0, %arg1, %arg2)
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: tensor<4x8xf32>, %[[C:.*]]: tensor<8xf32>, %[[Y:.*]]: tensor<2x8xf32>):
+// CHECK-NEXT:      %[[A:.*]] = nn.mul %[[X]], %[[C]]
+// CHECK-NEXT:      %[[B:.*]] = nn.mul %[[Y]], %[[C]]
+// CHECK-NEXT:      nn.yield %[[A]], %[[B]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[V:.*]] = nn.reshape %[[TWO]]#0
+// CHECK-NEXT:    return %[[V]], %[[TWO]]#1
+func.func @independent(%x: tensor<4x8xf32>, %c: tensor<8xf32>, %y: tensor<2x8xf32>) -> (tensor<32xf32>, tensor<2x8xf32>) {
+  %0 = nn.fusion(%x, %c) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8xf32>):
+    %3 = nn.mul %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    nn.yield %3 : tensor<4x8xf32>
+  }
+  %1 = nn.reshape %0 {shape = array<i64: 32>} : (tensor<4x8xf32>) -> tensor<32xf32>
+  %2 = nn.fusion(%y, %c) : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32> {
+  ^bb0(%a: tensor<2x8xf32>, %b: tensor<8xf32>):
+    %3 = nn.mul %a, %b : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+    nn.yield %3 : tensor<2x8xf32>
+  }
+  return %1, %2 : tensor<32xf32>, tensor<2x8xf32>
+}
+
+// The rows of two updates go into states of other sizes.
+// CHECK-LABEL: func.func @updates
+// CHECK:         nn.fusion(%arg0, %arg2, %arg3, %arg1)
+// CHECK:           nn.update
+// CHECK:           nn.update
+// CHECK-NOT:     nn.fusion
+func.func @updates(%k: tensor<64x8xf32>, %v: tensor<32x8xf32>, %row: tensor<1x8xf32>, %at: tensor<i32>) -> (tensor<64x8xf32>, tensor<32x8xf32>) {
+  %0 = nn.fusion(%k, %row, %at) : (tensor<64x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<64x8xf32> {
+  ^bb0(%a: tensor<64x8xf32>, %b: tensor<1x8xf32>, %c: tensor<i32>):
+    %2 = nn.update %a, %b, %c {axis = 0 : i64} : (tensor<64x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<64x8xf32>
+    nn.yield %2 : tensor<64x8xf32>
+  }
+  %1 = nn.fusion(%v, %row, %at) : (tensor<32x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<32x8xf32> {
+  ^bb0(%a: tensor<32x8xf32>, %b: tensor<1x8xf32>, %c: tensor<i32>):
+    %2 = nn.update %a, %b, %c {axis = 0 : i64} : (tensor<32x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<32x8xf32>
+    nn.yield %2 : tensor<32x8xf32>
+  }
+  return %0, %1 : tensor<64x8xf32>, tensor<32x8xf32>
+}
+
+// One depends on the other, one reduces, one is large, and those of @prepare
+// stay.
+// CHECK-LABEL: func.func @apart
+// CHECK-COUNT-4: = nn.fusion
+// CHECK-LABEL: func.func @prepare
+// CHECK-COUNT-2: = nn.fusion
+func.func @apart(%x: tensor<4x8xf32>, %large: tensor<1024x1024xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<1024x1024xf32>) {
+  %0 = nn.fusion(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %4 = nn.exp %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    nn.yield %4 : tensor<4x8xf32>
+  }
+  %1 = nn.fusion(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %4 = nn.exp %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    nn.yield %4 : tensor<4x8xf32>
+  }
+  %2 = nn.fusion(%x) : (tensor<4x8xf32>) -> tensor<4x1xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %4 = nn.reduce %a {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    nn.yield %4 : tensor<4x1xf32>
+  }
+  %3 = nn.fusion(%large) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %4 = nn.exp %a : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %4 : tensor<1024x1024xf32>
+  }
+  return %1, %2, %3 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<1024x1024xf32>
+}
+func.func @prepare(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = nn.fusion(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %2 = nn.exp %a : (tensor<8xf32>) -> tensor<8xf32>
+    nn.yield %2 : tensor<8xf32>
+  }
+  %1 = nn.fusion(%y) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%a: tensor<8xf32>):
+    %2 = nn.exp %a : (tensor<8xf32>) -> tensor<8xf32>
+    nn.yield %2 : tensor<8xf32>
+  }
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
