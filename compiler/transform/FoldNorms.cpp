@@ -26,12 +26,16 @@
 // embeddings, shared layers) would be stored twice on the device, so their
 // norms stay.
 //
+// The scale of a root mean square norm that products of few rows compute
+// themselves gets the rows' type.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
+#include "dialects/nn/NormScales.h"
 #include "dialects/nn/operators/Quantized.h"
 
 namespace frit {
@@ -108,6 +112,13 @@ private:
     block.walk([&](LayerNormOp norm) { norms.push_back(norm); });
     for (LayerNormOp norm : norms)
       fold(norm);
+    if (auto *scales = rewrites.find<FoldScalesRewrite>())
+      block.walk([&](RmsNormOp norm) {
+        Type type = tensorType(norm.getX()).getElementType();
+        if (dependsOnConstants(norm.getScale()) && scales->takes(norm))
+          norm.getScaleMutable().assign(
+              NNBuilder(norm.getLoc(), norm).cast(norm.getScale(), type));
+      });
   }
 
   bool takes(MatmulOp product) const {

@@ -51,8 +51,8 @@ const Match<GemmInfo> &Problem::gemm() {
   return once(gemmInfo, describeGemm, op);
 }
 
-const Match<GemmInfo> &Problem::quantizedGemm() {
-  return once(quantizedInfo, describeQuantizedGemm, op);
+const Match<GemmInfo> &Problem::preparedGemm() {
+  return once<GemmInfo>(preparedInfo, describePreparedGemm, op);
 }
 
 const Match<ConvInfo> &Problem::conv() {

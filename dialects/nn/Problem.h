@@ -46,7 +46,7 @@ public:
 
   /// Return the whole fusion in one of these forms, or why it has none.
   const Match<GemmInfo> &gemm();
-  const Match<GemmInfo> &quantizedGemm();
+  const Match<GemmInfo> &preparedGemm();
   const Match<ConvInfo> &conv();
   const Match<ConvB2bInfo> &convB2b();
   const Match<AttentionInfo> &attention();
@@ -60,7 +60,7 @@ public:
 private:
   FusionOp op;
   Kind dominant = Kind::elementwise;
-  std::optional<Match<GemmInfo>> gemmInfo, quantizedInfo;
+  std::optional<Match<GemmInfo>> gemmInfo, preparedInfo;
   std::optional<Match<ConvInfo>> convInfo;
   std::optional<Match<ConvB2bInfo>> convB2bInfo;
   std::optional<Match<AttentionInfo>> attentionInfo;

@@ -61,6 +61,17 @@ public:
   /// codes. Otherwise the numbers are stored by a kernel of their own.
   virtual bool takesCodes(MatmulOp product) const { return false; }
 
+  /// Returns whether the kernel of a product can normalize its rows of A, an
+  /// nn.rms_norm. Otherwise the normalized rows are stored.
+  virtual bool takesNorm(MatmulOp product) const { return false; }
+
+  /// Returns whether one kernel computes two products and the elementwise
+  /// operators after them: `operators`, in any order, with those that compute
+  /// operands inside the kernel.
+  virtual bool takesPair(llvm::ArrayRef<mlir::Operation *> operators) const {
+    return false;
+  }
+
   /// Returns whether `next`, which reads the last of `fused`, can join its
   /// kernel. `fused` is a contraction and the operators that have joined it.
   /// All other fusion rules are the same on every target.

@@ -15,8 +15,11 @@
 //   kernel of a product with at least 64 columns takes column sums of 16 rows
 //   each, and stores the operand of its activation. That of a product of 16-bit
 //   floats multiplies parts of 64 elements of its rows by another tensor.
+// - Fusions of up to 64 elements each, without reductions, run side by side.
 // - Codes of few bits are kept, in tiles, and are a part of the kernel of a
-//   product of up to 16 rows.
+//   product of up to 16 rows. So is the root mean square norm of its rows of 64
+//   elements, and a second product of them, if an elementwise operator reads
+//   both.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
@@ -27,6 +30,7 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/transform/FoldNorms.h"
 #include "compiler/transform/SplitReductions.h"
+#include "compiler/transform/fusion/JoinMaps.h"
 #include "compiler/transform/fusion/SideRewrite.h"
 #include "compiler/transform/layout/ConvRewrite.h"
 #include "compiler/transform/training/AlignColumns.h"
@@ -82,6 +86,15 @@ public:
              fusion.getNumResults() <= 4;
     }});
     rewrites.add(SideOutputsRewrite{takesSideOutput, /*sumHeight=*/16});
+    rewrites.add(JoinMapsRewrite{[](nn::FusionOp fusion) {
+      return llvm::all_of(fusion.getBody().front(), [](mlir::Operation &op) {
+        return !llvm::isa<nn::ReduceOp, nn::MatmulOp>(op) &&
+               llvm::all_of(op.getResults(), [](mlir::Value result) {
+                 return llvm::isa<nn::UpdateOp>(result.getDefiningOp()) ||
+                        nn::tensorType(result).getNumElements() <= 64;
+               });
+      });
+    }});
     rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(ConvBatchNormsRewrite{[](nn::ConvOp conv) {
       return nn::shapeOf(conv.getW()).front() >= 256 ? 2 : 0;
@@ -100,6 +113,11 @@ public:
     if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp,
                   nn::QuantizedConvOp, nn::DequantizeOp>(*composite))
       return true;
+    if (llvm::isa<nn::RmsNormOp>(*composite))
+      return llvm::all_of(composite->getUsers(), [&](mlir::Operation *user) {
+        auto product = llvm::dyn_cast<nn::MatmulOp>(user);
+        return product && takesNorm(product);
+      });
     return llvm::isa<nn::AttentionOp, nn::AttentionStatsOp,
                      nn::AttentionGradOp>(*composite) &&
            nn::shapeOf(composite->getOperand(0)).back() == 64;
@@ -112,6 +130,16 @@ public:
 
   bool takesCodes(nn::MatmulOp product) const override {
     return nn::shapeOf(product.getA()).front() <= 16;
+  }
+
+  bool takesNorm(nn::MatmulOp product) const override {
+    return nn::shapeOf(product.getA()).front() <= 16 &&
+           nn::shapeOf(product.getA()).back() == 64;
+  }
+
+  bool takesPair(llvm::ArrayRef<mlir::Operation *> operators) const override {
+    auto info = nn::describePair(operators);
+    return info && info->m <= 16;
   }
 
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,

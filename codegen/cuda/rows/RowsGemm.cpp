@@ -2,6 +2,9 @@
 
 #include "codegen/cuda/rows/Codes.h"
 #include "codegen/cuda/target/Skeleton.h"
+#include "dialects/nn/NormScales.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace frit;
@@ -32,8 +35,16 @@ static int64_t depthOf(const nn::GemmInfo &info) {
   return codes ? nn::kTileRowBytes * 8 / nn::bitsOf(codes->code) : kPlainDepth;
 }
 
+/// Returns whether two matrices of equal shapes differ in their codes alone.
+static bool haveSameFormat(nn::DequantizeOp a, nn::DequantizeOp b) {
+  return a.getCode() == b.getCode() && a.getTiled() == b.getTiled() &&
+         a.getScales().getType() == b.getScales().getType() &&
+         bool(a.getOffsets()) == bool(b.getOffsets());
+}
+
 /// Returns why rows_gemm.cuh does not compute a product, by numbers or codes.
-static nn::Legality checkRows(const nn::GemmInfo &info) {
+/// Those that are not yet in tiles `mayTile`.
+static nn::Legality checkRows(const nn::GemmInfo &info, bool mayTile = false) {
   if (info.m > kMostTiledRows || info.batch != 1)
     return nn::Mismatch("it has many rows or several matrices");
   if (info.transposeA || !info.transposeB)
@@ -45,26 +56,36 @@ static nn::Legality checkRows(const nn::GemmInfo &info) {
     return nn::Mismatch("its elements are no 16-bit numbers of one type");
   if (info.lda % 8)
     return nn::Mismatch("rows do not begin at multiples of 16 bytes");
+  // In f16 an element times its scale might overflow.
+  if (info.norm && !type.isBF16())
+    return nn::Mismatch("the rows that it normalizes are no bf16");
   if (auto codes = info.b.getDefiningOp<nn::DequantizeOp>()) {
-    if (!codes.getTiled())
+    nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
+    if (!codes.getTiled() && !(mayTile && nn::hasWholeTiles(matrix)))
       return nn::Mismatch("its codes are not in tiles");
-    return checkCodes(nn::describeQuantized(codes), type);
+    return checkCodes(matrix, type);
   }
-  if (info.m < kFewestPlainRows)
+  if (info.m < kFewestPlainRows && !info.norm && !info.pairedB)
     return nn::Mismatch("it has too few rows");
   if (info.ldb % 8 || info.k % 8)
     return nn::Mismatch("rows do not begin at multiples of 16 bytes");
   return std::nullopt;
 }
 
+/// Returns whether the scale of normalized rows has their type.
+static bool hasScaleOfRows(const nn::GemmInfo &info) {
+  return elementType(info.norm->scale) == elementType(info.a);
+}
+
 /// Returns a product by numbers or codes that rows_gemm.cuh computes.
 static nn::Match<nn::GemmInfo> describeRows(Problem &problem) {
-  const nn::Match<nn::GemmInfo> &info =
-      problem.gemm() ? problem.gemm() : problem.quantizedGemm();
+  const nn::Match<nn::GemmInfo> &info = problem.preparedGemm();
   if (!info)
     return info.mismatch();
   if (nn::Legality why = checkRows(*info))
     return *why;
+  if (info->norm && !hasScaleOfRows(*info))
+    return nn::Mismatch("the scale of its rows has another type");
   return *info;
 }
 
@@ -73,28 +94,47 @@ static nn::Match<nn::GemmInfo> describeRows(nn::MatmulOp product) {
   return info ? info : nn::describeQuantizedMatmul(product);
 }
 
+/// Likewise describes a product with the norm of its operand A, if it is one.
+static nn::Match<nn::GemmInfo> describeNormed(nn::MatmulOp product) {
+  return nn::describePrepared(product, product.getA().getDefiningOp());
+}
+
+/// Returns whether a product's kernel can normalize its operand A, an
+/// nn.rms_norm, if the scale has the right type.
+static bool mayNormalize(nn::MatmulOp product) {
+  auto info = describeNormed(product);
+  return info && info->norm && !checkRows(*info, /*mayTile=*/true);
+}
+
+static int64_t countMatrices(const nn::GemmInfo &info) {
+  return info.pairedB ? 2 : 1;
+}
+
 /// Returns the bytes of shared memory of a block, as rowsGemmShared does.
 static int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
-  int64_t warps = schedule.getThreads() / 32, tiles = schedule.getTiles();
+  int64_t warps = schedule.getThreads() / 32;
+  int64_t tiles = schedule.getTiles() * countMatrices(info);
   int64_t depth = depthOf(info), tile = nn::kTileRows * depth * 2;
   if (auto codes = codesOf(info)) {
     int64_t scale = nn::tensorType(codes->scales).getElementTypeBitWidth() / 8;
     int64_t scales = (codes->block % depth ? 2 : 1) * nn::kTileRows * scale;
     tile = nn::kTileBytes + scales * (codes->offsets ? 2 : 1);
   }
-  int64_t stage = tiles * tile + info.m * depth * 2;
-  int64_t sums =
-      ceilDiv(info.m, 8) * 8 * (nn::kTileRows * tiles + 4) * sizeof(float);
+  int64_t stage = tiles * tile + (info.m + (info.norm ? 1 : 0)) * depth * 2;
+  int64_t sums = ceilDiv(info.m, 8) * 8 *
+                 (nn::kTileRows * tiles + 4 + (info.norm ? 1 : 0)) *
+                 sizeof(float);
   return warps * std::max(schedule.getStages() * stage, sums);
 }
 
 static RowsGemmAttr chooseRows(const nn::GemmInfo &info,
                                const Machine &machine) {
-  int64_t columnTiles = ceilDiv(info.n, nn::kTileRows);
+  int64_t matrices = countMatrices(info);
+  int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
   int64_t chunks = ceilDiv(info.k, depthOf(info)), sms = machine.arch.sms;
   // Neighbours share what a warp reads of A, but all SMs need blocks. Numbers
   // take more shared memory than codes.
-  int64_t tiles = 1, most = codesOf(info) ? kMostTiles : kMostTiles / 2;
+  int64_t tiles = matrices, most = codesOf(info) ? kMostTiles : kMostTiles / 2;
   while (tiles < most && columnTiles / (2 * tiles) >= sms)
     tiles *= 2;
   // The order of sums, which `split` decides, is the same for any rows.
@@ -108,10 +148,11 @@ static RowsGemmAttr chooseRows(const nn::GemmInfo &info,
   int64_t parts = ceilDiv(chunks, split);
   int64_t stages = parts >= 8 ? 4 : std::min<int64_t>(parts, 2);
   while (true) {
-    auto chosen = RowsGemmAttr::get(info.a.getContext(), tiles, stages, split,
-                                    std::max(split, kBlockWarps) * 32);
+    auto chosen =
+        RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
+                          std::max(split, kBlockWarps) * 32);
     if (sharedBytesOf(info, chosen) <= machine.arch.sharedPerBlock ||
-        split * stages * tiles == 1)
+        split * stages * tiles == matrices)
       return chosen;
     int64_t &less = stages > 1 ? stages : split > 1 ? split : tiles;
     less /= 2;
@@ -152,11 +193,46 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     return info && !checkRows(*info);
   }
 
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(FoldScalesRewrite{[](nn::RmsNormOp norm) {
+      return llvm::all_of(norm->getUsers(), [](Operation *user) {
+        auto product = dyn_cast<nn::MatmulOp>(user);
+        return product && mayNormalize(product);
+      });
+    }});
+  }
+
+  bool keepsWhole(nn::CompositeOp composite,
+                  const Machine &machine) const override {
+    return isa<nn::RmsNormOp>(*composite) &&
+           llvm::all_of(composite->getUsers(), [&](Operation *user) {
+             auto product = dyn_cast<nn::MatmulOp>(user);
+             return product && takesNorm(product, machine);
+           });
+  }
+
+  bool takesNorm(nn::MatmulOp product, const Machine &machine) const override {
+    return mayNormalize(product) && hasScaleOfRows(*describeNormed(product));
+  }
+
+  bool takesPair(ArrayRef<Operation *> operators,
+                 const Machine &machine) const override {
+    auto info = nn::describePair(operators);
+    if (!info || checkRows(*info))
+      return false;
+    auto first = info->b.getDefiningOp<nn::DequantizeOp>(),
+         other = info->pairedB.getDefiningOp<nn::DequantizeOp>();
+    return bool(first) == bool(other) &&
+           (!first || haveSameFormat(first, other));
+  }
+
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto matmul = dyn_cast<nn::MatmulOp>(chain.contraction());
     if (!matmul || !chain.epilogue)
       return false;
-    auto info = describeRows(matmul);
+    auto info = takesNorm(matmul, machine) ? describeNormed(matmul)
+                                           : describeRows(matmul);
     if (!info)
       return false;
     info->epilogue = *chain.epilogue;
@@ -192,30 +268,49 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     text.addType("Bias", info.epilogue.bias());
     text.addConstants("int64_t", {{"m", info.m}, {"n", info.n}, {"k", info.k}});
     text.addConstants("int64_t", {{"lda", info.lda}, {"ldd", info.ldd}});
-    std::string b;
-    Value early;
-    if (auto codes = codesOf(info)) {
+    if (auto codes = codesOf(info))
       addCodes(text, *codes);
-      b = "{" + text.parameter(codes->codes) + ", " +
-          text.parameter(codes->scales) + ", " +
-          text.parameter(codes->offsets) + "}";
-      early = codes->codes;
-    } else {
+    else
       text.addConstants("int64_t", {{"ldb", info.ldb}});
-      b = text.parameter(info.b);
-      early = info.b;
+    if (info.norm)
+      text.addField(llvm::formatv("static constexpr float epsilon = {0:e9};",
+                                  info.norm->epsilon)
+                        .str());
+    if (info.pairedB)
+      text.addConstants("bool", {{"isPair", 1}});
+    std::string matrices;
+    bool early = true;
+    for (Value b : {info.b, info.pairedB}) {
+      if (!b)
+        continue;
+      Value read = b;
+      std::string operand;
+      if (auto codes = b.getDefiningOp<nn::DequantizeOp>()) {
+        nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
+        read = matrix.codes;
+        operand = "{" + text.parameter(matrix.codes) + ", " +
+                  text.parameter(matrix.scales) + ", " +
+                  text.parameter(matrix.offsets) + "}";
+      } else {
+        operand = text.parameter(b);
+      }
+      early &= text.isConstant(read);
+      matrices += (matrices.empty() ? "{" : ", ") + operand;
     }
+    matrices += "}";
     text.addFunction(info.epilogue);
     text.addConstants("int", {{"tiles", schedule.getTiles()},
                               {"stages", schedule.getStages()},
                               {"split", schedule.getSplit()},
                               {"threads", schedule.getThreads()},
                               {"sharedBytes", kernel.sharedBytes}});
-    text.addConstants("bool", {{"early", text.isConstant(early)}});
-    std::string call = "frit::rowsGemm<" + text.problem() + ">(" +
-                       text.parameter(info.a) + ", " + b + ", " +
-                       text.parameter(info.epilogue.bias()) + ", " +
-                       text.parameter(info.epilogue.residual()) + ", y0);\n";
+    text.addConstants("bool", {{"early", early}});
+    std::string call =
+        "frit::rowsGemm<" + text.problem() + ">(" + text.parameter(info.a) +
+        ", " + text.parameter(info.norm ? info.norm->scale : Value()) + ", " +
+        matrices + ", " + text.parameter(info.epilogue.bias()) + ", " +
+        text.parameter(info.pairedB ? Value() : info.epilogue.residual()) +
+        ", y0);\n";
     KernelFrame frame = {.threads = schedule.getThreads(),
                          .wait = PdlWait::inSkeleton};
     kernel.source =

@@ -63,14 +63,14 @@ template <class P> struct CodeTiles {
       return selectBytes(x[i / 2], x[i / 2 + 2], i % 2 ? 0x7632 : 0x5410);
   }
 
-  using Sums = float[P::tiles][columnTiles][4];
+  using Sums = float[kWarpTiles<P>][columnTiles][4];
   using RowSums = float[columnTiles][4];
 
   /// Adds the products of half `part`. `biases` are those of A with what the
   /// numbers of decodePair exceed, negated; `ofA` are sums of A alone.
   static __device__ void
   addHalf(Sums &sums, RowSums &biases, RowSums &ofA,
-          const Pack<uint32_t, 4> (&words)[P::tiles],
+          const Pack<uint32_t, 4> (&words)[kWarpTiles<P>],
           const uint32_t (&x)[columnTiles][wordCodes / 2], int part) {
 #pragma unroll
     for (int step = 0; step < wordCodes / 4; ++step) {
@@ -96,7 +96,7 @@ template <class P> struct CodeTiles {
           mma<T>(ofA[j], fragment, b[j]);
       }
 #pragma unroll
-      for (int t = 0; t < P::tiles; ++t) {
+      for (int t = 0; t < kWarpTiles<P>; ++t) {
         uint32_t fragment[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i)
@@ -115,7 +115,7 @@ template <class P> struct CodeTiles {
                                    const char *stage, int part) {
     const int row = (part * 16 + threadIdx.x % 32 / 4 * 2);
 #pragma unroll
-    for (int t = 0; t < P::tiles; ++t) {
+    for (int t = 0; t < kWarpTiles<P>; ++t) {
       const char *scales = stage + t * bytes + 512;
       float scale[2], offset[2];
       loadVector(scale, reinterpret_cast<const Scale *>(scales) + row);
@@ -137,16 +137,16 @@ template <class P> struct CodeTiles {
     }
   }
 
-  static __device__ void multiply(Sums &total, const char *stage,
-                                  const char *rowsOfA) {
+  static __device__ void multiply(Sums &total, RowSquares<P> &squares,
+                                  const char *stage, const char *rowsOfA) {
     uint32_t x[2][columnTiles][wordCodes / 2];
 #pragma unroll
     for (int part = 0; part < 2; ++part)
-      RowsPart<P, depth>::template read<wordCodes>(x[part], rowsOfA,
+      RowsPart<P, depth>::template read<wordCodes>(x[part], squares, rowsOfA,
                                                    part * half);
-    Pack<uint32_t, 4> words[P::tiles];
+    Pack<uint32_t, 4> words[kWarpTiles<P>];
 #pragma unroll
-    for (int t = 0; t < P::tiles; ++t)
+    for (int t = 0; t < kWarpTiles<P>; ++t)
       words[t] = *reinterpret_cast<const Pack<uint32_t, 4> *>(
           stage + t * bytes + threadIdx.x % 32 * 16);
 #pragma unroll

@@ -43,17 +43,19 @@ template <class P> struct PlainTiles {
     }
   }
 
-  static __device__ void multiply(float (&total)[P::tiles][columnTiles][4],
-                                  const char *stage, const char *rowsOfA) {
+  static __device__ void multiply(float (&total)[kWarpTiles<P>][columnTiles][4],
+                                  RowSquares<P> &squares, const char *stage,
+                                  const char *rowsOfA) {
     const int lane = threadIdx.x % 32;
     uint32_t x[2][columnTiles][4];
 #pragma unroll
     for (int part = 0; part < 2; ++part)
-      RowsPart<P, depth>::template read<8>(x[part], rowsOfA, part * 32);
+      RowsPart<P, depth>::template read<8>(x[part], squares, rowsOfA,
+                                           part * 32);
 #pragma unroll
     for (int part = 0; part < 2; ++part)
 #pragma unroll
-      for (int t = 0; t < P::tiles; ++t) {
+      for (int t = 0; t < kWarpTiles<P>; ++t) {
         Pack<uint32_t, 4> rows[2];
 #pragma unroll
         for (int i = 0; i < 2; ++i)

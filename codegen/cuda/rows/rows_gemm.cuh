@@ -8,7 +8,7 @@
 // another until all have their sums. P has gemm.cuh's A, D, Bias, m, n, k, lda,
 // ldd, Epilogue and
 //
-//   static constexpr int tiles;    // of a warp, neighbours
+//   static constexpr int tiles;    // of a warp, neighbours of one matrix
 //   static constexpr int stages;   // of a warp, a power of two
 //   static constexpr int split;    // warps that share k
 //   static constexpr int threads;  // of a block
@@ -17,7 +17,15 @@
 //
 // and what code_tiles.cuh or plain_tiles.cuh reads B by. Which elements of k
 // meet in a step does not matter, as both operands are taken alike. Sums do not
-// depend on the other rows of A.
+// depend on the other rows of A. P may have
+//
+//   static constexpr float epsilon; // rows of A are normalized
+//   static constexpr bool isPair;   // there are two matrices B
+//
+// A normalized row is a · scale / sqrt(mean(a²) + epsilon), the root mean
+// square norm. Warps multiply elements by the scale where they read them, sum
+// their squares, and divide the sums of products in the end. Of two matrices,
+// the sums of the second, rounded to D, take the place of R.
 //
 // The grid is ceil(n / (16 · tiles · warps / split)); rows of A begin at
 // multiples of 16 bytes.
@@ -36,21 +44,24 @@ namespace frit {
 /// Bytes of shared memory of a block.
 template <class P> __device__ constexpr int rowsGemmShared() {
   using Tiles = TilesOf<P>;
-  int stages = P::threads / 32 * P::stages *
-               (P::tiles * Tiles::bytes + RowsPart<P, Tiles::depth>::bytes);
-  int sums = P::threads / 32 * (kColumnTiles<P> * 8) * (16 * P::tiles + 4) * 4;
+  int stages =
+      P::threads / 32 * P::stages *
+      (kWarpTiles<P> * Tiles::bytes + RowsPart<P, Tiles::depth>::bytes);
+  int sums = P::threads / 32 * (kColumnTiles<P> * 8) *
+             (16 * kWarpTiles<P> + 4 + (kNormalizesRows<P> ? 1 : 0)) * 4;
   return stages > sums ? stages : sums;
 }
 
 template <class P>
-__device__ inline void rowsGemm(const typename P::A *a,
-                                const typename TilesOf<P>::Operand &b,
-                                const typename P::Bias *bias,
-                                const typename P::D *r, typename P::D *d) {
+__device__ inline void
+rowsGemm(const typename P::A *a, const typename P::A *scale,
+         const typename TilesOf<P>::Operand (&b)[kMatrices<P>],
+         const typename P::Bias *bias, const typename P::D *r,
+         typename P::D *d) {
   using Tiles = TilesOf<P>;
   constexpr int warps = P::threads / 32, groups = warps / P::split;
   constexpr int columnTiles = kColumnTiles<P>;
-  constexpr int rows = 16 * P::tiles; // of B, of a warp
+  constexpr int rows = 16 * P::tiles; // of a matrix B, of a warp
   constexpr int64_t chunks = (P::k + Tiles::depth - 1) / Tiles::depth;
   constexpr int64_t allTiles = (P::n + 15) / 16;
   static_assert(warps % P::split == 0 && !(P::stages & (P::stages - 1)) &&
@@ -61,7 +72,7 @@ __device__ inline void rowsGemm(const typename P::A *a,
   char *shared = dynamicShared<char>();
   // A stage has parts of rows of B, and after them of A.
   using RowsOfA = RowsPart<P, Tiles::depth>;
-  constexpr int partOfA = P::tiles * Tiles::bytes;
+  constexpr int partOfA = kWarpTiles<P> * Tiles::bytes;
   constexpr int stageBytes = partOfA + RowsOfA::bytes;
   char *own = shared + warp * (P::stages * stageBytes);
 
@@ -70,18 +81,20 @@ __device__ inline void rowsGemm(const typename P::A *a,
     if (chunk < chunks) {
       char *stage = own + at % P::stages * stageBytes;
 #pragma unroll
-      for (int t = 0; t < P::tiles; ++t) {
+      for (int t = 0; t < kWarpTiles<P>; ++t) {
         // Then tiles are at constant distances from each other.
         constexpr bool isWhole = allTiles % (groups * P::tiles) == 0;
-        int64_t row = isWhole || tile + t < allTiles ? tile + t : allTiles - 1;
-        Tiles::fetch(stage + t * Tiles::bytes, b, row, chunk);
+        int64_t row = tile + t % P::tiles;
+        if (!isWhole && row >= allTiles)
+          row = allTiles - 1;
+        Tiles::fetch(stage + t * Tiles::bytes, b[t / P::tiles], row, chunk);
       }
     }
   };
   auto fetchA = [&](int at) {
     int64_t chunk = part + int64_t(at) * P::split;
     if (chunk < chunks)
-      RowsOfA::fetch(own + at % P::stages * stageBytes + partOfA, a,
+      RowsOfA::fetch(own + at % P::stages * stageBytes + partOfA, a, scale,
                      chunk * Tiles::depth);
     commitCopies(); // also of nothing, since waiting counts groups
   };
@@ -98,12 +111,13 @@ __device__ inline void rowsGemm(const typename P::A *a,
   for (int at = 0; at < P::stages; ++at)
     fetchA(at);
 
-  float total[P::tiles][columnTiles][4] = {};
+  float total[kWarpTiles<P>][columnTiles][4] = {};
+  RowSquares<P> squares;
   for (int at = 0; part + int64_t(at) * P::split < chunks; ++at) {
     waitCopies<P::stages - 1>();
     __syncwarp();
     const char *stage = own + at % P::stages * stageBytes;
-    Tiles::multiply(total, stage, stage + partOfA);
+    Tiles::multiply(total, squares, stage, stage + partOfA);
     __syncwarp();
     fetchB(at + P::stages);
     fetchA(at + P::stages);
@@ -112,29 +126,50 @@ __device__ inline void rowsGemm(const typename P::A *a,
   // Row i of a warp's part has the sums of row i of A.
   waitCopies<0>();
   __syncthreads();
-  using Parts = float[columnTiles * 8][rows + 4];
-  Parts *parts = reinterpret_cast<Parts *>(shared);
+  using Part = float[columnTiles * 8][16 * kWarpTiles<P> + 4];
+  Part *parts = reinterpret_cast<Part *>(shared);
+  float *squaresOf = reinterpret_cast<float *>(parts + warps);
 #pragma unroll
-  for (int t = 0; t < P::tiles; ++t)
+  for (int t = 0; t < kWarpTiles<P>; ++t)
 #pragma unroll
     for (int j = 0; j < columnTiles; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         parts[warp][j * 8 + lane % 4 * 2 + i % 2]
              [t * 16 + lane / 4 + i / 2 * 8] = total[t][j][i];
+  if constexpr (kNormalizesRows<P>)
+    squares.store(squaresOf + warp * columnTiles * 8);
   __syncthreads();
   for (int i = threadIdx.x; i < P::m * groups * rows; i += P::threads) {
     int row = i / (groups * rows), in = i % (groups * rows);
     int64_t col = int64_t(blockIdx.x) * groups * rows + in;
     if (col >= P::n)
       continue;
-    float sum = 0;
+    float sums[kMatrices<P>] = {}, square = 0;
 #pragma unroll
-    for (int p = 0; p < P::split; ++p)
-      sum += parts[in / rows * P::split + p][row][in % rows];
+    for (int p = 0; p < P::split; ++p) {
+      const int from = in / rows * P::split + p;
+#pragma unroll
+      for (int b = 0; b < kMatrices<P>; ++b)
+        sums[b] += parts[from][row][b * rows + in % rows];
+      if constexpr (kNormalizesRows<P>)
+        square += squaresOf[from * columnTiles * 8 + row];
+    }
+    if constexpr (kNormalizesRows<P>) {
+      float inverse = rsqrt(fma(square, 1.0f / P::k, P::epsilon));
+#pragma unroll
+      for (float &sum : sums)
+        sum *= inverse;
+    }
     int64_t at = row * P::ldd + col;
-    finishElement<typename P::Epilogue>(sum, bias ? bias + col : nullptr,
-                                        r ? r + at : nullptr, d + at);
+    const typename P::D *residual = r ? r + at : nullptr;
+    typename P::D other;
+    if constexpr (kMatrices<P> == 2) {
+      store(other, sums[1]);
+      residual = &other;
+    }
+    finishElement<typename P::Epilogue>(sums[0], bias ? bias + col : nullptr,
+                                        residual, d + at);
   }
 }
 

@@ -48,6 +48,18 @@ bool CudaTarget::takesCodes(nn::MatmulOp product) const {
   });
 }
 
+bool CudaTarget::takesNorm(nn::MatmulOp product) const {
+  return anySkeleton([&](const Skeleton &skeleton) {
+    return skeleton.takesNorm(product, device);
+  });
+}
+
+bool CudaTarget::takesPair(ArrayRef<Operation *> operators) const {
+  return anySkeleton([&](const Skeleton &skeleton) {
+    return skeleton.takesPair(operators, device);
+  });
+}
+
 bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
   if (fused.empty())
@@ -55,8 +67,13 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
   SmallVector<Operation *> operators(fused);
   operators.push_back(next);
   Chain chain(operators);
+  // The kernel that normalizes a product's rows also ends it.
+  auto product = dyn_cast<nn::MatmulOp>(fused.front());
+  bool normalizes = product && product.getA().getDefiningOp<nn::RmsNormOp>() &&
+                    takesNorm(product);
   return anySkeleton([&](const Skeleton &skeleton) {
-    return skeleton.takesChain(chain, device);
+    return skeleton.takesChain(chain, device) &&
+           (!normalizes || skeleton.takesNorm(product, device));
   });
 }
 

@@ -44,6 +44,8 @@ public:
   bool takesView(nn::CompositeOp composite, mlir::Type element,
                  const nn::StridedPlaces &places) const override;
   bool takesCodes(nn::MatmulOp product) const override;
+  bool takesNorm(nn::MatmulOp product) const override;
+  bool takesPair(llvm::ArrayRef<mlir::Operation *> operators) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;

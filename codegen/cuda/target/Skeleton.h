@@ -105,6 +105,15 @@ public:
   virtual bool takesCodes(nn::MatmulOp product, const Machine &machine) const {
     return false;
   }
+  /// Returns whether it computes a product whose rows of A are an nn.rms_norm.
+  virtual bool takesNorm(nn::MatmulOp product, const Machine &machine) const {
+    return false;
+  }
+  /// Returns whether it computes two products and what combines them.
+  virtual bool takesPair(llvm::ArrayRef<mlir::Operation *> operators,
+                         const Machine &machine) const {
+    return false;
+  }
   /// Returns whether it accesses an operand or the result of a whole composite,
   /// with this element type, through strides.
   virtual bool takesView(nn::CompositeOp composite, mlir::Type element,

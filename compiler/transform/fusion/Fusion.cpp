@@ -113,15 +113,19 @@ static void cloneCasts(Block &block) {
   }
 }
 
-/// Likewise clones codes of a matrix for each product whose kernel reads them.
-static void cloneCodes(Block &block, const Target &target) {
-  for (auto codes : llvm::make_early_inc_range(block.getOps<DequantizeOp>()))
-    for (OpOperand &use : llvm::make_early_inc_range(codes->getUses())) {
-      if (codes->hasOneUse() || !codesInside(use.getOwner(), target))
+/// Likewise clones what products compute of their operands in their kernels.
+static void cloneOperands(Block &block, const Target &target) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<DequantizeOp, RmsNormOp>(op))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(op.getUses())) {
+      if (op.hasOneUse() ||
+          !llvm::is_contained(operandsInside(use.getOwner(), target), &op))
         continue;
       OpBuilder builder(use.getOwner());
-      use.set(builder.clone(*codes)->getResult(0));
+      use.set(builder.clone(op)->getResult(0));
     }
+  }
 }
 
 /// Splits a concat that would be too large a kernel into a tree of smaller
@@ -309,7 +313,7 @@ private:
     for (auto guard : block.getOps<GuardOp>())
       run(guard.getBody().front());
     splitConcats(block, target);
-    cloneCodes(block, target);
+    cloneOperands(block, target);
     if (fuse) {
       cloneGenerators(block);
       sinkReshapes(block, target);
@@ -318,6 +322,7 @@ private:
       cloneSlices(block);
     }
     auto whole = bringViews(block, target);
+    decomposeNorms(block);
     eraseDead(block);
 
     if (fuse)
@@ -346,6 +351,22 @@ private:
       emitCopyRemarks(block);
   }
 
+  static void decompose(Operation *op) {
+    NNBuilder builder(op->getLoc(), op);
+    op->replaceAllUsesWith(cast<CompositeOp>(op).decompose(builder));
+    op->erase();
+  }
+
+  /// Decomposes norms that some reader does not compute in its kernel.
+  void decomposeNorms(Block &block) {
+    for (auto norm : llvm::make_early_inc_range(block.getOps<RmsNormOp>()))
+      if (!llvm::all_of(norm->getUsers(), [&](Operation *user) {
+            return llvm::is_contained(operandsInside(user, target),
+                                      norm.getOperation());
+          }))
+        decompose(norm);
+  }
+
   /// Decomposes operators that only a product's kernel implements and that no
   /// product took.
   void decomposeStranded(Block &block,
@@ -355,12 +376,8 @@ private:
     FusionGroups groups(block, target, whole);
     groups.join();
     for (ArrayRef<Operation *> ops : groups.ordered()) {
-      if (ops.size() != 1 || !isEpilogueOnly(ops.front()))
-        continue;
-      NNBuilder builder(ops.front()->getLoc(), ops.front());
-      ops.front()->replaceAllUsesWith(
-          cast<CompositeOp>(ops.front()).decompose(builder));
-      ops.front()->erase();
+      if (ops.size() == 1 && isEpilogueOnly(ops.front()))
+        decompose(ops.front());
     }
   }
 

@@ -73,13 +73,19 @@ static bool widens(Operation *op) {
                      tensorType(cast.getY()).getElementTypeBitWidth();
 }
 
-DequantizeOp frit::codesInside(Operation *op, const Target &target) {
+SmallVector<Operation *, 2> frit::operandsInside(Operation *op,
+                                                 const Target &target) {
+  SmallVector<Operation *, 2> inside;
   auto product = dyn_cast<MatmulOp>(op);
-  auto codes =
-      product ? product.getB().getDefiningOp<DequantizeOp>() : DequantizeOp();
-  return codes && product.getA() != product.getB() && target.takesCodes(product)
-             ? codes
-             : DequantizeOp();
+  if (!product || product.getA() == product.getB())
+    return inside;
+  if (auto codes = product.getB().getDefiningOp<DequantizeOp>())
+    if (target.takesCodes(product))
+      inside.push_back(codes);
+  if (auto norm = product.getA().getDefiningOp<RmsNormOp>())
+    if (target.takesNorm(product))
+      inside.push_back(norm);
+  return inside;
 }
 
 FusionGroups::FusionGroups(Block &block, const Target &target,
@@ -110,8 +116,8 @@ FusionGroups::FusionGroups(Block &block, const Target &target,
         groups[i].space = llvm::to_vector(shapeOf(view.getX()));
       }
   for (unsigned i = 0; i < ops.size(); ++i)
-    if (DequantizeOp codes = codesInside(ops[i], target))
-      absorb(indices.lookup(codes), i);
+    for (Operation *inside : operandsInside(ops[i], target))
+      absorb(indices.lookup(inside), i);
   placeAll(sorted());
 }
 
@@ -164,7 +170,7 @@ SmallVector<Operation *> FusionGroups::operatorsOf(const Group &group) const {
 
 SmallVector<Operation *> FusionGroups::chainOf(const Group &group) const {
   SmallVector<Operation *> chain = operatorsOf(group);
-  llvm::erase_if(chain, llvm::IsaPred<DequantizeOp>);
+  llvm::erase_if(chain, llvm::IsaPred<DequantizeOp, RmsNormOp>);
   return chain;
 }
 

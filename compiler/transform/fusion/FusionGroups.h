@@ -13,7 +13,8 @@
 //             elementwise operators on its result's shape. Also: before a
 //             reduction, elementwise operators that only it reads; before a sum
 //             of two convolutions, both of them; after a convolution's chain, a
-//             pointwise convolution and its own chain
+//             pointwise convolution and its own chain; in the chain of a
+//             product, another product of the same rows
 //   movement  a chain of operators that only select elements. With one reader
 //             in a map or row group it becomes an index computation there.
 //             Before it, also elementwise operators that only it reads
@@ -80,9 +81,10 @@ inline bool isRecomputed(mlir::Operation *op) {
 /// Returns whether an operator can only run in the kernel of a product.
 bool isEpilogueOnly(mlir::Operation *op);
 
-/// Returns the operator that computes B of a product from codes, if that is a
-/// part of the product's kernel; else null.
-nn::DequantizeOp codesInside(mlir::Operation *op, const nn::Target &target);
+/// Returns the operators that compute operands of a product in its kernel: B
+/// from codes, A as a norm.
+llvm::SmallVector<mlir::Operation *, 2>
+operandsInside(mlir::Operation *op, const nn::Target &target);
 
 class FusionGroups {
 public:
@@ -145,6 +147,9 @@ private:
   /// convolution and its epilogue, and the target computes both in one kernel.
   /// A convolution that is added to a third one joins that instead.
   bool chainsContraction(const Group &from, const Group &to) const;
+  /// Returns whether the two are products of the same rows and `to` reads
+  /// `from` alone, and the target computes both in one kernel.
+  bool pairsProducts(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
   /// Returns the product of bytes of a group, or null.
   mlir::Operation *productOfBytes(const Group &group) const;

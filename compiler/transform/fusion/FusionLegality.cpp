@@ -49,8 +49,23 @@ bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
   return target.takesEpilogue(fused, conv);
 }
 
+bool FusionGroups::pairsProducts(const Group &from, const Group &to) const {
+  SmallVector<Operation *> before = chainOf(from), after = chainOf(to);
+  if (!isa<MatmulOp>(before.front()) || !isa<MatmulOp>(after.front()))
+    return false;
+  // The reader of `from` is the last of `to`, as one joins at a time.
+  if (onlyReader(before.back()) != after.back() || after.size() == 1)
+    return false;
+  SmallVector<Operation *> both = operatorsOf(from);
+  llvm::append_range(both, operatorsOf(to));
+  llvm::sort(both,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return target.takesPair(both);
+}
+
 Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
-  if (addsContraction(from, to) || chainsContraction(from, to))
+  if (addsContraction(from, to) || chainsContraction(from, to) ||
+      pairsProducts(from, to))
     return std::nullopt;
   if (productOfBytes(from) && to.kind == Kind::map)
     return checkEndOfBytes(from, to);

@@ -21,10 +21,22 @@
 
 namespace frit::nn {
 
+/// What a kernel makes of rows of A before it multiplies them:
+/// a · scale / sqrt(mean(a²) + epsilon).
+struct RowNorm {
+  mlir::Value scale; ///< an element for each of a row
+  double epsilon;
+};
+
 /// D[b] = A[b]·B[b], row major; see artifact::Gemm for the fields.
 struct GemmInfo {
   mlir::Value a, b;
   Epilogue epilogue;
+  /// The norm of rows of A, if the kernel computes one.
+  std::optional<RowNorm> norm;
+  /// A second matrix of B's shape, or null. Its product with A, rounded to its
+  /// type, is the epilogue's residual.
+  mlir::Value pairedB;
   int64_t m = 0, n = 0, k = 0, batch = 1;
   int64_t lda = 0, ldb = 0, ldd = 0;
   int64_t strideA = 0, strideB = 0, strideD = 0;
@@ -86,8 +98,17 @@ int64_t countFlops(mlir::Operation *op);
 /// any, is a statistic of the first or the activation's operand or slope.
 /// Its operands are all of its arguments.
 Match<GemmInfo> describeGemm(FusionOp fusion);
-/// Describes a fusion of an nn.dequantize, a product by it and an epilogue.
-Match<GemmInfo> describeQuantizedGemm(FusionOp fusion);
+/// Likewise describes a fusion that also computes operands of the product: B by
+/// nn.dequantize, A by nn.rms_norm, or the residual by another product of A.
+Match<GemmInfo> describePreparedGemm(FusionOp fusion);
+/// Describes a product without epilogue whose kernel computes those of its
+/// operands that are results of `operators`.
+Match<GemmInfo> describePrepared(MatmulOp op,
+                                 llvm::ArrayRef<mlir::Operation *> operators);
+/// Describes two such products of the same A and the chain of elementwise
+/// operators that begins at one of them and reads the other. `operators`, in
+/// the order of the program, include those that compute operands.
+Match<GemmInfo> describePair(llvm::ArrayRef<mlir::Operation *> operators);
 Match<ConvInfo> describeConvolution(FusionOp fusion);
 Match<ConvB2bInfo> describeConvB2b(FusionOp fusion);
 

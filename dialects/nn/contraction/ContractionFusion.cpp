@@ -8,14 +8,22 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns a fusion's operators except constants and what computes an operand
-/// of the contraction.
+static SmallVector<Operation *> allOf(FusionOp fusion) {
+  return llvm::map_to_vector(fusion.getBody().front().without_terminator(),
+                             [](Operation &op) { return &op; });
+}
+
+/// Returns the operators except constants and what computes an operand of a
+/// contraction.
+static SmallVector<Operation *> chainOf(ArrayRef<Operation *> operators) {
+  SmallVector<Operation *> chain(operators);
+  llvm::erase_if(chain, llvm::IsaPred<ConstantOp, DequantizeOp, RmsNormOp>);
+  return chain;
+}
+
+/// Returns a fusion's operators except these.
 static SmallVector<Operation *> operatorsOf(FusionOp fusion) {
-  SmallVector<Operation *> operators;
-  for (Operation &op : fusion.getBody().front().without_terminator())
-    if (!isa<ConstantOp, DequantizeOp>(op))
-      operators.push_back(&op);
-  return operators;
+  return chainOf(allOf(fusion));
 }
 
 /// Returns the slope at `x` that a fusion yields as its second result, or null.
@@ -118,12 +126,110 @@ Match<GemmInfo> frit::nn::describeGemm(FusionOp fusion) {
   return describeFusion<GemmInfo, MatmulOp>(fusion, describeMatmul);
 }
 
-Match<GemmInfo> frit::nn::describeQuantizedGemm(FusionOp fusion) {
-  return describeFusion<GemmInfo, MatmulOp>(fusion, describeQuantizedMatmul);
-}
-
 Match<ConvInfo> frit::nn::describeConvolution(FusionOp fusion) {
   return describeFusion<ConvInfo, ConvOp>(fusion, describeConv);
+}
+
+//===----------------------------------------------------------------------===//
+// Products with operands that are computed
+//===----------------------------------------------------------------------===//
+
+Match<GemmInfo> frit::nn::describePrepared(MatmulOp op,
+                                           ArrayRef<Operation *> operators) {
+  auto info = describeMatmul(op);
+  if (!info)
+    info = describeQuantizedMatmul(op);
+  if (!info)
+    return info;
+  auto norm = info->a.getDefiningOp<RmsNormOp>();
+  if (!norm || !llvm::is_contained(operators, norm.getOperation()))
+    return info;
+  if (axisOf(norm.getX(), norm.getAxis()) + 1 !=
+      tensorType(norm.getX()).getRank())
+    return Mismatch("it normalizes more than rows");
+  info->a = norm.getX();
+  info->norm = RowNorm{norm.getScale(), norm.getEpsilon().convertToDouble()};
+  return info;
+}
+
+/// Returns whether two products of equal sizes have equal operands A.
+static bool shareRows(const GemmInfo &x, const GemmInfo &y) {
+  if (x.a != y.a || x.norm.has_value() != y.norm.has_value())
+    return false;
+  return !x.norm ||
+         (x.norm->scale == y.norm->scale && x.norm->epsilon == y.norm->epsilon);
+}
+
+/// Returns the stage that reads `value`, if it is the only residual; else null.
+static stage::Load *loadOf(Epilogue &epilogue, Value value) {
+  if (epilogue.residual() && epilogue.residual() != value)
+    return nullptr;
+  for (EndStage &one : epilogue.stages)
+    if (auto *load = std::get_if<stage::Load>(&one))
+      if (load->value == value)
+        return load;
+  return nullptr;
+}
+
+Match<GemmInfo> frit::nn::describePair(ArrayRef<Operation *> operators) {
+  SmallVector<Operation *> chain = chainOf(operators);
+  SmallVector<MatmulOp> products;
+  for (Operation *op : chain)
+    if (auto product = dyn_cast<MatmulOp>(op))
+      products.push_back(product);
+  if (products.size() != 2)
+    return Mismatch("it is not two products");
+  for (unsigned i = 0; i < 2; ++i) {
+    MatmulOp first = products[i], other = products[1 - i];
+    SmallVector<Operation *> then(chain);
+    llvm::erase(then, first);
+    llvm::erase(then, other);
+    auto epilogue = describeEpilogue(first, then);
+    stage::Load *load = epilogue ? loadOf(*epilogue, other.getY()) : nullptr;
+    if (!load)
+      continue;
+    // A single row also has the shape of a bias.
+    load->role = stage::Load::Role::residual;
+    auto info = describePrepared(first, operators),
+         second = describePrepared(other, operators);
+    if (!info || !second)
+      return info ? second : info;
+    if (!shareRows(*info, *second) ||
+        first.getB().getType() != other.getB().getType() ||
+        first.getY().getType() != other.getY().getType() ||
+        info->transposeA != second->transposeA ||
+        info->transposeB != second->transposeB)
+      return Mismatch("its two products are not of the same rows");
+    info->epilogue = *epilogue;
+    info->pairedB = second->b;
+    return info;
+  }
+  return Mismatch("no elementwise operators combine its two products");
+}
+
+Match<GemmInfo> frit::nn::describePreparedGemm(FusionOp fusion) {
+  SmallVector<Operation *> all = allOf(fusion), chain = chainOf(all);
+  if (chain.empty() || !isa<MatmulOp>(chain.front()))
+    return Mismatch("it does not begin with a product");
+  auto info = llvm::count_if(chain, llvm::IsaPred<MatmulOp>) == 2
+                  ? describePair(all)
+                  : describePart<MatmulOp>(chain, [&](MatmulOp product) {
+                      return describePrepared(product, all);
+                    });
+  if (!info)
+    return info;
+  SmallVector<Value> operands = {info->a, info->b};
+  if (info->norm)
+    operands.push_back(info->norm->scale);
+  for (const EndStage &one : info->epilogue.stages)
+    for (Value operand : operandsOf(one))
+      if (!info->pairedB || operand != info->epilogue.residual())
+        operands.push_back(operand);
+  if (info->pairedB)
+    operands.push_back(info->pairedB);
+  if (Legality why = checkEnds(fusion, {info->epilogue.result()}, operands))
+    return *why;
+  return info;
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,7 @@
 // CHECK: static constexpr bool hasOffsets = false;
 // CHECK: static constexpr frit::Code code = frit::Code::int4;
 // CHECK: static constexpr int tiles = 1, stages = 2, split = 16, threads = 512,
-// CHECK: frit::rowsGemm<k0_problem>(x0, {x1, x2, nullptr}, x3, nullptr, y0);
+// CHECK: frit::rowsGemm<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, x3, nullptr, y0);
 func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>, %r: tensor<1x2048xbf16>) {
   %0 = nn.fusion(%x, %c, %s, %r) : (tensor<1x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
   ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>, %d: tensor<1x2048xbf16>):
@@ -70,7 +70,7 @@ func.func @numbers(%c: tensor<8x8x512xui8>, %s: tensor<8x16x16xbf16>, %o: tensor
 // From 5 rows on numbers are read likewise.
 // CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 16, threads = 512>
 // CHECK: static constexpr int64_t ldb = 2048;
-// CHECK: frit::rowsGemm<k0_problem>(x0, x1, nullptr, nullptr, y0);
+// CHECK: frit::rowsGemm<k0_problem>(x0, nullptr, {x1}, nullptr, nullptr, y0);
 func.func @plain(%x: tensor<8x2048xbf16>, %w: tensor<2048x2048xbf16>) {
   %0 = nn.fusion(%x, %w) : (tensor<8x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<8x2048xbf16> {
   ^bb0(%a: tensor<8x2048xbf16>, %b: tensor<2048x2048xbf16>):

@@ -36,20 +36,42 @@ struct PlainProblem {
   static constexpr int threads = Threads, sharedBytes = 1 << 18;
 };
 
+/// Normalizes rows of A.
+template <class P> struct Normed : P {
+  static constexpr float epsilon = 1e-5f;
+};
+/// Multiplies by two matrices.
+template <class P> struct Paired : P {
+  static constexpr bool isPair = true;
+};
+
+/// The second of a pair of matrices has the first one's scales, and its codes
+/// or numbers come after them.
 template <class P>
 __global__ void __launch_bounds__(P::threads)
-    product(const typename P::A *a, const void *b,
+    product(const typename P::A *a, const typename P::A *scale, const void *b,
             const typename P::Scale *scales, const typename P::Scale *offsets,
             const typename P::Bias *bias, const typename P::D *r,
             typename P::D *d) {
-  frit::rowsGemm<P>(a, {b, scales, offsets}, bias, r, d);
+  if constexpr (frit::kMatrices<P> == 2) {
+    const char *second = static_cast<const char *>(b) +
+                         P::n * P::k * frit::kCodeBits<P::code> / 8;
+    frit::rowsGemm<P>(a, scale,
+                      {{b, scales, offsets}, {second, scales, offsets}}, bias,
+                      r, d);
+  } else {
+    frit::rowsGemm<P>(a, scale, {{b, scales, offsets}}, bias, r, d);
+  }
 }
 template <class P>
 __global__ void __launch_bounds__(P::threads)
-    plain(const typename P::A *a, const typename P::A *b,
-          const typename P::Bias *bias, const typename P::D *r,
-          typename P::D *d) {
-  frit::rowsGemm<P>(a, b, bias, r, d);
+    plain(const typename P::A *a, const typename P::A *scale,
+          const typename P::A *b, const typename P::Bias *bias,
+          const typename P::D *r, typename P::D *d) {
+  if constexpr (frit::kMatrices<P> == 2)
+    frit::rowsGemm<P>(a, scale, {b, b + P::n * P::ldb}, bias, r, d);
+  else
+    frit::rowsGemm<P>(a, scale, {b}, bias, r, d);
 }
 template <class P>
 __global__ void __launch_bounds__(P::threads)
@@ -75,9 +97,9 @@ using LargeMx = Problem<frit::bf16, Code::e2m1, 1, 14336, 4096, 32, false, 4, 1,
                         4, 256, frit::bf16>;
 
 #define PRODUCT(P)                                                             \
-  template __global__ void product<P>(const P::A *, const void *,              \
-                                      const P::Scale *, const P::Scale *,      \
-                                      const P::Bias *, const P::D *, P::D *)
+  template __global__ void product<P>(                                         \
+      const P::A *, const P::A *, const void *, const P::Scale *,              \
+      const P::Scale *, const P::Bias *, const P::D *, P::D *)
 PRODUCT(Output);
 PRODUCT(Up8);
 PRODUCT(Large);
@@ -85,12 +107,17 @@ PRODUCT(Large8);
 PRODUCT(LargeMx);
 using Down16 = PlainProblem<frit::bf16, 8, 2048, 8192, 1, 4, 8>;
 using Up16 = PlainProblem<frit::bf16, 16, 8192, 2048, 2, 2, 8>;
-template __global__ void plain<Down16>(const frit::bf16 *, const frit::bf16 *,
-                                       const frit::bf16 *, const frit::bf16 *,
-                                       frit::bf16 *);
-template __global__ void plain<Up16>(const frit::bf16 *, const frit::bf16 *,
-                                     const frit::bf16 *, const frit::bf16 *,
-                                     frit::bf16 *);
+using GateUp = Normed<Paired<PlainProblem<frit::bf16, 1, 8192, 2048, 1, 4, 4>>>;
+using GateUp4 = Normed<
+    Paired<Problem<frit::bf16, Code::int4, 1, 8192, 2048, 64, false, 1, 2, 8>>>;
+PRODUCT(GateUp4);
+#define PLAIN(P)                                                               \
+  template __global__ void plain<P>(const frit::bf16 *, const frit::bf16 *,    \
+                                    const frit::bf16 *, const frit::bf16 *,    \
+                                    const frit::bf16 *, frit::bf16 *)
+PLAIN(Down16);
+PLAIN(Up16);
+PLAIN(GateUp);
 
 #ifndef __CUDACC_RTC__
 #include "activations.h"
@@ -122,25 +149,26 @@ static double numberOf(Code code, int bits) {
 template <class P> struct Matrix {
   static constexpr int blocks = P::k / P::block;
   static constexpr int bits = frit::kCodeBits<P::code>;
-  Buffer<uint8_t> codes{P::n * P::k * bits / 8};
+  static constexpr int64_t rows = P::n * frit::kMatrices<P>;
+  Buffer<uint8_t> codes{rows * P::k * bits / 8};
   Buffer<typename P::Scale> scales{P::n * blocks}, offsets{P::n * blocks};
-  std::vector<double> numbers = std::vector<double>(P::n * P::k);
+  std::vector<double> numbers = std::vector<double>(rows * P::k);
 
   Matrix() {
     scales.randomize(6);
     offsets.randomize(7);
     uint32_t state = 12345;
-    for (int64_t i = 0; i < int64_t(P::n) * P::k * bits / 8; ++i)
+    for (int64_t i = 0; i < rows * P::k * bits / 8; ++i)
       codes[i] = 0;
-    for (int64_t row = 0; row < P::n; ++row)
+    for (int64_t row = 0; row < rows; ++row)
       for (int64_t k = 0; k < P::k; ++k) {
         state = state * 1664525 + 1013904223;
         int code = state >> 24 & ((1 << bits) - 1);
         if (P::code == Code::e4m3 && (code & 127) == 127)
           code = 0; // no NaN
         put(row, k, code);
-        int64_t factor =
-            (row / 16 * blocks + k / P::block) * 16 + row % 8 * 2 + row / 8 % 2;
+        int64_t factor = (row % P::n / 16 * blocks + k / P::block) * 16 +
+                         row % 8 * 2 + row / 8 % 2;
         numbers[row * P::k + k] =
             numberOf(P::code, code) * toDouble(scales[factor]) +
             (P::hasOffsets ? toDouble(offsets[factor]) : 0);
@@ -165,32 +193,67 @@ template <class P> static dim3 gridOf() {
   return dim3((P::n + columns - 1) / columns);
 }
 
-/// Checks a product by the matrix of `numberAt(row, k)`; `run(a, bias, r, d)`
-/// launches it.
+/// Returns row `i` of A as it is multiplied, and sets what the sums of its
+/// products are multiplied by.
+template <class P>
+static std::vector<double> rowOf(Buffer<typename P::A> &a,
+                                 Buffer<typename P::A> &scale, int64_t i,
+                                 double &factor) {
+  std::vector<double> row(P::k);
+  double squares = 0;
+  for (int64_t k = 0; k < P::k; ++k) {
+    row[k] = toDouble(a[i * P::lda + k]);
+    squares += row[k] * row[k];
+    if (frit::kNormalizesRows<P>) {
+      typename P::A rounded;
+      frit::store(rounded, float(row[k] * toDouble(scale[k])));
+      row[k] = toDouble(rounded);
+    }
+  }
+  factor = 1;
+  if constexpr (frit::kNormalizesRows<P>)
+    factor = 1 / std::sqrt(squares / P::k + P::epsilon);
+  return row;
+}
+
+/// Checks a product by the matrices of `numberAt(row, k)`;
+/// `run(a, scale, bias, r, d)` launches it.
 template <class P, class NumberAt, class Run>
 static void checkProduct(const std::string &kind, bool isFull,
                          const NumberAt &numberAt, const Run &run) {
-  Buffer<typename P::A> a(P::lda * P::m);
+  Buffer<typename P::A> a(P::lda * P::m), scale(P::k);
   Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
   Buffer<typename P::Bias> bias(P::n);
   a.randomize(1);
+  scale.randomize(8);
   bias.randomize(3);
   r.randomize(4);
   d.randomize(5);
   // Padding between rows stays.
   std::vector<double> want = elementsOf<double>(d);
-  for (int64_t i = 0; i < P::m; ++i)
-    for (int64_t j = 0; j < P::n; ++j) {
+  for (int64_t i = 0; i < P::m; ++i) {
+    double factor;
+    std::vector<double> row = rowOf<P>(a, scale, i, factor);
+    auto sumOf = [&](int64_t j) {
       double sum = 0;
       for (int64_t k = 0; k < P::k; ++k)
-        sum += toDouble(a[i * P::lda + k]) * numberAt(j, k);
+        sum += row[k] * numberAt(j, k);
+      return sum * factor;
+    };
+    for (int64_t j = 0; j < P::n; ++j) {
+      double sum = sumOf(j);
       int64_t at = i * P::ldd + j;
       if (isFull)
-        sum += toDouble(bias[j]) + toDouble(r[at]);
+        sum += toDouble(bias[j]);
+      if (frit::kMatrices<P> == 2)
+        sum += sumOf(P::n + j);
+      else if (isFull)
+        sum += toDouble(r[at]);
       want[at] = activate(typename P::Epilogue(), sum);
     }
-  run(a.get(), isFull ? bias.get() : nullptr, isFull ? r.get() : nullptr,
-      d.get());
+  }
+  run(a.get(), scale.get(), isFull ? bias.get() : nullptr,
+      isFull ? r.get() : nullptr, d.get());
   expect("rows_gemm " + kind + " " + std::to_string(P::m) + "x" +
              std::to_string(P::n) + "x" + std::to_string(P::k),
          d, want, epsilonOf<typename P::D>());
@@ -203,11 +266,13 @@ template <class P> static void check(bool isFull) {
   checkProduct<P>(
       kind, isFull,
       [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
-      [&](auto *a, auto *bias, auto *r, auto *d) {
+      [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
         launchShared(product<P>, gridOf<P>(), P::threads,
-                     frit::rowsGemmShared<P>(), a, b.codes.get(),
+                     frit::rowsGemmShared<P>(), a, scale, b.codes.get(),
                      b.scales.get(), offsets, bias, r, d);
       });
+  if (frit::kMatrices<P> == 2)
+    return;
   Buffer<typename P::D> y(P::n * P::k);
   int64_t tiles = b.codes.size() / 512, warps = P::threads / 32;
   launch(numbers<P>, dim3((tiles + warps - 1) / warps), P::threads,
@@ -217,14 +282,14 @@ template <class P> static void check(bool isFull) {
 
 /// 16-bit numbers.
 template <class P> static void checkPlain(bool isFull) {
-  Buffer<typename P::A> b(P::ldb * P::n);
+  Buffer<typename P::A> b(P::ldb * P::n * frit::kMatrices<P>);
   b.randomize(2);
   checkProduct<P>(
       "plain", isFull,
       [&](int64_t row, int64_t k) { return toDouble(b[row * P::ldb + k]); },
-      [&](auto *a, auto *bias, auto *r, auto *d) {
+      [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
         launchShared(plain<P>, gridOf<P>(), P::threads,
-                     frit::rowsGemmShared<P>(), a, b.get(), bias, r, d);
+                     frit::rowsGemmShared<P>(), a, scale, b.get(), bias, r, d);
       });
 }
 
@@ -245,6 +310,18 @@ static void checks() {
   check<Problem<f16, Code::e4m3, 3, 64, 160, 32, false, 2, 2, 8, 256, float>>(
       true);
   check<Problem<bf16, Code::e4m3, 1, 112, 64, 64, true, 4, 2, 2>>(false);
+  // Normalized rows, two matrices, and both.
+  checkPlain<Normed<PlainProblem<bf16, 3, 64, 512, 1, 2, 8>>>(true);
+  checkPlain<Normed<PlainProblem<bf16, 16, 40, 200, 2, 2, 2, 128, 8>>>(false);
+  checkPlain<Paired<PlainProblem<f16, 9, 72, 320, 1, 2, 4>>>(true);
+  checkPlain<Normed<Paired<PlainProblem<bf16, 1, 96, 448, 1, 4, 4>>>>(false);
+  check<Normed<Problem<bf16, Code::int4, 1, 64, 256, 64, true, 1, 2, 8>>>(true);
+  check<Normed<Problem<bf16, Code::int8, 12, 48, 96, 32, false, 1, 2, 1, 64>>>(
+      false);
+  check<Paired<Problem<f16, Code::e2m1, 2, 32, 192, 32, false, 1, 1, 2, 64>>>(
+      true);
+  check<Normed<
+      Paired<Problem<bf16, Code::int4, 8, 64, 512, 64, false, 2, 2, 4>>>>(true);
   // Rows with padding, an activation.
   check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
                 frit::Silu>>(true);
@@ -253,8 +330,9 @@ static void checks() {
 #ifndef FRIT_EMULATE
 /// Times several matrices one after another, more than L2 holds.
 template <class P> static void benchOne(const char *name) {
-  constexpr int64_t bytes = P::n * P::k * frit::kCodeBits<P::code> / 8;
-  constexpr int64_t factors = P::n * P::k / P::block;
+  constexpr int64_t bytes =
+      P::n * P::k * frit::kCodeBits<P::code> / 8 * frit::kMatrices<P>;
+  constexpr int64_t factors = P::n * P::k / P::block * frit::kMatrices<P>;
   constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / bytes));
   Buffer<typename P::A> a(P::m * P::k);
   Buffer<uint8_t> b(bytes * copies);
@@ -269,8 +347,8 @@ template <class P> static void benchOne(const char *name) {
   bench(name, all, "GB/s", [&] {
     for (int i = 0; i < copies; ++i)
       launchShared(product<P>, gridOf<P>(), P::threads,
-                   frit::rowsGemmShared<P>(), a.get(), b.get() + bytes * i,
-                   scales.get() + factors * i,
+                   frit::rowsGemmShared<P>(), a.get(), a.get(),
+                   b.get() + bytes * i, scales.get() + factors * i,
                    P::hasOffsets ? scales.get() + factors * i : nullptr,
                    nullptr, nullptr, d.get());
   });
@@ -283,7 +361,7 @@ template <int M, int N, int K, int Tiles, int Stages, int Split,
           int Threads = 256>
 using Plain = PlainProblem<bf16, M, N, K, Tiles, Stages, Split, Threads>;
 template <class P> static void benchPlain(const char *name) {
-  constexpr int64_t count = P::n * P::k;
+  constexpr int64_t count = P::n * P::k * frit::kMatrices<P>;
   constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / (2 * count)));
   Buffer<typename P::A> a(P::m * P::k), b(count * copies);
   Buffer<typename P::D> d(P::m * P::n);
@@ -293,7 +371,7 @@ template <class P> static void benchPlain(const char *name) {
   bench(name, 2e-9 * double(count) * copies, "GB/s", [&] {
     for (int i = 0; i < copies; ++i)
       launchShared(plain<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(),
-                   a.get(), b.get() + count * i, none, none, d.get());
+                   a.get(), a.get(), b.get() + count * i, none, none, d.get());
   });
 }
 #endif
@@ -407,6 +485,26 @@ static void benches() {
       "bf16 8x128256x2048 1/4/4/256");
   benchPlain<Plain<8, 128256, 2048, 4, 2, 4, 256>>(
       "bf16 8x128256x2048 4/2/4/256");
+  benchPlain<Normed<Plain<1, 3072, 2048, 1, 2, 16, 512>>>(
+      "bf16 1x3072x2048 1/2/16/512 normalized");
+  benchPlain<GateUp>("bf16 1x2x8192x2048 1/4/4/256 normalized");
+  benchPlain<Normed<Paired<Plain<1, 8192, 2048, 1, 2, 8, 256>>>>(
+      "bf16 1x2x8192x2048 1/2/8/256 normalized");
+  benchPlain<Normed<Paired<Plain<1, 8192, 2048, 1, 2, 4, 256>>>>(
+      "bf16 1x2x8192x2048 1/2/4/256 normalized");
+  benchPlain<Paired<Plain<1, 8192, 2048, 1, 4, 4, 256>>>(
+      "bf16 1x2x8192x2048 1/4/4/256");
+  benchPlain<Normed<Paired<Plain<8, 8192, 2048, 1, 4, 4, 256>>>>(
+      "bf16 8x2x8192x2048 1/4/4/256 normalized");
+  benchPlain<Normed<Paired<Plain<8, 8192, 2048, 1, 2, 8, 256>>>>(
+      "bf16 8x2x8192x2048 1/2/8/256 normalized");
+  benchOne<GateUp4>("int4 1x2x8192x2048 1/2/8/256 normalized");
+  benchOne<Normed<Paired<Row<Code::int4, 1, 8192, 2048, 1, 4, 8>>>>(
+      "int4 1x2x8192x2048 1/4/8/256 normalized");
+  benchOne<Normed<Paired<Row<Code::int4, 1, 8192, 2048, 2, 2, 8>>>>(
+      "int4 1x2x8192x2048 2/2/8/256 normalized");
+  benchOne<Paired<Row<Code::int4, 1, 8192, 2048, 1, 2, 8>>>(
+      "int4 1x2x8192x2048 1/2/8/256");
   benchOne<Large>("int4 1x28672x4096 with offsets");
   benchOne<LargeMx>("e2m1 1x14336x4096");
   benchOne<Large8>("e4m3 16x14336x4096");
