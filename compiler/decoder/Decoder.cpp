@@ -40,9 +40,13 @@ std::unique_ptr<Decoder> decoder::readFolder(StringRef path,
   auto config = readConfig((*text)->getBuffer(), loc);
   if (!config)
     return nullptr;
+  auto scheme = readScheme((*text)->getBuffer(), loc);
+  if (!scheme)
+    return nullptr;
   auto made = std::make_unique<Decoder>();
   made->config = std::move(*config);
-  auto weights = FolderWeights::open(path, made->config, options, context);
+  auto weights = FolderWeights::open(path, made->config, std::move(*scheme),
+                                     options, context);
   if (!weights)
     return nullptr;
   if (made->config.relativeBuckets)

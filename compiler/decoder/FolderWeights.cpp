@@ -29,21 +29,13 @@ std::string decoder::pathIn(StringRef folder, StringRef name) {
   return path.str().str();
 }
 
-FolderWeights::FolderWeights(StringRef folder, const DecoderConfig &config,
-                             MLIRContext &context)
-    : folder(folder), config(config), context(context) {}
-
-Location FolderWeights::locate(StringRef file) const {
-  return FileLineColLoc::get(&context, pathIn(folder, file), 0, 0);
-}
-
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 
 bool FolderWeights::openFile(StringRef name, const ImportOptions &options) {
   std::string path = pathIn(folder, name);
-  Location loc = locate(name);
+  Location loc = tensors.locate(name);
   if (options.onFile)
     options.onFile(path);
   if (!llvm::sys::fs::is_regular_file(path)) {
@@ -61,20 +53,17 @@ bool FolderWeights::openFile(StringRef name, const ImportOptions &options) {
   auto own = importer::readSafetensors(std::move(*buffer), loc);
   if (!own)
     return false;
-  for (const auto &entry : *own) {
-    auto [at, isNew] = files.try_emplace(entry.getKey(), name.str());
-    if (!isNew) {
+  for (const auto &entry : *own)
+    if (auto other = tensors.add(entry.getKey(), entry.getValue(), name)) {
       emitError(loc) << "has the tensor '" << entry.getKey() << "', and so has "
-                     << at->getValue();
+                     << *other;
       return false;
     }
-    tensors[entry.getKey()] = entry.getValue();
-  }
   return true;
 }
 
 bool FolderWeights::openIndex(StringRef index, const ImportOptions &options) {
-  Location loc = locate(kIndex);
+  Location loc = tensors.locate(kIndex);
   Json file = importer::parseJson(index);
   Json map = file.is_object() ? file.value("weight_map", Json()) : Json();
   if (!map.is_object() || map.empty()) {
@@ -100,7 +89,7 @@ bool FolderWeights::openIndex(StringRef index, const ImportOptions &options) {
     if (!openFile(name, options))
       return false;
   for (const auto &[tensor, value] : map.items())
-    if (files.lookup(tensor) != value.get<std::string>()) {
+    if (tensors.fileOf(tensor) != value.get<std::string>()) {
       emitError(loc) << "tensor '" << tensor << "' is not in "
                      << value.get<std::string>();
       return false;
@@ -110,10 +99,11 @@ bool FolderWeights::openIndex(StringRef index, const ImportOptions &options) {
 
 std::unique_ptr<FolderWeights> FolderWeights::open(StringRef folder,
                                                    const DecoderConfig &config,
+                                                   Scheme scheme,
                                                    const ImportOptions &options,
                                                    MLIRContext &context) {
   std::unique_ptr<FolderWeights> made(
-      new FolderWeights(folder, config, context));
+      new FolderWeights(folder, config, std::move(scheme), context));
   bool isOpen;
   if (auto index = llvm::MemoryBuffer::getFile(pathIn(folder, kIndex))) {
     if (options.onFile)
@@ -122,7 +112,7 @@ std::unique_ptr<FolderWeights> FolderWeights::open(StringRef folder,
   } else if (llvm::sys::fs::exists(pathIn(folder, kFile))) {
     isOpen = made->openFile(kFile, options);
   } else {
-    emitError(FileLineColLoc::get(&context, folder, 0, 0))
+    emitError(made->tensors.locate(""))
         << "has neither " << kFile << " nor " << kIndex
         << "; model.save_pretrained(FOLDER) of transformers writes one";
     return nullptr;
@@ -131,7 +121,7 @@ std::unique_ptr<FolderWeights> FolderWeights::open(StringRef folder,
     return nullptr;
   for (StringRef prefix : tensorPrefixes(config)) {
     made->prefix = prefix;
-    if (made->tensors.contains(made->nameOf({Part::embedding})))
+    if (made->has({Part::embedding}))
       break;
   }
   return made;
@@ -141,65 +131,127 @@ std::unique_ptr<FolderWeights> FolderWeights::open(StringRef folder,
 // Tensors
 //===----------------------------------------------------------------------===//
 
-std::string FolderWeights::nameOf(const TensorId &id) const {
-  std::string name = tensorName(config, id);
+std::string FolderWeights::moduleOf(const TensorId &id) const {
+  std::string name = moduleName(config, id);
   if (id.part != Part::head)
     return prefix + name;
   // Models with images prefix the head, too.
   std::string apart = "language_model." + name;
-  return tensors.contains(apart) ? apart : name;
+  bool isApart =
+      tensors.contains(apart + ".weight") || hasCodes(tensors, apart);
+  return isApart ? apart : name;
+}
+
+std::string FolderWeights::nameOf(const TensorId &id) const {
+  return moduleOf(id) + (id.isBias ? ".bias" : ".weight");
+}
+
+/// Returns the location of operators that read a tensor.
+Location FolderWeights::locationOf(StringRef name) const {
+  return NameLoc::get(StringAttr::get(&context, "weight '" + name + "'"),
+                      tensors.locate(tensors.fileOf(name)));
+}
+
+/// Builds a matrix that is stored as codes.
+Value FolderWeights::buildCodes(nn::NNBuilder &b, const TensorId &id,
+                                ArrayRef<int64_t> shape, Type element) {
+  std::string module = moduleOf(id), name = module + ".weight";
+  // Codes of products are outputs × inputs in all models.
+  int64_t rows = shape[0], columns = shape[1];
+  bool isTable = id.part == Part::embedding || id.part == Part::positions ||
+                 id.part == Part::relativeBias;
+  bool isTurned = config.storesInputsFirst && !isTable && id.part != Part::head;
+  if (isTurned)
+    std::swap(rows, columns);
+  auto found = coded.find(module);
+  if (found == coded.end()) {
+    auto made = readCodes(tensors, scheme, module, rows, columns);
+    if (!made)
+      return {};
+    if (made->order && isTable) {
+      emitError(locationOf(name)) << "has an order of its columns (g_idx), "
+                                     "which is for products";
+      return {};
+    }
+    found = coded.try_emplace(module, std::move(*made)).first;
+  }
+  const CodedMatrix &matrix = found->getValue();
+  Location own = locationOf(name);
+  auto constant = [&](ElementsAttr value, const Twine &suffix) -> Value {
+    if (!value)
+      return {};
+    return nn::ConstantOp::create(b, own, value,
+                                  b.getStringAttr(name + suffix));
+  };
+  Value y = nn::DequantizeOp::create(b, own, constant(matrix.codes, ".codes"),
+                                     constant(matrix.scales, ".scales"),
+                                     constant(matrix.offsets, ".offsets"),
+                                     nn::nameOf(matrix.code), element,
+                                     /*tiled=*/false);
+  if (!isTurned)
+    return y;
+  return nn::TransposeOp::create(b, own, y, ArrayRef<int64_t>{1, 0});
 }
 
 Value FolderWeights::build(nn::NNBuilder &b, const TensorId &id,
                            ArrayRef<int64_t> shape, Type element) {
+  if (!id.isBias && shape.size() == 2 && hasCodes(tensors, moduleOf(id)))
+    return buildCodes(b, id, shape, element);
   std::string name = nameOf(id);
-  ElementsAttr value = tensors.lookup(name);
+  ElementsAttr value = tensors.read(name);
   if (!value) {
-    emitError(FileLineColLoc::get(&context, folder, 0, 0))
+    emitError(tensors.locate(""))
         << "lacks the tensor '" << name << "', " << nn::shapeText(shape);
     return {};
   }
-  read.insert(name);
   auto type = cast<RankedTensorType>(value.getType());
-  Location loc = locate(files.lookup(name));
   if (type.getShape() != shape) {
-    emitError(loc) << "tensor '" << name << "' has the shape "
-                   << nn::shapeText(type.getShape())
-                   << ", but config.json says " << nn::shapeText(shape);
+    tensors.fail(name) << "has the shape " << nn::shapeText(type.getShape())
+                       << ", but config.json says " << nn::shapeText(shape);
     return {};
   }
   Type stored = type.getElementType();
   if (!stored.isF32() && !stored.isF16() && !stored.isBF16()) {
-    emitError(loc) << "tensor '" << name << "' has elements of the type "
-                   << stored << ", not f32, f16 or bf16";
+    tensors.fail(name) << "has elements of the type " << stored
+                       << ", not f32, f16 or bf16";
     return {};
   }
-  Location own = NameLoc::get(b.getStringAttr("weight '" + name + "'"), loc);
   Value weight =
-      nn::ConstantOp::create(b, own, value, b.getStringAttr(name)).getY();
+      nn::ConstantOp::create(b, locationOf(name), value, b.getStringAttr(name))
+          .getY();
   return b.cast(weight, element);
 }
 
+ElementsAttr FolderWeights::inputOrder(const TensorId &id) const {
+  auto found = coded.find(moduleOf(id));
+  return found == coded.end() ? ElementsAttr() : found->getValue().order;
+}
+
 LogicalResult FolderWeights::checkAllRead() {
-  std::set<std::string> extra;
-  for (const auto &entry : tensors)
-    if (!read.contains(entry.getKey()) && !isUnused(config, entry.getKey()))
-      extra.insert(entry.getKey().str());
+  std::vector<std::string> extra;
+  for (std::string &name : tensors.names())
+    if (!tensors.wasRead(name) && !isUnused(config, name) &&
+        !(scheme.isQuantized && isUnneeded(tensors, name)))
+      extra.push_back(std::move(name));
   int named = 0;
   for (const std::string &name : extra) {
+    Location loc = tensors.locate(tensors.fileOf(name));
     if (named++ == kMostNamed) {
-      emitError(locate(files.lookup(name)))
-          << "and " << extra.size() - kMostNamed << " more";
+      emitError(loc) << "and " << extra.size() - kMostNamed << " more";
       break;
     }
-    emitError(locate(files.lookup(name)))
-        << "has the tensor '" << name << "', which a model of the family "
-        << config.family << " with this config.json does not have";
+    emitError(loc) << "has the tensor '" << name
+                   << "', which a model of the family " << config.family
+                   << " with this config.json does not have";
   }
   return success(extra.empty());
 }
 
 Type FolderWeights::embeddingType() const {
-  ElementsAttr value = tensors.lookup(nameOf({Part::embedding}));
-  return value ? value.getElementType() : Type(Float32Type::get(&context));
+  ElementsAttr value = tensors.find(nameOf({Part::embedding}));
+  Type type = value ? value.getElementType() : Type();
+  if (type && (type.isF32() || type.isF16() || type.isBF16()))
+    return type;
+  return type ? Type(BFloat16Type::get(&context))
+              : Type(Float32Type::get(&context));
 }

@@ -22,25 +22,39 @@ void LayerBuilder::name(const Twine &node) {
   b.setLoc(NameLoc::get(b.getStringAttr("node '" + node + "'"), file));
 }
 
-Value LayerBuilder::weight(const TensorId &id, ArrayRef<int64_t> shape,
-                           Type element) {
+TensorId LayerBuilder::ownId(const TensorId &id) const {
   TensorId own = id;
   own.isEncoder = tokens.isEncoder && id.part != Part::embedding;
-  Value found = weights.build(b, own, shape, element);
+  return own;
+}
+
+Value LayerBuilder::weight(const TensorId &id, ArrayRef<int64_t> shape,
+                           Type element) {
+  Value found = weights.build(b, ownId(id), shape, element);
   if (found)
     return found;
   hasFailed = true;
   return b.zeros(RankedTensorType::get(shape, element));
 }
 
+/// Builds the product with a matrix, taking the inputs in the order of its
+/// columns.
+Value LayerBuilder::multiply(Value x, const TensorId &id, int64_t outputs,
+                             bool inputsFirst) {
+  SmallVector<int64_t> shape{outputs, nn::shapeOf(x).back()};
+  if (inputsFirst)
+    std::swap(shape[0], shape[1]);
+  Value matrix = weight(id, shape, tokens.element);
+  if (ElementsAttr order = weights.inputOrder(ownId(id)))
+    x = nn::GatherOp::create(b, x, nn::ConstantOp::create(b, order, nullptr),
+                             int64_t(nn::shapeOf(x).size()) - 1);
+  return nn::MatmulOp::create(b, x, matrix, /*transpose_a=*/false,
+                              /*transpose_b=*/!inputsFirst);
+}
+
 Value LayerBuilder::product(Value x, const TensorId &id, int64_t outputs,
                             bool hasBias) {
-  SmallVector<int64_t> shape{outputs, nn::shapeOf(x).back()};
-  if (config.storesInputsFirst)
-    std::swap(shape[0], shape[1]);
-  Value product = nn::MatmulOp::create(
-      b, x, weight(id, shape, tokens.element), /*transpose_a=*/false,
-      /*transpose_b=*/!config.storesInputsFirst);
+  Value product = multiply(x, id, outputs, config.storesInputsFirst);
   if (tokens.loraRank)
     product = b.add(product, adapted(x, id, outputs));
   if (!hasBias)
@@ -218,12 +232,12 @@ Value LayerBuilder::feedForward(Value x, int64_t index) {
 Value LayerBuilder::logits(Value x) {
   x = lastNorm(x);
   name("head");
-  Value head = config.tiesHead
-                   ? embedding
-                   : weight({Part::head}, {config.vocabulary, config.width},
-                            tokens.element);
-  Value y = nn::MatmulOp::create(b, x, head, /*transpose_a=*/false,
-                                 /*transpose_b=*/true);
+  Value y;
+  if (config.tiesHead)
+    y = nn::MatmulOp::create(b, x, embedding, /*transpose_a=*/false,
+                             /*transpose_b=*/true);
+  else
+    y = multiply(x, {Part::head}, config.vocabulary, /*inputsFirst=*/false);
   y = b.cast(y, b.getF32Type());
   return capped(scaled(y, config.logitScale), config.logitCap);
 }

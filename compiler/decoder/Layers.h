@@ -62,10 +62,14 @@ public:
 
 private:
   void name(const llvm::Twine &node);
+  /// Returns the tensor's id in this part of the model.
+  TensorId ownId(const TensorId &id) const;
   mlir::Value weight(const TensorId &id, llvm::ArrayRef<int64_t> shape,
                      mlir::Type element);
   mlir::Value product(mlir::Value x, const TensorId &id, int64_t outputs,
                       bool hasBias);
+  mlir::Value multiply(mlir::Value x, const TensorId &id, int64_t outputs,
+                       bool inputsFirst);
   mlir::Value adapted(mlir::Value x, const TensorId &id, int64_t outputs);
   mlir::Value norm(mlir::Value x, const TensorId &id);
   mlir::Value columns(mlir::Value x, int64_t first, int64_t count);

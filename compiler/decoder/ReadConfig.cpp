@@ -257,14 +257,6 @@ std::optional<DecoderConfig> decoder::readConfig(StringRef text, Location loc) {
     for (const auto &[key, value] : part->items())
       own[key] = value;
   JsonFields fields(own, loc);
-  if (const Json *quantised = fields.find("quantization_config")) {
-    std::string method =
-        JsonFields(*quantised, loc).text("quant_method", "an unnamed method");
-    fields.fail("the weights are quantised by " + method +
-                " (\"quantization_config\"), which is not supported yet; use "
-                "the model's folder in bf16 or f16");
-    return std::nullopt;
-  }
   if (fields.flag("use_bidirectional_attention", false)) {
     fields.fail("\"use_bidirectional_attention\" is true: the model is no "
                 "decoder");

@@ -61,6 +61,11 @@ public:
                             llvm::ArrayRef<int64_t> shape,
                             mlir::Type element) = 0;
 
+  /// Returns the order of a matrix's inputs, after it has been built: i32, for
+  /// each column the input that it multiplies. Null: columns are in order, as
+  /// they always are outside of products.
+  virtual mlir::ElementsAttr inputOrder(const TensorId &) const { return {}; }
+
   /// Reports each tensor that no call of `build` has asked for.
   virtual llvm::LogicalResult checkAllRead() = 0;
 };

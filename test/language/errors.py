@@ -55,8 +55,6 @@ fails("architecture", llama(architectures=["LlamaForSequenceClassification"]), T
 fails("rope", llama(**folders.rope(rope_type="mrope")), TENSORS,
       "the rope type 'mrope' is not supported; default, linear, dynamic, llama3, yarn and "
       "longrope are")
-fails("quantised", llama(quantization_config=dict(quant_method="gptq", bits=4)), TENSORS,
-      "the weights are quantised by gptq")
 fails("activation", llama(hidden_act="quick_gelu"), TENSORS,
       "the activation 'quick_gelu' is not supported")
 fails("type", llama(dtype="float8_e4m3fn"), TENSORS,

@@ -144,8 +144,9 @@ def gpt2_shapes(config):
 
 
 def write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
-    """uint16 arrays are written as BF16."""
-    types = {"float32": "F32", "float16": "F16", "uint16": "BF16", "int64": "I64"}
+    """uint16 arrays are written as BF16, those of uint8 as F8_E4M3."""
+    types = {"float32": "F32", "float16": "F16", "uint16": "BF16", "int64": "I64",
+             "int32": "I32", "int8": "I8", "uint8": "F8_E4M3"}
     header, place = {"__metadata__": {"format": "pt"}}, 0
     for name, value in tensors.items():
         header[name] = dict(dtype=types[str(value.dtype)], shape=value.shape,

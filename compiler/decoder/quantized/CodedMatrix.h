@@ -1,0 +1,39 @@
+//===- CodedMatrix.h - A matrix of codes from a folder --------------------===//
+
+#ifndef FRIT_COMPILER_DECODER_QUANTIZED_CODEDMATRIX_H
+#define FRIT_COMPILER_DECODER_QUANTIZED_CODEDMATRIX_H
+
+#include "compiler/decoder/quantized/Scheme.h"
+#include "compiler/decoder/quantized/StoredTensors.h"
+#include "dialects/nn/operators/Quantized.h"
+
+namespace frit::decoder {
+
+/// A matrix, outputs × inputs, as nn.dequantize has it.
+struct CodedMatrix {
+  nn::Code code;
+  mlir::ElementsAttr codes, scales;
+  mlir::ElementsAttr offsets; ///< may be null
+  /// The input that each column multiplies, i32; null: that of its number.
+  mlir::ElementsAttr order;
+};
+
+/// Returns whether the files have the matrix of a module as codes, so that
+/// `readCodes` reads it.
+bool hasCodes(const StoredTensors &tensors, llvm::StringRef module);
+
+/// Reads the matrix of a module: of GPTQ, AWQ, compressed-tensors, or floats of
+/// 8 bits. Sizes are checked before elements are read. None after an error that
+/// names the tensor and its file.
+std::optional<CodedMatrix> readCodes(StoredTensors &tensors,
+                                     const Scheme &scheme,
+                                     llvm::StringRef module, int64_t rows,
+                                     int64_t columns);
+
+/// Returns whether a tensor that no matrix needs may stay unread: a scale of
+/// activations or caches, or a bias of zeros of a module that has codes.
+bool isUnneeded(const StoredTensors &tensors, llvm::StringRef name);
+
+} // namespace frit::decoder
+
+#endif // FRIT_COMPILER_DECODER_QUANTIZED_CODEDMATRIX_H
