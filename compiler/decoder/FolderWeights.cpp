@@ -146,10 +146,11 @@ std::string FolderWeights::nameOf(const TensorId &id) const {
   return moduleOf(id) + (id.isBias ? ".bias" : ".weight");
 }
 
-/// Returns the location of operators that read a tensor.
-Location FolderWeights::locationOf(StringRef name) const {
-  return NameLoc::get(StringAttr::get(&context, "weight '" + name + "'"),
-                      tensors.locate(tensors.fileOf(name)));
+/// Returns the location of operators that read a weight, whose bytes the tensor
+/// `stored` has.
+Location FolderWeights::locationOf(StringRef weight, StringRef stored) const {
+  return NameLoc::get(StringAttr::get(&context, "weight '" + weight + "'"),
+                      tensors.locate(tensors.fileOf(stored)));
 }
 
 /// Builds a matrix that is stored as codes.
@@ -169,14 +170,15 @@ Value FolderWeights::buildCodes(nn::NNBuilder &b, const TensorId &id,
     if (!made)
       return {};
     if (made->order && isTable) {
-      emitError(locationOf(name)) << "has an order of its columns (g_idx), "
-                                     "which is for products";
+      std::string order = module + ".weight_g_idx";
+      tensors.fail(tensors.contains(order) ? order : module + ".g_idx")
+          << "has an order of columns, which is for products";
       return {};
     }
     found = coded.try_emplace(module, std::move(*made)).first;
   }
   const CodedMatrix &matrix = found->getValue();
-  Location own = locationOf(name);
+  Location own = locationOf(name, codesNameOf(tensors, module));
   auto constant = [&](ElementsAttr value, const Twine &suffix) -> Value {
     if (!value)
       return {};
@@ -216,9 +218,9 @@ Value FolderWeights::build(nn::NNBuilder &b, const TensorId &id,
                        << ", not f32, f16 or bf16";
     return {};
   }
-  Value weight =
-      nn::ConstantOp::create(b, locationOf(name), value, b.getStringAttr(name))
-          .getY();
+  Value weight = nn::ConstantOp::create(b, locationOf(name, name), value,
+                                        b.getStringAttr(name))
+                     .getY();
   return b.cast(weight, element);
 }
 

@@ -47,7 +47,8 @@ private:
   bool openIndex(llvm::StringRef index, const ImportOptions &options);
   std::string moduleOf(const TensorId &id) const;
   std::string nameOf(const TensorId &id) const;
-  mlir::Location locationOf(llvm::StringRef name) const;
+  mlir::Location locationOf(llvm::StringRef weight,
+                            llvm::StringRef stored) const;
   mlir::Value buildCodes(nn::NNBuilder &b, const TensorId &id,
                          llvm::ArrayRef<int64_t> shape, mlir::Type element);
 

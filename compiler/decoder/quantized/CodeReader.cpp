@@ -40,6 +40,24 @@ bool CodeReader::hasShape(StringRef name, ElementsAttr value,
   return false;
 }
 
+int64_t CodeReader::bitsOf(
+    StringRef name, ElementsAttr words,
+    llvm::function_ref<SmallVector<int64_t>(int64_t bits)> shapeOf) const {
+  static constexpr int64_t all[] = {2, 4, 8};
+  ArrayRef<int64_t> known =
+      scheme.bits.empty() ? ArrayRef(all) : ArrayRef(scheme.bits);
+  ArrayRef<int64_t> shape = words.getShapedType().getShape();
+  for (int64_t bits : known)
+    if (shape == ArrayRef(shapeOf(bits)))
+      return bits;
+  int64_t whole[] = {rows, columns};
+  tensors.fail(name) << "has the shape " << nn::shapeText(shape) << ", but "
+                     << nn::shapeText(shapeOf(known[0]))
+                     << " belongs to a matrix of " << nn::shapeText(whole)
+                     << " in " << known[0] << " bits";
+  return 0;
+}
+
 ElementsAttr CodeReader::need(StringRef suffix, StringRef codes,
                               ArrayRef<StringRef> types) {
   std::string name = nameOf(suffix);
@@ -79,11 +97,11 @@ std::optional<Grid> CodeReader::finiteGrid(StringRef name, ElementsAttr value,
 // Scales
 //===----------------------------------------------------------------------===//
 
-std::optional<ColumnGroups> CodeReader::groups(StringRef order,
-                                               StringRef scales,
-                                               int64_t count) {
+std::optional<ColumnGroups>
+CodeReader::groups(StringRef order, StringRef scales, int64_t count) {
   std::string name = nameOf(order);
-  if (ElementsAttr value = order.empty() ? ElementsAttr() : tensors.read(name)) {
+  if (ElementsAttr value =
+          order.empty() ? ElementsAttr() : tensors.read(name)) {
     if (!hasType(name, value, {"i32"}) || !hasShape(name, value, {columns}))
       return std::nullopt;
     std::vector<int32_t> own = integersOf(value);
@@ -91,16 +109,16 @@ std::optional<ColumnGroups> CodeReader::groups(StringRef order,
     if (llvm::any_of(own, [](int32_t group) { return group != -1; })) {
       auto made = orderedGroups(own, count);
       if (!made)
-        tensors.fail(name) << "has a group that is not from 0 to "
-                           << count - 1 << ", as '" << nameOf(scales) << "' has";
+        tensors.fail(name) << "has other groups than 0 to " << count - 1
+                           << ", which '" << nameOf(scales) << "' has";
       return made;
     }
   }
-  for (int64_t size : scheme.groupSizes)
-    if (size > 0 && llvm::divideCeil(columns, size) == uint64_t(count))
-      return evenGroups(columns, size);
-  if (count == 1)
-    return evenGroups(columns, columns);
+  for (int64_t size : scheme.groupSizes) {
+    int64_t each = size == -1 ? columns : size;
+    if (llvm::divideCeil(columns, each) == uint64_t(count))
+      return evenGroups(columns, each);
+  }
   if (scheme.groupSizes.empty() && columns % count == 0)
     return evenGroups(columns, columns / count);
   tensors.fail(nameOf(scales))
@@ -141,9 +159,8 @@ CodeReader::rowScales(StringRef suffix, StringRef codes, bool hasBlocks) {
       (!isByRow || (shape.size() == 2 && shape[1] < 1))) {
     int64_t whole[] = {rows, columns};
     InFlightDiagnostic error = tensors.fail(name);
-    error << "has the shape " << nn::shapeText(shape)
-          << ", but a matrix of " << nn::shapeText(whole) << " has 1, " << rows
-          << "x1";
+    error << "has the shape " << nn::shapeText(shape) << ", but a matrix of "
+          << nn::shapeText(whole) << " has 1, " << rows << "x1";
     if (hasBlocks)
       error << " or, in blocks of " << scheme.blockRows << "x"
             << scheme.blockColumns << ", " << nn::shapeText(blocks)

@@ -13,8 +13,8 @@ namespace frit::decoder {
 struct CodeSink {
   uint8_t *bytes; ///< zeros at first
   int64_t rowBytes;
-  bool isFour; ///< codes have 4 bits, else 8
-  int shift;   ///< is added to codes
+  bool isFour;           ///< codes have 4 bits, else 8
+  int shift;             ///< is added to codes
   const int32_t *places; ///< of stored columns; null: their own
 
   void set(int64_t row, int64_t column, uint32_t code) const {
@@ -76,6 +76,11 @@ private:
                llvm::ArrayRef<llvm::StringRef> types) const;
   bool hasShape(llvm::StringRef name, mlir::ElementsAttr value,
                 llvm::ArrayRef<int64_t> shape) const;
+  /// Returns how many bits, of those that the scheme has, give words the shape
+  /// that they have; 0 after an error.
+  int64_t bitsOf(llvm::StringRef name, mlir::ElementsAttr words,
+                 llvm::function_ref<llvm::SmallVector<int64_t>(int64_t bits)>
+                     shapeOf) const;
   std::optional<Grid> finiteGrid(llvm::StringRef name, mlir::ElementsAttr value,
                                  bool transposed) const;
   /// Returns the groups of columns that share a scale: those that the tensor

@@ -9,10 +9,10 @@ using namespace frit::decoder;
 /// What is measured of activations, caches and results, and the sizes that
 /// tensors have anyway.
 static constexpr StringLiteral kUnneeded[] = {
-    ".input_scale",      ".output_scale",        ".activation_scale",
-    ".input_zero_point", ".output_zero_point",   ".input_scale_ub",
-    ".weight_shape",     ".k_scale",             ".v_scale",
-    ".q_scale",          ".k_zero_point",        ".v_zero_point"};
+    ".input_scale",      ".output_scale",      ".activation_scale",
+    ".input_zero_point", ".output_zero_point", ".input_scale_ub",
+    ".weight_shape",     ".k_scale",           ".v_scale",
+    ".q_scale",          ".k_zero_point",      ".v_zero_point"};
 
 /// Returns the element type of `.weight`, or null.
 static Type typeOf(const StoredTensors &tensors, StringRef module) {
@@ -20,12 +20,15 @@ static Type typeOf(const StoredTensors &tensors, StringRef module) {
   return value ? value.getElementType() : Type();
 }
 
-bool decoder::hasCodes(const StoredTensors &tensors, StringRef module) {
-  if (tensors.contains((module + ".qweight").str()) ||
-      tensors.contains((module + ".weight_packed").str()))
-    return true;
+std::string decoder::codesNameOf(const StoredTensors &tensors,
+                                 StringRef module) {
+  for (StringRef suffix : {".qweight", ".weight_packed"})
+    if (std::string name = (module + suffix).str(); tensors.contains(name))
+      return name;
   Type type = typeOf(tensors, module);
-  return type && (isa<Float8E4M3FNType>(type) || type.isInteger(8));
+  if (type && (isa<Float8E4M3FNType>(type) || type.isInteger(8)))
+    return (module + ".weight").str();
+  return "";
 }
 
 std::optional<CodedMatrix> CodeReader::floats() {
@@ -48,22 +51,24 @@ std::optional<CodedMatrix> decoder::readCodes(StoredTensors &tensors,
                                               StringRef module, int64_t rows,
                                               int64_t columns) {
   CodeReader reader(tensors, scheme, module, rows, columns);
-  std::string words = (module + ".qweight").str();
-  if (tensors.contains(words)) {
-    if (scheme.packing == Packing::gptq)
-      return reader.gptq();
-    if (scheme.packing == Packing::awq)
-      return reader.awq();
-    tensors.fail(words) << "has codes, but config.json has no "
-                           "\"quantization_config\" that says how: one with "
-                           "the \"quant_method\" gptq or awq does";
+  std::string name = codesNameOf(tensors, module);
+  if (StringRef(name).ends_with(".weight_packed"))
+    return reader.packed();
+  if (StringRef(name).ends_with(".weight"))
+    return typeOf(tensors, module).isInteger(8) ? reader.bytes()
+                                                : reader.floats();
+  switch (scheme.packing) {
+  case Packing::gptq:
+    return reader.gptq();
+  case Packing::awq:
+    return reader.awq();
+  case Packing::unknown:
+    tensors.fail(name) << "has codes, but config.json has no "
+                          "\"quantization_config\" that says how: one with "
+                          "the \"quant_method\" gptq or awq does";
     return std::nullopt;
   }
-  if (tensors.contains((module + ".weight_packed").str()))
-    return reader.packed();
-  if (typeOf(tensors, module).isInteger(8))
-    return reader.bytes();
-  return reader.floats();
+  llvm_unreachable("no such packing");
 }
 
 bool decoder::isUnneeded(const StoredTensors &tensors, StringRef name) {

@@ -18,13 +18,17 @@ struct CodedMatrix {
   mlir::ElementsAttr order;
 };
 
-/// Returns whether the files have the matrix of a module as codes, so that
-/// `readCodes` reads it.
-bool hasCodes(const StoredTensors &tensors, llvm::StringRef module);
+/// Returns the name of the tensor that has the codes of a module's matrix; ""
+/// if there is none.
+std::string codesNameOf(const StoredTensors &tensors, llvm::StringRef module);
 
-/// Reads the matrix of a module: of GPTQ, AWQ, compressed-tensors, or floats of
-/// 8 bits. Sizes are checked before elements are read. None after an error that
-/// names the tensor and its file.
+inline bool hasCodes(const StoredTensors &tensors, llvm::StringRef module) {
+  return !codesNameOf(tensors, module).empty();
+}
+
+/// Reads the matrix of a module that has codes: of GPTQ, AWQ,
+/// compressed-tensors, or floats of 8 bits. Sizes are checked before elements
+/// are read. None after an error that names the tensor and its file.
 std::optional<CodedMatrix> readCodes(StoredTensors &tensors,
                                      const Scheme &scheme,
                                      llvm::StringRef module, int64_t rows,

@@ -35,6 +35,8 @@ std::optional<ColumnGroups> decoder::orderedGroups(ArrayRef<int32_t> groups,
       return std::nullopt;
     ++sizes[group];
   }
+  if (llvm::is_contained(sizes, 0))
+    return std::nullopt;
   ColumnGroups made;
   made.block = 0;
   for (int64_t size : sizes)

@@ -22,8 +22,8 @@ struct ColumnGroups {
 
 /// Returns groups of `size` columns each, the last maybe of fewer.
 ColumnGroups evenGroups(int64_t columns, int64_t size);
-/// Returns the groups of columns that belong to `groups`; none if there is one
-/// that is not from 0 to `count - 1`.
+/// Returns the groups of columns that belong to `groups`; none if these are not
+/// all of 0 to `count - 1`.
 std::optional<ColumnGroups> orderedGroups(llvm::ArrayRef<int32_t> groups,
                                           int64_t count);
 

@@ -87,18 +87,17 @@ std::optional<CodedMatrix> CodeReader::gptq() {
   ElementsAttr value = need(".qweight", ".qweight", {"i32"});
   if (!value)
     return std::nullopt;
-  ArrayRef<int64_t> shape = value.getShapedType().getShape();
   Integers integers;
-  integers.bits = 0;
-  for (int64_t bits : {2, 4, 8})
-    if (shape.size() == 2 && columns * bits % 32 == 0 &&
-        shape[0] == columns * bits / 32 && shape[1] == rows)
-      integers.bits = bits;
-  if (!integers.bits) {
-    int64_t whole[] = {rows, columns};
-    tensors.fail(name) << "has the shape " << nn::shapeText(shape)
-                       << ", which is not that of a matrix of "
-                       << nn::shapeText(whole) << " in 2, 4 or 8 bits";
+  integers.bits = bitsOf(name, value, [&](int64_t bits) {
+    return SmallVector<int64_t>{int64_t(llvm::divideCeil(columns * bits, 32)),
+                                rows};
+  });
+  if (!integers.bits)
+    return std::nullopt;
+  int64_t each = 32 / integers.bits;
+  if (columns % each) {
+    tensors.fail(name) << "has " << columns
+                       << " columns, which are no whole words of 32 bits";
     return std::nullopt;
   }
   auto scales = wordScales(".qweight", ".g_idx");
@@ -111,10 +110,9 @@ std::optional<CodedMatrix> CodeReader::gptq() {
   integers.zeros = std::move(*zeros);
   std::vector<char> own;
   const char *words = bytesOf(value, own).data();
-  int64_t each = 32 / integers.bits;
   return make(integers, {}, [&](const CodeSink &sink) {
     forParts(rows, [&](int64_t first, int64_t end) {
-      for (int64_t i = 0; i < shape[0]; ++i)
+      for (int64_t i = 0; i < columns / each; ++i)
         for (int64_t row = first; row < end; ++row) {
           uint32_t word = wordAt(words, i * rows + row);
           for (int64_t j = 0; j < each; ++j, word >>= integers.bits)
@@ -199,20 +197,13 @@ std::optional<CodedMatrix> CodeReader::packed() {
   // Sizes again, of what has been compressed.
   std::string sizes = nameOf(".weight_shape");
   tensors.read(sizes);
-  ArrayRef<int64_t> shape = value.getShapedType().getShape();
   Integers integers;
-  integers.bits = 0;
-  for (int64_t bits : {2, 4, 8})
-    if (shape.size() == 2 && shape[0] == rows &&
-        shape[1] == int64_t(llvm::divideCeil(columns * bits, 32)))
-      integers.bits = bits;
-  if (!integers.bits) {
-    int64_t whole[] = {rows, columns};
-    tensors.fail(name) << "has the shape " << nn::shapeText(shape)
-                       << ", which is not that of a matrix of "
-                       << nn::shapeText(whole) << " in 2, 4 or 8 bits";
+  integers.bits = bitsOf(name, value, [&](int64_t bits) {
+    return SmallVector<int64_t>{rows,
+                                int64_t(llvm::divideCeil(columns * bits, 32))};
+  });
+  if (!integers.bits)
     return std::nullopt;
-  }
   auto scales = rowScales(".weight_scale", ".weight_packed",
                           /*hasBlocks=*/false);
   if (!scales)
@@ -223,6 +214,7 @@ std::optional<CodedMatrix> CodeReader::packed() {
   std::vector<char> own;
   ArrayRef<char> words = bytesOf(value, own);
   int64_t each = 32 / integers.bits;
+  int64_t count = int64_t(llvm::divideCeil(columns, each));
   bool isWhole = columns % each == 0;
   return make(integers, isWhole && own.empty() ? words : ArrayRef<char>(),
               [&](const CodeSink &sink) {
@@ -230,7 +222,7 @@ std::optional<CodedMatrix> CodeReader::packed() {
                   for (int64_t row = first; row < end; ++row)
                     for (int64_t i = 0; i < columns; ++i) {
                       uint32_t word =
-                          wordAt(words.data(), row * shape[1] + i / each);
+                          wordAt(words.data(), row * count + i / each);
                       sink.set(row, i,
                                word >> i % each * integers.bits &
                                    ((1u << integers.bits) - 1));

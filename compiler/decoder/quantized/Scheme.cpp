@@ -35,16 +35,16 @@ static void readGroupSize(const Json &object, JsonFields &fields,
               "sizes and -1 are");
 }
 
-static void readBits(JsonFields &own, JsonFields &fields,
+static void readBits(JsonFields &own, JsonFields &fields, Scheme &scheme,
                      ArrayRef<int64_t> known) {
   int64_t bits = own.size("bits");
-  if (!own.isGood) {
-    fields.isGood = false;
+  fields.isGood &= own.isGood;
+  if (!own.isGood)
     return;
-  }
   if (!llvm::is_contained(known, bits))
     failValue(fields, "bits", std::to_string(bits),
               known.size() == 1 ? "4 is" : "2, 4 and 8 are");
+  scheme.bits.push_back(bits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -52,9 +52,16 @@ static void readBits(JsonFields &own, JsonFields &fields,
 //===----------------------------------------------------------------------===//
 
 static void readGptq(const Json &object, JsonFields &own, JsonFields &fields,
-                     Scheme &scheme) {
-  readBits(own, fields, {2, 4, 8});
+                     Scheme &scheme, Location loc) {
+  static constexpr int64_t known[] = {2, 4, 8};
+  readBits(own, fields, scheme, known);
   readGroupSize(object, fields, scheme);
+  // Modules that differ, by patterns of their names.
+  const Json *others = own.find("dynamic");
+  if (others && others->is_object())
+    for (const auto &[pattern, other] : others->items())
+      if (JsonFields members(other, loc); members.find("bits"))
+        readBits(members, fields, scheme, known);
   scheme.packing = Packing::gptq;
   StringRef key = own.choose({"checkpoint_format", "format"});
   std::string format = own.text(key, "gptq");
@@ -65,7 +72,7 @@ static void readGptq(const Json &object, JsonFields &own, JsonFields &fields,
 
 static void readAwq(const Json &object, JsonFields &own, JsonFields &fields,
                     Scheme &scheme) {
-  readBits(own, fields, {4});
+  readBits(own, fields, scheme, {4});
   readGroupSize(object, fields, scheme);
   scheme.packing = Packing::awq;
   StringRef key = own.choose({"version", "checkpoint_format", "format"});
@@ -82,10 +89,10 @@ static void readBlocks(const Json &sizes, JsonFields &fields, Scheme &scheme) {
   };
   if (!sizes.is_array() || sizes.size() != 2 || !isSize(sizes[0]) ||
       !isSize(sizes[1]))
-    return fields.fail("\"quantization_config\": the sizes of blocks are " +
-                       sizes.dump(-1, ' ', false,
-                                  Json::error_handler_t::replace) +
-                       ", not rows and columns");
+    return fields.fail(
+        "\"quantization_config\": the sizes of blocks are " +
+        sizes.dump(-1, ' ', false, Json::error_handler_t::replace) +
+        ", not rows and columns");
   scheme.blockRows = sizes[0].get<int64_t>();
   scheme.blockColumns = sizes[1].get<int64_t>();
 }
@@ -102,7 +109,11 @@ static void readWeights(const Json &weights, JsonFields &own,
     fields.fail("\"quantization_config\" has weights of the type " + type +
                 " with " + Twine(bits) +
                 " bits; int with 2, 4 and 8 and float with 8 are supported");
-  readGroupSize(weights, fields, scheme);
+  scheme.bits.push_back(bits);
+  if (own.find("group_size"))
+    readGroupSize(weights, fields, scheme);
+  else
+    scheme.groupSizes.push_back(-1);
   if (const Json *sizes = own.find("block_structure"))
     readBlocks(*sizes, fields, scheme);
 }
@@ -119,8 +130,7 @@ static void readFormat(JsonFields &own, JsonFields &fields) {
 }
 
 static void readCompressed(const Json &object, JsonFields &own,
-                           JsonFields &fields, Scheme &scheme,
-                           Location loc) {
+                           JsonFields &fields, Scheme &scheme, Location loc) {
   readFormat(own, fields);
   if (const Json *sparse = own.find("sparsity_config");
       sparse && sparse->is_object() && !sparse->empty()) {
@@ -179,7 +189,7 @@ std::optional<Scheme> decoder::readScheme(StringRef text, Location loc) {
   JsonFields own(*object, loc);
   std::string method = own.text("quant_method", "an unnamed method");
   if (method == "gptq") {
-    readGptq(*object, own, fields, scheme);
+    readGptq(*object, own, fields, scheme, loc);
   } else if (method == "awq") {
     readAwq(*object, own, fields, scheme);
   } else if (method == "compressed-tensors") {

@@ -17,6 +17,7 @@ struct Scheme {
   bool isQuantized = false; ///< there is such a member
   Packing packing = Packing::unknown;
   bool zerosLessOne = false; ///< zero points are stored minus 1
+  std::vector<int64_t> bits; ///< of words' codes, of any matrix: 2, 4 or 8
   /// Columns that share a scale, of any matrix; -1: all. Empty: not said.
   std::vector<int64_t> groupSizes;
   int64_t blockRows = 128, blockColumns = 128; ///< of floats of 8 bits

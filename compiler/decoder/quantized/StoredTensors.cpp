@@ -15,9 +15,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::decoder;
 
-std::optional<std::string> StoredTensors::add(StringRef name,
-                                              ElementsAttr value,
-                                              StringRef file) {
+std::optional<std::string>
+StoredTensors::add(StringRef name, ElementsAttr value, StringRef file) {
   auto [at, isNew] = entries.try_emplace(name, Entry{value, file.str()});
   if (isNew)
     return std::nullopt;
