@@ -9,6 +9,7 @@ import numpy as np
 
 import folders
 import quantized_formats as formats
+from emulated import emulate
 from generate import Generator
 
 CONTEXT = 64
@@ -62,6 +63,10 @@ CASES = {
     "modelopt": (dict(quant_method="modelopt", quant_algo="FP8"),
                  partial(formats.floats, by="scalar", scale="weight_scale"), "e4m3", False),
 }
+
+
+#: Those whose CUDA text is run, too: tiles of codes with f32 offsets, sorted columns, blocks.
+EMULATED = {"gptq-order", "fp8-large"}
 
 
 def config_of(name):
@@ -126,4 +131,7 @@ if __name__ == "__main__":
         error = np.abs(got - expected).max() / np.abs(expected).max()
         assert error < 1e-5, f"{name}: logits are {error} off"
         check_codes(work, name)
+        if name in EMULATED:
+            emulate(work / name, ["decode"], "-fprecision=bf16", f"--context={CONTEXT}",
+                    "-fshape=chunk=1", rtol="3e-2")
         print(name, "equal:", error, flush=True)
