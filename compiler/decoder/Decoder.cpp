@@ -41,6 +41,14 @@ std::unique_ptr<Decoder> decoder::readFolder(StringRef path,
   if (!config)
     return nullptr;
   auto scheme = readScheme((*text)->getBuffer(), loc);
+  std::string older = pathIn(path, "quantize_config.json");
+  if (scheme && !scheme->isQuantized)
+    if (auto own = llvm::MemoryBuffer::getFile(older)) {
+      if (options.onFile)
+        options.onFile(older);
+      scheme = readOlderScheme((*own)->getBuffer(),
+                               FileLineColLoc::get(&context, older, 0, 0));
+    }
   if (!scheme)
     return nullptr;
   auto made = std::make_unique<Decoder>();

@@ -215,7 +215,10 @@ Value FolderWeights::build(nn::NNBuilder &b, const TensorId &id,
   Type stored = type.getElementType();
   if (!stored.isF32() && !stored.isF16() && !stored.isBF16()) {
     tensors.fail(name) << "has elements of the type " << stored
-                       << ", not f32, f16 or bf16";
+                       << ", not f32, f16"
+                       << (shape.size() == 2 && !id.isBias
+                               ? ", bf16, f8E4M3FN or i8"
+                               : " or bf16");
     return {};
   }
   Value weight = nn::ConstantOp::create(b, locationOf(name, name), value,

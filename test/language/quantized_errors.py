@@ -1,4 +1,5 @@
 """Folders of quantised language models that are wrong, and what fritc says: quantized_errors.py WORK"""
+import json
 import shutil
 import subprocess
 import sys
@@ -23,11 +24,13 @@ def tensors_of(make):
     return plain | {f"{MODULE}.{name}": value for name, value in made.items()}
 
 
-def run(scheme, tensors):
+def run(scheme, tensors, change=None):
     folder = work / "folder"
     shutil.rmtree(folder, ignore_errors=True)
     config = CONFIG if scheme is None else CONFIG | dict(quantization_config=scheme)
     folders.write_folder(folder, config, tensors)
+    if change:
+        change(folder)
     done = subprocess.run(["fritc", folder, "-march=x86-64-v3", "--emit=nn", "-fshape=chunk=1",
                            "-o", work / "out.mlir"], capture_output=True, text=True)
     assert done.returncode in (0, 1), done
@@ -35,8 +38,8 @@ def run(scheme, tensors):
     return done
 
 
-def fails(scheme, tensors, *messages):
-    done = run(scheme, tensors)
+def fails(scheme, tensors, *messages, change=None):
+    done = run(scheme, tensors, change)
     assert done.returncode == 1, done
     for message in messages:
         assert message in done.stderr, f"no '{message}' in\n{done.stderr}"
@@ -51,7 +54,7 @@ compressed = quantized.compressed
 # What "quantization_config" says.
 for scheme, message in (
         (dict(quant_method="bitsandbytes", load_in_4bit=True),
-         'the weights are quantised by bitsandbytes ("quantization_config"), which is not '
+         'the weights are quantised by bitsandbytes ("quant_method"), which is not '
          "supported; gptq, awq, compressed-tensors, fp8, fbgemm_fp8 and modelopt are"),
         (dict(bits=4), "the weights are quantised by an unnamed method"),
         ([1], '"quantization_config" is no object'),
@@ -81,6 +84,26 @@ fails(None, gptq, f"model.safetensors: tensor '{MODULE}.qweight' has codes, but 
       '"quantization_config" that says how')
 fails(FP8, gptq, f"tensor '{MODULE}.qweight' has codes, but")
 fails(None, floats, f"tensor '{MODULE}.input_scale'")
+
+def older(text):
+    """What AutoGPTQ wrote beside config.json."""
+    return lambda folder: (folder / "quantize_config.json").write_text(text)
+
+
+for text, message in (("{", "is not JSON from 1:2 on"), ("[1]", "is no object"),
+                      (json.dumps(GPTQ | dict(bits=3)), '"bits" is 3; 2, 4 and 8 are supported')):
+    fails(None, gptq, "folder/quantize_config.json: ", message, change=older(text))
+done = run(None, gptq, older(json.dumps(dict(bits=4, group_size=32, desc_act=False))))
+assert done.returncode == 0, done
+
+
+def rename_type(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes().replace(b"F8_E4M3", b"F8_E5M2"))
+
+
+fails(FP8, floats, f"model.safetensors: tensor '{MODULE}.weight' has elements of the type 'f8E5M2', "
+      "not f32, f16, bf16, f8E4M3FN or i8", change=rename_type)
 
 # Numbers that cannot be.
 for scheme, tensors, name in ((GPTQ, gptq, "scales"), (FP8, floats, "weight_scale_inv")):

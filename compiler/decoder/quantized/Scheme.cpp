@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 /// Reports a member whose value is none of those that are supported.
 static void failValue(JsonFields &fields, StringRef key, StringRef value,
                       StringRef supported) {
-  fields.fail("\"quantization_config\": \"" + key + "\" is " + value + "; " +
-              supported + " supported");
+  fields.fail("\"" + key + "\" is " + value + "; " + supported +
+              " supported of quantised weights");
 }
 
 /// Appends "group_size" if it is there: a size, or -1 for whole rows.
@@ -174,40 +174,55 @@ static const Json *findScheme(const JsonFields &fields, Location loc) {
   return own.find(own.choose(keys));
 }
 
-std::optional<Scheme> decoder::readScheme(StringRef text, Location loc) {
-  Json file = importer::parseJson(text);
-  JsonFields fields(file, loc);
+/// Reads a method's members. `method` is what they have unless they say it.
+static std::optional<Scheme> readMethod(const Json &object, StringRef method,
+                                        JsonFields &fields, Location loc) {
   Scheme scheme;
-  const Json *object = findScheme(fields, loc);
-  if (!object)
-    return scheme;
   scheme.isQuantized = true;
-  if (!object->is_object()) {
-    fields.fail("\"quantization_config\" is no object");
-    return std::nullopt;
-  }
-  JsonFields own(*object, loc);
-  std::string method = own.text("quant_method", "an unnamed method");
-  if (method == "gptq") {
-    readGptq(*object, own, fields, scheme, loc);
-  } else if (method == "awq") {
-    readAwq(*object, own, fields, scheme);
-  } else if (method == "compressed-tensors") {
-    readCompressed(*object, own, fields, scheme, loc);
-  } else if (method == "fp8" || method == "fbgemm_fp8") {
+  JsonFields own(object, loc);
+  std::string name = own.text("quant_method", method);
+  if (name == "gptq") {
+    readGptq(object, own, fields, scheme, loc);
+  } else if (name == "awq") {
+    readAwq(object, own, fields, scheme);
+  } else if (name == "compressed-tensors") {
+    readCompressed(object, own, fields, scheme, loc);
+  } else if (name == "fp8" || name == "fbgemm_fp8") {
     if (const Json *sizes = own.find("weight_block_size"))
       readBlocks(*sizes, fields, scheme);
-  } else if (method == "modelopt") {
+  } else if (name == "modelopt") {
     std::string algorithm = own.text("quant_algo", "unnamed");
     if (algorithm != "FP8")
       failValue(fields, "quant_algo", algorithm, "FP8 is");
   } else {
-    fields.fail("the weights are quantised by " + method +
-                " (\"quantization_config\"), which is not supported; gptq, "
-                "awq, compressed-tensors, fp8, fbgemm_fp8 and modelopt are. "
-                "Use the model's folder in bf16 or f16");
+    fields.fail("the weights are quantised by " + name +
+                " (\"quant_method\"), which is not supported; gptq, awq, "
+                "compressed-tensors, fp8, fbgemm_fp8 and modelopt are. Use the "
+                "model's folder in bf16 or f16");
   }
   if (!fields.isGood || !own.isGood)
     return std::nullopt;
   return scheme;
+}
+
+std::optional<Scheme> decoder::readScheme(StringRef text, Location loc) {
+  Json file = importer::parseJson(text);
+  JsonFields fields(file, loc);
+  const Json *object = findScheme(fields, loc);
+  if (!object)
+    return Scheme();
+  if (object->is_object())
+    return readMethod(*object, "an unnamed method", fields, loc);
+  fields.fail("\"quantization_config\" is no object");
+  return std::nullopt;
+}
+
+std::optional<Scheme> decoder::readOlderScheme(StringRef text, Location loc) {
+  Json file = importer::parseJson(text);
+  JsonFields fields(file, loc);
+  if (file.is_object())
+    return readMethod(file, "gptq", fields, loc);
+  fields.fail(file.is_discarded() ? importer::whyDiscarded(text)
+                                  : std::string("is no object"));
+  return std::nullopt;
 }

@@ -28,6 +28,10 @@ struct Scheme {
 /// bits.
 std::optional<Scheme> readScheme(llvm::StringRef text, mlir::Location loc);
 
+/// Reads the text of a quantize_config.json, which AutoGPTQ wrote before
+/// config.json had the member. None after errors at `loc`.
+std::optional<Scheme> readOlderScheme(llvm::StringRef text, mlir::Location loc);
+
 } // namespace frit::decoder
 
 #endif // FRIT_COMPILER_DECODER_QUANTIZED_SCHEME_H
