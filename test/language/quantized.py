@@ -44,7 +44,9 @@ CASES = {
     "gptq-uneven": (GPTQ | dict(group_size=64), partial(formats.gptq, group=64), "int4", True),
     "gptq-order": (GPTQ | dict(desc_act=True), partial(formats.gptq, shuffled=True), "int4", True),
     "gptq-gpt2": (GPTQ, partial(formats.gptq, shuffled=True), "int4", True),
+    "gptq-qwen2": (GPTQ, formats.gptq, "int4", True),  # biases, zeros and others
     "awq": (AWQ, formats.awq, "int4", True),
+    "awq-phi3": (AWQ, formats.awq, "int4", True),  # joined products
     "packed": (PACKED, formats.packed, "int4", False),
     "packed-zeros": (PACKED, partial(formats.packed, zeros="packed"), "int4", True),
     "packed-zero-bytes": (PACKED, partial(formats.packed, zeros="bytes"), "int4", True),
@@ -72,6 +74,8 @@ EMULATED = {"gptq-order", "fp8-large"}
 def config_of(name):
     if name == "gptq-gpt2":
         return folders.CONFIGS["gpt2"]
+    if name in ("gptq-qwen2", "awq-phi3"):
+        return folders.CONFIGS[name.split("-")[1]] | SIZES
     if name == "fp8-large":  # several blocks; 192 columns are one and a half
         return folders.llama(hidden_size=192, intermediate_size=320, num_hidden_layers=1)
     if name == "gptq-order":  # with a quantised head
