@@ -83,8 +83,16 @@ static void testTypes() {
   CHECK(!samples.fit({makeTensor("x", FRIT_F32, {1, 3})}));
   CHECK(static_cast<const float *>(samples.call(1)[0].data)[2] == 5);
   CHECK(!samples.fit({makeTensor("x", FRIT_F16, {2, 3})}));
+  CHECK(samples.count() == 1 && samples.call(0)[0].dtype == FRIT_F16);
+  // Data of the right type are neither converted nor copied again.
+  CHECK(!samples.fit({makeTensor("x", FRIT_F16, {1, 3})}));
+  const void *data = samples.call(1)[0].data;
+  CHECK(!samples.fit({makeTensor("x", FRIT_F16, {1, 3})}));
+  CHECK(samples.count() == 2 && samples.call(1)[0].data == data);
   wide.set(4, NAN);
   CHECK(fit(write("nan.npz", {wide}), {makeTensor("x", FRIT_F32, {1, 3})}) ==
+        "'x' has nan at [1, 1], which is no number of the input's type");
+  CHECK(fit(write("nan.npy", {wide}), {makeTensor("x", FRIT_F64, {1, 3})}) ==
         "'x' has nan at [1, 1], which is no number of the input's type");
   wide.set(4, 1e300);
   CHECK(fit(write("huge.npz", {wide}), {makeTensor("x", FRIT_F32, {1, 3})}) ==

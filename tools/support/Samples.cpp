@@ -46,28 +46,33 @@ static bool isFloating(frit_dtype dtype) {
          dtype == FRIT_BF16;
 }
 
-/// Converts `from` to the type of `to`, which has its shape. Fails if a number
-/// is none, or has no place in the type.
-static Fault convert(const Tensor &from, Tensor &to) {
+/// Converts a tensor to the name and type of `input`. Fails if a number is
+/// none, or has no place in the type.
+static Fault convert(Tensor &tensor, const Tensor &input) {
+  tensor.name = input.name;
   auto wrong = [&](uint64_t i, const char *what) {
-    return Fault("'" + from.name + "' has " + from.textOf(i, 6) + " at " +
-                 from.position(i) + ", which is no " + what);
+    return Fault("'" + input.name + "' has " + tensor.textOf(i, 6) + " at " +
+                 tensor.position(i) + ", which is no " + what +
+                 " of the input's type");
   };
-  bool copies = from.dtype == to.dtype;
-  if (copies)
-    to.data = from.data;
-  for (uint64_t i = 0; i < from.count(); ++i) {
-    if (isFloating(to.dtype)) {
-      if (!copies)
-        to.set(i, from.at(i));
-      if (!std::isfinite(to.at(i)))
-        return wrong(i, "number of the input's type");
-    } else if (!copies) {
-      to.set(i, from.at(i));
-      if (to.integerAt(i) != from.integerAt(i))
-        return wrong(i, "integer of the input's type");
-    }
+  bool isWide = isFloating(input.dtype);
+  if (tensor.dtype == input.dtype) {
+    for (uint64_t i = 0; isWide && i < tensor.count(); ++i)
+      if (!std::isfinite(tensor.at(i)))
+        return wrong(i, "number");
+    return {};
   }
+  Tensor result{input.name, input.dtype, tensor.dims, {}};
+  if (!allocate(result))
+    return Fault("'" + input.name + "' is larger than any memory");
+  for (uint64_t i = 0; i < tensor.count(); ++i) {
+    result.set(i, tensor.at(i));
+    if (isWide && !std::isfinite(result.at(i)))
+      return wrong(i, "number");
+    if (!isWide && result.integerAt(i) != tensor.integerAt(i))
+      return wrong(i, "integer");
+  }
+  tensor = std::move(result);
   return {};
 }
 
@@ -88,12 +93,12 @@ static std::optional<uint64_t> countCalls(std::vector<int64_t> dims,
   return number && dims == call ? std::optional(number) : std::nullopt;
 }
 
-Fault Samples::fitTensor(const File &file, const Tensor &input, Tensor &result,
-                         uint64_t &number) const {
-  const Tensor *found = nullptr;
+Fault Samples::fitTensor(File &file, const Tensor &input, const Tensor *&data,
+                         uint64_t &number) {
+  Tensor *found = nullptr;
   bool isOnly = inputs.size() == 1 && file.tensors.size() == 1;
   std::string names;
-  for (const Tensor &tensor : file.tensors) {
+  for (Tensor &tensor : file.tensors) {
     names += (names.empty() ? "'" : ", '") + tensor.name + "'";
     if (tensor.name == input.name || (isOnly && !file.isArchive))
       found = &tensor;
@@ -112,24 +117,18 @@ Fault Samples::fitTensor(const File &file, const Tensor &input, Tensor &result,
                  ", and it is " + found->type() +
                  "; the data may be longer in the first dimension, or have "
                  "another in front");
+  data = found;
   number = *calls;
-  result.name = input.name;
-  result.dtype = input.dtype;
-  result.dims = found->dims;
-  if (!allocate(result))
-    return Fault("'" + input.name + "' is larger than any memory");
-  return convert(*found, result);
+  return convert(*found, input);
 }
 
-Fault Samples::fitFile(const File &file) {
-  std::vector<uint64_t> numbers;
-  size_t first = fitted.size();
-  for (const Tensor &input : inputs) {
-    Tensor &result = fitted.emplace_back();
-    if (Fault fault = fitTensor(file, input, result, numbers.emplace_back()))
-      return fault;
-  }
+Fault Samples::fitFile(File &file) {
+  std::vector<const Tensor *> data(inputs.size());
+  std::vector<uint64_t> numbers(inputs.size());
   uint64_t number = 1;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (Fault fault = fitTensor(file, inputs[i], data[i], numbers[i]))
+      return fault;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (numbers[i] != 1 && number != 1 && numbers[i] != number)
       return Fault("'" + inputs[i].name + "' is for " +
@@ -138,10 +137,11 @@ Fault Samples::fitFile(const File &file) {
     number = std::max(number, numbers[i]);
   }
   for (uint64_t call = 0; call < number; ++call) {
-    std::vector<Place> &places = calls.emplace_back();
+    std::vector<const uint8_t *> &elements = calls.emplace_back();
     for (size_t i = 0; i < inputs.size(); ++i) {
       uint64_t bytes = *byteSize(inputs[i].dtype, inputs[i].dims);
-      places.push_back({first + i, numbers[i] == 1 ? 0 : size_t(call * bytes)});
+      elements.push_back(data[i]->data.data() +
+                         (numbers[i] == 1 ? 0 : call * bytes));
     }
   }
   return {};
@@ -149,21 +149,18 @@ Fault Samples::fitFile(const File &file) {
 
 Fault Samples::fit(std::vector<Tensor> taken) {
   inputs = std::move(taken);
-  fitted.clear();
   calls.clear();
-  for (const File &file : files)
+  for (File &file : files)
     if (Fault fault = fitFile(file))
       return fault.within(file.path);
   return {};
 }
 
-std::vector<frit_tensor> Samples::call(size_t index) {
+std::vector<frit_tensor> Samples::call(size_t index) const {
   std::vector<frit_tensor> bound;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    auto [tensor, offset] = calls[index][i];
-    bound.push_back({nullptr, fitted[tensor].data.data() + offset,
+  for (size_t i = 0; i < inputs.size(); ++i)
+    bound.push_back({nullptr, const_cast<uint8_t *>(calls[index][i]),
                      inputs[i].dtype, uint32_t(inputs[i].dims.size()),
                      inputs[i].dims.data(), FRIT_HOST});
-  }
   return bound;
 }

@@ -30,7 +30,9 @@ public:
 
   /// Cuts the data into calls of a model with `inputs`, of which names, types
   /// and shapes count. Fails if they do not fit, or if a float is no number.
-  /// May be called again for another model.
+  /// The data are kept once: converted to the inputs' types, they stay so. May
+  /// be called again for another model, which then gets numbers of these types;
+  /// after a failure, read them first.
   Fault fit(std::vector<Tensor> inputs);
 
   /// Returns the number of calls.
@@ -38,7 +40,7 @@ public:
 
   /// Returns the inputs of a call, in the order of the model's; valid until
   /// data are read or fitted again.
-  std::vector<frit_tensor> call(size_t index);
+  std::vector<frit_tensor> call(size_t index) const;
 
 private:
   struct File {
@@ -46,19 +48,15 @@ private:
     std::vector<Tensor> tensors;
     bool isArchive = false;
   };
-  /// A call's inputs: tensors in `fitted`, and bytes at which they begin.
-  struct Place {
-    size_t tensor, offset;
-  };
-
   Fault readFile(const std::string &path);
-  Fault fitFile(const File &file);
-  Fault fitTensor(const File &file, const Tensor &input, Tensor &result,
-                  uint64_t &number) const;
+  Fault fitFile(File &file);
+  Fault fitTensor(File &file, const Tensor &input, const Tensor *&data,
+                  uint64_t &number);
 
   std::vector<File> files;
-  std::vector<Tensor> inputs, fitted;
-  std::vector<std::vector<Place>> calls;
+  std::vector<Tensor> inputs;
+  /// The elements of each input, in `files`; by call.
+  std::vector<std::vector<const uint8_t *>> calls;
 };
 
 } // namespace frit::tools
