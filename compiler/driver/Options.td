@@ -102,16 +102,15 @@ defm fweights : Value<one, "fweights", model_Group, "format",
   "Round the weights of products to int8, int4, fp8 (e4m3) or mxfp4; int4:64 "
   "has a scale for 64 weights. The last product has int8">;
 defm fquantize : Value<one, "fquantize", model_Group, "format",
-  "Compute convolutions and products with weights in int8. Scales come from "
+  "Compute convolutions and products with weights in 8 bits, by scales of "
   "--calibrate or --scales","int8">;
 defm calibrate : Value<two, "calibrate", model_Group, "data",
   "With -fquantize: run the model over inputs on this machine's processor for "
   "scales; a file of tensors as frit-run takes it, or a folder of such files. "
   "Tensors may hold many calls, along the first dimension">;
 defm calibrator : Value<two, "calibrator", model_Group, "kind",
-  "With --calibrate: scales by the largest numbers (max, default), by all but "
-  "one in 10,000 (percentile), or by what changes the distribution least "
-  "(entropy)","max,percentile,entropy">;
+  "With --calibrate: the last code is for the largest number (default), for all "
+  "but one in 10,000, or for what changes the distribution least","max,percentile,entropy">;
 defm max_error : Value<two, "max-error", model_Group, "number",
   "With --calibrate: keep the products wide that lose most, until the results' "
   "relative error is at most <number>, as 1e-2">;
