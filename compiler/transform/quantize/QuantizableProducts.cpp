@@ -21,10 +21,17 @@ int64_t QuantizableProduct::columns() const {
 int64_t QuantizableProduct::depth() const { return shapeOf(input()).back(); }
 
 bool QuantizableProduct::readsNorm() const {
-  return !isConv() &&
-         isa_and_nonnull<LayerNormOp, RmsNormOp>(
-             throughReshapes(input()).getDefiningOp()) &&
-         depth() == shapeOf(throughReshapes(input())).back();
+  if (isConv())
+    return false;
+  // A head may read some rows of the norm's result.
+  Operation *def = input().getDefiningOp();
+  while (isa_and_nonnull<ReshapeOp, SliceOp>(def)) {
+    Value from = def->getOperand(0);
+    if (shapeOf(from).empty() || shapeOf(from).back() != depth())
+      return false;
+    def = from.getDefiningOp();
+  }
+  return isa_and_nonnull<LayerNormOp, RmsNormOp>(def);
 }
 
 /// Returns whether a product is one that QuantizedConvs rewrites for every

@@ -22,8 +22,8 @@ struct QuantizableProduct {
   int64_t columns() const;
   /// Numbers in a row of the input of a product of matrices.
   int64_t depth() const;
-  /// Whether a norm over its columns computes the input of this product of
-  /// matrices.
+  /// Whether this is a product of matrices whose input's rows are rows of a
+  /// norm's result.
   bool readsNorm() const;
 };
 
