@@ -34,8 +34,8 @@
 
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/SplitReductions.h"
 #include "dialects/nn/operators/Statistics.h"
+#include "dialects/nn/rewrites/SplitReductions.h"
 
 using namespace mlir;
 using namespace frit;

@@ -18,7 +18,9 @@
 
 namespace frit {
 
+namespace nn {
 struct ColumnMomentsRewrite;
+} // namespace nn
 
 /// Operators of one kernel over the columns of tensors of the same shape. The
 /// builder's insertion point stays before whatever reads their results.
@@ -60,13 +62,13 @@ private:
 /// nn.batch_variance) that the target splits. `moments` may be null.
 void splitBatchStatistics(mlir::Block &block,
                           llvm::function_ref<int64_t(nn::ReduceOp)> partsOf,
-                          const ColumnMomentsRewrite *moments);
+                          const nn::ColumnMomentsRewrite *moments);
 
 /// Computes the means and variances of groups of channels (nn.group_mean and
 /// nn.group_variance) that the target keeps. `moments` may be null.
 void splitGroupStatistics(mlir::Block &block,
                           llvm::function_ref<int64_t(nn::ReduceOp)> partsOf,
-                          const ColumnMomentsRewrite *moments);
+                          const nn::ColumnMomentsRewrite *moments);
 
 } // namespace frit
 

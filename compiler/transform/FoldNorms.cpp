@@ -31,11 +31,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/FoldNorms.h"
+#include "dialects/nn/rewrites/FoldNorms.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
-#include "dialects/nn/NormScales.h"
 #include "dialects/nn/operators/Quantized.h"
 
 namespace frit {

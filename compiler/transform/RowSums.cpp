@@ -14,8 +14,8 @@
 
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/SplitReductions.h"
 #include "compiler/transform/SumGroup.h"
+#include "dialects/nn/rewrites/SplitReductions.h"
 
 using namespace mlir;
 using namespace frit;

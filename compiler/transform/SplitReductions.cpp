@@ -48,7 +48,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/SplitReductions.h"
+#include "dialects/nn/rewrites/SplitReductions.h"
 #include "compiler/transform/ColumnSums.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"

@@ -16,7 +16,9 @@
 
 namespace frit {
 
+namespace nn {
 struct SplitReductionsRewrite;
+} // namespace nn
 
 /// Reductions of the same dimensions that share a kernel, and the elementwise
 /// operators that only they read.
@@ -54,7 +56,7 @@ bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from, size_t leading,
 
 /// Splits reductions of leading and trailing dimensions such that the trailing
 /// ones are reduced first, if the target wants parts (RowSums.cpp).
-void sumRowsFirst(mlir::Block &block, const SplitReductionsRewrite &rewrite);
+void sumRowsFirst(mlir::Block &block, const nn::SplitReductionsRewrite &rewrite);
 
 } // namespace frit
 

@@ -1,7 +1,7 @@
 //===- TargetRewrites.h - Rewrites that pay on some targets ---------------===//
 //
-// A rewrite that makes models faster on some targets only is declared beside
-// its pass, as a struct of questions to the target:
+// A rewrite that makes models faster on some targets only is declared in the
+// folder rewrites, by its pass's name, as a struct of questions to the target:
 //
 //   struct SplitReductionsRewrite {
 //     std::function<int64_t(nn::ReduceOp)> parts;

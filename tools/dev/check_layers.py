@@ -26,8 +26,7 @@ COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
-# A skeleton adds the rewrites to the form that it computes.
-SKELETON = ["compiler/transform/", "codegen/cuda/memory/", "codegen/cuda/epilogue/",
+SKELETON = ["codegen/cuda/memory/", "codegen/cuda/epilogue/",
             "codegen/cuda/contraction/", "codegen/cuda/integer/", "codegen/cuda/attention/",
             "codegen/cuda/target/", *SCALAR]
 LIBRARY = ["codegen/cuda/library/", *SKELETON]

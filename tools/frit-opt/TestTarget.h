@@ -28,19 +28,19 @@
 #define FRIT_TOOLS_FRIT_OPT_TESTTARGET_H
 
 #include "codegen/cuda/target/CudaDialect.h"
-#include "compiler/transform/FoldNorms.h"
-#include "compiler/transform/SplitReductions.h"
-#include "compiler/transform/fusion/JoinMaps.h"
-#include "compiler/transform/fusion/SideRewrite.h"
-#include "compiler/transform/layout/ConvRewrite.h"
-#include "compiler/transform/training/AlignColumns.h"
-#include "compiler/transform/training/AttentionDeltas.h"
-#include "compiler/transform/training/ConvBatchNorms.h"
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Quantized.h"
 #include "dialects/nn/operators/Statistics.h"
+#include "dialects/nn/rewrites/AlignColumns.h"
+#include "dialects/nn/rewrites/AttentionDeltas.h"
+#include "dialects/nn/rewrites/ConvBatchNorms.h"
+#include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/JoinMaps.h"
+#include "dialects/nn/rewrites/Layout.h"
+#include "dialects/nn/rewrites/SideOutputs.h"
+#include "dialects/nn/rewrites/SplitReductions.h"
 
 namespace frit {
 
@@ -49,44 +49,38 @@ public:
   llvm::StringRef arch() const override { return "test"; }
 
   void populateRewrites(nn::TargetRewrites &rewrites) const override {
-    using Step = ConvRewrite::Step;
-    rewrites.add(ConvRewrite{Step::dimensions,
-                             [](nn::ConvOp conv) {
-                               return conv.getGroup() == 1 &&
-                                      nn::shapeOf(conv.getX()).size() != 4;
-                             },
-                             makeConv2D});
-    rewrites.add(ConvRewrite{Step::channelsLast,
-                             [](nn::ConvOp conv) {
-                               return !conv.getChannelsLast() &&
-                                      (conv.getGroup() == 1 ||
-                                       nn::shapeOf(conv.getW())[1] == 1);
-                             },
-                             putChannelsLast});
-    rewrites.add(ConvRewrite{Step::kernel,
-                             [](nn::ConvOp conv) {
-                               return conv.getGroup() > 1 &&
-                                      conv.getChannelsLast();
-                             },
-                             makeDepthwise});
+    using Form = nn::ConvRewrite::Form;
+    rewrites.add(nn::ConvRewrite{Form::twoDimensional, [](nn::ConvOp conv) {
+                                   return conv.getGroup() == 1 &&
+                                          nn::shapeOf(conv.getX()).size() != 4;
+                                 }});
+    rewrites.add(nn::ConvRewrite{Form::channelsLast, [](nn::ConvOp conv) {
+                                   return !conv.getChannelsLast() &&
+                                          (conv.getGroup() == 1 ||
+                                           nn::shapeOf(conv.getW())[1] == 1);
+                                 }});
+    rewrites.add(nn::ConvRewrite{Form::depthwise, [](nn::ConvOp conv) {
+                                   return conv.getGroup() > 1 &&
+                                          conv.getChannelsLast();
+                                 }});
     rewrites.add(ByteTablesRewrite());
     rewrites.add(TiledWeightsRewrite());
-    rewrites.add(SplitReductionsRewrite{
+    rewrites.add(nn::SplitReductionsRewrite{
         [](nn::ReduceOp reduce) {
           int64_t elements = nn::tensorType(reduce.getX()).getNumElements();
           return elements > 1 << 16 ? 64 : 1;
         },
         /*fitsCache=*/[](int64_t bytes) { return bytes <= 8 << 20; }});
-    rewrites.add(ColumnMomentsRewrite{[](nn::ConvOp conv, auto) {
+    rewrites.add(nn::ColumnMomentsRewrite{[](nn::ConvOp conv, auto) {
       return nn::shapeOf(conv.getW()).front() == 128 ? 64 : 0;
     }});
-    rewrites.add(SideOutputsRewrite{[](nn::FusionOp fusion) {
+    rewrites.add(nn::SideOutputsRewrite{[](nn::FusionOp fusion) {
       return !llvm::isa<nn::MatmulOp, nn::AttentionGradOp>(
                  fusion.getAnchor()) &&
              fusion.getNumResults() <= 4;
     }});
-    rewrites.add(SideOutputsRewrite{takesSideOutput, /*sumHeight=*/16});
-    rewrites.add(JoinMapsRewrite{[](nn::FusionOp fusion) {
+    rewrites.add(nn::SideOutputsRewrite{takesSideOutput, /*sumHeight=*/16});
+    rewrites.add(nn::JoinMapsRewrite{[](nn::FusionOp fusion) {
       return llvm::all_of(fusion.getBody().front(), [](mlir::Operation &op) {
         return !llvm::isa<nn::ReduceOp, nn::MatmulOp>(op) &&
                llvm::all_of(op.getResults(), [](mlir::Value result) {
@@ -95,14 +89,14 @@ public:
                });
       });
     }});
-    rewrites.add(AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
-    rewrites.add(ConvBatchNormsRewrite{[](nn::ConvOp conv) {
+    rewrites.add(nn::AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
+    rewrites.add(nn::ConvBatchNormsRewrite{[](nn::ConvOp conv) {
       return nn::shapeOf(conv.getW()).front() >= 256 ? 2 : 0;
     }});
-    rewrites.add(AttentionDeltasRewrite{[](nn::AttentionGradOp gradient) {
+    rewrites.add(nn::AttentionDeltasRewrite{[](nn::AttentionGradOp gradient) {
       return nn::shapeOf(gradient.getQ()).back() == 64;
     }});
-    rewrites.add(FoldNormsRewrite{
+    rewrites.add(nn::FoldNormsRewrite{
         [](nn::MatmulOp product) {
           return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
         },

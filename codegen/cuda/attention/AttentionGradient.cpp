@@ -8,8 +8,8 @@
 #include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
-#include "compiler/transform/fusion/SideRewrite.h"
-#include "compiler/transform/training/AttentionDeltas.h"
+#include "dialects/nn/rewrites/AttentionDeltas.h"
+#include "dialects/nn/rewrites/SideOutputs.h"
 
 using namespace mlir;
 using namespace frit;
@@ -217,15 +217,15 @@ class WgmmaAttentionGradient
   }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(AttentionDeltasRewrite{[&machine](nn::AttentionGradOp op) {
+    rewrites.add(nn::AttentionDeltasRewrite{[&machine](nn::AttentionGradOp op) {
       return takesGradient(op, machine.arch);
     }});
-    rewrites.add(SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
-                                      Problem problem(fusion);
-                                      return bool(describeGradient(
-                                          problem, machine.arch));
-                                    },
-                                    kBoxLines});
+    rewrites.add(nn::SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
+                                          Problem problem(fusion);
+                                          return bool(describeGradient(
+                                              problem, machine.arch));
+                                        },
+                                        kBoxLines});
   }
   nn::Match<nn::AttentionGradientInfo>
   fit(Problem &problem, WgmmaAttentionGradientAttr schedule,

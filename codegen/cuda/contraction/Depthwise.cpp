@@ -1,7 +1,7 @@
 //===- Depthwise.cpp - Depthwise convolutions -----------------------------===//
 
 #include "codegen/cuda/contraction/Contraction.h"
-#include "compiler/transform/layout/ConvRewrite.h"
+#include "dialects/nn/rewrites/Layout.h"
 
 using namespace mlir;
 using namespace frit;
@@ -197,8 +197,8 @@ class Depthwise : public SkeletonOf<DepthwiseAttr, DepthwiseKernel> {
   }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(ConvRewrite{ConvRewrite::Step::kernel, prefersDepthwise,
-                             makeDepthwise});
+    rewrites.add(
+        nn::ConvRewrite{nn::ConvRewrite::Form::depthwise, prefersDepthwise});
   }
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     return isa<nn::DepthwiseConvOp>(chain.contraction()) &&

@@ -2,7 +2,7 @@
 
 #include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/contraction/ProblemText.h"
-#include "compiler/transform/layout/ConvRewrite.h"
+#include "dialects/nn/rewrites/Layout.h"
 
 #include <cmath>
 
@@ -177,8 +177,7 @@ static bool prefersConv2D(nn::ConvOp conv) {
 static bool prefersSpaceToDepth(nn::ConvOp conv, const GpuArch &arch) {
   auto type = nn::tensorType(conv.getX());
   return arch.mma == Mma::wgmma && prefersChannelsLast(conv) &&
-         type.getElementTypeBitWidth() == 16 && type.getDimSize(1) * 16 < 128 &&
-         canApplySpaceToDepth(conv);
+         type.getElementTypeBitWidth() == 16 && type.getDimSize(1) * 16 < 128;
 }
 
 /// Returns the contraction of a fusion that the kernel of its skeleton
@@ -236,15 +235,13 @@ class Conv : public TunedSkeletonOf<ConvAttr, nn::ConvInfo> {
   double compileMilliseconds() const override { return 300; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    using Step = ConvRewrite::Step;
-    rewrites.add(ConvRewrite{Step::dimensions, prefersConv2D, makeConv2D});
-    rewrites.add(ConvRewrite{Step::channelsLast,
-                             [&machine](nn::ConvOp conv) {
-                               return prefersSpaceToDepth(conv, machine.arch);
-                             },
-                             applySpaceToDepth});
+    using Form = nn::ConvRewrite::Form;
+    rewrites.add(nn::ConvRewrite{Form::twoDimensional, prefersConv2D});
     rewrites.add(
-        ConvRewrite{Step::channelsLast, prefersChannelsLast, putChannelsLast});
+        nn::ConvRewrite{Form::spaceToDepth, [&machine](nn::ConvOp conv) {
+                          return prefersSpaceToDepth(conv, machine.arch);
+                        }});
+    rewrites.add(nn::ConvRewrite{Form::channelsLast, prefersChannelsLast});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {

@@ -2,11 +2,11 @@
 
 #include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/contraction/WgmmaKernel.h"
-#include "compiler/transform/FoldNorms.h"
-#include "compiler/transform/SplitReductions.h"
-#include "compiler/transform/fusion/SideRewrite.h"
-#include "compiler/transform/training/AlignColumns.h"
-#include "compiler/transform/training/ConvBatchNorms.h"
+#include "dialects/nn/rewrites/AlignColumns.h"
+#include "dialects/nn/rewrites/ConvBatchNorms.h"
+#include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/SideOutputs.h"
+#include "dialects/nn/rewrites/SplitReductions.h"
 
 using namespace mlir;
 using namespace frit;
@@ -149,21 +149,22 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 250; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
+    rewrites.add(nn::AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
       return columnMultiple(product, machine.arch);
     }});
     // With several tiles per block, merging delays the next tile. With one, it
     // overlaps with the operands' first copies.
-    rewrites.add(FoldNormsRewrite{
+    rewrites.add(nn::FoldNormsRewrite{
         [&machine](nn::MatmulOp product) {
           return momentWidth(product, machine.arch);
         },
         /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
-    rewrites.add(SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
-                                      Problem problem(fusion);
-                                      return usesWgmmaGemm(problem, machine);
-                                    },
-                                    kSumHeight});
+    rewrites.add(nn::SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
+                                          Problem problem(fusion);
+                                          return usesWgmmaGemm(problem,
+                                                               machine);
+                                        },
+                                        kSumHeight});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -270,11 +271,11 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr, nn::ConvInfo> {
   double compileMilliseconds() const override { return 160; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(ColumnMomentsRewrite{
+    rewrites.add(nn::ColumnMomentsRewrite{
         [&machine](nn::ConvOp conv, ArrayRef<Operation *> epilogue) {
           return momentHeight(conv, epilogue, machine.arch);
         }});
-    rewrites.add(ConvBatchNormsRewrite{[&machine](nn::ConvOp conv) {
+    rewrites.add(nn::ConvBatchNormsRewrite{[&machine](nn::ConvOp conv) {
       return jointNormParts(conv, machine.arch);
     }});
   }

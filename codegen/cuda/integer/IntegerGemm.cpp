@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/integer/IntegerProduct.h"
-#include "compiler/transform/recognize/QuantizedRewrite.h"
+#include "dialects/nn/rewrites/QuantizedConvs.h"
 
 using namespace mlir;
 using namespace frit;
@@ -235,7 +235,7 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(
-        QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange});
+        nn::QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange});
   }
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {

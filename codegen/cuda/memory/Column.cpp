@@ -1,8 +1,8 @@
 //===- Column.cpp - Reductions along columns ------------------------------===//
 
 #include "codegen/cuda/memory/RowKernel.h"
-#include "compiler/transform/SplitReductions.h"
 #include "dialects/nn/operators/Statistics.h"
+#include "dialects/nn/rewrites/SplitReductions.h"
 
 using namespace mlir;
 using namespace frit;
@@ -141,7 +141,7 @@ class ColumnShared : public RowFamily<ColumnSharedAttr> {
 class Column : public RowFamily<ColumnAttr> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(SplitReductionsRewrite{
+    rewrites.add(nn::SplitReductionsRewrite{
         [&machine](nn::ReduceOp reduce) {
           return columnParts(nn::tensorType(reduce.getX()).getNumElements(),
                              nn::tensorType(reduce.getY()).getNumElements(),

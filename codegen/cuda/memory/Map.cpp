@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/memory/Map.h"
-#include "compiler/transform/fusion/JoinMaps.h"
+#include "dialects/nn/rewrites/JoinMaps.h"
 
 using namespace mlir;
 using namespace frit;
@@ -279,7 +279,7 @@ class Generic : public Elements<GenericAttr> {
   bool isGeneric() const override { return true; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(JoinMapsRewrite{
+    rewrites.add(nn::JoinMapsRewrite{
         [&machine](nn::FusionOp fusion) { return isShort(fusion, machine); }});
   }
 };

@@ -1,7 +1,7 @@
 //===- Row.cpp - Reductions along rows ------------------------------------===//
 
 #include "codegen/cuda/memory/RowKernel.h"
-#include "compiler/transform/fusion/SideRewrite.h"
+#include "dialects/nn/rewrites/SideOutputs.h"
 
 using namespace mlir;
 using namespace frit;
@@ -145,7 +145,7 @@ namespace {
 class RowColumns : public RowFamily<RowColumnsAttr> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
+    rewrites.add(nn::SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
       Problem problem(fusion);
       if (problem.kind() != Problem::Kind::reduction)
         return false;

@@ -2,7 +2,7 @@
 
 #include "codegen/cuda/rows/Codes.h"
 #include "codegen/cuda/target/Skeleton.h"
-#include "dialects/nn/NormScales.h"
+#include "dialects/nn/rewrites/FoldNorms.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -195,7 +195,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
 
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(FoldScalesRewrite{[](nn::RmsNormOp norm) {
+    rewrites.add(nn::FoldScalesRewrite{[](nn::RmsNormOp norm) {
       return llvm::all_of(norm->getUsers(), [](Operation *user) {
         auto product = dyn_cast<nn::MatmulOp>(user);
         return product && mayNormalize(product);

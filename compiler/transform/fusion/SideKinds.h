@@ -9,12 +9,12 @@
 #ifndef FRIT_COMPILER_TRANSFORM_FUSION_SIDEKINDS_H
 #define FRIT_COMPILER_TRANSFORM_FUSION_SIDEKINDS_H
 
-#include "compiler/transform/fusion/SideRewrite.h"
+#include "dialects/nn/rewrites/SideOutputs.h"
 
 namespace frit {
 
 /// The kernels of a target that have side outputs.
-using SideKernels = llvm::ArrayRef<const SideOutputsRewrite *>;
+using SideKernels = llvm::ArrayRef<const nn::SideOutputsRewrite *>;
 
 // Kinds. Dead operators may remain in the block.
 void joinColumnReductions(mlir::Block &block, SideKernels kernels);

@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/layout/ConvRewrite.h"
+#include "compiler/transform/layout/ConvForms.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/layout/ConvRewrite.h"
+#include "compiler/transform/layout/ConvForms.h"
 
 using namespace mlir;
 using namespace frit;

@@ -12,7 +12,7 @@
 //   %d = nn.conv %r, %2 {channels_last} ...
 //   %y = nn.transpose %d {perm = [0, 3, 1, 2]}
 //
-// The target chooses which convolutions change, and how (ConvRewrite.h).
+// The target chooses which convolutions change, and how (rewrites/Layout.h).
 // 1-D and 3-D ones become 2-D (ConvTo2D.cpp). Then every convolution gets
 // transposes around it; strided ones over few channels fold their strides into
 // channels (SpaceToDepth.cpp). The transposes after them sink through the
@@ -24,9 +24,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/rewrites/Layout.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/layout/ConvRewrite.h"
+#include "compiler/transform/layout/ConvForms.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 
 #include "mlir/IR/Remarks.h"
@@ -76,6 +77,43 @@ static void remarkTransposes(func::FuncOp function) {
 }
 
 namespace {
+/// When convolutions change: as imported; then, to put channels last; after
+/// transposes have moved.
+enum class Step { dimensions, channelsLast, kernel };
+} // namespace
+
+static Step stepOf(ConvRewrite::Form form) {
+  switch (form) {
+  case ConvRewrite::Form::twoDimensional:
+    return Step::dimensions;
+  case ConvRewrite::Form::spaceToDepth:
+  case ConvRewrite::Form::channelsLast:
+    return Step::channelsLast;
+  case ConvRewrite::Form::depthwise:
+    return Step::kernel;
+  }
+  llvm_unreachable("no such form");
+}
+
+static bool isPossible(ConvRewrite::Form form, ConvOp conv) {
+  return form != ConvRewrite::Form::spaceToDepth || canApplySpaceToDepth(conv);
+}
+
+/// Replaces the convolution.
+static void change(ConvOp conv, ConvRewrite::Form form) {
+  switch (form) {
+  case ConvRewrite::Form::twoDimensional:
+    return makeConv2D(conv);
+  case ConvRewrite::Form::spaceToDepth:
+    return applySpaceToDepth(conv);
+  case ConvRewrite::Form::channelsLast:
+    return putChannelsLast(conv);
+  case ConvRewrite::Form::depthwise:
+    return makeDepthwise(conv);
+  }
+}
+
+namespace {
 class Layout : public frit::impl::LayoutBase<Layout> {
 public:
   Layout(const Target &target, LayoutOptions options) : LayoutBase(options) {
@@ -94,8 +132,8 @@ public:
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      bool changes = apply(function, ConvRewrite::Step::dimensions);
-      changes |= apply(function, ConvRewrite::Step::channelsLast);
+      bool changes = apply(function, Step::dimensions);
+      changes |= apply(function, Step::channelsLast);
       // Those have been put channels last (QuantizedConvs.cpp).
       function.walk([&](QuantizedConvOp) { changes = true; });
       if (!changes)
@@ -104,24 +142,25 @@ public:
       config.enableConstantCSE(false);
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
-      apply(function, ConvRewrite::Step::kernel);
+      apply(function, Step::kernel);
       remarkTransposes(function);
     }
   }
 
 private:
   /// Returns whether a convolution was rewritten.
-  bool apply(func::FuncOp function, ConvRewrite::Step step) {
+  bool apply(func::FuncOp function, Step step) {
     SmallVector<std::pair<ConvOp, const ConvRewrite *>> work;
     function.walk([&](ConvOp conv) {
       for (const ConvRewrite *rewrite : rewrites.list<ConvRewrite>())
-        if (rewrite->step == step && rewrite->pays(conv)) {
+        if (stepOf(rewrite->form) == step && rewrite->pays(conv) &&
+            isPossible(rewrite->form, conv)) {
           work.push_back({conv, rewrite});
           return;
         }
     });
     for (auto [conv, rewrite] : work)
-      rewrite->apply(conv);
+      change(conv, rewrite->form);
     return !work.empty();
   }
 

@@ -20,11 +20,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/rewrites/QuantizedConvs.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
 #include "compiler/transform/recognize/QuantizedEpilogue.h"
-#include "compiler/transform/recognize/QuantizedRewrite.h"
 #include "dialects/nn/contraction/Contraction.h"
 
 #include "mlir/IR/Remarks.h"

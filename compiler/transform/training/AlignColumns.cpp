@@ -29,6 +29,7 @@
 #include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/TensorExpr.h"
 #include "dialects/nn/lowering/Lowering.h"
+#include "dialects/nn/rewrites/AlignColumns.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"

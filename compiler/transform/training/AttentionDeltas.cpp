@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/training/AttentionDeltas.h"
+#include "dialects/nn/rewrites/AttentionDeltas.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
 

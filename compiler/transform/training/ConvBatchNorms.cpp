@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/transform/training/ConvBatchNorms.h"
+#include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"

@@ -1,21 +1,21 @@
 //===- AttentionDeltas.h - Sums that gradients of attention need ----------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_TRAINING_ATTENTIONDELTAS_H
-#define FRIT_COMPILER_TRANSFORM_TRAINING_ATTENTIONDELTAS_H
+#ifndef FRIT_DIALECTS_NN_REWRITES_ATTENTIONDELTAS_H
+#define FRIT_DIALECTS_NN_REWRITES_ATTENTIONDELTAS_H
 
 #include "dialects/nn/operators/Gradient.h"
 
 #include <functional>
 
-namespace frit {
+namespace frit::nn {
 
 /// A target's answer to the pass `attention-deltas` (a target rewrite).
 struct AttentionDeltasRewrite {
   /// Returns whether the kernel of this gradient reads the sum of y · dy of
   /// each query instead of y.
-  std::function<bool(nn::AttentionGradOp)> takes;
+  std::function<bool(AttentionGradOp)> takes;
 };
 
-} // namespace frit
+} // namespace frit::nn
 
-#endif // FRIT_COMPILER_TRANSFORM_TRAINING_ATTENTIONDELTAS_H
+#endif // FRIT_DIALECTS_NN_REWRITES_ATTENTIONDELTAS_H

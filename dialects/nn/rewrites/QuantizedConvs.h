@@ -1,11 +1,11 @@
-//===- QuantizedRewrite.h - Forms of quantized operators a target wants ---===//
+//===- QuantizedConvs.h - Forms of quantized operators a target wants -----===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDREWRITE_H
-#define FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDREWRITE_H
+#ifndef FRIT_DIALECTS_NN_REWRITES_QUANTIZEDCONVS_H
+#define FRIT_DIALECTS_NN_REWRITES_QUANTIZEDCONVS_H
 
 #include <cstdint>
 
-namespace frit {
+namespace frit::nn {
 
 /// A target's answers to the pass `quantized-convs` (a target rewrite).
 struct QuantizedRewrite {
@@ -17,6 +17,6 @@ struct QuantizedRewrite {
   int64_t longRange;
 };
 
-} // namespace frit
+} // namespace frit::nn
 
-#endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_QUANTIZEDREWRITE_H
+#endif // FRIT_DIALECTS_NN_REWRITES_QUANTIZEDCONVS_H

@@ -1,21 +1,21 @@
 //===- JoinMaps.h - Small kernels that run side by side -------------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_FUSION_JOINMAPS_H
-#define FRIT_COMPILER_TRANSFORM_FUSION_JOINMAPS_H
+#ifndef FRIT_DIALECTS_NN_REWRITES_JOINMAPS_H
+#define FRIT_DIALECTS_NN_REWRITES_JOINMAPS_H
 
 #include "dialects/nn/NN.h"
 
 #include <functional>
 
-namespace frit {
+namespace frit::nn {
 
 /// Target rewrite of the pass `join-maps`.
 struct JoinMapsRewrite {
   /// Returns whether a fusion's kernel takes hardly longer than its launch, and
   /// computes results of different sizes side by side.
-  std::function<bool(nn::FusionOp)> takes;
+  std::function<bool(FusionOp)> takes;
 };
 
-} // namespace frit
+} // namespace frit::nn
 
-#endif // FRIT_COMPILER_TRANSFORM_FUSION_JOINMAPS_H
+#endif // FRIT_DIALECTS_NN_REWRITES_JOINMAPS_H

@@ -1,25 +1,11 @@
-//===- ConvRewrite.h - A target's rewrites of convolutions ----------------===//
+//===- ConvForms.h - Rewrites of convolutions -----------------------------===//
 
-#ifndef FRIT_COMPILER_TRANSFORM_LAYOUT_CONVREWRITE_H
-#define FRIT_COMPILER_TRANSFORM_LAYOUT_CONVREWRITE_H
+#ifndef FRIT_COMPILER_TRANSFORM_LAYOUT_CONVFORMS_H
+#define FRIT_COMPILER_TRANSFORM_LAYOUT_CONVFORMS_H
 
 #include "dialects/nn/NN.h"
 
-#include <functional>
-
 namespace frit {
-
-/// A rewrite of the pass `layout` (a target rewrite). In each step, the first
-/// rewrite that pays is applied to a convolution.
-struct ConvRewrite {
-  /// When it runs: on imported convolutions; on the results, to put channels
-  /// last; after transposes have moved.
-  enum class Step { dimensions, channelsLast, kernel };
-  Step step;
-  std::function<bool(nn::ConvOp)> pays;
-  /// Replaces the convolution.
-  void (*apply)(nn::ConvOp);
-};
 
 /// Replaces a 1-D convolution, or a 3-D one with one group, by a 2-D one. The
 /// result for 3-D is channels-last.
@@ -40,4 +26,4 @@ void makeDepthwise(nn::ConvOp conv);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_TRANSFORM_LAYOUT_CONVREWRITE_H
+#endif // FRIT_COMPILER_TRANSFORM_LAYOUT_CONVFORMS_H

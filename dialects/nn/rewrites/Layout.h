@@ -1,0 +1,28 @@
+//===- Layout.h - Forms in which a target computes convolutions -----------===//
+
+#ifndef FRIT_DIALECTS_NN_REWRITES_LAYOUT_H
+#define FRIT_DIALECTS_NN_REWRITES_LAYOUT_H
+
+#include "dialects/nn/NN.h"
+
+#include <functional>
+
+namespace frit::nn {
+
+/// A rewrite of the pass `layout` (a target rewrite). In each of its steps, the
+/// first rewrite that is possible and pays is applied to a convolution.
+struct ConvRewrite {
+  /// What a convolution becomes.
+  enum class Form {
+    twoDimensional, ///< of one dimension, or of three and one group
+    spaceToDepth,   ///< strides become channels; channels last
+    channelsLast,
+    depthwise ///< nn.depthwise_conv; it was channels-last
+  };
+  Form form;
+  std::function<bool(ConvOp)> pays;
+};
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_REWRITES_LAYOUT_H
