@@ -5,7 +5,7 @@
 
 #include "compiler/decoder/Config.h"
 #include "compiler/decoder/Weights.h"
-#include "compiler/decoder/quantized/CodedMatrix.h"
+#include "compiler/decoder/quantized/ReadCodes.h"
 #include "compiler/import/Import.h"
 
 namespace frit::decoder {

@@ -56,7 +56,8 @@ bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from, size_t leading,
 
 /// Splits reductions of leading and trailing dimensions such that the trailing
 /// ones are reduced first, if the target wants parts (RowSums.cpp).
-void sumRowsFirst(mlir::Block &block, const nn::SplitReductionsRewrite &rewrite);
+void sumRowsFirst(mlir::Block &block,
+                  const nn::SplitReductionsRewrite &rewrite);
 
 } // namespace frit
 

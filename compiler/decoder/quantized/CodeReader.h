@@ -5,6 +5,8 @@
 
 #include "compiler/decoder/quantized/CodedMatrix.h"
 #include "compiler/decoder/quantized/Factors.h"
+#include "compiler/decoder/quantized/Scheme.h"
+#include "compiler/decoder/quantized/StoredTensors.h"
 
 namespace frit::decoder {
 

@@ -17,10 +17,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/rewrites/JoinMaps.h"
+
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
-#include "dialects/nn/rewrites/JoinMaps.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -1,4 +1,6 @@
-//===- CodedMatrix.cpp - A matrix of codes from a folder ------------------===//
+//===- ReadCodes.cpp - Reads matrices of codes from a folder --------------===//
+
+#include "compiler/decoder/quantized/ReadCodes.h"
 
 #include "compiler/decoder/quantized/CodeReader.h"
 
