@@ -2,6 +2,8 @@
 
 #include "codegen/cuda/compile/EmitModule.h"
 
+#include "codegen/cuda/target/CudaDialect.h"
+
 #include <cmath>
 #include <map>
 #include <set>
@@ -80,6 +82,16 @@ template <typename List> static void addNew(List &all, mlir::ArrayAttr more) {
         all.emplace_back(entry.getValue());
 }
 
+/// Returns whether a kernel has a second body for architectures without WGMMA.
+static bool hasFloor(const KernelText &kernel) {
+  return kernel.hasFloor || !kernel.tensorMaps.empty();
+}
+static bool hasFloor(plan::KernelOp kernel) {
+  auto integer = dyn_cast_if_present<IntegerGemmAttr>(
+      cast<nn::FusionOp>(kernel.getFusion()).getScheduleAttr());
+  return kernel.getTensorMaps() || (integer && integer.getWgmma());
+}
+
 /// Creates a module of kernels that have a text of their own.
 static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
   ModuleText module;
@@ -91,7 +103,7 @@ static ModuleText makeModule(SmallVector<plan::KernelOp> kernels) {
     addNew(module.folders, source.getFolders());
     texts.push_back({source.getHeader(), source.getText()});
     module.milliseconds += source.getMilliseconds();
-    module.hasFloor |= kernel.getTensorMaps().has_value();
+    module.hasFloor |= hasFloor(kernel);
   }
   module.text = joinTexts(texts, preludes, module.starts);
   module.kernels = std::move(kernels);
@@ -128,13 +140,13 @@ std::vector<ModuleText> frit::cuda::splitIntoModules(plan::TargetOp target) {
 SmallVector<size_t> frit::cuda::groupKernels(ArrayRef<KernelText> kernels) {
   SmallVector<size_t> modules(kernels.size());
   size_t module = 0;
-  // Kernels with tensor maps have a second body for other architectures and are
-  // compiled twice, the others once; so a module has one kind only.
-  for (bool hasFloor : {false, true}) {
+  // Kernels with a second body for other architectures are compiled twice, the
+  // others once; so a module has one kind only.
+  for (bool twice : {false, true}) {
     SmallVector<size_t> numbers;
     double total = 0;
     for (auto [number, kernel] : enumerate(kernels))
-      if (kernel.preludes.empty() && kernel.tensorMaps.empty() != hasFloor) {
+      if (kernel.preludes.empty() && hasFloor(kernel) == twice) {
         numbers.push_back(number);
         total += estimateMilliseconds(kernel);
       }

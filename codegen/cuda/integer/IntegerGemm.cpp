@@ -320,6 +320,7 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
                    schedule.getCluster();
   kernel.block[0] = threads;
   kernel.sharedBytes = sharedBytesOf(schedule);
+  kernel.hasFloor = schedule.getWgmma();
   kernel.sums = schedule.getWarpM() * schedule.getWarpN() / 32;
   return kernel;
 }

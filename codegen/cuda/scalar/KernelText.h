@@ -39,6 +39,8 @@ struct KernelText {
   /// TMA descriptors, passed after the pointers. Kernels that use them also
   /// contain a second body for architectures without WGMMA.
   llvm::SmallVector<artifact::TensorMap, 0> tensorMaps;
+  /// Whether it has such a body although it uses no TMA.
+  bool hasFloor = false;
   /// Values of the last parameters n0, n1, ..., which are 32 or 64 bits wide.
   llvm::SmallVector<int64_t, 1> scalars;
   /// Whether every block waits for the kernels before it (PDL).

@@ -44,6 +44,31 @@ plan.target "sm_90a" {
   }
 }
 
+// Products of bytes by WGMMA have a second body, as kernels with tensor maps do:
+// their modules are compiled twice.
+
+// CHECK:      plan.target "sm_90a"
+// CHECK:      plan.kernel @bytes_0 attributes {{{.*}}, module = 1 : i64
+// CHECK:      plan.kernel @bytes_1 attributes {{{.*}}, module = 0 : i64
+plan.target "sm_90a" {
+  plan.kernel @bytes_0 {
+  ^bb0(%x: tensor<512x512xui8>, %w: tensor<512x512xi8>, %xz: tensor<ui8>, %wz: tensor<i8>):
+    %0 = nn.fusion(%x, %w, %xz, %wz) schedule(#cuda.integer_gemm<tile_m = 128, tile_n = 128, warp_m = 16, warp_n = 128, depth = 128, stages = 4, wgmma = true>) : (tensor<512x512xui8>, tensor<512x512xi8>, tensor<ui8>, tensor<i8>) -> tensor<512x512xi32> {
+    ^bb0(%a: tensor<512x512xui8>, %b: tensor<512x512xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+      %y = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<512x512xui8>, tensor<512x512xi8>, tensor<ui8>, tensor<i8>) -> tensor<512x512xi32>
+      nn.yield %y : tensor<512x512xi32>
+    }
+  }
+  plan.kernel @bytes_1 {
+  ^bb0(%x: tensor<512x512xui8>, %w: tensor<512x512xi8>, %xz: tensor<ui8>, %wz: tensor<i8>):
+    %0 = nn.fusion(%x, %w, %xz, %wz) schedule(#cuda.integer_gemm<tile_m = 128, tile_n = 64, warp_m = 64, warp_n = 32, depth = 64, stages = 4>) : (tensor<512x512xui8>, tensor<512x512xi8>, tensor<ui8>, tensor<i8>) -> tensor<512x512xi32> {
+    ^bb0(%a: tensor<512x512xui8>, %b: tensor<512x512xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+      %y = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<512x512xui8>, tensor<512x512xi8>, tensor<ui8>, tensor<i8>) -> tensor<512x512xi32>
+      nn.yield %y : tensor<512x512xi32>
+    }
+  }
+}
+
 // Older architectures have no tensor maps and wait for nothing.
 
 // CHECK:      plan.target "sm_80"
