@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from onnxruntime import quantization
 
@@ -52,10 +53,15 @@ class Inputs(quantization.CalibrationDataReader):
 
 def quantize(model: zoo.Model, source: Path, batch: int, form: str, path: Path) -> None:
     """Quantizes products with constant weights and, of convolutional networks,
-    all that lies between them."""
+    all that lies between them. Static quantization does not heed
+    MatMulConstBOnly: it would quantize what attention multiplies, too."""
     convolves = model.input == "image"
+    graph = onnx.load(source, load_external_data=False).graph
+    weights = {tensor.name for tensor in graph.initializer}
     chosen = {} if convolves else dict(
         op_types_to_quantize=["MatMul", "Gemm"],
+        nodes_to_exclude=[node.name for node in graph.node
+                          if node.op_type == "MatMul" and node.input[1] not in weights],
         extra_options=dict(MatMulConstBOnly=True))
     if form == "dynamic":
         quantization.quantize_dynamic(source, path, per_channel=True, **chosen)
