@@ -16,6 +16,8 @@ using namespace frit::nn;
 
 /// Folded weights have at most this many elements.
 static constexpr int64_t kLargestConstant = 1 << 16;
+/// Reshapes and transposes that may follow a dequantization.
+static constexpr size_t kMostMoves = 8;
 
 bool frit::hasOneElement(Value value) {
   auto type = tensorType(value);
@@ -131,6 +133,13 @@ static std::optional<Bytes> describeBytes(NNBuilder &b, Value value) {
 
 std::optional<Scaled> frit::describeScaled(NNBuilder &b, Value value) {
   Scaled result;
+  // Bytes with one scale are moved as well before the dequantization.
+  SmallVector<Operation *> moves;
+  while (moves.size() < kMostMoves && tensorType(value).hasStaticShape() &&
+         isa_and_nonnull<ReshapeOp, TransposeOp>(value.getDefiningOp())) {
+    moves.push_back(value.getDefiningOp());
+    value = moves.back()->getOperand(0);
+  }
   while (auto mul = value.getDefiningOp<MulOp>()) {
     bool isSecond = shapeOf(mul.getA()) == shapeOf(value) &&
                     shapeOf(mul.getB()) != shapeOf(value);
@@ -143,9 +152,15 @@ std::optional<Scaled> frit::describeScaled(NNBuilder &b, Value value) {
     value = rest;
   }
   auto bytes = describeBytes(b, value);
-  if (!bytes)
+  if (!bytes || (!moves.empty() && !llvm::all_of(result.scales, hasOneElement)))
     return std::nullopt;
   result.bytes = *bytes;
+  Value &moved = result.bytes.value;
+  for (Operation *move : llvm::reverse(moves))
+    if (auto transpose = dyn_cast<TransposeOp>(move))
+      moved = TransposeOp::create(b, moved, transpose.getPerm());
+    else
+      moved = b.reshape(moved, shapeOf(move->getResult(0)));
   return result;
 }
 

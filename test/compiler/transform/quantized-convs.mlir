@@ -127,3 +127,44 @@ func.func @pool(%q: tensor<1x2x8x8xui8>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4
   %r = nn.max_pool %y {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 4, 4>} : (tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32>
   return %p, %r : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }
+
+// -----
+
+// A dequantized tensor is moved as bytes, if it has one scale.
+// CHECK-LABEL: func @moved
+// CHECK-SAME: %[[Q:.*]]: tensor<8x1x2x2xui8>
+// CHECK-DAG: %[[P:.*]] = nn.transpose %[[Q]] {perm = array<i64: 1, 0, 2, 3>}
+// CHECK-DAG: %[[X:.*]] = nn.reshape %[[P]] {{.*}} -> tensor<1x32xui8>
+// CHECK: nn.quantized_conv %[[X]],
+// CHECK-NOT: nn.matmul
+func.func @moved(%q: tensor<8x1x2x2xui8>) -> tensor<1x4xf32> {
+  %w = nn.constant "w" dense<7> : tensor<32x4xi8>
+  %s = nn.constant "s" dense<0.5> : tensor<f32>
+  %t = nn.constant "t" dense<[0.1, 0.2, 0.3, 0.4]> : tensor<4xf32>
+  %0 = nn.cast %q {to = f32} : (tensor<8x1x2x2xui8>) -> tensor<8x1x2x2xf32>
+  %1 = nn.mul %0, %s : (tensor<8x1x2x2xf32>, tensor<f32>) -> tensor<8x1x2x2xf32>
+  %2 = nn.transpose %1 {perm = array<i64: 1, 0, 2, 3>} : (tensor<8x1x2x2xf32>) -> tensor<1x8x2x2xf32>
+  %x = nn.reshape %2 {shape = array<i64: 1, 32>} : (tensor<1x8x2x2xf32>) -> tensor<1x32xf32>
+  %3 = nn.cast %w {to = f32} : (tensor<32x4xi8>) -> tensor<32x4xf32>
+  %f = nn.mul %3, %t : (tensor<32x4xf32>, tensor<4xf32>) -> tensor<32x4xf32>
+  %y = nn.matmul %x, %f : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+}
+
+// -----
+
+// Scales that differ along a dimension are not.
+// CHECK-LABEL: func @moved_scales
+// CHECK: nn.matmul
+func.func @moved_scales(%q: tensor<8x4xui8>) -> tensor<1x4xf32> {
+  %w = nn.constant "w" dense<7> : tensor<32x4xi8>
+  %s = nn.constant "s" dense<[0.1, 0.2, 0.3, 0.4]> : tensor<4xf32>
+  %t = nn.constant "t" dense<[0.1, 0.2, 0.3, 0.4]> : tensor<4xf32>
+  %0 = nn.cast %q {to = f32} : (tensor<8x4xui8>) -> tensor<8x4xf32>
+  %1 = nn.mul %0, %s : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+  %x = nn.reshape %1 {shape = array<i64: 1, 32>} : (tensor<8x4xf32>) -> tensor<1x32xf32>
+  %3 = nn.cast %w {to = f32} : (tensor<32x4xi8>) -> tensor<32x4xf32>
+  %f = nn.mul %3, %t : (tensor<32x4xf32>, tensor<4xf32>) -> tensor<32x4xf32>
+  %y = nn.matmul %x, %f : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+}
