@@ -95,6 +95,7 @@ static constexpr ScalarForm kForms[] = {
     {"math.exp", "frit::exp($0)"},
     {"math.exp.shifted", "frit::expShifted($0)"},
     {"logistic", "frit::logistic($0)"},
+    {"round.quotient", "frit::roundQuotient($0, $1, $2)"},
     {"gelu.16", "frit::geluTo16Bits($0)"},
     {"gelu_slope.16", "frit::geluSlopeTo16Bits($0)"},
     {"round.f16", "frit::roundTo<frit::f16>($0)"},

@@ -9,6 +9,8 @@
 
 #include "codegen/cuda/scalar/Graph.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace frit::cuda;
 
@@ -23,6 +25,16 @@ static bool isNumber(const Node *node, double number) {
                    : FloatAttr();
   return value && static_cast<float>(value.getValueAsDouble()) ==
                       static_cast<float>(number);
+}
+
+/// Returns whether a node is a number whose reciprocal, of f32, is as precise.
+static bool isInvertible(const Node *node) {
+  constexpr double most = 0x1p100;
+  auto value = node->kind == Node::Kind::constant
+                   ? dyn_cast<FloatAttr>(node->value)
+                   : FloatAttr();
+  double size = value ? std::abs(value.getValueAsDouble()) : 0;
+  return size >= 1 / most && size <= most;
 }
 
 /// Returns the other operand if `node` is a `form` with the constant `number`
@@ -90,6 +102,14 @@ Node *Graph::strengthReduced(const ScalarForm *form,
     Type type = operands[0]->type;
     return constant(FloatAttr::get(type, value), type);
   };
+  // A quotient that is rounded to an integer, as quantizations are.
+  if (name == "math.roundeven" && is(operands[0], "arith.divf"))
+    if (Node *by = operands[0]->operands[1]; isInvertible(by)) {
+      double inverse =
+          1.0f / float(cast<FloatAttr>(by->value).getValueAsDouble());
+      return operation("round.quotient",
+                       {operands[0]->operands[0], by, number(inverse)});
+    }
   // The argument is a difference from a row's maximum, for which three
   // instructions suffice.
   if (name == "math.exp" && is(operands[0], "arith.subf") &&

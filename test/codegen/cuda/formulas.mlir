@@ -57,6 +57,14 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
     %1 = nn.gelu_grad %a, %a {approximate = "tanh"} : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
     nn.yield %1 : tensor<1024x1024xf32>
   }
+  // Rounding to a multiple of a number needs no division.
+  %10 = nn.fusion(%x) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  ^bb0(%a: tensor<1024x1024xf32>):
+    %s = nn.constant dense<0.3> : tensor<f32>
+    %1 = nn.div %a, %s : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024x1024xf32>
+    %r = nn.round %1 : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    nn.yield %r : tensor<1024x1024xf32>
+  }
   return
 }
 
@@ -96,3 +104,6 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
 
 // CHECK-LABEL: struct k8_body {
 // CHECK: frit::logistic(
+
+// CHECK-LABEL: struct k9_body {
+// CHECK: out0[v] = frit::roundQuotient(a0[v], 0.3f, 3.3333333f);

@@ -23,7 +23,7 @@ __global__ void scaleAdd(const T *x, const T *y, T *z, Index n) {
 
 /// Every scalar function and conversion once; `n` inputs, kScalars outputs
 /// each.
-constexpr int kScalars = 27;
+constexpr int kScalars = 29;
 struct Scalars {
   const float *x;
   double *out;
@@ -63,6 +63,9 @@ struct Scalars {
     *to++ = frit::saturate32((int64_t(n) << 32) + n) == (n < 0 ? -0x7fffffff - 1
                                                          : n > 0 ? 0x7fffffff
                                                                  : 0);
+    *to++ = frit::roundQuotient(v * 15.5f, 0.3f, 1 / 0.3f);
+    *to++ = frit::roundQuotient(v < 0 ? -INFINITY : 1e38f * 3, 0.3f,
+                                1 / 0.3f) == (v < 0 ? -INFINITY : INFINITY);
   }
 };
 
@@ -153,6 +156,8 @@ static void checkScalars() {
                              clamp(v * 1000, 0, 255),
                              1,
                              1,
+                             1,
+                             std::nearbyint(float(v * 15.5) / 0.3f),
                              1});
   }
   expect("scalar functions", out, want, 1e-8);
