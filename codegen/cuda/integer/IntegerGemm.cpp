@@ -90,20 +90,23 @@ public:
   nn::Match<std::string> print();
 
 private:
-  bool isOfColumn(const Node *node) const {
-    return node->kind == Node::Kind::load &&
-           node->index.isFunctionOfDim(
-               cast<AffineDimExpr>(col).getPosition()) &&
-           !node->index.isFunctionOfDim(
-               cast<AffineDimExpr>(row).getPosition()) &&
-           !hasSymbol(node->index);
+  bool dependsOn(const Node *load, AffineExpr dim) const {
+    return load->index.isFunctionOfDim(cast<AffineDimExpr>(dim).getPosition());
+  }
+  /// Returns the loads of which each column has one value, or each sum.
+  SmallVector<Node *> loadsOf(ArrayRef<Node *> nodes, bool ofSums) const {
+    return llvm::filter_to_vector(nodes, [&](const Node *node) {
+      return node->kind == Node::Kind::load && dependsOn(node, col) &&
+             dependsOn(node, row) == ofSums && !hasSymbol(node->index);
+    });
   }
   static bool hasSymbol(AffineExpr index) {
     bool found = false;
     index.walk([&](AffineExpr part) { found |= isa<AffineSymbolExpr>(part); });
     return found;
   }
-  std::string printColumns(ArrayRef<Node *> loads);
+  std::string printLoads(ArrayRef<Node *> loads, StringRef type, StringRef name,
+                         StringRef parameters);
 
   const LinalgFusion &lowered;
   Graph graph;
@@ -112,31 +115,30 @@ private:
 };
 } // namespace
 
-/// Prints Columns and the function that loads it; field i has the values of
-/// load i.
-std::string EndText::printColumns(ArrayRef<Node *> loads) {
+/// Prints a struct of loads and the function that loads it; field i has the
+/// values of load i.
+std::string EndText::printLoads(ArrayRef<Node *> loads, StringRef type,
+                                StringRef name, StringRef parameters) {
   std::string fields, lanes = std::to_string(vector);
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
+  printer.nameDim(row, "row");
   printer.nameDim(col, "col");
   printer.expect(loads);
   printer.openLanes();
   for (auto [i, load] : llvm::enumerate(loads)) {
-    std::string name = "of" + std::to_string(i);
+    std::string field = "of" + std::to_string(i);
     fields +=
-        ("    " + valueName(load->type) + " " + name + "[" + lanes + "];\n")
+        ("    " + valueName(load->type) + " " + field + "[" + lanes + "];\n")
             .str();
-    printer.line("columns." + name + (vector > 1 ? "[v] = " : "[0] = ") +
+    printer.line(name + "." + field + (vector > 1 ? "[v] = " : "[0] = ") +
                  printer.value(load) + ";");
   }
   printer.closeLanes();
-  return "  struct Columns {\n" + fields +
-         "  };\n"
-         "  __device__ Columns columns(unsigned col) const {\n"
-         "    Columns columns;\n" +
-         printer.str(4) +
-         "    return columns;\n"
-         "  }\n";
+  return ("  struct " + type + " {\n" + fields + "  };\n  __device__ " + type +
+          " " + name + "(" + parameters + ") const {\n    " + type + " " +
+          name + ";\n" + printer.str(4) + "    return " + name + ";\n  }\n")
+      .str();
 }
 
 nn::Match<std::string> EndText::print() {
@@ -148,21 +150,29 @@ nn::Match<std::string> EndText::print() {
   }
   if (!graph.failure().empty())
     return nn::Mismatch(graph.failure());
-  SmallVector<Node *> loads = llvm::filter_to_vector(
-      Graph::reachable(roots, graph),
-      [&](const Node *node) { return isOfColumn(node); });
-  std::string columns = printColumns(loads);
+  SmallVector<Node *> nodes = Graph::reachable(roots, graph);
+  SmallVector<Node *> ofColumns = loadsOf(nodes, /*ofSums=*/false);
+  SmallVector<Node *> ofSums = loadsOf(nodes, /*ofSums=*/true);
+  std::string loads =
+      printLoads(ofColumns, "Columns", "columns", "unsigned col") +
+      printLoads(ofSums, "Elements", "elements", "unsigned row, unsigned col");
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
   printer.nameDim(row, "row");
   printer.nameDim(col, "col");
-  for (auto [i, load] : llvm::enumerate(loads))
-    printer.define(load, "columns.of" + std::to_string(i) +
-                             (vector > 1 ? "[v]" : "[0]"));
+  auto define = [&](ArrayRef<Node *> fields, StringRef name) {
+    for (auto [i, load] : llvm::enumerate(fields))
+      printer.define(load, (name + ".of" + std::to_string(i) +
+                            (vector > 1 ? "[v]" : "[0]"))
+                               .str());
+  };
+  define(ofColumns, "columns");
+  define(ofSums, "elements");
   printer.expect(roots);
-  return columns + "  __device__ void store(const int (&sum)[" +
+  return loads + "  __device__ void store(const int (&sum)[" +
          std::to_string(vector) +
-         "], const Columns &columns, unsigned row,\n"
+         "], const Columns &columns,\n"
+         "                        const Elements &elements, unsigned row,\n"
          "                        unsigned col) const {\n"
          "    const unsigned at = row * " +
          std::to_string(count) + " + col;\n" +

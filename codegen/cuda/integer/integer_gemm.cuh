@@ -20,8 +20,10 @@
 //     static constexpr int kVector;                 // divides k
 //     struct Columns;                               // what only filters change
 //     Columns columns(unsigned col) const;
-//     void store(const int (&sum)[kVector], const Columns &columns,
-//                unsigned row, unsigned col) const;
+//     struct Elements;                              // what is read for the
+//     sums Elements elements(unsigned row, unsigned col) const; void
+//     store(const int (&sum)[kVector], const Columns &columns,
+//                const Elements &elements, unsigned row, unsigned col) const;
 //   };
 //
 // A product of matrices is a convolution of n images of one pixel. Tensors have
@@ -170,33 +172,65 @@ private:
   }
 };
 
-/// Passes a warp's sums to the end, a thread's neighbours at a time.
+/// Passes a warp's sums to the end, a thread's neighbours at a time. What the
+/// end reads for them is loaded some steps ahead, since no load moves above a
+/// store.
 template <class P>
 __device__ inline void storeSums(const P &end, const IntegerSums<P> &sums,
                                  int firstRow, int firstCol, unsigned rank) {
   using Plan = IntegerPlan<P>;
+  constexpr int kParts = Plan::kNeighbours / P::kVector;
+  constexpr int kRows = Plan::kCountM * 2;
+  constexpr int kSteps = Plan::kCountN / Plan::kGroup * kParts * kRows;
+  constexpr int kBytes = sizeof(typename P::Elements);
+  constexpr int kMost = kBytes < 32 ? 64 / kBytes : 2;
+  constexpr int kAhead = kMost < kSteps ? kMost : kSteps;
   const int lane = threadIdx.x % 32;
+  auto colOf = [&](int step) {
+    const int part = step / kRows;
+    return firstCol + part / kParts * Plan::kGroup * 8 +
+           lane % 4 * Plan::kNeighbours + part % kParts * P::kVector;
+  };
+  auto rowOf = [&](int step) {
+    return firstRow + step % kRows / 2 * 16 + step % 2 * 8 + lane / 4;
+  };
+  auto isMine = [&](int step) {
+    return sums.isOf(rank, step % kRows / 2,
+                     step / kRows / kParts * Plan::kGroup, step % 2);
+  };
+  typename P::Elements ahead[kAhead];
+  // Places outside of the result become some inside: a branch would wait.
+  auto load = [&](int step) {
+    const int row = rowOf(step), col = colOf(step);
+    constexpr int last = IntegerOperands<P>::kPixels - 1;
+    if (P::cluster == 1 || isMine(step))
+      ahead[step % kAhead] =
+          end.elements(row < last ? row : last, col < P::k ? col : 0);
+  };
 #pragma unroll
-  for (int j = 0; j < Plan::kCountN; j += Plan::kGroup)
+  for (int step = 0; step < kAhead; ++step)
+    load(step);
 #pragma unroll
-    for (int part = 0; part < Plan::kNeighbours; part += P::kVector) {
-      const int col = firstCol + j * 8 + lane % 4 * Plan::kNeighbours + part;
-      if (col >= P::k)
-        continue;
-      const typename P::Columns columns = end.columns(col);
+  for (int part = 0; part < kSteps / kRows; ++part) {
+    const int col = colOf(part * kRows);
+    const typename P::Columns columns = end.columns(col < P::k ? col : 0);
 #pragma unroll
-      for (int i = 0; i < Plan::kCountM; ++i)
+    for (int i = 0; i < kRows; ++i) {
+      const int step = part * kRows + i, row = rowOf(step);
+      const typename P::Elements elements = ahead[step % kAhead];
+      if (step + kAhead < kSteps)
+        load(step + kAhead);
+      int mine[P::kVector];
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int row = firstRow + i * 16 + half * 8 + lane / 4;
-          int mine[P::kVector];
-#pragma unroll
-          for (int v = 0; v < P::kVector; ++v)
-            mine[v] = sums.of[i][j + (part + v) / 2][half * 2 + (part + v) % 2];
-          if (row < IntegerOperands<P>::kPixels && sums.isOf(rank, i, j, half))
-            end.store(mine, columns, row, col);
-        }
+      for (int v = 0; v < P::kVector; ++v) {
+        const int at = part % kParts * P::kVector + v;
+        mine[v] = sums.of[i / 2][part / kParts * Plan::kGroup + at / 2]
+                         [i % 2 * 2 + at % 2];
+      }
+      if (col < P::k && row < IntegerOperands<P>::kPixels && isMine(step))
+        end.store(mine, columns, elements, row, col);
     }
+  }
 }
 
 /// Computes the tile of the block. The zero points are one byte each.

@@ -17,7 +17,10 @@
 // CHECK-NEXT: };
 // CHECK: frit::loadVector([[SCALES:a[0-9]+]], x4 + col);
 // CHECK: columns.of0[v] = [[SCALES]][v];
-// CHECK: void store(const int (&sum)[8], const Columns &columns, unsigned row,
+// CHECK: struct Elements {
+// CHECK-NEXT: };
+// CHECK: void store(const int (&sum)[8], const Columns &columns,
+// CHECK-NEXT: const Elements &elements, unsigned row,
 // CHECK-NEXT: unsigned col) const {
 // CHECK-NEXT: const unsigned at = row * 128 + col;
 // The clamps before the cast are its saturation.
@@ -65,10 +68,12 @@ func.func @rows(%x: tensor<4x512xi8>, %w: tensor<1020x512xi8>, %z: tensor<i8>, %
 
 // -----
 
-// The schedule may be written by hand. A residual is read where it is added.
+// The schedule may be written by hand. A residual is read ahead of the sums.
 // CHECK: // k0 #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 16, depth = 64, stages = 3> grid 4x1x1 block 128
+// CHECK: Elements elements(unsigned row, unsigned col) const {
+// CHECK: frit::loadVector([[RESIDUAL:a[0-9]+]], x3 + {{\(?row \* 64 \+ col}}
+// CHECK: elements.of0[v] = [[RESIDUAL]][v];
 // CHECK: void store(const int (&sum)[4], const Columns &columns
-// CHECK: frit::loadVector({{a[0-9]+}}, x3 + {{\(?row \* 64 \+ col}}
 func.func @given(%x: tensor<70x64xi8>, %w: tensor<64x64xi8>, %z: tensor<i8>, %r: tensor<70x64xi8>) {
   %0 = nn.fusion(%x, %w, %z, %r) schedule(#cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 16, depth = 64, stages = 3>) : (tensor<70x64xi8>, tensor<64x64xi8>, tensor<i8>, tensor<70x64xi8>) -> tensor<70x64xf32> {
   ^bb0(%a: tensor<70x64xi8>, %b: tensor<64x64xi8>, %c: tensor<i8>, %d: tensor<70x64xi8>):

@@ -35,8 +35,10 @@ struct Conv : T {
 
   struct Columns {};
   __device__ Columns columns(unsigned) const { return {}; }
-  __device__ void store(const int (&sum)[Vector], const Columns &, unsigned row,
-                        unsigned col) const {
+  struct Elements {};
+  __device__ Elements elements(unsigned, unsigned) const { return {}; }
+  __device__ void store(const int (&sum)[Vector], const Columns &,
+                        const Elements &, unsigned row, unsigned col) const {
     frit::storeVector(y + row * k + col, sum);
   }
   int32_t *y;
