@@ -21,8 +21,14 @@ static constexpr double kSharedRate = 128;
 static constexpr double kArrivalTime = 1.2, kCopyTime = 0.7;
 /// Microseconds until the blocks of a cluster have each other's sums.
 static constexpr double kMergeTime = 0.8;
+/// Instructions per sum at the end of a tile, and those of threads that an SM
+/// issues in a cycle.
+static constexpr double kEndInstructions = 20, kIssueRate = 128;
 /// Bytes of L2's traffic per sum at the end of a tile.
 static constexpr double kEndBytes = 4;
+/// Time of products by mma.sync relative to the longest of its parts, since the
+/// warps that multiply also load the fragments and copy.
+static constexpr double kMmaShare = 1.5;
 /// Threads of an SM that keep its tensor cores busy with mma.sync.
 static constexpr double kMmaThreads = 256;
 /// Accumulators of a thread that leave room for fragments and addresses, and
@@ -101,7 +107,13 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
   double copies =
       (stages * double((m + n) * depth) + kEndBytes * double(m * n)) /
       (arch.l2Rate / sms);
-  double work = each * std::max({multiplies, moves, copies});
+  // The end of a tile hides behind the products of another block of the SM.
+  double ends = kEndInstructions * double(m * n) / (kIssueRate * arch.clock);
+  double products = std::max({multiplies, moves, copies}) *
+                    (schedule.getWgmma() ? 1 : kMmaShare);
+  double work =
+      each * (std::min(each, double(perSm)) > 1 ? std::max(products, ends)
+                                                : products + ends);
   // Copies run ahead by all stages but one, or two while WGMMA reads one.
   double ahead = double(schedule.getStages() - (schedule.getWgmma() ? 2 : 1));
   double latency = std::ceil(each / double(perSm)) *
@@ -165,7 +177,8 @@ SmallVector<IntegerGemmAttr>
 frit::cuda::rankTiles(const IntegerProduct &product, const GpuArch &arch,
                       unsigned most) {
   Ranking ranking(product, arch);
-  for (int64_t stages : {3, 4, 6})
+  // Of equal estimates the first counts: 4 stages hide more latency than 3.
+  for (int64_t stages : {4, 6, 3})
     for (int64_t cluster : {1, 2, 4, 8}) {
       if (cluster > 1 && arch.mma != Mma::wgmma)
         continue;
