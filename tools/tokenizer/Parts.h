@@ -5,8 +5,8 @@
 
 #include "tools/tokenizer/AddedTokens.h"
 #include "tools/tokenizer/Decoder.h"
-#include "tools/tokenizer/Model.h"
 #include "tools/tokenizer/Splitter.h"
+#include "tools/tokenizer/model/Model.h"
 
 namespace frit::tokenizer {
 

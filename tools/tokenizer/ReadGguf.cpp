@@ -2,9 +2,9 @@
 
 #include "compiler/support/Gguf.h"
 #include "compiler/support/Help.h"
-#include "tools/tokenizer/Bpe.h"
 #include "tools/tokenizer/Parts.h"
-#include "tools/tokenizer/ScoredPairs.h"
+#include "tools/tokenizer/model/Bpe.h"
+#include "tools/tokenizer/model/ScoredPairs.h"
 
 using namespace frit;
 using namespace frit::tokenizer;

@@ -1,8 +1,8 @@
 //===- ReadModel.cpp - Read tokenizer.json's "model" ----------------------===//
 
-#include "tools/tokenizer/Bpe.h"
 #include "tools/tokenizer/Parts.h"
-#include "tools/tokenizer/Unigram.h"
+#include "tools/tokenizer/model/Bpe.h"
+#include "tools/tokenizer/model/Unigram.h"
 
 using namespace frit::tokenizer;
 using frit::tools::Fault;

@@ -13,7 +13,7 @@
 #define FRIT_TOOLS_TOKENIZER_TOKENIZER_H
 
 #include "tools/support/Bytes.h"
-#include "tools/tokenizer/Trie.h"
+#include "tools/tokenizer/model/Trie.h"
 
 #include <memory>
 #include <optional>

@@ -4,7 +4,7 @@
 #define FRIT_TOOLS_TOKENIZER_VOCABULARY_H
 
 #include "tools/support/Fault.h"
-#include "tools/tokenizer/Trie.h"
+#include "tools/tokenizer/model/Trie.h"
 
 #include <optional>
 #include <unordered_map>

@@ -1,9 +1,9 @@
 //===- Unigram.h - The most likely tokens ---------------------------------===//
 
-#ifndef FRIT_TOOLS_TOKENIZER_UNIGRAM_H
-#define FRIT_TOOLS_TOKENIZER_UNIGRAM_H
+#ifndef FRIT_TOOLS_TOKENIZER_MODEL_UNIGRAM_H
+#define FRIT_TOOLS_TOKENIZER_MODEL_UNIGRAM_H
 
-#include "tools/tokenizer/Model.h"
+#include "tools/tokenizer/model/Model.h"
 
 namespace frit::tokenizer {
 
@@ -32,4 +32,4 @@ private:
 
 } // namespace frit::tokenizer
 
-#endif // FRIT_TOOLS_TOKENIZER_UNIGRAM_H
+#endif // FRIT_TOOLS_TOKENIZER_MODEL_UNIGRAM_H

@@ -1,6 +1,6 @@
 //===- Bpe.cpp - Byte pair encoding ---------------------------------------===//
 
-#include "tools/tokenizer/Bpe.h"
+#include "tools/tokenizer/model/Bpe.h"
 #include "tools/tokenizer/Text.h"
 
 #include <queue>

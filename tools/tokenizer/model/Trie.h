@@ -1,7 +1,7 @@
 //===- Trie.h - Find tokens that a text begins with -----------------------===//
 
-#ifndef FRIT_TOOLS_TOKENIZER_TRIE_H
-#define FRIT_TOOLS_TOKENIZER_TRIE_H
+#ifndef FRIT_TOOLS_TOKENIZER_MODEL_TRIE_H
+#define FRIT_TOOLS_TOKENIZER_MODEL_TRIE_H
 
 #include <algorithm>
 #include <cstdint>
@@ -71,4 +71,4 @@ private:
 
 } // namespace frit::tokenizer
 
-#endif // FRIT_TOOLS_TOKENIZER_TRIE_H
+#endif // FRIT_TOOLS_TOKENIZER_MODEL_TRIE_H

@@ -1,7 +1,7 @@
 //===- Model.h - Turn a piece of text into tokens -------------------------===//
 
-#ifndef FRIT_TOOLS_TOKENIZER_MODEL_H
-#define FRIT_TOOLS_TOKENIZER_MODEL_H
+#ifndef FRIT_TOOLS_TOKENIZER_MODEL_MODEL_H
+#define FRIT_TOOLS_TOKENIZER_MODEL_MODEL_H
 
 #include "tools/tokenizer/Vocabulary.h"
 
@@ -20,4 +20,4 @@ public:
 
 } // namespace frit::tokenizer
 
-#endif // FRIT_TOOLS_TOKENIZER_MODEL_H
+#endif // FRIT_TOOLS_TOKENIZER_MODEL_MODEL_H

@@ -1,6 +1,6 @@
 //===- ScoredPairs.cpp - SentencePiece's byte pair encoding ---------------===//
 
-#include "tools/tokenizer/ScoredPairs.h"
+#include "tools/tokenizer/model/ScoredPairs.h"
 #include "tools/tokenizer/Text.h"
 
 #include <queue>

@@ -1,6 +1,6 @@
 //===- Trie.cpp - Find tokens that a text begins with ---------------------===//
 
-#include "tools/tokenizer/Trie.h"
+#include "tools/tokenizer/model/Trie.h"
 
 using namespace frit::tokenizer;
 

@@ -1,6 +1,6 @@
 //===- Unigram.cpp - The most likely tokens -------------------------------===//
 
-#include "tools/tokenizer/Unigram.h"
+#include "tools/tokenizer/model/Unigram.h"
 #include "tools/tokenizer/Text.h"
 
 using namespace frit::tokenizer;

@@ -1,9 +1,9 @@
 //===- Bpe.h - Byte pair encoding -----------------------------------------===//
 
-#ifndef FRIT_TOOLS_TOKENIZER_BPE_H
-#define FRIT_TOOLS_TOKENIZER_BPE_H
+#ifndef FRIT_TOOLS_TOKENIZER_MODEL_BPE_H
+#define FRIT_TOOLS_TOKENIZER_MODEL_BPE_H
 
-#include "tools/tokenizer/Model.h"
+#include "tools/tokenizer/model/Model.h"
 
 namespace frit::tokenizer {
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace frit::tokenizer
 
-#endif // FRIT_TOOLS_TOKENIZER_BPE_H
+#endif // FRIT_TOOLS_TOKENIZER_MODEL_BPE_H

@@ -1,9 +1,9 @@
 //===- ScoredPairs.h - SentencePiece's byte pair encoding -----------------===//
 
-#ifndef FRIT_TOOLS_TOKENIZER_SCOREDPAIRS_H
-#define FRIT_TOOLS_TOKENIZER_SCOREDPAIRS_H
+#ifndef FRIT_TOOLS_TOKENIZER_MODEL_SCOREDPAIRS_H
+#define FRIT_TOOLS_TOKENIZER_MODEL_SCOREDPAIRS_H
 
-#include "tools/tokenizer/Model.h"
+#include "tools/tokenizer/model/Model.h"
 
 namespace frit::tokenizer {
 
@@ -27,4 +27,4 @@ private:
 
 } // namespace frit::tokenizer
 
-#endif // FRIT_TOOLS_TOKENIZER_SCOREDPAIRS_H
+#endif // FRIT_TOOLS_TOKENIZER_MODEL_SCOREDPAIRS_H
