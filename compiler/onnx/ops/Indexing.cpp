@@ -1,6 +1,6 @@
 //===- Indexing.cpp - Gather and scatter ----------------------------------===//
 
-#include "compiler/onnx/ops/DataDependent.h"
+#include "compiler/onnx/bounded/DataDependent.h"
 #include "compiler/onnx/ops/Scatter.h"
 #include "compiler/onnx/reader/Hooks.h"
 

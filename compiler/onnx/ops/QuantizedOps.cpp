@@ -41,7 +41,7 @@ static Results quantized(Expr y, size_t i, Type to) {
   return {quantize(y, scale.reshape({}), zero, to, /*wraps=*/false)};
 }
 
-template <typename Op> static Results binary(Node &node) {
+template <typename Op> static Results quantizedBinary(Node &node) {
   Expr a = dequantized(node, 0), b = dequantized(node, 3);
   return quantized(a.apply<Op>({b}), 6, typeOf(node, 0));
 }
@@ -391,8 +391,8 @@ static Results gatherBlockQuantized(Node &node) {
 
 ArrayRef<Hook> frit::importer::quantizedOpHooks() {
   static constexpr Hook hooks[] = {
-      {"com.microsoft::QLinearAdd", 1, 7, 8, binary<nn::AddOp>},
-      {"com.microsoft::QLinearMul", 1, 7, 8, binary<nn::MulOp>},
+      {"com.microsoft::QLinearAdd", 1, 7, 8, quantizedBinary<nn::AddOp>},
+      {"com.microsoft::QLinearMul", 1, 7, 8, quantizedBinary<nn::MulOp>},
       {"com.microsoft::QLinearSigmoid", 1, 4, 5, qLinearSigmoid},
       {"com.microsoft::QLinearLeakyRelu", 1, 4, 5, qLinearLeakyRelu},
       {"com.microsoft::QLinearSoftmax", 1, 5, 5, qLinearSoftmax},

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/PasteMasks.h"
+#include "compiler/onnx/detection/PasteMasks.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Unrolled.h"
 

@@ -15,8 +15,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/CreateOp.h"
+#include "compiler/onnx/bounded/ValidEntries.h"
 #include "compiler/onnx/reader/Expr.h"
-#include "compiler/onnx/reader/ValidEntries.h"
 
 #include "dialects/nn/lowering/Lowering.h"
 

@@ -1,6 +1,6 @@
 //===- ValidEntries.cpp - Entries of a result that are valid --------------===//
 
-#include "compiler/onnx/reader/ValidEntries.h"
+#include "compiler/onnx/bounded/ValidEntries.h"
 
 #include "dialects/nn/lowering/Lowering.h"
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_COMPILER_ONNX_OPS_DATADEPENDENT_H
-#define FRIT_COMPILER_ONNX_OPS_DATADEPENDENT_H
+#ifndef FRIT_COMPILER_ONNX_BOUNDED_DATADEPENDENT_H
+#define FRIT_COMPILER_ONNX_BOUNDED_DATADEPENDENT_H
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -28,4 +28,4 @@ Results dataDependentCompress(Expr x, Expr condition, int64_t axis);
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_OPS_DATADEPENDENT_H
+#endif // FRIT_COMPILER_ONNX_BOUNDED_DATADEPENDENT_H

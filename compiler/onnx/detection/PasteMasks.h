@@ -1,7 +1,7 @@
 //===- PasteMasks.h - The loop that pastes masks into an image ------------===//
 
-#ifndef FRIT_COMPILER_ONNX_OPS_PASTEMASKS_H
-#define FRIT_COMPILER_ONNX_OPS_PASTEMASKS_H
+#ifndef FRIT_COMPILER_ONNX_DETECTION_PASTEMASKS_H
+#define FRIT_COMPILER_ONNX_DETECTION_PASTEMASKS_H
 
 #include "compiler/onnx/reader/Node.h"
 
@@ -14,4 +14,4 @@ std::optional<Results> pasteMasks(Node &loop, const ::onnx::GraphProto &body);
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_OPS_PASTEMASKS_H
+#endif // FRIT_COMPILER_ONNX_DETECTION_PASTEMASKS_H

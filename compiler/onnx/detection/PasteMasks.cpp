@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/PasteMasks.h"
+#include "compiler/onnx/detection/PasteMasks.h"
 #include "compiler/onnx/reader/Expr.h"
 
 #include "dialects/nn/Fold.h"

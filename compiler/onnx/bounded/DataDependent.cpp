@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/DataDependent.h"
+#include "compiler/onnx/bounded/DataDependent.h"
 #include "compiler/onnx/ops/Order.h"
 
 using namespace mlir;

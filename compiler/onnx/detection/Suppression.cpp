@@ -1,6 +1,6 @@
 //===- Suppression.cpp - NonMaxSuppression on the device ------------------===//
 
-#include "compiler/onnx/ops/DataDependent.h"
+#include "compiler/onnx/bounded/DataDependent.h"
 #include "compiler/onnx/ops/Order.h"
 
 #include "dialects/nn/Fold.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_COMPILER_ONNX_READER_VALIDENTRIES_H
-#define FRIT_COMPILER_ONNX_READER_VALIDENTRIES_H
+#ifndef FRIT_COMPILER_ONNX_BOUNDED_VALIDENTRIES_H
+#define FRIT_COMPILER_ONNX_BOUNDED_VALIDENTRIES_H
 
 #include "compiler/onnx/reader/Node.h"
 
@@ -20,4 +20,4 @@ std::optional<DataShape> validEntries(Node &node, mlir::Operation *op,
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_READER_VALIDENTRIES_H
+#endif // FRIT_COMPILER_ONNX_BOUNDED_VALIDENTRIES_H
