@@ -9,6 +9,7 @@
 
 #include "compiler/padding/PaddedOperator.h"
 #include "compiler/padding/PaddedLoops.h"
+#include "compiler/padding/PaddedWindows.h"
 
 #include "dialects/nn/lowering/Loops.h"
 #include "dialects/nn/lowering/Lowering.h"
@@ -318,9 +319,10 @@ static std::optional<PaddedValue> padByMeaning(Operation *small,
   if (auto slice = dyn_cast<SliceOp>(small))
     if (auto cut = padSlice(slice, cast<SliceOp>(large), operands[0]))
       return cut;
-  if (isa<ElementwiseOp, StructuralOp>(small))
-    return LinalgFusion().pad(small, large, operands);
-  return std::nullopt;
+  if (!isa<ElementwiseOp, StructuralOp>(small))
+    return std::nullopt;
+  auto result = LinalgFusion().pad(small, large, operands);
+  return result ? result : padWindows(small, large, operands);
 }
 
 std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,

@@ -39,12 +39,24 @@ static Block &bodyOf(ModuleOp module) {
   return mainOf(module).getBody().front();
 }
 
+/// Decomposes a composite. The mean of several dimensions becomes means of one,
+/// since each then divides by one size.
+static SmallVector<Value> decompose(CompositeOp op, NNBuilder &b) {
+  auto mean = dyn_cast<ReduceMeanOp>(op.getOperation());
+  if (!mean || mean.getAxes().size() < 2)
+    return op.decompose(b);
+  Value x = mean.getX();
+  for (int64_t axis : mean.getAxes())
+    x = ReduceMeanOp::create(b, x, ArrayRef<int64_t>(axis));
+  return {x};
+}
+
 /// Decomposes a composite in place and returns the next operator.
 static Block::iterator expand(CompositeOp op) {
   Block *block = op->getBlock();
   Operation *before = op->getPrevNode();
   NNBuilder builder(op.getLoc(), op.getOperation());
-  op->replaceAllUsesWith(op.decompose(builder));
+  op->replaceAllUsesWith(decompose(op, builder));
   op->erase();
   return before ? std::next(before->getIterator()) : block->begin();
 }

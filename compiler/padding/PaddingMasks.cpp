@@ -185,6 +185,17 @@ Operation *PaddingMasks::findMisfit() const {
   return nullptr;
 }
 
+bool PaddingMasks::areAmbiguous() const {
+  for (const auto &[op, all] : masks)
+    for (const Mask &mask : all)
+      for (const Part &part : mask.parts)
+        if (part.sizes.isAmbiguous())
+          return true;
+  return llvm::any_of(constants, [](const auto &constant) {
+    return constant.second.isAmbiguous();
+  });
+}
+
 std::vector<bool> PaddingMasks::symbols() const {
   std::vector<bool> needed(largeSizes.size());
   for (const auto &[op, all] : masks)
@@ -219,6 +230,10 @@ Value PaddingMasks::buildSize(const SizeExpr &expr) {
   OpBuilder at(size.getContext());
   at.setInsertionPointAfterValue(size);
   NNBuilder b(size.getLoc(), at);
+  if (expr.shift != 0)
+    size = b.add(size, buildInteger(b, expr.shift));
+  if (expr.divisor != 1)
+    size = b.div(size, buildInteger(b, expr.divisor));
   if (expr.factor != 1)
     size = b.mul(size, buildInteger(b, expr.factor));
   if (expr.offset != 0)
@@ -239,7 +254,8 @@ Value PaddingMasks::buildIsInside(const Mask &mask, Value like) {
     parts.push_back(part.length);
     os << "," << part.length;
     if (auto size = part.sizes.fit()) {
-      os << ":" << size->symbol << "*" << size->factor << "+" << size->offset;
+      os << ":" << size->symbol << "+" << size->shift << "/" << size->divisor
+         << "*" << size->factor << "+" << size->offset;
       Value built = buildSize(*size);
       if (!last ||
           (built.getDefiningOp() &&

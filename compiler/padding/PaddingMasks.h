@@ -49,6 +49,9 @@ public:
   /// Returns an operator that depends on the sizes in a way that SizeExpr
   /// cannot express, or null.
   mlir::Operation *findMisfit() const;
+  /// Returns whether comparisons with models of more sizes may show that a mask
+  /// is wrong.
+  bool areAmbiguous() const;
   /// Returns the symbols whose sizes apply() needs.
   std::vector<bool> symbols() const;
 

@@ -19,26 +19,46 @@ bool SizeSamples::isFixed() const {
   });
 }
 
-std::optional<SizeExpr> SizeSamples::fit() const {
-  if (samples.empty())
-    return std::nullopt;
+/// The largest distance of windows, as a product of strides, that is fitted.
+static constexpr int64_t kMostDivisor = 64;
+
+std::optional<SizeExpr> SizeSamples::fit(unsigned symbol, int64_t divisor,
+                                         int64_t shift) const {
+  SizeExpr expr{symbol, 1, 0, divisor, shift};
   const auto &[sizes, value] = samples.front();
-  auto other = llvm::find_if(samples, [value = value](const auto &sample) {
-    return sample.second != value;
-  });
+  int64_t first = expr(sizes);
+  auto other = llvm::find_if(
+      samples, [&](const auto &sample) { return expr(sample.first) != first; });
   if (other == samples.end())
     return std::nullopt;
-  for (unsigned symbol = 0; symbol < sizes.size(); ++symbol) {
-    int64_t by = other->first[symbol] - sizes[symbol];
-    int64_t change = other->second - value;
-    if (by == 0 || change % by != 0)
-      continue;
-    SizeExpr expr{symbol, change / by, 0};
-    expr.offset = value - expr(sizes);
-    if (llvm::all_of(samples, [&](const auto &sample) {
-          return expr(sample.first) == sample.second;
-        }))
-      return expr;
-  }
+  int64_t by = expr(other->first) - first, change = other->second - value;
+  if (change == 0 || change % by != 0)
+    return std::nullopt;
+  expr.factor = change / by;
+  expr.offset = value - expr.factor * first;
+  bool fits = llvm::all_of(samples, [&](const auto &sample) {
+    return expr(sample.first) == sample.second;
+  });
+  return fits ? std::optional(expr) : std::nullopt;
+}
+
+std::optional<SizeExpr> SizeSamples::fit() const {
+  if (samples.empty() || isFixed())
+    return std::nullopt;
+  for (int64_t divisor = 1; divisor <= kMostDivisor; ++divisor)
+    for (unsigned symbol = 0; symbol < samples.front().first.size(); ++symbol)
+      for (int64_t shift = 0; shift < divisor; ++shift)
+        if (auto expr = fit(symbol, divisor, shift))
+          return expr;
   return std::nullopt;
+}
+
+bool SizeSamples::isAmbiguous() const {
+  auto expr = fit();
+  if (!expr || expr->divisor == 1)
+    return false;
+  llvm::SmallVector<bool> seen(expr->divisor);
+  for (const auto &[sizes, value] : samples)
+    seen[sizes[expr->symbol] % expr->divisor] = true;
+  return llvm::is_contained(seen, false);
 }

@@ -10,13 +10,15 @@
 
 namespace frit {
 
-/// The number factor · size of a symbol + offset.
+/// The number factor · ⌊(size of a symbol + shift) / divisor⌋ + offset. Rows
+/// that a window with a stride leaves are such numbers. 0 ≤ shift < divisor.
 struct SizeExpr {
   unsigned symbol = 0;
   int64_t factor = 1, offset = 0;
+  int64_t divisor = 1, shift = 0;
 
   int64_t operator()(llvm::ArrayRef<int64_t> sizes) const {
-    return factor * sizes[symbol] + offset;
+    return factor * ((sizes[symbol] + shift) / divisor) + offset;
   }
   auto operator<=>(const SizeExpr &) const = default;
 };
@@ -29,10 +31,16 @@ public:
   /// Returns whether the number is the same for all sizes.
   bool isFixed() const;
   /// Returns the expression that matches all samples, or nothing if there is
-  /// none or the number is fixed.
+  /// none or the number is fixed. Prefers the smallest divisor.
   std::optional<SizeExpr> fit() const;
+  /// Returns whether samples of other sizes may tell that fit() is wrong: it
+  /// divides, and no sample has one of the remainders.
+  bool isAmbiguous() const;
 
 private:
+  std::optional<SizeExpr> fit(unsigned symbol, int64_t divisor,
+                              int64_t shift) const;
+
   llvm::SmallVector<std::pair<llvm::SmallVector<int64_t, 2>, int64_t>> samples;
 };
 

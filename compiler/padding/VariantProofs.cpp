@@ -95,20 +95,38 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
     return std::nullopt;
   proof.proof = std::make_unique<PaddingProof>(*proof.large, large);
   PaddingMasks &masks = proof.proof->masks;
+  auto compare = [&](const Sizes &small) -> std::optional<Mixing> {
+    failed = small;
+    Mixing failure{UnknownLoc::get(&context), "", true};
+    OwningOpRef<ModuleOp> module = importQuietly(small, &failure);
+    if (!module)
+      return failure;
+    return proof.proof->findMixing(*module, small);
+  };
   for (bool isNew = true; isNew;) {
     isNew = false;
     for (const Sizes &small : served) {
       size_t count = masks.size();
-      failed = small;
-      Mixing failure{UnknownLoc::get(&context), "", true};
-      OwningOpRef<ModuleOp> module = importQuietly(small, &failure);
-      if (!module)
-        return failure;
-      if (auto mixing = proof.proof->findMixing(*module, small))
+      if (auto mixing = compare(small))
         return mixing;
       // The first proof's masks are already used by the others.
       isNew |= masks.size() != count && small != served.front();
     }
+  }
+  // Rows that windows with a stride leave need neighboring sizes.
+  for (Sizes small = served.front(); masks.areAmbiguous();) {
+    bool isLarger = false;
+    for (size_t index = 0; index < small.size(); ++index)
+      if (small[index] < large[index]) {
+        ++small[index];
+        isLarger = true;
+      }
+    if (!isLarger)
+      break;
+    if (small == large || llvm::is_contained(served, small))
+      continue;
+    if (auto mixing = compare(small))
+      return mixing;
   }
   if (auto mixing = proof.proof->findMisfit())
     return mixing;

@@ -129,6 +129,22 @@ m (float[batch,batch] x) => (y) { y = Trilu<upper=1>(x) }
 # Rows are combined, or divided by their number: safe with masks and the true size, or because
 # padded zeros do no harm.
 MASKED = [
+    ("conv_along", """
+m (float[1,2,batch] x, float[3,2,3] w) => (y) { y =
+Conv<pads=[1,1]>(x,w) }
+"""),
+    ("conv_strided", """
+m (float[1,2,batch] x, float[2,2,3] w) => (y) { a =
+Conv<pads=[1,1],strides=[2]>(x,w) b = Conv<pads=[1,1]>(a,w) y = GlobalAveragePool(b) }
+"""),
+    ("max_pool_along", """
+m (float[1,2,batch] x) => (y) { a =
+MaxPool<kernel_shape=[3],pads=[1,1]>(x) y = Neg(a) }
+"""),
+    ("mean_pool_with_pads", """
+m (float[1,2,batch] x) => (y) { y =
+AveragePool<kernel_shape=[3],pads=[1,1],count_include_pad=1>(x) }
+"""),
     ("cumsum", """
 m (float[batch,4] x) => (y) <int64 a={0}> { y = CumSum(x,a) }
 """),
@@ -230,10 +246,6 @@ a={0}> { y = Slice(x,s,e,a) }
 """),
     ("rows_by_index", """
 m (float[batch,4] x, int64[batch] i) => (y) { y = Gather<axis=0>(x,i) }
-"""),
-    ("conv_along", """
-m (float[1,2,batch] x, float[3,2,3] w) => (y) { y =
-Conv<pads=[1,1]>(x,w) }
 """),
     ("pool_along", """
 m (float[1,2,batch] x) => (y) { y =
