@@ -135,11 +135,15 @@ SmallVector<char, 0> artifact::compileObject(Module &module,
   return bytes;
 }
 
-/// Formats the sizes of a symbol: "1..64", or "1, 8, 64".
+/// Formats the sizes of a symbol: "1..64", "64..512, multiples of 32", or "1,
+/// 8, 64".
 static std::string sizesText(const plan::OpenShapes &shapes, size_t index) {
   const plan::OpenSymbol &symbol = shapes.symbols[index];
   if (symbol.padded)
-    return (Twine(symbol.least) + ".." + Twine(symbol.most)).str();
+    return (Twine(symbol.least) + ".." + Twine(symbol.most) +
+            (symbol.multiple == 1 ? Twine()
+                                  : ", multiples of " + Twine(symbol.multiple)))
+        .str();
   std::set<int64_t> sizes;
   for (const plan::OpenVariant &variant : shapes.variants)
     sizes.insert(variant.sizes[index]);

@@ -222,7 +222,8 @@ private:
     function.symbols.first = tables.symbols.size();
     for (const plan::OpenSymbol &symbol : shapes->symbols)
       tables.symbols.push_back({tables.text(symbol.name), symbol.padded,
-                                /*reserved=*/0, symbol.least, symbol.most});
+                                uint32_t(symbol.multiple), symbol.least,
+                                symbol.most});
     function.symbols.count = shapes->symbols.size();
     // Inputs and outputs are the same on every target.
     SmallVector<plan::CommandListOp> lists;
@@ -271,7 +272,7 @@ private:
     for (const plan::Extent &extent : extents)
       tables.extents.push_back({extent.symbol.value_or(kNone),
                                 extent.count.value_or(kNone), extent.factor,
-                                extent.offset});
+                                extent.offset, extent.divisor, extent.shift});
     return range;
   }
 

@@ -134,8 +134,8 @@ defm fstate : Value<one, "fstate", model_Group, "input:output",
   "Both leave the function's signature; programs read and write it as state">;
 defm fshape : Value<one, "fshape", model_Group, "spec",
   "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
-  "or compile for several of its sizes, batch=1..64, batch=1,8,64 or "
-  "batch=1..16,64; x.0=batch names the first dimension of input x, and "
+  "or compile for several of its sizes, batch=1..64, batch=1,8,64, "
+  "batch=1..16,64 or, for multiples of 32, height=64..512/32; x.0=batch names the first dimension of input x, and "
   "dimensions of one name have one size">;
 defm batch : Value<two, "batch", model_Group, "number",
   "Sequences that a language model is compiled for (default: 1)">;

@@ -32,10 +32,12 @@ struct Mixing {
 /// zero. Finds the masks that the large model needs for that.
 class PaddingProof {
 public:
-  /// `sizes` are the symbols' sizes that `large` was imported for. Composites
-  /// of `large` are decomposed if a part of them needs a mask.
-  PaddingProof(mlir::ModuleOp large, llvm::ArrayRef<int64_t> sizes)
-      : masks(sizes), large(large) {}
+  /// `sizes` are the symbols' sizes that `large` was imported for; all sizes
+  /// are multiples of `multiples`, one per symbol. Composites of `large` are
+  /// decomposed if a part of them needs a mask.
+  PaddingProof(mlir::ModuleOp large, llvm::ArrayRef<int64_t> sizes,
+               llvm::ArrayRef<int64_t> multiples)
+      : masks(sizes, multiples), large(large) {}
 
   /// Compares with the model imported for smaller sizes, which it decomposes.
   /// Returns nothing if the proof succeeded with the present masks. If this

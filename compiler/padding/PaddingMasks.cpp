@@ -189,10 +189,10 @@ bool PaddingMasks::areAmbiguous() const {
   for (const auto &[op, all] : masks)
     for (const Mask &mask : all)
       for (const Part &part : mask.parts)
-        if (part.sizes.isAmbiguous())
+        if (part.sizes.isAmbiguous(multiples))
           return true;
-  return llvm::any_of(constants, [](const auto &constant) {
-    return constant.second.isAmbiguous();
+  return llvm::any_of(constants, [&](const auto &constant) {
+    return constant.second.isAmbiguous(multiples);
   });
 }
 

@@ -20,8 +20,10 @@ public:
   using Pad =
       llvm::function_ref<std::optional<PaddedValue>(const Operands &operands)>;
 
-  explicit PaddingMasks(llvm::ArrayRef<int64_t> largeSizes)
-      : largeSizes(largeSizes) {}
+  /// Calls have multiples of `multiples`, one per symbol.
+  PaddingMasks(llvm::ArrayRef<int64_t> largeSizes,
+               llvm::ArrayRef<int64_t> multiples)
+      : largeSizes(largeSizes), multiples(multiples) {}
 
   /// Starts the comparison with a small model of these sizes.
   void begin(llvm::ArrayRef<int64_t> sizes) { smallSizes.assign(sizes); }
@@ -90,7 +92,7 @@ private:
   mlir::Value buildSize(const SizeExpr &expr);
   mlir::Value buildIsInside(const Mask &mask, mlir::Value like);
 
-  llvm::SmallVector<int64_t> largeSizes, smallSizes;
+  llvm::SmallVector<int64_t> largeSizes, multiples, smallSizes;
   /// By operator of the large model, in the order in which they were found.
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<Mask, 1>> masks;
   llvm::MapVector<mlir::Operation *, SizeSamples> constants;

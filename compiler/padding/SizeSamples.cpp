@@ -2,7 +2,10 @@
 
 #include "compiler/padding/SizeSamples.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
 
 using namespace frit;
 
@@ -36,10 +39,13 @@ std::optional<SizeExpr> SizeSamples::fit(unsigned symbol, int64_t divisor,
     return std::nullopt;
   expr.factor = change / by;
   expr.offset = value - expr.factor * first;
-  bool fits = llvm::all_of(samples, [&](const auto &sample) {
+  return match(expr) ? std::optional(expr) : std::nullopt;
+}
+
+bool SizeSamples::match(const SizeExpr &expr) const {
+  return llvm::all_of(samples, [&](const auto &sample) {
     return expr(sample.first) == sample.second;
   });
-  return fits ? std::optional(expr) : std::nullopt;
 }
 
 std::optional<SizeExpr> SizeSamples::fit() const {
@@ -53,12 +59,13 @@ std::optional<SizeExpr> SizeSamples::fit() const {
   return std::nullopt;
 }
 
-bool SizeSamples::isAmbiguous() const {
+bool SizeSamples::isAmbiguous(llvm::ArrayRef<int64_t> multiples) const {
   auto expr = fit();
   if (!expr || expr->divisor == 1)
     return false;
-  llvm::SmallVector<bool> seen(expr->divisor);
+  llvm::SmallDenseSet<int64_t> seen;
   for (const auto &[sizes, value] : samples)
-    seen[sizes[expr->symbol] % expr->divisor] = true;
-  return llvm::is_contained(seen, false);
+    seen.insert(sizes[expr->symbol] % expr->divisor);
+  return int64_t(seen.size()) <
+         expr->divisor / std::gcd(expr->divisor, multiples[expr->symbol]);
 }

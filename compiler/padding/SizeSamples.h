@@ -33,9 +33,12 @@ public:
   /// Returns the expression that matches all samples, or nothing if there is
   /// none or the number is fixed. Prefers the smallest divisor.
   std::optional<SizeExpr> fit() const;
+  /// Returns whether all samples are what the expression says.
+  bool match(const SizeExpr &expr) const;
   /// Returns whether samples of other sizes may tell that fit() is wrong: it
-  /// divides, and no sample has one of the remainders.
-  bool isAmbiguous() const;
+  /// divides, and no sample has one of the remainders that there are of sizes
+  /// which are multiples of these numbers, one per symbol.
+  bool isAmbiguous(llvm::ArrayRef<int64_t> multiples) const;
 
 private:
   std::optional<SizeExpr> fit(unsigned symbol, int64_t divisor,

@@ -17,6 +17,7 @@ inline constexpr int64_t kMostVariants = 64;
 struct SymbolSizes {
   std::string name;
   int64_t least = 1, most = 1; ///< sizes that calls may have
+  int64_t multiple = 1;        ///< that each size is a multiple of
   /// Sizes of the variants, ascending; the last is `most`.
   std::vector<int64_t> sizes;
   /// All sizes that the command line names, ascending and apart: the ends of

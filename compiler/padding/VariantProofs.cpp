@@ -17,18 +17,19 @@ using namespace mlir;
 using namespace frit;
 
 /// Maximum number of sizes that are proved. If there are more, this many are
-/// picked, evenly spread.
+/// picked, evenly spread, but with every remainder of their distance.
 static constexpr int64_t kMostProofs = 256;
 
 int64_t Variants::servedCount(size_t index) const {
   const SymbolSizes &symbol = symbols[index];
-  return padded[index] ? symbol.most - symbol.least + 1
+  return padded[index] ? (symbol.most - symbol.least) / symbol.multiple + 1
                        : int64_t(symbol.sizes.size());
 }
 
 int64_t Variants::servedSize(size_t index, int64_t number) const {
   const SymbolSizes &symbol = symbols[index];
-  return padded[index] ? symbol.least + number : symbol.sizes[number];
+  return padded[index] ? symbol.least + number * symbol.multiple
+                       : symbol.sizes[number];
 }
 
 /// Returns the smallest size of a symbol that its variant for `size` serves.
@@ -37,7 +38,8 @@ int64_t Variants::leastServed(size_t index, int64_t size) const {
   auto variant = llvm::lower_bound(symbol.sizes, size);
   if (!padded[index])
     return size;
-  return variant == symbol.sizes.begin() ? symbol.least : variant[-1] + 1;
+  return variant == symbol.sizes.begin() ? symbol.least
+                                         : variant[-1] + symbol.multiple;
 }
 
 /// Chooses the sizes to prove if some symbols vary and the others are at their
@@ -72,6 +74,7 @@ Variants::chooseProofs(const std::vector<bool> &varies) const {
   int64_t count = std::min(total, kMostProofs);
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = total - 1 - (count - 1 - i) * total / count;
+    rest -= i == count - 1 ? 0 : i % (total / count);
     Sizes sizes = largest();
     for (size_t index = symbols.size(); index-- > 0;)
       if (varies[index]) {
@@ -93,7 +96,10 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
   // The error is reported when the variant is imported.
   if (!proof.large)
     return std::nullopt;
-  proof.proof = std::make_unique<PaddingProof>(*proof.large, large);
+  Sizes multiples;
+  for (const SymbolSizes &symbol : symbols)
+    multiples.push_back(symbol.multiple);
+  proof.proof = std::make_unique<PaddingProof>(*proof.large, large, multiples);
   PaddingMasks &masks = proof.proof->masks;
   auto compare = [&](const Sizes &small) -> std::optional<Mixing> {
     failed = small;
@@ -114,11 +120,12 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
     }
   }
   // Rows that windows with a stride leave need neighboring sizes.
-  for (Sizes small = served.front(); masks.areAmbiguous();) {
+  for (Sizes small = served.front();
+       masks.areAmbiguous() || areLengthsAmbiguous(large);) {
     bool isLarger = false;
     for (size_t index = 0; index < small.size(); ++index)
       if (small[index] < large[index]) {
-        ++small[index];
+        small[index] += symbols[index].multiple;
         isLarger = true;
       }
     if (!isLarger)
@@ -170,13 +177,16 @@ void Variants::reportInvalid(size_t index, const Mixing &mixing,
                              const Sizes &small) {
   std::string reason = mixing.reason;
   InFlightDiagnostic error = emitError(mixing.loc);
+  StringRef name = symbols[index].name;
   error << reason << " (for " << sizesText(small) << ")";
   if (symbols.size() > 1)
-    error << "; if '" << symbols[index].name
+    error << "; if '" << name
           << "' is always as long as another dimension, give both one name: "
              "-fshape="
-          << symbols[index].name << "="
-          << symbols[index ? 0 : symbols.size() - 1].name;
+          << name << "=" << symbols[index ? 0 : symbols.size() - 1].name;
+  if (symbols[index].multiple == 1)
+    error << "; if it is always a multiple of some number, say so, as -fshape="
+          << name << "=32..512/32";
 }
 
 /// Handles a symbol that cannot be padded: every size needs a variant. Listed
@@ -198,16 +208,18 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
     others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
   int64_t count = 0;
   for (auto [first, last] : symbol.ranges)
-    count += last - first + 1;
+    count += (last - first) / symbol.multiple + 1;
   if (!symbol.isList() && count > kMostVariants / others) {
+    int64_t least = symbol.multiple;
     emitError(mixing.loc) << why << "; list the sizes that are needed, as "
-                          << "-fshape=" << symbol.name << "=1,2,4 (up to "
+                          << "-fshape=" << symbol.name << "=" << least << ","
+                          << 2 * least << "," << 4 * least << " (up to "
                           << kMostVariants / others << ")";
     return false;
   }
   symbol.sizes.clear();
   for (auto [first, last] : symbol.ranges)
-    for (int64_t size = first; size <= last; ++size)
+    for (int64_t size = first; size <= last; size += symbol.multiple)
       symbol.sizes.push_back(size);
   remark::missed(mixing.loc,
                  remark::RemarkOpts::name("Exact").category("shape"))

@@ -207,12 +207,54 @@ Extent Variants::extentOf(const Sizes &sizes, ShapeList Shapes::*list,
   return result;
 }
 
+/// Collects the lengths of an output's dimension in all calls that the variant
+/// of `sizes` serves.
+SizeSamples Variants::sampleLengths(const Sizes &sizes, size_t output,
+                                    size_t dim) const {
+  SizeSamples samples;
+  for (const auto &[others, shapes] : known)
+    if (isServed(others) && variantFor(others) == sizes &&
+        shapes.outputs[output].size() > dim)
+      samples.add(others, shapes.outputs[output][dim]);
+  return samples;
+}
+
+/// Derives how an output's dimension depends on a symbol, also if it is what
+/// windows with a stride leave.
+Extent Variants::outputExtentOf(const Sizes &sizes, size_t output,
+                                size_t dim) const {
+  Extent extent = extentOf(sizes, &Shapes::outputs, output, dim);
+  SizeSamples samples = sampleLengths(sizes, output, dim);
+  bool fits =
+      extent.symbol
+          ? samples.match({*extent.symbol, extent.factor, extent.offset})
+          : samples.isFixed();
+  auto size = fits ? std::nullopt : samples.fit();
+  if (size)
+    extent = {size->symbol, std::nullopt,  size->factor,
+              size->offset, size->divisor, size->shift};
+  return extent;
+}
+
+/// Returns whether imports for more sizes may show that the length of an output
+/// is another.
+bool Variants::areLengthsAmbiguous(const Sizes &sizes) const {
+  Sizes multiples;
+  for (const SymbolSizes &symbol : symbols)
+    multiples.push_back(symbol.multiple);
+  for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs))
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      if (sampleLengths(sizes, output, dim).isAmbiguous(multiples))
+        return true;
+  return false;
+}
+
 void Variants::describeSymbols() {
   for (auto [symbol, isPadded] : llvm::zip_equal(symbols, padded)) {
     // Without padding, the smallest size is the first of the list.
     int64_t least = isPadded ? symbol.least : symbol.sizes.front();
     shapes.symbols.push_back(
-        {symbol.name, least, symbol.sizes.back(), isPadded});
+        {symbol.name, least, symbol.sizes.back(), isPadded, symbol.multiple});
   }
 }
 
@@ -226,7 +268,7 @@ void Variants::describeVariants() {
     for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs)) {
       SmallVector<Extent> &extents = variant.outputs.emplace_back();
       for (size_t dim = 0; dim < shape.size(); ++dim)
-        extents.push_back(extentOf(sizes, &Shapes::outputs, output, dim));
+        extents.push_back(outputExtentOf(sizes, output, dim));
     }
   }
 }
@@ -242,7 +284,8 @@ Variants::findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
       int64_t expected = whole[tensor][dim];
       if (!extents[tensor].empty())
         if (const Extent &extent = extents[tensor][dim]; extent.symbol)
-          expected = extent.factor * sizes[*extent.symbol] + extent.offset;
+          expected = SizeExpr{*extent.symbol, extent.factor, extent.offset,
+                              extent.divisor, extent.shift}(sizes);
       if (length != expected)
         return tensor;
     }

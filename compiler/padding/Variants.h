@@ -81,6 +81,11 @@ private:
   inputExtents(const Sizes &sizes, mlir::ModuleOp module) const;
   plan::Extent extentOf(const Sizes &sizes, ShapeList Shapes::*list,
                         size_t tensor, size_t dim) const;
+  SizeSamples sampleLengths(const Sizes &sizes, size_t output,
+                            size_t dim) const;
+  plan::Extent outputExtentOf(const Sizes &sizes, size_t output,
+                              size_t dim) const;
+  bool areLengthsAmbiguous(const Sizes &sizes) const;
   std::optional<size_t>
   findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
              llvm::ArrayRef<llvm::SmallVector<plan::Extent>> extents) const;

@@ -20,13 +20,15 @@
 
 namespace frit::plan {
 
-/// The length of a dimension in a call: factor · size + offset, where `size` is
-/// that of a symbol, or a count that the call computes. At most one of both is
-/// set; with neither, the dimension always has the variant's length.
+/// The length of a dimension in a call: factor · ⌊(size + shift) / divisor⌋ +
+/// offset, where `size` is that of a symbol, or a count that the call computes.
+/// At most one of both is set; with neither, the dimension always has the
+/// variant's length. Only outputs whose length depends on a symbol divide.
 struct Extent {
   std::optional<unsigned> symbol; ///< index into OpenShapes::symbols
   std::optional<unsigned> count;  ///< index into the variant's counts
   int64_t factor = 0, offset = 0;
+  int64_t divisor = 1, shift = 0;
 };
 
 /// Elements of a tensor that the model takes as indices: those of a box.
@@ -37,13 +39,14 @@ struct IndexRange {
   std::string use;   ///< of the indices, for messages
 };
 
-/// A symbolic dimension, such as "batch". A call may give it any size in
-/// [least, most] that a variant has or, if it is `padded`, any size below that
-/// of a variant.
+/// A symbolic dimension, such as "batch". A call may give it any multiple of
+/// `multiple` in [least, most] that a variant has or, if it is `padded`, any
+/// below that of a variant.
 struct OpenSymbol {
   std::string name;
   int64_t least = 1, most = 1;
   bool padded = false;
+  int64_t multiple = 1;
 };
 
 /// The symbols' sizes in one variant, and the extents of its inputs and

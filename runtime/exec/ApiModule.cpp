@@ -219,7 +219,8 @@ frit_status frit_module_symbol(const frit_module *module, uint32_t index,
            symbol.padded != 0,
            uint32_t(sizes.size()),
            sizes.data(),
-           /*masked=*/0};
+           /*masked=*/0,
+           symbol.multiple};
   const PlanView &plan = module->model.plan;
   for (const artifact::Tensor &size :
        plan.inputs(0).last(plan.function().sizes))

@@ -190,8 +190,7 @@ Status Call::lengthOf(const PlanView &plan, const char *kind,
   if (extents.empty() || extents[dim].symbol == kNone)
     return Status();
   const Extent &extent = extents[dim];
-  if (!__builtin_mul_overflow(extent.factor, sizes[extent.symbol], &length) &&
-      !__builtin_add_overflow(length, extent.offset, &length) && length >= 0 &&
+  if (computeLength(extent, sizes[extent.symbol], length) && length >= 0 &&
       length <= most)
     return Status();
   return Status(FRIT_BAD_MODEL,
@@ -233,6 +232,10 @@ Status Call::checkSize(const PlanView &plan, size_t index) const {
   if (symbol.padded) {
     held = format("%lld..%lld", static_cast<long long>(symbol.least),
                   static_cast<long long>(symbol.most));
+    if (symbol.multiple != 1) {
+      holds &= size % symbol.multiple == 0;
+      held = format("multiples of %u in ", symbol.multiple) + held;
+    }
   } else {
     std::vector<int64_t> all = variantSizes(plan, index);
     holds &= std::ranges::find(all, size) != all.end();

@@ -107,9 +107,7 @@ Status frit::applyCounts(const PlanView &plan, size_t variant,
       if (extent.count == artifact::kNone)
         continue;
       int64_t length;
-      if (__builtin_mul_overflow(extent.factor, counts[extent.count],
-                                 &length) ||
-          __builtin_add_overflow(length, extent.offset, &length) || length < 0)
+      if (!computeLength(extent, counts[extent.count], length) || length < 0)
         return Status(
             FRIT_BAD_MODEL,
             format("dimension %zu of output '%s' cannot be as long as a count "

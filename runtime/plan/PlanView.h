@@ -23,6 +23,19 @@
 
 namespace frit {
 
+/// Computes the length that an extent gives a dimension where its symbol, or
+/// its count, is `size`. Returns false if it is out of 64 bits. Inline, since
+/// calls compute it.
+inline bool computeLength(const artifact::Extent &extent, int64_t size,
+                          int64_t &length) {
+  if (__builtin_add_overflow(size, extent.shift, &length))
+    return false;
+  // Towards minus infinity; sizes of symbols are positive.
+  length = length / extent.divisor - (length % extent.divisor < 0);
+  return !__builtin_mul_overflow(length, extent.factor, &length) &&
+         !__builtin_add_overflow(length, extent.offset, &length);
+}
+
 class PlanView {
 public:
   PlanView() = default;

@@ -64,7 +64,7 @@ Status ShapeCheck::checkSymbols() {
   for (const Symbol &symbol : plan.symbols()) {
     if (!isIn(symbol.name, plan.header().strings.size))
       return damagedPlan("the name of a symbol is out of range");
-    if (symbol.least < 1 || symbol.least > symbol.most)
+    if (symbol.least < 1 || symbol.least > symbol.most || !symbol.multiple)
       return damagedPlan(format("symbol '%s' has no sizes",
                                 std::string(plan.text(symbol.name)).c_str()));
   }
@@ -130,9 +130,7 @@ Status ShapeCheck::checkInputs(size_t variant) {
       int64_t size = extent.symbol == kNone
                          ? plan.dims(first.dims)[dim]
                          : plan.sizes(variant)[extent.symbol];
-      if (extent.symbol != kNone &&
-          (__builtin_mul_overflow(size, extent.factor, &size) ||
-           __builtin_add_overflow(size, extent.offset, &size)))
+      if (extent.symbol != kNone && !computeLength(extent, size, size))
         size = -1;
       if (dims[dim] != size)
         return damagedPlan(
@@ -179,6 +177,12 @@ Status ShapeCheck::checkExtents(const char *kind, const Tensor &tensor) {
     if (extent.symbol != kNone && extent.symbol >= plan.symbols().size())
       return damagedPlan(
           format("%s '%s' has a symbol that is not there", kind, name.c_str()));
+    bool divides = extent.divisor != 1 || extent.shift != 0;
+    if (extent.divisor < 1 || extent.shift < 0 ||
+        extent.shift >= extent.divisor ||
+        (divides && (extent.symbol == kNone || !strcmp(kind, "input"))))
+      return damagedPlan(format("%s '%s' has a length that is divided wrongly",
+                                kind, name.c_str()));
     if (extent.count == kNone)
       continue;
     if (extent.count >= plan.function().counts || extent.symbol != kNone ||

@@ -50,8 +50,7 @@ static Tensor tensorLike(const PlanView &plan, const artifact::Tensor &like,
   std::span<const artifact::Extent> extents = plan.extents(like);
   for (size_t dim = 0; dim < extents.size(); ++dim)
     if (extents[dim].symbol != artifact::kNone)
-      tensor.dims[dim] = extents[dim].factor * sizes[extents[dim].symbol] +
-                         extents[dim].offset;
+      computeLength(extents[dim], sizes[extents[dim].symbol], tensor.dims[dim]);
   if (!allocate(tensor))
     die("no memory for '" + tensor.name + "'");
   return tensor;
@@ -356,7 +355,9 @@ static Sizes leastSizes(const PlanView &plan, size_t variant) {
     least.back() = std::min(size, plan.symbols()[symbol].least);
     for (size_t other = 0; other < plan.variants().size(); ++other)
       if (plan.sizes(other)[symbol] < size)
-        least.back() = std::max(least.back(), plan.sizes(other)[symbol] + 1);
+        least.back() = std::max(least.back(),
+                                plan.sizes(other)[symbol] +
+                                    int64_t(plan.symbols()[symbol].multiple));
   }
   return least;
 }

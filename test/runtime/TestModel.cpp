@@ -97,7 +97,7 @@ static void twice(void *const *arguments, void *, int64_t begin, int64_t end) {
 }
 
 void frit::test::writeOpenSteps(PlanWriter &plan, bool cuda) {
-  plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 0, 1, 4});
+  plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 1, 1, 4});
   plan.extents = {{}, {0, kNone, 1, 0}, {0, kNone, 2, 0}};
   uint32_t first = plan.kernel("doubled", 0);
   uint32_t second = plan.kernel("twice", 1);
@@ -180,7 +180,7 @@ static void mean(void *const *arguments, void *, int64_t, int64_t) {
 }
 
 void frit::test::writeSizedPlan(PlanWriter &plan) {
-  plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 0, 1, 4});
+  plan.symbols.push_back({plan.text("batch"), /*padded=*/1, 1, 1, 4});
   plan.extents = {{0, kNone, 1, 0}};
   plan.sizes = 1;
   uint32_t kernel = plan.kernel("mean", 0);

@@ -19,7 +19,7 @@ static void testDescription(const frit::Module &module) {
   frit_symbol_info symbol = module.symbol(0);
   CHECK(!strcmp(symbol.name, "batch") && symbol.least == 1 &&
         symbol.most == 4 && symbol.padded && symbol.size_count == 2 &&
-        symbol.sizes[0] == 2 && symbol.sizes[1] == 4);
+        symbol.sizes[0] == 2 && symbol.sizes[1] == 4 && symbol.multiple == 1);
   CHECK(frit_module_symbol(module.get(), 1, &symbol) == FRIT_INVALID_ARGUMENT);
   CHECK(module.inputSymbols(0)[0] == -1 && module.inputSymbols(0)[1] == 0);
   CHECK(module.outputSymbols(1)[0] == 0 && !module.outputSymbols(2));
@@ -179,6 +179,17 @@ static void testDamagedSizes() {
   CHECK(damaged([](PlanWriter &plan) { plan.sizes = 2; }) == message);
   CHECK(damaged([](PlanWriter &plan) { plan.inputs[1].symbol = 1; }) ==
         message);
+  CHECK(damaged([](PlanWriter &plan) { plan.symbols[0].multiple = 0; }) ==
+        "the model's plan is damaged: symbol 'batch' has no sizes");
+  // Only outputs divide, towards 0, by positive numbers.
+  const char *wrongly = "the model's plan is damaged: input 'x' has a length "
+                        "that is divided wrongly";
+  CHECK(damaged([](PlanWriter &plan) { plan.extents[0].divisor = 0; }) ==
+        wrongly);
+  CHECK(damaged([](PlanWriter &plan) { plan.extents[0].divisor = 2; }) ==
+        wrongly);
+  CHECK(damaged([](PlanWriter &plan) { plan.extents[0].shift = 1; }) ==
+        wrongly);
   CHECK(damaged([](PlanWriter &plan) {
           plan.inputs[1].type = plan.inputs[3].type =
               frit::artifact::DType::u64;

@@ -21,10 +21,14 @@ static std::string typeOf(const Module &module, const frit_tensor_info &info,
   return openType(module, largest, symbols, counts);
 }
 
-/// Formats a symbol's sizes: "1..64" if calls are padded, else "1, 8, 64".
+/// Formats a symbol's sizes: "1..64" if calls are padded, or "64..512,
+/// multiples of 32"; else "1, 8, 64".
 static std::string sizesOf(const frit_symbol_info &symbol) {
   if (symbol.padded)
-    return std::to_string(symbol.least) + ".." + std::to_string(symbol.most);
+    return std::to_string(symbol.least) + ".." + std::to_string(symbol.most) +
+           (symbol.multiple == 1
+                ? ""
+                : ", multiples of " + std::to_string(symbol.multiple));
   std::string text;
   for (uint32_t i = 0; i < symbol.size_count; ++i)
     text += (i ? ", " : "") + std::to_string(symbol.sizes[i]);
@@ -41,8 +45,9 @@ static Json symbolsJson(const Module &module) {
          {"most", symbol.most},
          {"padded", bool(symbol.padded)},
          {"masked", bool(symbol.masked)},
-         {"sizes", std::vector<int64_t>(symbol.sizes,
-                                        symbol.sizes + symbol.size_count)}});
+         {"sizes",
+          std::vector<int64_t>(symbol.sizes, symbol.sizes + symbol.size_count)},
+         {"multiple", symbol.multiple}});
   }
   return list;
 }

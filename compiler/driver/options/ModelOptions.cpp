@@ -256,8 +256,8 @@ bool CommandLine::readModel() {
           return parseShape(shape, input.import, input.openSymbols);
         }))
       return wrong("-fshape takes input:1x3x224x224, batch=8, batch=1..64, "
-                   "batch=1,8,64 or x.0=batch, where sizes are at least 1, not "
-                   "'" +
+                   "batch=1,8,64, height=64..512/32 or x.0=batch, where sizes "
+                   "are at least 1 and those before a / its multiples, not '" +
                    spec + "'");
   for (StringRef spec : args.getAllArgValues(OPT_fbound_EQ)) {
     if (!forInputs(spec, [](ModelInput &input, StringRef text) {

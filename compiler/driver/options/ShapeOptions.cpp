@@ -10,11 +10,12 @@
 using namespace frit;
 using llvm::StringRef;
 
-/// Returns the bounds of a range and the powers of two between them. Padding
-/// then at most doubles the work.
-static std::vector<int64_t> chooseSizes(int64_t least, int64_t most) {
+/// Returns the bounds of a range and the powers of two, times `multiple`,
+/// between them. Padding then at most doubles the work.
+static std::vector<int64_t> chooseSizes(int64_t least, int64_t most,
+                                        int64_t multiple) {
   std::vector<int64_t> sizes = {least};
-  for (int64_t size = 1; size < most; size *= 2)
+  for (int64_t size = multiple; size < most; size *= 2)
     if (size > least)
       sizes.push_back(size);
   if (most != least)
@@ -34,13 +35,20 @@ static void joinRanges(std::vector<std::pair<int64_t, int64_t>> &ranges) {
   ranges.resize(count);
 }
 
-/// Reads the sizes of a symbol: `8`, `1..64`, `1,8,64` or `1..64,128`.
+/// Reads the sizes of a symbol: `8`, `1..64`, `1,8,64` or `1..64,128`. After
+/// them, `/32` says that they are the multiples of 32 among these, and all of
+/// these numbers must be multiples.
 static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
                         std::vector<SymbolSizes> &openSymbols) {
   SymbolSizes symbol;
   symbol.name = name.str();
+  auto [sizes, multiple] = text.split('/');
+  if (text.contains('/') &&
+      (multiple.getAsInteger(10, symbol.multiple) || symbol.multiple < 1 ||
+       symbol.multiple > INT32_MAX))
+    return false;
   llvm::SmallVector<StringRef> parts;
-  text.split(parts, ',');
+  sizes.split(parts, ',');
   for (StringRef part : parts) {
     auto [first, last] = part.split("..");
     int64_t least, most;
@@ -51,14 +59,16 @@ static bool parseSymbol(StringRef name, StringRef text, ImportOptions &import,
     if (part.contains("..") &&
         (last.getAsInteger(10, most) || most < least || most > INT32_MAX))
       return false;
+    if (least % symbol.multiple || most % symbol.multiple)
+      return false;
     symbol.ranges.push_back({least, most});
-    llvm::append_range(symbol.sizes, chooseSizes(least, most));
+    llvm::append_range(symbol.sizes, chooseSizes(least, most, symbol.multiple));
   }
   joinRanges(symbol.ranges);
   llvm::sort(symbol.sizes);
   symbol.sizes.erase(llvm::unique(symbol.sizes), symbol.sizes.end());
   // Listed sizes serve all below them.
-  symbol.least = symbol.isList() ? 1 : symbol.sizes.front();
+  symbol.least = symbol.isList() ? symbol.multiple : symbol.sizes.front();
   symbol.most = symbol.sizes.back();
   // The last of several flags counts.
   llvm::erase_if(openSymbols,

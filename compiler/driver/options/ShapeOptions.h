@@ -8,9 +8,10 @@
 
 namespace frit {
 
-/// Reads the sizes of a symbol (`batch=8`, `batch=1..64`, `batch=1,8,64`), or
-/// the shape of an input (`input:1x3`) or of the only input (`1x3`), in which
-/// each size may be a list or range too. False if it is none of these.
+/// Reads the sizes of a symbol (`batch=8`, `batch=1..64`, `batch=1,8,64`, or
+/// `height=64..512/32` for multiples of 32), or the shape of an input
+/// (`input:1x3`) or of the only input (`1x3`), in which each size may be a list
+/// or range too. False if it is none of these.
 bool parseShape(llvm::StringRef spec, ImportOptions &import,
                 std::vector<SymbolSizes> &openSymbols);
 

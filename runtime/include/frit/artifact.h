@@ -35,22 +35,23 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 19;
+inline constexpr uint32_t kVersion = 20;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
-/// size in [least, most] for which there is a variant: one of exactly that size
-/// or, if the symbol is `padded`, a larger one.
+/// multiple of `multiple` in [least, most] for which there is a variant: one of
+/// exactly that size or, if the symbol is `padded`, a larger one.
 struct Symbol {
   Text name;
   uint32_t padded = 0;
-  uint32_t reserved = 0;
+  uint32_t multiple = 1; ///< at least 1
   int64_t least = 1, most = 1;
 };
 
 /// The length that a call uses of one dimension of a variant's tensor:
 ///
-///   symbol set (not kNone)  factor · s + offset, where s is the call's size of
-///                           the function's symbol of that number
+///   symbol set (not kNone)  factor · ⌊(s + shift) / divisor⌋ + offset, where s
+///                           is the call's size of the function's symbol of
+///                           that number
 ///   count set               factor · c + offset, where c is the value of the
 ///                           variant's count of that number (outputs only)
 ///   neither                 the whole dimension
@@ -60,6 +61,9 @@ struct Extent {
   uint32_t symbol = kNone;
   uint32_t count = kNone;
   int64_t factor = 0, offset = 0;
+  /// Windows with a stride leave a part of their input. 1 and 0 of inputs and
+  /// of counts; else 0 ≤ shift < divisor.
+  int64_t divisor = 1, shift = 0;
 };
 
 /// Indices that an operator takes from a box of a tensor, whose values are from

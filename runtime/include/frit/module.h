@@ -193,14 +193,17 @@ FRIT_API frit_status frit_module_output_tensor(const frit_module *module,
 typedef struct frit_symbol_info {
   const char *name;
   int64_t least, most;
-  /** Whether a call may give any size from `least` to `most`, its inputs being
-   *  padded up to the next of `sizes`; otherwise only those in `sizes`. */
+  /** Whether a call may give any size from `least` to `most` that is a
+   *  multiple of `multiple`, its inputs being padded up to the next of `sizes`;
+   *  otherwise only those in `sizes`. */
   int padded;
   uint32_t size_count;
   const int64_t *sizes; /**< compiled variants, ascending */
   /** Whether padding is masked out inside the model, because it combines
    *  elements along this dimension. */
   int masked;
+  /** Every size must be a multiple of this; 1 for most models. */
+  uint32_t multiple;
 } frit_symbol_info;
 
 /** Number of symbolic dimensions; 0 if all shapes are static. */

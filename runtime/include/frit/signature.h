@@ -50,11 +50,18 @@ inline std::string signatureOf(const void *plan) {
         if (tensor.extents.count)
           extent = extents[tensor.extents.first + dim];
         if (extent.symbol != kNone) {
+          std::string size(text(symbols[firstSymbol + extent.symbol].name));
+          if (extent.shift)
+            size = "(" + size + "+" + std::to_string(extent.shift) + ")";
+          if (extent.divisor != 1)
+            size += "/" + std::to_string(extent.divisor);
           if (extent.factor != 1)
-            result += std::to_string(extent.factor) + "*";
-          result += text(symbols[firstSymbol + extent.symbol].name);
+            size = std::to_string(extent.factor) + "*" +
+                   (extent.divisor != 1 ? "(" + size + ")" : size);
           if (extent.offset)
-            result += "+" + std::to_string(extent.offset);
+            size +=
+                (extent.offset > 0 ? "+" : "") + std::to_string(extent.offset);
+          result += size;
         } else {
           result += (extent.count != kNone ? "<=" : "") +
                     std::to_string(dims[tensor.dims.first + dim]);

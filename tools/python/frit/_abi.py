@@ -54,7 +54,8 @@ class Group(Structure):
 class SymbolInfo(Structure):
     _fields_ = [("name", c_char_p), ("least", c_int64), ("most", c_int64),
                 ("padded", c_int), ("size_count", c_uint32),
-                ("sizes", POINTER(c_int64)), ("masked", c_int)]
+                ("sizes", POINTER(c_int64)), ("masked", c_int),
+                ("multiple", c_uint32)]
 
 
 class TargetInfo(Structure):

@@ -32,6 +32,7 @@ class SymbolInfo:
     most: int
     padded: bool  #: whether sizes between those of `sizes` are padded
     sizes: tuple[int, ...]  #: the compiled variants
+    multiple: int = 1  #: that every size must be a multiple of
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ def symbols_of(handle: int) -> tuple[SymbolInfo, ...]:
                               index)
         found.append(SymbolInfo(text(info.name), info.least, info.most,
                                 bool(info.padded),
-                                tuple(info.sizes[:info.size_count])))
+                                tuple(info.sizes[:info.size_count]),
+                                info.multiple))
     return tuple(found)
 
 
