@@ -9,7 +9,8 @@
 
 namespace frit {
 
-/// Returns where the result of a convolution or of pooling is. Elements of the
+/// Returns where the result of a convolution, of pooling or of a pad with a
+/// constant is. Elements of the
 /// input beyond the small model's must be what windows read outside of their
 /// input: zeros for sums, -inf for maxima. Then each window of the small model
 /// reads the same in both. The pads before the input decide where windows are;

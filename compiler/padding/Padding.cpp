@@ -24,6 +24,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/padding/Padding.h"
+#include "compiler/padding/Expansion.h"
+#include "compiler/padding/PaddedGather.h"
 
 #include "compiler/transform/recognize/MaskValue.h"
 #include "dialects/nn/lowering/Lowering.h"
@@ -37,41 +39,6 @@ using namespace frit::nn;
 
 static Block &bodyOf(ModuleOp module) {
   return mainOf(module).getBody().front();
-}
-
-/// Decomposes a composite. The mean of several dimensions becomes means of one,
-/// since each then divides by one size.
-static SmallVector<Value> decompose(CompositeOp op, NNBuilder &b) {
-  auto mean = dyn_cast<ReduceMeanOp>(op.getOperation());
-  if (!mean || mean.getAxes().size() < 2)
-    return op.decompose(b);
-  Value x = mean.getX();
-  for (int64_t axis : mean.getAxes())
-    x = ReduceMeanOp::create(b, x, ArrayRef<int64_t>(axis));
-  return {x};
-}
-
-/// Decomposes a composite in place and returns the next operator.
-static Block::iterator expand(CompositeOp op) {
-  Block *block = op->getBlock();
-  Operation *before = op->getPrevNode();
-  NNBuilder builder(op.getLoc(), op.getOperation());
-  op->replaceAllUsesWith(decompose(op, builder));
-  op->erase();
-  return before ? std::next(before->getIterator()) : block->begin();
-}
-
-/// Returns a function with the full decomposition of a composite.
-static OwningOpRef<func::FuncOp> decomposeAlone(Operation *op) {
-  OwningOpRef<func::FuncOp> function = isolate(op);
-  Block *entry = &function->getBody().front();
-  OpBuilder b = OpBuilder::atBlockEnd(entry);
-  func::ReturnOp::create(b, op->getLoc(), entry->front().getResults());
-  for (auto at = entry->begin(); at != entry->end();) {
-    auto composite = dyn_cast<CompositeOp>(*at);
-    at = composite ? expand(composite) : std::next(at);
-  }
-  return function;
 }
 
 /// Returns whether a value has no elements.
@@ -155,8 +122,7 @@ std::optional<SmallVector<PaddedValue, 3>> PaddingProof::padBlocks(
 std::optional<PaddedValue>
 PaddingProof::padComposite(Operation *small, Operation *large,
                            ArrayRef<PaddedValue> operands) {
-  OwningOpRef<func::FuncOp> a = decomposeAlone(small),
-                            b = decomposeAlone(large);
+  OwningOpRef<func::FuncOp> a = expandAlone(small), b = expandAlone(large);
   Block &from = a->getBody().front(), &to = b->getBody().front();
   DenseMap<Value, PaddedValue> known;
   for (auto [x, y, operand] :
@@ -291,6 +257,24 @@ bool PaddingProof::padScan(ScanOp small, ScanOp large,
   return true;
 }
 
+/// Compares two gathers of a padded dimension by constant indices, and limits
+/// these where it must.
+bool PaddingProof::padPicks(GatherOp small, GatherOp large, ValuePairs &pairs) {
+  int64_t axis = axisOf(small.getX(), small.getAxis());
+  int64_t last = shapeOf(small.getX())[axis] - 1;
+  if (shapeOf(small.getX()) == shapeOf(large.getX())) {
+    masks.limit(large, last, /*isLimited=*/false);
+    return false;
+  }
+  auto x = pairs.find(small.getX(), large.getX());
+  auto picked = x ? padGather(small, large, *x, evaluated) : std::nullopt;
+  if (!picked)
+    return false;
+  masks.limit(large, last, picked->isLimited);
+  pairs.set(small.getY(), picked->result);
+  return true;
+}
+
 /// Compares two operators with the masks that they need.
 std::optional<PaddedValue>
 PaddingProof::padMasked(Operation *small, Operation *large,
@@ -329,10 +313,9 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
   for (auto a = from.begin(), b = to.begin();;) {
     skipCompared(a);
     skipCompared(b);
-    auto composite = dyn_cast<CompositeOp>(*a);
-    // The large model's composite was decomposed.
-    if (composite && a->getName() != b->getName()) {
-      a = expand(composite);
+    // The large model's operator was expanded.
+    if (isPartOf(&*b, &*a)) {
+      a = expand(&*a);
       continue;
     }
     // The large model needs no slice of a table with exactly this many entries.
@@ -343,6 +326,11 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     // Shape arithmetic may have led to other operators.
     if (!areAlike(&*a, &*b))
       return Mixing{b->getLoc(), "computes something else for other sizes"};
+    if (isa<GatherOp>(*a) &&
+        padPicks(cast<GatherOp>(*a), cast<GatherOp>(*b), pairs)) {
+      ++a, ++b;
+      continue;
+    }
     SmallVector<PaddedValue, 3> operands;
     for (auto [x, y] : llvm::zip_equal(a->getOperands(), b->getOperands())) {
       if (auto operand = pairs.find(x, y))
@@ -374,11 +362,11 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       continue;
     }
     std::optional<PaddedValue> result = padMasked(&*a, &*b, operands);
-    if (!result && composite) {
+    if (!result && isExpandable(&*a)) {
       masks.forget(&*b);
       lines.erase(&*b);
-      a = expand(composite);
-      b = expand(cast<CompositeOp>(*b));
+      a = expand(&*a);
+      b = expand(&*b);
       continue;
     }
     if (!result)

@@ -33,8 +33,8 @@ struct Mixing {
 class PaddingProof {
 public:
   /// `sizes` are the symbols' sizes that `large` was imported for; all sizes
-  /// are multiples of `multiples`, one per symbol. Composites of `large` are
-  /// decomposed if a part of them needs a mask.
+  /// are multiples of `multiples`, one per symbol. Operators of
+  /// `large` are expanded if a part of them needs a mask.
   PaddingProof(mlir::ModuleOp large, llvm::ArrayRef<int64_t> sizes,
                llvm::ArrayRef<int64_t> multiples)
       : masks(sizes, multiples), large(large) {}
@@ -66,6 +66,7 @@ private:
           find);
   bool padScan(nn::ScanOp small, nn::ScanOp large,
                llvm::ArrayRef<PaddedValue> operands, ValuePairs &pairs);
+  bool padPicks(nn::GatherOp small, nn::GatherOp large, ValuePairs &pairs);
   std::optional<PaddedValue> padMasked(mlir::Operation *small,
                                        mlir::Operation *large,
                                        llvm::ArrayRef<PaddedValue> operands);

@@ -173,38 +173,54 @@ std::optional<PaddedValue> PaddingMasks::padSize(ConstantOp small,
                                                        : AbstractValue::real)};
 }
 
-Operation *PaddingMasks::findMisfit() const {
-  for (const auto &[op, all] : masks)
-    for (const Mask &mask : all)
+void PaddingMasks::limit(GatherOp large, int64_t last, bool isLimited) {
+  auto [it, isNew] = limits.try_emplace(large);
+  if (isNew)
+    it->second.last.add(
+        largeSizes,
+        shapeOf(large.getX())[axisOf(large.getX(), large.getAxis())] - 1);
+  it->second.last.add(smallSizes, last);
+  it->second.isNeeded |= isLimited;
+}
+
+SmallVector<PaddingMasks::Use> PaddingMasks::uses() const {
+  SmallVector<Use> all;
+  for (const auto &[op, list] : masks)
+    for (const Mask &mask : list)
       for (const Part &part : mask.parts)
-        if (!part.sizes.isFixed() && !part.sizes.fit())
-          return op;
+        if (!part.sizes.isFixed())
+          all.push_back({op, &part.sizes});
   for (const auto &[op, samples] : constants)
-    if (!samples.fit())
+    all.push_back({op, &samples});
+  for (const auto &[op, limit] : limits)
+    if (limit.isNeeded)
+      all.push_back({op, &limit.last});
+  return all;
+}
+
+size_t PaddingMasks::size() const {
+  return masks.size() + constants.size() +
+         llvm::count_if(
+             limits, [](const auto &limit) { return limit.second.isNeeded; });
+}
+
+Operation *PaddingMasks::findMisfit() const {
+  for (auto [op, samples] : uses())
+    if (!samples->fit())
       return op;
   return nullptr;
 }
 
 bool PaddingMasks::areAmbiguous() const {
-  for (const auto &[op, all] : masks)
-    for (const Mask &mask : all)
-      for (const Part &part : mask.parts)
-        if (part.sizes.isAmbiguous(multiples))
-          return true;
-  return llvm::any_of(constants, [&](const auto &constant) {
-    return constant.second.isAmbiguous(multiples);
+  return llvm::any_of(uses(), [&](const Use &use) {
+    return use.second->isAmbiguous(multiples);
   });
 }
 
 std::vector<bool> PaddingMasks::symbols() const {
   std::vector<bool> needed(largeSizes.size());
-  for (const auto &[op, all] : masks)
-    for (const Mask &mask : all)
-      for (const Part &part : mask.parts)
-        if (auto size = part.sizes.fit())
-          needed[size->symbol] = true;
-  for (const auto &[op, samples] : constants)
-    needed[samples.fit()->symbol] = true;
+  for (auto [op, samples] : uses())
+    needed[samples->fit()->symbol] = true;
   return needed;
 }
 
@@ -285,6 +301,20 @@ Value PaddingMasks::buildIsInside(const Mask &mask, Value like) {
   return result = b.reshape(result, line);
 }
 
+void PaddingMasks::applyLimits() {
+  for (const auto &[op, limit] : limits) {
+    if (!limit.isNeeded)
+      continue;
+    auto gather = cast<GatherOp>(op);
+    Value last = buildSize(*limit.last.fit());
+    OpBuilder at(op);
+    NNBuilder b(op->getLoc(), at);
+    Value indices = gather.getIndices();
+    last = b.cast(last, tensorType(indices).getElementType());
+    gather.getIndicesMutable().assign(MinOp::create(b, indices, last));
+  }
+}
+
 void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
   sizeOf = sizes;
   auto order = llvm::to_vector(llvm::make_first_range(masks));
@@ -310,6 +340,7 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
       }
       op->setOperand(mask.operand, value);
     }
+  applyLimits();
   for (auto &[op, samples] : constants) {
     auto constant = cast<ConstantOp>(op);
     Value size = buildSize(*samples.fit());

@@ -36,18 +36,19 @@ public:
   std::optional<PaddedValue> padSize(nn::ConstantOp small,
                                      nn::ConstantOp large);
 
+  /// Says that a call of the present small model reads elements of a gather's
+  /// dimension up to `last`. If `isLimited`, its indices must not pass that.
+  void limit(nn::GatherOp large, int64_t last, bool isLimited);
+
   /// Drops the masks of an operator of the large model that is being
   /// decomposed.
   void forget(mlir::Operation *large) { masks.erase(large); }
 
-  bool empty() const { return masks.empty() && constants.empty(); }
-  /// Returns the number of masks and size constants found.
-  size_t size() const { return masks.size() + constants.size(); }
+  bool empty() const { return uses().empty(); }
+  /// Returns the number of operators that have masks, limits or sizes.
+  size_t size() const;
   /// Returns the location of the first node that needs one.
-  mlir::Location firstLoc() const {
-    return (masks.empty() ? constants.front().first : masks.front().first)
-        ->getLoc();
-  }
+  mlir::Location firstLoc() const { return uses().front().first->getLoc(); }
   /// Returns an operator that depends on the sizes in a way that SizeExpr
   /// cannot express, or null.
   mlir::Operation *findMisfit() const;
@@ -83,6 +84,17 @@ private:
     DimPlaces places;
   };
 
+  /// The last element that calls read by a gather's indices.
+  struct Limit {
+    SizeSamples last;
+    bool isNeeded = false;
+  };
+  /// A number that depends on the sizes of a call, and the operator that needs
+  /// it.
+  using Use = std::pair<mlir::Operation *, const SizeSamples *>;
+
+  llvm::SmallVector<Use> uses() const;
+  void applyLimits();
   std::optional<PaddedValue> search(mlir::Operation *large,
                                     const Operands &operands, Pad pad);
   std::optional<PaddedValue> tryMasks(mlir::Operation *large, Operands operands,
@@ -96,6 +108,7 @@ private:
   /// By operator of the large model, in the order in which they were found.
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<Mask, 1>> masks;
   llvm::MapVector<mlir::Operation *, SizeSamples> constants;
+  llvm::MapVector<mlir::Operation *, Limit> limits;
 
   // State of apply().
   llvm::function_ref<mlir::Value(unsigned)> sizeOf;

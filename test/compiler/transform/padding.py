@@ -180,6 +180,20 @@ m (float[batch,batch] x) => (y) { y = Softmax<axis=1>(x) }
 m (float[batch,3,2] x) => (y) <float[1,4,2] w={1,2,-1,0.5,1,1,2,0.1},
 float[1,4,1] r={0.1,0.2,0.3,0.4}> { y = LSTM<hidden_size=1>(x,w,r) }
 """),
+    ("padfront", """
+m (float[batch,4] x) => (y) <int64[4] p={1,0,0,0}> { y = Pad(x,p) }
+"""),
+    ("padback", """
+m (float[batch,4] x) => (y) <int64[4] p={0,0,1,0}> { y = Pad(x,p) }
+"""),
+    ("pool_along", """
+m (float[1,2,batch] x) => (y) { y =
+AveragePool<kernel_shape=[3],pads=[1,1]>(x) }
+"""),
+    ("resize_along", """
+m (float[1,1,batch] x) => (y) <float[3] s={1,1,2}> { y =
+Resize<mode="linear">(x,,s) }
+"""),
 ]
 
 # Positions are computed from the size. All are gathered in order, as PyTorch's exporters write
@@ -230,12 +244,6 @@ a={0}> { y = Slice(x,s,e,a) }
 m (float[batch,4] x) => (y) <int64[1] s={0}, int64[1] e={100000}, int64[1]
 a={0}, int64[1] st={2}> { y = Slice(x,s,e,a,st) }
 """),
-    ("padfront", """
-m (float[batch,4] x) => (y) <int64[4] p={1,0,0,0}> { y = Pad(x,p) }
-"""),
-    ("padback", """
-m (float[batch,4] x) => (y) <int64[4] p={0,0,1,0}> { y = Pad(x,p) }
-"""),
     ("last_row", """
 m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={100000},
 int64[1] a={0}> { y = Slice(x,s,e,a) }
@@ -246,14 +254,6 @@ a={0}> { y = Slice(x,s,e,a) }
 """),
     ("rows_by_index", """
 m (float[batch,4] x, int64[batch] i) => (y) { y = Gather<axis=0>(x,i) }
-"""),
-    ("pool_along", """
-m (float[1,2,batch] x) => (y) { y =
-AveragePool<kernel_shape=[3],pads=[1,1]>(x) }
-"""),
-    ("resize_along", """
-m (float[1,1,batch] x) => (y) <float[3] s={1,1,2}> { y =
-Resize<mode="linear">(x,,s) }
 """),
     ("inner_fold_counted", """
 m (float[2,batch,3] x) => (y) <int64[2] s={-1,3}, int64[3] b={2,-1,3},

@@ -1,0 +1,28 @@
+//===- PaddedGather.h - Selections from padded inputs ---------------------===//
+
+#ifndef FRIT_COMPILER_PADDING_PADDEDGATHER_H
+#define FRIT_COMPILER_PADDING_PADDEDGATHER_H
+
+#include "compiler/padding/PaddedValue.h"
+#include "compiler/padding/ValuePairs.h"
+
+namespace frit {
+
+/// What a gather by constant indices makes of a padded dimension.
+struct PaddedGather {
+  PaddedValue result;
+  /// Whether it is right only if the large model's indices are limited to the
+  /// last element of the small model's dimension, as resizing does at the end.
+  bool isLimited;
+};
+
+/// Compares a gather along a dimension that is padded in `x`, by indices that
+/// are constants of both models. Returns nothing if it is not right, with or
+/// without a limit.
+std::optional<PaddedGather> padGather(nn::GatherOp small, nn::GatherOp large,
+                                      const PaddedValue &x,
+                                      EvaluatedConstants &evaluated);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_PADDING_PADDEDGATHER_H
