@@ -282,8 +282,17 @@ PaddingProof::padMasked(Operation *small, Operation *large,
   auto padWith = [&](const PaddingMasks::Operands &masked) {
     return pad(small, large, masked);
   };
-  std::optional<PaddedValue> result =
-      masks.pad(large, PaddingMasks::Operands(operands), padWith);
+  auto join = [&](bool isNew) {
+    return isa<ConcatOp>(small)
+               ? masks.join(cast<ConcatOp>(small), cast<ConcatOp>(large),
+                            PaddingMasks::Operands(operands), isNew)
+               : std::nullopt;
+  };
+  std::optional<PaddedValue> result = join(/*isNew=*/false);
+  if (!result)
+    result = masks.pad(large, PaddingMasks::Operands(operands), padWith);
+  if (!result)
+    result = join(/*isNew=*/true);
   if (!result && isa<ConstantOp>(small))
     result = masks.padSize(cast<ConstantOp>(small), cast<ConstantOp>(large));
   if (result)

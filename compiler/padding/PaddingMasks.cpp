@@ -183,6 +183,37 @@ void PaddingMasks::limit(GatherOp large, int64_t last, bool isLimited) {
   it->second.isNeeded |= isLimited;
 }
 
+std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
+                                              const Operands &operands,
+                                              bool isNew) {
+  int64_t axis = axisOf(small.getY(), small.getAxis());
+  auto found = joins.find(large);
+  auto result = leadingValue(small.getY(), large.getY());
+  if ((found == joins.end() && !isNew) || !result ||
+      axis != axisOf(large.getY(), large.getAxis()))
+    return std::nullopt;
+  result->content = {};
+  SmallVector<DimPlaces> places;
+  for (const PaddedValue &operand : operands) {
+    if (operand.anywhere)
+      return std::nullopt;
+    for (auto [dim, part] : llvm::enumerate(operand.places))
+      if (int64_t(dim) != axis && !isLeading(part))
+        return std::nullopt;
+    places.push_back(operand.places[axis]);
+    // New elements behind those of a cache have a variant for each size of it.
+    if (found == joins.end() && areSame(places.back()))
+      return std::nullopt;
+    PaddedContent &content = result->content;
+    content.inside = content.inside | operand.content.inside;
+    content.outside = content.outside | operand.content.all();
+  }
+  if (found == joins.end())
+    found = joins.insert({large, {}}).first;
+  return found->second.add(smallSizes, places, largeSizes) ? result
+                                                           : std::nullopt;
+}
+
 SmallVector<PaddingMasks::Use> PaddingMasks::uses() const {
   SmallVector<Use> all;
   for (const auto &[op, list] : masks)
@@ -195,11 +226,14 @@ SmallVector<PaddingMasks::Use> PaddingMasks::uses() const {
   for (const auto &[op, limit] : limits)
     if (limit.isNeeded)
       all.push_back({op, &limit.last});
+  for (const auto &[op, join] : joins)
+    for (const SizeSamples *samples : join.uses())
+      all.push_back({op, samples});
   return all;
 }
 
 size_t PaddingMasks::size() const {
-  return masks.size() + constants.size() +
+  return masks.size() + constants.size() + joins.size() +
          llvm::count_if(
              limits, [](const auto &limit) { return limit.second.isNeeded; });
 }
@@ -341,6 +375,9 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
       op->setOperand(mask.operand, value);
     }
   applyLimits();
+  for (auto &[op, join] : joins)
+    join.apply(cast<ConcatOp>(op),
+               [&](const SizeExpr &expr) { return buildSize(expr); });
   for (auto &[op, samples] : constants) {
     auto constant = cast<ConstantOp>(op);
     Value size = buildSize(*samples.fit());

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_PADDING_PADDINGMASKS_H
 #define FRIT_COMPILER_PADDING_PADDINGMASKS_H
 
+#include "compiler/padding/PaddedJoin.h"
 #include "compiler/padding/PaddedOperator.h"
 #include "compiler/padding/SizeSamples.h"
 #include "dialects/nn/NN.h"
@@ -39,6 +40,15 @@ public:
   /// Says that a call of the present small model reads elements of a gather's
   /// dimension up to `last`. If `isLimited`, its indices must not pass that.
   void limit(nn::GatherOp large, int64_t last, bool isLimited);
+
+  /// Returns the padded value of a concat along dimensions that are padded, as
+  /// if the elements of the small model were moved to the front. Nothing if
+  /// `isNew` is false and others do not need that, or if an operand has no
+  /// padding.
+  std::optional<PaddedValue> join(nn::ConcatOp small, nn::ConcatOp large,
+                                  const Operands &operands, bool isNew);
+  /// Returns the lists that are joined from padded ones.
+  auto joined() const { return llvm::make_second_range(joins); }
 
   /// Drops the masks of an operator of the large model that is being
   /// decomposed.
@@ -109,6 +119,7 @@ private:
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<Mask, 1>> masks;
   llvm::MapVector<mlir::Operation *, SizeSamples> constants;
   llvm::MapVector<mlir::Operation *, Limit> limits;
+  llvm::MapVector<mlir::Operation *, PaddedJoin> joins;
 
   // State of apply().
   llvm::function_ref<mlir::Value(unsigned)> sizeOf;

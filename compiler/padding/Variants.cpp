@@ -85,6 +85,7 @@ bool Variants::build() {
   if (!proveEach() || !proveTogether() || !importVariants())
     return false;
   putMasks();
+  countLengths();
   proofs.clear();
   describeVariants();
   if (!checkExtents())
@@ -219,18 +220,25 @@ SizeSamples Variants::sampleLengths(const Sizes &sizes, size_t output,
   return samples;
 }
 
+/// Returns whether an output's dimension has the length that an extent says in
+/// all calls that the variant of `sizes` serves.
+bool Variants::isLengthOf(const Extent &extent, const Sizes &sizes,
+                          size_t output, size_t dim) const {
+  SizeSamples samples = sampleLengths(sizes, output, dim);
+  return extent.symbol
+             ? samples.match({*extent.symbol, extent.factor, extent.offset,
+                              extent.divisor, extent.shift})
+             : samples.isFixed();
+}
+
 /// Derives how an output's dimension depends on a symbol, also if it is what
 /// windows with a stride leave.
 Extent Variants::outputExtentOf(const Sizes &sizes, size_t output,
                                 size_t dim) const {
   Extent extent = extentOf(sizes, &Shapes::outputs, output, dim);
-  SizeSamples samples = sampleLengths(sizes, output, dim);
-  bool fits =
-      extent.symbol
-          ? samples.match({*extent.symbol, extent.factor, extent.offset})
-          : samples.isFixed();
-  auto size = fits ? std::nullopt : samples.fit();
-  if (size)
+  if (isLengthOf(extent, sizes, output, dim))
+    return extent;
+  if (auto size = sampleLengths(sizes, output, dim).fit())
     extent = {size->symbol, std::nullopt,  size->factor,
               size->offset, size->divisor, size->shift};
   return extent;
@@ -268,7 +276,9 @@ void Variants::describeVariants() {
     for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs)) {
       SmallVector<Extent> &extents = variant.outputs.emplace_back();
       for (size_t dim = 0; dim < shape.size(); ++dim)
-        extents.push_back(outputExtentOf(sizes, output, dim));
+        extents.push_back(counted.count({output, dim})
+                              ? Extent()
+                              : outputExtentOf(sizes, output, dim));
     }
   }
 }
@@ -281,6 +291,8 @@ Variants::findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
   const ShapeList &whole = known.at(variantFor(sizes)).*list;
   for (auto [tensor, shape] : llvm::enumerate(known.at(sizes).*list))
     for (auto [dim, length] : llvm::enumerate(shape)) {
+      if (list == &Shapes::outputs && counted.count({tensor, dim}))
+        continue;
       int64_t expected = whole[tensor][dim];
       if (!extents[tensor].empty())
         if (const Extent &extent = extents[tensor][dim]; extent.symbol)

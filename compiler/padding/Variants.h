@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 namespace frit {
 
@@ -85,6 +86,10 @@ private:
                             size_t dim) const;
   plan::Extent outputExtentOf(const Sizes &sizes, size_t output,
                               size_t dim) const;
+  bool isLengthOf(const plan::Extent &extent, const Sizes &sizes, size_t output,
+                  size_t dim) const;
+  void countLengths();
+  mlir::Value lengthOf(size_t variant, size_t output, size_t dim);
   bool areLengthsAmbiguous(const Sizes &sizes) const;
   std::optional<size_t>
   findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
@@ -97,6 +102,8 @@ private:
   std::vector<bool> padded;
   std::map<Sizes, Proof> proofs;
   std::map<Sizes, Shapes> known;
+  /// Output and dimension of lengths that the model counts.
+  std::set<std::pair<size_t, size_t>> counted;
 };
 
 } // namespace frit
