@@ -15,6 +15,9 @@ class CommandListOp;
 
 namespace frit::planning {
 
+/// Bytes that a library call on a GPU may use as workspace.
+inline constexpr int64_t kWorkspaceBytes = 32 << 20;
+
 struct BuildPlanOptions {
   std::string arch;
   /// Name of the artifact's function that @main is.
@@ -26,7 +29,7 @@ struct BuildPlanOptions {
   /// Whether library calls get a kernel of our own as fallback.
   bool fallbacks = true;
   /// Workspace of every library call in bytes.
-  int64_t workspaceBytes = 32 << 20;
+  int64_t workspaceBytes = kWorkspaceBytes;
 };
 
 /// Turns @main and @prepare, in which all operators are in scheduled fusions,

@@ -1,6 +1,6 @@
 //===- Passes.h - The passes over nn --------------------------------------===//
 //
-// Each is a .cpp named after it, which begins with an example; Pipeline.cpp
+// Each is a .cpp named after it, which begins with an example; PassLists.cpp
 // says in which order they run. Options are in Passes.td.
 //
 //===----------------------------------------------------------------------===//

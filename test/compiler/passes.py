@@ -2,7 +2,7 @@
 
 Usage: passes.py SOURCE MLIR_INCLUDE
 
-A pass is a record of a Passes.td. Pipeline.cpp runs no others but MLIR's, and a
+A pass is a record of a Passes.td. The pipeline runs no others but MLIR's, and a
 test names each in a RUN line.
 """
 import json
@@ -31,13 +31,14 @@ def main(source, include):
         for file in Path(source, folder).rglob("Passes.td"):
             records = json.loads(output_of("llvm-tblgen", "--dump-json", "-I", include, file))
             passes.update(records[name]["argument"] for name in records["!instanceof"]["PassBase"])
-    pipeline = Path(source, "compiler", "pipeline", "Pipeline.cpp").read_text()
+    pipeline = "".join(Path(source, "compiler", "pipeline", name).read_text()
+                       for name in ("Pipeline.cpp", "PassLists.cpp"))
     run = {argument(a or b) for a, b in CREATED.findall(pipeline)}
     known = set(re.findall(r"^ +--([a-z-]+) ", output_of("frit-opt", "--help"), re.M))
     lines = "".join(line for file in Path(source, "test").rglob("*.mlir")
                     for line in file.open() if "RUN:" in line)
 
-    problems = [f"Pipeline.cpp runs {name}, which is in no Passes.td"
+    problems = [f"the pipeline runs {name}, which is in no Passes.td"
                 for name in run - passes - UPSTREAM]
     problems += [f"frit-opt lacks --{name}: register it" for name in passes - known]
     problems += [f"no test of test/**/*.mlir runs --{name}" for name in passes

@@ -6,6 +6,7 @@
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Contractions.h"
+#include "compiler/planning/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -19,7 +20,6 @@ using namespace frit;
 /// Target time of a call, and least time of a kernel for estimating it.
 static constexpr double kCallMicroseconds = 400, kLeastMicroseconds = 3;
 static constexpr unsigned kFewest = 4, kMost = 64;
-static constexpr int64_t kWorkspaceBytes = 32 << 20;
 /// Period of random numbers, not a multiple of any tile's row.
 static constexpr size_t kPeriodBytes = 8 * 131071;
 
@@ -136,7 +136,7 @@ llvm::Error TuneImage::emit() {
   cuda::CudaTarget target(options);
   PipelineOptions pipeline;
   pipeline.fallbacks = false;
-  pipeline.workspaceBytes = kWorkspaceBytes;
+  pipeline.workspaceBytes = planning::kWorkspaceBytes;
   PassManager passes(module->getContext());
   addPlanPasses(passes, target, pipeline, EntryPoint{"main"});
   passes.addNestedPass<plan::TargetOp>(cuda::createEmitKernelsPass(options));
