@@ -12,7 +12,7 @@ using namespace frit::cuda;
 static constexpr int64_t kLongCausal = 2048, kShorterCausal = 1024;
 static constexpr int64_t kManyTiles = 16;
 /// Keys from which on it pays that another block reads some of them.
-static constexpr int64_t kKeysPerBlock = 128;
+static constexpr int64_t kKeysPerBlock = 256;
 
 /// Chooses large tiles for many queries, so that keys are read less often.
 /// Otherwise spreads the queries over all SMs, and the keys of a block over

@@ -14,11 +14,15 @@ using namespace frit::cuda;
 static constexpr int64_t kMostTiledRows = 16, kFewestPlainRows = 5;
 /// Warps of a block that share k, and per SM whose copies hide the latency of
 /// memory.
-static constexpr int64_t kMostSplit = 16, kCopyingWarps = 14;
+static constexpr int64_t kMostSplit = 16, kCopyingWarps = 28;
+/// Parts of k of a warp in shared memory.
+static constexpr int64_t kMostParts = 4;
 /// Warps of a block that need not share k.
 static constexpr int64_t kBlockWarps = 8;
-/// Tiles that a warp multiplies by what it has read of A.
-static constexpr int64_t kMostTiles = 4;
+/// Tiles that a warp multiplies by what it has read of A: up to this many, if
+/// each SM has so many groups of warps. Codes of 4 bits need more of them, as
+/// their parts of k are copied sooner.
+static constexpr int64_t kMostTiles = 4, kGroups = 1, kFineGroups = 4;
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
@@ -132,10 +136,13 @@ static RowsGemmAttr chooseRows(const nn::GemmInfo &info,
   int64_t matrices = countMatrices(info);
   int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
   int64_t chunks = ceilDiv(info.k, depthOf(info)), sms = machine.arch.sms;
+  auto codes = codesOf(info);
+  bool isFine = codes && nn::bitsOf(codes->code) < 8;
   // Neighbours share what a warp reads of A, but all SMs need blocks. Numbers
   // take more shared memory than codes.
-  int64_t tiles = matrices, most = codesOf(info) ? kMostTiles : kMostTiles / 2;
-  while (tiles < most && columnTiles / (2 * tiles) >= sms)
+  int64_t tiles = matrices, most = codes ? kMostTiles : kMostTiles / 2;
+  while (tiles < most &&
+         columnTiles / (2 * tiles) >= (isFine ? kFineGroups : kGroups) * sms)
     tiles *= 2;
   // The order of sums, which `split` decides, is the same for any rows.
   int64_t split = 1, groups = ceilDiv(columnTiles, tiles);
@@ -146,12 +153,16 @@ static RowsGemmAttr chooseRows(const nn::GemmInfo &info,
   if (info.m > 8 && tiles == kMostTiles)
     tiles /= 2;
   int64_t parts = ceilDiv(chunks, split);
-  int64_t stages = parts >= 8 ? 4 : std::min<int64_t>(parts, 2);
+  // Copies of B begin before the kernel waits for A: as many as leave room for
+  // another block, which may be one of the next kernel. A long kernel hides
+  // the latency by itself.
+  int64_t room = machine.arch.sharedPerBlock / (split > 1 ? 2 : 1);
+  int64_t stages = llvm::bit_floor(uint64_t(std::min(parts, kMostParts)));
   while (true) {
     auto chosen =
         RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
                           std::max(split, kBlockWarps) * 32);
-    if (sharedBytesOf(info, chosen) <= machine.arch.sharedPerBlock ||
+    if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
     int64_t &less = stages > 1 ? stages : split > 1 ? split : tiles;

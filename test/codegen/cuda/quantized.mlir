@@ -26,8 +26,8 @@ func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: ten
 
 // Many columns leave each warp several tiles, more than 8 rows fewer. Parts of k,
 // and so the order of sums, are the same.
-// CHECK: // k0 #cuda.rows_gemm<tiles = 4, stages = 2, split = 8, threads = 256>
-// CHECK: // k1 #cuda.rows_gemm<tiles = 2, stages = 2, split = 8, threads = 256>
+// CHECK: // k0 #cuda.rows_gemm<tiles = 4, stages = 1, split = 16, threads = 512>
+// CHECK: // k1 #cuda.rows_gemm<tiles = 2, stages = 1, split = 16, threads = 512>
 // CHECK: static constexpr frit::Code code = frit::Code::int8;
 func.func @wide(%x: tensor<8x512xf16>, %y: tensor<16x512xf16>, %c: tensor<1024x16x512xui8>, %s: tensor<1024x1x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<8x512xf16>, tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<8x16384xf16> {

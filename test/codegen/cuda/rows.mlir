@@ -2,7 +2,7 @@
 
 // Kernels of few rows normalize them, and multiply them by two matrices. Each
 // warp has tiles of both.
-// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 4, threads = 256> grid 256x1x1 block 256
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 8, threads = 256> grid 512x1x1 block 256
 // CHECK: float operator()(float sum, float bias, float residual) const {
 // CHECK: static constexpr int64_t m = 1, n = 8192, k = 2048;
 // CHECK: static constexpr float epsilon = 9.999999747e-06;

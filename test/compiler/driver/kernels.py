@@ -19,11 +19,11 @@ def save(name, nodes, inputs, outputs, weights=()):
         f"{sys.argv[1]}/{name}.onnx")
 
 
-# The same operator over two sizes.
+# The same operator over two sizes, too large for one kernel to compute side by side.
 save("copies",
      [helper.make_node("Relu", ["a"], ["x"], name="small"),
       helper.make_node("Relu", ["b"], ["y"], name="large")],
-     {"a": [3, 64], "b": [5, 128]}, {"x": [3, 64], "y": [5, 128]})
+     {"a": [300, 512], "b": [500, 512]}, {"x": [300, 512], "y": [500, 512]})
 
 # Products of many sizes, whose kernels are long.
 sizes = [64 * n for n in range(2, 14)]
