@@ -40,6 +40,19 @@ static constexpr size_t kMostMoved = 8, kMostCompared = 8;
 /// Results of a joint fusion.
 static constexpr unsigned kMostResults = 8;
 
+/// Returns whether `reader` reads a state of which `writer` replaces rows. In
+/// one kernel, some blocks would read what others have replaced.
+static bool readsReplaced(FusionOp reader, FusionOp writer) {
+  return llvm::any_of(writer.getBody().front(), [&](Operation &op) {
+    auto update = dyn_cast<UpdateOp>(op);
+    auto state =
+        update ? dyn_cast<BlockArgument>(update.getState()) : BlockArgument();
+    return state &&
+           llvm::is_contained(reader.getInputs(),
+                              writer.getInputs()[state.getArgNumber()]);
+  });
+}
+
 /// Builds the fusion of both before `second`.
 static FusionOp buildJoint(FusionOp first, FusionOp second) {
   OpBuilder b(second);
@@ -99,7 +112,8 @@ private:
 
   /// Joins `second` to `first`, which comes before it, if it can.
   FusionOp join(FusionOp first, FusionOp second) const {
-    if (first.getNumResults() + second.getNumResults() > kMostResults)
+    if (first.getNumResults() + second.getNumResults() > kMostResults ||
+        readsReplaced(first, second) || readsReplaced(second, first))
       return {};
     auto moved = dependentsBefore(first, second, kMostMoved);
     if (!moved)

@@ -46,6 +46,23 @@ func.func @updates(%k: tensor<64x8xf32>, %v: tensor<32x8xf32>, %row: tensor<1x8x
   return %0, %1 : tensor<64x8xf32>, tensor<32x8xf32>
 }
 
+// What reads the rows that an update replaces stays before it.
+// CHECK-LABEL: func.func @replaced
+// CHECK-COUNT-2: = nn.fusion
+func.func @replaced(%k: tensor<64x8xf32>, %row: tensor<1x8xf32>, %at: tensor<i32>) -> (tensor<1x8xf32>, tensor<64x8xf32>) {
+  %0 = nn.fusion(%k) : (tensor<64x8xf32>) -> tensor<1x8xf32> {
+  ^bb0(%a: tensor<64x8xf32>):
+    %2 = nn.slice %a {sizes = array<i64: 1, 8>, starts = array<i64: 3, 0>, steps = array<i64: 1, 1>} : (tensor<64x8xf32>) -> tensor<1x8xf32>
+    nn.yield %2 : tensor<1x8xf32>
+  }
+  %1 = nn.fusion(%k, %row, %at) : (tensor<64x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<64x8xf32> {
+  ^bb0(%a: tensor<64x8xf32>, %b: tensor<1x8xf32>, %c: tensor<i32>):
+    %2 = nn.update %a, %b, %c {axis = 0 : i64} : (tensor<64x8xf32>, tensor<1x8xf32>, tensor<i32>) -> tensor<64x8xf32>
+    nn.yield %2 : tensor<64x8xf32>
+  }
+  return %0, %1 : tensor<1x8xf32>, tensor<64x8xf32>
+}
+
 // One depends on the other, one reduces, one is large, and those of @prepare
 // stay.
 // CHECK-LABEL: func.func @apart
