@@ -94,6 +94,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Quantized weights stay as they are, in the order in which kernels read
   // them.
   passes.addPass(createTileWeights(target));
+  // Small weights get the order in which products of few rows read them.
+  passes.addPass(createTransposeWeights(target));
   // Operators that depend on weights alone move to @prepare, which runs once at
   // load.
   passes.addPass(createHoistPrepare());

@@ -31,6 +31,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createSplitReductions(target); });
   registerPass([&target] { return createByteTables(target); });
   registerPass([&target] { return createTileWeights(target); });
+  registerPass([&target] { return createTransposeWeights(target); });
   registerPass([] { return createHoistPrepare(); });
   registerPass([] { return createStoreCasts(); });
   registerPass([&target] { return createAlignColumns(target); });

@@ -28,6 +28,7 @@ std::unique_ptr<mlir::Pass> createAttentionDeltas(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createTileWeights(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createTransposeWeights(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createByteTables(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createAlignColumns(const nn::Target &target);

@@ -130,6 +130,11 @@ def TileWeights : TargetPass<"tile-weights"> {
   let summary = "Put quantized weights in the order of the target's kernels";
 }
 
+def TransposeWeights : TargetPass<"transpose-weights"> {
+  let summary = "Store weights in the order in which products of few rows read "
+                "them";
+}
+
 def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move operators that depend only on weights to @prepare";
 }

@@ -16,6 +16,8 @@
 //   each, and stores the operand of its activation. That of a product of 16-bit
 //   floats multiplies parts of 64 elements of its rows by another tensor.
 // - Fusions of up to 64 elements each, without reductions, run side by side.
+// - Products of up to 8 rows want rows of a weight along their columns if two
+//   read it.
 // - Codes of few bits are kept, in tiles, and are a part of the kernel of a
 //   product of up to 16 rows. So is the root mean square norm of its rows of 64
 //   elements, and a second product of them, if an elementwise operator reads
@@ -41,6 +43,7 @@
 #include "dialects/nn/rewrites/Layout.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
+#include "dialects/nn/rewrites/TransposeWeights.h"
 
 namespace frit {
 
@@ -80,6 +83,10 @@ public:
              fusion.getNumResults() <= 4;
     }});
     rewrites.add(nn::SideOutputsRewrite{takesSideOutput, /*sumHeight=*/16});
+    rewrites.add(
+        nn::TransposeWeightsRewrite{[](nn::MatmulOp product, size_t uses) {
+          return nn::shapeOf(product.getA()).front() <= 8 && uses > 1;
+        }});
     rewrites.add(nn::JoinMapsRewrite{[](nn::FusionOp fusion) {
       return llvm::all_of(fusion.getBody().front(), [](mlir::Operation &op) {
         return !llvm::isa<nn::ReduceOp, nn::MatmulOp>(op) &&
