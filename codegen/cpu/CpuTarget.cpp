@@ -46,20 +46,24 @@ bool cpu::CpuTarget::guards(const nn::Work &work) const {
 
 /// Rows of a product whose matrix is read once (runtime/cpu/Gemm.cpp).
 static constexpr int64_t kFewRows = 8;
-/// Bytes of a matrix in L2, and in L3 if several products read it. A larger one
-/// comes from memory, whose rate either order reaches.
-static constexpr int64_t kCachedBytes = 1 << 20, kSharedBytes = 16 << 20;
+/// Bytes from which it matters, those of a matrix in L2, and in L3 if several
+/// products read it. A larger one comes from memory, whose rate either order
+/// reaches.
+static constexpr int64_t kLeastBytes = 64 << 10, kCachedBytes = 1 << 20,
+                         kSharedBytes = 16 << 20;
 static constexpr size_t kSharedUses = 4;
 
 /// Returns whether a product is faster with rows of B along its columns: on one
 /// thread, 1 × 256 × 1024 in f32 takes 15 us instead of 41.
 static bool takesTransposed(nn::MatmulOp product, size_t uses) {
   auto info = nn::describeMatmul(product);
-  return info && info->batch == 1 && info->m <= kFewRows &&
-         info->n > kFewRows && hasKernel(info->b) &&
-         info->n * info->k * nn::tensorType(info->b).getElementTypeBitWidth() /
-                 8 <=
-             (uses >= kSharedUses ? kSharedBytes : kCachedBytes);
+  if (!info || info->batch != 1 || info->m > kFewRows || info->n <= kFewRows ||
+      !hasKernel(info->b))
+    return false;
+  int64_t bytes =
+      info->n * info->k * nn::tensorType(info->b).getElementTypeBitWidth() / 8;
+  return bytes >= kLeastBytes &&
+         bytes <= (uses >= kSharedUses ? kSharedBytes : kCachedBytes);
 }
 
 void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
