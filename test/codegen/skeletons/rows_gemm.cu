@@ -193,6 +193,16 @@ template <class P> static dim3 gridOf() {
   return dim3((P::n + columns - 1) / columns);
 }
 
+/// Rounds a product of two numbers of bf16, which f32 holds, to bf16.
+static double roundToBf16(double product) {
+  float exact = float(product);
+  uint32_t bits;
+  memcpy(&bits, &exact, sizeof bits);
+  bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+  memcpy(&exact, &bits, sizeof bits);
+  return exact;
+}
+
 /// Returns row `i` of A as it is multiplied, and sets what the sums of its
 /// products are multiplied by.
 template <class P>
@@ -204,11 +214,8 @@ static std::vector<double> rowOf(Buffer<typename P::A> &a,
   for (int64_t k = 0; k < P::k; ++k) {
     row[k] = toDouble(a[i * P::lda + k]);
     squares += row[k] * row[k];
-    if (frit::kNormalizesRows<P>) {
-      typename P::A rounded;
-      frit::store(rounded, float(row[k] * toDouble(scale[k])));
-      row[k] = toDouble(rounded);
-    }
+    if (frit::kNormalizesRows<P>)
+      row[k] = roundToBf16(row[k] * toDouble(scale[k]));
   }
   factor = 1;
   if constexpr (frit::kNormalizesRows<P>)
