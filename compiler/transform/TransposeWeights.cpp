@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/nn/rewrites/TransposeWeights.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
-#include "dialects/nn/rewrites/TransposeWeights.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -29,10 +29,9 @@ using namespace frit;
 using namespace frit::nn;
 
 namespace {
-class TransposeWeights
-    : public TargetRewritePass<
-          frit::impl::TransposeWeightsBase<TransposeWeights>,
-          TransposeWeightsRewrite> {
+class TransposeWeights : public TargetRewritePass<
+                             frit::impl::TransposeWeightsBase<TransposeWeights>,
+                             TransposeWeightsRewrite> {
 public:
   using TargetRewritePass::TargetRewritePass;
 
@@ -51,8 +50,7 @@ private:
           continue;
         if (!transposed) {
           OpBuilder b(product);
-          transposed =
-              TransposeOp::create(b, weight.getLoc(), weight, {1, 0});
+          transposed = TransposeOp::create(b, weight.getLoc(), weight, {1, 0});
         }
         product.getBMutable().assign(transposed);
         product.setTransposeB(false);
