@@ -3,8 +3,8 @@
 #ifndef FRIT_COMPILER_PADDING_PADDEDGATHER_H
 #define FRIT_COMPILER_PADDING_PADDEDGATHER_H
 
-#include "compiler/padding/PaddedValue.h"
 #include "compiler/padding/ValuePairs.h"
+#include "compiler/padding/values/PaddedValue.h"
 
 namespace frit {
 

@@ -3,8 +3,8 @@
 #ifndef FRIT_COMPILER_PADDING_PADDEDJOIN_H
 #define FRIT_COMPILER_PADDING_PADDEDJOIN_H
 
-#include "compiler/padding/PaddedPlaces.h"
 #include "compiler/padding/SizeSamples.h"
+#include "compiler/padding/values/PaddedPlaces.h"
 
 #include "dialects/nn/NN.h"
 

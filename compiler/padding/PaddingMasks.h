@@ -4,8 +4,8 @@
 #define FRIT_COMPILER_PADDING_PADDINGMASKS_H
 
 #include "compiler/padding/PaddedJoin.h"
-#include "compiler/padding/PaddedOperator.h"
 #include "compiler/padding/SizeSamples.h"
+#include "compiler/padding/values/PaddedOperator.h"
 #include "dialects/nn/NN.h"
 
 #include <map>

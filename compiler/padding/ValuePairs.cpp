@@ -11,7 +11,7 @@
 
 #include "compiler/padding/ValuePairs.h"
 
-#include "compiler/padding/PaddedOperator.h"
+#include "compiler/padding/values/PaddedOperator.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_PADDING_VALUEPAIRS_H
 #define FRIT_COMPILER_PADDING_VALUEPAIRS_H
 
-#include "compiler/padding/PaddedValue.h"
+#include "compiler/padding/values/PaddedValue.h"
 
 #include "dialects/nn/NN.h"
 #include "dialects/nn/constants/ConstantValues.h"

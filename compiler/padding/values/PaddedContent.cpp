@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/padding/PaddedContent.h"
+#include "compiler/padding/values/PaddedContent.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -1,7 +1,7 @@
 //===- PaddedPlaces.h - Places of a small tensor in a large one -----------===//
 
-#ifndef FRIT_COMPILER_PADDING_PADDEDPLACES_H
-#define FRIT_COMPILER_PADDING_PADDEDPLACES_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_PADDEDPLACES_H
+#define FRIT_COMPILER_PADDING_VALUES_PADDEDPLACES_H
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
@@ -45,4 +45,4 @@ std::string placesText(const Places &places);
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_PADDEDPLACES_H
+#endif // FRIT_COMPILER_PADDING_VALUES_PADDEDPLACES_H

@@ -1,6 +1,6 @@
 //===- PaddedPlaces.cpp - Places of a small tensor in a large one ---------===//
 
-#include "compiler/padding/PaddedPlaces.h"
+#include "compiler/padding/values/PaddedPlaces.h"
 
 #include "llvm/ADT/STLExtras.h"
 

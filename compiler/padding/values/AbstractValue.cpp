@@ -1,6 +1,6 @@
 //===- AbstractValue.cpp - Abstract value of a number ---------------------===//
 
-#include "compiler/padding/AbstractValue.h"
+#include "compiler/padding/values/AbstractValue.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,9 +1,9 @@
 //===- PaddedWindows.h - Windows over padded inputs -----------------------===//
 
-#ifndef FRIT_COMPILER_PADDING_PADDEDWINDOWS_H
-#define FRIT_COMPILER_PADDING_PADDEDWINDOWS_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_PADDEDWINDOWS_H
+#define FRIT_COMPILER_PADDING_VALUES_PADDEDWINDOWS_H
 
-#include "compiler/padding/PaddedValue.h"
+#include "compiler/padding/values/PaddedValue.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -21,4 +21,4 @@ std::optional<PaddedValue> padWindows(mlir::Operation *small,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_PADDEDWINDOWS_H
+#endif // FRIT_COMPILER_PADDING_VALUES_PADDEDWINDOWS_H

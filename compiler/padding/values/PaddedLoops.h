@@ -1,9 +1,9 @@
 //===- PaddedLoops.h - Map an operator's loops to larger ones -------------===//
 
-#ifndef FRIT_COMPILER_PADDING_PADDEDLOOPS_H
-#define FRIT_COMPILER_PADDING_PADDEDLOOPS_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_PADDEDLOOPS_H
+#define FRIT_COMPILER_PADDING_VALUES_PADDEDLOOPS_H
 
-#include "compiler/padding/PaddedValue.h"
+#include "compiler/padding/values/PaddedValue.h"
 
 #include "mlir/IR/AffineMap.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_PADDEDLOOPS_H
+#endif // FRIT_COMPILER_PADDING_VALUES_PADDEDLOOPS_H

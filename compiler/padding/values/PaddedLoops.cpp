@@ -1,6 +1,6 @@
 //===- PaddedLoops.cpp - Map an operator's loops to larger ones -----------===//
 
-#include "compiler/padding/PaddedLoops.h"
+#include "compiler/padding/values/PaddedLoops.h"
 
 using namespace mlir;
 using namespace frit;

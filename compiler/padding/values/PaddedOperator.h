@@ -1,9 +1,9 @@
 //===- PaddedOperator.h - One operator on a small and on a large tensor ---===//
 
-#ifndef FRIT_COMPILER_PADDING_PADDEDOPERATOR_H
-#define FRIT_COMPILER_PADDING_PADDEDOPERATOR_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_PADDEDOPERATOR_H
+#define FRIT_COMPILER_PADDING_VALUES_PADDEDOPERATOR_H
 
-#include "compiler/padding/PaddedValue.h"
+#include "compiler/padding/values/PaddedValue.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -23,4 +23,4 @@ std::optional<PaddedValue> padView(PaddedValue of, mlir::Value from,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_PADDEDOPERATOR_H
+#endif // FRIT_COMPILER_PADDING_VALUES_PADDEDOPERATOR_H

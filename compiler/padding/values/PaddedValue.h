@@ -1,10 +1,10 @@
 //===- PaddedValue.h - A small model's value in a large model -------------===//
 
-#ifndef FRIT_COMPILER_PADDING_PADDEDVALUE_H
-#define FRIT_COMPILER_PADDING_PADDEDVALUE_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_PADDEDVALUE_H
+#define FRIT_COMPILER_PADDING_VALUES_PADDEDVALUE_H
 
-#include "compiler/padding/PaddedContent.h"
-#include "compiler/padding/PaddedPlaces.h"
+#include "compiler/padding/values/PaddedContent.h"
+#include "compiler/padding/values/PaddedPlaces.h"
 
 #include "mlir/IR/Attributes.h"
 
@@ -36,4 +36,4 @@ std::optional<PaddedValue> padConstant(mlir::Value small, mlir::Attribute value,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_PADDEDVALUE_H
+#endif // FRIT_COMPILER_PADDING_VALUES_PADDEDVALUE_H

@@ -1,6 +1,6 @@
 //===- PaddedWindows.cpp - Windows over padded inputs ---------------------===//
 
-#include "compiler/padding/PaddedWindows.h"
+#include "compiler/padding/values/PaddedWindows.h"
 
 #include "dialects/nn/NN.h"
 

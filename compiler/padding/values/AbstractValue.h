@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_COMPILER_PADDING_ABSTRACTVALUE_H
-#define FRIT_COMPILER_PADDING_ABSTRACTVALUE_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_ABSTRACTVALUE_H
+#define FRIT_COMPILER_PADDING_VALUES_ABSTRACTVALUE_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Region.h"
@@ -76,4 +76,4 @@ evaluateBody(mlir::Region &body, llvm::ArrayRef<AbstractValue> arguments,
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_ABSTRACTVALUE_H
+#endif // FRIT_COMPILER_PADDING_VALUES_ABSTRACTVALUE_H

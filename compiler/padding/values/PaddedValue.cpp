@@ -1,6 +1,6 @@
 //===- PaddedValue.cpp - A small model's value in a large model -----------===//
 
-#include "compiler/padding/PaddedValue.h"
+#include "compiler/padding/values/PaddedValue.h"
 
 #include "dialects/nn/NN.h"
 

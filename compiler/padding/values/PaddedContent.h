@@ -1,9 +1,9 @@
 //===- PaddedContent.h - Abstract values of padding -----------------------===//
 
-#ifndef FRIT_COMPILER_PADDING_PADDEDCONTENT_H
-#define FRIT_COMPILER_PADDING_PADDEDCONTENT_H
+#ifndef FRIT_COMPILER_PADDING_VALUES_PADDEDCONTENT_H
+#define FRIT_COMPILER_PADDING_VALUES_PADDEDCONTENT_H
 
-#include "compiler/padding/AbstractValue.h"
+#include "compiler/padding/values/AbstractValue.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -103,4 +103,4 @@ private:
 
 } // namespace frit
 
-#endif // FRIT_COMPILER_PADDING_PADDEDCONTENT_H
+#endif // FRIT_COMPILER_PADDING_VALUES_PADDEDCONTENT_H

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/padding/PaddedOperator.h"
-#include "compiler/padding/PaddedLoops.h"
-#include "compiler/padding/PaddedWindows.h"
+#include "compiler/padding/values/PaddedOperator.h"
+#include "compiler/padding/values/PaddedLoops.h"
+#include "compiler/padding/values/PaddedWindows.h"
 
 #include "dialects/nn/lowering/Loops.h"
 #include "dialects/nn/lowering/Lowering.h"
