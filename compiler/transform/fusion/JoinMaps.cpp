@@ -98,7 +98,7 @@ private:
     for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>())) {
       if (!rewrite->takes(fusion))
         continue;
-      for (FusionOp &other : llvm::reverse(open))
+      for (FusionOp other : llvm::reverse(open))
         if (FusionOp joint = join(other, fusion)) {
           llvm::erase(open, other);
           fusion = joint;
