@@ -110,6 +110,15 @@ static bool mayNormalize(nn::MatmulOp product) {
   return info && info->norm && !checkRows(*info, /*mayTile=*/true);
 }
 
+/// Returns whether all readers of a norm are products that `takes` accepts.
+static bool onlyProductsRead(nn::RmsNormOp norm,
+                             llvm::function_ref<bool(nn::MatmulOp)> takes) {
+  return llvm::all_of(norm->getUsers(), [&](Operation *user) {
+    auto product = dyn_cast<nn::MatmulOp>(user);
+    return product && takes(product);
+  });
+}
+
 static int64_t countMatrices(const nn::GemmInfo &info) {
   return info.pairedB ? 2 : 1;
 }
@@ -207,19 +216,15 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(nn::FoldScalesRewrite{[](nn::RmsNormOp norm) {
-      return llvm::all_of(norm->getUsers(), [](Operation *user) {
-        auto product = dyn_cast<nn::MatmulOp>(user);
-        return product && mayNormalize(product);
-      });
+      return onlyProductsRead(norm, mayNormalize);
     }});
   }
 
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
-    return isa<nn::RmsNormOp>(*composite) &&
-           llvm::all_of(composite->getUsers(), [&](Operation *user) {
-             auto product = dyn_cast<nn::MatmulOp>(user);
-             return product && takesNorm(product, machine);
+    auto norm = dyn_cast<nn::RmsNormOp>(*composite);
+    return norm && onlyProductsRead(norm, [&](nn::MatmulOp product) {
+             return takesNorm(product, machine);
            });
   }
 

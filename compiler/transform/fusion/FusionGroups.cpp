@@ -169,9 +169,7 @@ SmallVector<Operation *> FusionGroups::operatorsOf(const Group &group) const {
 }
 
 SmallVector<Operation *> FusionGroups::chainOf(const Group &group) const {
-  SmallVector<Operation *> chain = operatorsOf(group);
-  llvm::erase_if(chain, llvm::IsaPred<DequantizeOp, RmsNormOp>);
-  return chain;
+  return nn::chainOf(operatorsOf(group));
 }
 
 //===----------------------------------------------------------------------===//

@@ -94,6 +94,11 @@ Match<ConvB2bInfo> describeConvB2b(llvm::ArrayRef<mlir::Operation *> operators);
 /// otherwise 0.
 int64_t countFlops(mlir::Operation *op);
 
+/// Returns operators except constants and those that compute an operand of a
+/// contraction in its kernel.
+llvm::SmallVector<mlir::Operation *>
+chainOf(llvm::ArrayRef<mlir::Operation *> operators);
+
 /// Describe a whole fusion. Its first result ends the chain. Its second, if
 /// any, is a statistic of the first or the activation's operand or slope.
 /// Its operands are all of its arguments.

@@ -13,9 +13,7 @@ static SmallVector<Operation *> allOf(FusionOp fusion) {
                              [](Operation &op) { return &op; });
 }
 
-/// Returns the operators except constants and what computes an operand of a
-/// contraction.
-static SmallVector<Operation *> chainOf(ArrayRef<Operation *> operators) {
+SmallVector<Operation *> frit::nn::chainOf(ArrayRef<Operation *> operators) {
   SmallVector<Operation *> chain(operators);
   llvm::erase_if(chain, llvm::IsaPred<ConstantOp, DequantizeOp, RmsNormOp>);
   return chain;
