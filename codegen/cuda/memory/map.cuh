@@ -17,6 +17,9 @@ struct BlockRange {
   unsigned first, count;
 };
 
+/// Returns the whole grid.
+__device__ inline BlockRange allBlocks() { return {0, gridDim.x}; }
+
 /// Calls `body(i)` for i = 0, V, 2V, ... below `n`, a multiple of V; the body
 /// handles elements [i, i + V). The blocks of `blocks` share the elements, and
 /// only they may call. Blocks are one-dimensional, and any number of them is
@@ -26,7 +29,8 @@ struct BlockRange {
 /// n and V times the threads of the grid are at most 2^31, so that the index
 /// cannot wrap.
 template <int V, class Body, class Index>
-__device__ inline void map(const Body &body, Index n, BlockRange blocks) {
+__device__ inline void map(const Body &body, Index n,
+                           BlockRange blocks = allBlocks()) {
   Index step = Index(blocks.count) * blockDim.x * V;
   Index i = (Index(blockIdx.x - blocks.first) * blockDim.x + threadIdx.x) * V;
   for (; i < n; i += step)
@@ -37,23 +41,12 @@ __device__ inline void map(const Body &body, Index n, BlockRange blocks) {
 /// `blockDim.x` apart, and itself skips those not below `n`. With a 32-bit
 /// index, W times the threads of the grid are at most 2^31.
 template <int W, class Body, class Index>
-__device__ inline void mapApart(const Body &body, Index n, BlockRange blocks) {
+__device__ inline void mapApart(const Body &body, Index n,
+                                BlockRange blocks = allBlocks()) {
   Index step = Index(blocks.count) * blockDim.x * W;
   Index i = Index(blockIdx.x - blocks.first) * blockDim.x * W + threadIdx.x;
   for (; i < n; i += step)
     body(i);
-}
-
-/// Returns the whole grid.
-__device__ inline BlockRange allBlocks() { return {0, gridDim.x}; }
-
-template <int V, class Body, class Index>
-__device__ inline void map(const Body &body, Index n) {
-  map<V>(body, n, allBlocks());
-}
-template <int W, class Body, class Index>
-__device__ inline void mapApart(const Body &body, Index n) {
-  mapApart<W>(body, n, allBlocks());
 }
 
 /// Returns where element `i` of rows that replace a part of a state is stored,
