@@ -54,7 +54,7 @@ static constexpr int64_t kLeastBytes = 64 << 10, kCachedBytes = 1 << 20,
 static constexpr size_t kSharedUses = 4;
 
 /// Returns whether a product is faster with rows of B along its columns: on one
-/// thread, 1 × 256 × 1024 in f32 takes 15 us instead of 41.
+/// thread of an EPYC, 1 × 256 × 1024 in f32 takes 12 us instead of 20.
 static bool takesTransposed(nn::MatmulOp product, size_t uses) {
   auto info = nn::describeMatmul(product);
   if (!info || info->batch != 1 || info->m > kFewRows || info->n <= kFewRows ||

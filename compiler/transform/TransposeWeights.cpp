@@ -5,14 +5,15 @@
 //   %t = nn.transpose %w                     moves to @prepare
 //   %y = nn.matmul %x, %t
 //
-// A product of few rows reads its matrix once, and vectors of neighbouring
-// columns need no transposition in registers. The matrix is then in memory
-// beside the file's, so the target chooses those that its caches hold, such as
-// a recurrent layer's, which every step reads.
+// A product of few rows reads its matrix once. If neighbouring columns are
+// neighbours in memory, their vectors need no transposition in registers. That
+// takes a second copy of the matrix, so the target chooses matrices that stay
+// in its caches: those of a recurrent layer, which every step reads.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/nn/rewrites/TransposeWeights.h"
+
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
