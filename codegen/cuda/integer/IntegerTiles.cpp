@@ -177,7 +177,8 @@ SmallVector<IntegerGemmAttr>
 frit::cuda::rankTiles(const IntegerProduct &product, const GpuArch &arch,
                       unsigned most) {
   Ranking ranking(product, arch);
-  // Of equal estimates the first counts: 4 stages hide more latency than 3.
+  // The ranking keeps the order of equal estimates. 4 stages come first, as
+  // they hide more latency than 3.
   for (int64_t stages : {4, 6, 3})
     for (int64_t cluster : {1, 2, 4, 8}) {
       if (cluster > 1 && arch.mma != Mma::wgmma)

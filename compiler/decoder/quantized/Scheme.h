@@ -9,7 +9,7 @@
 
 namespace frit::decoder {
 
-/// Who packed the tensors `.qweight`, whose shapes do not tell.
+/// The order of codes in tensors `.qweight`. Their shapes do not tell it.
 enum class Packing { unknown, gptq, awq };
 
 /// What "quantization_config" of config.json says and tensors do not.
