@@ -24,6 +24,10 @@ inline constexpr int kCodeBits =
 /// Codes in a word of 32 bits.
 template <Code code> inline constexpr int kWordCodes = 32 / kCodeBits<code>;
 
+/// Whether codes stand for integers.
+template <Code code>
+inline constexpr bool kHasIntegers = code == Code::int4 || code == Code::int8;
+
 /// Returns four bytes of `low` (0 to 3) and `high` (4 to 7); each digit of
 /// `selector` has the number of one, from the lowest on.
 __device__ inline uint32_t selectBytes(uint32_t low, uint32_t high,
@@ -95,14 +99,6 @@ template <class T, Code code> __device__ constexpr float codeBias(int i) {
   if (code == Code::int4)
     return kSame<T, f16> ? (i % 2 ? 72.f : 1032.f) : 136.f;
   return code == Code::int8 && kSame<T, f16> ? 1152.f : 0.f;
-}
-
-/// Returns -codeBias, twice.
-template <class T, Code code>
-__device__ constexpr uint32_t negativeBiases(int i) {
-  if (code == Code::int4)
-    return twice(kSame<T, f16> ? (i % 2 ? 0xd480 : 0xe408) : 0xc308);
-  return code == Code::int8 && kSame<T, f16> ? twice(0xe480) : 0;
 }
 
 /// Returns a pair of the numbers of a word, as T, plus codeBias: of 4 bits

@@ -1,6 +1,6 @@
 //===- RowsGemm.cpp - Products of a few rows on the tensor cores ----------===//
 
-#include "codegen/cuda/rows/Codes.h"
+#include "codegen/cuda/rows/RowsSchedule.h"
 #include "codegen/cuda/target/Skeleton.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
 
@@ -12,32 +12,6 @@ using namespace frit::cuda;
 
 /// Rows of A. Up to kFewestPlainRows, multiply-adds are as fast for numbers.
 static constexpr int64_t kMostTiledRows = 16, kFewestPlainRows = 5;
-/// Warps of a block that share k, and per SM whose copies hide the latency of
-/// memory.
-static constexpr int64_t kMostSplit = 16, kCopyingWarps = 28;
-/// Parts of k of a warp in shared memory.
-static constexpr int64_t kMostParts = 4;
-/// Warps of a block that need not share k.
-static constexpr int64_t kBlockWarps = 8;
-/// Tiles that a warp multiplies by what it has read of A: up to this many, if
-/// each SM has so many groups of warps. Codes of 4 bits need more of them, as
-/// their parts of k are copied sooner.
-static constexpr int64_t kMostTiles = 4, kGroups = 1, kFineGroups = 4;
-/// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
-static constexpr int64_t kPlainDepth = 64;
-
-static std::optional<nn::QuantizedMatrix> codesOf(const nn::GemmInfo &info) {
-  auto codes = info.b.getDefiningOp<nn::DequantizeOp>();
-  if (!codes)
-    return std::nullopt;
-  return nn::describeQuantized(codes);
-}
-
-/// Returns the elements of a row of B in a tile.
-static int64_t depthOf(const nn::GemmInfo &info) {
-  auto codes = codesOf(info);
-  return codes ? nn::kTileRowBytes * 8 / nn::bitsOf(codes->code) : kPlainDepth;
-}
 
 /// Returns whether two matrices of equal shapes differ in their codes alone.
 static bool haveSameFormat(nn::DequantizeOp a, nn::DequantizeOp b) {
@@ -60,8 +34,8 @@ static nn::Legality checkRows(const nn::GemmInfo &info, bool mayTile = false) {
     return nn::Mismatch("its elements are no 16-bit numbers of one type");
   if (info.lda % 8)
     return nn::Mismatch("rows do not begin at multiples of 16 bytes");
-  // In f16 an element times its scale might overflow.
-  if (info.norm && !type.isBF16())
+  // In f16 an element times its scale might overflow, but not in fixed point.
+  if (info.norm && !type.isBF16() && !readsIntegers(info))
     return nn::Mismatch("the rows that it normalizes are no bf16");
   if (auto codes = info.b.getDefiningOp<nn::DequantizeOp>()) {
     nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
@@ -117,82 +91,6 @@ static bool onlyProductsRead(nn::RmsNormOp norm,
     auto product = dyn_cast<nn::MatmulOp>(user);
     return product && takes(product);
   });
-}
-
-static int64_t countMatrices(const nn::GemmInfo &info) {
-  return info.pairedB ? 2 : 1;
-}
-
-/// Returns the bytes of shared memory of a block, as rowsGemmShared does.
-static int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
-  int64_t warps = schedule.getThreads() / 32;
-  int64_t tiles = schedule.getTiles() * countMatrices(info);
-  int64_t depth = depthOf(info), tile = nn::kTileRows * depth * 2;
-  if (auto codes = codesOf(info)) {
-    int64_t scale = nn::tensorType(codes->scales).getElementTypeBitWidth() / 8;
-    int64_t scales = (codes->block % depth ? 2 : 1) * nn::kTileRows * scale;
-    tile = nn::kTileBytes + scales * (codes->offsets ? 2 : 1);
-  }
-  int64_t stage = tiles * tile + (info.m + (info.norm ? 1 : 0)) * depth * 2;
-  int64_t sums = ceilDiv(info.m, 8) * 8 *
-                 (nn::kTileRows * tiles + 4 + (info.norm ? 1 : 0)) *
-                 sizeof(float);
-  return warps * std::max(schedule.getStages() * stage, sums);
-}
-
-static RowsGemmAttr chooseRows(const nn::GemmInfo &info,
-                               const Machine &machine) {
-  int64_t matrices = countMatrices(info);
-  int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
-  int64_t chunks = ceilDiv(info.k, depthOf(info)), sms = machine.arch.sms;
-  auto codes = codesOf(info);
-  bool isFine = codes && nn::bitsOf(codes->code) < 8;
-  // Neighbours share what a warp reads of A, but all SMs need blocks. Numbers
-  // take more shared memory than codes.
-  int64_t tiles = matrices, most = codes ? kMostTiles : kMostTiles / 2;
-  while (tiles < most &&
-         columnTiles / (2 * tiles) >= (isFine ? kFineGroups : kGroups) * sms)
-    tiles *= 2;
-  // The order of sums, which `split` decides, is the same for any rows.
-  int64_t split = 1, groups = ceilDiv(columnTiles, tiles);
-  while (split < kMostSplit && 2 * split <= chunks &&
-         groups * split < kCopyingWarps * sms)
-    split *= 2;
-  // Sums of more than 8 rows take twice the registers.
-  if (info.m > 8 && tiles == kMostTiles)
-    tiles /= 2;
-  int64_t parts = ceilDiv(chunks, split);
-  // Copies of B begin before the kernel waits for A: as many as leave room for
-  // another block, which may be one of the next kernel. A long kernel hides
-  // the latency by itself.
-  int64_t room = machine.arch.sharedPerBlock / (split > 1 ? 2 : 1);
-  int64_t stages = llvm::bit_floor(uint64_t(std::min(parts, kMostParts)));
-  while (true) {
-    auto chosen =
-        RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
-                          std::max(split, kBlockWarps) * 32);
-    if (sharedBytesOf(info, chosen) <= room ||
-        split * stages * tiles == matrices)
-      return chosen;
-    int64_t &less = stages > 1 ? stages : split > 1 ? split : tiles;
-    less /= 2;
-  }
-}
-
-LogicalResult
-RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                     int64_t tiles, int64_t stages, int64_t split,
-                     int64_t threads) {
-  if (failed(requireBlock(emitError, threads)) ||
-      failed(require(emitError,
-                     isPowerOf2UpTo(split, threads / 32) &&
-                         threads / 32 % split == 0,
-                     "split", "a power of 2 that divides the warps")) ||
-      failed(require(emitError, isPowerOf2UpTo(tiles, kMostTiles), "tiles",
-                     "1, 2 or 4")))
-    return failure();
-  return require(emitError, isPowerOf2UpTo(stages, 16), "stages",
-                 "a power of 2 up to 16");
 }
 
 namespace {
@@ -268,6 +166,9 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       return info;
     if (sharedBytesOf(*info, schedule) > machine.arch.sharedPerBlock)
       return nn::Mismatch("its stages do not fit into shared memory");
+    if (!fitsSlabs(*info, schedule))
+      return nn::Mismatch("its stages do not divide the parts of A that are in "
+                          "shared memory");
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
     return info;
@@ -275,7 +176,8 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
   KernelText print(nn::GemmInfo &info, Problem &problem, RowsGemmAttr schedule,
                    StringRef name) const override {
     KernelText kernel;
-    kernel.header = "rows_gemm";
+    bool isInteger = readsIntegers(info);
+    kernel.header = isInteger ? "code_rows" : "rows_gemm";
     kernel.sharedBytes = sharedBytesOf(info, schedule);
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
@@ -322,8 +224,9 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
                               {"sharedBytes", kernel.sharedBytes}});
     text.addConstants("bool", {{"early", early}});
     std::string call =
-        "frit::rowsGemm<" + text.problem() + ">(" + text.parameter(info.a) +
-        ", " + text.parameter(info.norm ? info.norm->scale : Value()) + ", " +
+        std::string(isInteger ? "frit::codeRows<" : "frit::rowsGemm<") +
+        text.problem() + ">(" + text.parameter(info.a) + ", " +
+        text.parameter(info.norm ? info.norm->scale : Value()) + ", " +
         matrices + ", " + text.parameter(info.epilogue.bias()) + ", " +
         text.parameter(info.pairedB ? Value() : info.epilogue.residual()) +
         ", y0);\n";

@@ -1,7 +1,8 @@
 //===- code_tiles.cuh - Tiles of codes of few bits ------------------------===//
 //
-// Tiles of rows_gemm.cuh for a matrix B of codes in the order of
-// Quantized.h, which rows and columns fill. P has
+// Tiles of rows_gemm.cuh for a matrix B of codes of floats in the order of
+// Quantized.h, which rows and columns fill; code_rows.cuh has those of
+// integers. P has
 //
 //   using Scale = frit::f16;       // of scales and offsets
 //   static constexpr Code code;
@@ -23,21 +24,17 @@ namespace frit {
 template <class P> struct CodeTiles {
   using T = typename P::A;
   using Scale = typename P::Scale;
-  struct Operand {
-    const void *codes;
-    const Scale *scales, *offsets; ///< offsets are null without any
-  };
+  using Operand = CodeMatrix<P>;
   static constexpr int columnTiles = kColumnTiles<P>;
   static constexpr int wordCodes = kWordCodes<P::code>;
   /// Columns of B in a half of a tile, which share a scale, and in a tile.
   static constexpr int half = 4 * wordCodes, depth = 2 * half;
-  static constexpr bool hasBias = codeBias<T, P::code>(0) != 0;
   /// Halves that share a scale, and bytes of a tile's scales.
   static constexpr int scaledHalves = P::block % depth == 0 ? 2 : 1;
   static constexpr int scaleBytes = 2 / scaledHalves * 16 * int(sizeof(Scale));
   static constexpr int bytes = 512 + scaleBytes * (P::hasOffsets ? 2 : 1);
-  static_assert(P::k % depth == 0 && P::block % half == 0 &&
-                P::k % P::block == 0 && P::n % 16 == 0);
+  static_assert(!kHasIntegers<P::code> && P::k % depth == 0 &&
+                P::block % half == 0 && P::k % P::block == 0 && P::n % 16 == 0);
 
   static __device__ void fetch(char *to, const Operand &b, int64_t tile,
                                int64_t chunk) {
@@ -66,10 +63,9 @@ template <class P> struct CodeTiles {
   using Sums = float[kWarpTiles<P>][columnTiles][4];
   using RowSums = float[columnTiles][4];
 
-  /// Adds the products of half `part`. `biases` are those of A with what the
-  /// numbers of decodePair exceed, negated; `ofA` are sums of A alone.
+  /// Adds the products of half `part`; `ofA` are sums of A alone.
   static __device__ void
-  addHalf(Sums &sums, RowSums &biases, RowSums &ofA,
+  addHalf(Sums &sums, RowSums &ofA,
           const Pack<uint32_t, 4> (&words)[kWarpTiles<P>],
           const uint32_t (&x)[columnTiles][wordCodes / 2], int part) {
 #pragma unroll
@@ -80,14 +76,6 @@ template <class P> struct CodeTiles {
 #pragma unroll
         for (int i = 0; i < 2; ++i)
           b[j][i] = pairOf(x[j], 2 * step + i);
-      if constexpr (hasBias) {
-        const uint32_t low = negativeBiases<T, P::code>(2 * step),
-                       high = negativeBiases<T, P::code>(2 * step + 1);
-        const uint32_t fragment[4] = {low, low, high, high};
-#pragma unroll
-        for (int j = 0; j < columnTiles; ++j)
-          mma<T>(biases[j], fragment, b[j]);
-      }
       if constexpr (P::hasOffsets) {
         constexpr uint32_t one = twice(kSame<T, f16> ? 0x3c00 : 0x3f80);
         const uint32_t fragment[4] = {one, one, one, one};
@@ -111,8 +99,8 @@ template <class P> struct CodeTiles {
 
   /// Scales sums of a block of columns and adds them.
   static __device__ void addScaled(Sums &total, const Sums &sums,
-                                   const RowSums &biases, const RowSums &ofA,
-                                   const char *stage, int part) {
+                                   const RowSums &ofA, const char *stage,
+                                   int part) {
     const int row = (part * 16 + threadIdx.x % 32 / 4 * 2);
 #pragma unroll
     for (int t = 0; t < kWarpTiles<P>; ++t) {
@@ -126,11 +114,8 @@ template <class P> struct CodeTiles {
       for (int i = 0; i < 4; ++i)
 #pragma unroll
         for (int j = 0; j < columnTiles; ++j) {
-          float sum = sums[t][j][i];
-          if constexpr (hasBias)
-            sum += biases[j][i];
-          total[t][j][i] =
-              fma(scale[i / 2] * kCodeFactor<T, P::code>, sum, total[t][j][i]);
+          total[t][j][i] = fma(scale[i / 2] * kCodeFactor<T, P::code>,
+                               sums[t][j][i], total[t][j][i]);
           if constexpr (P::hasOffsets)
             total[t][j][i] = fma(offset[i / 2], ofA[j][i], total[t][j][i]);
         }
@@ -152,11 +137,11 @@ template <class P> struct CodeTiles {
 #pragma unroll
     for (int first = 0; first < 2; first += scaledHalves) {
       Sums sums = {};
-      RowSums biases = {}, ofA = {};
+      RowSums ofA = {};
 #pragma unroll
       for (int part = first; part < first + scaledHalves; ++part)
-        addHalf(sums, biases, ofA, words, x[part], part);
-      addScaled(total, sums, biases, ofA, stage, first / scaledHalves);
+        addHalf(sums, ofA, words, x[part], part);
+      addScaled(total, sums, ofA, stage, first / scaledHalves);
     }
   }
 };

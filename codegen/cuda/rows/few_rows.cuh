@@ -28,6 +28,12 @@ template <class P> inline constexpr int kWarpTiles = kMatrices<P> * P::tiles;
 template <class P> struct TilesFor;
 template <class P> using TilesOf = typename TilesFor<P>::Type;
 
+/// A matrix of codes in tiles.
+template <class P> struct CodeMatrix {
+  const void *codes;
+  const typename P::Scale *scales, *offsets; ///< offsets are null without any
+};
+
 /// Sums of the squares of rows of A, which mma.sync leaves on the diagonal.
 template <class P> struct RowSquares {
   float sums[kColumnTiles<P>][4] = {};

@@ -15,7 +15,8 @@
 //   static constexpr int sharedBytes; // at least rowsGemmShared
 //   static constexpr bool early;   // no kernel before this one writes B
 //
-// and what code_tiles.cuh or plain_tiles.cuh reads B by. Which elements of k
+// and what code_tiles.cuh or plain_tiles.cuh reads B by; code_rows.cuh has the
+// same by codes of integers. Which elements of k
 // meet in a step does not matter, as both operands are taken alike. Sums do not
 // depend on the other rows of A. P may have
 //
@@ -37,7 +38,7 @@
 
 #include "frit/code_tiles.cuh"
 #include "frit/plain_tiles.cuh"
-#include "frit/tile.cuh"
+#include "frit/rows_end.cuh"
 
 namespace frit {
 
@@ -61,7 +62,6 @@ rowsGemm(const typename P::A *a, const typename P::A *scale,
   using Tiles = TilesOf<P>;
   constexpr int warps = P::threads / 32, groups = warps / P::split;
   constexpr int columnTiles = kColumnTiles<P>;
-  constexpr int rows = 16 * P::tiles; // of a matrix B, of a warp
   constexpr int64_t chunks = (P::k + Tiles::depth - 1) / Tiles::depth;
   constexpr int64_t allTiles = (P::n + 15) / 16;
   static_assert(warps % P::split == 0 && !(P::stages & (P::stages - 1)) &&
@@ -110,6 +110,7 @@ rowsGemm(const typename P::A *a, const typename P::A *scale,
 #pragma unroll
   for (int at = 0; at < P::stages; ++at)
     fetchA(at);
+  RowsEnd<P> end(bias, r, d);
 
   float total[kWarpTiles<P>][columnTiles][4] = {};
   RowSquares<P> squares;
@@ -140,37 +141,9 @@ rowsGemm(const typename P::A *a, const typename P::A *scale,
   if constexpr (kNormalizesRows<P>)
     squares.store(squaresOf + warp * columnTiles * 8);
   __syncthreads();
-  for (int i = threadIdx.x; i < P::m * groups * rows; i += P::threads) {
-    int row = i / (groups * rows), in = i % (groups * rows);
-    int64_t col = int64_t(blockIdx.x) * groups * rows + in;
-    if (col >= P::n)
-      continue;
-    float sums[kMatrices<P>] = {}, square = 0;
-#pragma unroll
-    for (int p = 0; p < P::split; ++p) {
-      const int from = in / rows * P::split + p;
-#pragma unroll
-      for (int b = 0; b < kMatrices<P>; ++b)
-        sums[b] += parts[from][row][b * rows + in % rows];
-      if constexpr (kNormalizesRows<P>)
-        square += squaresOf[from * columnTiles * 8 + row];
-    }
-    if constexpr (kNormalizesRows<P>) {
-      float inverse = rsqrt(fma(square, 1.0f / P::k, P::epsilon));
-#pragma unroll
-      for (float &sum : sums)
-        sum *= inverse;
-    }
-    int64_t at = row * P::ldd + col;
-    const typename P::D *residual = r ? r + at : nullptr;
-    typename P::D other;
-    if constexpr (kMatrices<P> == 2) {
-      store(other, sums[1]);
-      residual = &other;
-    }
-    finishElement<typename P::Epilogue>(sums[0], bias ? bias + col : nullptr,
-                                        residual, d + at);
-  }
+  end.finish(parts, [&](int row, int from, int) {
+    return squaresOf[from * columnTiles * 8 + row];
+  });
 }
 
 } // namespace frit

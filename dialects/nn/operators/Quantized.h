@@ -32,6 +32,11 @@ inline int64_t bitsOf(Code code) {
   return code == Code::int4 || code == Code::e2m1 ? 4 : 8;
 }
 
+/// Returns whether codes stand for integers.
+inline bool isInteger(Code code) {
+  return code == Code::int4 || code == Code::int8;
+}
+
 /// A matrix as nn.dequantize has it, with its sizes.
 struct QuantizedMatrix {
   mlir::Value codes, scales, offsets; ///< offsets may be null

@@ -1,6 +1,6 @@
 // RUN: frit-opt %s -split-input-file --print-cuda -o /dev/null | FileCheck %s
 
-// Products of a few rows read codes. Warps share k until all SMs have enough of
+// Products of a few rows read codes of integers. Warps share k until all SMs have enough of
 // them; the epilogue is a part of the kernel.
 
 // CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 16, threads = 512> grid 128x1x1 block 512
@@ -10,7 +10,7 @@
 // CHECK: static constexpr bool hasOffsets = false;
 // CHECK: static constexpr frit::Code code = frit::Code::int4;
 // CHECK: static constexpr int tiles = 1, stages = 2, split = 16, threads = 512,
-// CHECK: frit::rowsGemm<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, x3, nullptr, y0);
+// CHECK: frit::codeRows<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, x3, nullptr, y0);
 func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>, %r: tensor<1x2048xbf16>) {
   %0 = nn.fusion(%x, %c, %s, %r) : (tensor<1x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
   ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>, %d: tensor<1x2048xbf16>):
@@ -26,8 +26,8 @@ func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: ten
 
 // Many columns leave each warp several tiles, more than 8 rows fewer. Parts of k,
 // and so the order of sums, are the same.
-// CHECK: // k0 #cuda.rows_gemm<tiles = 4, stages = 1, split = 16, threads = 512>
-// CHECK: // k1 #cuda.rows_gemm<tiles = 2, stages = 1, split = 16, threads = 512>
+// CHECK: // k0 #cuda.rows_gemm<tiles = 4, stages = 2, split = 8, threads = 256>
+// CHECK: // k1 #cuda.rows_gemm<tiles = 2, stages = 2, split = 8, threads = 256>
 // CHECK: static constexpr frit::Code code = frit::Code::int8;
 func.func @wide(%x: tensor<8x512xf16>, %y: tensor<16x512xf16>, %c: tensor<1024x16x512xui8>, %s: tensor<1024x1x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<8x512xf16>, tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<8x16384xf16> {
@@ -89,6 +89,22 @@ func.func @given(%x: tensor<6x512xf16>, %w: tensor<1024x512xf16>) {
   ^bb0(%a: tensor<6x512xf16>, %b: tensor<1024x512xf16>):
     %1 = nn.matmul %a, %b {transpose_b} : (tensor<6x512xf16>, tensor<1024x512xf16>) -> tensor<6x1024xf16>
     nn.yield %1 : tensor<6x1024xf16>
+  }
+  return
+}
+
+// -----
+
+// Codes of floats become numbers in the kernel that reads numbers.
+// CHECK: // k0 #cuda.rows_gemm
+// CHECK: static constexpr frit::Code code = frit::Code::e4m3;
+// CHECK: frit::rowsGemm<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, nullptr, nullptr, y0);
+func.func @floats(%x: tensor<3x512xbf16>, %c: tensor<64x16x512xui8>, %s: tensor<64x1x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<3x512xbf16>, tensor<64x16x512xui8>, tensor<64x1x16xf16>) -> tensor<3x1024xbf16> {
+  ^bb0(%a: tensor<3x512xbf16>, %b: tensor<64x16x512xui8>, %f: tensor<64x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "e4m3", tiled, to = bf16} : (tensor<64x16x512xui8>, tensor<64x1x16xf16>) -> tensor<1024x512xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<3x512xbf16>, tensor<1024x512xbf16>) -> tensor<3x1024xbf16>
+    nn.yield %1 : tensor<3x1024xbf16>
   }
   return
 }

@@ -10,7 +10,7 @@
 // CHECK: frit::rowsGemm<k0_problem>(x0, x1, {x2, x3}, nullptr, nullptr, y0);
 // CHECK: struct k1_problem
 // CHECK-NOT: isPair
-// CHECK: frit::rowsGemm<k1_problem>(x0, x1, {{[{][{]}}x2, x3, nullptr{{[}][}]}}, x4, nullptr, y0);
+// CHECK: frit::codeRows<k1_problem>(x0, x1, {{[{][{]}}x2, x3, nullptr{{[}][}]}}, x4, nullptr, y0);
 func.func @gate(%x: tensor<1x2048xbf16>, %s: tensor<2048xbf16>, %g: tensor<8192x2048xbf16>, %u: tensor<8192x2048xbf16>, %c: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>, %r: tensor<1x2048xbf16>) {
   %0 = nn.fusion(%x, %s, %g, %u) : (tensor<1x2048xbf16>, tensor<2048xbf16>, tensor<8192x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<1x8192xbf16> {
   ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<2048xbf16>, %d: tensor<8192x2048xbf16>, %e: tensor<8192x2048xbf16>):

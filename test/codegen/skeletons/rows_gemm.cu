@@ -1,5 +1,6 @@
 //===- rows_gemm.cu - Checks rows_gemm.cuh and dequantize.cuh -------------===//
 
+#include "frit/code_rows.cuh"
 #include "frit/dequantize.cuh"
 #include "frit/rows_gemm.cuh"
 
@@ -45,6 +46,20 @@ template <class P> struct Paired : P {
   static constexpr bool isPair = true;
 };
 
+template <class P> using MatrixOf = frit::CodeMatrix<P>;
+
+/// Codes of integers have a kernel of their own.
+template <class P, class Matrices>
+__device__ void multiplyCodes(const typename P::A *a,
+                              const typename P::A *scale, const Matrices &b,
+                              const typename P::Bias *bias,
+                              const typename P::D *r, typename P::D *d) {
+  if constexpr (frit::kHasIntegers<P::code>)
+    frit::codeRows<P>(a, scale, b, bias, r, d);
+  else
+    frit::rowsGemm<P>(a, scale, b, bias, r, d);
+}
+
 /// The second of a pair of matrices has the first one's scales, and its codes
 /// or numbers come after them.
 template <class P>
@@ -53,14 +68,15 @@ __global__ void __launch_bounds__(P::threads)
             const typename P::Scale *scales, const typename P::Scale *offsets,
             const typename P::Bias *bias, const typename P::D *r,
             typename P::D *d) {
+  using Matrix = MatrixOf<P>;
   if constexpr (frit::kMatrices<P> == 2) {
     const char *second = static_cast<const char *>(b) +
                          P::n * P::k * frit::kCodeBits<P::code> / 8;
-    frit::rowsGemm<P>(a, scale,
-                      {{b, scales, offsets}, {second, scales, offsets}}, bias,
-                      r, d);
+    const Matrix both[] = {{b, scales, offsets}, {second, scales, offsets}};
+    multiplyCodes<P>(a, scale, both, bias, r, d);
   } else {
-    frit::rowsGemm<P>(a, scale, {{b, scales, offsets}}, bias, r, d);
+    const Matrix one[] = {{b, scales, offsets}};
+    multiplyCodes<P>(a, scale, one, bias, r, d);
   }
 }
 template <class P>
@@ -188,6 +204,22 @@ template <class P> struct Matrix {
   }
 };
 
+/// Whether elements of A become numbers of fixed point.
+template <class P> constexpr bool isFixed() {
+  if constexpr (requires { P::code; })
+    return frit::kHasIntegers<P::code>;
+  return false;
+}
+template <class P> constexpr bool kIsFixed = isFixed<P>();
+
+/// Returns the bytes of shared memory of a block.
+template <class P> static int sharedOf() {
+  if constexpr (kIsFixed<P>)
+    return frit::codeRowsShared<P>();
+  else
+    return frit::rowsGemmShared<P>();
+}
+
 template <class P> static dim3 gridOf() {
   int columns = 16 * P::tiles * (P::threads / 32 / P::split);
   return dim3((P::n + columns - 1) / columns);
@@ -214,8 +246,11 @@ static std::vector<double> rowOf(Buffer<typename P::A> &a,
   for (int64_t k = 0; k < P::k; ++k) {
     row[k] = toDouble(a[i * P::lda + k]);
     squares += row[k] * row[k];
-    if (frit::kNormalizesRows<P>)
-      row[k] = roundToBf16(row[k] * toDouble(scale[k]));
+    if constexpr (frit::kNormalizesRows<P>) {
+      row[k] *= toDouble(scale[k]);
+      if constexpr (!kIsFixed<P>)
+        row[k] = roundToBf16(row[k]);
+    }
   }
   factor = 1;
   if constexpr (frit::kNormalizesRows<P>)
@@ -274,9 +309,8 @@ template <class P> static void check(bool isFull) {
       kind, isFull,
       [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
       [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
-        launchShared(product<P>, gridOf<P>(), P::threads,
-                     frit::rowsGemmShared<P>(), a, scale, b.codes.get(),
-                     b.scales.get(), offsets, bias, r, d);
+        launchShared(product<P>, gridOf<P>(), P::threads, sharedOf<P>(), a,
+                     scale, b.codes.get(), b.scales.get(), offsets, bias, r, d);
       });
   if (frit::kMatrices<P> == 2)
     return;
@@ -285,6 +319,31 @@ template <class P> static void check(bool isFull) {
   launch(numbers<P>, dim3((tiles + warps - 1) / warps), P::threads,
          b.codes.get(), b.scales.get(), offsets, y.get());
   expect("dequantize " + kind, y, b.numbers, epsilonOf<typename P::D>());
+}
+
+/// An element that is no finite number makes sums of its row no numbers, and
+/// leaves those of others.
+template <class P> static void checkInfinite(uint16_t bits) {
+  static_assert(P::m == 2);
+  Matrix<P> b;
+  Buffer<typename P::A> a(P::lda * P::m);
+  Buffer<typename P::D> d(P::ldd * P::m);
+  a.randomize(1);
+  a[P::k / 3].bits = bits;
+  a.upload();
+  launchShared(product<P>, gridOf<P>(), P::threads, sharedOf<P>(), a.get(),
+               a.get(), b.codes.get(), b.scales.get(), b.offsets.get(),
+               (const typename P::Bias *)nullptr,
+               (const typename P::D *)nullptr, d.get());
+  d.download();
+  for (int64_t i = 0; i < P::n; ++i)
+    if (!std::isnan(toDouble(d[i])) ||
+        !std::isfinite(toDouble(d[P::ldd + i]))) {
+      printf("FAIL rows_gemm: column %d by an element of bits %x\n", int(i),
+             bits);
+      ++failures;
+      return;
+    }
 }
 
 /// 16-bit numbers.
@@ -329,6 +388,21 @@ static void checks() {
       true);
   check<Normed<
       Paired<Problem<bf16, Code::int4, 8, 64, 512, 64, false, 2, 2, 4>>>>(true);
+  // Codes of integers: several slabs of A, the last one partial, in one buffer
+  // and in two; shares of k of different sizes; blocks of many sizes.
+  check<Problem<bf16, Code::int4, 3, 32, 896, 128, true, 1, 4, 1, 64>>(true);
+  check<Problem<f16, Code::int4, 2, 64, 1408, 32, false, 2, 2, 2, 128>>(false);
+  check<Problem<bf16, Code::int8, 16, 32, 2080, 32, true, 1, 4, 8>>(false);
+  check<Problem<bf16, Code::int8, 1, 64, 2048, 2048, false, 4, 4, 1, 64>>(true);
+  check<Problem<f16, Code::int8, 8, 32, 4096, 512, false, 1, 2, 4, 128>>(true);
+  check<Normed<
+      Paired<Problem<f16, Code::int8, 5, 64, 1120, 16, true, 2, 1, 4, 256>>>>(
+      false);
+  check<Normed<Problem<f16, Code::int4, 16, 48, 1600, 64, false, 1, 2, 8>>>(
+      true);
+  using Finite = Problem<bf16, Code::int8, 2, 32, 512, 64, false, 1, 2, 4>;
+  checkInfinite<Finite>(0xff80);
+  checkInfinite<Finite>(0x7fc0);
   // Rows with padding, an activation.
   check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
                 frit::Silu>>(true);

@@ -1,0 +1,31 @@
+//===- RowsSchedule.h - Schedules of products of a few rows ---------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_ROWS_ROWSSCHEDULE_H
+#define FRIT_CODEGEN_CUDA_ROWS_ROWSSCHEDULE_H
+
+#include "codegen/cuda/rows/Codes.h"
+#include "codegen/cuda/target/Skeleton.h"
+
+namespace frit::cuda {
+
+/// Returns the codes that a product's matrix B has, if it has codes.
+std::optional<nn::QuantizedMatrix> codesOf(const nn::GemmInfo &info);
+
+/// Returns whether code_rows.cuh computes a product, by codes of integers, and
+/// not rows_gemm.cuh.
+bool readsIntegers(const nn::GemmInfo &info);
+
+/// Returns the bytes of shared memory of a block, as the kernels compute them.
+int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule);
+
+/// Returns whether code_rows.cuh can read ahead as a schedule says; true for
+/// products of numbers.
+bool fitsSlabs(const nn::GemmInfo &info, RowsGemmAttr schedule);
+
+/// Returns the schedule of a product that one of the kernels computes. The
+/// order of its sums is the same for any number of rows.
+RowsGemmAttr chooseRows(const nn::GemmInfo &info, const Machine &machine);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_ROWS_ROWSSCHEDULE_H

@@ -1,0 +1,95 @@
+//===- rows_end.cuh - Ends of products of a few rows ----------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_ROWS_ROWS_END_CUH
+#define FRIT_CODEGEN_CUDA_ROWS_ROWS_END_CUH
+
+#include "frit/few_rows.cuh"
+#include "frit/tile.cuh"
+
+namespace frit {
+
+/// Stores the function of sums. Where a thread has one element of the result,
+/// its bias and residual are read when the end is made, after the kernels
+/// before this one have finished, and not after the sums.
+template <class P> class RowsEnd {
+  static constexpr int groups = P::threads / 32 / P::split;
+  static constexpr int rows = 16 * P::tiles; // of a matrix B, of a warp
+  static constexpr int count = int(P::m) * groups * rows;
+  static constexpr bool readsAhead = count <= P::threads;
+
+  const typename P::Bias *bias;
+  const typename P::D *residual; ///< null if there are two matrices
+  typename P::D *d;
+  typename P::Bias ownBias = {};
+  typename P::D ownResidual = {};
+
+  static __device__ int64_t columnOf(int i) {
+    return int64_t(blockIdx.x) * groups * rows + i % (groups * rows);
+  }
+  static __device__ int64_t elementOf(int i) {
+    return i / (groups * rows) * P::ldd + columnOf(i);
+  }
+  static __device__ bool isInside(int i) {
+    return i < count && (P::n % (groups * rows) == 0 || columnOf(i) < P::n);
+  }
+
+public:
+  /// `bias` and `r` may be null.
+  __device__ RowsEnd(const typename P::Bias *bias, const typename P::D *r,
+                     typename P::D *d)
+      : bias(bias), residual(kMatrices<P> == 1 ? r : nullptr), d(d) {
+    const int i = threadIdx.x;
+    if (!readsAhead || !isInside(i))
+      return;
+    if (bias)
+      ownBias = bias[columnOf(i)];
+    if (residual)
+      ownResidual = residual[elementOf(i)];
+  }
+
+  /// Adds the sums of warps that share k: `sumsOf[warp][row][column]` are of a
+  /// row of A and a column of the warp's tiles, and `squareOf(row, warp, part)`
+  /// is the sum of squares of a row that a warp, the number `part` of those
+  /// that share k, has.
+  template <class Part, class SquareOf>
+  __device__ void finish(const Part *sumsOf, const SquareOf &squareOf) const {
+    for (int i = threadIdx.x; i < count; i += P::threads) {
+      if (!isInside(i))
+        continue;
+      const int row = i / (groups * rows), in = i % (groups * rows);
+      float sums[kMatrices<P>] = {}, square = 0;
+#pragma unroll
+      for (int p = 0; p < P::split; ++p) {
+        const int from = in / rows * P::split + p;
+#pragma unroll
+        for (int b = 0; b < kMatrices<P>; ++b)
+          sums[b] += sumsOf[from][row][b * rows + in % rows];
+        if constexpr (kNormalizesRows<P>)
+          square += squareOf(row, from, p);
+      }
+      if constexpr (kNormalizesRows<P>) {
+        float inverse = rsqrt(fma(square, 1.0f / P::k, P::epsilon));
+#pragma unroll
+        for (float &sum : sums)
+          sum *= inverse;
+      }
+      const typename P::Bias *biasAt = nullptr;
+      if (bias)
+        biasAt = readsAhead ? &ownBias : bias + columnOf(i);
+      const typename P::D *residualAt = nullptr;
+      if (residual)
+        residualAt = readsAhead ? &ownResidual : residual + elementOf(i);
+      typename P::D other;
+      if constexpr (kMatrices<P> == 2) {
+        store(other, sums[1]);
+        residualAt = &other;
+      }
+      finishElement<typename P::Epilogue>(sums[0], biasAt, residualAt,
+                                          d + elementOf(i));
+    }
+  }
+};
+
+} // namespace frit
+
+#endif // FRIT_CODEGEN_CUDA_ROWS_ROWS_END_CUH
