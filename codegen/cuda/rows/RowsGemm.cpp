@@ -34,8 +34,8 @@ static nn::Legality checkRows(const nn::GemmInfo &info, bool mayTile = false) {
     return nn::Mismatch("its elements are no 16-bit numbers of one type");
   if (info.lda % 8)
     return nn::Mismatch("rows do not begin at multiples of 16 bytes");
-  // In f16 an element times its scale might overflow, but not in fixed point.
-  if (info.norm && !type.isBF16() && !readsIntegers(info))
+  // In f16 an element times its scale might overflow. For codes it is in f32.
+  if (info.norm && !type.isBF16() && !codesOf(info))
     return nn::Mismatch("the rows that it normalizes are no bf16");
   if (auto codes = info.b.getDefiningOp<nn::DequantizeOp>()) {
     nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
@@ -176,8 +176,8 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
   KernelText print(nn::GemmInfo &info, Problem &problem, RowsGemmAttr schedule,
                    StringRef name) const override {
     KernelText kernel;
-    bool isInteger = readsIntegers(info);
-    kernel.header = isInteger ? "code_rows" : "rows_gemm";
+    auto codes = codesOf(info);
+    kernel.header = codes ? "code_rows" : "rows_gemm";
     kernel.sharedBytes = sharedBytesOf(info, schedule);
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
@@ -186,7 +186,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     text.addType("Bias", info.epilogue.bias());
     text.addConstants("int64_t", {{"m", info.m}, {"n", info.n}, {"k", info.k}});
     text.addConstants("int64_t", {{"lda", info.lda}, {"ldd", info.ldd}});
-    if (auto codes = codesOf(info))
+    if (codes)
       addCodes(text, *codes);
     else
       text.addConstants("int64_t", {{"ldb", info.ldb}});
@@ -224,7 +224,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
                               {"sharedBytes", kernel.sharedBytes}});
     text.addConstants("bool", {{"early", early}});
     std::string call =
-        std::string(isInteger ? "frit::codeRows<" : "frit::rowsGemm<") +
+        std::string(codes ? "frit::codeRows<" : "frit::rowsGemm<") +
         text.problem() + ">(" + text.parameter(info.a) + ", " +
         text.parameter(info.norm ? info.norm->scale : Value()) + ", " +
         matrices + ", " + text.parameter(info.epilogue.bias()) + ", " +

@@ -13,11 +13,11 @@ static constexpr int64_t kMostSplit = 16, kCopyingWarps = 28;
 static constexpr int64_t kMostParts = 4;
 /// Warps of a block that need not share k.
 static constexpr int64_t kBlockWarps = 8;
-/// Tiles that a warp multiplies by what it has read of A: up to this many, if
-/// each SM has so many groups of warps. Codes of 4 bits need more of them, as
-/// their parts of k are copied sooner.
-static constexpr int64_t kMostTiles = 4, kGroups = 1, kFineGroups = 4;
-/// Warps per SM that read codes of integers, of 8 and of 4 bits, which are half
+/// Tiles that a warp multiplies by what it has read of A, of codes and of
+/// numbers, which take more room: up to this many, if each SM has a group of
+/// warps; of codes of 4 bits, whose parts of k are read sooner, so many.
+static constexpr int64_t kMostTiles = 4, kMostPlainTiles = 2, kFineGroups = 4;
+/// Warps per SM that read codes, of 8 and of 4 bits, which are half
 /// as many bytes, and more of them than have 16 tiles each in their registers.
 static constexpr int64_t kReadingWarps = 14, kFineReadingWarps = 28;
 static constexpr int64_t kManyWarps = 16;
@@ -27,17 +27,11 @@ static constexpr int64_t kSlab = 256, kMostBuffers = 100 << 10;
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
-std::optional<nn::QuantizedMatrix>
-cuda::codesOf(const nn::GemmInfo &info) {
+std::optional<nn::QuantizedMatrix> cuda::codesOf(const nn::GemmInfo &info) {
   auto codes = info.b.getDefiningOp<nn::DequantizeOp>();
   if (!codes)
     return std::nullopt;
   return nn::describeQuantized(codes);
-}
-
-bool cuda::readsIntegers(const nn::GemmInfo &info) {
-  auto codes = codesOf(info);
-  return codes && nn::isInteger(codes->code);
 }
 
 /// Returns the elements of a row of B in a tile.
@@ -50,7 +44,7 @@ static int64_t countMatrices(const nn::GemmInfo &info) {
   return info.pairedB ? 2 : 1;
 }
 
-/// Returns the tiles along k of a warp, by codes of integers.
+/// Returns the tiles along k of a warp, by codes.
 static int64_t partsOf(const nn::GemmInfo &info, int64_t split) {
   return ceilDiv(info.k / depthOf(info), split);
 }
@@ -61,39 +55,36 @@ static int64_t slabOf(const nn::GemmInfo &info, int64_t split) {
 }
 
 bool cuda::fitsSlabs(const nn::GemmInfo &info, RowsGemmAttr schedule) {
-  if (!readsIntegers(info))
+  if (!codesOf(info))
     return true;
   int64_t split = schedule.getSplit(), slab = slabOf(info, split);
   int64_t stages = std::min(schedule.getStages(), partsOf(info, split));
   return partsOf(info, split) == slab || slab % stages == 0;
 }
 
-static int64_t integerBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
+static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t split = schedule.getSplit(), slab = slabOf(info, split);
   int64_t width = slab * depthOf(info), pieces = info.m * split;
+  // Two bytes, or a number of 16 bits.
   int64_t rows = pieces * 2 * (width + (width % 64 ? 0 : 32));
   bool hasSlabs = partsOf(info, split) > slab;
   int64_t buffers = hasSlabs && 2 * rows <= kMostBuffers ? 2 : 1;
-  int64_t sums = schedule.getThreads() / 32 * ceilDiv(info.m, 4) * 4 *
-                 (nn::kTileRows * schedule.getTiles() * countMatrices(info) +
-                  4) *
-                 sizeof(float);
+  int64_t rowsOfTile = nn::isInteger(codesOf(info)->code) ? 4 : 8;
+  int64_t sums =
+      schedule.getThreads() / 32 * ceilDiv(info.m, rowsOfTile) * rowsOfTile *
+      (nn::kTileRows * schedule.getTiles() * countMatrices(info) + 4) *
+      sizeof(float);
   return std::max(buffers * rows, sums) +
          (buffers + (info.norm ? 1 : 0)) * pieces * int64_t(sizeof(float));
 }
 
 /// Returns the bytes of shared memory of a block, as rowsGemmShared does.
 int64_t cuda::sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
-  if (readsIntegers(info))
-    return integerBytesOf(info, schedule);
+  if (codesOf(info))
+    return codeBytesOf(info, schedule);
   int64_t warps = schedule.getThreads() / 32;
   int64_t tiles = schedule.getTiles() * countMatrices(info);
   int64_t depth = depthOf(info), tile = nn::kTileRows * depth * 2;
-  if (auto codes = codesOf(info)) {
-    int64_t scale = nn::tensorType(codes->scales).getElementTypeBitWidth() / 8;
-    int64_t scales = (codes->block % depth ? 2 : 1) * nn::kTileRows * scale;
-    tile = nn::kTileBytes + scales * (codes->offsets ? 2 : 1);
-  }
   int64_t stage = tiles * tile + (info.m + (info.norm ? 1 : 0)) * depth * 2;
   int64_t sums = ceilDiv(info.m, 8) * 8 *
                  (nn::kTileRows * tiles + 4 + (info.norm ? 1 : 0)) *
@@ -102,13 +93,13 @@ int64_t cuda::sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
 }
 
 /// Chooses for code_rows.cuh.
-static RowsGemmAttr chooseIntegers(const nn::GemmInfo &info, bool isFine,
-                                   int64_t sms) {
+static RowsGemmAttr chooseCodes(const nn::GemmInfo &info, bool isFine,
+                                int64_t sms) {
   int64_t matrices = countMatrices(info), tiles = matrices;
   int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
   int64_t chunks = info.k / depthOf(info);
   while (tiles < kMostTiles &&
-         columnTiles / (2 * tiles) >= (isFine ? kFineGroups : kGroups) * sms)
+         columnTiles / (2 * tiles) >= (isFine ? kFineGroups : 1) * sms)
     tiles *= 2;
   int64_t groups = ceilDiv(columnTiles, tiles), split = 1;
   int64_t reading = isFine ? kFineReadingWarps : kReadingWarps;
@@ -135,27 +126,20 @@ static RowsGemmAttr chooseIntegers(const nn::GemmInfo &info, bool isFine,
 RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
                               const Machine &machine) {
   int64_t sms = machine.arch.sms;
-  auto codes = codesOf(info);
-  bool isFine = codes && nn::bitsOf(codes->code) < 8;
-  if (readsIntegers(info))
-    return chooseIntegers(info, isFine, sms);
+  if (auto codes = codesOf(info))
+    return chooseCodes(info, nn::bitsOf(codes->code) < 8, sms);
   int64_t matrices = countMatrices(info);
   int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
   int64_t chunks = ceilDiv(info.k, depthOf(info));
-  // Neighbours share what a warp reads of A, but all SMs need blocks. Numbers
-  // take more shared memory than codes.
-  int64_t tiles = matrices, most = codes ? kMostTiles : kMostTiles / 2;
-  while (tiles < most &&
-         columnTiles / (2 * tiles) >= (isFine ? kFineGroups : kGroups) * sms)
+  // Neighbours share what a warp reads of A, but all SMs need blocks.
+  int64_t tiles = matrices;
+  while (tiles < kMostPlainTiles && columnTiles / (2 * tiles) >= sms)
     tiles *= 2;
   // The order of sums, which `split` decides, is the same for any rows.
   int64_t split = 1, groups = ceilDiv(columnTiles, tiles);
   while (split < kMostSplit && 2 * split <= chunks &&
          groups * split < kCopyingWarps * sms)
     split *= 2;
-  // Sums of more than 8 rows take twice the registers.
-  if (info.m > 8 && tiles == kMostTiles)
-    tiles /= 2;
   int64_t parts = ceilDiv(chunks, split);
   // Copies of B begin before the kernel waits for A: as many as leave room for
   // another block, which may be one of the next kernel. A long kernel hides
@@ -189,4 +173,3 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return require(emitError, isPowerOf2UpTo(stages, 16), "stages",
                  "a power of 2 up to 16");
 }
-

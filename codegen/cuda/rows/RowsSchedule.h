@@ -8,12 +8,9 @@
 
 namespace frit::cuda {
 
-/// Returns the codes that a product's matrix B has, if it has codes.
+/// Returns the codes that a product's matrix B has, if it has codes:
+/// code_rows.cuh multiplies by them, and rows_gemm.cuh by numbers.
 std::optional<nn::QuantizedMatrix> codesOf(const nn::GemmInfo &info);
-
-/// Returns whether code_rows.cuh computes a product, by codes of integers, and
-/// not rows_gemm.cuh.
-bool readsIntegers(const nn::GemmInfo &info);
 
 /// Returns the bytes of shared memory of a block, as the kernels compute them.
 int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule);

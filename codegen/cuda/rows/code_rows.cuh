@@ -1,74 +1,40 @@
-//===- code_rows.cuh - Products of a few rows by codes of integers --------===//
+//===- code_rows.cuh - Products of a few rows by codes --------------------===//
 //
-// Computes what rows_gemm.cuh does for a matrix B of codes of integers, as
-// fast as they are read. Rows of A are converted to fixed point once, so that
-// tensor cores multiply bytes, and codes become these by an instruction or two
-// a word. A lane reads its codes into registers, `stages` tiles along k ahead.
-// P is that of rows_gemm.cuh with the fields of code_tiles.cuh; tiles along k
-// of warps that share it are neighbours.
+// Computes what rows_gemm.cuh does for a matrix B of codes, as fast as they are
+// read. Rows of A are converted once a block, as scaled_rows.cuh says, so that
+// codes need few instructions before tensor cores multiply them: of integers,
+// one a word or two. A lane reads its codes into registers, `stages` tiles
+// along k ahead. P is that of rows_gemm.cuh with the fields of code_lanes.cuh;
+// tiles along k of warps that share it are neighbours.
 //
-// Sums of a block of columns are of integers, without rounding, and are scaled
-// in f32. They do not depend on the other rows of A.
+// Sums of a block of columns, without rounding if codes are integers, are
+// scaled in f32. They do not depend on the other rows of A.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_ROWS_CODE_ROWS_CUH
 #define FRIT_CODEGEN_CUDA_ROWS_CODE_ROWS_CUH
 
-#include "frit/fixed_rows.cuh"
 #include "frit/rows_end.cuh"
+#include "frit/scaled_rows.cuh"
 
 namespace frit {
 
-/// The codes of a tile that a lane has, with their scales.
-template <class P> struct LaneCodes {
-  static constexpr int depth = CodeShares<P>::depth, units = depth / kUnit;
-  /// Columns that share a scale within a tile, and such groups of it.
-  static constexpr int scaled = P::block % kUnit ? 16
-                                : P::block % depth ? kUnit
-                                                   : depth;
-  static constexpr int groups = depth / scaled;
-  using Scales = Pack<typename P::Scale, 2>; ///< of rows g and g + 8
-  Pack<uint32_t, 4> words;
-  Scales scales[groups], offsets[P::hasOffsets ? groups : 1];
-
-  __device__ void read(const CodeMatrix<P> &b, int64_t tile, int64_t chunk) {
-    constexpr int64_t chunks = P::k / depth, blocks = P::k / P::block;
-    const int lane = threadIdx.x % 32;
-    words = loadOnce(reinterpret_cast<const uint32_t *>(b.codes) +
-                     (tile * chunks + chunk) * 128 + lane * 4);
-#pragma unroll
-    for (int i = 0; i < groups; ++i) {
-      int64_t block = (chunk * depth + i * scaled) / P::block;
-      int64_t at = (tile * blocks + block) * 8 + lane / 4;
-      scales[i] = reinterpret_cast<const Scales *>(b.scales)[at];
-      if constexpr (P::hasOffsets)
-        offsets[i] = reinterpret_cast<const Scales *>(b.offsets)[at];
-    }
-  }
-
-  /// Returns the first fragment of unit `unit`, of codes times kFactor.
-  static constexpr float kFactor = P::code == Code::int4 ? 1.f / 16 : 1.f;
-  __device__ void fragment(uint32_t (&a)[4], int unit) const {
-    constexpr uint32_t high = 0xf0f0f0f0, sign = 0x80808080;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if constexpr (P::code == Code::int4) {
-        uint32_t word = words.at[i % 2 * 2 + unit];
-        a[i] = ((i < 2 ? word << 4 : word) ^ sign) & high;
-      } else {
-        a[i] = words.at[i % 2 * 2 + i / 2] ^ sign;
-      }
-    }
-  }
+/// Integers for bytes, else floats.
+template <bool isInteger> struct ProductSum {
+  using Type = int;
+};
+template <> struct ProductSum<false> {
+  using Type = float;
 };
 
 template <class P> struct CodeRows {
   using Shares = CodeShares<P>;
-  using Rows = FixedRows<P>;
+  using Rows = ScaledRows<P>;
   using Codes = LaneCodes<P>;
   static constexpr int columnTiles = Rows::columnTiles;
-  static constexpr int rowsOfSums = 4 * columnTiles;
+  static constexpr bool isInteger = Rows::isInteger;
+  static constexpr int rowsOfSums = 8 / Rows::columnsOfRow * columnTiles;
   static constexpr int factorCount = Rows::pieces;
   static constexpr int sumBytes = Shares::warps * rowsOfSums *
                                   (16 * kWarpTiles<P> + 4) * int(sizeof(float));
@@ -77,16 +43,18 @@ template <class P> struct CodeRows {
   static constexpr int buffers =
       Shares::slabs > 1 && 2 * Rows::bytes <= kMostBytes ? 2 : 1;
   static constexpr int mainBytes =
-      buffers * Rows::bytes > sumBytes ? buffers * Rows::bytes : sumBytes;
+      buffers * Rows::bytes > sumBytes ? buffers *Rows::bytes : sumBytes;
   static constexpr int bytes =
       mainBytes + (buffers + (kNormalizesRows<P> ? 1 : 0)) * factorCount *
                       int(sizeof(float));
 
-  /// Sums of products: of rows g and g + 8 of a tile by the lane's row of A.
-  using Totals = float[kWarpTiles<P>][columnTiles][2];
-  using Sums = int[kWarpTiles<P>][columnTiles][4];
-  using RowSums = int[columnTiles][4];
-
+  /// Sums of products that a lane has of a tile: of high and low bytes two of
+  /// the four of a fragment make one.
+  static constexpr int sumsOfLane = 4 / Rows::columnsOfRow;
+  using Totals = float[kWarpTiles<P>][columnTiles][sumsOfLane];
+  using Acc = typename ProductSum<isInteger>::Type;
+  using Sums = Acc[kWarpTiles<P>][columnTiles][4];
+  using RowSums = Acc[columnTiles][4];
   /// Units after which sums are scaled: as many as have the same scale in a
   /// slab and in a warp's share of k.
   static __device__ constexpr int unitsOfSum() {
@@ -98,29 +66,37 @@ template <class P> struct CodeRows {
     return units;
   }
 
-  static __device__ float total(const int (&sums)[4], int i) {
-    return float(sums[2 * i] * 256 + sums[2 * i + 1]);
+  static __device__ float total(const Acc (&sums)[4], int i) {
+    if constexpr (isInteger)
+      return float(sums[2 * i] * 256 + sums[2 * i + 1]);
+    else
+      return sums[i];
   }
-  static __device__ void
-  addScaled(Totals &totals, Sums &sums, RowSums &ofA,
-            const Codes (&codes)[kWarpTiles<P>], const Rows &rows, int part,
-            int group) {
+  /// Returns the row of A, and whether it is row g + 8 and not g of the tile.
+  static __device__ int rowOf(int j, int i) {
+    const int lane = threadIdx.x % 4;
+    return isInteger ? j * 4 + lane : j * 8 + lane * 2 + i % 2;
+  }
+  static __device__ int upperOf(int i) { return isInteger ? i : i / 2; }
+
+  static __device__ void addScaled(Totals &totals, Sums &sums, RowSums &ofA,
+                                   const Codes (&codes)[kWarpTiles<P>],
+                                   const Rows &rows, int part, int group) {
 #pragma unroll
     for (int t = 0; t < kWarpTiles<P>; ++t)
 #pragma unroll
-      for (int j = 0; j < columnTiles; ++j) {
-        const float factor = rows.factorOf(part, j);
+      for (int j = 0; j < columnTiles; ++j)
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          float scale = load(codes[t].scales[group].at[i]) * factor;
-          totals[t][j][i] = fma(scale * Codes::kFactor, total(sums[t][j], i),
-                                totals[t][j][i]);
+        for (int i = 0; i < sumsOfLane; ++i) {
+          const float factor = rows.factorOf(part, rowOf(j, i));
+          const int upper = upperOf(i);
+          float scale = load(codes[t].scales[group].at[upper]) * factor;
+          float &to = totals[t][j][i];
+          to = fma(scale * Codes::kFactor, total(sums[t][j], i), to);
           if constexpr (P::hasOffsets)
-            totals[t][j][i] =
-                fma(load(codes[t].offsets[group].at[i]) * factor,
-                    total(ofA[j], i), totals[t][j][i]);
+            to = fma(load(codes[t].offsets[group].at[upper]) * factor,
+                     total(ofA[j], i), to);
         }
-      }
     reset(sums, ofA);
   }
   static __device__ void reset(Sums &sums, RowSums &ofA) {
@@ -136,30 +112,55 @@ template <class P> struct CodeRows {
   }
 
   /// Adds the products of a unit, or of its first or second half alone.
+  using Unit = typename Rows::Unit[columnTiles];
   static __device__ void addUnit(Sums &sums, RowSums &ofA,
                                  const Codes (&codes)[kWarpTiles<P>],
-                                 const uint32_t (&b)[columnTiles][2], int unit,
-                                 bool first, bool second) {
-    if constexpr (P::hasOffsets) {
-      constexpr uint32_t one = 0x01010101;
-      const uint32_t ones[4] = {first ? one : 0, first ? one : 0,
-                                second ? one : 0, second ? one : 0};
+                                 const Unit &b, int unit, bool first,
+                                 bool second) {
+    // Bytes are multiplied 32 at once, and f16 16.
+#pragma unroll
+    for (int half = 0; half < (isInteger ? 1 : 2); ++half) {
+      if (!isInteger && !(half ? second : first))
+        continue;
+      uint32_t x[columnTiles][2];
 #pragma unroll
       for (int j = 0; j < columnTiles; ++j)
-        mmaBytes<true, true>(ofA[j], ones, b[j]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+          x[j][i] = b[j].at[half * 2 + i];
+      if constexpr (P::hasOffsets) {
+        constexpr uint32_t one = isInteger ? 0x01010101 : twice(0x3c00);
+        const uint32_t ones[4] = {
+            first || !isInteger ? one : 0, first || !isInteger ? one : 0,
+            second || !isInteger ? one : 0, second || !isInteger ? one : 0};
+#pragma unroll
+        for (int j = 0; j < columnTiles; ++j)
+          multiply(ofA[j], ones, x[j]);
+      }
+#pragma unroll
+      for (int t = 0; t < kWarpTiles<P>; ++t) {
+        uint32_t a[4];
+        if constexpr (isInteger) {
+          codes[t].bytes(a, unit);
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            if (!(i < 2 ? first : second))
+              a[i] = 0;
+        } else {
+          codes[t].halves(a, unit, half);
+        }
+#pragma unroll
+        for (int j = 0; j < columnTiles; ++j)
+          multiply(sums[t][j], a, x[j]);
+      }
     }
-#pragma unroll
-    for (int t = 0; t < kWarpTiles<P>; ++t) {
-      uint32_t a[4];
-      codes[t].fragment(a, unit);
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        if (!(i < 2 ? first : second))
-          a[i] = 0;
-#pragma unroll
-      for (int j = 0; j < columnTiles; ++j)
-        mmaBytes<true, true>(sums[t][j], a, b[j]);
-    }
+  }
+  static __device__ void multiply(Acc (&to)[4], const uint32_t (&a)[4],
+                                  const uint32_t (&b)[2]) {
+    if constexpr (isInteger)
+      mmaBytes<true, true>(to, a, b);
+    else
+      mma<f16>(to, a, b);
   }
 
   /// Adds the products of a tile along k, the slab's number `at`.
@@ -169,7 +170,7 @@ template <class P> struct CodeRows {
 #pragma unroll
     for (int unit = 0; unit < Codes::units; ++unit) {
       const int number = at * Codes::units + unit;
-      uint32_t b[columnTiles][2];
+      Unit b;
       rows.loadUnit(b, part, number);
       if constexpr (Codes::scaled < kUnit) {
 #pragma unroll
@@ -199,7 +200,7 @@ codeRows(const typename P::A *a, const typename P::A *scale,
          const typename P::D *r, typename P::D *d) {
   using Kernel = CodeRows<P>;
   using Shares = CodeShares<P>;
-  using Rows = FixedRows<P>;
+  using Rows = ScaledRows<P>;
   constexpr int parts = Shares::parts, slab = Shares::slab;
   constexpr int stages = P::stages < parts ? P::stages : parts;
   constexpr int64_t allTiles = P::n / 16;
@@ -282,9 +283,9 @@ codeRows(const typename P::A *a, const typename P::A *scale,
 #pragma unroll
     for (int j = 0; j < Kernel::columnTiles; ++j)
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
-        sumsOf[warp][j * 4 + lane % 4][t * 16 + lane / 4 + i * 8] =
-            totals[t][j][i];
+      for (int i = 0; i < Kernel::sumsOfLane; ++i)
+        sumsOf[warp][Kernel::rowOf(j, i)]
+              [t * 16 + lane / 4 + Kernel::upperOf(i) * 8] = totals[t][j][i];
   __syncthreads();
   end.finish(sumsOf, [&](int row, int, int part) {
     return squares[row * P::split + part];

@@ -13,7 +13,7 @@
 #ifndef FRIT_CODEGEN_CUDA_ROWS_PLAIN_TILES_CUH
 #define FRIT_CODEGEN_CUDA_ROWS_PLAIN_TILES_CUH
 
-#include "frit/few_rows.cuh"
+#include "frit/rows_part.cuh"
 
 namespace frit {
 
@@ -50,8 +50,7 @@ template <class P> struct PlainTiles {
     uint32_t x[2][columnTiles][4];
 #pragma unroll
     for (int part = 0; part < 2; ++part)
-      RowsPart<P, depth>::template read<8>(x[part], squares, rowsOfA,
-                                           part * 32);
+      RowsPart<P, depth>::read(x[part], squares, rowsOfA, part * 32);
 #pragma unroll
     for (int part = 0; part < 2; ++part)
 #pragma unroll
@@ -76,12 +75,6 @@ template <class P> struct PlainTiles {
         }
       }
   }
-};
-
-template <class P>
-  requires requires { P::ldb; }
-struct TilesFor<P> {
-  using Type = PlainTiles<P>;
 };
 
 } // namespace frit

@@ -15,10 +15,9 @@
 //   static constexpr int sharedBytes; // at least rowsGemmShared
 //   static constexpr bool early;   // no kernel before this one writes B
 //
-// and what code_tiles.cuh or plain_tiles.cuh reads B by; code_rows.cuh has the
-// same by codes of integers. Which elements of k
-// meet in a step does not matter, as both operands are taken alike. Sums do not
-// depend on the other rows of A. P may have
+// and what plain_tiles.cuh reads B by; code_rows.cuh has the same by codes.
+// Which elements of k meet in a step does not matter, as both operands are
+// taken alike. Sums do not depend on the other rows of A. P may have
 //
 //   static constexpr float epsilon; // rows of A are normalized
 //   static constexpr bool isPair;   // there are two matrices B
@@ -36,7 +35,6 @@
 #ifndef FRIT_CODEGEN_CUDA_ROWS_ROWS_GEMM_CUH
 #define FRIT_CODEGEN_CUDA_ROWS_ROWS_GEMM_CUH
 
-#include "frit/code_tiles.cuh"
 #include "frit/plain_tiles.cuh"
 #include "frit/rows_end.cuh"
 
@@ -44,7 +42,7 @@ namespace frit {
 
 /// Bytes of shared memory of a block.
 template <class P> __device__ constexpr int rowsGemmShared() {
-  using Tiles = TilesOf<P>;
+  using Tiles = PlainTiles<P>;
   int stages =
       P::threads / 32 * P::stages *
       (kWarpTiles<P> * Tiles::bytes + RowsPart<P, Tiles::depth>::bytes);
@@ -56,10 +54,10 @@ template <class P> __device__ constexpr int rowsGemmShared() {
 template <class P>
 __device__ inline void
 rowsGemm(const typename P::A *a, const typename P::A *scale,
-         const typename TilesOf<P>::Operand (&b)[kMatrices<P>],
+         const typename PlainTiles<P>::Operand (&b)[kMatrices<P>],
          const typename P::Bias *bias, const typename P::D *r,
          typename P::D *d) {
-  using Tiles = TilesOf<P>;
+  using Tiles = PlainTiles<P>;
   constexpr int warps = P::threads / 32, groups = warps / P::split;
   constexpr int columnTiles = kColumnTiles<P>;
   constexpr int64_t chunks = (P::k + Tiles::depth - 1) / Tiles::depth;

@@ -1,6 +1,6 @@
 // RUN: frit-opt %s -split-input-file --print-cuda -o /dev/null | FileCheck %s
 
-// Products of a few rows read codes of integers. Warps share k until all SMs have enough of
+// Products of a few rows read codes. Warps share k until all SMs have enough of
 // them; the epilogue is a part of the kernel.
 
 // CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 16, threads = 512> grid 128x1x1 block 512
@@ -95,10 +95,10 @@ func.func @given(%x: tensor<6x512xf16>, %w: tensor<1024x512xf16>) {
 
 // -----
 
-// Codes of floats become numbers in the kernel that reads numbers.
+// Codes of floats are likewise read.
 // CHECK: // k0 #cuda.rows_gemm
 // CHECK: static constexpr frit::Code code = frit::Code::e4m3;
-// CHECK: frit::rowsGemm<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, nullptr, nullptr, y0);
+// CHECK: frit::codeRows<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, nullptr, nullptr, y0);
 func.func @floats(%x: tensor<3x512xbf16>, %c: tensor<64x16x512xui8>, %s: tensor<64x1x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<3x512xbf16>, tensor<64x16x512xui8>, tensor<64x1x16xf16>) -> tensor<3x1024xbf16> {
   ^bb0(%a: tensor<3x512xbf16>, %b: tensor<64x16x512xui8>, %f: tensor<64x1x16xf16>):

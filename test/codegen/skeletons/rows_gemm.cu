@@ -1,4 +1,4 @@
-//===- rows_gemm.cu - Checks rows_gemm.cuh and dequantize.cuh -------------===//
+//===- rows_gemm.cu - Checks rows_gemm, code_rows and dequantize ----------===//
 
 #include "frit/code_rows.cuh"
 #include "frit/dequantize.cuh"
@@ -46,20 +46,6 @@ template <class P> struct Paired : P {
   static constexpr bool isPair = true;
 };
 
-template <class P> using MatrixOf = frit::CodeMatrix<P>;
-
-/// Codes of integers have a kernel of their own.
-template <class P, class Matrices>
-__device__ void multiplyCodes(const typename P::A *a,
-                              const typename P::A *scale, const Matrices &b,
-                              const typename P::Bias *bias,
-                              const typename P::D *r, typename P::D *d) {
-  if constexpr (frit::kHasIntegers<P::code>)
-    frit::codeRows<P>(a, scale, b, bias, r, d);
-  else
-    frit::rowsGemm<P>(a, scale, b, bias, r, d);
-}
-
 /// The second of a pair of matrices has the first one's scales, and its codes
 /// or numbers come after them.
 template <class P>
@@ -68,15 +54,15 @@ __global__ void __launch_bounds__(P::threads)
             const typename P::Scale *scales, const typename P::Scale *offsets,
             const typename P::Bias *bias, const typename P::D *r,
             typename P::D *d) {
-  using Matrix = MatrixOf<P>;
+  using Matrix = frit::CodeMatrix<P>;
   if constexpr (frit::kMatrices<P> == 2) {
     const char *second = static_cast<const char *>(b) +
                          P::n * P::k * frit::kCodeBits<P::code> / 8;
     const Matrix both[] = {{b, scales, offsets}, {second, scales, offsets}};
-    multiplyCodes<P>(a, scale, both, bias, r, d);
+    frit::codeRows<P>(a, scale, both, bias, r, d);
   } else {
     const Matrix one[] = {{b, scales, offsets}};
-    multiplyCodes<P>(a, scale, one, bias, r, d);
+    frit::codeRows<P>(a, scale, one, bias, r, d);
   }
 }
 template <class P>
@@ -204,22 +190,6 @@ template <class P> struct Matrix {
   }
 };
 
-/// Whether elements of A become numbers of fixed point.
-template <class P> constexpr bool isFixed() {
-  if constexpr (requires { P::code; })
-    return frit::kHasIntegers<P::code>;
-  return false;
-}
-template <class P> constexpr bool kIsFixed = isFixed<P>();
-
-/// Returns the bytes of shared memory of a block.
-template <class P> static int sharedOf() {
-  if constexpr (kIsFixed<P>)
-    return frit::codeRowsShared<P>();
-  else
-    return frit::rowsGemmShared<P>();
-}
-
 template <class P> static dim3 gridOf() {
   int columns = 16 * P::tiles * (P::threads / 32 / P::split);
   return dim3((P::n + columns - 1) / columns);
@@ -248,7 +218,7 @@ static std::vector<double> rowOf(Buffer<typename P::A> &a,
     squares += row[k] * row[k];
     if constexpr (frit::kNormalizesRows<P>) {
       row[k] *= toDouble(scale[k]);
-      if constexpr (!kIsFixed<P>)
+      if constexpr (!requires { P::code; })
         row[k] = roundToBf16(row[k]);
     }
   }
@@ -309,8 +279,9 @@ template <class P> static void check(bool isFull) {
       kind, isFull,
       [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
       [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
-        launchShared(product<P>, gridOf<P>(), P::threads, sharedOf<P>(), a,
-                     scale, b.codes.get(), b.scales.get(), offsets, bias, r, d);
+        launchShared(product<P>, gridOf<P>(), P::threads,
+                     frit::codeRowsShared<P>(), a, scale, b.codes.get(),
+                     b.scales.get(), offsets, bias, r, d);
       });
   if (frit::kMatrices<P> == 2)
     return;
@@ -331,8 +302,8 @@ template <class P> static void checkInfinite(uint16_t bits) {
   a.randomize(1);
   a[P::k / 3].bits = bits;
   a.upload();
-  launchShared(product<P>, gridOf<P>(), P::threads, sharedOf<P>(), a.get(),
-               a.get(), b.codes.get(), b.scales.get(), b.offsets.get(),
+  launchShared(product<P>, gridOf<P>(), P::threads, frit::codeRowsShared<P>(),
+               a.get(), a.get(), b.codes.get(), b.scales.get(), b.offsets.get(),
                (const typename P::Bias *)nullptr,
                (const typename P::D *)nullptr, d.get());
   d.download();
@@ -388,7 +359,7 @@ static void checks() {
       true);
   check<Normed<
       Paired<Problem<bf16, Code::int4, 8, 64, 512, 64, false, 2, 2, 4>>>>(true);
-  // Codes of integers: several slabs of A, the last one partial, in one buffer
+  // Codes: several slabs of A, the last one partial, in one buffer
   // and in two; shares of k of different sizes; blocks of many sizes.
   check<Problem<bf16, Code::int4, 3, 32, 896, 128, true, 1, 4, 1, 64>>(true);
   check<Problem<f16, Code::int4, 2, 64, 1408, 32, false, 2, 2, 2, 128>>(false);
@@ -400,9 +371,15 @@ static void checks() {
       false);
   check<Normed<Problem<f16, Code::int4, 16, 48, 1600, 64, false, 1, 2, 8>>>(
       true);
+  check<Problem<bf16, Code::e4m3, 8, 32, 2080, 16, true, 1, 4, 8>>(false);
+  check<Normed<
+      Problem<f16, Code::e2m1, 9, 64, 1408, 32, false, 2, 2, 2, 128, bf16>>>(
+      true);
   using Finite = Problem<bf16, Code::int8, 2, 32, 512, 64, false, 1, 2, 4>;
   checkInfinite<Finite>(0xff80);
   checkInfinite<Finite>(0x7fc0);
+  checkInfinite<Problem<f16, Code::e4m3, 2, 32, 512, 64, false, 1, 2, 4>>(
+      0x7c00);
   // Rows with padding, an activation.
   check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
                 frit::Silu>>(true);

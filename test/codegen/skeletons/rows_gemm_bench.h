@@ -26,8 +26,9 @@ template <class P> static void benchOne(const char *name) {
   double all = 1e-9 * double(bytes + factors * 2) * copies;
   bench(name, all, "GB/s", [&] {
     for (int i = 0; i < copies; ++i)
-      launchShared(product<P>, gridOf<P>(), P::threads, sharedOf<P>(), a.get(),
-                   a.get(), b.get() + bytes * i, scales.get() + factors * i,
+      launchShared(product<P>, gridOf<P>(), P::threads,
+                   frit::codeRowsShared<P>(), a.get(), a.get(),
+                   b.get() + bytes * i, scales.get() + factors * i,
                    P::hasOffsets ? scales.get() + factors * i : nullptr,
                    nullptr, nullptr, d.get());
   });

@@ -1,49 +1,42 @@
-//===- fixed_rows.cuh - Rows of A in fixed point --------------------------===//
+//===- scaled_rows.cuh - Rows of A for products by codes ------------------===//
 //
-// An element of A becomes 256 · high + low, times a power of two that a row has
-// for a piece of up to 256 of its elements. Both are signed bytes, which tensor
-// cores multiply by codes of integers without converting those. The largest
-// element of a piece gets at least 2^13, so that any element is off by at most
-// 2^-14 of the largest, and those of bf16 that are not 2^5 times smaller not at
-// all. If an element is infinite or no number, sums of its row are no numbers.
+// Elements of A are multiplied by a power of two that a row has for a piece of
+// up to 256 of them, and become what tensor cores multiply by codes without
+// converting those far:
+//
+//   codes of integers   256 · high + low, both of which are signed bytes. The
+//                       largest element of a piece gets at least 2^13, so that
+//                       any element is off by at most 2^-14 of the largest, and
+//                       those of bf16 that are not 2^5 times smaller not at all
+//   codes of floats     f16; an element of bf16 that is not 2^28 times smaller
+//                       than the largest is not off at all
+//
+// If an element is infinite or no number, sums of its row are no numbers.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_ROWS_FIXED_ROWS_CUH
-#define FRIT_CODEGEN_CUDA_ROWS_FIXED_ROWS_CUH
+#ifndef FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
+#define FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
 
-#include "frit/few_rows.cuh"
-#include "frit/integer_mma.cuh"
+#include "frit/code_lanes.cuh"
 
 namespace frit {
-
-/// Elements along k that a step of the tensor cores has, of bytes.
-inline constexpr int kUnit = 32;
-
-/// How the warps of a block share a matrix B of codes.
-template <class P> struct CodeShares {
-  static constexpr int warps = P::threads / 32, groups = warps / P::split;
-  /// Columns of a tile, tiles along k of the matrix and of a warp, and those of
-  /// a warp for which A is in shared memory at a time.
-  static constexpr int depth = 8 * kWordCodes<P::code>;
-  static constexpr int chunks = int(P::k / depth);
-  static constexpr int parts = (chunks + P::split - 1) / P::split;
-  static constexpr int slab = parts < 256 / depth ? parts : 256 / depth;
-  static constexpr int slabs = (parts + slab - 1) / slab;
-  static constexpr int width = slab * depth; ///< of a slab, elements
-};
 
 /// Returns the largest number of `Lanes` neighbouring lanes, a power of two.
 template <int Lanes> __device__ inline uint32_t largestOfLanes(uint32_t value) {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
-  if constexpr (Lanes == 32)
-    return __reduce_max_sync(~0u, value);
+  constexpr bool reduces = Lanes == 32;
+  if constexpr (reduces)
+    value = __reduce_max_sync(~0u, value);
+#else
+  constexpr bool reduces = false;
 #endif
+  if constexpr (!reduces)
 #pragma unroll
-  for (int offset = Lanes / 2; offset > 0; offset /= 2) {
-    uint32_t other = __shfl_xor_sync(~0u, value, offset);
-    value = value > other ? value : other;
-  }
+    for (int offset = Lanes / 2; offset > 0; offset /= 2) {
+      uint32_t other = __shfl_xor_sync(~0u, value, offset);
+      value = value > other ? value : other;
+    }
   return value;
 }
 
@@ -59,14 +52,20 @@ __device__ inline uint32_t largerOfPairs(uint32_t a, uint32_t b) {
 }
 
 /// The slab of A in shared memory. A warp that shares k has a piece of each
-/// row, whose high and low bytes are two columns of the second fragment.
-template <class P> struct FixedRows {
+/// row: a column of the second fragment, or two, of high and of low bytes.
+template <class P> struct ScaledRows {
   using Shares = CodeShares<P>;
   static constexpr int rows = int(P::m), pieces = rows * P::split;
-  /// Bytes of a column. Four neighbours are in different banks.
+  static constexpr bool isInteger = kHasIntegers<P::code>;
+  static constexpr bool isFine = kCodeBits<P::code> == 4;
+  /// Columns of a row, and bytes of an element, of a lane's part of a unit, and
+  /// of a column. Columns that are read together are in different banks.
+  static constexpr int columnsOfRow = isInteger ? 2 : 1;
+  static constexpr int elementBytes = isInteger ? 1 : 2;
+  static constexpr int laneBytes = kUnit / 4 * elementBytes;
   static constexpr int columnBytes =
-      Shares::width + (Shares::width % 64 ? 0 : 32);
-  static constexpr int partBytes = 2 * rows * columnBytes;
+      (Shares::width + (Shares::width % 64 ? 0 : 32)) * elementBytes;
+  static constexpr int partBytes = columnsOfRow * rows * columnBytes;
   static constexpr int bytes = P::split * partBytes;
   /// Lanes that convert a piece, how often a warp converts pieces, and how many
   /// times it has registers to read elements ahead.
@@ -82,7 +81,7 @@ template <class P> struct FixedRows {
       lanes * 8 == Shares::width && Shares::parts % Shares::slab == 0 &&
       int64_t(P::split) * Shares::parts * Shares::depth == P::k;
   /// Tiles of 8 columns.
-  static constexpr int columnTiles = (rows + 3) / 4;
+  static constexpr int columnTiles = (rows * columnsOfRow + 7) / 8;
 
   using Elements = Pack<uint32_t, 4>; ///< 8 elements
   struct Pieces {
@@ -179,72 +178,89 @@ template <class P> struct FixedRows {
         largest = largest > size ? largest : size;
       }
     }
+    // The largest is below 2^14 or 2^15 then.
+    constexpr int above = isInteger ? 14 : 15;
     int exponent = int(largestOfLanes<lanes>(largest) >> 23);
     bool isFinite = exponent < 255;
-    exponent = exponent < 14 ? 14 : exponent; // else the factor is infinite
+    exponent = exponent < above ? above : exponent; // else factors are infinite
     if (isPiece && lane == 0)
-      factors[piece] =
-          bitsToFloat(isFinite ? uint32_t(exponent - 13) << 23 : 0x7fffffff);
-    const float factor = bitsToFloat(uint32_t(267 - exponent) << 23);
-    uint32_t fixed[8]; // the low bytes are high and low, plus 128
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-      fixed[i] = floatToBits(fma(x[i], factor, 12583040.f)); // 1.5 · 2^23 + 128
-    uint32_t words[2][2]; // high or low, of elements
-#pragma unroll
-    for (int word = 0; word < 2; ++word) {
-      // Of codes of 4 bits a word has the even or odd ones.
-      constexpr bool isFine = kWordCodes<P::code> == 8;
-      constexpr int step = isFine ? 2 : 1;
-      const uint32_t *of = fixed + (isFine ? word : word * 4);
-      uint32_t first = selectBytes(of[0], of[step], 0x5140),
-               last = selectBytes(of[2 * step], of[3 * step], 0x5140);
-      words[0][word] = selectBytes(first, last, 0x7632);
-      words[1][word] = selectBytes(first, last, 0x5410) ^ 0x80808080;
-    }
+      factors[piece] = bitsToFloat(
+          isFinite ? uint32_t(exponent - above + 1) << 23 : 0x7fffffff);
+    const float factor = bitsToFloat(uint32_t(253 + above - exponent) << 23);
     if (!isPiece || (!allHaveElements && lane * 8 >= Shares::width))
       return;
     char *to = columns + piece % P::split * partBytes +
-               piece / P::split * 2 * columnBytes + lane / 4 * kUnit;
+               piece / P::split * columnsOfRow * columnBytes +
+               lane / 4 * kUnit * elementBytes;
+    if constexpr (isInteger) {
+      uint32_t fixed[8]; // the low bytes are high and low, plus 128
 #pragma unroll
-    for (int column = 0; column < 2; ++column, to += columnBytes) {
-      if constexpr (kWordCodes<P::code> == 8) {
-        *reinterpret_cast<Pack<uint32_t, 2> *>(to + lane % 4 * 8) = {
-            {words[column][0], words[column][1]}};
-      } else {
-        // A lane of the fragment has words t and t + 4 of 8.
+      for (int i = 0; i < 8; ++i)
+        fixed[i] = floatToBits(fma(x[i], factor, 12583040.f)); // 1.5·2^23 + 128
+      uint32_t words[2][2]; // high or low, of elements
 #pragma unroll
-        for (int word = 0; word < 2; ++word) {
-          int at = lane % 4 * 2 + word;
-          *reinterpret_cast<uint32_t *>(to + at % 4 * 8 + at / 4 * 4) =
-              words[column][word];
-        }
+      for (int word = 0; word < 2; ++word) {
+        // Of codes of 4 bits a word has the even or odd ones.
+        constexpr int step = isFine ? 2 : 1;
+        const uint32_t *of = fixed + (isFine ? word : word * 4);
+        uint32_t first = selectBytes(of[0], of[step], 0x5140),
+                 last = selectBytes(of[2 * step], of[3 * step], 0x5140);
+        words[0][word] = selectBytes(first, last, 0x7632);
+        words[1][word] = selectBytes(first, last, 0x5410) ^ 0x80808080;
       }
+      storeHalves(to, words[0]);
+      storeHalves(to + columnBytes, words[1]);
+    } else {
+      uint32_t pairs[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        // Pair i of codes of 4 bits are those at i and i + 4.
+        const int low = isFine ? i : 2 * i, high = isFine ? i + 4 : 2 * i + 1;
+        pairs[i] = packPair<f16>(x[low] * factor, x[high] * factor);
+      }
+      storeHalves(to, pairs);
     }
   }
 
-  /// Loads the second fragments of unit `unit` of the slab. What columns beyond
-  /// the last row get is not stored.
-  __device__ void loadUnit(uint32_t (&b)[columnTiles][2], int part,
-                           int unit) const {
+  /// Stores the lane's 8 elements of a column. A lane of a fragment has
+  /// neighbours by 8 if codes have 4 bits, else groups t and t + 4 of 4.
+  template <int words>
+  static __device__ void storeHalves(char *to, const uint32_t (&of)[words]) {
+    const int lane = threadIdx.x % 4;
+    Pack<uint32_t, words / 2> half[2];
+#pragma unroll
+    for (int i = 0; i < words; ++i)
+      half[i / (words / 2)].at[i % (words / 2)] = of[i];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int group = lane * 2 + i;
+      const int at = isFine ? group : group % 4 * 2 + group / 4;
+      *reinterpret_cast<Pack<uint32_t, words / 2> *>(to + at * laneBytes / 2) =
+          half[i];
+    }
+  }
+
+  /// Loads the lane's elements of unit `unit` of the slab: second fragments of
+  /// one product of bytes, or of two of f16. What columns beyond the last row
+  /// get is not stored.
+  using Unit = Pack<uint32_t, laneBytes / 4>;
+  __device__ void loadUnit(Unit (&of)[columnTiles], int part, int unit) const {
+    constexpr int count = rows * columnsOfRow;
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int j = 0; j < columnTiles; ++j) {
       int column = j * 8 + lane / 4;
-      if (rows % 4 != 0 && column >= 2 * rows)
-        column = 2 * rows - 1;
-      auto pair = *reinterpret_cast<const Pack<uint32_t, 2> *>(
-          columns + part * partBytes + column * columnBytes + unit * kUnit +
-          lane % 4 * 8);
-      b[j][0] = pair.at[0];
-      b[j][1] = pair.at[1];
+      if (count % 8 != 0 && column >= count)
+        column = count - 1;
+      of[j] = *reinterpret_cast<const Unit *>(
+          columns + part * partBytes + column * columnBytes +
+          unit * kUnit * elementBytes + lane % 4 * laneBytes);
     }
   }
 
-  /// Returns the factor of the row of the lane's sums of column tile `j`.
-  __device__ float factorOf(int part, int j) const {
-    int row = j * 4 + threadIdx.x % 4;
-    if (rows % 4 != 0 && row >= rows)
+  /// Returns the factor of a row of A, or any one beyond the last row.
+  __device__ float factorOf(int part, int row) const {
+    if (rows % 8 != 0 && row >= rows)
       row = rows - 1;
     return factors[row * P::split + part];
   }
@@ -252,4 +268,4 @@ template <class P> struct FixedRows {
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_ROWS_FIXED_ROWS_CUH
+#endif // FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
