@@ -72,7 +72,8 @@ void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
 }
 
 bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {
-  return isa<nn::QuantizedConvOp>(*composite);
+  auto conv = dyn_cast<nn::QuantizedConvOp>(composite.getOperation());
+  return conv && !nn::multipliesFloats(conv);
 }
 
 void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {

@@ -54,6 +54,8 @@ def NN_NumberTensor : RankedTensorOf<[NN_Number]>;
 def NN_FloatTensor : RankedTensorOf<[NN_Float]>;
 def NN_IntegerTensor : RankedTensorOf<[NN_Integer]>;
 def NN_ByteTensor : RankedTensorOf<[I8, UI8]>;
+/// Operands of products in 8 bits.
+def NN_CodeTensor : RankedTensorOf<[I8, UI8, F8E4M3FN, F8E5M2]>;
 def NN_IndexTensor : RankedTensorOf<[I32, I64]>;
 def NN_ComparableTensor
     : RankedTensorOf<[AnyTypeOf<[NN_Number, I1], "number or bool">]>;

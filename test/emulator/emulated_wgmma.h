@@ -41,6 +41,9 @@ template <bool IsSigned> float byteToFloat(uint16_t bits) {
   return IsSigned ? float(int8_t(bits)) : float(uint8_t(bits));
 }
 
+enum class Float8;
+template <Float8 Format> float float8Of(uint16_t code);
+
 template <int N> struct EmulatedWgmma {
   template <bool SignedA, bool SignedB>
   static void multiplyBytes(int (&d)[N / 2], uint64_t a, uint64_t b,
@@ -56,6 +59,23 @@ template <int N> struct EmulatedWgmma {
                        true,
                        accumulate,
                        byteToFloat<SignedB>,
+                       true});
+  }
+  template <Float8 A, Float8 B>
+  static void multiplyFloats(float (&d)[N / 2], uint64_t a, uint64_t b,
+                             bool accumulate) {
+    emu::issueProduct({d,
+                       N,
+                       float8Of<A>,
+                       a,
+                       b,
+                       {},
+                       false,
+                       true,
+                       true,
+                       accumulate,
+                       float8Of<B>,
+                       true,
                        true});
   }
   template <class T, bool AlongKA, bool AlongKB>

@@ -2,7 +2,8 @@
 //
 // Emulates `wgmma` of the PTX ISA, "Asynchronous Warpgroup Level Matrix
 // Instructions": 64 rows by N columns by 16 steps of k, of 16-bit floats,
-// summed in f32, or by 32 steps of k, of bytes, summed in i32. Operands are in
+// summed in f32, or by 32 steps of k, of bytes, summed in i32, or of 8-bit
+// floats, summed in f32. Operands are in
 // shared memory as descriptors state; a of 16 bits may be in registers.
 //
 // Products are computed when all 128 threads have committed their group, so
@@ -37,6 +38,8 @@ struct Product {
   /// The conversion of b; of bytes it may differ from that of a.
   ToFloat toFloatB = toFloat;
   bool isOfBytes = false;
+  /// Whether bytes are floats, whose sums are f32.
+  bool hasFloats = false;
 
   int steps() const { return isOfBytes ? 32 : 16; }
 };
@@ -207,20 +210,20 @@ inline void multiplyAddBytes(float *sums, const float *a, const float *b,
     }
 }
 
-/// Adds the product of a 64×16 and a 16×columns matrix to the sums, all
+/// Adds the product of a 64×steps and a steps×columns matrix to the sums, all
 /// row-major.
 inline void multiplyAdd(float *sums, const float *a, const float *b,
-                        int columns) {
+                        int columns, int steps) {
   typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
   for (int row = 0; row < 64; ++row)
     for (int column = 0; column < columns; column += 8) {
       float *to = sums + row * columns + column;
       Four low = *reinterpret_cast<Four *>(to);
       Four high = *reinterpret_cast<Four *>(to + 4);
-      for (int k = 0; k < 16; ++k) {
+      for (int k = 0; k < steps; ++k) {
         const float *from = b + k * columns + column;
-        low += a[row * 16 + k] * *reinterpret_cast<const Four *>(from);
-        high += a[row * 16 + k] * *reinterpret_cast<const Four *>(from + 4);
+        low += a[row * steps + k] * *reinterpret_cast<const Four *>(from);
+        high += a[row * steps + k] * *reinterpret_cast<const Four *>(from + 4);
       }
       *reinterpret_cast<Four *>(to) = low;
       *reinterpret_cast<Four *>(to + 4) = high;
@@ -312,10 +315,10 @@ inline void compute(Thread *threads, size_t index, ProductGroup &group) {
     readA(a, product, block, group.read);
   }
   readB(b, product, block, group.read);
-  if (product.isOfBytes)
+  if (product.isOfBytes && !product.hasFloats)
     multiplyAddBytes(computed.sums->data(), a, b, columns);
   else
-    multiplyAdd(computed.sums->data(), a, b, columns);
+    multiplyAdd(computed.sums->data(), a, b, columns, product.steps());
 }
 
 /// Poisons results whose operands have changed.
@@ -355,9 +358,10 @@ inline bool agree(const Thread *threads) {
   auto isLike = [](const Product &x, const Product &y) {
     return x.columns == y.columns && x.toFloat == y.toFloat &&
            x.toFloatB == y.toFloatB && x.isOfBytes == y.isOfBytes &&
-           (x.isInRegisters || x.a == y.a) && x.b == y.b &&
-           x.isInRegisters == y.isInRegisters && x.alongA == y.alongA &&
-           x.alongB == y.alongB && x.accumulates == y.accumulates;
+           x.hasFloats == y.hasFloats && (x.isInRegisters || x.a == y.a) &&
+           x.b == y.b && x.isInRegisters == y.isInRegisters &&
+           x.alongA == y.alongA && x.alongB == y.alongB &&
+           x.accumulates == y.accumulates;
   };
   const std::vector<Product> &first = threads[0].products->open;
   return std::all_of(threads, threads + 128, [&](const Thread &thread) {

@@ -39,6 +39,7 @@ typedef unsigned long uintptr_t;
 #include <cstdint>
 #endif
 
+#include "frit/float8.cuh"
 #include "frit/math.cuh"
 
 namespace frit {

@@ -133,14 +133,18 @@ __device__ inline double trunc(double x) { return ::trunc(x); }
 /// Rounds to the nearest integer, ties to even; ONNX Round.
 __device__ inline float roundEven(float x) { return ::rintf(x); }
 __device__ inline double roundEven(double x) { return ::rint(x); }
-/// Returns roundEven(x / by), or 0 for -0, given 1 / by rounded. The rest of a
-/// first quotient corrects it, at less than half of a division's instructions.
-__device__ inline float roundQuotient(float x, float by, float inverse) {
+/// Returns x / by, or 0 for -0, given 1 / by rounded. The rest of a first
+/// quotient corrects it, at less than half of a division's instructions.
+__device__ inline float quotient(float x, float by, float inverse) {
   float quotient = x * inverse;
   float rest = ::fmaf(-quotient, by, x);
   float better = ::fmaf(rest, inverse, quotient);
   // The rest of an infinity is no number.
-  return roundEven(::fabsf(quotient) < INFINITY ? better : quotient);
+  return ::fabsf(quotient) < INFINITY ? better : quotient;
+}
+/// Returns roundEven(x / by), or 0 for -0, given 1 / by rounded.
+__device__ inline float roundQuotient(float x, float by, float inverse) {
+  return roundEven(quotient(x, by, inverse));
 }
 /// Rounds to the nearest integer, ties away from zero.
 __device__ inline float round(float x) { return ::roundf(x); }

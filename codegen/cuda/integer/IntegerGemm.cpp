@@ -1,6 +1,7 @@
 //===- IntegerGemm.cpp - Products and convolutions of bytes ---------------===//
 //
-// The skeleton computes the sums of nn.quantized_conv. Any elementwise
+// The skeleton computes the sums of nn.quantized_conv, of bytes in i32 or of
+// 8-bit floats in f32. Any elementwise
 // operators after them are a part of the kernel: their text gets neighbouring
 // sums of a row, and reads what depends on columns alone once for all rows of a
 // thread.
@@ -78,9 +79,13 @@ public:
     col = graph.space.addDim(product.k);
     place = graph.space.add(graph.space.mul(row, product.k), col);
     graph.setLane(col, vector);
-    Node *sum =
-        graph.given(IntegerType::get(lowered.context(), 32),
-                    vector > 1 ? "sum[v]" : "sum[0]", vector > 1 ? kLane : 0);
+    Type type = IntegerType::get(lowered.context(), 32);
+    if (product.hasFloats())
+      type = Float32Type::get(lowered.context());
+    hasFloats = product.hasFloats();
+    sumType = hasFloats ? "float" : "int";
+    Node *sum = graph.given(type, vector > 1 ? "sum[v]" : "sum[0]",
+                            vector > 1 ? kLane : 0);
     nn::QuantizedConvOp op = product.op;
     graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
     count = product.k;
@@ -100,31 +105,51 @@ private:
              dependsOn(node, row) == ofSums && !hasSymbol(node->index);
     });
   }
+  /// Returns the loads of which each row has one value, of floats: scales of
+  /// rows.
+  SmallVector<Node *> loadsOfRows(ArrayRef<Node *> nodes) const {
+    return llvm::filter_to_vector(nodes, [&](const Node *node) {
+      return hasFloats && node->kind == Node::Kind::load &&
+             dependsOn(node, row) && !dependsOn(node, col) &&
+             !hasSymbol(node->index);
+    });
+  }
   static bool hasSymbol(AffineExpr index) {
     bool found = false;
     index.walk([&](AffineExpr part) { found |= isa<AffineSymbolExpr>(part); });
     return found;
   }
-  std::string printLoads(ArrayRef<Node *> loads, StringRef type, StringRef name,
-                         StringRef parameters);
+  std::string printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
+                         StringRef type, StringRef name, StringRef parameters);
 
   const LinalgFusion &lowered;
   Graph graph;
   int64_t vector, count;
+  bool hasFloats;
+  std::string sumType;
   AffineExpr row, col, place;
 };
 } // namespace
 
 /// Prints a struct of loads and the function that loads it; field i has the
-/// values of load i.
-std::string EndText::printLoads(ArrayRef<Node *> loads, StringRef type,
-                                StringRef name, StringRef parameters) {
+/// values of load i, and that of a row is one value.
+std::string EndText::printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
+                                StringRef type, StringRef name,
+                                StringRef parameters) {
   std::string fields, lanes = std::to_string(vector);
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
   printer.nameDim(row, "row");
   printer.nameDim(col, "col");
-  printer.expect(loads);
+  SmallVector<Node *> all(loads);
+  llvm::append_range(all, ofRows);
+  printer.expect(all);
+  for (auto [i, load] : llvm::enumerate(ofRows)) {
+    std::string field = "ofRow" + std::to_string(i);
+    fields += ("    " + valueName(load->type) + " " + field + ";\n").str();
+    printer.line(
+        (name + "." + field + " = " + printer.value(load) + ";").str());
+  }
   printer.openLanes();
   for (auto [i, load] : llvm::enumerate(loads)) {
     std::string field = "of" + std::to_string(i);
@@ -153,9 +178,11 @@ nn::Match<std::string> EndText::print() {
   SmallVector<Node *> nodes = Graph::reachable(roots, graph);
   SmallVector<Node *> ofColumns = loadsOf(nodes, /*ofSums=*/false);
   SmallVector<Node *> ofSums = loadsOf(nodes, /*ofSums=*/true);
+  SmallVector<Node *> ofRows = loadsOfRows(nodes);
   std::string loads =
-      printLoads(ofColumns, "Columns", "columns", "unsigned col") +
-      printLoads(ofSums, "Elements", "elements", "unsigned row, unsigned col");
+      printLoads(ofColumns, {}, "Columns", "columns", "unsigned col") +
+      printLoads(ofSums, ofRows, "Elements", "elements",
+                 "unsigned row, unsigned col");
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
   printer.nameDim(row, "row");
@@ -168,8 +195,10 @@ nn::Match<std::string> EndText::print() {
   };
   define(ofColumns, "columns");
   define(ofSums, "elements");
+  for (auto [i, load] : llvm::enumerate(ofRows))
+    printer.define(load, "elements.ofRow" + std::to_string(i));
   printer.expect(roots);
-  return loads + "  __device__ void store(const int (&sum)[" +
+  return loads + "  __device__ void store(const " + sumType + " (&sum)[" +
          std::to_string(vector) +
          "], const Columns &columns,\n"
          "                        const Elements &elements, unsigned row,\n"
@@ -198,10 +227,16 @@ static std::string printProduct(const IntegerProduct &product,
                {"dilationH", product.dilationH},
                {"dilationW", product.dilationW}}) +
          ints({{"padTop", product.padTop}, {"padLeft", product.padLeft}}) +
-         constantsText("bool", {{"signedX", product.signedX},
-                                {"signedW", product.signedW},
-                                {"early", early},
-                                {"wgmma", schedule.getWgmma()}}) +
+         (product.hasFloats()
+              ? "  static constexpr frit::Float8 floatX = frit::Float8::" +
+                    product.floatX.str() +
+                    ", floatW = frit::Float8::" + product.floatW.str() + ";\n" +
+                    constantsText("bool", {{"early", early},
+                                           {"wgmma", schedule.getWgmma()}})
+              : constantsText("bool", {{"signedX", product.signedX},
+                                       {"signedW", product.signedW},
+                                       {"early", early},
+                                       {"wgmma", schedule.getWgmma()}})) +
          ints({{"tileM", schedule.getTileM()},
                {"tileN", schedule.getTileN()},
                {"warpM", schedule.getWarpM()},
@@ -210,6 +245,17 @@ static std::string printProduct(const IntegerProduct &product,
                {"stages", schedule.getStages()},
                {"split", schedule.getSplit()},
                {"cluster", schedule.getCluster()}});
+}
+
+/// Describes an operator or a fusion, or says why the target does not compute
+/// it.
+template <class Source>
+static nn::Match<IntegerProduct> describeFor(Source source,
+                                             const Machine &machine) {
+  nn::Match<IntegerProduct> product = describeProduct(source);
+  if (product && product->hasFloats() && !machine.arch.hasFloat8())
+    return nn::Mismatch("the target does not multiply floats of 8 bits");
+  return product;
 }
 
 namespace {
@@ -227,7 +273,7 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
                      Offers &offers) const override {
     if (problem.kind() != Problem::Kind::quantized)
       return std::nullopt;
-    auto product = describeProduct(problem.fusion());
+    auto product = describeFor(problem.fusion(), machine);
     if (!product)
       return product.mismatch();
     for (IntegerGemmAttr schedule :
@@ -239,24 +285,25 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
     auto conv = dyn_cast<nn::QuantizedConvOp>(composite.getOperation());
-    return conv && describeProduct(conv);
+    return conv && describeFor(conv, machine);
   }
 
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(
-        nn::QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange});
+        nn::QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange,
+                             /*narrowsFloats=*/machine.arch.capability >= 80});
   }
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto conv = dyn_cast<nn::QuantizedConvOp>(chain.contraction());
-    return conv && describeProduct(conv) &&
+    return conv && describeFor(conv, machine) &&
            isa<nn::ElementwiseOp>(chain.operators.back());
   }
 
   std::optional<nn::StepCost> costOf(Problem &problem, IntegerGemmAttr schedule,
                                      const Machine &machine) const override {
-    auto product = describeProduct(problem.fusion());
+    auto product = describeFor(problem.fusion(), machine);
     if (!product)
       return std::nullopt;
     double blocks = double(ceilDiv(product->pixels(), schedule.getTileM()) *
@@ -276,7 +323,7 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
 nn::Match<FittedProduct> IntegerGemm::fit(Problem &problem,
                                           IntegerGemmAttr schedule,
                                           const Machine &machine) const {
-  auto product = describeProduct(problem.fusion());
+  auto product = describeFor(problem.fusion(), machine);
   if (!product)
     return product.mismatch();
   if (sharedBytesOf(schedule) > machine.arch.sharedPerBlock)
@@ -314,9 +361,11 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
                   fitted.end + "};\n";
   std::string call = startText(lowered) + "frit::integerGemm(" + name.str() +
                      "_product{" + argumentList(lowered) + "}, " +
-                     parameter(conv.getX()) + ", " + parameter(conv.getW()) +
-                     ", " + parameter(conv.getXZero()) + ", " +
-                     parameter(conv.getWZero()) + ");\n";
+                     parameter(conv.getX()) + ", " + parameter(conv.getW());
+  if (!product.hasFloats())
+    call +=
+        ", " + parameter(conv.getXZero()) + ", " + parameter(conv.getWZero());
+  call += ");\n";
   int64_t threads = threadsOf(schedule);
   kernel.source += kernelFunction(
       name, lowered,

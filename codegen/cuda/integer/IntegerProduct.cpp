@@ -20,6 +20,15 @@ static bool isSigned(Value bytes) {
   return !nn::tensorType(bytes).getElementType().isUnsignedInteger();
 }
 
+/// Returns the name of a format of 8-bit floats in device code; empty for
+/// bytes.
+static StringRef formatOf(Value codes) {
+  Type element = nn::tensorType(codes).getElementType();
+  if (isa<IntegerType>(element))
+    return {};
+  return isa<Float8E5M2Type>(element) ? "e5m2" : "e4m3";
+}
+
 nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::QuantizedConvOp op) {
   if (nn::hasEnd(op))
     return nn::Mismatch("other operators compute what follows the sums");
@@ -42,6 +51,8 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::QuantizedConvOp op) {
   product.k = w.front();
   product.signedX = isSigned(op.getX());
   product.signedW = isSigned(op.getW());
+  product.floatX = formatOf(op.getX());
+  product.floatW = formatOf(op.getW());
   size_t spatial = x.size() - 2;
   if (spatial >= 1) {
     product.w = x[spatial];

@@ -1,4 +1,7 @@
 //===- IntegerProduct.h - Products of bytes on NVIDIA GPUs ----------------===//
+//
+// Floats of 8 bits are multiplied like bytes without zero points: the kernels
+// copy, arrange and store them in the same way.
 
 #ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGERPRODUCT_H
 #define FRIT_CODEGEN_CUDA_INTEGER_INTEGERPRODUCT_H
@@ -17,7 +20,10 @@ struct IntegerProduct {
   int64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
   int64_t padTop = 0, padLeft = 0;
   bool signedX = false, signedW = false;
+  /// The formats of floats as integer_mma.cuh names them; empty for bytes.
+  llvm::StringRef floatX = {}, floatW = {};
 
+  bool hasFloats() const { return !floatX.empty(); }
   int64_t pixels() const { return n * p * q; }
   int64_t depth() const { return r * s * c; }
 };

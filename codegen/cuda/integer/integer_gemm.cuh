@@ -10,7 +10,8 @@
 //     static constexpr int p, q;                    // y's height and width
 //     static constexpr int strideH, strideW, dilationH, dilationW;
 //     static constexpr int padTop, padLeft;
-//     static constexpr bool signedX, signedW;
+//     static constexpr bool signedX, signedW;       // bytes, or
+//     static constexpr Float8 floatX, floatW;       // floats of 8 bits
 //     static constexpr bool early;                  // w: before the PDL wait
 //     static constexpr int tileM, tileN, warpM, warpN, depth, stages, split;
 //     static constexpr int cluster;                 // 1 below sm_90
@@ -24,6 +25,7 @@
 //     sums Elements elements(unsigned row, unsigned col) const; void
 //     store(const int (&sum)[kVector], const Columns &columns,
 //                const Elements &elements, unsigned row, unsigned col) const;
+//     // Sums of floats are floats.
 //   };
 //
 // A product of matrices is a convolution of n images of one pixel. Tensors have
@@ -220,7 +222,7 @@ __device__ inline void storeSums(const P &end, const IntegerSums<P> &sums,
       const typename P::Elements elements = ahead[step % kAhead];
       if (step + kAhead < kSteps)
         load(step + kAhead);
-      int mine[P::kVector];
+      typename IntegerSums<P>::Sum mine[P::kVector];
 #pragma unroll
       for (int v = 0; v < P::kVector; ++v) {
         const int at = part % kParts * P::kVector + v;
@@ -233,10 +235,12 @@ __device__ inline void storeSums(const P &end, const IntegerSums<P> &sums,
   }
 }
 
-/// Computes the tile of the block. The zero points are one byte each.
+/// Computes the tile of the block. The zero points are one byte each; floats
+/// have none.
 template <class P>
 __device__ inline void integerGemm(const P &end, const void *x, const void *w,
-                                   const void *xZero, const void *wZero) {
+                                   const void *xZero = nullptr,
+                                   const void *wZero = nullptr) {
   using Plan = IntegerPlan<P>;
   using Operands = IntegerOperands<P>;
   static_assert(Plan::kNeighbours % P::kVector == 0 && P::k % P::kVector == 0);
@@ -276,11 +280,14 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
     for (int step = 0; step < kDistance && step < steps; ++step)
       operands.copyW(stageOf(step) + Plan::kBytesA, begin + step);
   pdlWait();
-  const int zeroX = P::signedX ? *static_cast<const int8_t *>(xZero)
-                               : int(*static_cast<const uint8_t *>(xZero));
-  const int zeroW = P::signedW ? *static_cast<const int8_t *>(wZero)
-                               : int(*static_cast<const uint8_t *>(wZero));
-  operands.fill = uint32_t(zeroX & 255) * 0x01010101u;
+  int zeroX = 0, zeroW = 0;
+  if constexpr (!kHasFloats<P>) {
+    zeroX = P::signedX ? *static_cast<const int8_t *>(xZero)
+                       : int(*static_cast<const uint8_t *>(xZero));
+    zeroW = P::signedW ? *static_cast<const int8_t *>(wZero)
+                       : int(*static_cast<const uint8_t *>(wZero));
+    operands.fill = uint32_t(zeroX & 255) * 0x01010101u;
+  }
 #pragma unroll 1
   for (int step = 0; step < kDistance; ++step) {
     if (step < steps) {
@@ -306,6 +313,7 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
     commitCopies();
   };
   IntegerSums<P> sums;
+  using Sum = typename IntegerSums<P>::Sum;
   if constexpr (kUsesWgmma<P>) {
     multiplyByWgmma(sums, stageOf, copyAhead, steps, row, zeroX, zeroW);
   } else {
@@ -321,13 +329,13 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
         sums.multiply(a, b, row, col, group * kShare + k, zeroX, zeroW);
     }
   }
-  if (steps > 0)
+  if (!kHasFloats<P> && steps > 0)
     sums.center(steps * kShare, zeroX, zeroW);
   if constexpr (P::split > 1)
-    sums.merge(reinterpret_cast<int *>(shared));
+    sums.merge(reinterpret_cast<Sum *>(shared));
 #ifdef FRIT_HAS_CLUSTERS
   if constexpr (P::cluster > 1)
-    sums.mergeCluster(reinterpret_cast<int *>(shared), rank);
+    sums.mergeCluster(reinterpret_cast<Sum *>(shared), rank);
 #endif
   if (group == 0)
     storeSums(end, sums, firstPixel + row, firstFilter + col, rank);

@@ -5,7 +5,8 @@
 //   Σ x·w - xZero · Σ w - wZero · Σ x + depth · xZero · wZero
 //
 // The first sum is the tensor cores'; the others are added only if a zero point
-// is not 0, from the same registers. All are exact modulo 2^32.
+// is not 0, from the same registers. All are exact modulo 2^32. Floats of 8
+// bits have the first sum alone, in f32.
 //
 // Each warp has warpM × warpN sums. With `split` > 1, that many groups of warps
 // share the steps of k of every stage, and the first one adds up their sums.
@@ -21,6 +22,7 @@
 #ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGER_TILE_CUH
 #define FRIT_CODEGEN_CUDA_INTEGER_INTEGER_TILE_CUH
 
+#include "frit/float8_mma.cuh"
 #include "frit/integer_mma.cuh"
 #include "frit/tma.cuh"
 
@@ -30,6 +32,18 @@
 #endif
 
 namespace frit {
+
+/// Whether a problem P multiplies floats, of the formats floatX and floatW, and
+/// the type of its sums.
+template <class P> inline constexpr bool kHasFloats = requires { P::floatX; };
+template <class P> struct ByteSumOf {
+  using Type = int;
+};
+template <class P>
+  requires kHasFloats<P>
+struct ByteSumOf<P> {
+  using Type = float;
+};
 
 /// Sizes that follow from a schedule P: tileM, tileN, warpM, warpN, depth,
 /// stages, split, cluster, wgmma.
@@ -63,7 +77,8 @@ template <class P> struct IntegerPlan {
 /// and of each column, of one lane's steps.
 template <class P> struct IntegerSums {
   using Plan = IntegerPlan<P>;
-  int of[Plan::kCountM][Plan::kCountN][4] = {};
+  using Sum = typename ByteSumOf<P>::Type;
+  Sum of[Plan::kCountM][Plan::kCountN][4] = {};
   int rows[Plan::kCountM][2] = {}, cols[Plan::kCountN] = {};
 
   /// Adds the products of 32 steps, from step `k` of a stage on.
@@ -92,7 +107,18 @@ template <class P> struct IntegerSums {
     for (int i = 0; i < Plan::kCountM; ++i)
 #pragma unroll
       for (int j = 0; j < Plan::kCountN; ++j)
-        mmaBytes<P::signedX, P::signedW>(of[i][j], lines[i], filters[j]);
+        if constexpr (kHasFloats<P>)
+          mmaFloats<P::floatX, P::floatW>(of[i][j], lines[i], filters[j]);
+        else
+          mmaBytes<P::signedX, P::signedW>(of[i][j], lines[i], filters[j]);
+    if constexpr (!kHasFloats<P>)
+      addFragments(lines, filters, xZero, wZero);
+  }
+
+  /// Adds the bytes of fragments to the sums of rows and columns.
+  __device__ void addFragments(const uint32_t (&lines)[Plan::kCountM][4],
+                               const uint32_t (&filters)[Plan::kCountN][2],
+                               int xZero, int wZero) {
     if (xZero) {
 #pragma unroll
       for (int j = 0; j < Plan::kCountN; ++j)
@@ -147,11 +173,11 @@ template <class P> struct IntegerSums {
 
   /// Adds the sums of all groups of warps to those of the first one, by way of
   /// shared memory that no thread uses any more.
-  __device__ void merge(int *shared) {
+  __device__ void merge(Sum *shared) {
     constexpr int each = Plan::kCountM * Plan::kCountN * 4;
     const int group = threadIdx.x / (Plan::kWarps * 32);
     const int thread = threadIdx.x % (Plan::kWarps * 32);
-    auto slot = [&](int from, int i) -> int & {
+    auto slot = [&](int from, int i) -> Sum & {
       return shared[((from - 1) * each + i) * Plan::kWarps * 32 + thread];
     };
     __syncthreads();
@@ -181,7 +207,7 @@ template <class P> struct IntegerSums {
   /// Adds the sums of the other blocks of the cluster to those that this one
   /// stores, by way of shared memory that no thread uses any more. Other blocks
   /// read this one's until endCluster().
-  __device__ void mergeCluster(int *shared, unsigned rank) {
+  __device__ void mergeCluster(Sum *shared, unsigned rank) {
     const bool isFirst = threadIdx.x < Plan::kWarps * 32;
     auto slot = [&](int i, int j, int c) {
       return ((i * Plan::kCountN + j) * 4 + c) * Plan::kWarps * 32 +
@@ -196,7 +222,7 @@ template <class P> struct IntegerSums {
       return;
 #pragma unroll 1
     for (unsigned other = 1; other < P::cluster; ++other) {
-      const int *there = sameInBlock(shared, (rank + other) % P::cluster);
+      const Sum *there = sameInBlock(shared, (rank + other) % P::cluster);
       forAll([&](int i, int j, int c) {
         if (isOf(rank, i, j, c / 2))
           of[i][j][c] += there[slot(i, j, c)];

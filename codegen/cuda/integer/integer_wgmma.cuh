@@ -1,7 +1,8 @@
 //===- integer_wgmma.cuh - WGMMA on bytes ---------------------------------===//
 //
-// WGMMA of 8-bit integers, signed or not, with sums in i32: 64 rows by N
-// columns by 32 steps of k, from shared memory. See wgmma.cuh; the operands are
+// WGMMA of 8-bit integers, signed or not, with sums in i32, and of 8-bit floats
+// with sums in f32: 64 rows by N columns by 32 steps of k, from shared memory.
+// See wgmma.cuh; the operands are
 // along k, and have lines of 128 bytes with the 128-byte swizzle.
 //
 // A schedule P with `wgmma` has whole warpgroups, each of 64 rows and all
@@ -37,14 +38,16 @@ template <int N> struct WgmmaBytes;
 
 #else
 
-#define FRIT_R8(i)                                                             \
-  "+r"(d[i]), "+r"(d[i + 1]), "+r"(d[i + 2]), "+r"(d[i + 3]), "+r"(d[i + 4]),  \
-      "+r"(d[i + 5]), "+r"(d[i + 6]), "+r"(d[i + 7])
-#define FRIT_R32(i) FRIT_R8(i), FRIT_R8(i + 8), FRIT_R8(i + 16), FRIT_R8(i + 24)
-#define FRIT_SUMS_16 FRIT_R8(0), FRIT_R8(8)
-#define FRIT_SUMS_32 FRIT_R32(0)
-#define FRIT_SUMS_64 FRIT_R32(0), FRIT_R32(32)
-#define FRIT_SUMS_128 FRIT_SUMS_64, FRIT_R32(64), FRIT_R32(96)
+// Registers of integers have the constraint "+r", those of floats "+f".
+#define FRIT_R8(In, i)                                                         \
+  In(d[i]), In(d[i + 1]), In(d[i + 2]), In(d[i + 3]), In(d[i + 4]),            \
+      In(d[i + 5]), In(d[i + 6]), In(d[i + 7])
+#define FRIT_R32(In, i)                                                        \
+  FRIT_R8(In, i), FRIT_R8(In, i + 8), FRIT_R8(In, i + 16), FRIT_R8(In, i + 24)
+#define FRIT_SUMS_16(In) FRIT_R8(In, 0), FRIT_R8(In, 8)
+#define FRIT_SUMS_32(In) FRIT_R32(In, 0)
+#define FRIT_SUMS_64(In) FRIT_R32(In, 0), FRIT_R32(In, 32)
+#define FRIT_SUMS_128(In) FRIT_SUMS_64(In), FRIT_R32(In, 64), FRIT_R32(In, 96)
 #define FRIT_NAMES_16                                                          \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define FRIT_NAMES_32                                                          \
@@ -67,7 +70,13 @@ template <int N> struct WgmmaBytes;
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #I2 ", 0;\n"               \
                "wgmma.mma_async.sync.aligned.m64n" #N "k32.s32." A "." B       \
                " {" FRIT_NAMES_##Sums "}, %" #Sums ", %" #I1 ", p;\n}\n"       \
-               : FRIT_SUMS_##Sums                                              \
+               : FRIT_SUMS_##Sums("+r")                                        \
+               : "l"(a), "l"(b), "r"(int(accumulate)))
+#define FRIT_WGMMA_FLOATS(N, Sums, A, B, I1, I2)                               \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #I2 ", 0;\n"               \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k32.f32." A "." B       \
+               " {" FRIT_NAMES_##Sums "}, %" #Sums ", %" #I1 ", p, 1, 1;\n}\n" \
+               : FRIT_SUMS_##Sums("+f")                                        \
                : "l"(a), "l"(b), "r"(int(accumulate)))
 #define FRIT_WGMMA_BYTES(N, Sums, I1, I2)                                      \
   template <> struct WgmmaBytes<N> {                                           \
@@ -82,6 +91,18 @@ template <int N> struct WgmmaBytes;
         FRIT_WGMMA_TYPES(N, Sums, "u8", "s8", I1, I2);                         \
       else                                                                     \
         FRIT_WGMMA_TYPES(N, Sums, "u8", "u8", I1, I2);                         \
+    }                                                                          \
+    template <Float8 A, Float8 B>                                              \
+    __device__ static void multiplyFloats(float (&d)[Sums], uint64_t a,        \
+                                          uint64_t b, bool accumulate) {       \
+      if constexpr (A == Float8::e4m3 && B == Float8::e4m3)                    \
+        FRIT_WGMMA_FLOATS(N, Sums, "e4m3", "e4m3", I1, I2);                    \
+      else if constexpr (A == Float8::e4m3)                                    \
+        FRIT_WGMMA_FLOATS(N, Sums, "e4m3", "e5m2", I1, I2);                    \
+      else if constexpr (B == Float8::e4m3)                                    \
+        FRIT_WGMMA_FLOATS(N, Sums, "e5m2", "e4m3", I1, I2);                    \
+      else                                                                     \
+        FRIT_WGMMA_FLOATS(N, Sums, "e5m2", "e5m2", I1, I2);                    \
     }                                                                          \
   };
 
@@ -99,6 +120,7 @@ FRIT_WGMMA_BYTES(256, 128, 129, 130)
 
 #undef FRIT_WGMMA_BYTES
 #undef FRIT_WGMMA_TYPES
+#undef FRIT_WGMMA_FLOATS
 #undef FRIT_NAMES_16
 #undef FRIT_NAMES_32
 #undef FRIT_NAMES_64
@@ -117,14 +139,19 @@ startProducts(IntegerSums<P> &sums, const unsigned char *a,
               const unsigned char *b, int row, bool accumulate) {
   static_assert(P::warpM == 16 && P::warpN == P::tileN && P::depth == 128 &&
                 P::split == 1 && P::tileM % 64 == 0 && P::stages > 2);
-  auto &all = reinterpret_cast<int (&)[P::tileN / 2]>(sums.of);
+  using Sum = typename IntegerSums<P>::Sum;
+  auto &all = reinterpret_cast<Sum(&)[P::tileN / 2]>(sums.of);
   uint64_t rows = describeOperand<true>(a + row / 64 * 64 * P::depth);
   uint64_t columns = describeOperand<true>(b);
   fenceProducts();
 #pragma unroll
   for (int k = 0; k < P::depth; k += 32) {
-    WgmmaBytes<P::tileN>::template multiplyBytes<P::signedX, P::signedW>(
-        all, rows, columns, accumulate || k > 0);
+    if constexpr (kHasFloats<P>)
+      WgmmaBytes<P::tileN>::template multiplyFloats<P::floatX, P::floatW>(
+          all, rows, columns, accumulate || k > 0);
+    else
+      WgmmaBytes<P::tileN>::template multiplyBytes<P::signedX, P::signedW>(
+          all, rows, columns, accumulate || k > 0);
     rows = advanceOperand(rows, 32 / 16);
     columns = advanceOperand(columns, 32 / 16);
   }
@@ -210,7 +237,8 @@ __device__ inline void multiplyByWgmma(IntegerSums<P> &sums,
     const unsigned char *b = a + IntegerPlan<P>::kBytesA;
     startProducts<P>(sums, a, b, row, step > 0);
     copyAhead(step);
-    addBytesOf<P>(sums, a, b, row, xZero, wZero);
+    if constexpr (!kHasFloats<P>)
+      addBytesOf<P>(sums, a, b, row, xZero, wZero);
     waitProducts<1>();
   }
   finishProducts<P>(sums, stageOf(0), xZero);

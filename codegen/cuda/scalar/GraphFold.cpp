@@ -113,6 +113,17 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
       return std::nullopt;
     return !cast<IntegerAttr>(node->value).getValue().isZero();
   };
+  // Floats of 8 bits are kept as their bits (roundByTarget).
+  if (auto truncate = dyn_cast<arith::TruncFOp>(op);
+      truncate && truncate.getType().getIntOrFloatBitWidth() == 8)
+    return operation(lookupForm(isa<Float8E4M3FNType>(truncate.getType())
+                                    ? "round.e4m3"
+                                    : "round.e5m2"),
+                     operands, IntegerType::get(context, 8), {-128, 127});
+  if (auto bits = dyn_cast<arith::BitcastOp>(op);
+      bits && isa<FloatType>(bits.getIn().getType()) &&
+      bits.getIn().getType().getIntOrFloatBitWidth() == 8)
+    return operands[0];
   // Round at the model's own casts; stores round otherwise.
   if (auto truncate = dyn_cast<arith::TruncFOp>(op);
       truncate && truncate.getRoundingmode())

@@ -6,7 +6,9 @@
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/plan/Plan.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -32,6 +34,29 @@ static std::optional<Destination> destinationOf(Value result) {
   bool isShared = nn::shapeOf(update.getOffset()).empty();
   place.each = isShared ? place.outer : place.outer / state[0];
   return place;
+}
+
+/// Lets the device round to floats of 8 bits, which saturate: replaces the bit
+/// operations of such a cast, whose linalg form is `result`, by arith.truncf.
+static void roundByTarget(nn::CastOp cast, Value result) {
+  Type from = nn::tensorType(cast.getX()).getElementType();
+  Type to = nn::tensorType(cast.getY()).getElementType();
+  auto loops = result.getDefiningOp<linalg::GenericOp>();
+  if (!isa<Float8E4M3FNType, Float8E5M2Type>(to) || cast.getWraps() ||
+      !isa<FloatType>(from) || !loops || loops.getInputs().size() != 1 ||
+      !(from.isF32() || from.isF16() || from.isBF16()))
+    return;
+  Block &body = *loops.getBody();
+  Operation *end = body.getTerminator();
+  ImplicitLocOpBuilder b(loops.getLoc(), end);
+  Value x = body.getArgument(0);
+  if (!from.isF32())
+    x = arith::ExtFOp::create(b, b.getF32Type(), x);
+  x = arith::TruncFOp::create(b, to, x);
+  end->setOperand(0, arith::BitcastOp::create(b, b.getI8Type(), x));
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (&op != end && op.use_empty())
+      op.erase();
 }
 
 bool LinalgFusion::hasDestinations() const {
@@ -72,7 +97,10 @@ LinalgFusion::LinalgFusion(nn::FusionOp fusion)
     for (Value operand : op.getOperands())
       operands.push_back(values.lookup(operand));
     if (!isa<nn::CompositeOp, nn::CustomOp>(op)) {
-      values.map(op.getResult(0), nn::lowerToLinalg(&op, b, operands));
+      Value result = nn::lowerToLinalg(&op, b, operands);
+      if (auto cast = dyn_cast<nn::CastOp>(op))
+        roundByTarget(cast, result);
+      values.map(op.getResult(0), result);
       continue;
     }
     for (Value result : op.getResults())

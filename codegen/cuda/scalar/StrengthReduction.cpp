@@ -102,14 +102,22 @@ Node *Graph::strengthReduced(const ScalarForm *form,
     Type type = operands[0]->type;
     return constant(FloatAttr::get(type, value), type);
   };
-  // A quotient that is rounded to an integer, as quantizations are.
-  if (name == "math.roundeven" && is(operands[0], "arith.divf"))
+  auto inverseOf = [](const Node *by) {
+    return 1.0f / float(cast<FloatAttr>(by->value).getValueAsDouble());
+  };
+  // A quotient that is rounded to 8 bits, as quantizations are.
+  if ((name == "round.e4m3" || name == "round.e5m2") &&
+      is(operands[0], "arith.divf"))
     if (Node *by = operands[0]->operands[1]; isInvertible(by)) {
-      double inverse =
-          1.0f / float(cast<FloatAttr>(by->value).getValueAsDouble());
-      return operation("round.quotient",
-                       {operands[0]->operands[0], by, number(inverse)});
+      Node *x = operation(
+          "quotient", {operands[0]->operands[0], by, number(inverseOf(by))});
+      return operation(form, x, IntegerType::get(context, 8), {-128, 127});
     }
+  // The same to an integer.
+  if (name == "math.roundeven" && is(operands[0], "arith.divf"))
+    if (Node *by = operands[0]->operands[1]; isInvertible(by))
+      return operation("round.quotient",
+                       {operands[0]->operands[0], by, number(inverseOf(by))});
   // The argument is a difference from a row's maximum, for which three
   // instructions suffice.
   if (name == "math.exp" && is(operands[0], "arith.subf") &&

@@ -59,6 +59,9 @@ struct GpuArch {
   Mma mma;
   bool hasPdl; ///< programmatic dependent launch
 
+  /// Returns whether tensor cores multiply floats of 8 bits.
+  bool hasFloat8() const { return capability >= 89; }
+
   /// Returns the bytes of shared memory per block if `blocks` blocks share an
   /// SM.
   int64_t sharedFor(int64_t blocks) const {

@@ -62,6 +62,10 @@ Match<GemmInfo> describeMatmul(MatmulOp op);
 Match<GemmInfo> describeQuantizedMatmul(MatmulOp op);
 Match<ConvInfo> describeConv(ConvOp op);
 
+/// Returns whether an operator multiplies floats of 8 bits, not bytes.
+inline bool multipliesFloats(QuantizedConvOp op) {
+  return mlir::isa<mlir::FloatType>(tensorType(op.getX()).getElementType());
+}
 /// Returns whether an operator computes more than Σ (x - x_zero) · (w -
 /// w_zero).
 inline bool hasEnd(QuantizedConvOp op) {

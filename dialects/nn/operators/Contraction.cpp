@@ -151,10 +151,29 @@ DepthwiseConvOp::infer(Adaptor op, std::optional<Location> loc) {
 // quantized_conv
 //===----------------------------------------------------------------------===//
 
+static bool isFloat(Value value) {
+  return isa<FloatType>(tensorType(value).getElementType());
+}
+
+/// Checks that floats of 8 bits, which are not bytes, have no other operands.
+static LogicalResult checkFloats(QuantizedConvOp::Adaptor op,
+                                 std::optional<Location> loc) {
+  if (op.getOperands().size() > 2 || op.getRelu())
+    return emitOptionalError(
+        loc, "floats have no zero points, and nothing follows their sums");
+  return success();
+}
+
 /// Checks the operands of a quantized convolution that are numbers or have an
 /// element per filter.
 static LogicalResult checkFactors(QuantizedConvOp::Adaptor op,
                                   std::optional<Location> loc) {
+  if (isFloat(op.getX()) != isFloat(op.getW()))
+    return emitOptionalError(loc, "multiplies floats and integers");
+  if (isFloat(op.getX()))
+    return checkFloats(op, loc);
+  if (!op.getXZero() || !op.getWZero())
+    return emitOptionalError(loc, "bytes have zero points: x_zero and w_zero");
   int64_t filters = shapeOf(op.getW())[0];
   auto check = [&](StringRef name, Value factor, bool one, bool all) {
     int64_t count = factor ? tensorType(factor).getNumElements() : 0;
@@ -212,9 +231,10 @@ QuantizedConvOp::infer(Adaptor op, std::optional<Location> loc) {
     return failure();
   shape.push_back(filter[0]);
   MLIRContext *context = op.getX().getContext();
-  Type element = op.getYZero()   ? tensorType(op.getYZero()).getElementType()
-                 : op.getScale() ? Type(Float32Type::get(context))
-                                 : Type(IntegerType::get(context, 32));
+  Type element = op.getYZero() ? tensorType(op.getYZero()).getElementType()
+                 : op.getScale() || isFloat(op.getX())
+                     ? Type(Float32Type::get(context))
+                     : Type(IntegerType::get(context, 32));
   return makeType(loc, shape, element);
 }
 
@@ -228,13 +248,23 @@ QuantizedConvOp frit::nn::createSums(NNBuilder &b, QuantizedConvOp op) {
 
 /// Computes the sums by operators of wider types.
 static Value widenSums(NNBuilder &b, QuantizedConvOp op) {
-  Type i32 = b.getI32Type(), f64 = b.getF64Type();
+  Type i32 = b.getI32Type(), f32 = b.getF32Type(), f64 = b.getF64Type();
+  bool isMatrix = shapeOf(op.getX()).size() == 2 && op.getGroup() == 1;
+  if (isFloat(op.getX())) {
+    Value x = b.cast(op.getX(), f32), w = b.cast(op.getW(), f32);
+    if (isMatrix)
+      return MatmulOp::create(b, x, w, /*transpose_a=*/false,
+                              /*transpose_b=*/true, /*tf32=*/false);
+    return ConvOp::create(b, x, w, Value(), op.getStrides(), op.getPads(),
+                          op.getDilations(), op.getGroup(),
+                          /*channels_last=*/true, /*tf32=*/false);
+  }
   auto centred = [&](Value value, Value zero) {
     return b.sub(b.cast(value, i32), b.reshape(b.cast(zero, i32), {}));
   };
   Value x = centred(op.getX(), op.getXZero());
   Value w = centred(op.getW(), op.getWZero());
-  if (shapeOf(x).size() == 2 && op.getGroup() == 1)
+  if (isMatrix)
     return MatmulOp::create(b, x, w, /*transpose_a=*/false,
                             /*transpose_b=*/true, /*tf32=*/false);
   // f64 holds all sums exactly.

@@ -56,7 +56,7 @@ def NN_QuantizedConvOp
   let description = [{
     `x` is n×spatial×c, `w` k×window×(c/group) and the result n×spatial×k, with
     at most two spatial dimensions; with none it is the product of an n×c matrix
-    by a transposed k×c one. Exact in i32:
+    by a transposed k×c one. Of bytes, exact in i32:
 
         s = conv(x - x_zero, w - w_zero) + offset
         v = s · scale + bias, in f32
@@ -65,10 +65,14 @@ def NN_QuantizedConvOp
     Padding is x_zero. `offset` has k elements, `bias` too; `scale` has one or
     k, and is absent if the result is `s`. Then there are neither `bias` nor
     `y_zero`, whose type is the result's. With `relu`, negative `v` become 0.
-    Lists are those of `conv`.
+
+    Of floats of 8 bits, in either format, the result is `conv(x, w)`, summed in
+    f32. Then there are no other operands, and no `relu`. Lists are those of
+    `conv`.
   }];
-  let arguments = (ins NN_ByteTensor:$x, NN_ByteTensor:$w,
-                   NN_ByteTensor:$x_zero, NN_ByteTensor:$w_zero,
+  let arguments = (ins NN_CodeTensor:$x, NN_CodeTensor:$w,
+                   Optional<NN_ByteTensor>:$x_zero,
+                   Optional<NN_ByteTensor>:$w_zero,
                    Optional<RankedTensorOf<[I32]>>:$offset,
                    Optional<RankedTensorOf<[F32]>>:$scale,
                    Optional<RankedTensorOf<[F32]>>:$bias,

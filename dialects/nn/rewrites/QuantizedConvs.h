@@ -15,6 +15,9 @@ struct QuantizedRewrite {
   /// Elements from which on the range of a tensor, which dynamic quantization
   /// needs, is found by rows first.
   int64_t longRange;
+  /// Whether products of 8-bit floats for which there is no kernel may multiply
+  /// bf16, which has all of these numbers, and not f32.
+  bool narrowsFloats = false;
 };
 
 } // namespace frit::nn

@@ -112,6 +112,12 @@ FAULTS = {"wgmma_gemm": {
         ("integer_wgmma.cuh", "    waitCopies<P::stages - 3>();\n", "", WRONG),
     "bytes: padding of 0":
         ("integer_gemm.cuh", "if (place < 0 && fill)", "if (false)", WRONG),
+}, "float8_gemm": {
+    "floats: fragments of another format":
+        ("integer_tile.cuh", "mmaFloats<P::floatX, P::floatW>",
+         "mmaFloats<P::floatW, P::floatX>", WRONG),
+    "floats: sums of one group of warps":
+        ("integer_tile.cuh", "(&of[0][0][0])[i] += slot(from, i);", ";", WRONG),
 }, "integer_clusters": {
     "bytes: no wait for the cluster":
         ("integer_tile.cuh", """    arriveCluster();

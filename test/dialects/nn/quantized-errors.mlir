@@ -30,3 +30,27 @@ func.func @scale(%x: tensor<5x8xui8>, %w: tensor<6x8xi8>, %xz: tensor<ui8>, %wz:
   %0 = nn.quantized_conv %x, %w, %xz, %wz, %b {strides = array<i64>, pads = array<i64>, dilations = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0>} : (tensor<5x8xui8>, tensor<6x8xi8>, tensor<ui8>, tensor<i8>, tensor<6xf32>) -> tensor<5x6xi32>
   return
 }
+
+// -----
+
+func.func @kinds(%x: tensor<5x8xf8E4M3FN>, %w: tensor<6x8xi8>) {
+  // expected-error@+1 {{multiplies floats and integers}}
+  %0 = nn.quantized_conv %x, %w {strides = array<i64>, pads = array<i64>, dilations = array<i64>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<5x8xf8E4M3FN>, tensor<6x8xi8>) -> tensor<5x6xf32>
+  return
+}
+
+// -----
+
+func.func @floats(%x: tensor<5x8xf8E4M3FN>, %w: tensor<6x8xf8E5M2>, %s: tensor<f32>) {
+  // expected-error@+1 {{floats have no zero points, and nothing follows their sums}}
+  %0 = nn.quantized_conv %x, %w, %s {strides = array<i64>, pads = array<i64>, dilations = array<i64>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 1, 0, 0>} : (tensor<5x8xf8E4M3FN>, tensor<6x8xf8E5M2>, tensor<f32>) -> tensor<5x6xf32>
+  return
+}
+
+// -----
+
+func.func @bytes(%x: tensor<5x8xi8>, %w: tensor<6x8xi8>) {
+  // expected-error@+1 {{bytes have zero points: x_zero and w_zero}}
+  %0 = nn.quantized_conv %x, %w {strides = array<i64>, pads = array<i64>, dilations = array<i64>, operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>} : (tensor<5x8xi8>, tensor<6x8xi8>) -> tensor<5x6xi32>
+  return
+}
