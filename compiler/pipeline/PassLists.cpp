@@ -57,8 +57,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options,
                            const EntryPoint &entry) {
   const std::optional<TrainingOptions> &training = entry.training;
-  // Products of integers, with the quantization of their results.
-  passes.addPass(createQuantizedConvs(target));
+  // Products of integers, with the quantization of their results, and of 8-bit
+  // floats.
+  QuantizedConvsOptions quantized;
+  quantized.narrowsFloats =
+      options.precision != "fp32" && options.precision != "tf32";
+  passes.addPass(createQuantizedConvs(target, quantized));
   // Convolutional networks run channels last from end to end. A group norm that
   // trains has a kernel for its moments and a gradient of its own there.
   LayoutOptions layout;

@@ -20,7 +20,9 @@ namespace frit {
 #include "compiler/transform/Passes.h.inc"
 
 // The passes that ask the target keep a reference to it.
-std::unique_ptr<mlir::Pass> createQuantizedConvs(const nn::Target &target);
+std::unique_ptr<mlir::Pass>
+createQuantizedConvs(const nn::Target &target,
+                     QuantizedConvsOptions options = {});
 std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target,
                                          LayoutOptions options = {});
 std::unique_ptr<mlir::Pass> createConvBatchNorms(const nn::Target &target);

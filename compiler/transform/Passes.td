@@ -80,6 +80,9 @@ def QuantizeWeights : NNPass<"quantize-weights"> {
 
 def QuantizedConvs : TargetPass<"quantized-convs"> {
   let summary = "Recognise convolutions and products of quantized tensors";
+  let options = [Option<"narrowsFloats", "narrows-floats", "bool", "false",
+                        "Multiply bf16 where the target has no products of "
+                        "8-bit floats, not f32">];
 }
 
 def Layout : TargetPass<"layout"> {

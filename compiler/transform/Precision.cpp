@@ -53,6 +53,7 @@
 #include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/PrecisionClasses.h"
+#include "compiler/transform/recognize/QuantizedOperands.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Quantized.h"
 
@@ -462,6 +463,9 @@ public:
     Builder builder(&getContext());
     FloatType f32 = builder.getF32Type(), to;
     SmallVector<std::string> kept(keep.begin(), keep.end());
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        widenProducts(function.getBody().front());
     auto narrow = [&](FloatType from, FloatType to) {
       for (auto function : module.getOps<func::FuncOp>())
         if (!function.isExternal())

@@ -43,6 +43,8 @@ bool precision::staysWide(Operation *op) {
     return true;
   if (auto round = dyn_cast<RoundOp>(op); round && quantizes(round))
     return true;
+  if (auto quotient = dyn_cast<DivOp>(op); quotient && quantizes(quotient))
+    return true;
   return isPower(op) || multipliesQuantized(op) ||
          isa<ReduceOp, CumSumOp, CumProdOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp,
              SoftplusOp, ReciprocalOp, RsqrtOp, IotaOp, SinOp, CosOp, TanOp,

@@ -5,7 +5,10 @@
 #include "compiler/onnx/reader/Hooks.h"
 #include "dialects/nn/operators/Quantized.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
+
 #include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace frit;
@@ -85,6 +88,56 @@ static Type typeAttribute(Node &node, StringRef name, Type otherwise) {
   return type ? type : otherwise;
 }
 
+/// Returns the bytes of a constant; one element's for a splat.
+static ArrayRef<char> bytesOf(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant)
+    return {};
+  if (auto resource =
+          dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    return blob ? blob->getData() : ArrayRef<char>();
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+  return dense ? dense.getRawData() : ArrayRef<char>();
+}
+
+/// Returns whether a zero point is one of floats and 0: then nothing has to be
+/// added or subtracted.
+static bool isFloatZero(Expr zero) {
+  if (!zero || !zero.isFloat())
+    return false;
+  ArrayRef<char> bytes = bytesOf(zero);
+  return !bytes.empty() && llvm::all_of(bytes, [](char c) { return c == 0; });
+}
+
+/// Reports scales of 8-bit floats that are not positive and finite, of which
+/// the compiler knows the values.
+static void checkScales(Expr scale) {
+  auto type = dyn_cast<FloatType>(scale.element());
+  ArrayRef<char> bytes = bytesOf(scale);
+  if (!type || type.getWidth() > 32 || type.getWidth() < 16)
+    return;
+  size_t width = type.getWidth() / 8;
+  for (size_t at = 0; at + width <= bytes.size(); at += width) {
+    uint32_t bits = 0;
+    memcpy(&bits, bytes.data() + at, width);
+    APFloat number(type.getFloatSemantics(), APInt(type.getWidth(), bits));
+    if (number.isFinite() && !number.isNegative() && !number.isZero())
+      continue;
+    SmallString<16> text;
+    number.toString(text);
+    scale.node->error() << "scale " << at / width << " is " << text
+                        << ", and scales of floats of 8 bits are positive and "
+                           "finite";
+    return;
+  }
+}
+
+static bool isFloat8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
 static Results quantizeLinear(Node &node) {
   Expr x = input(node, 0), scale = input(node, 1);
   Expr zero = optionalInput(node, 2);
@@ -95,7 +148,11 @@ static Results quantizeLinear(Node &node) {
   Type precision = typeAttribute(node, "precision", scale.element());
   if (!x || !scale)
     return {};
+  if (isFloat8(to))
+    checkScales(scale);
   scale = spread(scale.to(precision), x, axis, block);
+  if (isFloatZero(zero))
+    zero = {node, {}};
   if (zero)
     zero = spread(zero, x, axis, block);
   return {quantize(x, scale, zero, to, wraps)};
@@ -173,11 +230,16 @@ static Results dequantizeLinear(Node &node) {
   Expr x = input(node, 0), scale = input(node, 1);
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
   Type to = typeAttribute(node, "output_dtype", scale.element());
+  Expr zero = optionalInput(node, 2);
+  if (x && scale && isFloat8(x.element()))
+    checkScales(scale);
+  if (isFloatZero(zero))
+    zero = {node, {}};
   if (x && scale && axis < 0)
     axis += x.rank();
   if (x && scale && isMatrixOfCodes(x, scale, axis, block))
-    return {dequantizeCodes(x, scale, optionalInput(node, 2), axis, to)};
-  return {dequantize(x, scale, optionalInput(node, 2), axis, block).to(to)};
+    return {dequantizeCodes(x, scale, zero, axis, to)};
+  return {dequantize(x, scale, zero, axis, block).to(to)};
 }
 
 Quantized frit::importer::quantizeDynamically(Expr x) {

@@ -15,6 +15,9 @@
 // multiplied first, so that a result halfway between two numbers may round the
 // other way.
 //
+// Products of 8-bit floats, of which the operands have no zero points, become
+// the operator's sums, and what follows stays as it is (FloatProducts.cpp).
+//
 // If the target has no kernel for the operator nor for its sums, nothing
 // changes. A remark says why products of quantized tensors stay wide.
 //
@@ -24,6 +27,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/layout/LayoutPatterns.h"
+#include "compiler/transform/recognize/FloatProducts.h"
 #include "compiler/transform/recognize/QuantizedEpilogue.h"
 #include "dialects/nn/contraction/Contraction.h"
 
@@ -44,7 +48,8 @@ static constexpr StringRef kManyScales =
 namespace {
 class QuantizedConvs : public frit::impl::QuantizedConvsBase<QuantizedConvs> {
 public:
-  explicit QuantizedConvs(const Target &target) : target(target) {
+  QuantizedConvs(const Target &target, const QuantizedConvsOptions &options)
+      : QuantizedConvsBase(options), target(target) {
     target.populateRewrites(rewrites);
   }
 
@@ -184,6 +189,8 @@ Legality QuantizedConvs::describe(NNBuilder &b, Value a, Value w,
                     " operand is not bytes with one zero point");
   if (!dependsOnConstants(right->bytes.value, kWeightDepth))
     return Mismatch("both operands are computed");
+  if (hasFloats(*left) != hasFloats(*right))
+    return Mismatch("one operand is of integers, the other of floats");
   return std::nullopt;
 }
 
@@ -197,6 +204,9 @@ Legality QuantizedConvs::rewrite(ConvOp conv) {
   std::optional<Scaled> left, right;
   if (Legality why = describe(b, conv.getX(), conv.getW(), left, right))
     return why;
+  if (hasFloats(*left))
+    return rewriteFloats(b, conv, *left, *right,
+                         {target, wanted, narrowsFloats});
   bool isLast = conv.getChannelsLast();
   int64_t filters = shapeOf(conv.getW())[0];
   QuantizedEpilogue epilogue(b, conv, isLast ? rank - 1 : 1, filters);
@@ -234,6 +244,9 @@ Legality QuantizedConvs::rewrite(MatmulOp product) {
   std::optional<Scaled> left, right;
   if (Legality why = describe(b, product.getA(), product.getB(), left, right))
     return why;
+  if (hasFloats(*left))
+    return rewriteFloats(b, product, *left, *right,
+                         {target, wanted, narrowsFloats});
   bool isTransposed = product.getTransposeB();
   int64_t columns = typeB.getDimSize(isTransposed ? 0 : 1);
   int64_t depth = typeA.getShape().back();
@@ -256,6 +269,8 @@ Legality QuantizedConvs::rewrite(MatmulOp product) {
   return std::nullopt;
 }
 
-std::unique_ptr<Pass> frit::createQuantizedConvs(const Target &target) {
-  return std::make_unique<QuantizedConvs>(target);
+std::unique_ptr<Pass>
+frit::createQuantizedConvs(const Target &target,
+                           QuantizedConvsOptions options) {
+  return std::make_unique<QuantizedConvs>(target, options);
 }

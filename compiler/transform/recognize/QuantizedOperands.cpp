@@ -2,7 +2,8 @@
 //
 // Operands of products are described as bytes minus a zero point, times scales:
 // nn.mul nn.cast(nn.sub(nn.cast %q : ui8, 117)), %s and the like. Constants of
-// other types, whose integers fit, become bytes.
+// other types, whose integers fit, become bytes. Floats of 8 bits have no zero
+// point: nn.mul nn.cast(%q : f8E4M3FN), %s.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,20 +108,21 @@ static Value zeroOf(NNBuilder &b, Value zero, Type element) {
 /// Describes a tensor of integers as bytes minus a zero point.
 static std::optional<Bytes> describeBytes(NNBuilder &b, Value value) {
   Type element = tensorType(value).getElementType();
-  if (isByte(element))
+  if (isCode(element))
     return Bytes{value, {}};
   if (!element.isF32() && !element.isF64() && !element.isInteger(32))
     return std::nullopt;
   Operation *def = value.getDefiningOp();
   if (auto cast = dyn_cast_or_null<CastOp>(def)) {
     Type from = tensorType(cast.getX()).getElementType();
-    if (isByte(from) || from.isInteger(32))
+    if (isCode(from) || from.isInteger(32))
       return describeBytes(b, cast.getX());
     return std::nullopt;
   }
   if (auto sub = dyn_cast_or_null<SubOp>(def)) {
     auto bytes = describeBytes(b, sub.getA());
-    if (!bytes || bytes->zero || shapeOf(sub.getA()) != shapeOf(value))
+    if (!bytes || bytes->zero || shapeOf(sub.getA()) != shapeOf(value) ||
+        !isByte(tensorType(bytes->value).getElementType()))
       return std::nullopt;
     bytes->zero =
         zeroOf(b, sub.getB(), tensorType(bytes->value).getElementType());
@@ -131,8 +133,24 @@ static std::optional<Bytes> describeBytes(NNBuilder &b, Value value) {
   return std::nullopt;
 }
 
+/// Returns what a value was before it was rounded to 16 bits, if it is f32
+/// again.
+static Value beforeRounding(Value value) {
+  auto widened = value.getDefiningOp<CastOp>();
+  auto rounded = widened ? widened.getX().getDefiningOp<CastOp>() : CastOp();
+  if (!rounded || !tensorType(value).getElementType().isF32() ||
+      !tensorType(rounded.getX()).getElementType().isF32() ||
+      !isa<Float16Type, BFloat16Type>(
+          tensorType(rounded.getY()).getElementType()))
+    return value;
+  return rounded.getX();
+}
+
 std::optional<Scaled> frit::describeScaled(NNBuilder &b, Value value) {
   Scaled result;
+  Value given = value;
+  value = beforeRounding(value);
+  bool isRounded = value != given;
   // Bytes with one scale are moved as well before the dequantization.
   SmallVector<Operation *> moves;
   while (moves.size() < kMostMoves && tensorType(value).hasStaticShape() &&
@@ -153,6 +171,8 @@ std::optional<Scaled> frit::describeScaled(NNBuilder &b, Value value) {
   }
   auto bytes = describeBytes(b, value);
   if (!bytes || (!moves.empty() && !llvm::all_of(result.scales, hasOneElement)))
+    return std::nullopt;
+  if (isRounded && !isFloat8(tensorType(bytes->value).getElementType()))
     return std::nullopt;
   result.bytes = *bytes;
   Value &moved = result.bytes.value;

@@ -7,7 +7,7 @@
 
 namespace frit {
 
-/// A tensor of bytes minus a zero point.
+/// A tensor of bytes minus a zero point, or of 8-bit floats.
 struct Bytes {
   mlir::Value value;
   mlir::Value zero; ///< a number of the same type; null: 0
@@ -24,6 +24,12 @@ struct Scaled {
 inline constexpr unsigned kWeightDepth = 32;
 
 inline bool isByte(mlir::Type type) { return type.isInteger(8); }
+/// Returns whether a type is one of the 8-bit floats that tensor cores
+/// multiply.
+inline bool isFloat8(mlir::Type type) {
+  return mlir::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type);
+}
+inline bool isCode(mlir::Type type) { return isByte(type) || isFloat8(type); }
 
 /// Returns whether a tensor has one element.
 bool hasOneElement(mlir::Value value);
@@ -35,7 +41,8 @@ mlir::Value createByte(nn::NNBuilder &b, mlir::Type element, int64_t number);
 /// has more than 32 bits.
 std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Value value);
 
-/// Describes a tensor as one of bytes times scales, which are smaller.
+/// Describes a tensor as one of bytes or 8-bit floats times scales, which are
+/// smaller. Roundings of the floats' products to 16 bits are left out.
 std::optional<Scaled> describeScaled(nn::NNBuilder &b, mlir::Value value);
 
 /// Returns a factor of a tensor of rank `rank` as a vector if it differs only
@@ -44,8 +51,8 @@ std::optional<Scaled> describeScaled(nn::NNBuilder &b, mlir::Value value);
 mlir::Value alongAxis(nn::NNBuilder &b, mlir::Value factor, int64_t rank,
                       int64_t axis, int64_t count);
 
-/// Returns whether a value is computed from a tensor of bytes by casts, zero
-/// points, scales and movement alone.
+/// Returns whether a value is computed from a tensor of bytes or 8-bit floats
+/// by casts, zero points, scales and movement alone.
 bool isDequantized(mlir::Value value);
 /// Returns whether an operator multiplies two such values, the second of which
 /// depends on constants alone.
@@ -53,6 +60,13 @@ bool multipliesQuantized(mlir::Operation *op);
 /// Returns whether a rounding is that of a quantization to bytes.
 bool quantizes(nn::RoundOp round);
 
+/// Returns whether a quotient is rounded to 8-bit floats, and nothing else
+/// reads it.
+bool quantizes(nn::DivOp quotient);
+
+/// Lets products of 8-bit floats that a model dequantizes to 16 bits multiply
+/// what it rounded, and rounds their results instead.
+void widenProducts(mlir::Block &block);
 /// Replaces a pool of a dequantized tensor by that of its bytes, if it is one.
 void poolBytes(nn::MaxPoolOp pool);
 /// Lets a maximum or minimum of a whole tensor of at least `longRange` elements

@@ -26,22 +26,26 @@ using namespace frit::nn;
 /// Rows of fewer elements do not pay.
 static constexpr int64_t kShortRow = 16;
 
-bool frit::isDequantized(Value value) {
+/// Returns the type of the codes of a dequantized value; null if it is none.
+static Type codeOf(Value value) {
   constexpr int most = 16;
   for (int i = 0; i < most; ++i) {
-    if (isByte(tensorType(value).getElementType()))
-      return true;
+    Type element = tensorType(value).getElementType();
+    if (isCode(element))
+      return element;
     Operation *def = value.getDefiningOp();
     if (!isa_and_nonnull<CastOp, SubOp, MulOp, ReshapeOp, TransposeOp>(def))
-      return false;
+      return {};
     Value first = def->getOperand(0);
     bool isSecond = def->getNumOperands() == 2 &&
                     shapeOf(first) != shapeOf(value) &&
                     shapeOf(def->getOperand(1)) == shapeOf(value);
     value = isSecond ? def->getOperand(1) : first;
   }
-  return false;
+  return {};
 }
+
+bool frit::isDequantized(Value value) { return bool(codeOf(value)); }
 
 bool frit::multipliesQuantized(Operation *op) {
   if (!isa<ConvOp, MatmulOp>(op))
@@ -50,6 +54,34 @@ bool frit::multipliesQuantized(Operation *op) {
   return (!conv || conv.getGroup() == 1) && isDequantized(op->getOperand(0)) &&
          isDequantized(op->getOperand(1)) &&
          dependsOnConstants(op->getOperand(1), kWeightDepth);
+}
+
+bool frit::quantizes(DivOp quotient) {
+  if (!quotient->hasOneUse())
+    return false;
+  auto cast = dyn_cast<CastOp>(*quotient->user_begin());
+  return cast && isFloat8(resultType(cast).getElementType());
+}
+
+void frit::widenProducts(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!multipliesQuantized(&op) || !isFloat8(codeOf(op.getOperand(0))) ||
+        !isa<Float16Type, BFloat16Type>(resultType(&op).getElementType()))
+      continue;
+    NNBuilder b(op.getLoc(), &op);
+    for (OpOperand &use : op.getOpOperands()) {
+      auto rounded = use.get().getDefiningOp<CastOp>();
+      bool isWide =
+          rounded && tensorType(rounded.getX()).getElementType().isF32();
+      use.set(isWide ? rounded.getX() : b.cast(use.get(), b.getF32Type()));
+    }
+    Value y = op.getResult(0);
+    Type narrow = tensorType(y).getElementType();
+    y.setType(tensorType(y).clone(b.getF32Type()));
+    b.setInsertionPointAfter(&op);
+    Value rounded = b.cast(y, narrow);
+    y.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+  }
 }
 
 bool frit::quantizes(RoundOp round) {
@@ -73,7 +105,8 @@ void frit::poolBytes(MaxPoolOp pool) {
     return;
   NNBuilder b(pool.getLoc(), pool.getOperation());
   auto scaled = describeScaled(b, pool.getX());
-  if (!scaled || scaled->bytes.value.getDefiningOp<ConstantOp>())
+  if (!scaled || scaled->bytes.value.getDefiningOp<ConstantOp>() ||
+      !isByte(tensorType(scaled->bytes.value).getElementType()))
     return;
   for (Value scale : scaled->scales) {
     std::optional<double> number = splatNumber(scale);
