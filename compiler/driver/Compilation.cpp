@@ -158,6 +158,8 @@ private:
   }
 
   LogicalResult quantize(MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
+    if (options.quantization.hasFloats())
+      warnOfFloats();
     llvm::Error error =
         quantizeModel(variants, options.quantization, runner,
                       [this](const Twine &message) { tell(message); });
@@ -167,6 +169,24 @@ private:
       return failure();
     }
     return check(std::move(error));
+  }
+
+  /// Warns of targets that do not multiply floats of 8 bits.
+  void warnOfFloats() {
+    bool isNarrow = pipelineOptions.precision != "fp32" &&
+                    pipelineOptions.precision != "tf32";
+    for (const std::string &arch : options.archs) {
+      bool isCuda = cuda::isCudaArch(arch);
+      int capability = isCuda ? cuda::describeArch(arch).capability : 0;
+      if (isCuda && cuda::describeArch(arch).hasFloat8())
+        continue;
+      diagnostics.warning(
+          Twine(arch) +
+          " does not multiply floats of 8 bits, as sm_89 and later do: with "
+          "-fquantize=fp8 it rounds to them and multiplies " +
+          (isNarrow && capability >= 80 ? "bf16" : "f32") +
+          "; -fquantize=int8 would multiply bytes [-Wtarget]");
+    }
   }
 
   /// Warns of GPUs whose machines run other host code than the artifact's.

@@ -103,7 +103,8 @@ defm fweights : Value<one, "fweights", model_Group, "format",
   "has a scale for 64 weights. The last product has int8">;
 defm fquantize : Value<one, "fquantize", model_Group, "format",
   "Compute convolutions and products with weights in 8 bits, by scales of "
-  "--calibrate or --scales","int8">;
+  "--calibrate or --scales: integers, or floats (e4m3), whose products of "
+  "matrices also have scales found in each call","int8,fp8">;
 defm calibrate : Value<two, "calibrate", model_Group, "data",
   "With -fquantize: run the model over inputs on this machine's processor for "
   "scales; a file of tensors as frit-run takes it, or a folder of such files. "

@@ -58,15 +58,18 @@ struct ModelInput {
 
 /// The options of -fquantize.
 struct QuantizationOptions {
-  std::string format; ///< int8; empty: nothing
+  std::string format; ///< int8 or fp8; empty: nothing
   std::string data;   ///< of --calibrate; empty: the table is read
-  /// The table of scales: written with data, read without.
+  /// The table of scales: written with data, read without. With neither, fp8
+  /// has scales of rows.
   std::string scales;
   Calibrator calibrator = Calibrator::max;
   std::optional<double> maxError = {}; ///< of the model's results
   /// How much of the magnitude of norms' columns moves into weights, 0 to 1.
   double smooth = 0.5;
   std::string hostArch; ///< the CPU target to run the model on
+
+  bool hasFloats() const { return format == "fp8"; }
 };
 
 struct DriverOptions {

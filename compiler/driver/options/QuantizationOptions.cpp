@@ -21,15 +21,19 @@ bool CommandLine::readQuantization() {
   if (!readNumber(OPT_max_error_EQ, "--max-error", 0, 1000, read.maxError) ||
       !readNumber(OPT_smooth_EQ, "--smooth", 0, 1, smooth))
     return false;
-  read.smooth = smooth.value_or(read.smooth);
+  // Floats are as precise in small columns as in large ones.
+  read.smooth = smooth.value_or(read.hasFloats() ? 0 : read.smooth);
   read.hostArch = hostArch().str();
   const Arg *used =
       args.getLastArg(OPT_calibrate_EQ, OPT_calibrator_EQ, OPT_scales_EQ,
                       OPT_max_error_EQ, OPT_smooth_EQ);
   if (read.format.empty())
-    return !used || wrong(used->getSpelling().rtrim('=') +
-                          " is used with -fquantize=int8");
-  if (read.data.empty() && read.scales.empty())
+    return !used ||
+           wrong(used->getSpelling().rtrim('=') + " is used with -fquantize");
+  if (read.hasFloats() && read.calibrator == Calibrator::entropy)
+    return wrong("--calibrator=entropy counts codes of int8: fp8 takes max or "
+                 "percentile");
+  if (read.data.empty() && read.scales.empty() && !read.hasFloats())
     return wrong("-fquantize needs --calibrate=DATA, a file or a folder of "
                  "inputs of the model, or --scales=FILE, a table that such a "
                  "compilation wrote");
@@ -45,7 +49,7 @@ bool CommandLine::readQuantization() {
                  "the weights of language models");
   if (options.emit == Emit::nn || options.emit == Emit::json)
     return wrong("--emit=nn and json end before -fquantize");
-  if (read.data.empty())
+  if (read.data.empty() && !read.scales.empty())
     protectInput(read.scales);
   return true;
 }

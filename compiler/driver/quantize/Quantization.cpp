@@ -275,10 +275,45 @@ Expected<ScaleTable> Quantizer::run() {
   if (Error error = observe())
     return error;
   for (auto [row, place] : llvm::zip_equal(table.rows, observed))
-    ranges[place.input].choose(options.calibrator, row);
+    if (options.hasFloats())
+      ranges[place.input].chooseFloats(options.calibrator, row);
+    else
+      ranges[place.input].choose(options.calibrator, row);
   if (Error error = measure())
     return error;
   return std::move(table);
+}
+
+/// Returns a table by which the products of matrices have scales of rows, and
+/// convolutions stay wide.
+static Expected<ScaleTable> scaleRows(ModuleOp model) {
+  ScaleTable table;
+  size_t count = 0;
+  for (const QuantizableProduct &product : findQuantizable(model)) {
+    ProductScales row{product.node};
+    row.isWide = product.isConv();
+    row.code = InputCode::e4m3;
+    row.ofRows = true;
+    count += !row.isWide;
+    table.rows.push_back(std::move(row));
+  }
+  if (count == 0)
+    return llvm::createStringError(
+        "-fquantize=fp8: the model has no product with a matrix of weights, of "
+        "static shapes in f32; convolutions need --calibrate=DATA or "
+        "--scales=FILE");
+  return table;
+}
+
+/// Fails if a table has codes of another format.
+static Error checkFormat(const ScaleTable &table,
+                         const QuantizationOptions &options) {
+  for (const ProductScales &row : table.rows)
+    if (!row.isWide && (row.code == InputCode::e4m3) != options.hasFloats())
+      return llvm::createStringError(
+          table.path + ":" + Twine(row.line) + ": " + nameOf(row.code) +
+          " is no code of -fquantize=" + options.format);
+  return Error::success();
 }
 
 Error frit::quantizeModel(MutableArrayRef<OwningOpRef<ModuleOp>> variants,
@@ -286,7 +321,12 @@ Error frit::quantizeModel(MutableArrayRef<OwningOpRef<ModuleOp>> variants,
                           SampleRunner &runner,
                           llvm::function_ref<void(const Twine &)> tell) {
   ScaleTable table;
-  if (options.data.empty()) {
+  if (options.data.empty() && options.scales.empty()) {
+    auto made = scaleRows(*variants.front());
+    if (!made)
+      return made.takeError();
+    table = std::move(*made);
+  } else if (options.data.empty()) {
     auto file = llvm::MemoryBuffer::getFile(options.scales, /*IsText=*/true);
     if (!file)
       return llvm::createStringError("cannot read '" + options.scales +
@@ -295,6 +335,8 @@ Error frit::quantizeModel(MutableArrayRef<OwningOpRef<ModuleOp>> variants,
     if (!read)
       return read.takeError();
     table = std::move(*read);
+    if (Error error = checkFormat(table, options))
+      return error;
   } else {
     auto made = Quantizer(*variants.front(), options, runner, tell).run();
     if (!made)

@@ -4,7 +4,8 @@
 // in f32 over data on this machine's processor. Then each product alone is
 // quantized, and the error of the model's results is measured; the worst stay
 // wide until the error of all together is as small as asked for. Or a table of
-// scales says it all, and nothing is run.
+// scales says it all, and nothing is run. Products of matrices in 8-bit floats
+// need neither: each row of an input has a scale that is found in each call.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,6 +3,7 @@
 #include "compiler/driver/quantize/Ranges.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 using namespace frit;
@@ -113,6 +114,16 @@ float TensorRange::threshold(Calibrator calibrator, unsigned levels) const {
       }
   }
   return most * float(std::max<size_t>(chosen, 1)) / kBins;
+}
+
+void TensorRange::chooseFloats(Calibrator calibrator,
+                               ProductScales &row) const {
+  assert(calibrator != Calibrator::entropy && "it counts codes of integers");
+  row.code = InputCode::e4m3;
+  row.zero = 0;
+  row.scale = threshold(calibrator, /*levels=*/128) / kMostE4m3;
+  if (!(row.scale >= 0x1p-100f))
+    row.scale = 1; // of zeros
 }
 
 void TensorRange::choose(Calibrator calibrator, ProductScales &row) const {

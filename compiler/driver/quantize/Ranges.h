@@ -33,8 +33,10 @@ public:
   /// Returns the largest magnitude of each column.
   llvm::ArrayRef<float> columns() const { return columnMost; }
 
-  /// Sets the code, the scale and the zero point of `row`.
+  /// Sets the code, of integers, the scale and the zero point of `row`.
   void choose(Calibrator calibrator, ProductScales &row) const;
+  /// The same for floats of 8 bits, which have no entropy calibrator.
+  void chooseFloats(Calibrator calibrator, ProductScales &row) const;
 
 private:
   float threshold(Calibrator calibrator, unsigned levels) const;

@@ -15,11 +15,12 @@ using llvm::Error;
 using llvm::Twine;
 
 CodeRange frit::rangeOf(InputCode code) {
+  assert(code != InputCode::e4m3 && "floats are not integers");
   return code == InputCode::u8 ? CodeRange{0, 255} : CodeRange{-128, 127};
 }
 
 StringRef frit::nameOf(InputCode code) {
-  return code == InputCode::u8 ? "u8" : "s8";
+  return code == InputCode::u8 ? "u8" : code == InputCode::s8 ? "s8" : "e4m3";
 }
 
 const ProductScales *ScaleTable::find(StringRef node) const {
@@ -109,7 +110,7 @@ Error ScalesReader::readList(StringRef text, StringRef what,
   return Error::success();
 }
 
-/// Reads "u8 SCALE ZERO" or "wide".
+/// Reads "u8 SCALE ZERO", "e4m3 SCALE", "e4m3 rows" or "wide".
 Error ScalesReader::readInput(StringRef text, ProductScales &row) {
   if (!given.try_emplace(row.node).second)
     return wrong("the node '" + row.node + "' is quantized by two lines");
@@ -120,8 +121,16 @@ Error ScalesReader::readInput(StringRef text, ProductScales &row) {
     row.isWide = true;
     return Error::success();
   }
+  if (!words.empty() && words[0] == "e4m3") {
+    if (words.size() != 2)
+      return wrong("e4m3 takes a scale, as e4m3 0.0117, or rows");
+    row.code = InputCode::e4m3;
+    row.ofRows = words[1] == "rows";
+    return row.ofRows ? Error::success() : readScale(words[1], row.scale);
+  }
   if (words.empty() || (words[0] != "u8" && words[0] != "s8"))
-    return wrong("after the node comes u8, s8, wide, weights or smooth, not '" +
+    return wrong("after the node comes u8, s8, e4m3, wide, weights or smooth, "
+                 "not '" +
                  (words.empty() ? StringRef() : words[0]) + "'");
   if (words.size() != 3)
     return wrong(words[0] + " takes a scale and a zero point, as " + words[0] +
@@ -195,17 +204,24 @@ static std::string quoted(StringRef name) {
 std::string frit::writeScales(const ScaleTable &table) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "# Scales of quantized products, by fritc. A line is \"node\" u8 SCALE "
-        "ZERO, or s8,\n# or \"node\" wide; the error is the model's if only "
+  bool hasFloats = llvm::any_of(table.rows, [](const ProductScales &row) {
+    return row.code == InputCode::e4m3;
+  });
+  os << "# Scales of quantized products, by fritc. A line is \"node\" "
+     << (hasFloats ? "e4m3 SCALE,\n# " : "u8 SCALE ZERO, or s8,\n# ")
+     << "or \"node\" wide; the error is the model's if only "
         "this product is quantized.\n";
   for (const ProductScales &row : table.rows) {
     std::string name = quoted(row.node);
     os << name;
     if (row.isWide)
       os << " wide";
+    else if (row.ofRows)
+      os << " " << nameOf(row.code) << " rows";
     else
-      os << " " << nameOf(row.code) << " " << llvm::format("%.9g", row.scale)
-         << " " << row.zero;
+      os << " " << nameOf(row.code) << " " << llvm::format("%.9g", row.scale);
+    if (!row.isWide && row.code != InputCode::e4m3)
+      os << " " << row.zero;
     if (row.error)
       os << "  # error " << llvm::format("%.2e", *row.error);
     os << "\n";

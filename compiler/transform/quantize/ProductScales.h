@@ -9,6 +9,9 @@
 //   "fc1" smooth 1 3.5            its input is divided by these, its weights
 //                                 are multiplied by them
 //   "fc2" wide                    it stays as it is
+//   "fc3" e4m3 0.02               its input is 0.02 times floats of 8 bits
+//   "fc4" e4m3 rows               the same, with a scale for each row, by which
+//                                 its largest number is the largest float
 //
 // A name is that of a node of the model, or of the last of several with "#2".
 //
@@ -26,10 +29,14 @@
 
 namespace frit {
 
-/// The codes of a product's input: numbers are scale · (code - zero).
-enum class InputCode { u8, s8 };
+/// The codes of a product's input: numbers are scale · (code - zero), or scale
+/// times a float of 8 bits.
+enum class InputCode { u8, s8, e4m3 };
 
-/// The numbers that inputs with a code may have as codes.
+/// The largest number of e4m3.
+inline constexpr float kMostE4m3 = 448;
+
+/// The numbers that inputs with a code of integers may have as codes.
 struct CodeRange {
   int64_t least, most;
 };
@@ -41,10 +48,13 @@ struct ProductScales {
   std::string node;
   bool isWide = false; ///< it is not quantized; no other member counts
   InputCode code = InputCode::s8;
-  float scale = 1; ///< positive and finite
-  int64_t zero = 0;
+  float scale = 1;  ///< positive and finite
+  int64_t zero = 0; ///< 0 of floats
+  /// Whether each row of a product's input has a scale of its own, computed in
+  /// each call; then `scale` does not count. Only of floats.
+  bool ofRows = false;
   /// Scales of the weights, one for each filter or column; empty: the largest
-  /// of each has the largest code.
+  /// of each has the largest code, or float.
   std::vector<float> weights = {};
   /// Factors of the columns of its input; empty: 1.
   std::vector<float> smooth = {};

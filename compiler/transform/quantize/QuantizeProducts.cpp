@@ -9,7 +9,14 @@
 //   %e = nn.mul nn.cast(nn.cast %v : i8), %t
 //   %y = nn.conv %d, %e, %b
 //
-// which is the form of QDQ models. A tensor is quantized once for all products
+// which is the form of QDQ models. Floats of 8 bits are rounded by a cast to
+// f8E4M3FN instead, 448 is their largest number, and there is no zero point:
+//
+//   %q = nn.cast (nn.div %x, 0.1) {to = f8E4M3FN}
+//   %d = nn.mul nn.cast(%q), 0.1
+//
+// With scales of rows, each is (nn.reduce(nn.abs %x) {max, last axis}) / 448.
+// A tensor is quantized once for all products
 // with the same scale, and before it is pooled or moved.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +25,10 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Names.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Remarks.h"
 
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -43,6 +52,8 @@ private:
                       const ProductScales &row);
   LogicalResult checkNames(ArrayRef<QuantizableProduct> products);
   void quantize(const QuantizableProduct &product, const ProductScales &row);
+  LogicalResult checkWeights(const QuantizableProduct &product,
+                             const ProductScales &row);
   Value quantizeInput(const QuantizableProduct &product,
                       const ProductScales &row);
   Value quantizeWeights(const QuantizableProduct &product,
@@ -52,10 +63,31 @@ private:
   func::FuncOp main;
   const ScaleTable &table;
   Value condition; ///< of the current product; null: always
+  struct Codes {
+    Value codes;
+    Value scale; ///< of rows; otherwise null
+  };
   using Key = std::tuple<void *, InputCode, float, int64_t>;
-  std::map<Key, Value> known; ///< codes of tensors
+  std::map<Key, Codes> known; ///< by tensor
 };
 } // namespace
+
+/// The least scale of weights and of rows, which keeps those of zeros finite.
+static constexpr double kLeastScale = 0x1p-100;
+
+/// Builds x / scale as floats of 8 bits; larger ones become the largest.
+static Value buildFloats(NNBuilder &b, Value x, Value scale) {
+  return b.cast(b.div(x, scale), Float8E4M3FNType::get(b.getContext()));
+}
+
+/// Builds the scales by which the largest number of each slice along `axes` is
+/// `most`.
+static Value buildScales(NNBuilder &b, Value x, ArrayRef<int64_t> axes,
+                         double most) {
+  Value scale = b.reduce(AbsOp::create(b, x), Combiner::max, axes);
+  scale = b.div(scale, b.scalarLike(scale, most));
+  return MaxOp::create(b, scale, b.scalarLike(scale, kLeastScale));
+}
 
 /// Builds round(x / scale) + zero in the range of a type of 8 bits.
 static Value buildCodes(NNBuilder &b, Value x, Value scale, int64_t zero,
@@ -71,6 +103,8 @@ static Value buildCodes(NNBuilder &b, Value x, Value scale, int64_t zero,
 /// Builds the numbers that codes stand for.
 static Value buildNumbers(NNBuilder &b, Value codes, Value scale,
                           int64_t zero) {
+  if (isa<FloatType>(tensorType(codes).getElementType()))
+    return b.mul(b.cast(codes, b.getF32Type()), scale);
   Value y = b.cast(codes, b.getI32Type());
   if (zero)
     y = b.sub(y, b.scalarLike(y, double(zero)));
@@ -114,6 +148,52 @@ LogicalResult ProductQuantizer::check(const QuantizableProduct &product,
     return wrong(row) << "the node '" << row.node << "' reads rows of "
                       << product.depth() << " numbers, and the table has "
                       << row.smooth.size() << " factors";
+  if (row.ofRows && product.isConv())
+    return wrong(row) << "the node '" << row.node
+                      << "' is a convolution, and only inputs of products of "
+                         "matrices have scales of rows";
+  return checkWeights(product, row);
+}
+
+/// Returns the elements of a constant of f32; none if it is another value.
+static ArrayRef<float> numbersOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return {};
+  ArrayRef<char> bytes;
+  if (auto resource =
+          dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    bytes = blob ? blob->getData() : ArrayRef<char>();
+  } else if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
+    bytes = dense.getRawData();
+  }
+  return {reinterpret_cast<const float *>(bytes.data()),
+          bytes.size() / sizeof(float)};
+}
+
+/// Checks that floats of 8 bits hold the weights at the scales of the table.
+LogicalResult ProductQuantizer::checkWeights(const QuantizableProduct &product,
+                                             const ProductScales &row) {
+  // Numbers up to half a step beyond the largest are rounded to it.
+  constexpr float kMost = kMostE4m3 + 16;
+  Value w = product.weights();
+  ArrayRef<float> numbers = numbersOf(w);
+  if (row.code != InputCode::e4m3 || row.weights.empty() ||
+      !row.smooth.empty() ||
+      int64_t(numbers.size()) != tensorType(w).getNumElements())
+    return success();
+  auto matmul = dyn_cast<MatmulOp>(product.op);
+  bool isLast = matmul && !matmul.getTransposeB();
+  size_t columns = row.weights.size(), each = numbers.size() / columns;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    size_t column = isLast ? i % columns : i / each;
+    if (std::abs(number) > kMost * row.weights[column])
+      return wrong(row) << "the node '" << row.node << "' has a weight of "
+                        << number << " in column or filter " << column
+                        << ", which at the scale " << row.weights[column]
+                        << " is beyond 448, the largest number of e4m3";
+  }
   return success();
 }
 
@@ -150,19 +230,22 @@ Value ProductQuantizer::quantizeInput(const QuantizableProduct &product,
   // Rounding commutes with movement and with maxima.
   Value root = product.input();
   SmallVector<Operation *> moves;
-  for (int i = 0; i < kMostSteps && row.smooth.empty(); ++i) {
+  bool isFloat = row.code == InputCode::e4m3;
+  for (int i = 0; i < kMostSteps && row.smooth.empty() && !row.ofRows; ++i) {
     Operation *def = root.getDefiningOp();
     if (!isa_and_nonnull<ReshapeOp, TransposeOp, MaxPoolOp>(def) ||
+        (isFloat && isa<MaxPoolOp>(def)) ||
         !tensorType(def->getOperand(0)).getElementType().isF32())
       break;
     moves.push_back(def);
     root = def->getOperand(0);
   }
   NNBuilder b(product.op->getLoc(), product.op);
-  Value scale = createVector(b, {row.scale}, {}), own;
-  Value &shared =
-      known[{root.getAsOpaquePointer(), row.code, row.scale, row.zero}];
-  Value &codes = row.smooth.empty() ? shared : own;
+  Codes own;
+  Codes &shared = known[{root.getAsOpaquePointer(), row.code,
+                         row.ofRows ? 0 : row.scale, row.zero}];
+  Codes &found = row.smooth.empty() ? shared : own;
+  Value &codes = found.codes;
   if (!codes) {
     setAfter(b, root);
     // A switch is read at the start of the function.
@@ -178,8 +261,11 @@ Value ProductQuantizer::quantizeInput(const QuantizableProduct &product,
     Type type = row.code == InputCode::u8
                     ? b.getIntegerType(8, /*isSigned=*/false)
                     : b.getIntegerType(8);
-    codes = buildCodes(b, x, createVector(b, {row.scale}, {}), row.zero,
-                       rangeOf(row.code), type);
+    if (row.ofRows)
+      found.scale = buildScales(b, x, {tensorType(x).getRank() - 1}, kMostE4m3);
+    Value by = row.ofRows ? found.scale : createVector(b, {row.scale}, {});
+    codes = isFloat ? buildFloats(b, x, by)
+                    : buildCodes(b, x, by, row.zero, rangeOf(row.code), type);
   }
   // Other readers then need not keep the wide tensor.
   auto needsNoMore = [&](OpOperand &use) {
@@ -198,6 +284,7 @@ Value ProductQuantizer::quantizeInput(const QuantizableProduct &product,
   }
   b.setInsertionPoint(product.op);
   Value y = codes;
+  Value scale = row.ofRows ? found.scale : createVector(b, {row.scale}, {});
   for (Operation *move : llvm::reverse(moves)) {
     if (auto pool = dyn_cast<MaxPoolOp>(move)) {
       y = MaxPoolOp::create(b, y, pool.getWindow(), pool.getStrides(),
@@ -216,7 +303,7 @@ Value ProductQuantizer::quantizeInput(const QuantizableProduct &product,
 
 Value ProductQuantizer::quantizeWeights(const QuantizableProduct &product,
                                         const ProductScales &row) {
-  constexpr double kMost = 127, kLeastScale = 0x1p-100;
+  bool isFloat = row.code == InputCode::e4m3;
   NNBuilder b(product.op->getLoc(), product.op);
   Value w = product.weights();
   int64_t rank = tensorType(w).getRank();
@@ -233,15 +320,15 @@ Value ProductQuantizer::quantizeWeights(const QuantizableProduct &product,
     for (int64_t i = 0; i < rank; ++i)
       if (i != axis)
         axes.push_back(i);
-    scale = b.reduce(AbsOp::create(b, w), Combiner::max, axes);
-    scale = b.div(scale, b.scalarLike(scale, kMost));
-    scale = MaxOp::create(b, scale, b.scalarLike(scale, kLeastScale));
+    scale = buildScales(b, w, axes, isFloat ? kMostE4m3 : 127);
   } else {
     SmallVector<int64_t> shape(rank, 1);
     shape[axis] = product.columns();
     scale = createVector(b, row.weights, shape);
   }
-  Value codes = buildCodes(b, w, scale, 0, {-127, 127}, b.getIntegerType(8));
+  Value codes =
+      isFloat ? buildFloats(b, w, scale)
+              : buildCodes(b, w, scale, 0, {-127, 127}, b.getIntegerType(8));
   Value y = buildNumbers(b, codes, scale, 0);
   return gate(b, y, product.weights());
 }
@@ -277,7 +364,10 @@ LogicalResult ProductQuantizer::run(bool switches) {
       remark::missed(
           product.op->getLoc(),
           remark::RemarkOpts::name("NotQuantized").category("quantization"))
-          << remark::add("the table of scales keeps it wide");
+          << remark::add(row && row->ofRows
+                             ? "a convolution has no scales of rows; "
+                               "--calibrate finds one for its whole input"
+                             : "the table of scales keeps it wide");
       continue;
     }
     if (failed(check(product, *row)))
