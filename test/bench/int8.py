@@ -6,7 +6,11 @@
 PyTorch exports ResNet-50 and BERT-Large, onnxruntime.quantization quantizes
 them, with scales from random inputs (calibrated on the CPU), and fritc compiles
 both: the model in fp16, and the quantized one with what is not quantized in
-fp16. The two are timed alternately. Errors are those against PyTorch's float32
+fp16. The two are timed alternately. The rows fp8 and fp8-rows are fritc's own
+-fquantize=fp8 of the exported model, of ViT-B/16, BERT-Large and a Llama of 1 B
+parameters (2 prompts of 1024 tokens): fp8 with scales of one random input,
+which the CPU measures for a minute or two, fp8-rows with scales that each call
+finds. Errors are those against PyTorch's float32
 results. `wide` counts products of quantized tensors that stayed wide, which
 the compiler's log names. Each result is one JSON line; a table of them ends the
 output. Needs torch, torchvision, onnx, onnxscript and onnxruntime, no network.
@@ -36,6 +40,11 @@ import zoo  # noqa: E402
 FORMS = ("qdq", "qoperator", "dynamic")
 ROWS = [("resnet50", batch, form) for batch in (1, 32, 128) for form in FORMS[:2]]
 ROWS += [("bert-large", batch, form) for batch in (1, 32) for form in ("qdq", "dynamic")]
+# The compiler's own: scales of data, or of rows in each call.
+OWN = ("fp8", "fp8-rows")
+ROWS += [(name, batch, form) for name, batch in (("vit-b16", 32), ("bert-large", 32),
+                                                 ("bert-large", 1)) for form in OWN]
+ROWS += [("llama-1b", 2, "fp8-rows")]
 CALIBRATED = 2  # inputs that scales come from
 ROUNDS = 3  # of both artifacts in turn
 REMARK = "multiplies quantized tensors in a wider type"
@@ -112,6 +121,22 @@ class Bench:
             partial.rename(path)
         return path
 
+    def scales(self, name: str) -> Path:
+        """The table of scales of a model's products, which inputs of any batch
+        have; measured with one input."""
+        table = self.args.work / f"{name}-{self.args.size}.scales.txt"
+        if not table.exists():
+            stem, model = self.export(name, 1), self.model(name)
+            data = table.with_suffix(".npz")
+            np.savez(data, **{model.input: zoo.draw(model, 1, seed=10).numpy()})
+            path, partial = table.with_suffix(".so"), table.with_suffix(".part")
+            self.frit.compile(Path(f"{stem}.onnx"), "fp16",
+                              ["-fquantize=fp8", f"--calibrate={data}", f"--scales={partial}"],
+                              path)
+            path.unlink()
+            partial.rename(table)
+        return table
+
     def given(self, name: str, batch: int) -> tuple[str, list[str]]:
         """The input as frit-run is given it, and flags for fritc."""
         model, stem = self.model(name), self.export(name, batch)
@@ -124,8 +149,13 @@ class Bench:
             np.save(file, values.astype(np.float16))
         return f"--input={model.input}=@{file}", types
 
-    def artifact(self, source: Path, row: str, name: str, batch: int) -> tuple[Path, dict]:
+    def artifact(self, source: Path, row: str, name: str, batch: int,
+                 form: str) -> tuple[Path, dict]:
         given, types = self.given(name, batch)
+        if form in OWN:
+            types = [*types, "-fquantize=fp8"]
+        if form == "fp8":
+            types += [f"--scales={self.scales(name)}"]
         path = self.args.work / f"{row.replace('/', '-')}.so"
         result = self.frit.compile(source, "fp16", types, path)
         log = path.with_suffix(".compile.log").read_text()
@@ -145,12 +175,13 @@ class Bench:
 
     def row(self, name: str, batch: int, forms: list[str]) -> None:
         sources = {"fp16": Path(f"{self.export(name, batch)}.onnx")}
-        sources |= {form: self.quantized(name, batch, form) for form in forms}
+        sources |= {form: sources["fp16"] if form in OWN else self.quantized(name, batch, form)
+                    for form in forms}
         made: dict[str, tuple[Path, dict]] = {}
         for kind, source in sources.items():
             row = f"{name}/{kind}/b{batch}"
             try:
-                made[kind] = self.artifact(source, row, name, batch)
+                made[kind] = self.artifact(source, row, name, batch, kind)
             except Failure as failure:
                 self.report(row=row, failed=str(failure)[:600])
         if not self.args.check_only:
