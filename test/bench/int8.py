@@ -129,11 +129,10 @@ class Bench:
             stem, model = self.export(name, 1), self.model(name)
             data = table.with_suffix(".npz")
             np.savez(data, **{model.input: zoo.draw(model, 1, seed=10).numpy()})
-            path, partial = table.with_suffix(".so"), table.with_suffix(".part")
-            self.frit.compile(Path(f"{stem}.onnx"), "fp16",
-                              ["-fquantize=fp8", f"--calibrate={data}", f"--scales={partial}"],
-                              path)
-            path.unlink()
+            partial = table.with_suffix(".part")
+            self.frit.call("fritc", f"{stem}.onnx", "--emit=fused", "-o", "/dev/null",
+                           f"-march={self.args.march}", "-fquantize=fp8",
+                           f"--calibrate={data}", f"--scales={partial}", timeout=540)
             partial.rename(table)
         return table
 
