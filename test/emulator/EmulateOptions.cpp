@@ -38,6 +38,8 @@ Options frit::emulation::parseOptions(int argc, char **argv) {
       options.expected = text;
     else if (const char *text = value("--output="))
       options.output = text;
+    else if (const char *text = value("--state="))
+      options.state = text;
     else if (const char *text = value("--rtol="))
       options.tolerance = atof(text);
     else if (const char *text = value("--seeds="))

@@ -13,6 +13,8 @@
 //   --rtol=X           of |out - ref| / |ref|; default 1e-4
 //   --calls=N          how often to call it before the outputs are compared;
 //                      default 1. Each seed starts from the first state
+//   --state=FILE       the state before the first call, such as --output wrote:
+//                      tensors of a state's name; others are ignored
 //   --each=NAME=X,...  numbers that a state tensor gets before the calls, in
 //                      turn; it must be one f32
 //   --seeds=N          how many thread schedules to try, with --output which
@@ -30,7 +32,7 @@
 namespace frit::emulation {
 
 struct Options {
-  std::string model, kernels, function, arch, expected, output;
+  std::string model, kernels, function, arch, expected, output, state;
   std::map<std::string, std::string> inputs;
   std::string changed;        ///< state of --each
   std::vector<float> numbers; ///< its value before each call

@@ -149,6 +149,31 @@ static size_t changedState(const Options &options, const PlanView &plan) {
   return index;
 }
 
+/// Returns the tensors of --state that are states, with each one's index.
+static std::vector<std::pair<size_t, Tensor>> readState(const Options &options,
+                                                        const PlanView &plan) {
+  std::vector<std::pair<size_t, Tensor>> given;
+  if (options.state.empty())
+    return given;
+  for (Tensor &tensor : read(options.state))
+    for (size_t i = 0; i < plan.states().size(); ++i)
+      if (Tensor like = stateTensor(plan, plan.states()[i]);
+          like.name == tensor.name) {
+        // An .npz has numbers of 16 bits as f32.
+        bool isWidened = tensor.dtype == FRIT_F32 && tensor.dims == like.dims;
+        if (like.type() != tensor.type() && !isWidened)
+          die(options.state + ": '" + like.name + "' is " + tensor.type() +
+              ", not " + like.type());
+        for (uint64_t at = 0; isWidened && at < like.count(); ++at)
+          like.set(at, tensor.at(at));
+        given.emplace_back(i, isWidened ? std::move(like) : std::move(tensor));
+        break;
+      }
+  if (given.empty())
+    die(options.state + " holds no tensor of the state");
+  return given;
+}
+
 /// Returns the outputs of the artifact's CPU target, and then the state.
 static std::vector<Tensor> runOnCpu(const Options &options,
                                     const PlanView &plan, size_t variant,
@@ -174,6 +199,10 @@ static std::vector<Tensor> runOnCpu(const Options &options,
     given.push_back(tensor.bind());
   for (Tensor &tensor : outputs)
     got.push_back(tensor.bind());
+  for (auto &[index, state] : readState(options, plan)) {
+    frit_tensor tensor = state.bind();
+    require(frit_state_write(context, &tensor, 1));
+  }
   for (int call = 0; call < options.calls; ++call) {
     if (const float *number = changeBefore(options, call)) {
       frit_tensor tensor = {};
@@ -284,10 +313,12 @@ padInputs(const PlanView &plan, size_t variant, const Sizes &sizes,
   return padded;
 }
 
-/// Calls a variant, starting from the state of a new context.
+/// Calls a variant, starting from the state of a new context or of --state.
 static void runCalls(const Options &options, EmulatedPlan &emulated,
                      size_t variant, const std::vector<const void *> &inputs) {
   emulated.resetState();
+  for (const auto &[index, state] : readState(options, emulated.plan()))
+    emulated.setStateTensor(index, state.data.data());
   for (int call = 0; call < options.calls; ++call) {
     if (const float *number = changeBefore(options, call))
       emulated.setStateTensor(changedState(options, emulated.plan()), number);
