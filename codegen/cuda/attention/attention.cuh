@@ -154,40 +154,41 @@ attentionTile(const typename P::T *q, const typename P::T *k,
   const int thread = threadIdx.x % Shape::kTeamThreads;
   const int firstInTile = thread / 32 * P::rowsPerWarp;
   const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
+  // Blocks of a cluster take stages by turns, so that the block of a key does
+  // not depend on the keys that other queries see.
+  constexpr int turns = clusterSizeOf<P>();
   int firstStage = keys.first / stageKeys;
-  int stages = (keys.last + stageKeys - 1) / stageKeys;
+  const int stages = (keys.last + stageKeys - 1) / stageKeys;
 #ifdef FRIT_HAS_CLUSTERS
-  if constexpr (kDividesKeys<P>) {
-    const int all = stages - firstStage;
-    const int each = (all + P::cluster - 1) / P::cluster;
-    firstStage += int(clusterRank()) * each;
-    stages = firstStage + each < stages ? firstStage + each : stages;
-  }
+  if constexpr (kDividesKeys<P>)
+    firstStage += (int(clusterRank()) + turns - firstStage % turns) % turns;
 #endif
 
   constexpr bool wholeKeys = P::keys % stageKeys == 0;
   auto fetchKeys = [&](int stage) {
     fetchRows<threads, P::size, P::K::row, wholeKeys>(
-        kTiles[stage % Shape::kStages], k, stage * stageKeys, P::keys);
+        kTiles[stage / turns % Shape::kStages], k, stage * stageKeys, P::keys);
   };
   auto fetchValues = [&](int stage) {
     fetchRows<threads, P::valueSize, P::V::row, wholeKeys>(
-        vTiles[stage % Shape::kStages], v, stage * stageKeys, P::keys);
+        vTiles[stage / turns % Shape::kStages], v, stage * stageKeys, P::keys);
   };
 
   // Other threads may still read the previous tile.
   __syncthreads();
   fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
       qTile, q, firstRow, P::queries);
-  fetchKeys(firstStage);
+  if (firstStage < stages)
+    fetchKeys(firstStage);
   commitCopies();
-  fetchValues(firstStage);
+  if (firstStage < stages)
+    fetchValues(firstStage);
   commitCopies();
 
   Rows rows(qTile, mask, firstInTile, firstRow + firstInTile);
   const RowRange warpKeys =
       Scores::keysOf(mask, firstRow + firstInTile, P::rowsPerWarp);
-  for (int stage = firstStage; stage < stages; ++stage) {
+  for (int stage = firstStage; stage < stages; stage += turns) {
     // The first values may arrive while the first scores are computed.
     if (stage == firstStage)
       waitCopies<1>();
@@ -197,9 +198,9 @@ attentionTile(const typename P::T *q, const typename P::T *k,
     __syncthreads();
     if (stage == firstStage)
       rows.keepQueries();
-    if (stage + 1 < stages) {
-      fetchKeys(stage + 1);
-      fetchValues(stage + 1);
+    if (stage + turns < stages) {
+      fetchKeys(stage + turns);
+      fetchValues(stage + turns);
     }
     commitCopies();
     const int firstKey = stage * stageKeys + split * P::tileN;
@@ -209,7 +210,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
     if (works) {
       float terms[Rows::kKeys][2] = {};
       AttentionSoftmax<P>::loadShared(terms, mask, firstKey);
-      rows.multiplyKeys(scores, kTiles[stage % Shape::kStages],
+      rows.multiplyKeys(scores, kTiles[stage / turns % Shape::kStages],
                         split * P::tileN);
       rows.weigh(scores, terms, firstKey);
     }
@@ -218,7 +219,8 @@ attentionTile(const typename P::T *q, const typename P::T *k,
       __syncthreads();
     }
     if (works)
-      rows.addValues(scores, vTiles[stage % Shape::kStages], split * P::tileN);
+      rows.addValues(scores, vTiles[stage / turns % Shape::kStages],
+                     split * P::tileN);
   }
   waitCopies<0>();
 
