@@ -213,6 +213,10 @@ def fdeterministic : Flag<one, "fdeterministic">, Group<code_Group>,
         HelpText<"Leave out algorithms whose results differ from call to call; "
                  "gradients of attention then take more time and memory. For "
                  "training, also pass frit-train --deterministic">;
+def fbatch_invariant : Flag<one, "fbatch-invariant">, Group<code_Group>,
+        HelpText<"Give a row the same bits whatever the batch or chunk that it "
+                 "is computed in, as on the CPU; products of many rows, and "
+                 "prefill, then take longer">;
 def fPIC : Flag<["-"], "fPIC">, Group<code_Group>,
            HelpText<"Position-independent code, which is always made; also "
                     "-fpic, -fPIE, -fpie">;

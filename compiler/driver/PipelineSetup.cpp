@@ -48,6 +48,7 @@ PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   made.cuda.cublas = options.cublas;
   made.cuda.cudnn = options.cudnn;
   made.cuda.deterministic = options.deterministic;
+  made.cuda.batchInvariant = options.batchInvariant;
   made.title = options.title;
   made.last = stageOf(options.emit);
   return made;

@@ -64,12 +64,14 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
 }
 
 /// Returns the attention of a problem that a kernel computes with this tile.
-static nn::Match<nn::AttentionInfo>
-fitAttention(Problem &problem, const AttentionTile &tile, const GpuArch &arch) {
+static nn::Match<nn::AttentionInfo> fitAttention(Problem &problem,
+                                                 const AttentionTile &tile,
+                                                 const Machine &machine) {
+  const GpuArch &arch = machine.arch;
   auto info = describeKernelAttention(problem);
   if (!info)
     return info;
-  if (tile.usesWgmma() && !usesWgmmaAttention(*info, arch))
+  if (tile.usesWgmma() && !usesWgmmaAttention(*info, machine))
     return nn::Mismatch("WGMMA does not compute it");
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
@@ -206,7 +208,7 @@ class AttentionSkeleton : public TunedSkeletonOf<Attr, nn::AttentionInfo> {
   }
   nn::Match<nn::AttentionInfo> fit(Problem &problem, Attr schedule,
                                    const Machine &machine) const override {
-    return fitAttention(problem, tileOf(schedule), machine.arch);
+    return fitAttention(problem, tileOf(schedule), machine);
   }
   KernelText print(nn::AttentionInfo &info, Problem &problem, Attr schedule,
                    StringRef name) const override {
@@ -227,7 +229,7 @@ class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
     auto info = describeKernelAttention(problem);
     if (!info)
       return info.mismatch();
-    if (!usesWgmmaAttention(*info, machine.arch))
+    if (!usesWgmmaAttention(*info, machine))
       return std::nullopt;
     offers.add(attrOf(
         chooseWgmmaTile(*info, machine.arch).withOccupancy(*info, machine.arch),
@@ -252,8 +254,8 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
     if (!info)
       return info.mismatch();
     AttentionAttr chosen =
-        attrOf(choosePlainTile(*info, machine.arch), problem.context());
-    if (usesWgmmaAttention(*info, machine.arch)) {
+        attrOf(choosePlainTile(*info, machine), problem.context());
+    if (usesWgmmaAttention(*info, machine)) {
       offers.addAlternative(chosen);
       return std::nullopt;
     }

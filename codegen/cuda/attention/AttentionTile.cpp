@@ -159,10 +159,11 @@ bool frit::cuda::readsManyKeys(const nn::AttentionInfo &info) {
 }
 
 bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
-                                    const GpuArch &arch) {
+                                    const Machine &machine) {
   int64_t size = std::max(info.size, info.valueSize);
-  return arch.mma == Mma::wgmma && isHalf(elementOf(info)) && size > 32 &&
-         size <= kMaxWgmmaSize && haveMaps(info) && !readsManyKeys(info);
+  return machine.arch.mma == Mma::wgmma && !machine.batchInvariant &&
+         isHalf(elementOf(info)) && size > 32 && size <= kMaxWgmmaSize &&
+         haveMaps(info) && !readsManyKeys(info);
 }
 
 /// Returns whether rows of an operand can be copied in pieces of 16 bytes.

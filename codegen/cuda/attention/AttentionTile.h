@@ -67,7 +67,7 @@ nn::Match<nn::AttentionInfo> describeKernelAttention(Problem &problem);
 bool readsManyKeys(const nn::AttentionInfo &info);
 
 /// Returns whether the WGMMA kernel computes it.
-bool usesWgmmaAttention(const nn::AttentionInfo &info, const GpuArch &arch);
+bool usesWgmmaAttention(const nn::AttentionInfo &info, const Machine &machine);
 
 /// Returns whether TMA can read the operands and write the result.
 bool haveMaps(const nn::AttentionInfo &info);
@@ -77,7 +77,7 @@ bool haveMaps(const nn::AttentionInfo &info);
 AttentionTile chooseWgmmaTile(const nn::AttentionInfo &info,
                               const GpuArch &arch);
 AttentionTile choosePlainTile(const nn::AttentionInfo &info,
-                              const GpuArch &arch);
+                              const Machine &machine);
 llvm::SmallVector<AttentionTile> allWgmmaTiles(const nn::AttentionInfo &info,
                                                const GpuArch &arch);
 llvm::SmallVector<AttentionTile> allPlainTiles(const nn::AttentionInfo &info,

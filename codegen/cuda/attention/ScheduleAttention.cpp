@@ -18,18 +18,21 @@ static constexpr int64_t kKeysPerBlock = 256;
 /// Otherwise spreads the queries over all SMs, and the keys of a block over
 /// more warps.
 AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
-                                          const GpuArch &arch) {
+                                          const Machine &machine) {
+  const GpuArch &arch = machine.arch;
   int64_t heads = info.batch * info.heads;
   int64_t size = std::max(info.size, info.valueSize);
   int64_t rows = std::min<int64_t>(roundUp(info.queries, 16), 64);
   int64_t blocks = heads * ceilDiv(info.queries, 64);
   bool isSingle = elementBytes(info) == 4;
   AttentionTile tile = {rows, 16, 64, 1};
-  if (readsManyKeys(info) && arch.mma == Mma::wgmma) {
+  if (machine.batchInvariant ||
+      (readsManyKeys(info) && arch.mma == Mma::wgmma)) {
     // Blocks of a cluster and their warps divide the keys, whatever the batch,
     // so that results do not depend on it.
     tile = {16, 16, size > 64 ? 16 : 32, /*splits=*/4};
-    while (tile.cluster < 8 && 2 * tile.cluster * kKeysPerBlock <= info.keys)
+    while (arch.mma == Mma::wgmma && tile.cluster < 8 &&
+           2 * tile.cluster * kKeysPerBlock <= info.keys)
       tile.cluster *= 2;
     while (tile.sharedBytes(info) > arch.sharedPerBlock && tile.n > 16)
       tile.n /= 2;

@@ -155,10 +155,9 @@ static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile,
   return !empty && !small && !large;
 }
 
-SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
-                                                  int64_t resultBytes,
-                                                  const GpuArch &arch,
-                                                  unsigned most) {
+SmallVector<WgmmaPick>
+frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product, int64_t resultBytes,
+                           const GpuArch &arch, unsigned most, bool maySplit) {
   SmallVector<WgmmaPick> picks;
   int64_t steps = ceilDiv(product.k, kWgmmaDepth);
   auto add = [&](WgmmaTile tile) {
@@ -216,7 +215,7 @@ SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product,
       if (n >= 128 && (all ? product.m > m : tiles >= arch.sms))
         consider({m, n, 0, 2, 1});
       // Split-K does not support moments of columns.
-      if (needs.exchangesColumns)
+      if (needs.exchangesColumns || !maySplit)
         continue;
       for (int64_t split : {2, 4, 8})
         if (all ? split <= steps

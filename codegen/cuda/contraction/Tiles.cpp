@@ -20,7 +20,10 @@ static constexpr int64_t kTileThreads = 256;
 
 /// Chooses tiles of 128 if there is still one for every SM.
 static int64_t tileFor(int64_t m, int64_t n, int64_t batch,
-                       const GpuArch &arch) {
+                       const Machine &machine) {
+  if (machine.batchInvariant)
+    return 64;
+  const GpuArch &arch = machine.arch;
   int64_t large = ceilDiv(m, 128) * ceilDiv(n, 128) * batch;
   return m >= 128 && n >= 128 && large >= arch.sms ? 128 : 64;
 }
@@ -29,7 +32,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseTiles(Problem &problem,
                                                 const Machine &machine) {
   if (const auto &conv = problem.conv()) {
     int64_t tile = tileFor(conv->n * conv->p * conv->q, conv->k / conv->groups,
-                           conv->groups, machine.arch);
+                           conv->groups, machine);
     return nn::Schedule(ConvAttr::get(problem.context(), tile, tile));
   }
   const auto &gemm = problem.gemm();
@@ -37,7 +40,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseTiles(Problem &problem,
     return isa<nn::ConvOp>(problem.fusion().getAnchor())
                ? problem.conv().mismatch()
                : gemm.mismatch();
-  int64_t tile = tileFor(gemm->m, gemm->n, gemm->batch, machine.arch);
+  int64_t tile = tileFor(gemm->m, gemm->n, gemm->batch, machine);
   return nn::Schedule(GemmAttr::get(problem.context(), tile, tile));
 }
 

@@ -89,14 +89,16 @@ nn::Legality checkWgmma(const nn::ConvInfo &info);
 double wgmmaMicroseconds(const nn::GemmInfo &product, const WgmmaTile &tile,
                          int64_t resultBytes, const GpuArch &arch);
 
-/// The `most` fastest tiles by that model, fastest first.
+/// The `most` fastest tiles by that model, fastest first. Blocks divide k only
+/// if they `maySplit`.
 struct WgmmaPick {
   WgmmaTile tile;
   double microseconds = 0;
 };
 llvm::SmallVector<WgmmaPick> rankWgmmaTiles(const nn::GemmInfo &product,
                                             int64_t resultBytes,
-                                            const GpuArch &arch, unsigned most);
+                                            const GpuArch &arch, unsigned most,
+                                            bool maySplit = true);
 
 } // namespace frit::cuda
 

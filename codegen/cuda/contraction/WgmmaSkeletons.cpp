@@ -96,8 +96,9 @@ protected:
   static void offerTiles(Problem &problem, const Machine &machine,
                          Offers &offers) {
     auto product = productOf(problem);
-    for (const WgmmaPick &pick : rankWgmmaTiles(*product, resultBytes(problem),
-                                                machine.arch, offers.most)) {
+    for (const WgmmaPick &pick :
+         rankWgmmaTiles(*product, resultBytes(problem), machine.arch,
+                        offers.most, !machine.batchInvariant)) {
       WgmmaTile tile = pick.tile.forProduct(*product, machine.arch);
       offers.add(Attr::get(problem.context(), tile.m, tile.n, tile.stages,
                            tile.cluster, tile.split, tile.occupancy,
@@ -134,9 +135,10 @@ static int64_t columnMultiple(nn::MatmulOp product, const GpuArch &arch) {
   return arch.mma == Mma::wgmma && isHalf(element) ? 8 : 1;
 }
 
-static int64_t momentWidth(nn::MatmulOp product, const GpuArch &arch) {
+static int64_t momentWidth(nn::MatmulOp product, const Machine &machine) {
   auto info = nn::describeMatmul(product);
-  if (arch.mma != Mma::wgmma || !info)
+  // Products of a few rows, whose order of sums all have, take no moments.
+  if (machine.arch.mma != Mma::wgmma || machine.batchInvariant || !info)
     return 0;
   using Reduce = nn::stage::Reduce;
   info->epilogue.stages = {Reduce{Reduce::Kind::moments, Reduce::Along::rows,
@@ -156,7 +158,7 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
     // overlaps with the operands' first copies.
     rewrites.add(nn::FoldNormsRewrite{
         [&machine](nn::MatmulOp product) {
-          return momentWidth(product, machine.arch);
+          return momentWidth(product, machine);
         },
         /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
     rewrites.add(nn::SideOutputsRewrite{[&machine](nn::FusionOp fusion) {

@@ -50,9 +50,11 @@ struct Sharing {
 /// Chooses the schedule for one fusion and vector width.
 class RowScheduler {
 public:
-  RowScheduler(const RowKernel &kernel, const RowBuild &built,
+  /// Schedules as for `rows` rows.
+  RowScheduler(const RowKernel &kernel, int64_t rows, const RowBuild &built,
                const GpuArch &arch)
-      : kernel(kernel), built(built), arch(arch), vector(built.vector) {}
+      : kernel(kernel), rows(rows), built(built), arch(arch),
+        vector(built.vector) {}
 
   /// Returns how threads share staged rows, or nothing if staging does not pay.
   std::optional<Sharing> stageRows() const;
@@ -71,6 +73,7 @@ private:
   MLIRContext *context() const { return kernel.reductions[0]->getContext(); }
 
   const RowKernel &kernel;
+  const int64_t rows;
   const RowBuild &built;
   const GpuArch &arch;
   int64_t vector;
@@ -88,7 +91,7 @@ bool RowScheduler::paysStaging(int64_t team, int64_t held) const {
   int64_t bytes = kernel.cols * kernel.narrowestStaged();
   return kernel.canStage(team, held) &&
          (bytes % kSectorBytes != 0 || bytes <= kCacheLineBytes) &&
-         kernel.rows >= held * 4 * arch.sms;
+         rows >= held * 4 * arch.sms;
 }
 
 /// Returns the rows per team: two if a thread can keep both.
@@ -145,8 +148,7 @@ Sharing RowScheduler::shareRows() const {
     return team <= 32 ? llvm::PowerOf2Ceil(team) : llvm::alignTo(team, 32);
   };
   int64_t count = most;
-  while (count > 1 &&
-         kernel.rows * teamFor(count) < arch.threadsOf(kBusyThreads))
+  while (count > 1 && rows * teamFor(count) < arch.threadsOf(kBusyThreads))
     --count;
   int64_t team = teamFor(count), stored = kernel.sharedRowBytes();
   if (team > 512 && stored && stored <= sharedWhole(arch))
@@ -231,7 +233,7 @@ bool RowScheduler::holdsColumns() const {
   return kernel.canShareColumns() && kernel.isVectorised() &&
          kernel.cols * kCacheLineBytes > 256 * kKeptValues * stored &&
          kernel.cols * kCacheLineBytes <= sharedHalf(arch) &&
-         kernel.rows * stored >= 2 * arch.sms * kCacheLineBytes;
+         rows * stored >= 2 * arch.sms * kCacheLineBytes;
 }
 
 Sharing RowScheduler::shareColumns() const {
@@ -243,7 +245,7 @@ Sharing RowScheduler::shareColumns() const {
   }
   int64_t most = maxKeptColumns();
   int64_t bytes = std::min<int64_t>(kernel.narrowestLoad(), 4) * vector;
-  int64_t groups = kernel.rows / vector;
+  int64_t groups = rows / vector;
   // Blocks are 64 bytes wide if there are few columns, else wider.
   int64_t across = ceilDiv(64, bytes);
   while (across < 32 && groups / (2 * across) >= 2 * arch.sms)
@@ -299,14 +301,19 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
     return scheduleSums(problem, arch);
   bool columns = matched.isColumns();
   int64_t along = columns ? matched.inner : matched.cols;
+  // The threads of a row decide the order of its sum: the same for any number
+  // of rows, or of sets of columns.
+  int64_t rows = !machine.batchInvariant ? matched.rows
+                 : columns               ? matched.inner
+                                         : 1;
   // Load weights with the row if waiting for them would be a large part of the
   // run time.
-  bool preload = !columns && matched.rows >= 4 * arch.sms &&
-                 matched.rows * matched.cols <= kLaunchElements;
+  bool preload = !columns && rows >= 4 * arch.sms &&
+                 rows * matched.cols <= kLaunchElements;
   // Spread few neighbouring columns over all SMs first. With columns in
   // registers, more threads do better than wider vectors.
-  int64_t widest = columns ? 4 : 8;
-  while (columns && widest > 2 && matched.rows / widest < 16 * arch.sms)
+  int64_t widest = columns || machine.batchInvariant ? 4 : 8;
+  while (columns && widest > 2 && rows / widest < 16 * arch.sms)
     widest /= 2;
   for (int64_t vector = 8;; vector /= 2) {
     bool skewed = along % vector != 0;
@@ -317,7 +324,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
     if (!built)
       return built.mismatch();
     const RowKernel &kernel = **built;
-    RowScheduler scheduler(kernel, how, arch);
+    RowScheduler scheduler(kernel, rows, how, arch);
     if (skewed && (kernel.narrowestStaged() > 2 || !scheduler.stageRows()))
       continue;
     if (vector > 1 &&
@@ -328,7 +335,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
     // Accesses of more than 16 bytes leave gaps between threads, which doubles
     // the time in L1. That is too much if the rows keep all SMs busy.
     if (!columns && vector > 4 && kernel.widestAccess() * vector > 16 &&
-        matched.rows * 32 >= arch.threadsOf(kBusyThreads))
+        rows * 32 >= arch.threadsOf(kBusyThreads))
       continue;
     return columns ? scheduler.scheduleColumns() : scheduler.scheduleRows();
   }

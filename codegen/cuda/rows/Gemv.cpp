@@ -23,7 +23,10 @@ static int64_t widthOf(const nn::GemmInfo &info) {
 }
 
 /// Returns why gemv.cuh does not compute a product.
-static nn::Legality checkGemv(const nn::GemmInfo &info) {
+static nn::Legality checkGemv(const nn::GemmInfo &info,
+                              const Machine &machine) {
+  if (machine.batchInvariant)
+    return nn::Mismatch("the order of its sums depends on the rows");
   Type type = elementType(info.a);
   int64_t most =
       info.transposeB && type.isF32() ? kMostGemvRows : kMostWidenedRows;
@@ -95,7 +98,7 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
     if (problem.kind() != Problem::Kind::contraction || !problem.gemm() ||
         !haveElements(problem.fusion().getInputs()))
       return std::nullopt;
-    if (checkGemv(*problem.gemm()))
+    if (checkGemv(*problem.gemm(), machine))
       return std::nullopt;
     offers.add(chooseGemv(*problem.gemm(), machine));
     return std::nullopt;
@@ -109,7 +112,7 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
     if (!info)
       return false;
     info->epilogue = *chain.epilogue;
-    return !checkGemv(*info);
+    return !checkGemv(*info, machine);
   }
 
   /// The time to read the matrix.
@@ -123,7 +126,7 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
     const nn::Match<nn::GemmInfo> &info = problem.gemm();
     if (!info)
       return info;
-    if (nn::Legality why = checkGemv(*info))
+    if (nn::Legality why = checkGemv(*info, machine))
       return *why;
     if (nn::Legality why = checkSchedule(*info, schedule))
       return *why;

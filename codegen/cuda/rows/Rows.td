@@ -10,13 +10,14 @@ def Cuda_GemvAttr : Cuda_EarlyContractionSchedule<"Gemv", "gemv"> {
 }
 
 def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
-  let summary = "A product of up to 16 rows by numbers or codes, as fast as "
-                "these are read.";
+  let summary = "A product of a few rows, or of several blocks of them, by "
+                "numbers or codes, as fast as these are read.";
   let parameters = (ins
       Number<"tiles of 16 columns of a warp">:$tiles,
       Number<"parts of k of a warp in shared memory">:$stages,
       Number<"warps that share k">:$split,
-      Number<"threads of a block">:$threads);
+      Number<"threads of a block">:$threads,
+      NumberOr<"16", "rows of A of a block, if it has so many">:$rows);
   let extraClassDeclaration = [{
     bool readsConstantsEarly() const { return true; }
   }];

@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Rows of A. Up to kFewestPlainRows, multiply-adds are as fast for numbers.
-static constexpr int64_t kMostTiledRows = 16, kFewestPlainRows = 5;
+/// Rows of A from which on multiply-adds are slower for numbers.
+static constexpr int64_t kFewestPlainRows = 5;
 
 /// Returns whether two matrices of equal shapes differ in their codes alone.
 static bool haveSameFormat(nn::DequantizeOp a, nn::DequantizeOp b) {
@@ -21,9 +21,11 @@ static bool haveSameFormat(nn::DequantizeOp a, nn::DequantizeOp b) {
 }
 
 /// Returns why rows_gemm.cuh does not compute a product, by numbers or codes.
-/// Those that are not yet in tiles `mayTile`.
-static nn::Legality checkRows(const nn::GemmInfo &info, bool mayTile = false) {
-  if (info.m > kMostTiledRows || info.batch != 1)
+/// Those that are not yet in tiles `mayTile`. It computes products of any rows
+/// if their bits must be the same for all.
+static nn::Legality checkRows(const nn::GemmInfo &info, const Machine &machine,
+                              bool mayTile = false) {
+  if ((info.m > kMostTiledRows && !machine.batchInvariant) || info.batch != 1)
     return nn::Mismatch("it has many rows or several matrices");
   if (info.transposeA || !info.transposeB)
     return nn::Mismatch("it reads its operands across rows");
@@ -43,7 +45,8 @@ static nn::Legality checkRows(const nn::GemmInfo &info, bool mayTile = false) {
       return nn::Mismatch("its codes are not in tiles");
     return checkCodes(matrix, type);
   }
-  if (info.m < kFewestPlainRows && !info.norm && !info.pairedB)
+  if (info.m < kFewestPlainRows && !info.norm && !info.pairedB &&
+      !machine.batchInvariant)
     return nn::Mismatch("it has too few rows");
   if (info.ldb % 8 || info.k % 8)
     return nn::Mismatch("rows do not begin at multiples of 16 bytes");
@@ -56,11 +59,12 @@ static bool hasScaleOfRows(const nn::GemmInfo &info) {
 }
 
 /// Returns a product by numbers or codes that rows_gemm.cuh computes.
-static nn::Match<nn::GemmInfo> describeRows(Problem &problem) {
+static nn::Match<nn::GemmInfo> describeRows(Problem &problem,
+                                            const Machine &machine) {
   const nn::Match<nn::GemmInfo> &info = problem.preparedGemm();
   if (!info)
     return info.mismatch();
-  if (nn::Legality why = checkRows(*info))
+  if (nn::Legality why = checkRows(*info, machine))
     return *why;
   if (info->norm && !hasScaleOfRows(*info))
     return nn::Mismatch("the scale of its rows has another type");
@@ -79,9 +83,9 @@ static nn::Match<nn::GemmInfo> describeNormed(nn::MatmulOp product) {
 
 /// Returns whether a product's kernel can normalize its operand A, an
 /// nn.rms_norm, if the scale has the right type.
-static bool mayNormalize(nn::MatmulOp product) {
+static bool mayNormalize(nn::MatmulOp product, const Machine &machine) {
   auto info = describeNormed(product);
-  return info && info->norm && !checkRows(*info, /*mayTile=*/true);
+  return info && info->norm && !checkRows(*info, machine, /*mayTile=*/true);
 }
 
 /// Returns whether all readers of a norm are products that `takes` accepts.
@@ -101,20 +105,22 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
                      Offers &offers) const override {
     if (problem.kind() != Problem::Kind::contraction)
       return std::nullopt;
-    if (auto info = describeRows(problem))
+    if (auto info = describeRows(problem, machine))
       offers.add(chooseRows(*info, machine));
     return std::nullopt;
   }
 
   bool takesCodes(nn::MatmulOp product, const Machine &machine) const override {
     auto info = nn::describeQuantizedMatmul(product);
-    return info && !checkRows(*info);
+    return info && !checkRows(*info, machine);
   }
 
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
-    rewrites.add(nn::FoldScalesRewrite{[](nn::RmsNormOp norm) {
-      return onlyProductsRead(norm, mayNormalize);
+    rewrites.add(nn::FoldScalesRewrite{[&machine](nn::RmsNormOp norm) {
+      return onlyProductsRead(norm, [&](nn::MatmulOp product) {
+        return mayNormalize(product, machine);
+      });
     }});
   }
 
@@ -127,13 +133,14 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
   }
 
   bool takesNorm(nn::MatmulOp product, const Machine &machine) const override {
-    return mayNormalize(product) && hasScaleOfRows(*describeNormed(product));
+    return mayNormalize(product, machine) &&
+           hasScaleOfRows(*describeNormed(product));
   }
 
   bool takesPair(ArrayRef<Operation *> operators,
                  const Machine &machine) const override {
     auto info = nn::describePair(operators);
-    if (!info || checkRows(*info))
+    if (!info || checkRows(*info, machine))
       return false;
     auto first = info->b.getDefiningOp<nn::DequantizeOp>(),
          other = info->pairedB.getDefiningOp<nn::DequantizeOp>();
@@ -150,7 +157,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     if (!info)
       return false;
     info->epilogue = *chain.epilogue;
-    return !checkRows(*info);
+    return !checkRows(*info, machine);
   }
 
   /// The time to read the matrix.
@@ -161,7 +168,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
 
   nn::Match<nn::GemmInfo> fit(Problem &problem, RowsGemmAttr schedule,
                               const Machine &machine) const override {
-    nn::Match<nn::GemmInfo> info = describeRows(problem);
+    nn::Match<nn::GemmInfo> info = describeRows(problem, machine);
     if (!info)
       return info;
     if (sharedBytesOf(*info, schedule) > machine.arch.sharedPerBlock)
@@ -186,6 +193,9 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     text.addType("Bias", info.epilogue.bias());
     text.addConstants("int64_t", {{"m", info.m}, {"n", info.n}, {"k", info.k}});
     text.addConstants("int64_t", {{"lda", info.lda}, {"ldd", info.ldd}});
+    int64_t rows = rowsOfBlock(info, schedule);
+    if (rows < info.m)
+      text.addConstants("int", {{"rows", rows}});
     if (codes)
       addCodes(text, *codes);
     else
@@ -236,6 +246,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
         text.definition() +
         kernelFunction(name, lowered, frame, startText(lowered) + call);
     kernel.grid[0] =
+        ceilDiv(info.m, rows) *
         ceilDiv(info.n, nn::kTileRows * schedule.getTiles() *
                             (schedule.getThreads() / 32 / schedule.getSplit()));
     kernel.block[0] = schedule.getThreads();

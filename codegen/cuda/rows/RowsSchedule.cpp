@@ -6,6 +6,8 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Rows of A of a block if there are more, of numbers.
+static constexpr int64_t kMostBlockRows = 32;
 /// Warps of a block that share k, and per SM whose copies hide the latency of
 /// memory.
 static constexpr int64_t kMostSplit = 16, kCopyingWarps = 28;
@@ -44,6 +46,10 @@ static int64_t countMatrices(const nn::GemmInfo &info) {
   return info.pairedB ? 2 : 1;
 }
 
+int64_t cuda::rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule) {
+  return std::min(info.m, schedule.getRows());
+}
+
 /// Returns the tiles along k of a warp, by codes.
 static int64_t partsOf(const nn::GemmInfo &info, int64_t split) {
   return ceilDiv(info.k / depthOf(info), split);
@@ -64,14 +70,15 @@ bool cuda::fitsSlabs(const nn::GemmInfo &info, RowsGemmAttr schedule) {
 
 static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t split = schedule.getSplit(), slab = slabOf(info, split);
-  int64_t width = slab * depthOf(info), pieces = info.m * split;
+  int64_t width = slab * depthOf(info), m = rowsOfBlock(info, schedule);
+  int64_t pieces = m * split;
   // Two bytes, or a number of 16 bits.
   int64_t rows = pieces * 2 * (width + (width % 64 ? 0 : 32));
   bool hasSlabs = partsOf(info, split) > slab;
   int64_t buffers = hasSlabs && 2 * rows <= kMostBuffers ? 2 : 1;
   int64_t rowsOfTile = nn::isInteger(codesOf(info)->code) ? 4 : 8;
   int64_t sums =
-      schedule.getThreads() / 32 * ceilDiv(info.m, rowsOfTile) * rowsOfTile *
+      schedule.getThreads() / 32 * ceilDiv(m, rowsOfTile) * rowsOfTile *
       (nn::kTileRows * schedule.getTiles() * countMatrices(info) + 4) *
       sizeof(float);
   return std::max(buffers * rows, sums) +
@@ -85,8 +92,9 @@ int64_t cuda::sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t warps = schedule.getThreads() / 32;
   int64_t tiles = schedule.getTiles() * countMatrices(info);
   int64_t depth = depthOf(info), tile = nn::kTileRows * depth * 2;
-  int64_t stage = tiles * tile + (info.m + (info.norm ? 1 : 0)) * depth * 2;
-  int64_t sums = ceilDiv(info.m, 8) * 8 *
+  int64_t rows = rowsOfBlock(info, schedule);
+  int64_t stage = tiles * tile + (rows + (info.norm ? 1 : 0)) * depth * 2;
+  int64_t sums = ceilDiv(rows, 8) * 8 *
                  (nn::kTileRows * tiles + 4 + (info.norm ? 1 : 0)) *
                  sizeof(float);
   return warps * std::max(schedule.getStages() * stage, sums);
@@ -120,11 +128,11 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info, bool isFine,
   if (info.m > 8 && tiles > matrices)
     tiles /= 2;
   return RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
-                           warps * 32);
+                           warps * 32, kMostTiledRows);
 }
 
-RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
-                              const Machine &machine) {
+static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
+                                 const Machine &machine) {
   int64_t sms = machine.arch.sms;
   if (auto codes = codesOf(info))
     return chooseCodes(info, nn::bitsOf(codes->code) < 8, sms);
@@ -149,7 +157,7 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
   while (true) {
     auto chosen =
         RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
-                          std::max(split, kBlockWarps) * 32);
+                          std::max(split, kBlockWarps) * 32, kMostTiledRows);
     if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
@@ -158,10 +166,31 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
   }
 }
 
+RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
+                              const Machine &machine) {
+  if (!machine.batchInvariant)
+    return chooseForFew(info, machine);
+  // The order of sums is that for 16 rows: only the stages and the rows of a
+  // block differ.
+  nn::GemmInfo few = info;
+  few.m = kMostTiledRows;
+  RowsGemmAttr same = chooseForFew(few, machine);
+  if (info.m <= kMostTiledRows || codesOf(info))
+    return same;
+  for (int64_t stages = same.getStages(); stages > 0; stages /= 2) {
+    auto wide =
+        RowsGemmAttr::get(info.a.getContext(), same.getTiles(), stages,
+                          same.getSplit(), same.getThreads(), kMostBlockRows);
+    if (sharedBytesOf(info, wide) <= machine.arch.sharedPerBlock)
+      return wide;
+  }
+  return same;
+}
+
 LogicalResult
 RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t tiles, int64_t stages, int64_t split,
-                     int64_t threads) {
+                     int64_t threads, int64_t rows) {
   if (failed(requireBlock(emitError, threads)) ||
       failed(require(emitError,
                      isPowerOf2UpTo(split, threads / 32) &&
@@ -169,6 +198,8 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      "split", "a power of 2 that divides the warps")) ||
       failed(require(emitError, isPowerOf2UpTo(tiles, kMostTiles), "tiles",
                      "1, 2 or 4")))
+    return failure();
+  if (failed(require(emitError, rows == 16 || rows == 32, "rows", "16 or 32")))
     return failure();
   return require(emitError, isPowerOf2UpTo(stages, 16), "stages",
                  "a power of 2 up to 16");

@@ -12,6 +12,12 @@ namespace frit::cuda {
 /// code_rows.cuh multiplies by them, and rows_gemm.cuh by numbers.
 std::optional<nn::QuantizedMatrix> codesOf(const nn::GemmInfo &info);
 
+/// Rows of A that kernels of a few rows multiply at once.
+inline constexpr int64_t kMostTiledRows = 16;
+
+/// Returns the rows of A of a block.
+int64_t rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule);
+
 /// Returns the bytes of shared memory of a block, as the kernels compute them.
 int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
@@ -20,7 +26,8 @@ int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule);
 bool fitsSlabs(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
 /// Returns the schedule of a product that one of the kernels computes. The
-/// order of its sums is the same for any number of rows.
+/// order of its sums is the same for up to 16 rows, if enough shared memory is
+/// there, and for any number of rows on a machine that is batch-invariant.
 RowsGemmAttr chooseRows(const nn::GemmInfo &info, const Machine &machine);
 
 } // namespace frit::cuda

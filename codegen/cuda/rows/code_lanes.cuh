@@ -64,7 +64,7 @@ template <class P> struct CodeMatrix {
 template <class P> struct LaneCodes {
   static constexpr int depth = CodeShares<P>::depth, units = depth / kUnit;
   /// Columns that share a scale within a tile, and such groups of it.
-  static constexpr int scaled = P::block % kUnit ? 16
+  static constexpr int scaled = P::block % kUnit   ? 16
                                 : P::block % depth ? kUnit
                                                    : depth;
   static constexpr int groups = depth / scaled;
@@ -89,10 +89,10 @@ template <class P> struct LaneCodes {
 
   /// What products are multiplied by beside the scale.
   static constexpr bool converts = P::code == Code::e4m3 && kConvertsE4m3;
-  static constexpr float kFactor =
-      P::code == Code::int4                  ? 1.f / 16
-      : kHasIntegers<P::code> || converts ? 1.f
-                                             : kCodeFactor<f16, P::code>;
+  static constexpr float kFactor = P::code == Code::int4 ? 1.f / 16
+                                   : kHasIntegers<P::code> || converts
+                                       ? 1.f
+                                       : kCodeFactor<f16, P::code>;
 
   /// Returns the first fragment of unit `unit` in bytes.
   __device__ void bytes(uint32_t (&a)[4], int unit) const {

@@ -210,7 +210,7 @@ codeRows(const typename P::A *a, const typename P::A *scale,
   const int warp = threadIdx.x / 32;
   const int part = warp % P::split, group = warp / P::split;
   const int64_t tile =
-      (int64_t(blockIdx.x) * Shares::groups + group) * P::tiles;
+      (RowsBlock<P>::columns() * Shares::groups + group) * P::tiles;
   char *shared = dynamicShared<char>();
   float *factors = reinterpret_cast<float *>(shared + Kernel::mainBytes);
   float *squares = factors + Kernel::buffers * Kernel::factorCount;

@@ -7,8 +7,27 @@
 
 namespace frit {
 
-/// Tiles of 8 rows of A.
-template <class P> inline constexpr int kColumnTiles = (P::m + 7) / 8;
+/// Rows of A of a block, and their tiles of 8.
+template <class P> __device__ constexpr int countBlockRows() {
+  if constexpr (requires { P::rows; })
+    return P::rows;
+  return int(P::m);
+}
+template <class P> inline constexpr int kBlockRows = countBlockRows<P>();
+template <class P> inline constexpr int kColumnTiles = (kBlockRows<P> + 7) / 8;
+
+/// Where a block's rows of A and columns of the result begin. Blocks of the
+/// same columns are neighbours.
+template <class P> struct RowsBlock {
+  static constexpr int64_t count = (P::m + kBlockRows<P> - 1) / kBlockRows<P>;
+  __device__ static int64_t columns() { return blockIdx.x / count; }
+  __device__ static int64_t firstRow() {
+    return blockIdx.x % count * kBlockRows<P>;
+  }
+};
+/// Whether the last block of rows has fewer of them.
+template <class P>
+inline constexpr bool kHasPartialRows = P::m % kBlockRows<P> != 0;
 
 /// Whether rows of A are normalized.
 template <class P>

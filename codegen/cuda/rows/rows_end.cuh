@@ -14,7 +14,7 @@ namespace frit {
 template <class P> class RowsEnd {
   static constexpr int groups = P::threads / 32 / P::split;
   static constexpr int rows = 16 * P::tiles; // of a matrix B, of a warp
-  static constexpr int count = int(P::m) * groups * rows;
+  static constexpr int count = kBlockRows<P> * groups * rows;
   static constexpr bool readsAhead = count <= P::threads;
 
   const typename P::Bias *bias;
@@ -24,13 +24,17 @@ template <class P> class RowsEnd {
   typename P::D ownResidual = {};
 
   static __device__ int64_t columnOf(int i) {
-    return int64_t(blockIdx.x) * groups * rows + i % (groups * rows);
+    return RowsBlock<P>::columns() * groups * rows + i % (groups * rows);
+  }
+  static __device__ int64_t rowOf(int i) {
+    return RowsBlock<P>::firstRow() + i / (groups * rows);
   }
   static __device__ int64_t elementOf(int i) {
-    return i / (groups * rows) * P::ldd + columnOf(i);
+    return rowOf(i) * P::ldd + columnOf(i);
   }
   static __device__ bool isInside(int i) {
-    return i < count && (P::n % (groups * rows) == 0 || columnOf(i) < P::n);
+    return i < count && (P::n % (groups * rows) == 0 || columnOf(i) < P::n) &&
+           (!kHasPartialRows<P> || rowOf(i) < P::m);
   }
 
 public:

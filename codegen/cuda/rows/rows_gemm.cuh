@@ -1,8 +1,8 @@
 //===- rows_gemm.cuh - Products of a few rows on the tensor cores ---------===//
 //
-// D = epilogue(A · Bᵀ + bias + R) for up to 16 rows of A, as fast as B is read.
-// Rows of B are the rows of mma.sync's first fragment, and rows of A the
-// columns of the second. A warp has neighbouring tiles of 16 rows of B, for
+// D = epilogue(A · Bᵀ + bias + R) for blocks of a few rows of A, as fast as B
+// is read. Rows of B are the rows of mma.sync's first fragment, and rows of A
+// the columns of the second. A warp has neighbouring tiles of 16 rows of B, for
 // which it copies parts along k to its own stages in shared memory, ahead of
 // their use. Each element of B is read by one lane, and no warp waits for
 // another until all have their sums. P has gemm.cuh's A, D, Bias, m, n, k, lda,
@@ -21,14 +21,16 @@
 //
 //   static constexpr float epsilon; // rows of A are normalized
 //   static constexpr bool isPair;   // there are two matrices B
+//   static constexpr int rows;      // of A of a block, if there are more
 //
 // A normalized row is a · scale / sqrt(mean(a²) + epsilon), the root mean
 // square norm. Warps multiply elements by the scale where they read them, sum
 // their squares, and divide the sums of products in the end. Of two matrices,
 // the sums of the second, rounded to D, take the place of R.
 //
-// The grid is ceil(n / (16 · tiles · warps / split)); rows of A begin at
-// multiples of 16 bytes.
+// The grid is ceil(m / rows) · ceil(n / (16 · tiles · warps / split)), where
+// blocks of the same columns are neighbours; rows of A begin at multiples of 16
+// bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +68,7 @@ rowsGemm(const typename P::A *a, const typename P::A *scale,
                 rowsGemmShared<P>() <= P::sharedBytes);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int part = warp % P::split, group = warp / P::split;
-  const int64_t tile = (int64_t(blockIdx.x) * groups + group) * P::tiles;
+  const int64_t tile = (RowsBlock<P>::columns() * groups + group) * P::tiles;
   char *shared = dynamicShared<char>();
   // A stage has parts of rows of B, and after them of A.
   using RowsOfA = RowsPart<P, Tiles::depth>;

@@ -40,25 +40,30 @@ template <class P> struct RowSquares {
 /// them, if they are normalized, of their scale. Pieces of 16 bytes are
 /// swizzled so that rows next to each other are in different banks.
 template <class P, int Depth> struct RowsPart {
-  static constexpr int rows = int(P::m) + (kNormalizesRows<P> ? 1 : 0);
+  static constexpr int rows = kBlockRows<P> + (kNormalizesRows<P> ? 1 : 0);
   static constexpr int pieces = Depth / 8, bytes = rows * Depth * 2;
 
   static __device__ int offsetOf(int row, int piece) {
     return (row * pieces + (piece ^ row % 2 * (pieces / 2))) * 16;
   }
 
-  /// Copies the part that begins at element `k`; beyond the rows' ends are
-  /// zeros.
+  /// Copies the part of the block's rows that begins at element `k`; beyond the
+  /// rows' ends are zeros. Rows that A does not have are its last.
   static __device__ void fetch(char *to, const typename P::A *a,
                                const typename P::A *scale, int64_t k) {
+    const int64_t first = RowsBlock<P>::firstRow();
 #pragma unroll
     for (int i = 0; i < rows * pieces; i += 32) {
       int at = i + threadIdx.x % 32, row = at / pieces, piece = at % pieces;
       if (rows * pieces % 32 != 0 && at >= rows * pieces)
         break;
       bool isInside = P::k % Depth == 0 || k + piece * 8 < P::k;
-      const typename P::A *from =
-          kNormalizesRows<P> && row == P::m ? scale : a + row * P::lda;
+      int64_t rowOfA = first + row;
+      if (kHasPartialRows<P> && rowOfA >= P::m)
+        rowOfA = P::m - 1;
+      const typename P::A *from = kNormalizesRows<P> && row == kBlockRows<P>
+                                      ? scale
+                                      : a + rowOfA * P::lda;
       copyAsync(to + offsetOf(row, piece),
                 from + (isInside ? k + piece * 8 : 0), isInside ? 16 : 0);
     }
@@ -76,8 +81,8 @@ template <class P, int Depth> struct RowsPart {
 #pragma unroll
     for (int j = 0; j < kColumnTiles<P>; ++j) {
       int row = j * 8 + lane / 4;
-      if (P::m % 8 != 0 && row >= P::m)
-        row = int(P::m) - 1;
+      if (kBlockRows<P> % 8 != 0 && row >= kBlockRows<P>)
+        row = kBlockRows<P> - 1;
       auto pack = *reinterpret_cast<const Pack<uint32_t, 4> *>(
           part + offsetOf(row, at / 8));
 #pragma unroll
@@ -87,7 +92,7 @@ template <class P, int Depth> struct RowsPart {
     if constexpr (kNormalizesRows<P>) {
       squares.add(x);
       auto scale = *reinterpret_cast<const Pack<uint32_t, 4> *>(
-          part + offsetOf(int(P::m), at / 8));
+          part + offsetOf(kBlockRows<P>, at / 8));
 #pragma unroll
       for (int j = 0; j < kColumnTiles<P>; ++j)
 #pragma unroll

@@ -55,7 +55,7 @@ __device__ inline uint32_t largerOfPairs(uint32_t a, uint32_t b) {
 /// row: a column of the second fragment, or two, of high and of low bytes.
 template <class P> struct ScaledRows {
   using Shares = CodeShares<P>;
-  static constexpr int rows = int(P::m), pieces = rows * P::split;
+  static constexpr int rows = kBlockRows<P>, pieces = rows * P::split;
   static constexpr bool isInteger = kHasIntegers<P::code>;
   static constexpr bool isFine = kCodeBits<P::code> == 4;
   /// Columns of a row, and bytes of an element, of a lane's part of a unit, and
@@ -106,6 +106,12 @@ template <class P> struct ScaledRows {
     return int64_t(piece % P::split) * (Shares::parts * Shares::depth) + from;
   }
 
+  /// Returns the row of A of a piece. Rows that A does not have are its last.
+  static __device__ int64_t rowOf(int piece) {
+    int64_t row = RowsBlock<P>::firstRow() + piece / P::split;
+    return kHasPartialRows<P> && row >= P::m ? P::m - 1 : row;
+  }
+
   /// Reads the lane's elements from time `first` on.
   static __device__ void read(Pieces &out, const typename P::A *a, int first,
                               int slab) {
@@ -115,8 +121,8 @@ template <class P> struct ScaledRows {
       int piece = pieceOf(first + i);
       int64_t k = elementOf(piece, slab);
       if ((allHavePieces || piece < pieces) && (allHaveElements || k < P::k))
-        out.of[i] = *reinterpret_cast<const Elements *>(
-            a + piece / P::split * P::lda + k);
+        out.of[i] =
+            *reinterpret_cast<const Elements *>(a + rowOf(piece) * P::lda + k);
     }
   }
 

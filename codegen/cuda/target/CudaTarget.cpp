@@ -15,8 +15,10 @@ using namespace frit::cuda;
 
 CudaTarget::CudaTarget(CudaOptions options)
     : options(std::move(options)),
-      device{this->options.device(), this->options.cublas, this->options.cudnn,
-             this->options.deterministic} {}
+      device{this->options.device(),
+             this->options.cublas && !this->options.batchInvariant,
+             this->options.cudnn && !this->options.batchInvariant,
+             this->options.deterministic, this->options.batchInvariant} {}
 
 static bool anySkeleton(llvm::function_ref<bool(const Skeleton &)> takes) {
   return llvm::any_of(skeletons(), [&](const std::unique_ptr<Skeleton> &one) {
@@ -63,6 +65,13 @@ bool CudaTarget::takesPair(ArrayRef<Operation *> operators) const {
 bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                Operation *next) const {
   if (fused.empty())
+    return false;
+  // Numbers that one kernel passes to another have the bits of the model's type
+  // whether something else, such as a choice of rows, lies between or not.
+  if (auto cast = dyn_cast<nn::CastOp>(next);
+      cast && device.batchInvariant &&
+      nn::tensorType(cast.getY()).getElementTypeBitWidth() >
+          nn::tensorType(cast.getX()).getElementTypeBitWidth())
     return false;
   SmallVector<Operation *> operators(fused);
   operators.push_back(next);
@@ -160,7 +169,7 @@ nn::Schedule CudaTarget::schedule(nn::FusionOp fusion) const {
   if (failed(nn::checkHasFunctions(fusion, /*host=*/false, arch())))
     return nullptr;
   Problem problem(fusion);
-  if (options.tuning)
+  if (options.tuning && !options.batchInvariant)
     if (nn::Schedule tuned = options.tuning->pick(
             problem, device.arch, [&] { return candidates(problem, ~0u); });
         tuned && !skeletonOf(tuned)->check(problem, tuned, device))

@@ -25,6 +25,9 @@ struct CudaOptions {
   /// Whether to exclude libraries' algorithms whose results differ from call to
   /// call.
   bool deterministic = false;
+  /// Whether a row has the same bits among any number of rows. Libraries and
+  /// timed schedules, which sum in other orders, are not used then.
+  bool batchInvariant = false;
   /// Timed schedules, preferred to those of the cost model; may be null.
   const Tuning *tuning = nullptr;
 

@@ -110,6 +110,9 @@ struct Machine {
   bool cublas = true, cudnn = true;
   /// Whether the libraries' results must be the same in every call.
   bool deterministic = false;
+  /// Whether the bits of a row must not depend on the rows beside it, nor on
+  /// how many there are: schedules then sum in the same order for any number.
+  bool batchInvariant = false;
 };
 
 } // namespace frit::cuda

@@ -224,6 +224,7 @@ bool CommandLine::readCode() {
   options.cublas = args.hasFlag(OPT_fcublas, OPT_fno_cublas, true);
   options.cudnn = args.hasFlag(OPT_fcudnn, OPT_fno_cudnn, true);
   options.deterministic = args.hasArg(OPT_fdeterministic);
+  options.batchInvariant = args.hasArg(OPT_fbatch_invariant);
   options.dryRun = args.hasArg(OPT_dry_run);
   options.verbose = options.dryRun || args.hasArg(OPT_v);
   options.timeReport = args.hasArg(OPT_ftime_report);
@@ -232,6 +233,12 @@ bool CommandLine::readCode() {
   options.tuneGenerate = args.getLastArgValue(OPT_ftune_generate_EQ).str();
   options.tuneUse = args.getLastArgValue(OPT_ftune_use_EQ).str();
   options.tuned = args.hasFlag(OPT_ftuned, OPT_fno_tuned, true);
+  if (options.batchInvariant &&
+      (!options.tuneGenerate.empty() || !options.tuneUse.empty()))
+    return wrong(
+        Twine(options.tuneUse.empty() ? "-ftune-generate" : "-ftune-use") +
+        " has the fastest schedules for a number of rows, and "
+        "-fbatch-invariant the same for all; give one of them");
   // A tune file that is both read and written is extended, not overwritten.
   if (!options.tuneUse.empty() &&
       (options.tuneGenerate.empty() ||

@@ -113,6 +113,7 @@ struct DriverOptions {
   std::optional<int64_t> memoryLimit;     ///< bytes
   bool fuse = true, guard = true, fork = true, cublas = true, cudnn = true;
   bool deterministic = false;
+  bool batchInvariant = false;
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false;
   WarningOptions warnings;

@@ -45,6 +45,10 @@ template <class P> struct Normed : P {
 template <class P> struct Paired : P {
   static constexpr bool isPair = true;
 };
+/// Has so many rows of A in a block.
+template <class P, int Rows> struct Blocks : P {
+  static constexpr int rows = Rows;
+};
 
 /// The second of a pair of matrices has the first one's scales, and its codes
 /// or numbers come after them.
@@ -192,7 +196,8 @@ template <class P> struct Matrix {
 
 template <class P> static dim3 gridOf() {
   int columns = 16 * P::tiles * (P::threads / 32 / P::split);
-  return dim3((P::n + columns - 1) / columns);
+  int rows = frit::kBlockRows<P>;
+  return dim3((P::n + columns - 1) / columns * ((P::m + rows - 1) / rows));
 }
 
 /// Rounds a product of two numbers of bf16, which f32 holds, to bf16.
@@ -380,6 +385,15 @@ static void checks() {
   checkInfinite<Finite>(0x7fc0);
   checkInfinite<Problem<f16, Code::e4m3, 2, 32, 512, 64, false, 1, 2, 4>>(
       0x7c00);
+  // Several blocks of rows, the last of which is partial.
+  checkPlain<Blocks<PlainProblem<bf16, 48, 40, 200, 1, 2, 2, 128>, 16>>(true);
+  checkPlain<
+      Blocks<Normed<Paired<PlainProblem<bf16, 17, 72, 128, 1, 2, 2>>>, 16>>(
+      false);
+  check<Blocks<Problem<f16, Code::int4, 37, 64, 256, 64, true, 2, 2, 4>, 16>>(
+      true);
+  check<Blocks<Normed<Problem<bf16, Code::int8, 9, 48, 96, 32, false, 1, 2, 1>>,
+               4>>(false);
   // Rows with padding, an activation.
   check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
                 frit::Silu>>(true);
