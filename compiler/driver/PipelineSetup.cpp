@@ -142,6 +142,7 @@ frit::readSources(const DriverOptions &options,
     source.openSymbols = input.openSymbols;
     source.types = input.types;
     source.states = input.states;
+    source.sampler = options.sampler;
     if (llvm::Error error =
             addSources(options, std::move(source), input.isNamed, sources))
       return error;

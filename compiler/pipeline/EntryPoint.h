@@ -27,6 +27,8 @@ struct ModelSource {
   llvm::SmallVector<std::string> types = {};
   /// Inputs that stay between calls, and their next values: IN:OUT.
   llvm::SmallVector<std::string> states = {};
+  /// The sampler of a model of diffusion, as readSampler reads it; or empty.
+  std::string sampler = {};
   /// Set if `path` is a language model: a folder, a GGUF file, or a file with
   /// caches as inputs that become states.
   std::optional<decoder::DecoderOptions> decoder = {};
@@ -43,6 +45,7 @@ struct EntryPoint {
   std::optional<TrainingOptions> training = {};
   /// The importer has chosen the types of all values.
   bool hasTypes = false;
+  std::string sampler = {}; ///< as in its source
 
   bool isTrainStep() const { return role == FRIT_FUNCTION_TRAIN_STEP; }
 };

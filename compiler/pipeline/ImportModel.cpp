@@ -41,6 +41,7 @@ LogicalResult Pipeline::import(ModelSource &source) {
   hooks.say("read " + source.path);
   entries.push_back({source.name, FRIT_FUNCTION_INFERENCE, std::move(*imported),
                      source.types, source.states});
+  entries.back().sampler = source.sampler;
   for (auto [i, variant] : llvm::enumerate(entries.back().model.modules))
     if (failed(hooks.keep(Stage::imported, *variant,
                           nameOf(entries.back(), i, "nn"))))

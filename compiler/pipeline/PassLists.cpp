@@ -50,6 +50,12 @@ void frit::addPrecisionPasses(OpPassManager &passes,
     bound.states = entry.states;
     passes.addPass(createBindStates(bound));
   }
+  // A model of diffusion becomes one step of its sampler, whose sums are f32.
+  if (!entry.sampler.empty()) {
+    AddSamplerOptions sampler;
+    sampler.sampler = entry.sampler;
+    passes.addPass(createAddSampler(sampler));
+  }
   passes.addPass(createSimplify());
 }
 
@@ -144,6 +150,9 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   if (options.fuse)
     passes.addPass(createShareKernels());
   passes.addPass(createSchedule(target));
+  // A sampler runs the kernels of its step several times.
+  if (!entry.sampler.empty())
+    passes.addPass(createRepeatSteps());
   // Nodes that train.json lists are recomputed for the backward pass.
   if (entry.isTrainStep() && !training->recompute.empty())
     passes.addPass(createRecompute(*training));

@@ -104,7 +104,8 @@ static SmallVector<std::string> namesOf(ArrayAttr attributes) {
   return names;
 }
 
-/// Removes the extents of inputs and outputs that have become states.
+/// Removes the extents of inputs and outputs that have become states, or that a
+/// sampler gives.
 static void dropStates(ModelVariants &model, ArrayRef<std::string> inputs,
                        ArrayRef<std::string> outputs) {
   for (auto [variant, module] :
@@ -175,7 +176,7 @@ LogicalResult Pipeline::simplify() {
           failed(hooks.keep(Stage::simplified, *variant,
                             nameOf(entry, i, "simplified"))))
         return failure();
-    if (!entry.states.empty())
+    if (!entry.states.empty() || !entry.sampler.empty())
       dropStates(entry.model, inputs, outputs);
     describeIndices(entry.model.modules, entry.model.shapes);
     if (failed(describeStrings(entry.model.modules, entry.model.shapes)))

@@ -19,6 +19,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([] { return createBindStates(); });
+  registerPass([] { return createAddSampler(); });
   registerPass([] { return createQuantizeWeights(); });
   registerPass([&target] { return createQuantizedConvs(target); });
   registerPass([&target] { return createLayout(target); });
@@ -41,5 +42,6 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createSideOutputs(target); });
   registerPass([] { return createShareKernels(); });
   registerPass([&target] { return createSchedule(target); });
+  registerPass([] { return createRepeatSteps(); });
   registerPass([&training] { return createRecompute(training); });
 }

@@ -69,6 +69,12 @@ def BindStates : NNPass<"bind-states"> {
                             "IN:OUT, as past:present">];
 }
 
+def AddSampler : NNPass<"add-sampler"> {
+  let summary = "Make a model of diffusion one step of its sampler";
+  let options = [Option<"sampler", "sampler", "std::string", "\"\"",
+                        "METHOD:SETTINGS, as ddim:steps=20">];
+}
+
 def QuantizeWeights : NNPass<"quantize-weights"> {
   let summary = "Round weights of products to few bits";
   let options = [Option<"format", "format", "std::string", "\"int8\"",
@@ -179,6 +185,10 @@ def ShareKernels : NNPass<"share-kernels"> {
 
 def Schedule : TargetPass<"schedule"> {
   let summary = "Set the target's schedule on every fusion";
+}
+
+def RepeatSteps : NNPass<"repeat-steps"> {
+  let summary = "Run kernels that have values for several steps so often";
 }
 
 def Recompute : TrainingPass<"recompute"> {

@@ -64,6 +64,8 @@ static constexpr Known kArguments[] = {
     {"nn.multiplied", "a unit", isOne<UnitAttr>},
     {"nn.number", "a string", isOne<StringAttr>},
     {"nn.differentiate", "a unit", isOne<UnitAttr>},
+    {"nn.steps", "a list of elements", isList<ElementsAttr>},
+    {"nn.carried", "the number of a result", isCount},
 };
 
 /// Of results.

@@ -24,8 +24,8 @@ public:
 
   bool read() {
     return readInput() && readOutput() && readTargets() && readModel() &&
-           readWeights() && readQuantization() && readDecoder() && readCode() &&
-           readWarnings() && checkOutputs();
+           readWeights() && readQuantization() && readDecoder() &&
+           readSampling() && readCode() && readWarnings() && checkOutputs();
   }
 
   DriverOptions options;
@@ -78,6 +78,7 @@ private:
   bool checkDecoder(const ModelInput &input);
   bool checkCaches(const ModelInput &input);
   bool readDecoder();
+  bool readSampling();
   bool readCode();
   bool readWarnings();
   bool readRemarks(OptionId option, std::string &expression);

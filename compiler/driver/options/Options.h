@@ -103,6 +103,7 @@ struct DriverOptions {
   std::optional<int64_t> batch, context, source;
   /// Of language models: tokens of a call of verify, and most rank of adapters.
   std::optional<int64_t> verify, loraRank;
+  std::string sampler; ///< of a model of diffusion; empty for none
   /// Globs of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   std::string keepWideFile;
