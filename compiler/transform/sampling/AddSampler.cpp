@@ -92,7 +92,8 @@ AddSampler::find(StringRef chosen, StringRef what, StringRef setting,
     StringRef name = inputName(input);
     if (name.empty())
       continue;
-    all += (all.empty() ? "'" : ", '") + name.str() + "' of " + shapeText(input);
+    all +=
+        (all.empty() ? "'" : ", '") + name.str() + "' of " + shapeText(input);
     if (name == chosen && !fits(input))
       return emitError(main.getLoc(), "--sampler: '")
              << name << "', which " << what << ", is " << shapeText(input)
@@ -141,11 +142,10 @@ LogicalResult AddSampler::readMain(func::FuncOp function) {
         return false;
     return true;
   };
-  auto sampled =
-      find(options.sample, "gets the sample", "sample",
-           "floats of the output's shape, " + shapeText(said),
-           {"sample", "latents", "latent", "hidden_states", "x", "x_t"},
-           isSample);
+  auto sampled = find(
+      options.sample, "gets the sample", "sample",
+      "floats of the output's shape, " + shapeText(said),
+      {"sample", "latents", "latent", "hidden_states", "x", "x_t"}, isSample);
   if (failed(sampled))
     return failure();
   sample = *sampled;
@@ -200,8 +200,8 @@ static BlockArgument addSteps(func::FuncOp main, RankedTensorType type,
   for (Attribute value : values)
     steps.push_back(DenseElementsAttr::get(type, value));
   unsigned index = main.getNumArguments();
-  auto attributes = b.getDictionaryAttr(
-      b.getNamedAttr("nn.steps", b.getArrayAttr(steps)));
+  auto attributes =
+      b.getDictionaryAttr(b.getNamedAttr("nn.steps", b.getArrayAttr(steps)));
   if (failed(main.insertArgument(index, type, attributes, main.getLoc())))
     llvm_unreachable("an argument can always be added");
   return main.getArgument(index);
@@ -277,6 +277,6 @@ void AddSampler::runOnOperation() {
   end->setOperand(0, finishStep(last, end->getOperand(0)));
   main.setArgAttr(sample.getArgNumber(), "nn.carried",
                   last.getI64IntegerAttr(0));
-  main.setType(last.getFunctionType(block.getArgumentTypes(),
-                                    end->getOperandTypes()));
+  main.setType(
+      last.getFunctionType(block.getArgumentTypes(), end->getOperandTypes()));
 }

@@ -94,13 +94,13 @@ void RepeatSteps::runOnOperation() {
   for (size_t i = 0; i < count; ++i) {
     IRMapping now;
     for (auto [argument, table] : tables)
-      now.map(argument,
-              ConstantOp::create(b, argument.getLoc(),
-                                 cast<ElementsAttr>(table[i]),
-                                 /*name=*/nullptr).getY());
+      now.map(argument, ConstantOp::create(b, argument.getLoc(),
+                                           cast<ElementsAttr>(table[i]),
+                                           /*name=*/nullptr)
+                            .getY());
     for (auto [argument, result] : carried)
-      now.map(argument, i == 0 ? Value(argument)
-                               : map.lookupOrDefault(results[result]));
+      now.map(argument,
+              i == 0 ? Value(argument) : map.lookupOrDefault(results[result]));
     for (Operation *op : step)
       b.clone(*op, now);
     map = std::move(now);

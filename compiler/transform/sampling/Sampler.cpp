@@ -25,7 +25,7 @@ static Error readWhole(StringRef key, StringRef text, int64_t least,
                        int64_t most, int64_t &to) {
   if (text.getAsInteger(10, to) || to < least || to > most)
     return samplerError("'" + key + "=" + text + "' is no number from " +
-                 Twine(least) + " to " + Twine(most));
+                        Twine(least) + " to " + Twine(most));
   return Error::success();
 }
 
@@ -44,7 +44,8 @@ static Error readWord(StringRef key, StringRef text, ArrayRef<StringRef> words,
                       T &to) {
   auto *found = llvm::find(words, text);
   if (found == words.end())
-    return samplerError("'" + key + "=" + text + "' is not " + llvm::join(words, " or "));
+    return samplerError("'" + key + "=" + text + "' is not " +
+                        llvm::join(words, " or "));
   to = T(found - words.begin());
   return Error::success();
 }
@@ -55,7 +56,8 @@ llvm::Expected<SamplerOptions> frit::readSampler(StringRef text) {
   if (method == "flow")
     options.method = SamplerOptions::Method::flow;
   else if (method != "ddim")
-    return samplerError("'" + method + "' is no sampler; there are ddim and flow");
+    return samplerError("'" + method +
+                        "' is no sampler; there are ddim and flow");
   const bool isFlow = options.method == SamplerOptions::Method::flow;
   SmallVector<StringRef> entries;
   rest.split(entries, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -90,22 +92,25 @@ llvm::Expected<SamplerOptions> frit::readSampler(StringRef text) {
       error = samplerError(
           "'" + entry + "' is no setting of " + method + "; it has steps, " +
           "guidance, train-steps, sample, time" +
-          (isFlow ? " and shift"
-                  : ", predicts, betas, beta-start, beta-end, offset and ends"));
+          (isFlow
+               ? " and shift"
+               : ", predicts, betas, beta-start, beta-end, offset and ends"));
     if (error)
       return error;
   }
   if (options.steps == 0)
-    return samplerError("say how many steps it makes, as " + method + ":steps=20");
+    return samplerError("say how many steps it makes, as " + method +
+                        ":steps=20");
   int64_t last = (options.steps - 1) * (options.trainSteps / options.steps) +
                  (isFlow ? 0 : options.offset);
   if (last >= options.trainSteps && options.steps <= options.trainSteps)
-    return samplerError("its first time, " + Twine(last) +
-                        ", is beyond the " + Twine(options.trainSteps) +
+    return samplerError("its first time, " + Twine(last) + ", is beyond the " +
+                        Twine(options.trainSteps) +
                         " of the training; set offset=0");
   if (options.steps > options.trainSteps)
-    return samplerError("there are no " + Twine(options.steps) + " steps among " +
-                 Twine(options.trainSteps) + " of the training");
+    return samplerError("there are no " + Twine(options.steps) +
+                        " steps among " + Twine(options.trainSteps) +
+                        " of the training");
   return options;
 }
 
@@ -122,14 +127,13 @@ static std::vector<double> keptVariance(const SamplerOptions &options) {
   std::vector<double> kept(options.trainSteps);
   double product = 1;
   for (int64_t i = 0; i < options.trainSteps; ++i) {
-    double beta =
-        options.scalesBetas
-            ? std::pow(between(std::sqrt(options.betaStart),
-                               std::sqrt(options.betaEnd), i,
-                               options.trainSteps),
-                       2)
-            : between(options.betaStart, options.betaEnd, i,
-                      options.trainSteps);
+    double beta = options.scalesBetas
+                      ? std::pow(between(std::sqrt(options.betaStart),
+                                         std::sqrt(options.betaEnd), i,
+                                         options.trainSteps),
+                                 2)
+                      : between(options.betaStart, options.betaEnd, i,
+                                options.trainSteps);
     kept[i] = product *= 1 - beta;
   }
   return kept;
@@ -176,8 +180,7 @@ static SmallVector<SamplerStep> flowSteps(const SamplerOptions &options) {
   double count = double(options.trainSteps);
   SmallVector<double> sigmas;
   for (int64_t i = 0; i < options.steps; ++i)
-    sigmas.push_back(
-        shifted(between(1, shifted(1 / count), i, options.steps)));
+    sigmas.push_back(shifted(between(1, shifted(1 / count), i, options.steps)));
   sigmas.push_back(0);
   SmallVector<SamplerStep> steps;
   for (int64_t i = 0; i < options.steps; ++i)

@@ -7,8 +7,9 @@
 // - DDIM without noise between steps (Song et al., arXiv:2010.02502, eq. 12).
 //   The model predicts the noise, the sample, or the velocity (Salimans and Ho,
 //   arXiv:2202.00512).
-// - Flow matching by Euler's method (Lipman et al., arXiv:2210.02747). The model
-//   predicts the velocity from data to noise, as those of Stable Diffusion 3 do.
+// - Flow matching by Euler's method (Lipman et al., arXiv:2210.02747). The
+// model
+//   predicts the velocity from data to noise, as Stable Diffusion 3 does.
 //
 // Numbers are those of diffusers' DDIMScheduler and
 // FlowMatchEulerDiscreteScheduler.
