@@ -16,6 +16,15 @@ struct CacheCall {
   int64_t tokens;  ///< of each sequence
 };
 
+/// An input that chooses between a model with caches and one without, where a
+/// file has both, as optimum's decoder_model_merged.onnx; and its value where
+/// the caches are used, for ImportOptions::constInputs.
+inline constexpr llvm::StringLiteral kCacheBranch = "use_cache_branch";
+inline constexpr llvm::StringLiteral kTrue = "=true";
+
+/// Returns whether an ONNX model has the input kCacheBranch, a bool.
+bool hasCacheBranch(llvm::StringRef file);
+
 /// Returns the shapes of the inputs of an ONNX model that `call` gives, by
 /// name. Caches are inputs of floats with one open dimension besides the batch;
 /// tokens and positions are batch × tokens, masks batch × (context + tokens).

@@ -11,6 +11,7 @@
 
 #include "compiler/onnx/onnx.pb.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <limits>
@@ -39,6 +40,18 @@ static int entriesOf(const onnx::TypeProto::Tensor &type) {
     if (isOpen(type.shape().dim(i)))
       found = found == -1 ? i : -2;
   return found;
+}
+
+bool frit::hasCacheBranch(llvm::StringRef file) {
+  onnx::ModelProto model;
+  if (file.size() > size_t(std::numeric_limits<int>::max()) ||
+      !model.ParseFromArray(file.data(), static_cast<int>(file.size())))
+    return false;
+  return llvm::any_of(
+      model.graph().input(), [](const onnx::ValueInfoProto &input) {
+        return input.name() == kCacheBranch &&
+               input.type().tensor_type().elem_type() == TensorProto::BOOL;
+      });
 }
 
 llvm::Expected<Shapes>

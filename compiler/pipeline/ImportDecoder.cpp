@@ -160,6 +160,8 @@ LogicalResult Pipeline::importCaches(const ModelSource &source) {
   const decoder::DecoderOptions &asked = *source.decoder;
   int64_t batch = asked.batch, capacity = *asked.context;
   ImportOptions import = source.import;
+  if (hasCacheBranch(source.file->getBuffer()))
+    import.constInputs.try_emplace(kCacheBranch, kTrue.str());
   // All functions share weights.
   WeightCache weights;
   import.weights = &weights;

@@ -175,6 +175,53 @@ def fails(work, model, name, change, text, *options):
     assert done.returncode == 1 and text in done.stderr, (name, done.returncode, done.stderr)
 
 
+def check_merged(work):
+    """Both forms in one file, as optimum merges them: an If chooses one by an input."""
+    model = Decoder(work / "llama", CAPACITY)
+    known = work / "with-caches.npy"
+
+    def merge(g, inputs, outputs):
+        # The other branch has no caches before the call, which its presents show.
+        names = list(outputs)
+        plain = [n for n in inputs if n.startswith("past")]
+        nodes = list(g.nodes)
+        branches = {}
+        for branch in ("then_branch", "else_branch"):
+            own = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+            for node in own:
+                for field in (node.input, node.output):
+                    for i, name in enumerate(field):
+                        if branch == "else_branch" and name in plain:
+                            field[i] = f"empty.{name}"
+                        elif name in names:
+                            field[i] = f"{branch}.{name}"
+            empty = [helper.make_node("Slice", [name, "zero", "zero", "two"], [f"empty.{name}"])
+                     for name in plain] if branch == "else_branch" else []
+            branches[branch] = helper.make_graph(
+                empty + own, branch, [],
+                [helper.make_tensor_value_info(f"{branch}.{n}", TensorProto.FLOAT, None)
+                 for n in names])
+        g.nodes[:] = [helper.make_node("If", ["use_cache_branch"], names, name="merged", **branches)]
+        g.weights += [numpy_helper.from_array(np.array([0]), "zero"),
+                      numpy_helper.from_array(np.array([2]), "two")]
+        inputs["use_cache_branch"] = (TensorProto.BOOL, [1])
+
+    path = write(work / "merged.onnx", model, change=merge)
+    prompt = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
+    np.save(known, np.array([True]))
+    for options in ([], [f"-fconst-input=use_cache_branch=@{known}"]):
+        module = compile(path, *options)
+        assert list(module.generate(prompt)) == model.generate(prompt, CAPACITY - len(prompt) + 1)
+    # A model without states needs to be told.
+    done = subprocess.run(["fritc", path, "-march=x86-64-v3", "-fshape=batch=1", "-fshape=past=4",
+                           "-fshape=sequence=1", "-o", work / "no.so"], capture_output=True, text=True)
+    assert done.returncode == 1 and (
+        "node 'merged' (If, opset 18): a branch of it cannot be compiled, and both are unless its "
+        "condition is known; -fconst-input=use_cache_branch=@FILE makes that input a constant"
+        in done.stderr), done.stderr
+    print("ok merged")
+
+
 def check_errors(work):
     model = Decoder(work / "llama", CAPACITY)
 
@@ -234,4 +281,5 @@ if __name__ == "__main__":
     check(work, "windows", "mistral", window=8)
     emulate(work / "llama.onnx", ["prefill", "decode", "verify"], "--context=16",
             "-fshape=chunk=2", "--verify=3")
+    check_merged(work)
     check_errors(work)

@@ -69,8 +69,13 @@ static Results ifElse(Node &node) {
   }
   Results a = node.inlineUnused(*yes, {}, "then");
   Results b = node.inlineUnused(*no, {}, "else");
-  if (node.failed)
+  if (node.failed) {
+    if (std::string hint = fixInputsHint(condition); !hint.empty())
+      node.error() << "a branch of it cannot be compiled, and both are unless "
+                      "its condition is known"
+                   << hint;
     return {};
+  }
   Results results;
   condition = condition.reshape({});
   for (auto [x, y] : llvm::zip(a, b)) {

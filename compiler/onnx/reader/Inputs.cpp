@@ -1,5 +1,6 @@
 //===- Inputs.cpp - Inputs and outputs of a model -------------------------===//
 
+#include "compiler/import/CacheShapes.h"
 #include "compiler/import/InputShapes.h"
 #include "compiler/onnx/reader/Importer.h"
 
@@ -197,6 +198,12 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
                    << " is not supported";
     return {};
   }
+  if (file != options.constInputs.end() && file->second == kTrue)
+    return nn::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(RankedTensorType::get({1}, builder.getI1Type()),
+                               true),
+        builder.getStringAttr(name));
   if (file != options.constInputs.end()) {
     ElementsAttr value = tensors.readFile(file->second, name, loc);
     if (value && value.getElementType() != element) {
