@@ -44,7 +44,7 @@ bool cpu::CpuTarget::guards(const nn::Work &work) const {
   return microseconds > 2;
 }
 
-/// Rows of a product whose matrix is read once (runtime/cpu/Gemm.cpp).
+/// Rows of a product whose matrix is read once (runtime/cpu/kernels/Gemm.cpp).
 static constexpr int64_t kFewRows = 8;
 /// Bytes from which it matters, those of a matrix in L2, and in L3 if several
 /// products read it. A larger one comes from memory, whose rate either order

@@ -11,7 +11,7 @@
 #include "compiler/json/Reader.h"
 
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/training/Loss.h"
 
 using namespace mlir;
 using namespace frit;

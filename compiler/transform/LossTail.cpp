@@ -5,7 +5,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/PrecisionClasses.h"
 #include "dialects/nn/NN.h"
-#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/training/Loss.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -6,11 +6,11 @@
 #include "compiler/transform/recognize/QuantizedOperands.h"
 #include "dialects/nn/Casts.h"
 #include "dialects/nn/operators/Custom.h"
-#include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Quantized.h"
-#include "dialects/nn/operators/Random.h"
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/operators/Suppression.h"
+#include "dialects/nn/training/Loss.h"
+#include "dialects/nn/training/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"

@@ -55,7 +55,7 @@
 #include "compiler/transform/Regrouping.h"
 #include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/contraction/Contraction.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 namespace frit {
 #define GEN_PASS_DEF_SPLITREDUCTIONS

@@ -5,7 +5,7 @@
 
 #include "dialects/nn/Match.h"
 #include "dialects/nn/StridedView.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 namespace frit::nn {
 

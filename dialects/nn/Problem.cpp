@@ -3,8 +3,8 @@
 #include "dialects/nn/Problem.h"
 
 #include "dialects/nn/operators/Custom.h"
-#include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Quantized.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

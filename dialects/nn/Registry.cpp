@@ -1,12 +1,12 @@
 //===- Registry.cpp - The nn dialect and its registry ---------------------===//
 
 #include "dialects/nn/operators/Custom.h"
-#include "dialects/nn/operators/Gradient.h"
-#include "dialects/nn/operators/Loss.h"
 #include "dialects/nn/operators/Quantized.h"
-#include "dialects/nn/operators/Random.h"
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/operators/Suppression.h"
+#include "dialects/nn/training/Gradient.h"
+#include "dialects/nn/training/Loss.h"
+#include "dialects/nn/training/Random.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringMap.h"

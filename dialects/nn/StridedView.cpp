@@ -2,7 +2,7 @@
 
 #include "dialects/nn/StridedView.h"
 
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

@@ -3,14 +3,15 @@
 
     check_structure.py [ROOT]
 
-Top-level names are the design's, folders are three deep at most, a source file
-has at most 800 lines, nothing is left to do in it, a header's guard follows its
+Top-level names are the design's, folders are three deep at most, a folder outside
+of test has at most 40 sources, a source file has at most 800 lines, nothing is left to do in it, a header's guard follows its
 path, a page names source files that exist, a test checks something, each prefix of
 FileCheck says what an output has, and no two files of a library define the same
 file-local name (local_names.py).
 """
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def missing_files(page: Path, text: str, tracked: set[str]) -> Iterator[str]:
             yield f"{page}:{line}: {found[1]} does not exist"
 
 
+def crowded(tracked: list[Path]) -> Iterator[str]:
+    sources = Counter(file.parent for file in tracked if file.parts[0] != "test"
+                      and file.suffix in SOURCE - {".md"})
+    for folder, count in sorted(sources.items()):
+        if count > 40:
+            yield f"{folder}: has {count} sources; more than 40 are too many for one folder"
+
+
 def complaints(root: Path) -> Iterator[str]:
     tracked = files(root)
     names = set(map(str, tracked))
@@ -95,6 +104,7 @@ def complaints(root: Path) -> Iterator[str]:
             for prefix in hollow_prefixes(text):
                 yield (f"{file}: prefix {prefix} only says what is absent, which "
                        "holds for an empty output, too")
+    yield from crowded(tracked)
     yield from collisions(root, tracked)
 
 

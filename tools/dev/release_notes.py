@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: has a file.
 GROUPS = {
     "Training": ("tools/frit-train", "compiler/transform/training", "compiler/driver/options/Training",
-                 "dialects/nn/gradients"),
+                 "dialects/nn/gradients", "dialects/nn/training"),
     "Language models": ("compiler/decoder", "compiler/gguf", "runtime/generate", "tools/tokenizer",
                         "tools/frit-tokenize"),
     "Models and operators": ("compiler/onnx", "compiler/json", "compiler/padding", "dialects/nn"),

@@ -32,7 +32,6 @@
 #include "codegen/cuda/target/CudaDialect.h"
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Target.h"
-#include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Quantized.h"
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/rewrites/AlignColumns.h"
@@ -44,6 +43,7 @@
 #include "dialects/nn/rewrites/SideOutputs.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
 #include "dialects/nn/rewrites/TransposeWeights.h"
+#include "dialects/nn/training/Gradient.h"
 
 namespace frit {
 

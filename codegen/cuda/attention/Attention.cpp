@@ -7,7 +7,7 @@
 #include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit;

@@ -6,7 +6,7 @@
 #include "codegen/cuda/device/wgmma_layout.cuh"
 #include "codegen/cuda/target/Problem.h"
 #include "dialects/nn/StridedView.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 namespace frit::cuda {
 

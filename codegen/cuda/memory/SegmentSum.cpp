@@ -1,7 +1,7 @@
 //===- SegmentSum.cpp - Sums of rows by segment ---------------------------===//
 
 #include "codegen/cuda/target/Skeleton.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -3,7 +3,7 @@
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/operators/Random.h"
+#include "dialects/nn/training/Random.h"
 
 #include <limits>
 

@@ -32,7 +32,7 @@
 #include "compiler/transform/fusion/FusionReshapes.h"
 #include "compiler/transform/fusion/FusionViews.h"
 #include "dialects/nn/operators/Custom.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include "mlir/IR/Remarks.h"
 

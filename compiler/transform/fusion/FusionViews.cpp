@@ -12,7 +12,7 @@
 #include "compiler/transform/fusion/FusionViews.h"
 
 #include "compiler/transform/fusion/FusionGroups.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

@@ -16,8 +16,8 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/fusion/SideKinds.h"
-#include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Statistics.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit;

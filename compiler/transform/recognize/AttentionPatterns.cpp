@@ -21,7 +21,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionScores.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include <limits>
 

@@ -17,7 +17,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/TensorExpr.h"
-#include "dialects/nn/operators/Random.h"
+#include "dialects/nn/training/Random.h"
 
 #include <cmath>
 

@@ -7,7 +7,7 @@
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/IndexRange.h"
-#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/training/Loss.h"
 
 using namespace mlir;
 using namespace frit;

@@ -30,7 +30,7 @@
 #include "compiler/transform/training/Augment.h"
 #include "compiler/transform/training/Training.h"
 #include "dialects/nn/Fold.h"
-#include "dialects/nn/operators/Random.h"
+#include "dialects/nn/training/Random.h"
 
 #include "llvm/ADT/SetVector.h"
 

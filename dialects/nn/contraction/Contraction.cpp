@@ -2,8 +2,8 @@
 
 #include "dialects/nn/contraction/Contraction.h"
 
-#include "dialects/nn/operators/Gradient.h"
 #include "dialects/nn/operators/Quantized.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

@@ -19,7 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/nn/gradients/Parts.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -1,6 +1,6 @@
 //===- MaxPool.cpp - Gradient of max pools --------------------------------===//
 
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include <limits>
 #include <map>

@@ -1,7 +1,7 @@
 //===- Movement.cpp - Gradients of views and movement ---------------------===//
 
 #include "dialects/nn/gradients/Parts.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

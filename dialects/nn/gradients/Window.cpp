@@ -1,7 +1,7 @@
 //===- Window.cpp - Gradients of pooling ----------------------------------===//
 
 #include "dialects/nn/lowering/SlidingWindow.h"
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,6 +1,6 @@
 //===- Structure.cpp - Constants, views and fusions -----------------------===//
 
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

@@ -3,7 +3,7 @@
 #ifndef FRIT_DIALECTS_NN_REWRITES_ATTENTIONDELTAS_H
 #define FRIT_DIALECTS_NN_REWRITES_ATTENTIONDELTAS_H
 
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include <functional>
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/Conv.h"
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/kernels/Conv.h"
+#include "runtime/cpu/kernels/Gemm.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>

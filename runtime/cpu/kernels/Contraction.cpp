@@ -1,6 +1,6 @@
 //===- Contraction.cpp - Block sizes and work split of a contraction ------===//
 
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/kernels/Gemm.h"
 
 #include <algorithm>
 

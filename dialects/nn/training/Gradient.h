@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H
-#define FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H
+#ifndef FRIT_DIALECTS_NN_TRAINING_GRADIENT_H
+#define FRIT_DIALECTS_NN_TRAINING_GRADIENT_H
 
 #include "dialects/nn/NN.h"
 
@@ -25,4 +25,4 @@ bool hasDelta(AttentionGradOp gradient);
 
 } // namespace frit::nn
 
-#endif // FRIT_DIALECTS_NN_OPERATORS_GRADIENT_H
+#endif // FRIT_DIALECTS_NN_TRAINING_GRADIENT_H

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_OPERATORS_LOSS_H
-#define FRIT_DIALECTS_NN_OPERATORS_LOSS_H
+#ifndef FRIT_DIALECTS_NN_TRAINING_LOSS_H
+#define FRIT_DIALECTS_NN_TRAINING_LOSS_H
 
 #include "dialects/nn/NN.h"
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Loss.h.inc"
 
-#endif // FRIT_DIALECTS_NN_OPERATORS_LOSS_H
+#endif // FRIT_DIALECTS_NN_TRAINING_LOSS_H

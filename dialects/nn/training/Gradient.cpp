@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/nn/operators/Gradient.h"
+#include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
 using namespace frit::nn;

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_DIALECTS_NN_OPERATORS_RANDOM_H
-#define FRIT_DIALECTS_NN_OPERATORS_RANDOM_H
+#ifndef FRIT_DIALECTS_NN_TRAINING_RANDOM_H
+#define FRIT_DIALECTS_NN_TRAINING_RANDOM_H
 
 #include "dialects/nn/NN.h"
 
 #define GET_OP_CLASSES
 #include "dialects/nn/Random.h.inc"
 
-#endif // FRIT_DIALECTS_NN_OPERATORS_RANDOM_H
+#endif // FRIT_DIALECTS_NN_TRAINING_RANDOM_H

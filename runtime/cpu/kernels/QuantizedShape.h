@@ -1,14 +1,14 @@
 //===- QuantizedShape.h - How a quantized convolution is read -------------===//
 //
-// Internal to runtime/cpu.
+// Internal to runtime/cpu/kernels.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_CPU_QUANTIZEDSHAPE_H
-#define FRIT_RUNTIME_CPU_QUANTIZEDSHAPE_H
+#ifndef FRIT_RUNTIME_CPU_KERNELS_QUANTIZEDSHAPE_H
+#define FRIT_RUNTIME_CPU_KERNELS_QUANTIZEDSHAPE_H
 
-#include "runtime/cpu/Conv.h"
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/kernels/Conv.h"
+#include "runtime/cpu/kernels/Gemm.h"
 
 namespace frit::cpu::quantized {
 
@@ -136,4 +136,4 @@ private:
 
 } // namespace frit::cpu::quantized
 
-#endif // FRIT_RUNTIME_CPU_QUANTIZEDSHAPE_H
+#endif // FRIT_RUNTIME_CPU_KERNELS_QUANTIZEDSHAPE_H

@@ -1,20 +1,19 @@
 # Sources of the CPU contractions. Each instruction set is its own unit. They
 # are optimized in every build type, because tests and examples run them.
 set(FRIT_CPU_SOURCES
-  cpu/Contraction.cpp
-  cpu/Conv.cpp
-  cpu/Depthwise.cpp
-  cpu/Gemm.cpp
-  cpu/InstructionSets.cpp
-  cpu/PaddedInput.cpp
-  cpu/QuantizedConv.cpp
-  cpu/QuantizedFilters.cpp
-  cpu/ThreadPool.cpp)
+  cpu/kernels/Contraction.cpp
+  cpu/kernels/Conv.cpp
+  cpu/kernels/Depthwise.cpp
+  cpu/kernels/Gemm.cpp
+  cpu/kernels/InstructionSets.cpp
+  cpu/kernels/PaddedInput.cpp
+  cpu/kernels/QuantizedConv.cpp
+  cpu/kernels/QuantizedFilters.cpp)
 
 # frit_kernels(NAME FLAGS...): adds the kernels of an instruction set.
 macro(frit_kernels name)
-  list(APPEND FRIT_CPU_SOURCES cpu/MicroKernel${name}.cpp)
-  set_source_files_properties(cpu/MicroKernel${name}.cpp PROPERTIES
+  list(APPEND FRIT_CPU_SOURCES cpu/kernels/MicroKernel${name}.cpp)
+  set_source_files_properties(cpu/kernels/MicroKernel${name}.cpp PROPERTIES
     COMPILE_OPTIONS "-O2;-ftree-vectorize;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>;-ffp-contract=fast;-fno-math-errno;-fno-trapping-math;-fno-asynchronous-unwind-tables;${ARGN}")
 endmacro()
 

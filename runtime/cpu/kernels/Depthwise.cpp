@@ -1,6 +1,6 @@
 //===- Depthwise.cpp - Depthwise convolutions -----------------------------===//
 
-#include "runtime/cpu/Conv.h"
+#include "runtime/cpu/kernels/Conv.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>

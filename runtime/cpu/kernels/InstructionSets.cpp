@@ -1,7 +1,7 @@
 //===- InstructionSets.cpp - Choose the kernels of a processor ------------===//
 
-#include "runtime/cpu/Gemm.h"
-#include "runtime/cpu/QuantizedShape.h"
+#include "runtime/cpu/kernels/Gemm.h"
+#include "runtime/cpu/kernels/QuantizedShape.h"
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>

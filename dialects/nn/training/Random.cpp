@@ -1,6 +1,6 @@
 //===- Random.cpp - Random numbers ----------------------------------------===//
 
-#include "dialects/nn/operators/Random.h"
+#include "dialects/nn/training/Random.h"
 
 #include "dialects/nn/lowering/Loops.h"
 

@@ -1,16 +1,16 @@
 //===- Gemm.h - The blocked contraction of gemm and conv ------------------===//
 //
-// Internal to runtime/cpu. A contraction reads its operands only through
-// functions that pack panels. A convolution is a contraction that gathers its
-// right-hand panels from the image.
+// Internal to runtime/cpu/kernels. A contraction reads its operands only
+// through functions that pack panels. A convolution is a contraction that
+// gathers its right-hand panels from the image.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_CPU_GEMM_H
-#define FRIT_RUNTIME_CPU_GEMM_H
+#ifndef FRIT_RUNTIME_CPU_KERNELS_GEMM_H
+#define FRIT_RUNTIME_CPU_KERNELS_GEMM_H
 
 #include "runtime/cpu/Cpu.h"
-#include "runtime/cpu/MicroKernel.h"
+#include "runtime/cpu/kernels/MicroKernel.h"
 
 namespace frit::cpu {
 
@@ -85,4 +85,4 @@ private:
 
 } // namespace frit::cpu
 
-#endif // FRIT_RUNTIME_CPU_GEMM_H
+#endif // FRIT_RUNTIME_CPU_KERNELS_GEMM_H

@@ -1,13 +1,13 @@
 //===- MicroKernelNeon.cpp - The inner loops for Arm ----------------------===//
 
-#include "runtime/cpu/MicroKernel.h"
+#include "runtime/cpu/kernels/MicroKernel.h"
 
 #define FRIT_ISA neon
 #define FRIT_VECTOR_BYTES 16
 #define FRIT_TILE_ROWS 8
 #define FRIT_TILE_VECTORS 2
-#include "runtime/cpu/MicroKernel.inc"
+#include "runtime/cpu/kernels/MicroKernel.inc"
 
 #define FRIT_INTEGER_ROWS 8
 #define FRIT_INTEGER_VECTORS 2
-#include "runtime/cpu/IntegerKernel.inc"
+#include "runtime/cpu/kernels/IntegerKernel.inc"

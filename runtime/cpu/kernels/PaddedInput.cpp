@@ -1,6 +1,6 @@
 //===- PaddedInput.cpp - An image with its padding written out ------------===//
 
-#include "runtime/cpu/Conv.h"
+#include "runtime/cpu/kernels/Conv.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/QuantizedShape.h"
+#include "runtime/cpu/kernels/QuantizedShape.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/nn/operators/Loss.h"
+#include "dialects/nn/training/Loss.h"
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 //===- QuantizedFilters.cpp - Filters as the integer kernels read them ----===//
 
-#include "runtime/cpu/QuantizedShape.h"
+#include "runtime/cpu/kernels/QuantizedShape.h"
 
 #include <algorithm>
 #include <cstring>

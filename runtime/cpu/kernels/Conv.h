@@ -1,14 +1,14 @@
 //===- Conv.h - Shared code of convolution algorithms ---------------------===//
 //
-// Internal to runtime/cpu.
+// Internal to runtime/cpu/kernels.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_CPU_CONV_H
-#define FRIT_RUNTIME_CPU_CONV_H
+#ifndef FRIT_RUNTIME_CPU_KERNELS_CONV_H
+#define FRIT_RUNTIME_CPU_KERNELS_CONV_H
 
 #include "runtime/cpu/Cpu.h"
-#include "runtime/cpu/MicroKernel.h"
+#include "runtime/cpu/kernels/MicroKernel.h"
 
 namespace frit::cpu {
 
@@ -80,4 +80,4 @@ void quantizedConv(const artifact::Conv &problem, void *const *arguments,
 
 } // namespace frit::cpu
 
-#endif // FRIT_RUNTIME_CPU_CONV_H
+#endif // FRIT_RUNTIME_CPU_KERNELS_CONV_H

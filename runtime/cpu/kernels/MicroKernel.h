@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_CPU_MICROKERNEL_H
-#define FRIT_RUNTIME_CPU_MICROKERNEL_H
+#ifndef FRIT_RUNTIME_CPU_KERNELS_MICROKERNEL_H
+#define FRIT_RUNTIME_CPU_KERNELS_MICROKERNEL_H
 
 #include "frit/artifact.h"
 
@@ -184,4 +184,4 @@ const IntegerKernel &integerKernel();
 
 } // namespace frit::cpu
 
-#endif // FRIT_RUNTIME_CPU_MICROKERNEL_H
+#endif // FRIT_RUNTIME_CPU_KERNELS_MICROKERNEL_H

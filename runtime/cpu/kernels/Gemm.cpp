@@ -1,6 +1,6 @@
 //===- Gemm.cpp - Matrix products -----------------------------------------===//
 
-#include "runtime/cpu/Gemm.h"
+#include "runtime/cpu/kernels/Gemm.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>
