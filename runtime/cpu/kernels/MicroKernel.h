@@ -31,8 +31,11 @@ enum class Accumulator : uint32_t { f32, f64, i32 };
 /// The epilogue of integer sums; see artifact::Conv. Pointers are to the first
 /// filter.
 struct QuantizedOutput {
-  const int32_t *offset = nullptr; ///< never null in `store`
-  const float *scale = nullptr;    ///< null: the sums are stored
+  /// Added to the sums of each filter: `offset`, unless null, less `zeroX`
+  /// times `sums`, unless null.
+  const int32_t *offset = nullptr, *sums = nullptr;
+  int32_t zeroX = 0;
+  const float *scale = nullptr; ///< null: the sums are stored
   bool scalePerFilter = false;
   const float *bias = nullptr; ///< may be null
   bool relu = false;
@@ -127,7 +130,8 @@ struct IntegerKernel {
   bool hasQuads; ///< otherwise only `pairs` may be used
 
   /// Packs a panel: element (k, i) is group k of `rows[i]`; zero for i from
-  /// `count` on. Width is a multiple of 4.
+  /// `count` on, which nothing reads if it is the only row of a left-hand
+  /// panel. Width is a multiple of 4.
   void (*packRows)(void *panel, int64_t width, int64_t count, int64_t depth,
                    const void *const *rows);
 

@@ -10,7 +10,8 @@
 //          xZero · Σ w for each filter.
 //   pairs: 2 numbers of 16 bits, from copies of x and w less their zero points
 //
-// Products with few rows read w once, without packing it.
+// Products with few rows read w once; unless it was packed when the model was
+// opened, they do not pack it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +59,6 @@ private:
   const int32_t *sums;
   const uint8_t *x, *w;
   int32_t zeroX, zeroW;
-  const int32_t *givenOffset = nullptr;
   QuantizedOutput form;
   Output output;
 };
@@ -73,7 +73,7 @@ Call::Call(const Shape &shape, const IntegerKernel &kernel,
       zeroW(byteOf(arguments[3], problem.typeW)) {
   arguments += 4;
   if (problem.hasOffset)
-    givenOffset = static_cast<const int32_t *>(*arguments++);
+    form.offset = static_cast<const int32_t *>(*arguments++);
   if (problem.scales)
     form.scale = static_cast<const float *>(*arguments++);
   if (problem.hasBias)
@@ -91,22 +91,18 @@ Call::Call(const Shape &shape, const IntegerKernel &kernel,
   output.biasStride = shape.filters;
 }
 
-/// Sets the offset of each filter to the given one - zero · (sum of the
-/// filter).
+/// Subtracts zero · (sum of the filter) from each sum.
 void Call::subtractZero(int64_t zero) {
-  auto *offset = static_cast<int32_t *>(pool.sharedScratch());
-  auto set = [&](int64_t at, int64_t sum) {
-    offset[at] = int32_t((givenOffset ? givenOffset[at] : 0) - zero * sum);
-  };
+  form.zeroX = int32_t(zero);
+  form.sums = sums;
   if (!zero || sums)
-    for (int64_t i = 0; i < problem.k; ++i)
-      set(i, sums ? sums[i] : 0);
-  else
-    pool.parallelFor(problem.k, [&](int64_t at, int64_t end) {
-      for (; at < end; ++at)
-        set(at, sumFilter(shape, w + at * shape.taps));
-    });
-  form.offset = offset;
+    return;
+  auto *own = static_cast<int32_t *>(pool.sharedScratch());
+  pool.parallelFor(problem.k, [&](int64_t at, int64_t end) {
+    for (; at < end; ++at)
+      own[at] = sumFilter(shape, w + at * shape.taps);
+  });
+  form.sums = own;
 }
 
 /// Copies x with its padding written out: bytes, or 16-bit numbers less the
@@ -151,20 +147,13 @@ void Call::contract(const MicroKernel &tiles, bool isQuads) {
   const int64_t deep = shape.segmentDepth(element);
   const Contraction product = shape.contraction(tiles, element, pool.size());
   char *next = static_cast<char *>(pool.sharedScratch());
-  char *offsets = next;
   next += align(problem.k * 4);
   char *panels = next;
   next += align(product.scratch().shared);
   const char *filters = reinterpret_cast<const char *>(w);
   if (isQuads) {
     subtractZero(zeroX + (problem.type == DType::i8 ? 128 : 0));
-  } else {
-    auto *offset = reinterpret_cast<int32_t *>(offsets);
-    for (int64_t i = 0; i < problem.k; ++i)
-      offset[i] = givenOffset ? givenOffset[i] : 0;
-    form.offset = offset;
-  }
-  if (!isQuads && !sums) {
+  } else if (!sums) {
     auto *wide = reinterpret_cast<int16_t *>(next);
     pool.parallelFor(problem.k, [&](int64_t at, int64_t end) {
       kernel.centre(wide + at * shape.taps, w + at * shape.taps,
@@ -216,14 +205,15 @@ void Call::storeRows(const int32_t *sums, int64_t row, int64_t col,
     }
 }
 
-/// Computes a product with few rows, whose cost is reading w once.
+/// Computes a product with few rows and filters that are not packed. Its cost
+/// is reading w once.
 void Call::stream() {
   const int64_t depth = shape.segment, rows = shape.pixels;
   const int64_t lda = align(depth);
   const int64_t zero = zeroX + (problem.type == DType::i8 ? 128 : 0);
   // Rows of x, zero from `depth` on, and one of ones, which sums filters.
   auto *copies = static_cast<uint8_t *>(pool.sharedScratch());
-  auto *offset = reinterpret_cast<int32_t *>(copies + (rows + 1) * lda);
+  auto *own = reinterpret_cast<int32_t *>(copies + (rows + 1) * lda);
   std::memset(copies, 0, (rows + 1) * lda);
   for (int64_t i = 0; i < rows; ++i) {
     std::memcpy(copies + i * lda, x + shape.origin(i), depth);
@@ -231,9 +221,9 @@ void Call::stream() {
       kernel.flip(copies + i * lda, depth);
   }
   std::memset(copies + rows * lda, 1, depth);
-  const bool sumsHere = zero && !sums;
-  const int64_t all = rows + (sumsHere ? 1 : 0);
-  form.offset = offset;
+  const int64_t all = rows + (zero ? 1 : 0);
+  form.sums = zero ? own : nullptr;
+  form.zeroX = int32_t(zero);
   const int64_t items = ceilDiv(problem.k, kStreamCols);
   pool.parallelItems(items, [&](int64_t item, unsigned thread) {
     const int64_t first = item * kStreamCols;
@@ -245,13 +235,8 @@ void Call::stream() {
     for (int64_t i = 0; i < all; i += 4)
       kernel.dots(std::min<int64_t>(4, all - i), count, depth, copies + i * lda,
                   lda, filters, dots + i * count);
-    for (int64_t j = 0; j < count; ++j) {
-      const int64_t sum = sumsHere ? dots[rows * count + j]
-                          : zero   ? sums[first + j]
-                                   : 0;
-      offset[first + j] =
-          int32_t((givenOffset ? givenOffset[first + j] : 0) - zero * sum);
-    }
+    if (zero)
+      std::memcpy(own + first, dots + rows * count, count * 4);
     storeRows(dots, 0, first, rows, count, tile);
   });
 }
@@ -259,20 +244,18 @@ void Call::stream() {
 void Call::depthwise() {
   const int64_t channels = problem.c;
   char *next = static_cast<char *>(pool.sharedScratch());
-  auto *offset = reinterpret_cast<int32_t *>(next);
+  auto *ownSums = reinterpret_cast<int32_t *>(next);
   next += align(channels * 4);
   auto *weights = reinterpret_cast<const int32_t *>(packedRest());
   if (!weights) {
     auto *own = reinterpret_cast<int32_t *>(next);
-    widenDepthwise(shape, w, zeroW, own, offset);
-    sums = offset;
+    widenDepthwise(shape, w, zeroW, own, ownSums);
+    sums = ownSums;
     weights = own;
   }
   next += align(channels * shape.taps * 4);
-  for (int64_t c = 0; c < channels; ++c)
-    offset[c] =
-        int32_t((givenOffset ? givenOffset[c] : 0) - int64_t(zeroX) * sums[c]);
-  form.offset = offset;
+  form.sums = sums;
+  form.zeroX = zeroX;
   auto *taps = reinterpret_cast<int64_t *>(next);
   next += align(shape.taps * 8);
   for (int64_t t = 0; t < shape.taps; ++t)
@@ -296,7 +279,9 @@ void Call::run() {
   case Form::depthwise:
     return depthwise();
   case Form::streamed:
-    return stream();
+    if (!sums)
+      return stream();
+    [[fallthrough]];
   case Form::quads:
     return contract(kernel.quads, true);
   case Form::pairs:

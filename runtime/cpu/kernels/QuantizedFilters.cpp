@@ -90,10 +90,9 @@ uint64_t frit::cpu::packedBytes(const artifact::Conv &problem,
   const IntegerKernel &kernel = integerKernel(isa);
   const uint64_t sums = align(problem.k * 4);
   switch (formOf(shape, kernel, byteOf(zeroW, problem.typeW))) {
-  case Form::streamed:
-    return sums;
   case Form::depthwise:
     return sums + align(problem.c * shape.taps * 4);
+  case Form::streamed:
   case Form::quads:
     return sums + align(shape.contraction(kernel.quads, 1, 1).bytesOfB());
   case Form::pairs:
@@ -118,7 +117,7 @@ bool frit::cpu::packFilters(const artifact::Conv &problem, const void *filters,
   }
   for (int64_t i = 0; i < problem.k; ++i)
     sums[i] = sumFilter(shape, bytes + i * shape.taps);
-  if (form == Form::quads)
+  if (form == Form::quads || form == Form::streamed)
     shape.contraction(kernel.quads, 1, 1)
         .packAllB(FilterPacker(shape, kernel, true, filters), rest);
   if (form != Form::pairs)
