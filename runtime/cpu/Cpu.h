@@ -132,13 +132,20 @@ bool conv(const artifact::Conv &problem, void *const *arguments,
 bool convPacked(const artifact::Conv &problem, void *const *arguments,
                 const void *packed, ThreadPool &pool);
 
-/// Returns the bytes of filters in the form that `conv` reads, aligned to 64
-/// bytes; 0 if it reads them as they are. `zeroW` is the filters' zero point.
-uint64_t packedBytes(const artifact::Conv &problem, const void *zeroW, Isa isa);
+/// How filters are packed: `bytes` bytes, aligned to 64, which are 0 if `conv`
+/// reads filters as they are. Problems that only differ in the sizes of images
+/// may share packed filters if their forms are equal.
+struct PackedForm {
+  uint64_t bytes = 0;
+  int64_t layout = 0;
+};
 
-/// Writes `packedBytes` bytes to `to`. Images may have other sizes in calls
-/// that read them, as long as there are as many or as few pixels as `kFewRows`
-/// says. Returns false if memory is exhausted.
+/// Returns the form in which `convPacked` reads a problem's filters. `zeroW` is
+/// the zero point of quantized filters.
+PackedForm packedForm(const artifact::Conv &problem, const void *zeroW,
+                      Isa isa);
+
+/// Writes filters to `to` in that form. Returns false if memory is exhausted.
 bool packFilters(const artifact::Conv &problem, const void *filters,
                  const void *zeroW, Isa isa, void *to);
 

@@ -32,36 +32,38 @@ void PackedFilters::pack(const Model &model,
   };
   std::vector<PackableStep> steps;
   // Places by filters, zero point and what the form depends on.
-  std::map<std::array<int64_t, 9>, uint64_t> known;
+  std::map<std::array<int64_t, 10>, uint64_t> known;
   uint64_t total = 0;
   for (const artifact::Program &program : model.plan.allPrograms(*model.target))
     for (const artifact::Step &step : model.plan.steps(program.steps)) {
-      if (step.kind != artifact::StepKind::conv ||
-          !model.plan.conv(step).quantized)
+      if (step.kind != artifact::StepKind::conv)
         continue;
       const artifact::Conv &c = model.plan.conv(step);
       const uint8_t *filters = find(model.plan.arguments(step)[1]);
-      const uint8_t *zero = find(model.plan.arguments(step)[3]);
-      uint64_t bytes = filters && zero ? packedBytes(c, zero, isa) : 0;
+      const uint8_t *zero =
+          c.quantized ? find(model.plan.arguments(step)[3]) : nullptr;
+      if (!filters || bool(zero) != bool(c.quantized))
+        continue;
+      auto [bytes, layout] = packedForm(c, zero, isa);
       if (!bytes)
         continue;
       auto address = [](const void *at) {
         return int64_t(reinterpret_cast<intptr_t>(at));
       };
-      auto [place, isNew] =
-          known.try_emplace({address(filters), address(zero), c.k, c.r, c.s,
-                             c.c, c.groups, c.dilationW, int64_t(bytes)},
-                            total);
+      auto [place, isNew] = known.try_emplace(
+          {address(filters), address(zero), c.k, c.r, c.s, c.c, c.groups,
+           c.dilationW, layout, int64_t(bytes)},
+          total);
       steps.push_back(
-          {&step, &c, filters, isNew ? zero : nullptr, place->second});
+          {&step, &c, isNew ? filters : nullptr, zero, place->second});
       if (isNew)
         total += bytes;
     }
   if (!total || memory.allocate(total, "the packed filters").failed())
     return;
   for (const PackableStep &each : steps) {
-    if (each.zero && !packFilters(*each.problem, each.filters, each.zero, isa,
-                                  memory.data() + each.offset)) {
+    if (each.filters && !packFilters(*each.problem, each.filters, each.zero,
+                                     isa, memory.data() + each.offset)) {
       places.clear();
       return;
     }

@@ -71,15 +71,29 @@ void testConv(Conv c, std::vector<Isa> isas) {
         }
 
   for (Isa isa : isas) {
-    Numbers result = computeWith({1, 3}, conv, c, describe(c, isa), x, w, bias,
-                                 residual, isa);
-    for (int64_t i = 0; i < residual.count; ++i)
-      if (!isClose(result[i], expected[i], c.type, magnitudes[i])) {
-        check(false, describe(c, isa) + ": element " + std::to_string(i) +
-                         " is " + std::to_string(result[i]) + ", not " +
-                         std::to_string(expected[i]));
-        break;
-      }
+    // Filters as they are, and packed.
+    std::vector<std::byte> packed(packedForm(c, nullptr, isa).bytes);
+    for (bool isPacked : {false, true}) {
+      if (isPacked && packed.empty())
+        continue;
+      check(!isPacked || packFilters(c, w.data(), nullptr, isa, packed.data()),
+            "packing needs no memory here");
+      auto compute = [&](const Conv &problem, void *const *given,
+                         ThreadPool &pool) {
+        return convPacked(problem, given, isPacked ? packed.data() : nullptr,
+                          pool);
+      };
+      std::string name = describe(c, isa) + (isPacked ? " packed" : "");
+      Numbers result =
+          computeWith({1, 3}, compute, c, name, x, w, bias, residual, isa);
+      for (int64_t i = 0; i < residual.count; ++i)
+        if (!isClose(result[i], expected[i], c.type, magnitudes[i])) {
+          check(false, name + ": element " + std::to_string(i) + " is " +
+                           std::to_string(result[i]) + ", not " +
+                           std::to_string(expected[i]));
+          break;
+        }
+    }
   }
 }
 } // namespace
@@ -145,6 +159,31 @@ void frit::test::testConvs(const std::vector<Isa> &isas) {
        .padLeft = 1,
        .groups = 36},
       {.n = 2, .c = 6, .h = 9, .w = 9, .k = 18, .r = 3, .s = 3, .groups = 6},
+      {.n = 1,
+       .c = 2,
+       .h = 60,
+       .w = 70,
+       .k = 2,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1,
+       .groups = 2},
+      {.n = 2,
+       .c = 3,
+       .h = 7,
+       .w = 7,
+       .k = 3,
+       .r = 5,
+       .s = 5,
+       .strideW = 2,
+       .padTop = 2,
+       .padLeft = 2,
+       .padBottom = 2,
+       .padRight = 2,
+       .groups = 3},
       {.n = 1,
        .c = 3,
        .h = 32,

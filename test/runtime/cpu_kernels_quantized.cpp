@@ -118,7 +118,8 @@ void testOne(Conv c, int32_t wZero, const std::vector<Isa> &isas) {
                              i / c.k / c.q % c.p, i / c.k % c.q, i % c.k);
   for (Isa isa : isas) {
     // Filters as they are, and packed.
-    std::vector<std::byte> packed(packedBytes(c, operands.zeroW.data(), isa));
+    std::vector<std::byte> packed(
+        packedForm(c, operands.zeroW.data(), isa).bytes);
     check(packFilters(c, operands.w.data(), operands.zeroW.data(), isa,
                       packed.data()),
           "packing needs no memory here");

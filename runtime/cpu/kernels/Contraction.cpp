@@ -78,8 +78,7 @@ struct Contraction::Item {
   int64_t matrix;
   Part rows, cols;
   PackPanel packA, packB;
-  const char *sharedA;
-  const char *sharedB; ///< null: packed here
+  const char *panelsA, *panelsB; ///< all of the matrix; null: packed here
   char *scratch;
   const Output &output;
 };
@@ -94,8 +93,9 @@ ScratchSize Contraction::scratch() const {
           uint64_t(kernel.elementBytes * elements)};
 }
 
-void Contraction::packAllB(PackPanel pack, char *to) const {
-  packRange(b, pack, to, 0, batch * blocks * b.panels);
+void Contraction::packAll(bool isB, PackPanel pack, char *to) const {
+  const Side &side = isB ? b : a;
+  packRange(side, pack, to, 0, batch * blocks * side.panels);
 }
 
 void Contraction::packShared(const Side &side, PackPanel pack, char *to,
@@ -136,8 +136,8 @@ void Contraction::compute(const Item &item) const {
              deep);
     };
     const char *panelsB = localB;
-    if (item.sharedB)
-      panelsB = item.sharedB + offsetOf(b, item.matrix, block, item.cols.begin);
+    if (item.panelsB)
+      panelsB = item.panelsB + offsetOf(b, 0, block, item.cols.begin);
     else
       packLocal(b, item.packB, localB, item.cols.begin, item.cols.end);
 
@@ -145,8 +145,8 @@ void Contraction::compute(const Item &item) const {
          first += group) {
       const int64_t last = std::min(first + group, item.rows.end);
       const char *panelsA = localA;
-      if (a.shared)
-        panelsA = item.sharedA + offsetOf(a, item.matrix, block, first);
+      if (item.panelsA)
+        panelsA = item.panelsA + offsetOf(a, 0, block, first);
       else
         packLocal(a, item.packA, localA, first, last);
 
@@ -170,20 +170,32 @@ void Contraction::compute(const Item &item) const {
 }
 
 void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
-                      ThreadPool &pool, char *shared,
-                      const char *packedB) const {
-  char *sharedA = shared ? shared : static_cast<char *>(pool.sharedScratch());
-  char *sharedB = sharedA + (a.shared ? bytesOf(a) : 0);
-  if (a.shared)
-    packShared(a, packA, sharedA, pool);
-  if (b.shared && !packedB) {
-    packShared(b, packB, sharedB, pool);
-    packedB = sharedB;
-  }
+                      ThreadPool &pool, const Packed &packed,
+                      char *shared) const {
+  char *next = shared ? shared : static_cast<char *>(pool.sharedScratch());
+  // Returns the panels of a side, by matrix; null if each part packs its own.
+  auto panels = [&](const Side &side, PackPanel pack, const char *known) {
+    char *own = next;
+    next += side.shared ? bytesOf(side) : 0;
+    if (known || !side.shared)
+      return known;
+    packShared(side, pack, own, pool);
+    return static_cast<const char *>(own);
+  };
+  const char *allA = panels(a, packA, packed.a);
+  const char *allB = panels(b, packB, packed.b);
+  auto of = [&](const Side &side, const char *all, bool isPacked,
+                int64_t matrix) {
+    if (isPacked)
+      matrix %= packed.matrices;
+    return all ? all + offsetOf(side, matrix, 0, 0) : nullptr;
+  };
   pool.parallelItems(
       batch * a.splits * b.splits, [&](int64_t at, unsigned thread) {
-        compute({at / b.splits / a.splits, a.part(at / b.splits % a.splits),
-                 b.part(at % b.splits), packA, packB, sharedA, packedB,
+        const int64_t matrix = at / b.splits / a.splits;
+        compute({matrix, a.part(at / b.splits % a.splits),
+                 b.part(at % b.splits), packA, packB,
+                 of(a, allA, packed.a, matrix), of(b, allB, packed.b, matrix),
                  static_cast<char *>(pool.scratch(thread)), output});
       });
 }

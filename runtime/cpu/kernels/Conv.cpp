@@ -8,6 +8,7 @@
 
 #include "runtime/cpu/kernels/Conv.h"
 #include "runtime/cpu/kernels/Gemm.h"
+#include "runtime/cpu/kernels/QuantizedShape.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>
@@ -142,21 +143,32 @@ std::optional<ScratchSize> contractScratch(const artifact::Conv &problem,
   return size;
 }
 
+/// Packs panels of filters.
+struct WeightPacker {
+  const artifact::Conv &problem;
+  const MicroKernel &kernel;
+  const void *w;
+
+  void operator()(void *panel, int64_t width, int64_t matrix, int64_t first,
+                  int64_t count, int64_t k, int64_t deep) const {
+    const int64_t depth = problem.c / problem.groups * problem.r * problem.s;
+    const int64_t filter =
+        matrix % problem.groups * (problem.k / problem.groups) + first;
+    kernel.pack(
+        panel, width, count, deep,
+        advance(w, (filter * depth + k) * int64_t(elementBytes(problem.type))),
+        problem.type, depth, 1);
+  }
+};
+
 void contract(const artifact::Conv &problem, const MicroKernel &kernel,
-              const void *x, const void *w, Output output, ThreadPool &pool) {
+              const void *x, const void *w, const char *packed, Output output,
+              ThreadPool &pool) {
   const Matrices matrices(problem, kernel, pool.size());
   const auto &[pixels, filters, channels, depth, last, pixelRows, contraction] =
       matrices;
   const int64_t element = elementBytes(problem.type);
-
-  auto packFilters = [&](void *panel, int64_t width, int64_t matrix,
-                         int64_t first, int64_t count, int64_t k,
-                         int64_t deep) {
-    const int64_t filter = matrix % problem.groups * filters + first;
-    kernel.pack(panel, width, count, deep,
-                advance(w, (filter * depth + k) * element), problem.type, depth,
-                1);
-  };
+  const WeightPacker packFilters{problem, kernel, w};
 
   output.stride = last ? filters : filters * pixels;
   output.rowStride = last ? problem.k : pixelRows ? 1 : pixels;
@@ -168,9 +180,11 @@ void contract(const artifact::Conv &problem, const MicroKernel &kernel,
 
   auto run = [&](PackPanel packPixels) {
     if (pixelRows)
-      contraction.run(packPixels, packFilters, output, pool);
+      contraction.run(packPixels, packFilters, output, pool,
+                      {nullptr, packed, problem.groups});
     else
-      contraction.run(packFilters, packPixels, output, pool);
+      contraction.run(packFilters, packPixels, output, pool,
+                      {packed, nullptr, problem.groups});
   };
 
   if (isPointwise(problem))
@@ -263,6 +277,35 @@ bool frit::cpu::convPacked(const artifact::Conv &problem,
   if (isDepthwise(problem))
     depthwise(problem, kernel, x, w, output, pool);
   else
-    contract(problem, kernel, x, w, output, pool);
+    contract(problem, kernel, x, w, static_cast<const char *>(packed), output,
+             pool);
+  return true;
+}
+
+PackedForm frit::cpu::packedForm(const artifact::Conv &problem,
+                                 const void *zeroW, Isa isa) {
+  if (problem.quantized)
+    return quantized::packedForm(problem, zeroW, isa);
+  const std::optional<Accumulator> accumulator = accumulatorFor(problem);
+  if (!accumulator || isEmpty(problem) || isDepthwise(problem))
+    return {};
+  artifact::Conv one = problem;
+  one.n = 1;
+  const Matrices matrices(one, microKernel(isa, *accumulator), 1);
+  return {matrices.contraction.packedBytes(matrices.pixelRows),
+          matrices.pixelRows};
+}
+
+bool frit::cpu::packFilters(const artifact::Conv &problem, const void *filters,
+                            const void *zeroW, Isa isa, void *to) {
+  if (problem.quantized)
+    return quantized::packFilters(problem, filters, zeroW, isa, to);
+  artifact::Conv one = problem;
+  one.n = 1;
+  const MicroKernel &kernel = microKernel(isa, *accumulatorFor(problem));
+  const Matrices matrices(one, kernel, 1);
+  matrices.contraction.packAll(matrices.pixelRows,
+                               WeightPacker{one, kernel, filters},
+                               static_cast<char *>(to));
   return true;
 }

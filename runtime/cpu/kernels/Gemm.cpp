@@ -179,6 +179,6 @@ bool frit::cpu::gemm(const artifact::Gemm &problem, void *const *arguments,
     };
   };
   product.contraction(pool.size())
-      .run(packer(product.a), packer(product.b), output, pool);
+      .run(packer(product.a), packer(product.b), output, pool, {});
   return true;
 }

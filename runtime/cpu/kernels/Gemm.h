@@ -36,16 +36,23 @@ public:
   /// Returns the scratch memory that `run` needs.
   ScratchSize scratch() const;
 
-  /// `shared` are scratch().shared bytes; null: those at the start of the
-  /// pool's. `packedB`, unless null, is what packAllB wrote.
-  void run(PackPanel packA, PackPanel packB, const Output &output,
-           ThreadPool &pool, char *shared = nullptr,
-           const char *packedB = nullptr) const;
+  /// What packAll wrote for either side, or null, for `matrices` matrices:
+  /// matrix i of the product reads matrix i mod `matrices`.
+  struct Packed {
+    const char *a = nullptr, *b = nullptr;
+    int64_t matrices = 1;
+  };
 
-  /// Packs all panels of B into bytesOfB() bytes. They depend on n, k and batch
-  /// alone.
-  void packAllB(PackPanel pack, char *to) const;
-  size_t bytesOfB() const { return bytesOf(b); }
+  /// `shared` are scratch().shared bytes; null: those at the start of the
+  /// pool's.
+  void run(PackPanel packA, PackPanel packB, const Output &output,
+           ThreadPool &pool, const Packed &packed,
+           char *shared = nullptr) const;
+
+  /// Packs all panels of B, or of A, into packedBytes() bytes. They depend on
+  /// the side's extent, k and batch alone.
+  void packAll(bool isB, PackPanel pack, char *to) const;
+  size_t packedBytes(bool isB) const { return bytesOf(isB ? b : a); }
 
 private:
   struct Part {

@@ -76,7 +76,8 @@ struct MicroKernel {
                    const void *b, void *tile, bool accumulate);
 
   /// Applies the epilogue to a tile whose corner is (row, col) of a matrix and
-  /// stores it.
+  /// stores it. A single row may be wider than a tile, unless its elements are
+  /// apart.
   void (*store)(const Output &output, int64_t matrix, int64_t row, int64_t col,
                 int64_t rows, int64_t cols, const void *tile);
 
@@ -101,10 +102,18 @@ struct MicroKernel {
   void (*widen)(void *to, const void *from, artifact::DType type, int64_t count,
                 int64_t step);
 
-  /// sum[j] = Σ_t weights[t·weightStride + (perColumn ? j : 0)] · rows[t][j]
-  /// for a tile's columns. May read a tile's width of each row.
+  /// sum[j] = Σ_t weights[t·weightStride + j] · rows[t][j] for a tile's
+  /// columns. May read a tile's width of each row.
   void (*taps)(void *sum, int64_t taps, const void *const *rows,
-               const void *weights, int64_t weightStride, bool perColumn);
+               const void *weights, int64_t weightStride);
+
+  /// to[p·cols + q] = Σ_t weights[t] · from[offsets[t] + p·pitch + q]. Computes
+  /// all `pitch` columns of rows into `sums`. Both have room for a vector past
+  /// their (rows - 1)·pitch + cols elements, and as much is read past the last
+  /// element of `from`.
+  void (*plane)(void *to, void *sums, int64_t rows, int64_t cols, int64_t pitch,
+                int64_t taps, const void *from, const int64_t *offsets,
+                const void *weights);
 
   /// sums (rows `sumStride` apart) += a·b over `depth`, for a few packed rows
   /// of a and `cols` columns of a row-major b that is not packed.

@@ -190,7 +190,7 @@ void Call::contract(const MicroKernel &tiles, bool isQuads) {
   };
 
   product.run(packPixels, FilterPacker(shape, kernel, isQuads, filters), output,
-              pool, panels, packedRest());
+              pool, {nullptr, packedRest(), problem.groups}, panels);
 }
 
 /// Stores rows of sums, `cols` apart, by way of a tile.

@@ -81,29 +81,28 @@ void quantized::FilterPacker::operator()(void *panel, int64_t width,
 // Packed once
 //===----------------------------------------------------------------------===//
 
-uint64_t frit::cpu::packedBytes(const artifact::Conv &problem,
-                                const void *zeroW, Isa isa) {
-  using namespace quantized;
-  if (!problem.quantized)
-    return 0;
+PackedForm quantized::packedForm(const artifact::Conv &problem,
+                                 const void *zeroW, Isa isa) {
   const Shape shape(problem);
   const IntegerKernel &kernel = integerKernel(isa);
   const uint64_t sums = align(problem.k * 4);
   switch (formOf(shape, kernel, byteOf(zeroW, problem.typeW))) {
   case Form::depthwise:
-    return sums + align(problem.c * shape.taps * 4);
+    return {sums + align(problem.c * shape.taps * 4), 1};
   case Form::streamed:
   case Form::quads:
-    return sums + align(shape.contraction(kernel.quads, 1, 1).bytesOfB());
+    return {sums +
+                align(shape.contraction(kernel.quads, 1, 1).packedBytes(true)),
+            2};
   case Form::pairs:
     break;
   }
-  return sums + align(shape.contraction(kernel.pairs, 2, 1).bytesOfB());
+  return {sums + align(shape.contraction(kernel.pairs, 2, 1).packedBytes(true)),
+          3};
 }
 
-bool frit::cpu::packFilters(const artifact::Conv &problem, const void *filters,
+bool quantized::packFilters(const artifact::Conv &problem, const void *filters,
                             const void *zeroW, Isa isa, void *to) {
-  using namespace quantized;
   const Shape shape(problem);
   const IntegerKernel &kernel = integerKernel(isa);
   const int32_t zero = byteOf(zeroW, problem.typeW);
@@ -119,7 +118,7 @@ bool frit::cpu::packFilters(const artifact::Conv &problem, const void *filters,
     sums[i] = sumFilter(shape, bytes + i * shape.taps);
   if (form == Form::quads || form == Form::streamed)
     shape.contraction(kernel.quads, 1, 1)
-        .packAllB(FilterPacker(shape, kernel, true, filters), rest);
+        .packAll(true, FilterPacker(shape, kernel, true, filters), rest);
   if (form != Form::pairs)
     return true;
   // Of one panel at a time, so that the copy of 16-bit numbers is small.
@@ -128,7 +127,8 @@ bool frit::cpu::packFilters(const artifact::Conv &problem, const void *filters,
                                       int16_t[kernel.pairs.cols * shape.taps]);
   if (!wide)
     return false;
-  product.packAllB(
+  product.packAll(
+      true,
       [&](void *panel, int64_t width, int64_t matrix, int64_t first,
           int64_t count, int64_t k, int64_t depth) {
         const int64_t filter = matrix * shape.filters + first;
