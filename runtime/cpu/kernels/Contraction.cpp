@@ -79,6 +79,7 @@ struct Contraction::Item {
   Part rows, cols;
   PackPanel packA, packB;
   const char *panelsA, *panelsB; ///< all of the matrix; null: packed here
+  const Direct *direct;          ///< may be null
   char *scratch;
   const Output &output;
 };
@@ -88,7 +89,7 @@ ScratchSize Contraction::scratch() const {
   const int64_t group = std::max<int64_t>(1, kGroupRows / a.width);
   const int64_t elements = a.width * b.width * tiles +
                            depth * a.width * (a.shared ? 0 : group) +
-                           depth * b.width * (b.shared ? 0 : b.largestPart());
+                           depth * b.width * (b.shared ? 1 : b.largestPart());
   return {(a.shared ? bytesOf(a) : 0) + (b.shared ? bytesOf(b) : 0),
           uint64_t(kernel.elementBytes * elements)};
 }
@@ -126,6 +127,17 @@ void Contraction::compute(const Item &item) const {
       tileBytes * (blocks > 1 ? item.rows.size() * item.cols.size() : 1);
   char *localB = localA + (a.shared ? 0 : group * a.width * depth * bytes);
 
+  int64_t packedRows[kDepth];
+  for (int64_t i = 0; i < depth; ++i)
+    packedRows[i] = i * b.width;
+  // Panels of B from here on are packed.
+  int64_t packed = item.cols.begin;
+  const char *directB = nullptr;
+  if (item.direct) {
+    packed = std::clamp(item.direct->readable / b.width, packed, item.cols.end);
+    directB = item.direct->data + item.direct->origin(item.matrix) * bytes;
+  }
+
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t deep = depthOf(block);
     auto packLocal = [&](const Side &side, PackPanel pack, char *to,
@@ -137,9 +149,9 @@ void Contraction::compute(const Item &item) const {
     };
     const char *panelsB = localB;
     if (item.panelsB)
-      panelsB = item.panelsB + offsetOf(b, 0, block, item.cols.begin);
+      panelsB = item.panelsB + offsetOf(b, 0, block, packed);
     else
-      packLocal(b, item.packB, localB, item.cols.begin, item.cols.end);
+      packLocal(b, item.packB, localB, packed, item.cols.end);
 
     for (int64_t first = item.rows.begin; first < item.rows.end;
          first += group) {
@@ -156,22 +168,42 @@ void Contraction::compute(const Item &item) const {
           if (blocks > 1)
             tile += tileBytes * ((row - item.rows.begin) * item.cols.size() +
                                  (col - item.cols.begin));
-          kernel.multiply(a.count(row), b.count(col), deep,
-                          panelsA + (row - first) * a.width * deep * bytes,
-                          panelsB +
-                              (col - item.cols.begin) * b.width * deep * bytes,
-                          tile, block > 0);
+          const bool isDirect = col < packed;
+          kernel.multiply(
+              a.count(row), b.count(col), deep,
+              panelsA + (row - first) * a.width * deep * bytes,
+              isDirect ? directB + col * b.width * bytes
+                       : panelsB + (col - packed) * b.width * deep * bytes,
+              isDirect ? item.direct->offsets + block * depth : packedRows,
+              tile, block > 0);
           if (block == blocks - 1)
-            kernel.store(item.output, item.matrix, row * a.width, col * b.width,
-                         a.count(row), b.count(col), tile);
+            store(item, row, col, tile);
         }
     }
   }
 }
 
+/// Stores a tile.
+void Contraction::store(const Item &item, int64_t row, int64_t col,
+                        const char *tile) const {
+  const Output &output = item.output;
+  const int64_t first = col * b.width, end = first + b.count(col);
+  const int64_t pitch = output.pitch ? output.pitch : end + 1;
+  const int64_t width = output.pitch ? output.width : pitch;
+  for (int64_t at = first; at < end;) {
+    const int64_t line = at / pitch * pitch;
+    const int64_t count = std::min(end, line + width) - at;
+    if (count > 0)
+      kernel.store(output, item.matrix, row * a.width,
+                   at / pitch * width + (at - line), a.count(row), count,
+                   tile + (at - first) * kernel.elementBytes);
+    at = line + pitch;
+  }
+}
+
 void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
-                      ThreadPool &pool, const Packed &packed,
-                      char *shared) const {
+                      ThreadPool &pool, const Packed &packed, char *shared,
+                      const Direct *direct) const {
   char *next = shared ? shared : static_cast<char *>(pool.sharedScratch());
   // Returns the panels of a side, by matrix; null if each part packs its own.
   auto panels = [&](const Side &side, PackPanel pack, const char *known) {
@@ -183,7 +215,7 @@ void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
     return static_cast<const char *>(own);
   };
   const char *allA = panels(a, packA, packed.a);
-  const char *allB = panels(b, packB, packed.b);
+  const char *allB = direct ? nullptr : panels(b, packB, packed.b);
   auto of = [&](const Side &side, const char *all, bool isPacked,
                 int64_t matrix) {
     if (isPacked)
@@ -196,6 +228,6 @@ void Contraction::run(PackPanel packA, PackPanel packB, const Output &output,
         compute({matrix, a.part(at / b.splits % a.splits),
                  b.part(at % b.splits), packA, packB,
                  of(a, allA, packed.a, matrix), of(b, allB, packed.b, matrix),
-                 static_cast<char *>(pool.scratch(thread)), output});
+                 direct, static_cast<char *>(pool.scratch(thread)), output});
       });
 }

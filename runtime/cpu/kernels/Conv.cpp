@@ -21,6 +21,8 @@ namespace {
 /// Maximum width of a panel over all micro-kernels, and so the maximum of runs
 /// or rows that a panel is packed from.
 constexpr int64_t kWidest = 64;
+/// All columns of a copy, past which a vector may be read.
+constexpr int64_t kAll = int64_t(1) << 56;
 
 /// Packs panels of pixels from the padded copy of x, in either layout.
 struct PixelPacker {
@@ -96,11 +98,8 @@ bool isPointwise(const artifact::Conv &problem) {
          problem.p == problem.h && problem.q == problem.w;
 }
 
-/// Returns the fraction of vector lanes in use when `extent` columns are
-/// rounded up to whole vectors.
-double useful(int64_t extent, int64_t lanes) {
-  return double(extent) / double((extent + lanes - 1) / lanes * lanes);
-}
+/// Cycles, about, to store an element of a tile whose rows are apart in y.
+constexpr double kScatteredStore = 5;
 
 /// A convolution as a product of matrices.
 struct Matrices {
@@ -108,8 +107,11 @@ struct Matrices {
   bool last;
   /// Whether the matrix's rows are pixels. They are with channels last. With
   /// channels first, vectors run along pixels, which are contiguous in y,
-  /// unless there are so few that filters fill vectors better.
+  /// unless there are so few that filters fill vectors much better.
   bool pixelRows;
+  /// Not 0: the right-hand matrix is read where it lies, with pixels in rows of
+  /// this many elements.
+  int64_t pitch;
   Contraction contraction;
 
   Matrices(const artifact::Conv &problem, const MicroKernel &kernel,
@@ -117,23 +119,55 @@ struct Matrices {
       : pixels(problem.p * problem.q), filters(problem.k / problem.groups),
         channels(problem.c / problem.groups),
         depth(channels * problem.r * problem.s), last(problem.channelsLast),
-        pixelRows(last || useful(pixels, kernel.lanes) <
-                              0.9 * useful(filters, kernel.lanes)),
+        pixelRows(last || fillsFewer(kernel)), pitch(pitchOf(problem, kernel)),
         contraction(kernel, pixelRows ? columns(problem) : filters,
                     pixelRows ? filters : columns(problem), depth,
                     last ? problem.groups : problem.n * problem.groups,
                     threads) {}
 
 private:
+  /// Returns whether vectors of filters save more multiplications, one a cycle,
+  /// than storing the result takes longer.
+  bool fillsFewer(const MicroKernel &kernel) const {
+    auto vectors = [&](int64_t elements) {
+      return double((elements + kernel.lanes - 1) / kernel.lanes);
+    };
+    const double saved =
+        vectors(pixels) * double(filters) - double(pixels) * vectors(filters);
+    return saved * double(depth) >
+           kScatteredStore * double(pixels) * double(filters);
+  }
   int64_t columns(const artifact::Conv &problem) const {
+    if (pitch)
+      return (problem.p - 1) * pitch + problem.q;
     return last ? problem.n * pixels : pixels;
+  }
+  int64_t pitchOf(const artifact::Conv &problem,
+                  const MicroKernel &kernel) const {
+    if (pixelRows)
+      return 0;
+    if (isPointwise(problem))
+      return int64_t(elementBytes(problem.type)) == kernel.elementBytes
+                 ? problem.q
+                 : 0;
+    // What is computed between rows must cost less than packing would.
+    const int64_t rows = PaddedInput(problem, kernel).pitch();
+    auto vectors = [&](int64_t elements) {
+      return double((elements + kernel.lanes - 1) / kernel.lanes);
+    };
+    return vectors((problem.p - 1) * rows + problem.q) <= 1.1 * vectors(pixels)
+               ? rows
+               : 0;
   }
 };
 
 std::optional<ScratchSize> contractScratch(const artifact::Conv &problem,
                                            const MicroKernel &kernel,
                                            unsigned threads) {
-  ScratchSize size = Matrices(problem, kernel, threads).contraction.scratch();
+  const Matrices matrices(problem, kernel, threads);
+  ScratchSize size = matrices.contraction.scratch();
+  if (matrices.pitch)
+    size.shared += matrices.depth * sizeof(int64_t);
   if (isPointwise(problem))
     return size;
   const uint64_t bytes = PaddedInput(problem, kernel).bytes();
@@ -165,8 +199,8 @@ void contract(const artifact::Conv &problem, const MicroKernel &kernel,
               const void *x, const void *w, const char *packed, Output output,
               ThreadPool &pool) {
   const Matrices matrices(problem, kernel, pool.size());
-  const auto &[pixels, filters, channels, depth, last, pixelRows, contraction] =
-      matrices;
+  const auto &[pixels, filters, channels, depth, last, pixelRows, pitch,
+               contraction] = matrices;
   const int64_t element = elementBytes(problem.type);
   const WeightPacker packFilters{problem, kernel, w};
 
@@ -178,36 +212,64 @@ void contract(const artifact::Conv &problem, const MicroKernel &kernel,
   output.biasRow = pixelRows ? 0 : 1;
   output.biasCol = pixelRows ? 1 : 0;
 
-  auto run = [&](PackPanel packPixels) {
+  char *copy =
+      static_cast<char *>(pool.sharedScratch()) + contraction.scratch().shared;
+  int64_t *offsets = nullptr;
+  // Reads pixels at `data` where they lie, if they have a pitch.
+  auto run = [&](PackPanel packPixels, const void *data, int64_t readable,
+                 FunctionRef<int64_t(int64_t)> origin) {
+    const Contraction::Direct direct{static_cast<const char *>(data), offsets,
+                                     origin, readable};
     if (pixelRows)
       contraction.run(packPixels, packFilters, output, pool,
                       {nullptr, packed, problem.groups});
     else
       contraction.run(packFilters, packPixels, output, pool,
-                      {packed, nullptr, problem.groups});
+                      {packed, nullptr, problem.groups}, nullptr,
+                      pitch ? &direct : nullptr);
   };
 
-  if (isPointwise(problem))
-    return run([&](void *panel, int64_t width, int64_t matrix, int64_t first,
-                   int64_t count, int64_t k, int64_t deep) {
-      const int64_t at = last ? first * problem.c + matrix * channels + k
-                              : (matrix * channels + k) * pixels + first;
-      kernel.pack(panel, width, count, deep, advance(x, at * element),
-                  problem.type, last ? problem.c : 1, last ? 1 : pixels);
-    });
+  if (isPointwise(problem)) {
+    auto origin = [&](int64_t matrix) { return matrix * channels * pixels; };
+    offsets = reinterpret_cast<int64_t *>(copy);
+    if (pitch)
+      for (int64_t i = 0; i < depth; ++i)
+        offsets[i] = i * pixels;
+    return run(
+        [&](void *panel, int64_t width, int64_t matrix, int64_t first,
+            int64_t count, int64_t k, int64_t deep) {
+          const int64_t at = last ? first * problem.c + matrix * channels + k
+                                  : origin(matrix) + k * pixels + first;
+          kernel.pack(panel, width, count, deep, advance(x, at * element),
+                      problem.type, last ? problem.c : 1, last ? 1 : pixels);
+        },
+        x, pixels, origin);
+  }
 
   PaddedInput padded(problem, kernel);
-  char *copy =
-      static_cast<char *>(pool.sharedScratch()) + contraction.scratch().shared;
   padded.fill(x, copy, pool);
+  offsets = reinterpret_cast<int64_t *>(copy + padded.bytes());
+  if (pitch) {
+    output.pitch = pitch;
+    output.width = problem.q;
+    const int64_t taps = problem.r * problem.s;
+    for (int64_t i = 0; i < depth; ++i)
+      offsets[i] = padded.origin(0, i / taps) + padded.tap(i % taps);
+  }
   const PixelPacker packer{problem, kernel, padded, copy};
-  run([&](void *panel, int64_t width, int64_t matrix, int64_t first,
+  return run(
+      [&](void *panel, int64_t width, int64_t matrix, int64_t first,
           int64_t count, int64_t k, int64_t deep) {
-    if (last)
-      packer.fromPixels(panel, width, matrix, first, count, k, deep);
-    else
-      packer.fromPlanes(panel, width, matrix, first, count, k, deep);
-  });
+        if (last)
+          packer.fromPixels(panel, width, matrix, first, count, k, deep);
+        else
+          packer.fromPlanes(panel, width, matrix, first, count, k, deep);
+      },
+      copy, kAll,
+      [&](int64_t matrix) {
+        return padded.origin(matrix / problem.groups,
+                             matrix % problem.groups * channels);
+      });
 }
 /// Returns the accumulator type; none if the type or a gradient is not
 /// supported.

@@ -13,10 +13,14 @@
 namespace frit::cpu {
 
 /// A copy of x with its padding written out, in the accumulator's type, so that
-/// inner loops need neither bounds checks nor conversions. With channels first,
-/// columns are grouped by their remainder modulo the stride ("phase"): what one
-/// tap reads for a row of outputs is then contiguous for any stride. As large
-/// as x, not as the im2col matrix.
+/// inner loops need neither bounds checks nor conversions. As large as x, not
+/// as the im2col matrix.
+///
+/// With channels first, it consists of planes. Their rows and columns are
+/// grouped by their remainders modulo the strides ("phases"). In each tap, the
+/// next output is then the next element, and the next row of outputs is `pitch`
+/// elements further, so that rows can be computed as one, whose outputs from
+/// column q of each row on are dropped.
 class PaddedInput {
 public:
   PaddedInput(const artifact::Conv &problem, const MicroKernel &kernel);
@@ -37,22 +41,30 @@ public:
   }
   int64_t tap(int64_t index) const { return taps[index]; }
   /// Offsets to the next output down and to the right.
-  int64_t nextRow() const { return problem.strideH * rowElements; }
+  int64_t nextRow() const { return nextOutputRow; }
   int64_t nextCol() const { return nextColumn; }
+
+  /// Of channels first.
+  int64_t pitch() const { return rowElements; }
+  int64_t planeElements() const { return channelElements; }
+  int64_t tapInPlane(int64_t index) const;
+  /// Writes the pixels of a channel to a plane; its padding stays as it is.
+  void fillPlane(const void *from, char *to) const;
+  bool isPadded() const {
+    return problem.padTop > 0 || problem.padLeft > 0 || problem.padBottom > 0 ||
+           problem.padRight > 0;
+  }
 
 private:
   uint64_t imageBytes() const;
-  void fillTaps();
-  void fillPlaneRow(const char *from, int64_t row, char *to) const;
   void fillPixelRow(const char *from, int64_t row, char *to) const;
 
   const artifact::Conv &problem;
   const MicroKernel &kernel;
-  int64_t rows;      ///< per image, padding included
-  int64_t phaseCols; ///< columns per phase
-  int64_t
-      rowElements; ///< elements per row: all phases, or all pixels' channels
-  int64_t imageElements, channelElements, nextColumn;
+  /// Of an image with its padding, channels last, or of a phase.
+  int64_t rows;
+  int64_t rowElements;
+  int64_t imageElements, channelElements, nextColumn, nextOutputRow;
   int64_t *taps = nullptr; ///< stored after the elements
 };
 

@@ -113,8 +113,8 @@ void streamed(const Product &product, const Output &output, ThreadPool &pool) {
     char *rows = static_cast<char *>(pool.scratch(thread));
     char *sums = rows + m * k * bytes, *tile = sums + m * cols * bytes;
     for (int64_t i = 0; i < m; ++i)
-      kernel.widen(rows + i * k * bytes, a.at(matrix, i, 0), a.type, k,
-                   a.inner);
+      kernel.widen(rows + i * k * bytes, a.at(matrix, i, 0), a.type, k, a.inner,
+                   1, 0, 0);
     std::memset(sums, 0, m * cols * bytes);
     if (b.outer == 1)
       kernel.streamRows(m, count, k, rows, k, b.at(matrix, col, 0), b.type,

@@ -43,11 +43,21 @@ public:
     int64_t matrices = 1;
   };
 
+  /// B where it lies: element (k, j) of matrix i is element origin(i) +
+  /// offsets[k] + j of `data`, in the accumulator's type. Panels whose columns
+  /// are all below `readable` are read there; others are packed.
+  struct Direct {
+    const char *data = nullptr; ///< null: all are packed
+    const int64_t *offsets = nullptr;
+    FunctionRef<int64_t(int64_t matrix)> origin;
+    int64_t readable = 0;
+  };
+
   /// `shared` are scratch().shared bytes; null: those at the start of the
   /// pool's.
   void run(PackPanel packA, PackPanel packB, const Output &output,
-           ThreadPool &pool, const Packed &packed,
-           char *shared = nullptr) const;
+           ThreadPool &pool, const Packed &packed, char *shared = nullptr,
+           const Direct *direct = nullptr) const;
 
   /// Packs all panels of B, or of A, into packedBytes() bytes. They depend on
   /// the side's extent, k and batch alone.
@@ -84,6 +94,8 @@ private:
   void packRange(const Side &side, PackPanel pack, char *to, int64_t at,
                  int64_t end) const;
   void compute(const Item &item) const;
+  void store(const Item &item, int64_t row, int64_t col,
+             const char *tile) const;
 
   const MicroKernel &kernel;
   int64_t k, batch, depth, blocks;

@@ -54,6 +54,9 @@ struct Output {
   int64_t stride = 0, rowStride = 0, colStride = 1;
   int64_t biasPeriod = 1, biasStride = 0, biasRow = 0, biasCol = 1;
   Activation activation = Activation::none;
+  /// If not 0, columns are computed in rows of `pitch`, of which the first
+  /// `width` are stored, one row after the other.
+  int64_t pitch = 0, width = 0;
   const QuantizedOutput *quantized = nullptr; ///< of integer kernels only
 };
 
@@ -71,9 +74,12 @@ struct MicroKernel {
 
   /// tile = [tile +] a·b over `depth`, for the tile's first `rows` rows and
   /// first `cols` columns, the latter rounded up to whole vectors. Rows of a
-  /// tile are MicroKernel::cols apart.
+  /// tile are MicroKernel::cols apart. Row k of b begins at element offsets[k],
+  /// in a packed panel at k · MicroKernel::cols; integer kernels only read
+  /// packed panels.
   void (*multiply)(int64_t rows, int64_t cols, int64_t depth, const void *a,
-                   const void *b, void *tile, bool accumulate);
+                   const void *b, const int64_t *offsets, void *tile,
+                   bool accumulate);
 
   /// Applies the epilogue to a tile whose corner is (row, col) of a matrix and
   /// stores it. A single row may be wider than a tile, unless its elements are
@@ -98,9 +104,10 @@ struct MicroKernel {
                    const void *source, const int64_t *origins, const Run *runs,
                    int64_t runCount);
 
-  /// Converts every `step`-th stored element to the accumulator's type.
+  /// Converts every `step`-th stored element of `rows` rows, which lie
+  /// `toPitch` and `fromPitch` elements apart, to the accumulator's type.
   void (*widen)(void *to, const void *from, artifact::DType type, int64_t count,
-                int64_t step);
+                int64_t step, int64_t rows, int64_t toPitch, int64_t fromPitch);
 
   /// sum[j] = Σ_t weights[t·weightStride + j] · rows[t][j] for a tile's
   /// columns. May read a tile's width of each row.

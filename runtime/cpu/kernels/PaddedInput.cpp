@@ -12,92 +12,98 @@ using namespace frit::cpu;
 PaddedInput::PaddedInput(const artifact::Conv &problem,
                          const MicroKernel &kernel)
     : problem(problem), kernel(kernel) {
-  const int64_t step = problem.strideW;
-  rows = (problem.p - 1) * problem.strideH +
-         (problem.r - 1) * problem.dilationH + 1;
+  const int64_t lastTap = (problem.s - 1) * problem.dilationW;
   if (problem.channelsLast) {
-    phaseCols = 0;
-    rowElements =
-        ((problem.q - 1) * step + (problem.s - 1) * problem.dilationW + 1) *
-        problem.c;
+    rows = (problem.p - 1) * problem.strideH +
+           (problem.r - 1) * problem.dilationH + 1;
+    rowElements = ((problem.q - 1) * problem.strideW + lastTap + 1) * problem.c;
     imageElements = rows * rowElements;
     channelElements = 1;
-    nextColumn = step * problem.c;
+    nextColumn = problem.strideW * problem.c;
+    nextOutputRow = problem.strideH * rowElements;
   } else {
-    phaseCols = problem.q + (problem.s - 1) * problem.dilationW / step;
-    rowElements = phaseCols * step;
-    imageElements = problem.c * rows * rowElements;
-    channelElements = rows * rowElements;
+    rows = problem.p + (problem.r - 1) * problem.dilationH / problem.strideH;
+    rowElements = problem.q + lastTap / problem.strideW;
+    channelElements = problem.strideH * problem.strideW * rows * rowElements;
+    imageElements = problem.c * channelElements;
     nextColumn = 1;
+    nextOutputRow = rowElements;
   }
 }
 
 /// Returns the bytes of all padded images, rounded up to the alignment of
 /// `taps`.
 uint64_t PaddedInput::imageBytes() const {
-  const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
   const int64_t slack = std::max(kernel.rows, kernel.cols);
   const uint64_t bytes =
-      (planes * rows * rowElements + slack) * kernel.elementBytes;
+      (problem.n * imageElements + slack) * kernel.elementBytes;
   return (bytes + 63) / 64 * 64;
 }
 
 uint64_t PaddedInput::bytes() const {
-  const double planes =
-      double(problem.n) * (problem.channelsLast ? 1 : problem.c);
+  const double planes = double(problem.n) *
+                        (problem.channelsLast ? 1. : double(problem.c)) *
+                        (problem.channelsLast ? 1. : double(problem.strideH)) *
+                        (problem.channelsLast ? 1. : double(problem.strideW));
   if (planes * double(rows) * double(rowElements) > 1e13 ||
       double(problem.r) * double(problem.s) > 1e12)
     return 0;
   return imageBytes() + problem.r * problem.s * sizeof(int64_t);
 }
 
-void PaddedInput::fillTaps() {
-  const int64_t step = problem.strideW;
-  int64_t *tap = taps;
-  for (int64_t r = 0; r < problem.r; ++r)
-    for (int64_t s = 0; s < problem.s; ++s) {
-      const int64_t col = s * problem.dilationW;
-      *tap++ = r * problem.dilationH * rowElements +
-               (problem.channelsLast ? col * problem.c
-                                     : col % step * phaseCols + col / step);
-    }
+int64_t PaddedInput::tapInPlane(int64_t index) const {
+  const int64_t row = index / problem.s * problem.dilationH;
+  const int64_t col = index % problem.s * problem.dilationW;
+  const int64_t phase =
+      row % problem.strideH * problem.strideW + col % problem.strideW;
+  return (phase * rows + row / problem.strideH) * rowElements +
+         col / problem.strideW;
 }
 
-/// Returns whether some tap reads a given row or phase of columns.
-static bool isUsed(int64_t at, int64_t taps, int64_t dilation, int64_t stride) {
-  if (dilation == 1 && taps >= stride)
-    return true;
-  for (int64_t tap = 0; tap < taps; ++tap)
-    if ((at - tap * dilation) % stride == 0)
+/// Returns whether some tap reads a phase.
+static bool isUsed(int64_t phase, int64_t taps, int64_t dilation,
+                   int64_t stride) {
+  for (int64_t tap = 0; tap < std::min(taps, stride); ++tap)
+    if (tap * dilation % stride == phase)
       return true;
   return false;
 }
 
-/// Fills one row of a channel; `from` is the channel.
-void PaddedInput::fillPlaneRow(const char *from, int64_t row, char *to) const {
-  const int64_t bytes = kernel.elementBytes, step = problem.strideW;
-  const int64_t source = row - problem.padTop;
-  if (source < 0 || source >= problem.h) {
-    std::memset(to, 0, rowElements * bytes);
-    return;
-  }
-  for (int64_t phase = 0; phase < step; ++phase, to += phaseCols * bytes) {
-    if (!isUsed(phase, problem.s, problem.dilationW, step))
+namespace {
+/// Element i of a phase is element i · stride + shift of the image. Those in
+/// [first, last) are inside it.
+struct Inside {
+  int64_t shift, first, last;
+
+  Inside(int64_t phase, int64_t padding, int64_t stride, int64_t image,
+         int64_t elements)
+      : shift(phase - padding),
+        first(std::clamp<int64_t>((stride - 1 - shift) / stride, 0, elements)),
+        last(std::clamp<int64_t>((image - shift + stride - 1) / stride, first,
+                                 elements)) {}
+};
+} // namespace
+
+void PaddedInput::fillPlane(const void *from, char *to) const {
+  const auto &c = problem;
+  for (int64_t y = 0; y < c.strideH; ++y) {
+    if (!isUsed(y, c.r, c.dilationH, c.strideH))
       continue;
-    // Column j holds source column j·step + shift; `first` is the first one
-    // inside the image.
-    const int64_t shift = phase - problem.padLeft;
-    const int64_t first =
-        std::clamp<int64_t>((-shift + step - 1) / step, 0, phaseCols);
-    const int64_t last = std::clamp<int64_t>(
-        (problem.w - shift + step - 1) / step, first, phaseCols);
-    std::memset(to, 0, first * bytes);
-    const int64_t at = source * problem.w + first * step + shift;
-    if (last > first)
-      kernel.widen(to + first * bytes,
-                   from + at * int64_t(elementBytes(problem.type)),
-                   problem.type, last - first, step);
-    std::memset(to + last * bytes, 0, (phaseCols - last) * bytes);
+    const Inside lines(y, c.padTop, c.strideH, c.h, rows);
+    for (int64_t x = 0; x < c.strideW; ++x) {
+      const Inside cols(x, c.padLeft, c.strideW, c.w, rowElements);
+      if (lines.first == lines.last || cols.first == cols.last ||
+          !isUsed(x, c.s, c.dilationW, c.strideW))
+        continue;
+      const int64_t source = (lines.first * c.strideH + lines.shift) * c.w +
+                             cols.first * c.strideW + cols.shift;
+      const int64_t place =
+          ((y * c.strideW + x) * rows + lines.first) * rowElements + cols.first;
+      kernel.widen(to + place * kernel.elementBytes,
+                   advance(from, source * int64_t(elementBytes(c.type))),
+                   c.type, cols.last - cols.first, c.strideW,
+                   lines.last - lines.first, rowElements, c.strideH * c.w);
+    }
   }
 }
 
@@ -116,28 +122,37 @@ void PaddedInput::fillPixelRow(const char *from, int64_t row, char *to) const {
   const int64_t at = source * problem.w + first - problem.padLeft;
   kernel.widen(to + first * bytes,
                from + at * problem.c * int64_t(elementBytes(problem.type)),
-               problem.type, (last - first) * problem.c, 1);
+               problem.type, (last - first) * problem.c, 1, 1, 0, 0);
   std::memset(to + last * bytes, 0, (cols - last) * bytes);
 }
 
 void PaddedInput::fill(const void *x, void *to, ThreadPool &pool) {
   taps = reinterpret_cast<int64_t *>(static_cast<char *>(to) + imageBytes());
-  fillTaps();
-  const int64_t planes = problem.n * (problem.channelsLast ? 1 : problem.c);
-  const int64_t planeBytes = problem.h * problem.w *
-                             int64_t(elementBytes(problem.type)) *
-                             (problem.channelsLast ? problem.c : 1);
-  pool.parallelFor(planes * rows, [&](int64_t at, int64_t end) {
-    for (; at < end; ++at) {
-      const char *from = static_cast<const char *>(x) + at / rows * planeBytes;
-      char *out =
-          static_cast<char *>(to) + at * rowElements * kernel.elementBytes;
-      if (!isUsed(at % rows, problem.r, problem.dilationH, problem.strideH))
-        continue;
-      if (problem.channelsLast)
-        fillPixelRow(from, at % rows, out);
-      else
-        fillPlaneRow(from, at % rows, out);
-    }
+  const int64_t element = elementBytes(problem.type);
+  auto *out = static_cast<char *>(to);
+  if (!problem.channelsLast) {
+    for (int64_t t = 0; t < problem.r * problem.s; ++t)
+      taps[t] = tapInPlane(t);
+    const int64_t bytes = channelElements * kernel.elementBytes;
+    return pool.parallelFor(
+        problem.n * problem.c, [&](int64_t at, int64_t end) {
+          for (; at < end; ++at) {
+            if (isPadded())
+              std::memset(out + at * bytes, 0, bytes);
+            fillPlane(advance(x, at * problem.h * problem.w * element),
+                      out + at * bytes);
+          }
+        });
+  }
+  for (int64_t t = 0; t < problem.r * problem.s; ++t)
+    taps[t] = t / problem.s * problem.dilationH * rowElements +
+              t % problem.s * problem.dilationW * problem.c;
+  const int64_t image = problem.h * problem.w * problem.c * element;
+  pool.parallelFor(problem.n * rows, [&](int64_t at, int64_t end) {
+    for (; at < end; ++at)
+      if (isUsed(at % rows % problem.strideH, problem.r, problem.dilationH,
+                 problem.strideH))
+        fillPixelRow(static_cast<const char *>(x) + at / rows * image,
+                     at % rows, out + at * rowElements * kernel.elementBytes);
   });
 }
