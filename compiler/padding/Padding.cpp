@@ -160,12 +160,19 @@ std::optional<PaddedValue> PaddingProof::pad(Operation *small, Operation *large,
 // The model
 //===----------------------------------------------------------------------===//
 
+/// Returns what an operator does that padding does not allow.
 static std::string reasonOf(Operation *large) {
-  return isa<ReshapeOp>(large) ? "joins the dimension with another"
-         : llvm::all_of(large->getOperands(),
-                        [](Value x) { return x.getDefiningOp<ConstantOp>(); })
-             ? "has a constant that was computed for one size"
-             : "combines or moves elements along it";
+  if (isa<ReshapeOp>(large))
+    return "joins the dimension with another";
+  if (llvm::all_of(large->getOperands(),
+                   [](Value x) { return x.getDefiningOp<ConstantOp>(); }))
+    return "has numbers that were computed for one size, as resizing with "
+           "aligned corners does";
+  if (isa<PadOp>(large))
+    return "puts elements after its last one";
+  if (isa<SliceOp>(large))
+    return "counts elements from its end";
+  return "combines or moves elements along it";
 }
 
 /// Returns the value of an input, which the runtime pads with zeros.
@@ -353,7 +360,9 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       for (const PaddedValue &result : operands)
         if (!result.anywhere && !areLeading(result.places))
           return Mixing{result.large.getLoc(),
-                        "returns the dimension joined with another"};
+                        "returns the dimension joined with another; an output "
+                        "that has it "
+                        "as a dimension of its own may be padded"};
       return std::nullopt;
     }
     if (auto custom = dyn_cast<CustomOp>(*a)) {

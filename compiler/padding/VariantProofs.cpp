@@ -210,11 +210,14 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
   for (auto [first, last] : symbol.ranges)
     count += (last - first) / symbol.multiple + 1;
   if (!symbol.isList() && count > kMostVariants / others) {
-    int64_t least = symbol.multiple;
+    // Some sizes of the range, as an example.
+    auto [least, most] = symbol.ranges.front();
+    std::string sizes = std::to_string(least);
+    for (int64_t size = 2 * least; size <= std::min(most, 4 * least); size *= 2)
+      sizes += "," + std::to_string(size);
     emitError(mixing.loc) << why << "; list the sizes that are needed, as "
-                          << "-fshape=" << symbol.name << "=" << least << ","
-                          << 2 * least << "," << 4 * least << " (up to "
-                          << kMostVariants / others << ")";
+                          << "-fshape=" << symbol.name << "=" << sizes
+                          << " (up to " << kMostVariants / others << ")";
     return false;
   }
   symbol.sizes.clear();
