@@ -90,6 +90,14 @@ std::optional<ScratchSize> quantizedScratch(const artifact::Conv &problem,
 void quantizedConv(const artifact::Conv &problem, void *const *arguments,
                    ThreadPool &pool, const void *packed);
 
+namespace quantized {
+/// As frit::cpu::packedForm and packFilters, for quantized convolutions.
+PackedForm packedForm(const artifact::Conv &problem, const void *zeroW,
+                      Isa isa);
+bool packFilters(const artifact::Conv &problem, const void *filters,
+                 const void *zeroW, Isa isa, void *to);
+} // namespace quantized
+
 } // namespace frit::cpu
 
 #endif // FRIT_RUNTIME_CPU_KERNELS_CONV_H

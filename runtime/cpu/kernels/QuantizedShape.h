@@ -30,12 +30,6 @@ inline int32_t byteOf(const void *from, artifact::DType type) {
              : int32_t(*static_cast<const uint8_t *>(from));
 }
 
-/// As frit::cpu::packedForm and packFilters.
-PackedForm packedForm(const artifact::Conv &problem, const void *zeroW,
-                      Isa isa);
-bool packFilters(const artifact::Conv &problem, const void *filters,
-                 const void *zeroW, Isa isa, void *to);
-
 /// The sizes of a convolution, and how its operands are read.
 struct Shape {
   const artifact::Conv &problem;
