@@ -68,8 +68,8 @@ if "FRIT_PYTHONS" in os.environ:
     config.available_features.add("pythons")
 if shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64"):
     config.available_features.add("aarch64")  # tools/dev/setup installs them
-# Threads of the runtime for Windows sometimes wait for ever in Wine
-# (runtime/platforms.md), so its test runs when it is asked for.
+# The test of the runtime for Windows takes minutes, so it runs when it is asked
+# for.
 if os.environ.get("FRIT_TEST_WINE") and shutil.which("x86_64-w64-mingw32-g++-posix") and \
         os.path.exists("/usr/lib/wine/wine64"):
     config.available_features.add("wine")

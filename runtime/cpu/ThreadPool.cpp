@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/Cpu.h"
+#include "runtime/system/System.h"
 
 #include <algorithm>
 #include <atomic>
@@ -75,7 +76,7 @@ struct ThreadPool::State {
         return now;
       relax();
     }
-    gate.wait(seen, std::memory_order_acquire);
+    system::waitOn(gate, seen);
     return gate.load(std::memory_order_acquire);
   }
 
@@ -92,7 +93,7 @@ struct ThreadPool::State {
       (*task)(index);
       now = gate.fetch_sub(1, std::memory_order_acq_rel) - 1;
       if (!(now & (kOpen | kInside)))
-        gate.notify_all();
+        system::wakeAll(gate);
       // This call has no items left for a thread that has finished it; wait for
       // the next.
       while (now / kCall == call && !stop.load(std::memory_order_relaxed))
@@ -110,7 +111,7 @@ struct ThreadPool::State {
     task = &body;
     next.store(0, std::memory_order_relaxed);
     gate.fetch_add(kCall | kOpen, std::memory_order_acq_rel);
-    gate.notify_all();
+    system::wakeAll(gate);
     body(0);
     uint32_t now = gate.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
     while (now & kInside)
@@ -136,7 +137,7 @@ ThreadPool::ThreadPool(unsigned threads, Isa isa)
 ThreadPool::~ThreadPool() {
   state->stop.store(true);
   state->gate.fetch_add(State::kCall);
-  state->gate.notify_all();
+  system::wakeAll(state->gate);
   for (State::Worker &worker : state->workers)
     pthread_join(worker.thread, nullptr);
 }

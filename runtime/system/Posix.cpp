@@ -116,6 +116,16 @@ void *system::allocatePages(uint64_t bytes) {
 void system::freePages(void *memory, uint64_t bytes) { munmap(memory, bytes); }
 
 //===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+void system::waitOn(const std::atomic<uint32_t> &word, uint32_t seen) {
+  word.wait(seen, std::memory_order_acquire);
+}
+
+void system::wakeAll(std::atomic<uint32_t> &word) { word.notify_all(); }
+
+//===----------------------------------------------------------------------===//
 // The machine
 //===----------------------------------------------------------------------===//
 

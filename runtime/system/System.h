@@ -8,6 +8,7 @@
 #ifndef FRIT_RUNTIME_SYSTEM_SYSTEM_H
 #define FRIT_RUNTIME_SYSTEM_SYSTEM_H
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -65,6 +66,16 @@ void freeAligned(void *memory);
 /// there is not enough.
 void *allocatePages(uint64_t bytes);
 void freePages(void *memory, uint64_t bytes);
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+/// Sleeps while `word` is `seen`. May return earlier.
+void waitOn(const std::atomic<uint32_t> &word, uint32_t seen);
+
+/// Wakes all threads that sleep on `word`, after it has changed.
+void wakeAll(std::atomic<uint32_t> &word);
 
 //===----------------------------------------------------------------------===//
 // The machine

@@ -147,6 +147,50 @@ void system::freePages(void *memory, uint64_t) {
 }
 
 //===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Windows' own functions, since 8. MinGW's std::atomic::wait lets threads
+/// share condition variables, and in Wine some never woke. Found at run time,
+/// so that programs need no further import library.
+struct WaitFunctions {
+  using Wait = BOOL(WINAPI *)(volatile void *, void *, SIZE_T, DWORD);
+  using Wake = void(WINAPI *)(void *);
+  Wait wait = nullptr;
+  Wake wake = nullptr;
+
+  WaitFunctions() {
+    HMODULE library = LoadLibraryW(L"api-ms-win-core-synch-l1-2-0.dll");
+    if (!library)
+      return;
+    wait = reinterpret_cast<Wait>(
+        reinterpret_cast<void *>(GetProcAddress(library, "WaitOnAddress")));
+    wake = reinterpret_cast<Wake>(
+        reinterpret_cast<void *>(GetProcAddress(library, "WakeByAddressAll")));
+  }
+};
+} // namespace
+
+static const WaitFunctions &waitFunctions() {
+  static const WaitFunctions functions;
+  return functions;
+}
+
+void system::waitOn(const std::atomic<uint32_t> &word, uint32_t seen) {
+  const WaitFunctions &functions = waitFunctions();
+  if (!functions.wait || !functions.wake)
+    return Sleep(1);
+  functions.wait(const_cast<std::atomic<uint32_t> *>(&word), &seen, sizeof seen,
+                 INFINITE);
+}
+
+void system::wakeAll(std::atomic<uint32_t> &word) {
+  if (waitFunctions().wake)
+    waitFunctions().wake(&word);
+}
+
+//===----------------------------------------------------------------------===//
 // The machine
 //===----------------------------------------------------------------------===//
 
