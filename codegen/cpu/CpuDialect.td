@@ -9,7 +9,8 @@ def Cpu_Dialect : Dialect {
   let cppNamespace = "::frit::cpu";
   let summary = "Schedules of fusions on CPUs";
   let description = [{
-    Which code runs a fusion: loops, a kernel of the runtime, or a user's.
+    Which code runs a fusion: loops, a product by codes, a kernel of the
+    runtime, or a user's.
     The attributes have no parameters. Set by the pass `schedule`.
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -41,6 +42,10 @@ def Cpu_CustomAttr : Cpu_Schedule<"Custom", "custom"> {
 
 def Cpu_GemmAttr : Cpu_CallSchedule<"Gemm", "gemm"> {
   let summary = "The runtime's matrix product.";
+}
+
+def Cpu_CodedGemmAttr : Cpu_Schedule<"CodedGemm", "coded_gemm"> {
+  let summary = "A matrix product that decodes its matrix in registers.";
 }
 
 def Cpu_ConvAttr : Cpu_CallSchedule<"Conv", "conv"> {

@@ -9,6 +9,8 @@
 #include "codegen/cpu/CpuKernels.h"
 
 #include "codegen/artifact/Serialize.h"
+#include "codegen/cpu/CodedProducts.h"
+#include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "dialects/nn/lowering/Lowering.h"
 
@@ -220,6 +222,10 @@ cpu::LoweredKernels cpu::lowerFusions(plan::TargetOp target) {
     if (auto custom =
             dyn_cast<nn::CustomOp>(fusion.getBody().front().front())) {
       users.createKernel(custom, name, b);
+      continue;
+    }
+    if (isa_and_nonnull<CodedGemmAttr>(fusion.getScheduleAttr())) {
+      createCodedProduct(fusion, name, target.getArch(), b);
       continue;
     }
     auto function = nn::lowerFusion(fusion, name, b);

@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/CpuTarget.h"
 
+#include "codegen/cpu/CodedProducts.h"
 #include "codegen/cpu/CpuDialect.h"
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Problem.h"
@@ -21,6 +22,9 @@ static bool hasKernel(Value operand) {
 bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
                                    Operation *next) const {
   if (isa<nn::QuantizedConvOp>(fused.front()))
+    return false;
+  auto product = dyn_cast<nn::MatmulOp>(fused.front());
+  if (product && takesCodes(product))
     return false;
   SmallVector<Operation *> epilogue(fused.drop_front());
   epilogue.push_back(next);
@@ -72,8 +76,18 @@ void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
 }
 
 bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {
+  if (auto codes = dyn_cast<nn::DequantizeOp>(*composite))
+    return llvm::all_of(codes->getUses(), [](OpOperand &use) {
+      auto product = dyn_cast<nn::MatmulOp>(use.getOwner());
+      return product && use.getOperandNumber() == 1 &&
+             !checkCodedProduct(product);
+    });
   auto conv = dyn_cast<nn::QuantizedConvOp>(composite.getOperation());
   return conv && !nn::multipliesFloats(conv);
+}
+
+bool cpu::CpuTarget::takesCodes(nn::MatmulOp product) const {
+  return !checkCodedProduct(product);
 }
 
 void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {
@@ -95,6 +109,10 @@ nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   const auto &gemm = problem.gemm();
   if (gemm && fits(gemm->epilogue) && hasKernel(gemm->a))
     return GemmAttr::get(context);
+  if (problem.kind() == nn::Problem::Kind::contraction)
+    if (const auto &coded = problem.preparedGemm();
+        coded && coded->b.getDefiningOp<nn::DequantizeOp>())
+      return CodedGemmAttr::get(context);
   const auto &conv = problem.conv();
   if (conv && fits(conv->epilogue) && hasKernel(conv->x))
     return ConvAttr::get(context);

@@ -16,6 +16,7 @@ public:
   llvm::StringRef arch() const override { return name; }
   void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
+  bool takesCodes(nn::MatmulOp product) const override;
   bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                      mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;

@@ -187,7 +187,9 @@ static void storeResults(func::FuncOp function) {
 namespace {
 struct TileOuterLoops : frit::cpu::impl::TileOuterLoopsBase<TileOuterLoops> {
   void runOnOperation() override {
-    if (getOperation().isExternal())
+    // Kernels that are made as loops have their work items.
+    if (getOperation().isExternal() ||
+        getOperation()->hasAttr(frit::cpu::kItems))
       return;
     int64_t items = tileOuterLoops(getOperation());
     getOperation()->setAttr(frit::cpu::kItems,

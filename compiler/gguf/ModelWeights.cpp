@@ -190,9 +190,17 @@ static ElementsAttr makeRows(RankedTensorType type, StringRef name,
       type, {ArrayRef<char>(owner->data(), owner->size()), owner}, name);
 }
 
+/// Returns whether f16 has all these numbers.
+static bool areHalves(ArrayRef<float> numbers) {
+  return llvm::all_of(numbers, [](float number) {
+    return halfToFloat(toHalf(number)) == number;
+  });
+}
+
 ModelWeights::Codes ModelWeights::codesOf(const GgufTensor &tensor,
                                           const TensorId &id,
-                                          ArrayRef<int64_t> shape) const {
+                                          ArrayRef<int64_t> shape,
+                                          Type element) const {
   std::string name(tensor.name);
   MLIRContext *context = loc.getContext();
   GgufBlock block = *blockOf(tensor.type);
@@ -217,15 +225,18 @@ ModelWeights::Codes ModelWeights::codesOf(const GgufTensor &tensor,
                   reinterpret_cast<uint8_t *>(to), &scales[row * blocks],
                   layout.hasOffsets ? &offsets[row * blocks] : nullptr);
       });
-  // Scales of MXFP4 are powers of two, which exceed f16.
-  Type element = layout.code == nn::Code::e2m1
-                     ? Type(BFloat16Type::get(context))
-                     : Type(Float16Type::get(context));
+  // Scales of MXFP4 are powers of two, which exceed f16. Numbers of f32 are
+  // exactly what the file says; those of 16 bits are rounded anyway.
+  Type factor = layout.code == nn::Code::e2m1 ? Type(BFloat16Type::get(context))
+                                              : Type(Float16Type::get(context));
+  if (factor.isF16() && element.isF32() &&
+      !(areHalves(scales) && areHalves(offsets)))
+    factor = element;
   auto factors = [&](const std::vector<float> &numbers, const Twine &suffix) {
-    return makeRows(RankedTensorType::get({rows, blocks}, element),
+    return makeRows(RankedTensorType::get({rows, blocks}, factor),
                     (name + suffix).str(), [&](int64_t row, char *to) {
                       store(ArrayRef(numbers).slice(row * blocks, blocks),
-                            element, to);
+                            factor, to);
                     });
   };
   made.scales = factors(scales, ".scales");
@@ -240,7 +251,7 @@ Value ModelWeights::buildCodes(nn::NNBuilder &b, Location own,
   std::string name(tensor.name);
   Codes &codes = madeCodes[name];
   if (!codes.codes)
-    codes = codesOf(tensor, id, shape);
+    codes = codesOf(tensor, id, shape, element);
   auto constant = [&](ElementsAttr value, const Twine &suffix) -> Value {
     if (!value)
       return {};
@@ -300,8 +311,7 @@ Value ModelWeights::build(nn::NNBuilder &b, const TensorId &id,
     return {};
   std::string name(tensor->name), key;
   Location own = NameLoc::get(b.getStringAttr("weight '" + name + "'"), loc);
-  // Kernels of 16 bits read codes.
-  if (shape.size() == 2 && !element.isF32() && codeLayoutOf(tensor->type))
+  if (shape.size() == 2 && codeLayoutOf(tensor->type))
     return buildCodes(b, own, *tensor, id, shape, element);
   llvm::raw_string_ostream(key) << name << ' ' << element;
   ElementsAttr &value = made[key];

@@ -42,7 +42,7 @@ private:
     mlir::ElementsAttr codes, scales, offsets; ///< offsets may be null
   };
   Codes codesOf(const GgufTensor &tensor, const decoder::TensorId &id,
-                llvm::ArrayRef<int64_t> shape) const;
+                llvm::ArrayRef<int64_t> shape, mlir::Type element) const;
   mlir::Value buildCodes(nn::NNBuilder &b, mlir::Location own,
                          const GgufTensor &tensor, const decoder::TensorId &id,
                          llvm::ArrayRef<int64_t> shape, mlir::Type element);

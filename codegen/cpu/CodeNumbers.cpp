@@ -1,0 +1,224 @@
+//===- CodeNumbers.cpp - Numbers of codes in registers --------------------===//
+
+#include "codegen/cpu/CodeNumbers.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cpu;
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+Value CodeNumbers::splat(VectorType type, int64_t value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(
+             type, b.getIntegerAttr(type.getElementType(), value)));
+}
+
+Value CodeNumbers::splat(float value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(vectorOf(b.getF32Type(), lanes), value));
+}
+
+Value CodeNumbers::zeros() { return splat(0.f); }
+
+Value CodeNumbers::broadcast(Value scalar) {
+  VectorType type = vectorOf(scalar.getType(), lanes);
+  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+  Value one = LLVM::InsertElementOp::create(
+      b, LLVM::UndefOp::create(b, type), scalar, zero);
+  SmallVector<int32_t> all(size_t(lanes), 0);
+  return LLVM::ShuffleVectorOp::create(b, one, one, all);
+}
+
+Value CodeNumbers::mulAdd(Value x, Value y, Value sum) {
+  return LLVM::FMulAddOp::create(b, x.getType(), x, y, sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value CodeNumbers::pointerTo(Value buffer) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
+  address = arith::IndexCastOp::create(b, b.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext()), address);
+}
+
+Value CodeNumbers::address(Value base, Type element, Value offset) {
+  Value at = arith::IndexCastOp::create(b, b.getI64Type(), offset);
+  return LLVM::GEPOp::create(b, base.getType(), element, base, at);
+}
+
+/// Returns an operand's bytes, which elements are aligned to.
+static unsigned alignmentOf(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+Value CodeNumbers::loadFloats(Value from, Type element, Value offset) {
+  Value loaded = LLVM::LoadOp::create(b, vectorOf(element, lanes),
+                                      address(from, element, offset),
+                                      alignmentOf(element));
+  if (element.isF32())
+    return loaded;
+  return arith::ExtFOp::create(b, vectorOf(b.getF32Type(), lanes), loaded);
+}
+
+void CodeNumbers::storeFloats(Value vector, Value to, Value offset) {
+  LLVM::StoreOp::create(b, vector, address(to, b.getF32Type(), offset),
+                        alignmentOf(b.getF32Type()));
+}
+
+void CodeNumbers::storeSum(Value vector, Value to, Type element,
+                           Value offset) {
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value sum = LLVM::vector_reduce_fadd::create(
+      b, b.getF32Type(), zero, vector,
+      LLVM::FastmathFlagsAttr::get(b.getContext(),
+                                   LLVM::FastmathFlags::reassoc));
+  if (!element.isF32())
+    sum = arith::TruncFOp::create(b, element, sum);
+  LLVM::StoreOp::create(b, sum, address(to, element, offset),
+                        alignmentOf(element));
+}
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+/// Loads the scale or the offset of a block.
+Value CodeNumbers::loadFactor(Value from, Value block) {
+  Value one = LLVM::LoadOp::create(b, factor, address(from, factor, block),
+                                   alignmentOf(factor));
+  if (factor.isF32())
+    return one;
+  return arith::ExtFOp::create(b, b.getF32Type(), one);
+}
+
+CodeNumbers::Factors CodeNumbers::loadFactors(Value block) {
+  auto times = [&](Value x, float number) -> Value {
+    return arith::MulFOp::create(
+        b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(number)));
+  };
+  Value scale = loadFactor(scales, block), offset;
+  if (offsets)
+    offset = loadFactor(offsets, block);
+  if (code == nn::Code::e2m1)
+    scale = times(scale, 0.5f);
+  // A code is a number plus this; the product is exact.
+  float middle = code == nn::Code::int4 ? 8 : code == nn::Code::int8 ? 128 : 0;
+  if (middle && offset)
+    offset = arith::SubFOp::create(b, offset, times(scale, middle));
+  else if (middle)
+    offset = times(scale, -middle);
+  return {broadcast(scale), offset ? broadcast(offset) : Value()};
+}
+
+/// Returns twice the numbers of e2m1 codes, as signed bytes.
+Value CodeNumbers::twiceE2m1(Value bytes) {
+  auto type = cast<VectorType>(bytes.getType());
+  // 0 1 2 3 4 6 8 12: the code itself up to 4.
+  Value size = arith::AndIOp::create(b, bytes, splat(type, 7));
+  auto select = [&](arith::CmpIPredicate kind, int64_t bound, Value then,
+                    Value other) -> Value {
+    Value holds = arith::CmpIOp::create(b, kind, size, splat(type, bound));
+    return arith::SelectOp::create(b, holds, then, other);
+  };
+  using enum arith::CmpIPredicate;
+  Value large = select(eq, 6, splat(type, 8), splat(type, 12));
+  large = select(eq, 5, splat(type, 6), large);
+  Value twice = select(slt, 5, size, large);
+  Value sign = arith::AndIOp::create(b, bytes, splat(type, 8));
+  Value isNegative = arith::CmpIOp::create(b, ne, sign, splat(type, 0));
+  return arith::SelectOp::create(
+      b, isNegative, arith::SubIOp::create(b, splat(type, 0), twice), twice);
+}
+
+/// Returns the numbers of e4m3 codes.
+Value CodeNumbers::fromE4m3(Value bytes) {
+  VectorType words = vectorOf(b.getI32Type(), lanes);
+  VectorType floats = vectorOf(b.getF32Type(), lanes);
+  Value bits = arith::ExtUIOp::create(b, words, bytes);
+  auto shifted = [&](Value value, int64_t by) -> Value {
+    return arith::ShLIOp::create(b, value, splat(words, by));
+  };
+  Value size = arith::AndIOp::create(b, bits, splat(words, 127));
+  // The bias of f32's exponent is 120 more.
+  Value normal = arith::BitcastOp::create(
+      b, floats,
+      arith::AddIOp::create(b, shifted(size, 20), splat(words, 120 << 23)));
+  Value small = arith::MulFOp::create(
+      b, arith::SIToFPOp::create(b, floats, size), splat(0x1p-9f));
+  auto isNormal = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size,
+                                        splat(words, 7));
+  Value number = arith::SelectOp::create(b, isNormal, normal, small);
+  auto isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, size,
+                                     splat(words, 127));
+  number = arith::SelectOp::create(b, isNan, splat(NAN), number);
+  Value sign =
+      shifted(arith::AndIOp::create(b, bits, splat(words, 128)), 24);
+  Value joined = arith::OrIOp::create(
+      b, arith::BitcastOp::create(b, words, number), sign);
+  return arith::BitcastOp::create(b, floats, joined);
+}
+
+/// Returns the numbers of codes, one per byte, as loadFactors() expects them:
+/// codes themselves of integers, and twice the numbers of e2m1.
+Value CodeNumbers::numbersOf(Value bytes) {
+  if (code == nn::Code::e4m3)
+    return fromE4m3(bytes);
+  VectorType words = vectorOf(b.getI32Type(), lanes);
+  Value integers;
+  if (code == nn::Code::e2m1)
+    integers = arith::ExtSIOp::create(b, words, twiceE2m1(bytes));
+  else
+    integers = arith::ExtUIOp::create(b, words, bytes);
+  return arith::SIToFPOp::create(b, vectorOf(b.getF32Type(), lanes), integers);
+}
+
+/// Returns the bytes' codes, one per byte, in vectors of kStepBytes bytes.
+SmallVector<Value, 2> CodeNumbers::unpack(Value bytes) {
+  if (nn::bitsOf(code) == 8)
+    return {bytes};
+  auto packed = cast<VectorType>(bytes.getType());
+  Value low = arith::AndIOp::create(b, bytes, splat(packed, 15));
+  Value high = arith::ShRUIOp::create(b, bytes, splat(packed, 4));
+  SmallVector<Value, 2> parts;
+  for (int32_t first : {0, 8}) {
+    SmallVector<int32_t> order;
+    for (int32_t i = first; i < first + 8; ++i)
+      llvm::append_values(order, i, i + int32_t(kStepBytes));
+    parts.push_back(LLVM::ShuffleVectorOp::create(b, low, high, order));
+  }
+  return parts;
+}
+
+SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
+  Type i8 = b.getI8Type();
+  Value packed =
+      LLVM::LoadOp::create(b, vectorOf(i8, kStepBytes), address(codes, i8, byte),
+                           /*alignment=*/1);
+  SmallVector<Value> numbers;
+  for (Value bytes : unpack(packed))
+    for (int32_t first = 0; first < kStepBytes; first += int32_t(lanes)) {
+      SmallVector<int32_t> part(lanes);
+      std::iota(part.begin(), part.end(), first);
+      Value some = bytes;
+      if (lanes < kStepBytes)
+        some = LLVM::ShuffleVectorOp::create(b, bytes, bytes, part);
+      Value number = numbersOf(some);
+      numbers.push_back(
+          factors.offset ? mulAdd(number, factors.scale, factors.offset)
+                         : arith::MulFOp::create(b, number, factors.scale)
+                               .getResult());
+    }
+  return numbers;
+}
