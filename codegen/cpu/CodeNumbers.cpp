@@ -32,8 +32,8 @@ Value CodeNumbers::zeros() { return splat(0.f); }
 Value CodeNumbers::broadcast(Value scalar) {
   VectorType type = vectorOf(scalar.getType(), lanes);
   Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
-  Value one = LLVM::InsertElementOp::create(
-      b, LLVM::UndefOp::create(b, type), scalar, zero);
+  Value one = LLVM::InsertElementOp::create(b, LLVM::UndefOp::create(b, type),
+                                            scalar, zero);
   SmallVector<int32_t> all(size_t(lanes), 0);
   return LLVM::ShuffleVectorOp::create(b, one, one, all);
 }
@@ -49,8 +49,8 @@ Value CodeNumbers::mulAdd(Value x, Value y, Value sum) {
 Value CodeNumbers::pointerTo(Value buffer) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
   address = arith::IndexCastOp::create(b, b.getI64Type(), address);
-  return LLVM::IntToPtrOp::create(
-      b, LLVM::LLVMPointerType::get(b.getContext()), address);
+  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
+                                  address);
 }
 
 Value CodeNumbers::address(Value base, Type element, Value offset) {
@@ -77,8 +77,7 @@ void CodeNumbers::storeFloats(Value vector, Value to, Value offset) {
                         alignmentOf(b.getF32Type()));
 }
 
-void CodeNumbers::storeSum(Value vector, Value to, Type element,
-                           Value offset) {
+void CodeNumbers::storeSum(Value vector, Value to, Type element, Value offset) {
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value sum = LLVM::vector_reduce_fadd::create(
       b, b.getF32Type(), zero, vector,
@@ -163,10 +162,9 @@ Value CodeNumbers::fromE4m3(Value bytes) {
   auto isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, size,
                                      splat(words, 127));
   number = arith::SelectOp::create(b, isNan, splat(NAN), number);
-  Value sign =
-      shifted(arith::AndIOp::create(b, bits, splat(words, 128)), 24);
-  Value joined = arith::OrIOp::create(
-      b, arith::BitcastOp::create(b, words, number), sign);
+  Value sign = shifted(arith::AndIOp::create(b, bits, splat(words, 128)), 24);
+  Value joined =
+      arith::OrIOp::create(b, arith::BitcastOp::create(b, words, number), sign);
   return arith::BitcastOp::create(b, floats, joined);
 }
 
@@ -203,9 +201,9 @@ SmallVector<Value, 2> CodeNumbers::unpack(Value bytes) {
 
 SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
   Type i8 = b.getI8Type();
-  Value packed =
-      LLVM::LoadOp::create(b, vectorOf(i8, kStepBytes), address(codes, i8, byte),
-                           /*alignment=*/1);
+  Value packed = LLVM::LoadOp::create(b, vectorOf(i8, kStepBytes),
+                                      address(codes, i8, byte),
+                                      /*alignment=*/1);
   SmallVector<Value> numbers;
   for (Value bytes : unpack(packed))
     for (int32_t first = 0; first < kStepBytes; first += int32_t(lanes)) {
@@ -216,9 +214,9 @@ SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
         some = LLVM::ShuffleVectorOp::create(b, bytes, bytes, part);
       Value number = numbersOf(some);
       numbers.push_back(
-          factors.offset ? mulAdd(number, factors.scale, factors.offset)
-                         : arith::MulFOp::create(b, number, factors.scale)
-                               .getResult());
+          factors.offset
+              ? mulAdd(number, factors.scale, factors.offset)
+              : arith::MulFOp::create(b, number, factors.scale).getResult());
     }
   return numbers;
 }

@@ -94,12 +94,12 @@ private:
             llvm::function_ref<void(Value at)> body);
 
   Value rowsOfA(Value row, Value column);
-  void forSteps(ArrayRef<Value> rows, ValueRange start,
-                llvm::function_ref<SmallVector<Value>(
-                    Value column, ArrayRef<SmallVector<Value>> numbers,
-                    ValueRange sums)>
-                    body,
-                SmallVector<Value> &sums);
+  void forSteps(
+      ArrayRef<Value> rows, ValueRange start,
+      llvm::function_ref<SmallVector<Value>(
+          Value column, ArrayRef<SmallVector<Value>> numbers, ValueRange sums)>
+          body,
+      SmallVector<Value> &sums);
   void store(Value sum, Value row, Value column);
   void buildDirect(Value first);
   void buildStored(Value first, Value numbers);
@@ -135,10 +135,9 @@ static int64_t itemRowsOf(const nn::GemmInfo &info) {
 
 CodedProduct::CodedProduct(nn::FusionOp fusion, const nn::GemmInfo &info,
                            Vectors vectors, func::FuncOp function)
-    : b(function.getLoc(),
-        OpBuilder::atBlockEnd(&function.getBody().front())),
-      info(info), matrix(nn::describeQuantized(
-                      info.b.getDefiningOp<nn::DequantizeOp>())),
+    : b(function.getLoc(), OpBuilder::atBlockEnd(&function.getBody().front())),
+      info(info),
+      matrix(nn::describeQuantized(info.b.getDefiningOp<nn::DequantizeOp>())),
       vectors(vectors), coder(b, matrix.code, vectors.lanes),
       itemRows(itemRowsOf(info)) {
   unsigned operands = fusion->getNumOperands();
@@ -183,31 +182,33 @@ Value CodedProduct::rowsOfA(Value row, Value column) {
 
 /// Builds the loops over the codes of some rows. `body` gets the numbers of a
 /// step of each row, in vectors, and its first column.
-void CodedProduct::forSteps(ArrayRef<Value> rows, ValueRange start,
-                            llvm::function_ref<SmallVector<Value>(
-                                Value, ArrayRef<SmallVector<Value>>, ValueRange)>
-                                body,
-                            SmallVector<Value> &sums) {
+void CodedProduct::forSteps(
+    ArrayRef<Value> rows, ValueRange start,
+    llvm::function_ref<SmallVector<Value>(Value, ArrayRef<SmallVector<Value>>,
+                                          ValueRange)>
+        body,
+    SmallVector<Value> &sums) {
   int64_t bits = nn::bitsOf(matrix.code), step = kStepBytes * 8 / bits;
   int64_t blocks = matrix.columns / matrix.block;
-  sums = loop(index(0), index(blocks), 1, start, [&](Value block,
-                                                     ValueRange outer) {
-    SmallVector<CodeNumbers::Factors> factors;
-    for (Value row : rows)
-      factors.push_back(coder.loadFactors(mulAdd(row, blocks, block)));
-    Value first = arith::MulIOp::create(b, block, index(matrix.block));
-    Value last = plus(first, matrix.block);
-    return loop(first, last, step, outer, [&](Value column, ValueRange inner) {
-      Value byte = column;
-      if (bits == 4)
-        byte = arith::ShRUIOp::create(b, column, index(1));
-      SmallVector<SmallVector<Value>> numbers;
-      for (auto [row, factor] : llvm::zip_equal(rows, factors))
-        numbers.push_back(coder.decode(
-            mulAdd(row, matrix.columns * bits / 8, byte), factor));
-      return body(column, numbers, inner);
-    });
-  });
+  sums = loop(
+      index(0), index(blocks), 1, start, [&](Value block, ValueRange outer) {
+        SmallVector<CodeNumbers::Factors> factors;
+        for (Value row : rows)
+          factors.push_back(coder.loadFactors(mulAdd(row, blocks, block)));
+        Value first = arith::MulIOp::create(b, block, index(matrix.block));
+        Value last = plus(first, matrix.block);
+        return loop(
+            first, last, step, outer, [&](Value column, ValueRange inner) {
+              Value byte = column;
+              if (bits == 4)
+                byte = arith::ShRUIOp::create(b, column, index(1));
+              SmallVector<SmallVector<Value>> numbers;
+              for (auto [row, factor] : llvm::zip_equal(rows, factors))
+                numbers.push_back(coder.decode(
+                    mulAdd(row, matrix.columns * bits / 8, byte), factor));
+              return body(column, numbers, inner);
+            });
+      });
 }
 
 void CodedProduct::store(Value sum, Value row, Value column) {
@@ -232,8 +233,8 @@ void CodedProduct::buildDirect(Value first) {
           SmallVector<Value> next(inner);
           for (size_t part = 0; part < numbers.front().size(); ++part)
             for (int64_t m = 0; m < info.m; ++m) {
-              Value x = rowsOfA(
-                  index(m), plus(column, int64_t(part) * vectors.lanes));
+              Value x = rowsOfA(index(m),
+                                plus(column, int64_t(part) * vectors.lanes));
               for (int64_t i = 0; i < columns; ++i) {
                 Value &sum = next[m * columns + i];
                 sum = coder.mulAdd(numbers[i][part], x, sum);
@@ -257,22 +258,22 @@ void CodedProduct::buildTile(Tile tile, Value rowA, Value first, Value local,
     rows.push_back(plus(rowA, m));
   for (int64_t i = 0; i < tile.columns; ++i)
     columns.push_back(plus(local, i));
-  SmallVector<Value> sums = loop(
-      index(0), index(info.k), vectors.lanes, zeros,
-      [&](Value column, ValueRange inner) {
-        SmallVector<Value> next(inner), w;
-        for (Value row : columns)
-          w.push_back(coder.loadFloats(numbers, b.getF32Type(),
-                                       mulAdd(row, info.k, column)));
-        for (int64_t m = 0; m < tile.rows; ++m) {
-          Value x = rowsOfA(rows[m], column);
-          for (int64_t i = 0; i < tile.columns; ++i) {
-            Value &sum = next[m * tile.columns + i];
-            sum = coder.mulAdd(w[i], x, sum);
-          }
-        }
-        return next;
-      });
+  SmallVector<Value> sums =
+      loop(index(0), index(info.k), vectors.lanes, zeros,
+           [&](Value column, ValueRange inner) {
+             SmallVector<Value> next(inner), w;
+             for (Value row : columns)
+               w.push_back(coder.loadFloats(numbers, b.getF32Type(),
+                                            mulAdd(row, info.k, column)));
+             for (int64_t m = 0; m < tile.rows; ++m) {
+               Value x = rowsOfA(rows[m], column);
+               for (int64_t i = 0; i < tile.columns; ++i) {
+                 Value &sum = next[m * tile.columns + i];
+                 sum = coder.mulAdd(w[i], x, sum);
+               }
+             }
+             return next;
+           });
   for (int64_t m = 0; m < tile.rows; ++m)
     for (int64_t i = 0; i < tile.columns; ++i)
       store(sums[m * tile.columns + i], rows[m],
@@ -301,9 +302,8 @@ void CodedProduct::buildStored(Value first, Value numbers) {
   int64_t whole = info.m / tile.rows * tile.rows;
   if (whole)
     loop(index(0), index(whole), tile.rows, [&](Value rowA) {
-      loop(index(0), index(itemRows), tile.columns, [&](Value local) {
-        buildTile(tile, rowA, first, local, numbers);
-      });
+      loop(index(0), index(itemRows), tile.columns,
+           [&](Value local) { buildTile(tile, rowA, first, local, numbers); });
     });
   Tile rest{info.m - whole, tile.columns};
   if (rest.rows)
@@ -355,8 +355,8 @@ func::FuncOp cpu::createCodedProduct(nn::FusionOp fusion, StringRef name,
   auto function = func::FuncOp::create(builder, fusion.getLoc(), name,
                                        builder.getFunctionType(types, {}));
   function.addEntryBlock();
-  function->setAttr(kItems, builder.getI64IntegerAttr(
-                                info.n / itemRowsOf(info)));
+  function->setAttr(kItems,
+                    builder.getI64IntegerAttr(info.n / itemRowsOf(info)));
   CodedProduct(fusion, info, vectorsOf(arch), function).build();
   return function;
 }

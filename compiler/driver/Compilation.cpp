@@ -19,6 +19,7 @@
 #include "compiler/driver/StageFiles.h"
 #include "compiler/driver/options/OptionFiles.h"
 #include "compiler/driver/quantize/Quantization.h"
+#include "compiler/driver/quantize/SearchWeights.h"
 #include "compiler/driver/tuning/Tune.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Passes.h"
@@ -154,16 +155,26 @@ private:
           [this](MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
             return quantize(variants);
           };
+    if (!options.weights.empty() && !options.quantization.data.empty())
+      pipelineOptions.searchWeights = [this](ModuleOp model,
+                                             RoundedWeights &rounded) {
+        return checkReported(searchWeights(
+            model, options.weights, options.quantization, runner, rounded,
+            [this](const Twine &message) { tell(message); }));
+      };
     pipelineOptions.weightsName = weightsName(artifactOptions());
   }
 
   LogicalResult quantize(MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
     if (options.quantization.hasFloats())
       warnOfFloats();
-    llvm::Error error =
+    return checkReported(
         quantizeModel(variants, options.quantization, runner,
-                      [this](const Twine &message) { tell(message); });
-    // Diagnostics that are errors already have been reported.
+                      [this](const Twine &message) { tell(message); }));
+  }
+
+  /// Reports an error, unless it comes with diagnostics.
+  LogicalResult checkReported(llvm::Error error) {
     if (error && diagnostics.errors()) {
       llvm::consumeError(std::move(error));
       return failure();

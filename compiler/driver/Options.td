@@ -108,7 +108,8 @@ defm fquantize : Value<one, "fquantize", model_Group, "format",
 defm calibrate : Value<two, "calibrate", model_Group, "data",
   "With -fquantize: run the model over inputs on this machine's processor for "
   "scales; a file of tensors as frit-run takes it, or a folder of such files. "
-  "Tensors may hold many calls, along the first dimension">;
+  "Tensors may hold many calls, along the first dimension. With -fweights: round "
+  "weights by what their products read (GPTQ)">;
 defm calibrator : Value<two, "calibrator", model_Group, "kind",
   "With --calibrate: the last code is for the largest number (default), for all "
   "but one in 10,000, or for what changes the distribution least","max,percentile,entropy">;

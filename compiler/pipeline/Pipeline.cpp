@@ -168,6 +168,14 @@ LogicalResult Pipeline::simplify() {
     for (OwningOpRef<ModuleOp> &variant : entry.model.modules)
       if (failed(passes.run(*variant)))
         return failure();
+    // Weights get codes by what the data make of their products' inputs.
+    if (options.searchWeights && &entry == &entries.front()) {
+      auto &modules = entry.model.modules;
+      bool isPrefill = entry.role == FRIT_FUNCTION_PREFILL;
+      if (failed(options.searchWeights(
+              isPrefill ? *modules.back() : *modules.front(), rounded)))
+        return failure();
+    }
     // Products get scales, of a table or by the ranges of their inputs.
     if (options.quantize && failed(options.quantize(entry.model.modules)))
       return failure();

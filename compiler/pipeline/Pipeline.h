@@ -40,6 +40,13 @@ struct PipelineOptions {
   /// The format of weights of products, as readWeightFormat reads it; empty: as
   /// the model has them.
   std::string weights;
+  /// Rounds weights of a model by data: adds to `rounded` what the pass
+  /// quantize-weights otherwise rounds to nearest. `model` is the first
+  /// function's, for the largest chunk of tokens of a language model, once
+  /// composites are recognized. May be null.
+  std::function<llvm::LogicalResult(mlir::ModuleOp model,
+                                    RoundedWeights &rounded)>
+      searchWeights;
   /// Quantizes the variants of a model once composites are recognized, before
   /// the precision is applied. May be null.
   std::function<llvm::LogicalResult(

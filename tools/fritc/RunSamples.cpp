@@ -53,6 +53,12 @@ llvm::Error RunSamples::run(
     inputs.push_back(module.bindInput(uint32_t(inputs.size()), own.data()));
   for (tools::Tensor &output : outputs)
     bound.push_back(output.bind());
+  // Each call starts with the first states.
+  if (module.stateCount()) {
+    context = Context();
+    if (Error error = Context::create(module, context))
+      return errorOf(error);
+  }
   if (Error error = context.run(inputs, bound))
     return errorOf(error);
   std::vector<float> numbers;

@@ -75,6 +75,7 @@ private:
   bool readNumber(OptionId option, llvm::StringRef name, int64_t least,
                   int64_t most, std::optional<Number> &number);
   bool readQuantization();
+  bool readSearch();
   bool checkDecoder(const ModelInput &input);
   bool checkCaches(const ModelInput &input);
   bool readDecoder();

@@ -5,6 +5,21 @@
 using namespace frit;
 using llvm::opt::Arg;
 
+/// Checks the options of -fweights with --calibrate.
+bool CommandLine::readSearch() {
+  if (args.hasArg(OPT_calibrator_EQ, OPT_scales_EQ, OPT_max_error_EQ,
+                  OPT_smooth_EQ))
+    return wrong("--calibrator, --scales, --max-error and --smooth are used "
+                 "with -fquantize=int8");
+  if (options.quantization.data.empty())
+    return wrong("--calibrate takes a file or a folder of inputs of the model");
+  if (options.inputs.size() > 1)
+    return wrong("-fweights with --calibrate takes one model");
+  if (options.emit == Emit::nn || options.emit == Emit::json)
+    return wrong("--emit=nn and json end before -fweights");
+  return true;
+}
+
 bool CommandLine::readQuantization() {
   QuantizationOptions &read = options.quantization;
   auto format = chosen(OPT_fquantize_EQ, "");
@@ -27,9 +42,15 @@ bool CommandLine::readQuantization() {
   const Arg *used =
       args.getLastArg(OPT_calibrate_EQ, OPT_calibrator_EQ, OPT_scales_EQ,
                       OPT_max_error_EQ, OPT_smooth_EQ);
+  if (read.format.empty() && !options.weights.empty() &&
+      args.hasArg(OPT_calibrate_EQ))
+    return readSearch();
   if (read.format.empty())
     return !used ||
-           wrong(used->getSpelling().rtrim('=') + " is used with -fquantize");
+           wrong(used->getSpelling().rtrim('=') +
+                 " is used with -fquantize" +
+                 (used->getOption().matches(OPT_calibrate_EQ) ? " or -fweights"
+                                                              : ""));
   if (read.hasFloats() && read.calibrator == Calibrator::entropy)
     return wrong("--calibrator=entropy counts codes of int8: fp8 takes max or "
                  "percentile");

@@ -6,6 +6,7 @@
 #include "compiler/support/TemporaryFolder.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
 
 namespace frit {
 
@@ -14,6 +15,9 @@ namespace frit {
 mlir::FailureOr<std::string>
 compileHere(mlir::OwningOpRef<mlir::ModuleOp> model, llvm::StringRef name,
             llvm::StringRef arch, TemporaryFolder &folder);
+
+/// Returns an error of which diagnostics have been reported.
+inline llvm::Error reported() { return llvm::createStringError(""); }
 
 } // namespace frit
 

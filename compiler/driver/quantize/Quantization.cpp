@@ -27,9 +27,6 @@ static constexpr size_t kMeasuredCalls = 8;
 /// Factors of smoothing stay within these.
 static constexpr float kLeastFactor = 1e-3f, kMostFactor = 1e3f;
 
-/// Returns an error of which diagnostics have been reported.
-static Error reported() { return llvm::createStringError(""); }
-
 namespace {
 class Quantizer {
 public:

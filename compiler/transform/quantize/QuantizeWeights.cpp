@@ -17,6 +17,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/quantize/RoundableProducts.h"
 #include "compiler/transform/quantize/RoundedWeights.h"
 
 #include "mlir/IR/Remarks.h"
@@ -40,6 +41,14 @@ static bool isResult(Value value, unsigned depth = 16) {
                        UpdateOp, GatherOp, ConcatOp>(user) &&
                    isResult(user->getResult(0), depth - 1));
          });
+}
+
+bool frit::endsModel(MatmulOp product) { return isResult(product.getY()); }
+
+bool frit::isRoundable(MatmulOp product) {
+  Value weight = product.getB();
+  return tensorType(weight).getRank() == 2 && dependsOnConstants(weight) &&
+         !weight.getDefiningOp<DequantizeOp>();
 }
 
 namespace {
@@ -139,12 +148,11 @@ Value QuantizeWeights::build(NNBuilder &b, Value weight, bool transposed,
 void QuantizeWeights::quantize(MatmulOp op) {
   Value weight = op.getB();
   auto type = tensorType(weight);
-  if (type.getRank() != 2 || !dependsOnConstants(weight) ||
-      weight.getDefiningOp<DequantizeOp>())
+  if (!isRoundable(op))
     return;
   NNBuilder b(op.getLoc(), op);
   WeightFormat format = chosen;
-  if (isResult(op.getY()))
+  if (endsModel(op))
     format = {Code::int8, 0};
   Value codes =
       build(b, weight, !op.getTransposeB(), type.getElementType(), format);

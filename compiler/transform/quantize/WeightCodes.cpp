@@ -1,6 +1,6 @@
 //===- WeightCodes.cpp - Round weights to few bits ------------------------===//
 
-#include "compiler/transform/quantize/WeightCodes.h"
+#include "compiler/transform/quantize/WeightRounding.h"
 
 #include "compiler/support/Halves.h"
 
@@ -63,6 +63,13 @@ struct Matrix {
       return std::bit_cast<float>(uint32_t(bits) << 16);
     return halfToFloat(bits);
   }
+
+  SmallVector<float, 0> row(int64_t index) const {
+    SmallVector<float, 0> numbers(columns);
+    for (int64_t column = 0; column < columns; ++column)
+      numbers[column] = at(index, column);
+    return numbers;
+  }
 };
 } // namespace
 
@@ -88,13 +95,11 @@ static uint8_t e4m3Of(float number) {
   return sign | uint8_t(((exponent + 6) << 3) + mantissa);
 }
 
-/// The scale of a block whose extreme number is `extreme`, and its bits.
-struct BlockScale {
-  float scale;
-  uint16_t bits;
-};
-
-static BlockScale scaleOf(Code code, float extreme) {
+BlockScale frit::scaleOf(Code code, ArrayRef<float> numbers) {
+  float extreme = 0;
+  for (float number : numbers)
+    if (std::fabs(number) > std::fabs(extreme))
+      extreme = number;
   if (code == Code::e2m1) {
     // A power of two that maps the extreme to 4 up to 8, as the OCP's formats
     // have it; f32 bits of powers of two are bf16's.
@@ -110,7 +115,7 @@ static BlockScale scaleOf(Code code, float extreme) {
   return {halfToFloat(bits), bits};
 }
 
-static uint8_t codeOf(Code code, float number, float scale) {
+uint8_t frit::codeOf(Code code, float number, float scale) {
   float unit = scale ? number / scale : 0.f;
   switch (code) {
   case Code::int4:
@@ -125,32 +130,64 @@ static uint8_t codeOf(Code code, float number, float scale) {
   llvm_unreachable("no such code");
 }
 
-/// Rounds a row; returns whether its numbers and scales are finite.
-static bool roundRow(const Matrix &matrix, int64_t row, Code code,
-                     int64_t block, uint8_t *codes, uint16_t *scales) {
-  SmallVector<float, 0> numbers(matrix.columns);
-  for (int64_t column = 0; column < matrix.columns; ++column)
-    numbers[column] = matrix.at(row, column);
-  bool isFinite = true;
-  for (int64_t first = 0; first < matrix.columns; first += block) {
-    float extreme = 0;
-    for (float number : ArrayRef(numbers).slice(first, block)) {
-      isFinite &= std::isfinite(number);
-      if (std::fabs(number) > std::fabs(extreme))
-        extreme = number;
-    }
-    BlockScale scale = scaleOf(code, extreme);
+/// Returns the number of an e4m3 or e2m1 code.
+static float smallFloat(uint8_t bits, int exponentBits, int mantissaBits) {
+  int bias = (1 << (exponentBits - 1)) - 1;
+  int mantissa = bits & ((1 << mantissaBits) - 1);
+  int exponent = bits >> mantissaBits & ((1 << exponentBits) - 1);
+  float size = std::ldexp(float(mantissa + (exponent ? 1 << mantissaBits : 0)),
+                          std::max(exponent, 1) - bias - mantissaBits);
+  return bits >> (exponentBits + mantissaBits) & 1 ? -size : size;
+}
+
+float frit::numberOf(Code code, uint8_t bits, float scale) {
+  switch (code) {
+  case Code::int4:
+    return float(bits - 8) * scale;
+  case Code::int8:
+    return float(bits - 128) * scale;
+  case Code::e2m1:
+    return smallFloat(bits, 2, 1) * scale;
+  case Code::e4m3:
+    return smallFloat(bits, 4, 3) * scale;
+  }
+  llvm_unreachable("no such code");
+}
+
+void frit::setCode(Code code, uint8_t *row, int64_t i, uint8_t bits) {
+  if (bitsOf(code) == 8)
+    row[i] = bits;
+  else if (i % 2 == 0)
+    row[i / 2] = bits;
+  else
+    row[i / 2] |= bits << 4;
+}
+
+uint8_t frit::getCode(Code code, const uint8_t *row, int64_t i) {
+  if (bitsOf(code) == 8)
+    return row[i];
+  return i % 2 ? row[i / 2] >> 4 : row[i / 2] & 15;
+}
+
+float frit::scaleNumber(Code code, uint16_t bits) {
+  return code == Code::e2m1 ? std::bit_cast<float>(uint32_t(bits) << 16)
+                            : halfToFloat(bits);
+}
+
+/// Rounds a row to the nearest codes.
+static bool roundNearest(ArrayRef<float> numbers, WeightFormat format,
+                         uint8_t *codes, uint16_t *scales) {
+  int64_t columns = int64_t(numbers.size());
+  int64_t block = format.block ? format.block : columns;
+  bool isFinite =
+      llvm::all_of(numbers, [](float x) { return std::isfinite(x); });
+  for (int64_t first = 0; first < columns; first += block) {
+    BlockScale scale = scaleOf(format.code, numbers.slice(first, block));
     isFinite &= std::isfinite(scale.scale);
     *scales++ = scale.bits;
-    for (int64_t i = first; i < first + block; ++i) {
-      uint8_t one = codeOf(code, numbers[i], scale.scale);
-      if (bitsOf(code) == 8)
-        codes[i] = one;
-      else if (i % 2 == 0)
-        codes[i / 2] = one;
-      else
-        codes[i / 2] |= one << 4;
-    }
+    for (int64_t i = first; i < first + block; ++i)
+      setCode(format.code, codes, i,
+              codeOf(format.code, numbers[i], scale.scale));
   }
   return isFinite;
 }
@@ -172,8 +209,9 @@ static ElementsAttr resource(RankedTensorType type, AsmResourceBlob blob) {
   return DenseResourceElementsAttr::get(type, "codes", std::move(blob));
 }
 
-std::optional<WeightCodes>
-frit::roundWeights(ElementsAttr value, bool transposed, WeightFormat format) {
+/// Returns a matrix that can be rounded.
+static std::optional<Matrix> readMatrix(ElementsAttr value, bool transposed,
+                                        WeightFormat format) {
   auto type = cast<RankedTensorType>(value.getType());
   ArrayRef<char> data = bytesOf(value);
   Type element = type.getElementType();
@@ -185,21 +223,30 @@ frit::roundWeights(ElementsAttr value, bool transposed, WeightFormat format) {
   if (transposed)
     matrix = {data.data(), element, width, height, 1, width};
   int64_t block = format.block ? format.block : matrix.columns;
-  int64_t rowBytes = matrix.columns * bitsOf(format.code) / 8;
   if (matrix.columns == 0 || matrix.columns % block ||
       matrix.columns * bitsOf(format.code) % 8)
     return std::nullopt;
-  int64_t blocks = matrix.columns / block;
-  auto codes = HeapAsmResourceBlob::allocate(size_t(matrix.rows * rowBytes), 16,
-                                             /*dataIsMutable=*/true);
-  auto scales = HeapAsmResourceBlob::allocate(size_t(matrix.rows * blocks * 2),
+  return matrix;
+}
+
+std::optional<WeightCodes> frit::roundRows(ElementsAttr value, bool transposed,
+                                           WeightFormat format,
+                                           RoundRow round) {
+  auto matrix = readMatrix(value, transposed, format);
+  if (!matrix)
+    return std::nullopt;
+  int64_t blocks = format.block ? matrix->columns / format.block : 1;
+  int64_t rowBytes = matrix->columns * bitsOf(format.code) / 8;
+  auto codes = HeapAsmResourceBlob::allocate(size_t(matrix->rows * rowBytes),
+                                             16, /*dataIsMutable=*/true);
+  auto scales = HeapAsmResourceBlob::allocate(size_t(matrix->rows * blocks * 2),
                                               16, /*dataIsMutable=*/true);
   auto *code = reinterpret_cast<uint8_t *>(codes.getMutableData().data());
   auto *scale = reinterpret_cast<uint16_t *>(scales.getMutableData().data());
   std::atomic<bool> isFinite = true;
-  llvm::parallelFor(0, size_t(matrix.rows), [&](size_t row) {
-    if (!roundRow(matrix, int64_t(row), format.code, block,
-                  code + row * rowBytes, scale + row * blocks))
+  llvm::parallelFor(0, size_t(matrix->rows), [&](size_t row) {
+    SmallVector<float, 0> numbers = matrix->row(int64_t(row));
+    if (!round(numbers, code + row * rowBytes, scale + row * blocks))
       isFinite = false;
   });
   if (!isFinite)
@@ -209,8 +256,40 @@ frit::roundWeights(ElementsAttr value, bool transposed, WeightFormat format) {
   Type factor = format.code == Code::e2m1 ? Type(BFloat16Type::get(context))
                                           : Type(Float16Type::get(context));
   return WeightCodes{
-      resource(RankedTensorType::get({matrix.rows, rowBytes}, u8),
+      resource(RankedTensorType::get({matrix->rows, rowBytes}, u8),
                std::move(codes)),
-      resource(RankedTensorType::get({matrix.rows, blocks}, factor),
+      resource(RankedTensorType::get({matrix->rows, blocks}, factor),
                std::move(scales))};
+}
+
+std::optional<WeightCodes>
+frit::roundWeights(ElementsAttr value, bool transposed, WeightFormat format) {
+  return roundRows(
+      value, transposed, format,
+      [&](ArrayRef<float> numbers, uint8_t *codes, uint16_t *scales) {
+        return roundNearest(numbers, format, codes, scales);
+      });
+}
+
+void frit::compareRows(
+    ElementsAttr value, bool transposed, WeightFormat format,
+    const WeightCodes &codes, int64_t most,
+    function_ref<void(ArrayRef<float>, ArrayRef<float>)> visit) {
+  auto matrix = readMatrix(value, transposed, format);
+  if (!matrix)
+    return;
+  int64_t block = format.block ? format.block : matrix->columns;
+  int64_t rowBytes = matrix->columns * bitsOf(format.code) / 8;
+  auto *code = reinterpret_cast<const uint8_t *>(bytesOf(codes.codes).data());
+  auto *scale =
+      reinterpret_cast<const uint16_t *>(bytesOf(codes.scales).data());
+  for (int64_t row = 0; row < std::min(most, matrix->rows); ++row) {
+    SmallVector<float, 0> numbers = matrix->row(row), rounded;
+    for (int64_t i = 0; i < matrix->columns; ++i)
+      rounded.push_back(numberOf(
+          format.code, getCode(format.code, code + row * rowBytes, i),
+          scaleNumber(format.code,
+                      scale[row * (matrix->columns / block) + i / block])));
+    visit(numbers, rounded);
+  }
 }

@@ -1,0 +1,161 @@
+//===- SearchCodes.cpp - Round weights by what products read --------------===//
+
+#include "compiler/transform/quantize/SearchCodes.h"
+
+#include "compiler/transform/quantize/WeightRounding.h"
+
+#include "llvm/Support/Parallel.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace frit;
+
+/// The share of the mean of the diagonal that is added to it. It grows if the
+/// moments are singular in f32 nevertheless.
+static constexpr double kDamping = 0.01, kMostDamping = 1;
+/// Rows of the moments that a thread sums at once.
+static constexpr int64_t kRowsAtOnce = 16;
+
+//===----------------------------------------------------------------------===//
+// Moments
+//===----------------------------------------------------------------------===//
+
+InputMoments::InputMoments(int64_t columns)
+    : size(columns), sums(size_t(columns * columns)) {}
+
+void InputMoments::add(ArrayRef<float> rows) {
+  llvm::parallelFor(
+      0, size_t(llvm::divideCeil(size, kRowsAtOnce)), [&](size_t part) {
+        int64_t first = int64_t(part) * kRowsAtOnce,
+                last = std::min(first + kRowsAtOnce, size);
+        const float *x = rows.begin();
+        // Four rows at once read and write each sum once.
+        for (; x + 4 * size <= rows.end(); x += 4 * size)
+          for (int64_t i = first; i < last; ++i) {
+            float *sum = &sums[i * size];
+            const float *y = x + size, *z = y + size, *w = z + size;
+            for (int64_t j = i; j < size; ++j)
+              sum[j] += (x[i] * x[j] + y[i] * y[j]) +
+                        (z[i] * z[j] + w[i] * w[j]);
+          }
+        for (; x < rows.end(); x += size)
+          for (int64_t i = first; i < last; ++i)
+            for (int64_t j = i; j < size; ++j)
+              sums[i * size + j] += x[i] * x[j];
+      });
+}
+
+bool InputMoments::isFinite() const {
+  // Each number's square is in the diagonal.
+  for (int64_t i = 0; i < size; ++i)
+    if (!std::isfinite(sums[i * size + i]))
+      return false;
+  return true;
+}
+
+double InputMoments::changeBy(ArrayRef<float> row) const {
+  double change = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    double sum = 0.5 * row[i] * sums[i * size + i];
+    for (int64_t j = i + 1; j < size; ++j)
+      sum += double(row[j]) * sums[i * size + j];
+    change += 2 * row[i] * sum;
+  }
+  return change;
+}
+
+/// Factors a matrix, of which the upper triangle is given, to R·Rᵀ with an
+/// upper triangular R, in its place. Returns whether that exists.
+static bool factor(std::vector<float> &matrix, int64_t size) {
+  std::vector<float> column(size);
+  for (int64_t j = size - 1; j >= 0; --j) {
+    float pivot = matrix[j * size + j];
+    if (!(pivot > 0) || !std::isfinite(pivot))
+      return false;
+    float root = std::sqrt(pivot);
+    for (int64_t i = 0; i < j; ++i)
+      column[i] = matrix[i * size + j] /= root;
+    matrix[j * size + j] = root;
+    llvm::parallelFor(
+        0, size_t(llvm::divideCeil(j, 64)), [&](size_t part) {
+          int64_t first = int64_t(part) * 64, last = std::min(first + 64, j);
+          for (int64_t i = first; i < last; ++i)
+            for (int64_t k = i; k < j; ++k)
+              matrix[i * size + k] -= column[i] * column[k];
+        });
+  }
+  return true;
+}
+
+/// Inverts an upper triangular matrix.
+static std::vector<float> invertTriangle(ArrayRef<float> r, int64_t size) {
+  std::vector<float> inverse(r.size());
+  for (int64_t i = size - 1; i >= 0; --i) {
+    float *row = &inverse[i * size];
+    for (int64_t k = i + 1; k < size; ++k)
+      for (int64_t j = k; j < size; ++j)
+        row[j] -= r[i * size + k] * inverse[k * size + j];
+    for (int64_t j = i + 1; j < size; ++j)
+      row[j] /= r[i * size + i];
+    row[i] = 1 / r[i * size + i];
+  }
+  return inverse;
+}
+
+std::vector<float> InputMoments::factorInverse() const {
+  double mean = 0;
+  for (int64_t i = 0; i < size; ++i)
+    mean += double(sums[i * size + i]) / double(size);
+  for (double damping = kDamping; damping <= kMostDamping; damping *= 10) {
+    std::vector<float> damped = sums;
+    for (int64_t i = 0; i < size; ++i)
+      damped[i * size + i] += mean > 0 ? float(damping * mean) : 1.f;
+    if (factor(damped, size))
+      return invertTriangle(damped, size);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+/// Rounds a row. The scale of a block is that of its numbers once all columns
+/// before it are compensated.
+static bool searchRow(ArrayRef<float> numbers, WeightFormat format,
+                      ArrayRef<float> inverse, uint8_t *codes,
+                      uint16_t *scales) {
+  int64_t columns = int64_t(numbers.size());
+  int64_t block = format.block ? format.block : columns;
+  bool isFinite = true;
+  SmallVector<float, 0> left(numbers);
+  BlockScale scale{};
+  for (int64_t i = 0; i < columns; ++i) {
+    if (i % block == 0) {
+      scale = scaleOf(format.code, ArrayRef(left).slice(i, block));
+      isFinite &= std::isfinite(scale.scale);
+      *scales++ = scale.bits;
+    }
+    isFinite &= std::isfinite(left[i]);
+    uint8_t code = codeOf(format.code, left[i], scale.scale);
+    setCode(format.code, codes, i, code);
+    const float *row = &inverse[i * columns];
+    float error =
+        (left[i] - numberOf(format.code, code, scale.scale)) / row[i];
+    for (int64_t j = i + 1; j < columns; ++j)
+      left[j] -= error * row[j];
+  }
+  return isFinite;
+}
+
+std::optional<WeightCodes> frit::searchCodes(ElementsAttr matrix,
+                                             bool transposed,
+                                             WeightFormat format,
+                                             ArrayRef<float> inverse) {
+  return roundRows(
+      matrix, transposed, format,
+      [&](ArrayRef<float> numbers, uint8_t *codes, uint16_t *scales) {
+        return searchRow(numbers, format, inverse, codes, scales);
+      });
+}
