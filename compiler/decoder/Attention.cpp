@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/decoder/CodedRows.h"
 #include "compiler/decoder/Layers.h"
 
 #include <limits>
@@ -24,6 +25,20 @@ Value LayerBuilder::heads(Value x, int64_t index, Part part, int64_t count) {
   if (rotary >= 0 && !config.rotaries.empty())
     x = rotate(b, x, rotaryRows(rotary));
   return nn::TransposeOp::create(b, x, ArrayRef<int64_t>{0, 2, 1, 3});
+}
+
+/// Appends rows to a cache and returns all its rows as numbers.
+Value LayerBuilder::append(Value rows, Value &held, Value &scales,
+                           std::optional<nn::Code> code) {
+  auto update = [&](Value state, Value with) -> Value {
+    return nn::UpdateOp::create(b, state, with, tokens.length, 2);
+  };
+  if (!code)
+    return held = update(held, rows);
+  CodedRows coded = encodeRows(b, rows, *code);
+  held = update(held, coded.codes);
+  scales = update(scales, coded.scales);
+  return decodeRows(b, {held, scales}, *code, tokens.element);
 }
 
 /// Builds attention to the keys of `cache`, to which it appends, or without one
@@ -58,9 +73,8 @@ Value LayerBuilder::attention(Value x, int64_t index, Cache *cache) {
   Cache seen{k, v};
   if (cache) {
     name(node + ".cache");
-    seen.keys = nn::UpdateOp::create(b, cache->keys, k, tokens.length, 2);
-    seen.values = nn::UpdateOp::create(b, cache->values, v, tokens.length, 2);
-    *cache = seen;
+    seen.keys = append(k, cache->keys, cache->keyScales, cache->code);
+    seen.values = append(v, cache->values, cache->valueScales, cache->code);
   }
   name(node + ".attention");
   int64_t window = config.layers[index].window;

@@ -68,10 +68,17 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
   addState("length", {batch}, i32, FRIT_STATE_LENGTH);
   addState("tokens", {batch, context + 1}, i32, FRIT_STATE_TOKENS);
   SmallVector<int64_t> cache{batch, config.groups, context, config.headSize};
+  SmallVector<int64_t> rows(cache);
+  rows.back() = 1;
+  Type held =
+      sizes.cache ? b.getIntegerType(8, /*isSigned=*/false) : sizes.element;
   for (size_t i = 0; i < config.layers.size(); ++i)
-    for (StringRef what : {"key", "value"})
-      addState("cache." + Twine(i) + "." + what, cache, sizes.element,
-               FRIT_STATE_CACHE);
+    for (StringRef what : {"key", "value"}) {
+      std::string name = ("cache." + Twine(i) + "." + what).str();
+      addState(name, cache, held, FRIT_STATE_CACHE);
+      if (sizes.cache)
+        addState(name + ".scales", rows, b.getF32Type(), FRIT_STATE_CACHE);
+    }
 
   size_t source = config.encoder ? addSource() : 0;
 
@@ -97,12 +104,18 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
   LayerBuilder layers(config, weights, tokens, b, sizes.located);
   Value x = layers.embed(ids);
   for (size_t i = 0; i < config.layers.size() && !layers.hasFailed; ++i) {
-    size_t first = 2 + 2 * i;
-    Cache own{states[first].value, states[first + 1].value};
+    State *first = &states[2 + (sizes.cache ? 4 : 2) * i];
+    Cache own{first[0].value, first[sizes.cache ? 2 : 1].value};
+    if (sizes.cache)
+      own = {own.keys, own.values, first[1].value, first[3].value, sizes.cache};
     Cache read = config.encoder ? sourceOf(source, int64_t(i)) : Cache();
     x = layers.layer(x, int64_t(i), own, config.encoder ? &read : nullptr);
-    states[first].value = own.keys;
-    states[first + 1].value = own.values;
+    first[0].value = own.keys;
+    first[sizes.cache ? 2 : 1].value = own.values;
+    if (sizes.cache) {
+      first[1].value = own.keyScales;
+      first[3].value = own.valueScales;
+    }
   }
   b.setLoc(sizes.located);
   bool verifies = role == FRIT_FUNCTION_VERIFY;
@@ -148,9 +161,11 @@ OwningOpRef<ModuleOp> decoder::buildFunction(const DecoderConfig &config,
 
 int64_t decoder::cacheBytes(const DecoderConfig &config,
                             const DecoderSizes &sizes) {
+  int64_t row = config.headSize * importer::elementBytes(sizes.element);
+  if (sizes.cache) // a code for each element, and an f32 scale
+    row = config.headSize + int64_t(sizeof(float));
   return 2 * int64_t(config.layers.size()) * sizes.batch * config.groups *
-         sizes.context * config.headSize *
-         importer::elementBytes(sizes.element);
+         sizes.context * row;
 }
 
 int64_t decoder::sourceBytes(const DecoderConfig &config,

@@ -92,6 +92,8 @@ std::optional<DecoderSizes> decoder::chooseSizes(const DecoderConfig &config,
   DecoderSizes sizes{options.batch, context, parseType(type, loc.getContext()),
                      loc};
   sizes.loraRank = options.loraRank;
+  if (!options.cache.empty())
+    sizes.cache = options.cache == "int8" ? nn::Code::int8 : nn::Code::e4m3;
   if (options.source && !(config.encoder && !config.encoder->bins)) {
     emitError(loc) << "--source gives the tokens of a source, but the model "
                    << (config.encoder ? "reads a sound" : "has no encoder");

@@ -21,6 +21,8 @@ struct DecoderOptions {
   std::vector<int64_t> chunks = {1, 16, 128, 512};
   /// Tokens of a call of verify, at least 2; none: there is no such function.
   std::optional<int64_t> verify;
+  /// What caches of sequences hold: int8 or fp8; "": numbers of the type.
+  std::string cache;
   /// Most rank of adapters; 0: the functions take none.
   int64_t loraRank = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "compiler/decoder/Rotary.h"
 #include "compiler/decoder/Weights.h"
+#include "dialects/nn/operators/Quantized.h"
 
 namespace frit::decoder {
 
@@ -27,9 +28,12 @@ struct Tokens {
       addAdapter = {};
 };
 
-/// Keys and values of a layer, batch×groups×context×headSize each.
+/// Keys and values of a layer, batch×groups×context×headSize each. With a code
+/// they are CodedRows.
 struct Cache {
   mlir::Value keys, values;
+  mlir::Value keyScales = {}, valueScales = {};
+  std::optional<nn::Code> code = {};
 };
 
 /// Builds the parts of a decoder. Activations are batch×queries×width. After an
@@ -89,6 +93,8 @@ private:
   mlir::Value feedForward(mlir::Value x, int64_t index);
   /// Splits queries or keys into heads, normalises and rotates them:
   /// batch×heads×queries×size.
+  mlir::Value append(mlir::Value rows, mlir::Value &held, mlir::Value &scales,
+                     std::optional<nn::Code> code);
   mlir::Value heads(mlir::Value x, int64_t index, Part norm, int64_t count);
   mlir::Value attend(mlir::Value q, const Cache &cache, mlir::Value seen,
                      int64_t index);

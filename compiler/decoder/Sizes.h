@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_DECODER_SIZES_H
 
 #include "compiler/decoder/Rotary.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include "mlir/IR/Location.h"
 
@@ -20,6 +21,8 @@ struct DecoderSizes {
   mlir::Location located; ///< the model's file or folder
   int64_t places = 0;     ///< of the source that caches hold; 0: no encoder
   int64_t loraRank = 0;   ///< most rank of adapters; 0: there are none
+  /// What caches of the sequence hold instead of numbers: int8 or e4m3.
+  std::optional<nn::Code> cache = {};
   /// The tables of each of DecoderConfig::rotaries.
   std::vector<RotaryAttrs> tables = {};
 };

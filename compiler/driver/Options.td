@@ -151,6 +151,9 @@ defm source : Value<two, "source", model_Group, "number",
 defm verify : Value<two, "verify", model_Group, "number",
   "Add the function verify to a language model, for speculative decoding: a call "
   "checks <number> tokens at once, one of them known and the others guessed">;
+defm fcache : Value<one, "fcache", model_Group, "format",
+  "Keep the keys and values of a language model in 8 bits, int8 or fp8 (e4m3), "
+  "with a scale for each token and head","int8,fp8">;
 defm lora_rank : Value<two, "lora-rank", model_Group, "number",
   "Let sessions of a language model load LoRA adapters of up to this rank">;
 defm sampler : Value<two, "sampler", model_Group, "method:settings",

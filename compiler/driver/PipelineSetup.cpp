@@ -98,6 +98,7 @@ static decoder::DecoderOptions decoderOptionsOf(const DriverOptions &options,
   made.context = options.context;
   made.source = options.source;
   made.verify = options.verify;
+  made.cache = options.cache;
   made.loraRank = options.loraRank.value_or(0);
   if (options.precision == "fp16")
     made.type = "f16";

@@ -82,8 +82,10 @@ bool CommandLine::checkCaches(const ModelInput &input) {
     return wrong("-fshape with --context takes chunk=SIZES, the numbers of "
                  "tokens of a call of prefill; --batch and --context give the "
                  "other sizes");
-  if (options.loraRank || options.source)
-    return wrong(Twine(options.source ? "--source" : "--lora-rank") +
+  if (options.loraRank || options.source || !options.cache.empty())
+    return wrong(Twine(options.source     ? "--source"
+                       : options.loraRank ? "--lora-rank"
+                                          : "-fcache") +
                  " takes a model's folder or GGUF file, not an ONNX model with "
                  "caches");
   if (!input.states.empty() || !input.types.empty())
@@ -102,6 +104,10 @@ bool CommandLine::readDecoder() {
       !readNumber(OPT_lora_rank_EQ, "--lora-rank", 1, kMostRank,
                   options.loraRank))
     return false;
+  auto cache = chosen(OPT_fcache_EQ, "");
+  if (!cache)
+    return false;
+  options.cache = cache->str();
   options.hasPrecision = args.hasArg(OPT_fprecision_EQ);
   bool any = false;
   for (const ModelInput &input : options.inputs) {
@@ -110,12 +116,13 @@ bool CommandLine::readDecoder() {
         (input.hasCaches && !checkCaches(input)))
       return false;
   }
-  if (!any &&
-      (options.batch || options.source || options.verify || options.loraRank))
-    return wrong(Twine(options.batch    ? "--batch"
-                       : options.source ? "--source"
-                       : options.verify ? "--verify"
-                                        : "--lora-rank") +
+  if (!any && (options.batch || options.source || options.verify ||
+               options.loraRank || !options.cache.empty()))
+    return wrong(Twine(options.batch      ? "--batch"
+                       : options.source   ? "--source"
+                       : options.verify   ? "--verify"
+                       : options.loraRank ? "--lora-rank"
+                                          : "-fcache") +
                  " is for a language model: a folder with config.json "
                  "and model.safetensors, a GGUF file, or an ONNX model with "
                  "--context; -fshape gives the sizes of other models");

@@ -101,6 +101,7 @@ struct DriverOptions {
   /// Of language models: sequences, and tokens of each and of its source that
   /// caches hold.
   std::optional<int64_t> batch, context, source;
+  std::string cache; ///< of language models: int8, fp8 or, for numbers, empty
   /// Of language models: tokens of a call of verify, and most rank of adapters.
   std::optional<int64_t> verify, loraRank;
   std::string sampler; ///< of a model of diffusion; empty for none

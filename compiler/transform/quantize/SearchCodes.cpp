@@ -36,8 +36,8 @@ void InputMoments::add(ArrayRef<float> rows) {
             float *sum = &sums[i * size];
             const float *y = x + size, *z = y + size, *w = z + size;
             for (int64_t j = i; j < size; ++j)
-              sum[j] += (x[i] * x[j] + y[i] * y[j]) +
-                        (z[i] * z[j] + w[i] * w[j]);
+              sum[j] +=
+                  (x[i] * x[j] + y[i] * y[j]) + (z[i] * z[j] + w[i] * w[j]);
           }
         for (; x < rows.end(); x += size)
           for (int64_t i = first; i < last; ++i)
@@ -77,13 +77,12 @@ static bool factor(std::vector<float> &matrix, int64_t size) {
     for (int64_t i = 0; i < j; ++i)
       column[i] = matrix[i * size + j] /= root;
     matrix[j * size + j] = root;
-    llvm::parallelFor(
-        0, size_t(llvm::divideCeil(j, 64)), [&](size_t part) {
-          int64_t first = int64_t(part) * 64, last = std::min(first + 64, j);
-          for (int64_t i = first; i < last; ++i)
-            for (int64_t k = i; k < j; ++k)
-              matrix[i * size + k] -= column[i] * column[k];
-        });
+    llvm::parallelFor(0, size_t(llvm::divideCeil(j, 64)), [&](size_t part) {
+      int64_t first = int64_t(part) * 64, last = std::min(first + 64, j);
+      for (int64_t i = first; i < last; ++i)
+        for (int64_t k = i; k < j; ++k)
+          matrix[i * size + k] -= column[i] * column[k];
+    });
   }
   return true;
 }
@@ -141,8 +140,7 @@ static bool searchRow(ArrayRef<float> numbers, WeightFormat format,
     uint8_t code = codeOf(format.code, left[i], scale.scale);
     setCode(format.code, codes, i, code);
     const float *row = &inverse[i * columns];
-    float error =
-        (left[i] - numberOf(format.code, code, scale.scale)) / row[i];
+    float error = (left[i] - numberOf(format.code, code, scale.scale)) / row[i];
     for (int64_t j = i + 1; j < columns; ++j)
       left[j] -= error * row[j];
   }

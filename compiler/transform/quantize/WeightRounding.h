@@ -40,12 +40,11 @@ std::optional<WeightCodes> roundRows(mlir::ElementsAttr matrix, bool transposed,
 
 /// Calls `visit` with the numbers of up to `most` rows of a matrix that can be
 /// rounded, and the numbers that its codes stand for.
-void compareRows(
-    mlir::ElementsAttr matrix, bool transposed, WeightFormat format,
-    const WeightCodes &codes, int64_t most,
-    llvm::function_ref<void(llvm::ArrayRef<float> numbers,
-                            llvm::ArrayRef<float> rounded)>
-        visit);
+void compareRows(mlir::ElementsAttr matrix, bool transposed,
+                 WeightFormat format, const WeightCodes &codes, int64_t most,
+                 llvm::function_ref<void(llvm::ArrayRef<float> numbers,
+                                         llvm::ArrayRef<float> rounded)>
+                     visit);
 
 } // namespace frit
 
