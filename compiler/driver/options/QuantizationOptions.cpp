@@ -47,8 +47,7 @@ bool CommandLine::readQuantization() {
     return readSearch();
   if (read.format.empty())
     return !used ||
-           wrong(used->getSpelling().rtrim('=') +
-                 " is used with -fquantize" +
+           wrong(used->getSpelling().rtrim('=') + " is used with -fquantize" +
                  (used->getOption().matches(OPT_calibrate_EQ) ? " or -fweights"
                                                               : ""));
   if (read.hasFloats() && read.calibrator == Calibrator::entropy)

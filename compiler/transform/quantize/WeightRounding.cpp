@@ -1,4 +1,4 @@
-//===- WeightRounding.cpp - Round weights to few bits -----------------------===//
+//===- WeightRounding.cpp - Round weights to few bits ---------------------===//
 
 #include "compiler/transform/quantize/WeightRounding.h"
 
