@@ -104,17 +104,20 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
   LayerBuilder layers(config, weights, tokens, b, sizes.located);
   Value x = layers.embed(ids);
   for (size_t i = 0; i < config.layers.size() && !layers.hasFailed; ++i) {
-    State *first = &states[2 + (sizes.cache ? 4 : 2) * i];
-    Cache own{first[0].value, first[sizes.cache ? 2 : 1].value};
+    // Layers may add states, of adapters.
+    const size_t each = sizes.cache ? 2 : 1, keys = 2 + 2 * each * i;
+    const size_t values = keys + each;
+    Cache own{states[keys].value, states[values].value};
     if (sizes.cache)
-      own = {own.keys, own.values, first[1].value, first[3].value, sizes.cache};
+      own = {own.keys, own.values, states[keys + 1].value,
+             states[values + 1].value, sizes.cache};
     Cache read = config.encoder ? sourceOf(source, int64_t(i)) : Cache();
     x = layers.layer(x, int64_t(i), own, config.encoder ? &read : nullptr);
-    first[0].value = own.keys;
-    first[sizes.cache ? 2 : 1].value = own.values;
+    states[keys].value = own.keys;
+    states[values].value = own.values;
     if (sizes.cache) {
-      first[1].value = own.keyScales;
-      first[3].value = own.valueScales;
+      states[keys + 1].value = own.keyScales;
+      states[values + 1].value = own.valueScales;
     }
   }
   b.setLoc(sizes.located);
