@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/bounded/DataDependent.h"
-#include "compiler/onnx/ops/Order.h"
+#include "compiler/onnx/indexing/Order.h"
 
 using namespace mlir;
 using namespace frit;

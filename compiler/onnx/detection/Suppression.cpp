@@ -1,7 +1,7 @@
 //===- Suppression.cpp - NonMaxSuppression on the device ------------------===//
 
 #include "compiler/onnx/bounded/DataDependent.h"
-#include "compiler/onnx/ops/Order.h"
+#include "compiler/onnx/indexing/Order.h"
 
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Suppression.h"

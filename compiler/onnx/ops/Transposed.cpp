@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Scatter.h"
+#include "compiler/onnx/indexing/Scatter.h"
 #include "compiler/onnx/ops/Window.h"
 #include "compiler/onnx/reader/Hooks.h"
 

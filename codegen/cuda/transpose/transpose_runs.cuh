@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_RUNS_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_RUNS_CUH
+#ifndef FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_RUNS_CUH
+#define FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_RUNS_CUH
 
 #include "frit/copy.cuh"
 
@@ -124,4 +124,4 @@ __device__ inline void transposeRuns(const Body &body, unsigned rows,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_RUNS_CUH
+#endif // FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_RUNS_CUH

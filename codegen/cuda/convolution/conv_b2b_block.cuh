@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_BLOCK_CUH
-#define FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_BLOCK_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONVOLUTION_CONV_B2B_BLOCK_CUH
+#define FRIT_CODEGEN_CUDA_CONVOLUTION_CONV_B2B_BLOCK_CUH
 
 #include "frit/wgmma_tile.cuh"
 
@@ -188,4 +188,4 @@ template <class P> struct ConvB2bBlock {
 
 #endif
 
-#endif // FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_BLOCK_CUH
+#endif // FRIT_CODEGEN_CUDA_CONVOLUTION_CONV_B2B_BLOCK_CUH

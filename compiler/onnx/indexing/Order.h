@@ -1,7 +1,7 @@
 //===- Order.h - Prefix sums and sorting of long dimensions ---------------===//
 
-#ifndef FRIT_COMPILER_ONNX_OPS_ORDER_H
-#define FRIT_COMPILER_ONNX_OPS_ORDER_H
+#ifndef FRIT_COMPILER_ONNX_INDEXING_ORDER_H
+#define FRIT_COMPILER_ONNX_INDEXING_ORDER_H
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -24,4 +24,4 @@ Expr lastInOrder(Expr x, bool isDescending);
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_OPS_ORDER_H
+#endif // FRIT_COMPILER_ONNX_INDEXING_ORDER_H

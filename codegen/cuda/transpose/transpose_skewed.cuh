@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_SKEWED_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_SKEWED_CUH
+#ifndef FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_SKEWED_CUH
+#define FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_SKEWED_CUH
 
 #include "frit/base.cuh"
 
@@ -253,4 +253,4 @@ __device__ inline void transposeSkewedFlat(const Body &body, unsigned cols,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_SKEWED_CUH
+#endif // FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_SKEWED_CUH

@@ -1,6 +1,6 @@
 //===- ScheduleTranspose.cpp - Choice of transpose schedules --------------===//
 
-#include "codegen/cuda/memory/TransposeKernel.h"
+#include "codegen/cuda/transpose/TransposeKernel.h"
 
 using namespace mlir;
 using namespace frit;

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Scatter.h"
-#include "compiler/onnx/ops/Order.h"
+#include "compiler/onnx/indexing/Scatter.h"
+#include "compiler/onnx/indexing/Order.h"
 
 using namespace mlir;
 using namespace frit;

@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_DEPTHWISE_CUH
-#define FRIT_CODEGEN_CUDA_CONTRACTION_DEPTHWISE_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONVOLUTION_DEPTHWISE_CUH
+#define FRIT_CODEGEN_CUDA_CONVOLUTION_DEPTHWISE_CUH
 
 #include "frit/base.cuh"
 
@@ -218,4 +218,4 @@ __device__ inline void depthwise(const Body &body, const T *x,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_CONTRACTION_DEPTHWISE_CUH
+#endif // FRIT_CODEGEN_CUDA_CONVOLUTION_DEPTHWISE_CUH

@@ -52,8 +52,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
-#define FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONVOLUTION_CONV_B2B_CUH
+#define FRIT_CODEGEN_CUDA_CONVOLUTION_CONV_B2B_CUH
 
 #include "frit/conv_b2b_block.cuh"
 
@@ -243,4 +243,4 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
 
 #endif
 
-#endif // FRIT_CODEGEN_CUDA_CONTRACTION_CONV_B2B_CUH
+#endif // FRIT_CODEGEN_CUDA_CONVOLUTION_CONV_B2B_CUH

@@ -1,7 +1,7 @@
 //===- Scatter.h - Scatter with many updates ------------------------------===//
 
-#ifndef FRIT_COMPILER_ONNX_OPS_SCATTER_H
-#define FRIT_COMPILER_ONNX_OPS_SCATTER_H
+#ifndef FRIT_COMPILER_ONNX_INDEXING_SCATTER_H
+#define FRIT_COMPILER_ONNX_INDEXING_SCATTER_H
 
 #include "compiler/onnx/reader/Expr.h"
 
@@ -21,4 +21,4 @@ Expr scatterRows(Expr x, Expr places, Expr updates, llvm::StringRef reduction);
 
 } // namespace frit::importer
 
-#endif // FRIT_COMPILER_ONNX_OPS_SCATTER_H
+#endif // FRIT_COMPILER_ONNX_INDEXING_SCATTER_H

@@ -1,7 +1,7 @@
 //===- Indexing.cpp - Gather and scatter ----------------------------------===//
 
 #include "compiler/onnx/bounded/DataDependent.h"
-#include "compiler/onnx/ops/Scatter.h"
+#include "compiler/onnx/indexing/Scatter.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"

@@ -1,6 +1,6 @@
 //===- Ranking.cpp - TopK, Hardmax and running sums -----------------------===//
 
-#include "compiler/onnx/ops/Order.h"
+#include "compiler/onnx/indexing/Order.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include "dialects/nn/Fold.h"

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSEKERNEL_H
-#define FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSEKERNEL_H
+#ifndef FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSEKERNEL_H
+#define FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSEKERNEL_H
 
 #include "codegen/cuda/memory/MemorySkeleton.h"
 
@@ -121,4 +121,4 @@ using TransposeFamily =
 
 } // namespace frit::cuda
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSEKERNEL_H
+#endif // FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSEKERNEL_H

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_CUH
+#ifndef FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_CUH
+#define FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_CUH
 
 #include "frit/base.cuh"
 
@@ -162,4 +162,4 @@ __device__ inline void transpose(const Body &body, unsigned batch,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_CUH
+#endif // FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_CUH

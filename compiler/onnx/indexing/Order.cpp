@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/onnx/ops/Order.h"
+#include "compiler/onnx/indexing/Order.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 //===- PrintTranspose.cpp - Bodies of tiled transposes --------------------===//
 
-#include "codegen/cuda/memory/TransposeKernel.h"
+#include "codegen/cuda/transpose/TransposeKernel.h"
 
 using namespace mlir;
 using namespace frit;

@@ -1,6 +1,6 @@
 //===- TransposeKernel.cpp - A fusion as a tiled transpose ----------------===//
 
-#include "codegen/cuda/memory/TransposeKernel.h"
+#include "codegen/cuda/transpose/TransposeKernel.h"
 
 using namespace mlir;
 using namespace frit;

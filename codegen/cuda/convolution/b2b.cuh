@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_CONTRACTION_B2B_CUH
-#define FRIT_CODEGEN_CUDA_CONTRACTION_B2B_CUH
+#ifndef FRIT_CODEGEN_CUDA_CONVOLUTION_B2B_CUH
+#define FRIT_CODEGEN_CUDA_CONVOLUTION_B2B_CUH
 
 #include "frit/conv.cuh"
 
@@ -84,4 +84,4 @@ convB2bFloor(const typename P::T *x, const typename P::T *w,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_CONTRACTION_B2B_CUH
+#endif // FRIT_CODEGEN_CUDA_CONVOLUTION_B2B_CUH

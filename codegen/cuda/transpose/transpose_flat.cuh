@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_FLAT_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_FLAT_CUH
+#ifndef FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_FLAT_CUH
+#define FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_FLAT_CUH
 
 #include "frit/transpose.cuh"
 
@@ -148,4 +148,4 @@ __device__ inline void transposeFlat(const Body &body, unsigned size,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_TRANSPOSE_FLAT_CUH
+#endif // FRIT_CODEGEN_CUDA_TRANSPOSE_TRANSPOSE_FLAT_CUH
