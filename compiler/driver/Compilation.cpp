@@ -17,6 +17,7 @@
 #include "compiler/driver/PipelineSetup.h"
 #include "compiler/driver/Remarks.h"
 #include "compiler/driver/StageFiles.h"
+#include "compiler/driver/TargetWarnings.h"
 #include "compiler/driver/options/OptionFiles.h"
 #include "compiler/driver/quantize/Quantization.h"
 #include "compiler/driver/quantize/SearchWeights.h"
@@ -117,7 +118,7 @@ private:
       return fail(sources.takeError());
     sayGpu();
     if (options.emit == Emit::shared || options.emit == Emit::object)
-      checkHosts();
+      warnOfHosts(options, diagnostics);
     if (failed(readOptionFiles(*sources)) || failed(pipeline.run(*sources)))
       return failure();
     if (!options.report.empty() &&
@@ -167,7 +168,7 @@ private:
 
   LogicalResult quantize(MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
     if (options.quantization.hasFloats())
-      warnOfFloats();
+      warnOfFloats(options, pipelineOptions.precision, diagnostics);
     return checkReported(
         quantizeModel(variants, options.quantization, runner,
                       [this](const Twine &message) { tell(message); }));
@@ -182,51 +183,9 @@ private:
     return check(std::move(error));
   }
 
-  /// Warns of targets that do not multiply floats of 8 bits.
-  void warnOfFloats() {
-    bool isNarrow = pipelineOptions.precision != "fp32" &&
-                    pipelineOptions.precision != "tf32";
-    for (const std::string &arch : options.archs) {
-      bool isCuda = cuda::isCudaArch(arch);
-      int capability = isCuda ? cuda::describeArch(arch).capability : 0;
-      if (isCuda && cuda::describeArch(arch).hasFloat8())
-        continue;
-      diagnostics.warning(
-          Twine(arch) +
-          " does not multiply floats of 8 bits, as sm_89 and later do: with "
-          "-fquantize=fp8 it rounds to them and multiplies " +
-          (isNarrow && capability >= 80 ? "bf16" : "f32") +
-          "; -fquantize=int8 would multiply bytes [-Wtarget]");
-    }
-  }
-
-  /// Warns of GPUs whose machines run other host code than the artifact's.
-  void checkHosts() {
-    for (const std::string &arch : options.archs) {
-      if (!cuda::isCudaArch(arch))
-        continue;
-      std::string host = cuda::describeArch(arch).host;
-      if (host == "none")
-        diagnostics.warning("NVIDIA names no GPU of " + Twine(arch) +
-                            " [-Wtarget]");
-      else if (host != "any" && host != nameOf(options.machine))
-        diagnostics.warning(Twine(arch) + " is a GPU of " + host +
-                            " machines, and the artifact's host code is for " +
-                            nameOf(options.machine) +
-                            ": it runs on none; use -march=" + arch + "," +
-                            host + " for an artifact of its own [-Wtarget]");
-    }
-  }
-
   /// Reads the files that options name.
   LogicalResult readOptionFiles(MutableArrayRef<ModelSource> sources) {
-    bool isTuned = !options.tuneGenerate.empty() || !options.tuneUse.empty();
-    if (isTuned && llvm::none_of(options.archs, cuda::isCudaArch))
-      diagnostics.warning(
-          Twine(options.tuneGenerate.empty() ? "-ftune-use"
-                                             : "-ftune-generate") +
-          " has no effect: schedules are tuned for GPUs, and -march names none "
-          "[-Wtarget]");
+    warnOfTuning(options, diagnostics);
     if (llvm::Error error = readTuning(options, context, tuning))
       return fail(std::move(error));
     if (!options.trainingFile.empty()) {

@@ -1,0 +1,24 @@
+//===- TargetWarnings.h - What the targets of -march do not do ------------===//
+
+#ifndef FRIT_COMPILER_DRIVER_TARGETWARNINGS_H
+#define FRIT_COMPILER_DRIVER_TARGETWARNINGS_H
+
+#include "compiler/driver/Diagnostics.h"
+#include "compiler/driver/options/Options.h"
+
+namespace frit {
+
+/// Warns of GPUs whose machines run other host code than the artifact's.
+void warnOfHosts(const DriverOptions &options, DiagnosticPrinter &diagnostics);
+
+/// Warns of targets that do not multiply floats of 8 bits, and says what they
+/// multiply instead with this -fprecision.
+void warnOfFloats(const DriverOptions &options, llvm::StringRef precision,
+                  DiagnosticPrinter &diagnostics);
+
+/// Warns if schedules are to be tuned and no target is a GPU.
+void warnOfTuning(const DriverOptions &options, DiagnosticPrinter &diagnostics);
+
+} // namespace frit
+
+#endif // FRIT_COMPILER_DRIVER_TARGETWARNINGS_H
