@@ -120,10 +120,13 @@ def includes(folder):
     links = pathlib.Path(folder) / "frit"
     links.mkdir(exist_ok=True)
     for header in HEADERS:
-        try:
-            (links / header.name).symlink_to(header)
-        except FileExistsError:  # by an earlier call
-            pass
+        link = links / header.name
+        if link.is_symlink() and link.readlink() == header:
+            continue
+        # An earlier call may have made it of a file that has moved since.
+        made = links / f".{header.name}.{os.getpid()}"
+        made.symlink_to(header)
+        made.replace(link)
     return [f"-I{folder}", f"-I{HERE}", f"-I{RUNTIME}"]
 
 

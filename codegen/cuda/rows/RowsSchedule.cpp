@@ -19,8 +19,8 @@ static constexpr int64_t kBlockWarps = 8;
 /// numbers, which take more room: up to this many, if each SM has a group of
 /// warps; of codes of 4 bits, whose parts of k are read sooner, so many.
 static constexpr int64_t kMostTiles = 4, kMostPlainTiles = 2, kFineGroups = 4;
-/// Warps per SM that read codes, of 8 and of 4 bits, which are half
-/// as many bytes, and more of them than have 16 tiles each in their registers.
+/// Warps per SM that read codes of 8 and of 4 bits. Of more than kManyWarps,
+/// each has fewer tiles in registers.
 static constexpr int64_t kReadingWarps = 14, kFineReadingWarps = 28;
 static constexpr int64_t kManyWarps = 16;
 /// Columns of A that are in shared memory at a time, of a warp, and the bytes
