@@ -52,27 +52,37 @@ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
   });
 }
 
-/// Emulates the product of a 16 × Depth and a Depth × 8 matrix.
-template <class T, unsigned Depth>
-inline void multiplyFragments(float (&c)[4], const uint32_t *a,
-                              const uint32_t *b) {
+/// Emulates the product of a 16 × Depth and a Depth × 8 matrix, of whose
+/// elements a word has `InWord`; `ofA(word, i)` and `ofB` return number `i`.
+template <unsigned InWord, unsigned Depth, class Sum, class OfA, class OfB>
+inline void multiplyWords(Sum (&c)[4], const uint32_t *a, const uint32_t *b,
+                          const OfA &ofA, const OfB &ofB) {
   struct Operands {
     const uint32_t *a, *b;
-  };
-  auto value = [](uint32_t pair, unsigned i) {
-    return load(T{uint16_t(pair >> 16 * (i % 2))});
   };
   Operands mine = {a, b};
   emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
     for (unsigned i = 0; i < 4; ++i) {
       unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
       for (unsigned k = 0; k < Depth; ++k) {
-        const Operands &forA = *operandsOf(row % 8 * 4 + k % 8 / 2);
-        const Operands &forB = *operandsOf(col * 4 + k % 8 / 2);
-        c[i] += value(forA.a[row / 8 + k / 8 * 2], k) * value(forB.b[k / 8], k);
+        unsigned word = k / InWord / 4, of = k / InWord % 4;
+        const Operands &forA = *operandsOf(row % 8 * 4 + of);
+        const Operands &forB = *operandsOf(col * 4 + of);
+        c[i] += ofA(forA.a[row / 8 + word * 2], k % InWord) *
+                ofB(forB.b[word], k % InWord);
       }
     }
   });
+}
+
+/// Likewise of 16-bit floats T.
+template <class T, unsigned Depth>
+inline void multiplyFragments(float (&c)[4], const uint32_t *a,
+                              const uint32_t *b) {
+  auto value = [](uint32_t pair, unsigned i) {
+    return load(T{uint16_t(pair >> 16 * i)});
+  };
+  multiplyWords<2, Depth>(c, a, b, value, value);
 }
 
 inline void mmaK8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
@@ -89,21 +99,10 @@ inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
 /// Emulates the product of TF32 operands, whose low 13 bits are ignored.
 inline void mmaTf32(float (&c)[4], const uint32_t (&a)[4],
                     const uint32_t (&b)[2]) {
-  struct Operands {
-    const uint32_t *a, *b;
+  auto value = [](uint32_t bits, unsigned) {
+    return bitsToFloat(bits & ~0x1fffu);
   };
-  auto value = [](uint32_t bits) { return bitsToFloat(bits & ~0x1fffu); };
-  Operands mine = {a, b};
-  emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
-    for (unsigned i = 0; i < 4; ++i) {
-      unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
-      for (unsigned k = 0; k < 8; ++k) {
-        const Operands &forA = *operandsOf(row % 8 * 4 + k % 4);
-        const Operands &forB = *operandsOf(col * 4 + k % 4);
-        c[i] += value(forA.a[row / 8 + k / 4 * 2]) * value(forB.b[k / 4]);
-      }
-    }
-  });
+  multiplyWords<1, 8>(c, a, b, value, value);
 }
 #endif
 

@@ -33,27 +33,15 @@ template <Float8 Format> inline float float8Of(uint16_t code) {
   return code & 128 ? -number : number;
 }
 
+/// Returns that of code `i` of a word.
+template <Float8 Format> inline float float8At(uint32_t word, unsigned i) {
+  return float8Of<Format>(uint16_t(word >> 8 * i & 255));
+}
+
 template <Float8 A, Float8 B>
 inline void mmaFloats(float (&c)[4], const uint32_t (&a)[4],
                       const uint32_t (&b)[2]) {
-  struct Operands {
-    const uint32_t *a, *b;
-  };
-  Operands mine = {a, b};
-  auto byteOf = [](uint32_t word, unsigned i) {
-    return uint16_t(word >> 8 * i & 255);
-  };
-  emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
-    for (unsigned i = 0; i < 4; ++i) {
-      unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
-      for (unsigned k = 0; k < 32; ++k) {
-        const Operands &forA = *operandsOf(row % 8 * 4 + k % 16 / 4);
-        const Operands &forB = *operandsOf(col * 4 + k % 16 / 4);
-        c[i] += float8Of<A>(byteOf(forA.a[row / 8 + k / 16 * 2], k % 4)) *
-                float8Of<B>(byteOf(forB.b[k / 16], k % 4));
-      }
-    }
-  });
+  multiplyWords<4, 32>(c, a, b, float8At<A>, float8At<B>);
 }
 
 #else

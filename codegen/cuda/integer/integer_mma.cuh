@@ -25,21 +25,7 @@ template <bool IsSigned> inline int byteOf(uint32_t word, unsigned i) {
 template <bool SignedA, bool SignedB>
 inline void mmaBytes(int (&c)[4], const uint32_t (&a)[4],
                      const uint32_t (&b)[2]) {
-  struct Operands {
-    const uint32_t *a, *b;
-  };
-  Operands mine = {a, b};
-  emu::withWarp(&mine, [&](auto operandsOf, unsigned lane) {
-    for (unsigned i = 0; i < 4; ++i) {
-      unsigned row = lane / 4 + i / 2 * 8, col = lane % 4 * 2 + i % 2;
-      for (unsigned k = 0; k < 32; ++k) {
-        const Operands &forA = *operandsOf(row % 8 * 4 + k % 16 / 4);
-        const Operands &forB = *operandsOf(col * 4 + k % 16 / 4);
-        c[i] += byteOf<SignedA>(forA.a[row / 8 + k / 16 * 2], k % 4) *
-                byteOf<SignedB>(forB.b[k / 16], k % 4);
-      }
-    }
-  });
+  multiplyWords<4, 32>(c, a, b, byteOf<SignedA>, byteOf<SignedB>);
 }
 
 template <bool IsSigned> inline int addBytes(uint32_t bytes, int sum) {

@@ -20,9 +20,9 @@ static bool haveSameFormat(nn::DequantizeOp a, nn::DequantizeOp b) {
          bool(a.getOffsets()) == bool(b.getOffsets());
 }
 
-/// Returns why rows_gemm.cuh does not compute a product, by numbers or codes.
-/// Those that are not yet in tiles `mayTile`. It computes products of any rows
-/// if their bits must be the same for all.
+/// Returns why no kernel of few rows computes a product by numbers or codes.
+/// With `mayTile`, codes count that can still be put into tiles. A machine that
+/// is batch-invariant computes products of any number of rows.
 static nn::Legality checkRows(const nn::GemmInfo &info, const Machine &machine,
                               bool mayTile = false) {
   if ((info.m > kMostTiledRows && !machine.batchInvariant) || info.batch != 1)

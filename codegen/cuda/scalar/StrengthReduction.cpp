@@ -113,7 +113,7 @@ Node *Graph::strengthReduced(const ScalarForm *form,
           "quotient", {operands[0]->operands[0], by, number(inverseOf(by))});
       return operation(form, x, IntegerType::get(context, 8), {-128, 127});
     }
-  // The same to an integer.
+  // A quotient that is rounded to an integer.
   if (name == "math.roundeven" && is(operands[0], "arith.divf"))
     if (Node *by = operands[0]->operands[1]; isInvertible(by))
       return operation("round.quotient",

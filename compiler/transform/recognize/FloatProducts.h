@@ -18,7 +18,7 @@ inline bool hasFloats(const Scaled &operand) {
 struct FloatTarget {
   const nn::Target &target;
   const nn::QuantizedRewrite *wanted; ///< null if it has no wishes
-  /// Whether products of bf16 may take the place of those that it lacks.
+  /// Whether bf16 may be multiplied where the target lacks 8-bit floats.
   bool narrowsFloats;
 };
 

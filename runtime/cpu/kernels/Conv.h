@@ -61,9 +61,8 @@ private:
 
   const artifact::Conv &problem;
   const MicroKernel &kernel;
-  /// Of an image with its padding, channels last, or of a phase.
-  int64_t rows;
-  int64_t rowElements;
+  int64_t rows;        ///< of a padded image, channels last, or of a phase
+  int64_t rowElements; ///< of such a row
   int64_t imageElements, channelElements, nextColumn, nextOutputRow;
   int64_t *taps = nullptr; ///< stored after the elements
 };

@@ -3,28 +3,16 @@
 #include "integer_gemm.h"
 
 /// A convolution of 8-bit floats whose sums are stored as they are.
-template <class P, frit::Float8 X, frit::Float8 W> struct Floats {
+template <class P, frit::Float8 X, frit::Float8 W> struct Floats : P {
   static constexpr frit::Float8 floatX = X, floatW = W;
-  static constexpr bool early = P::early, wgmma = P::wgmma;
-  static constexpr int n = P::n, h = P::h, w = P::w, c = P::c;
-  static constexpr int k = P::k, r = P::r, s = P::s, p = P::p, q = P::q;
-  static constexpr int strideH = P::strideH, strideW = P::strideW;
-  static constexpr int dilationH = P::dilationH, dilationW = P::dilationW;
-  static constexpr int padTop = P::padTop, padLeft = P::padLeft;
-  static constexpr int tileM = P::tileM, tileN = P::tileN, warpM = P::warpM;
-  static constexpr int warpN = P::warpN, depth = P::depth, stages = P::stages;
-  static constexpr int split = P::split, cluster = P::cluster;
-  static constexpr int kVector = P::kVector;
 
-  struct Columns {};
-  __device__ Columns columns(unsigned) const { return {}; }
-  struct Elements {};
-  __device__ Elements elements(unsigned, unsigned) const { return {}; }
-  __device__ void store(const float (&sum)[kVector], const Columns &,
-                        const Elements &, unsigned row, unsigned col) const {
-    frit::storeVector(y + row * k + col, sum);
+  __device__ void store(const float (&sum)[P::kVector],
+                        const typename P::Columns &,
+                        const typename P::Elements &, unsigned row,
+                        unsigned col) const {
+    frit::storeVector(floats + row * P::k + col, sum);
   }
-  float *y;
+  float *floats;
 };
 
 inline constexpr frit::Float8 e4m3 = frit::Float8::e4m3,
@@ -35,7 +23,7 @@ template <class P>
 __global__ void __launch_bounds__(frit::IntegerPlan<P>::kThreads)
     floatSums(const uint8_t *x, const uint8_t *w, float *y) {
   frit::pdlTrigger();
-  frit::integerGemm(P{y}, x, w);
+  frit::integerGemm(P{{{}, nullptr}, y}, x, w);
 }
 
 // BERT's, also for NVRTC.
