@@ -142,9 +142,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
       passes.addPass(createSideOutputs(target, sides));
     }
   }
-  // Small kernels that do not depend on each other become one.
-  if (options.fuse && !training)
+  // Attention of few queries rotates them, and appends to its caches. Small
+  // kernels that do not depend on each other become one.
+  if (options.fuse && !training) {
+    passes.addPass(createJoinAppends(target));
     passes.addPass(createJoinMaps(target));
+  }
   // Thousands of kernels that differ in numbers alone become one that reads
   // them.
   if (options.fuse)

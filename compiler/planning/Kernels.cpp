@@ -11,7 +11,8 @@
 using namespace mlir;
 using namespace frit;
 
-/// Names a kernel by up to three operators and a number: "add_relu_3".
+/// Names a kernel by up to three operators, among them the one that takes the
+/// longest, and a number: "add_relu_3".
 static std::string nameOf(nn::FusionOp fusion, size_t number) {
   SmallVector<std::string> parts;
   for (Operation &op : fusion.getBody().front().without_terminator()) {
@@ -24,8 +25,14 @@ static std::string nameOf(nn::FusionOp fusion, size_t number) {
   }
   if (parts.empty())
     parts.push_back("copy");
-  if (parts.size() > 3)
+  if (parts.size() > 3) {
     parts.resize(3);
+    Operation *anchor = fusion.getAnchor();
+    std::string name = anchor->getName().stripDialect().str();
+    if (isa<nn::MatmulOp, nn::ConvOp, nn::AttentionOp>(anchor) &&
+        !llvm::is_contained(parts, name))
+      parts.back() = name;
+  }
   return llvm::join(parts, "_") + "_" + std::to_string(number);
 }
 

@@ -174,6 +174,8 @@ private:
       if (operand)
         inputs[*operand] = outputs.back();
     }
+    if (!fusion.getBody().front().getOps<nn::AttentionOp>().empty())
+      markSettled(fusion, inputs);
     if (auto call = dyn_cast<plan::LibraryCall>(schedule)) {
       plan::CallBuffers arguments = {inputs, outputs, /*fallback=*/nullptr,
                                      options.workspaceBytes};
@@ -254,6 +256,29 @@ private:
     if (!constants.empty())
       fusion->setAttr("plan.constant_inputs",
                       b.getDenseI64ArrayAttr(constants));
+  }
+
+  /// Marks the kernel's inputs that are states which no step has written yet.
+  /// The kernel may read what it does not write itself before preceding kernels
+  /// have ended (PDL): a call begins when all of the one before has ended, and
+  /// later steps write after this one.
+  void markSettled(nn::FusionOp fusion, ArrayRef<Value> inputs) {
+    DenseSet<StringAttr> written;
+    list.walk([&](Operation *step) {
+      if (plan::isStep(step))
+        for (Value buffer : plan::writesOf(step))
+          if (plan::BufferOp root = plan::rootOf(buffer);
+              root.getSpace() == plan::Space::state)
+            written.insert(root.getSymbolAttr());
+    });
+    SmallVector<int64_t> settled;
+    for (auto [i, input] : llvm::enumerate(inputs))
+      if (plan::BufferOp root = plan::rootOf(input);
+          root.getSpace() == plan::Space::state &&
+          !written.contains(root.getSymbolAttr()))
+        settled.push_back(i);
+    if (!settled.empty())
+      fusion->setAttr("plan.settled_inputs", b.getDenseI64ArrayAttr(settled));
   }
 
   func::FuncOp function;

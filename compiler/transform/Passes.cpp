@@ -38,6 +38,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createAlignColumns(target); });
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });
+  registerPass([&target] { return createJoinAppends(target); });
   registerPass([&target] { return createJoinMaps(target); });
   registerPass([&target] { return createSideOutputs(target); });
   registerPass([] { return createShareKernels(); });

@@ -39,6 +39,7 @@ std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
 std::unique_ptr<mlir::Pass> createSideOutputs(const nn::Target &target,
                                               SideOutputsOptions options = {});
+std::unique_ptr<mlir::Pass> createJoinAppends(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createJoinMaps(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 

@@ -173,6 +173,10 @@ def SideOutputs : TargetPass<"side-outputs"> {
                         "Store activations beside their operands">];
 }
 
+def JoinAppends : TargetPass<"join-appends"> {
+  let summary = "Let attention append to the caches that it reads";
+}
+
 def JoinMaps : TargetPass<"join-maps"> {
   let summary = "Join small kernels that do not depend on each other";
 }

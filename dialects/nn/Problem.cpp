@@ -30,10 +30,11 @@ static Problem::Kind kindOf(Operation &op) {
 
 Problem::Problem(FusionOp fusion) : op(fusion) {
   Block &body = op.getBody().front();
-  // Only elementwise kernels store rows at an offset.
-  if (llvm::any_of(body.getTerminator()->getOperands(), [](Value result) {
-        return storedValueOf(result) != result;
-      }))
+  // Only elementwise kernels and attention store rows at an offset.
+  if (llvm::any_of(
+          body.getTerminator()->getOperands(),
+          [](Value result) { return storedValueOf(result) != result; }) &&
+      body.getOps<AttentionOp>().empty())
     return;
   for (Operation &inner : body.without_terminator())
     dominant = std::min(dominant, kindOf(inner));

@@ -207,6 +207,35 @@ FailureOr<AttentionOperand> frit::nn::describeOperand(Value value) {
   return operand;
 }
 
+/// Describes an attention's mask, result and sizes; or returns why it cannot.
+static Legality describeRest(AttentionInfo &info) {
+  AttentionOp op = info.op;
+  if (Value mask = op.getMask()) {
+    auto described = describeOperand(mask);
+    if (failed(described))
+      return Mismatch("the mask is not a strided view of an input");
+    info.mask = *described;
+  }
+  auto written = describeWrite(op.getY());
+  if (failed(written))
+    return Mismatch("the result is not a strided view of the output");
+  info.resultIndex = written->result;
+  info.result.offset = written->offset;
+  llvm::copy(written->strides, info.result.strides);
+
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK());
+  info.batch = q[0];
+  info.heads = q[1];
+  info.groups = k[1];
+  info.queries = q[2];
+  info.keys = k[2];
+  info.size = q[3];
+  info.valueSize = shapeOf(op.getV())[3];
+  info.scale = op.getScale().convertToFloat();
+  info.causal = op.getCausal();
+  return std::nullopt;
+}
+
 Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
   AttentionInfo info;
   AttentionStatsOp stats;
@@ -239,30 +268,63 @@ Match<AttentionInfo> frit::nn::describeAttention(FusionOp fusion) {
       return Mismatch("an operand is not a strided view of an input");
     *operand = *described;
   }
-  if (Value mask = info.op.getMask()) {
-    auto described = describeOperand(mask);
-    if (failed(described))
-      return Mismatch("the mask is not a strided view of an input");
-    info.mask = *described;
-  }
-  auto written = describeWrite(info.op.getY());
-  if (failed(written))
-    return Mismatch("the result is not a strided view of the output");
-  info.resultIndex = written->result;
+  if (Legality why = describeRest(info))
+    return *why;
   if (stats)
-    info.statsIndex = 1 - written->result;
-  info.result.offset = written->offset;
-  llvm::copy(written->strides, info.result.strides);
+    info.statsIndex = 1 - info.resultIndex;
+  return info;
+}
 
-  ArrayRef<int64_t> q = shapeOf(info.op.getQ()), k = shapeOf(info.op.getK());
-  info.batch = q[0];
-  info.heads = q[1];
-  info.groups = k[1];
-  info.queries = q[2];
-  info.keys = k[2];
-  info.size = q[3];
-  info.valueSize = shapeOf(info.op.getV())[3];
-  info.scale = info.op.getScale().convertToFloat();
-  info.causal = info.op.getCausal();
+/// Returns the rows that `state`, an attention's operand, has got in this
+/// fusion: along its third dimension.
+static std::optional<AppendedRows> appendedRows(Value state) {
+  auto update = state.getDefiningOp<UpdateOp>();
+  if (!update || !update.getOffset() || update.getAxis() != 2 ||
+      !isa<BlockArgument>(update.getState()) ||
+      !isa<BlockArgument>(update.getOffset()) || !areStatic(update))
+    return std::nullopt;
+  for (OpOperand &use : state.getUses())
+    if (use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+      return AppendedRows{update, use.getOperandNumber()};
+  return std::nullopt;
+}
+
+Match<AttentionInfo> frit::nn::describeAppendingAttention(FusionOp fusion) {
+  AttentionInfo info;
+  Block &body = fusion.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      if (info.op)
+        return Mismatch("it has two attentions");
+      info.op = attention;
+    }
+  if (!info.op)
+    return Mismatch("it has no attention");
+  if (body.getTerminator()->getNumOperands() != 3)
+    return Mismatch("its results are not the attention's and its states");
+  std::tuple<Value, AttentionOperand *, std::optional<AppendedRows> *>
+      states[] = {{info.op.getK(), &info.k, &info.newKeys},
+                  {info.op.getV(), &info.v, &info.newValues}};
+  for (auto [value, operand, rows] : states) {
+    *rows = appendedRows(value);
+    if (!*rows)
+      return Mismatch("it does not append to its keys and values");
+    *operand = *describeOperand((*rows)->update.getState());
+  }
+  UpdateOp keys = info.newKeys->update, values = info.newValues->update;
+  if (keys.getOffset() != values.getOffset() ||
+      shapeOf(keys.getValue())[2] != shapeOf(values.getValue())[2])
+    return Mismatch("its keys and values are not appended alike");
+  Value q = info.op.getQ();
+  if (auto described = describeOperand(q); succeeded(described)) {
+    info.q = *described;
+  } else {
+    info.computesQueries = true;
+    StridedPlaces whole = StridedPlaces::whole(shapeOf(q));
+    for (auto [d, stride] : llvm::enumerate(whole.strides))
+      info.q.strides[d] = whole.shape[d] == 1 ? 0 : stride;
+  }
+  if (Legality why = describeRest(info))
+    return *why;
   return info;
 }

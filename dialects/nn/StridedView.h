@@ -72,7 +72,7 @@ llvm::FailureOr<StridedResult> describeWrite(mlir::Value value);
 /// those of batch, head (or group), position and element; 0 where a mask is
 /// broadcast.
 struct AttentionOperand {
-  mlir::BlockArgument argument; ///< none for the result
+  mlir::BlockArgument argument; ///< none for the result and computed queries
   int64_t offset = 0;
   int64_t strides[4] = {0, 0, 0, 0};
 };
@@ -81,8 +81,14 @@ struct AttentionOperand {
 /// last of four.
 llvm::FailureOr<AttentionOperand> describeOperand(mlir::Value value);
 
+/// Rows that an attention's kernel appends to a state of keys or values.
+struct AppendedRows {
+  UpdateOp update;
+  unsigned resultIndex; ///< of the fusion: the state afterwards
+};
+
 /// A fusion of one attention and the data movement around it, perhaps with its
-/// statistics.
+/// statistics, or with the rows that it first appends to its keys and values.
 struct AttentionInfo {
   AttentionOp op;
   /// Results of the fusion.
@@ -95,11 +101,23 @@ struct AttentionInfo {
   int64_t size = 0, valueSize = 0;
   float scale = 1;
   bool causal = false;
+  /// Either both or none.
+  std::optional<AppendedRows> newKeys, newValues;
+  /// Whether the fusion computes Q. Its strides are then those of a contiguous
+  /// tensor. Only with new keys.
+  bool computesQueries = false;
+
+  bool appends() const { return newKeys.has_value(); }
 };
 
 /// Describes a fusion whose results are an attention's, possibly moved, and its
 /// statistics; or returns why it is none.
 Match<AttentionInfo> describeAttention(FusionOp fusion);
+
+/// Describes a fusion whose results are an attention's, possibly moved, and the
+/// states to which it appended keys and values. It may compute anything that
+/// the rows and the queries depend on.
+Match<AttentionInfo> describeAppendingAttention(FusionOp fusion);
 
 } // namespace frit::nn
 

@@ -16,6 +16,7 @@
 //   each, and stores the operand of its activation. That of a product of 16-bit
 //   floats multiplies parts of 64 elements of its rows by another tensor.
 // - Fusions of up to 64 elements each, without reductions, run side by side.
+// - Attention of one query appends to its keys and values.
 // - Products of up to 8 rows want rows of a weight along their columns if two
 //   read it.
 // - Codes of few bits are kept, in tiles, and are a part of the kernel of a
@@ -38,6 +39,7 @@
 #include "dialects/nn/rewrites/AttentionDeltas.h"
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/JoinAppends.h"
 #include "dialects/nn/rewrites/JoinMaps.h"
 #include "dialects/nn/rewrites/Layout.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
@@ -87,6 +89,10 @@ public:
         nn::TransposeWeightsRewrite{[](nn::MatmulOp product, size_t uses) {
           return nn::shapeOf(product.getA()).front() <= 8 && uses > 1;
         }});
+    rewrites.add(nn::JoinAppendsRewrite{[](nn::FusionOp fusion) {
+      auto info = nn::describeAppendingAttention(fusion);
+      return info && info->queries == 1;
+    }});
     rewrites.add(nn::JoinMapsRewrite{[](nn::FusionOp fusion) {
       return llvm::all_of(fusion.getBody().front(), [](mlir::Operation &op) {
         return !llvm::isa<nn::ReduceOp, nn::MatmulOp>(op) &&

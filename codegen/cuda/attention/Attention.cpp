@@ -1,12 +1,15 @@
 //===- Attention.cpp - Attention in one pass over the keys ----------------===//
 //  The skeletons attention and wgmma_attention (attention.cuh,
 // wgmma_attention.cuh). Operators that only move Q, K, V, the mask or the
-// result become strides.
+// result become strides. The first may also compute queries and append rows to
+// K and V (AttentionInputs.h).
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/attention/AttentionInputs.h"
 #include "codegen/cuda/attention/AttentionText.h"
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/target/Skeleton.h"
+#include "dialects/nn/rewrites/JoinAppends.h"
 #include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
@@ -21,8 +24,8 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
         lowered.inputElements()[operand.argument.getArgNumber()]);
   };
   std::string text = ("struct " + name + " {\n").str();
-  text += ("  using T = " + storage(info.q) + ";\n").str();
   nn::AttentionOp op = info.op;
+  text += ("  using T = " + storage(info.k) + ";\n").str();
   if (nn::tensorType(op.getQ()).getElementType().isF32())
     text += "  static constexpr bool tf32 = " +
             std::string(op.getTf32() ? "true" : "false") + ";\n";
@@ -64,6 +67,8 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
 }
 
 /// Returns the attention of a problem that a kernel computes with this tile.
+/// Attention that appends rows waits for few queries, whose block computes
+/// them.
 static nn::Match<nn::AttentionInfo> fitAttention(Problem &problem,
                                                  const AttentionTile &tile,
                                                  const Machine &machine) {
@@ -75,6 +80,12 @@ static nn::Match<nn::AttentionInfo> fitAttention(Problem &problem,
     return nn::Mismatch("WGMMA does not compute it");
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
+  if (info->appends()) {
+    if (tile.usesWgmma() || info->queries > tile.m)
+      return nn::Mismatch("several blocks would compute its inputs");
+    if (nn::Legality why = checkInputs(*info, problem.lowered()))
+      return *why;
+  }
   if (tile.cluster > 1 && arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no clusters");
   if (nn::Legality why = checkBlocks(tile.blocks, tile.tiles(*info)))
@@ -94,14 +105,25 @@ static KernelText printAttention(const nn::AttentionInfo &info,
   };
   KernelText kernel;
   std::string problem = (name + "_problem").str();
-  std::string tensors =
-      input(info.q) + ", " + input(info.k) + ", " + input(info.v) + ", ";
+  // States are read where their rows are appended.
+  auto state = [&](const nn::AttentionOperand &operand,
+                   const std::optional<nn::AppendedRows> &rows) {
+    return rows ? "y" + std::to_string(rows->resultIndex) : input(operand);
+  };
+  std::string tensors = (info.computesQueries ? "nullptr" : input(info.q)) +
+                        ", " + state(info.k, info.newKeys) + ", " +
+                        state(info.v, info.newValues) + ", ";
   std::string mask = info.mask ? input(*info.mask) : "nullptr";
   std::string result = "y" + std::to_string(info.resultIndex);
   std::string stats =
       info.statsIndex ? ", y" + std::to_string(*info.statsIndex) : "";
-  std::string rest =
-      mask + ", " + pointer(result, info.result.offset) + stats + ");\n";
+  std::string rest = mask + ", " + pointer(result, info.result.offset) + stats;
+  if (info.appends()) {
+    std::string inputs = (name + "_inputs").str();
+    kernel.source = inputsText(inputs, info, lowered);
+    rest += ", nullptr, " + inputs + "{" + argumentList(lowered) + "}";
+  }
+  rest += ");\n";
   std::string call = "frit::attention<" + problem + ">(" + tensors + rest;
   kernel.header = "attention";
   if (tile.usesWgmma()) {
@@ -127,7 +149,7 @@ static KernelText printAttention(const nn::AttentionInfo &info,
   kernel.grid[0] = launchBlocks(tile.blocks, tile.tiles(info));
   kernel.block[0] = tile.threads();
   kernel.sharedBytes = tile.sharedBytes(info);
-  kernel.source =
+  kernel.source +=
       definition(problem, info, tile, lowered) +
       kernelFunction(name, lowered,
                      {.threads = tile.threads(),
@@ -255,6 +277,10 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
       return info.mismatch();
     AttentionAttr chosen =
         attrOf(choosePlainTile(*info, machine), problem.context());
+    if (info->appends()) {
+      offers.add(chosen);
+      return std::nullopt;
+    }
     if (usesWgmmaAttention(*info, machine)) {
       offers.addAlternative(chosen);
       return std::nullopt;
@@ -264,6 +290,20 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
       for (const AttentionTile &tile : allPlainTiles(*info, machine.arch))
         offers.addAlternative(attrOf(tile, problem.context()));
     return std::nullopt;
+  }
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(nn::JoinAppendsRewrite{[&machine](nn::FusionOp fusion) {
+      Problem problem(fusion);
+      auto info = describeKernelAttention(problem);
+      auto isTaken = [](Operation &op) {
+        return isa<nn::AttentionOp>(op) || computesElementsAlone(op);
+      };
+      return info && readsManyKeys(*info) &&
+             llvm::all_of(fusion.getBody().front().without_terminator(),
+                          isTaken) &&
+             fitAttention(problem, choosePlainTile(*info, machine), machine);
+    }});
   }
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {

@@ -163,7 +163,7 @@ bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,
   int64_t size = std::max(info.size, info.valueSize);
   return machine.arch.mma == Mma::wgmma && !machine.batchInvariant &&
          isHalf(elementOf(info)) && size > 32 && size <= kMaxWgmmaSize &&
-         haveMaps(info) && !readsManyKeys(info);
+         haveMaps(info) && !readsManyKeys(info) && !info.appends();
 }
 
 /// Returns whether rows of an operand can be copied in pieces of 16 bytes.
@@ -194,7 +194,10 @@ static void packHeads(nn::AttentionInfo &info) {
 
 nn::Match<nn::AttentionInfo>
 frit::cuda::describeKernelAttention(Problem &problem) {
-  const nn::Match<nn::AttentionInfo> &info = problem.attention();
+  nn::Match<nn::AttentionInfo> info = problem.attention();
+  if (!info)
+    if (auto appending = nn::describeAppendingAttention(problem.fusion()))
+      info = appending;
   if (!info)
     return info;
   const nn::AttentionOperand *operands[] = {&info->q, &info->k, &info->v,

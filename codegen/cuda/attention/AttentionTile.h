@@ -57,9 +57,9 @@ bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
 bool takesGradientMask(nn::AttentionGradOp op);
 bool takesGradientView(mlir::Type element, const nn::StridedPlaces &places);
 
-/// Returns the attention that a fusion computes, or why none of frit's kernels
-/// computes it. The heads that share keys are the rows of one if they have a
-/// query each.
+/// Returns the attention that a fusion computes, perhaps after it appended to
+/// its keys and values, or why none of frit's kernels computes it. The heads
+/// that share keys are the rows of one if they have a query each.
 nn::Match<nn::AttentionInfo> describeKernelAttention(Problem &problem);
 
 /// Returns whether its time is that of reading keys and values: for a few

@@ -41,14 +41,16 @@
 //     static constexpr int cluster = 1;           // blocks that do, on sm_90
 //   };
 //
-// A kernel calls attention<P>(q, k, v, mask, o, stats), with a null mask if
-// Mask is void. `stats`, if not null, is batch×heads×queries floats,
-// contiguous: the logarithm of the sum of the exponentials of a query's scores,
-// in which finite scores are at least AttentionScores::kFloor; +inf if it sees
-// no key, or NaN if P::unguarded. AttentionShape<P> gives its
-// launch: blocks of kThreads = 32 · splits · tileM / rowsPerWarp threads,
-// kBlocks blocks (any one-dimensional grid of whole clusters is correct), and
-// kShared bytes of dynamic shared memory.
+// A kernel calls attention<P>(q, k, v, mask, o, stats, inputs), with a null
+// mask if Mask is void; `inputs` are by default StoredInputs
+// (attention_inputs.cuh), and k and v are stored to if they append rows.
+// `stats`, if not null, is batch×heads×queries floats, contiguous: the
+// logarithm of the sum of the exponentials of a query's scores, in which finite
+// scores are at least AttentionScores::kFloor; +inf if it sees no key, or NaN
+// if P::unguarded. AttentionShape<P> gives its launch: blocks of kThreads = 32
+// · splits · tileM / rowsPerWarp threads, kBlocks blocks (any one-dimensional
+// grid of whole clusters is correct), and kShared bytes of dynamic shared
+// memory.
 //
 // Needs sm_80 or later. size, valueSize and the strides of Q, K, V and O are
 // multiples of 16 bytes, and all four are aligned to 16 bytes. If
@@ -63,17 +65,24 @@
 #ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
 #define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
 
-#include "frit/attention_warp.cuh"
+#include "frit/attention_inputs.cuh"
 #include "frit/tma.cuh"
 
 namespace frit {
 
+/// Leaves out no row.
+struct NoRows {
+  __device__ constexpr bool operator()(int) const { return false; }
+};
+
 /// Starts copying rows [first, first + Rows) of `Width` elements. Rows from
-/// `limit` on, and columns past the width, become zeros.
+/// `limit` on, and columns past the width, become zeros. Rows for which
+/// `leavesOut` is true are not copied.
 template <int Threads, int Width, int64_t Pitch, bool AllInside, class T,
-          int Rows, int Size>
+          int Rows, int Size, class LeavesOut = NoRows>
 __device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
-                                 int first, int limit) {
+                                 int first, int limit,
+                                 const LeavesOut &leavesOut = {}) {
   using Offset = OffsetIn<Pitch * 65536>;
   constexpr int pieces = (Width + kStep<T> - 1) / kStep<T> * 2;
   constexpr int count = Rows * pieces;
@@ -84,6 +93,8 @@ __device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
     if (count % Threads != 0 && piece >= count)
       break;
     int row = piece / pieces, col = piece % pieces * kPiece<T>;
+    if (leavesOut(first + row) && (Width % kStep<T> == 0 || col < Width))
+      continue;
     bool inside = (AllInside || first + row < limit) &&
                   (Width % kStep<T> == 0 || col < Width);
     // A copy of no bytes still needs a readable address.
@@ -133,13 +144,14 @@ __device__ inline bool joinBlocks(AttentionRows<P> &rows, float *parts,
 }
 #endif
 
-/// Computes a tile of queries from `firstRow` on, of one head; the pointers are
-/// the head's.
-template <class P>
+/// Computes a tile of queries of one head; the pointers are the head's. `q` is
+/// a place if the inputs compute queries. The block's first tile waits for the
+/// kernels before this one if the inputs are early.
+template <class P, class Inputs, class Queries>
 __device__ inline void
-attentionTile(const typename P::T *q, const typename P::T *k,
-              const typename P::T *v, const typename P::Mask *mask,
-              typename P::T *o, float *stats, int firstRow,
+attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
+              const typename P::Mask *mask, typename P::T *o, float *stats,
+              const AttentionTile &tile, const Inputs &inputs, bool isFirst,
               unsigned char *shared) {
   using Shape = AttentionShape<P>;
   using Scores = AttentionScores<P>;
@@ -152,38 +164,87 @@ attentionTile(const typename P::T *q, const typename P::T *k,
       reinterpret_cast<typename Shape::VTile *>(kTiles + Shape::kStages);
   const int split = threadIdx.x / Shape::kTeamThreads;
   const int thread = threadIdx.x % Shape::kTeamThreads;
+  const int firstRow = tile.row;
+  constexpr int sharing = P::heads / P::groups;
+  const AppendedRows<P, Inputs> appended(inputs, k, v, tile.batch,
+                                         tile.head / sharing);
   const int firstInTile = thread / 32 * P::rowsPerWarp;
-  const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
   // Blocks of a cluster take stages by turns, so that the block of a key does
   // not depend on the keys that other queries see.
   constexpr int turns = clusterSizeOf<P>();
-  int firstStage = keys.first / stageKeys;
-  const int stages = (keys.last + stageKeys - 1) / stageKeys;
+  int turn = 0;
 #ifdef FRIT_HAS_CLUSTERS
   if constexpr (kDividesKeys<P>)
-    firstStage += (int(clusterRank()) + turns - firstStage % turns) % turns;
+    turn = int(clusterRank());
 #endif
-
   constexpr bool wholeKeys = P::keys % stageKeys == 0;
+  auto isAppended = [&](int row) {
+    return Inputs::appended > 0 && appended.contains(row);
+  };
   auto fetchKeys = [&](int stage) {
     fetchRows<threads, P::size, P::K::row, wholeKeys>(
-        kTiles[stage / turns % Shape::kStages], k, stage * stageKeys, P::keys);
+        kTiles[stage / turns % Shape::kStages], k, stage * stageKeys, P::keys,
+        isAppended);
   };
   auto fetchValues = [&](int stage) {
     fetchRows<threads, P::valueSize, P::V::row, wholeKeys>(
-        vTiles[stage / turns % Shape::kStages], v, stage * stageKeys, P::keys);
+        vTiles[stage / turns % Shape::kStages], v, stage * stageKeys, P::keys,
+        isAppended);
+  };
+  // Blocks of several tiles and heads may compute the same rows. The first ones
+  // store them.
+  const bool stores = firstRow == 0 && tile.head % sharing == 0;
+  auto place = [&](int stage) {
+    if constexpr (Inputs::appended > 0)
+      appended.place(kTiles[stage / turns % Shape::kStages],
+                     vTiles[stage / turns % Shape::kStages], stage * stageKeys,
+                     stageKeys, stores);
   };
 
+  // Most queries see the first keys, which arrive while other kernels end.
+  bool isFetched = false;
+  if constexpr (Inputs::early)
+    if (isFirst) {
+      isFetched = turn * stageKeys < appended.first;
+      if (isFetched) {
+        fetchKeys(turn);
+        commitCopies();
+        fetchValues(turn);
+        commitCopies();
+      }
+      pdlWait();
+    }
+  const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
+  int firstStage = keys.first / stageKeys;
+  const int stages = (keys.last + stageKeys - 1) / stageKeys;
+  firstStage += (turn + turns - firstStage % turns) % turns;
+
   // Other threads may still read the previous tile.
+  if (isFetched && firstStage != turn) {
+    waitCopies<0>();
+    isFetched = false;
+  }
   __syncthreads();
-  fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
-      qTile, q, firstRow, P::queries);
-  if (firstStage < stages)
+  if constexpr (!Inputs::computesQueries)
+    fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
+        qTile, q, firstRow, P::queries);
+  if (!isFetched && firstStage < stages)
     fetchKeys(firstStage);
   commitCopies();
-  if (firstStage < stages)
+  if (!isFetched && firstStage < stages)
     fetchValues(firstStage);
   commitCopies();
+  // What is computed waits for its inputs while keys arrive.
+  if constexpr (Inputs::computesQueries)
+    computeQueries<P>(qTile, inputs, q, firstRow);
+  if (firstStage < stages)
+    place(firstStage);
+  if constexpr (Inputs::appended > 0)
+    appended.store([&](int row) {
+      const int stage = row / stageKeys;
+      return stores && stage % turns == turn &&
+             (stage < firstStage || stage >= stages);
+    });
 
   Rows rows(qTile, mask, firstInTile, firstRow + firstInTile);
   const RowRange warpKeys =
@@ -201,6 +262,7 @@ attentionTile(const typename P::T *q, const typename P::T *k,
     if (stage + turns < stages) {
       fetchKeys(stage + turns);
       fetchValues(stage + turns);
+      place(stage + turns);
     }
     commitCopies();
     const int firstKey = stage * stageKeys + split * P::tileN;
@@ -254,38 +316,48 @@ attentionTile(const typename P::T *q, const typename P::T *k,
 }
 
 /// Computes all tiles of all heads, in Shape::kShared bytes of shared memory.
-template <class P>
+template <class P, class Inputs = StoredInputs>
 __device__ inline void
 attentionTiles(const typename P::T *q, const typename P::T *k,
                const typename P::T *v, const typename P::Mask *mask,
-               typename P::T *o, float *stats, unsigned char *shared) {
-  pdlWait();
+               typename P::T *o, float *stats, unsigned char *shared,
+               const Inputs &inputs = {}) {
   pdlTrigger();
   constexpr int cluster = clusterSizeOf<P>();
 #ifndef FRIT_HAS_CLUSTERS
   static_assert(cluster == 1);
 #endif
-  for (int64_t i = blockIdx.x / cluster; i < AttentionShape<P>::kTilesOfHeads;
+  const int64_t first = blockIdx.x / cluster;
+  if (!Inputs::early || first >= AttentionShape<P>::kTilesOfHeads)
+    pdlWait();
+  for (int64_t i = first; i < AttentionShape<P>::kTilesOfHeads;
        i += gridDim.x / cluster) {
     AttentionTile tile = attentionTileAt<P>(i);
     int64_t batch = tile.batch, head = tile.head;
     int64_t group = head / (P::heads / P::groups);
-    attentionTile<P>(q + batch * P::Q::batch + head * P::Q::head,
-                     k + batch * P::K::batch + group * P::K::head,
-                     v + batch * P::V::batch + group * P::V::head,
-                     maskOf<P>(mask, tile),
-                     o + batch * P::O::batch + head * P::O::head,
-                     statsOf<P>(stats, tile), tile.row, shared);
+    const int64_t place = batch * P::Q::batch + head * P::Q::head;
+    auto compute = [&](auto queries) {
+      attentionTile<P>(
+          queries, k + batch * P::K::batch + group * P::K::head,
+          v + batch * P::V::batch + group * P::V::head, maskOf<P>(mask, tile),
+          o + batch * P::O::batch + head * P::O::head, statsOf<P>(stats, tile),
+          tile, inputs, i == first, shared);
+    };
+    if constexpr (Inputs::computesQueries)
+      compute(unsigned(place));
+    else
+      compute(q + place);
   }
 }
 
 /// Computes the whole attention; pass null for an absent mask.
-template <class P>
-__device__ inline void attention(const typename P::T *q, const typename P::T *k,
-                                 const typename P::T *v,
-                                 const typename P::Mask *mask, typename P::T *o,
-                                 float *stats = nullptr) {
-  attentionTiles<P>(q, k, v, mask, o, stats, dynamicShared<unsigned char>());
+template <class P, class Inputs = StoredInputs>
+__device__ inline void
+attention(const typename P::T *q, const typename P::T *k,
+          const typename P::T *v, const typename P::Mask *mask,
+          typename P::T *o, float *stats = nullptr, const Inputs &inputs = {}) {
+  attentionTiles<P>(q, k, v, mask, o, stats, dynamicShared<unsigned char>(),
+                    inputs);
 }
 
 /// Constants of the fallback for wgmma_attention.cuh: tiles that need little

@@ -265,13 +265,7 @@ static bool isShort(nn::FusionOp fusion, const Machine &machine) {
     elements += nn::tensorType(stored).getNumElements();
   }
   return elements <= kShortElements * machine.arch.sms &&
-         llvm::all_of(body.without_terminator(), [](Operation &op) {
-           return !isa<nn::CompositeOp>(op) &&
-                  isa<nn::ElementwiseOp, nn::ConstantOp, nn::ReshapeOp,
-                      nn::TransposeOp, nn::ExpandOp, nn::SliceOp, nn::PadOp,
-                      nn::ConcatOp, nn::GatherOp, nn::IotaOp, nn::TriluOp,
-                      nn::UpdateOp>(op);
-         });
+         llvm::all_of(body.without_terminator(), computesElementsAlone);
 }
 
 /// Any fusion without composites.

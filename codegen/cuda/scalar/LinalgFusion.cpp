@@ -86,6 +86,9 @@ LinalgFusion::LinalgFusion(nn::FusionOp fusion)
   if (auto list =
           fusion->getAttrOfType<DenseI64ArrayAttr>("plan.constant_inputs"))
     llvm::append_range(constants, list.asArrayRef());
+  if (auto list =
+          fusion->getAttrOfType<DenseI64ArrayAttr>("plan.settled_inputs"))
+    llvm::append_range(settled, list.asArrayRef());
   auto function = func::FuncOp::create(builder, fusion.getLoc(), "fusion",
                                        builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();

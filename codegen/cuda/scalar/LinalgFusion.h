@@ -47,6 +47,9 @@ public:
   /// can still be running writes them. The plan marks them
   /// (`plan.constant_inputs`).
   llvm::ArrayRef<int64_t> constantInputs() const { return constants; }
+  /// Returns the inputs whose elements may be read before that wait unless the
+  /// kernel writes them itself (`plan.settled_inputs`).
+  llvm::ArrayRef<int64_t> settledInputs() const { return settled; }
   /// Returns the sets of arguments of a launch, one per blockIdx.y
   /// (`plan.batch`).
   int64_t batch() const { return sets; }
@@ -58,7 +61,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::IRMapping values;
   llvm::SmallVector<mlir::Type> inputs;
-  llvm::SmallVector<int64_t> bytes, constants;
+  llvm::SmallVector<int64_t> bytes, constants, settled;
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<std::optional<Destination>> destinations;
   int64_t sets;

@@ -5,6 +5,13 @@
 using namespace frit;
 using namespace frit::cuda;
 
+bool frit::cuda::computesElementsAlone(Operation &op) {
+  return !isa<nn::CompositeOp>(op) &&
+         isa<nn::ElementwiseOp, nn::ConstantOp, nn::ReshapeOp, nn::TransposeOp,
+             nn::ExpandOp, nn::SliceOp, nn::PadOp, nn::ConcatOp, nn::GatherOp,
+             nn::IotaOp, nn::TriluOp, nn::UpdateOp>(op);
+}
+
 const LinalgFusion &Problem::lowered() {
   if (!linalg)
     linalg.emplace(fusion());

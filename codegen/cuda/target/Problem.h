@@ -21,6 +21,10 @@ inline bool haveElements(mlir::ValueRange tensors) {
   });
 }
 
+/// Returns whether each element of an operator's result depends on a few
+/// elements, at places that follow from its own.
+bool computesElementsAlone(mlir::Operation &op);
+
 /// A fusion's problem, with cached results that several skeletons need.
 class Problem : public nn::Problem {
 public:

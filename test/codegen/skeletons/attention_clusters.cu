@@ -15,6 +15,65 @@ __global__ void __launch_bounds__(frit::AttentionShape<P>::kThreads)
   frit::attention<P>(q, k, v, mask, o, stats);
 }
 
+/// Queries and rows to append that are copies, of `Rows` rows from `first` on.
+template <class P, int Rows> struct Copied {
+  using T = typename P::T;
+  static constexpr bool computesQueries = true, early = true;
+  static constexpr int appended = Rows;
+  const T *q, *k, *v;
+  int first;
+  __device__ int64_t firstRow(int batch) const { return first + batch; }
+  __device__ void query(T *to, unsigned i) const { copy(to, q + i); }
+  __device__ void key(T *to, unsigned i) const { copy(to, k + i); }
+  __device__ void value(T *to, unsigned i) const { copy(to, v + i); }
+  __device__ static void copy(T *to, const T *from) {
+    for (int i = 0; i < frit::kPiece<T>; ++i)
+      to[i] = from[i];
+  }
+};
+
+template <class P, int Rows>
+__global__ void __launch_bounds__(frit::AttentionShape<P>::kThreads)
+    appending(Copied<P, Rows> inputs, typename P::T *k, typename P::T *v,
+              const typename P::Mask *mask, typename P::T *o, float *stats) {
+  frit::attention<P>(nullptr, k, v, mask, o, stats, inputs);
+}
+
+/// Visits the elements of the rows that are appended to a state.
+template <class P, int Rows, class Visit>
+__device__ void visitAppended(typename P::T *state, typename P::T *rows,
+                              int first, const Visit &visit) {
+  constexpr int each = Rows * P::size;
+  for (int i = threadIdx.x; i < P::batch * P::groups * each; i += blockDim.x) {
+    const int head = i / each,
+              row = first + head / P::groups + i % each / P::size;
+    if (row >= 0 && row < P::keys)
+      visit(state[(int64_t(head) * P::keys + row) * P::size + i % P::size],
+            rows[i]);
+  }
+}
+
+/// Moves rows out of a state, in which they become NaN.
+template <class P, int Rows>
+__global__ void takeOut(typename P::T *state, typename P::T *rows, int first) {
+  visitAppended<P, Rows>(state, rows, first,
+                         [](typename P::T &place, typename P::T &row) {
+                           row = place;
+                           frit::store(place, NAN);
+                         });
+}
+
+/// Counts the rows' elements that a state lacks.
+template <class P, int Rows>
+__global__ void countMissing(typename P::T *state, typename P::T *rows,
+                             int first, float *count) {
+  visitAppended<P, Rows>(state, rows, first,
+                         [&](typename P::T &place, typename P::T &row) {
+                           if (!(frit::load(place) == frit::load(row)))
+                             *count = 1;
+                         });
+}
+
 /// `Cluster` blocks of 16 queries, `TileN` keys per warp and `Splits` warps.
 template <class Base, int Cluster, int TileN = 16, int Splits = 4>
 struct Divided : Base {
@@ -38,6 +97,32 @@ template <class P> static void check() {
   });
 }
 
+/// Checks `Rows` rows that are appended from `first` + batch on.
+template <class P, int Rows> static void checkAppended(int first) {
+  using Shape = frit::AttentionShape<P>;
+  using T = typename P::T;
+  Buffer<T> keys(P::batch * P::groups * Rows * P::size), values(keys.size());
+  Buffer<float> missing(1);
+  missing[0] = 0;
+  missing.upload();
+  checkAttention<P>(Fill::large, [&](const T *q, const T *k, const T *v,
+                                     const typename P::Mask *mask, T *o,
+                                     float *stats) {
+    auto *allKeys = const_cast<T *>(k), *allValues = const_cast<T *>(v);
+    launch(takeOut<P, Rows>, 1, 32, allKeys, keys.get(), first);
+    launch(takeOut<P, Rows>, 1, 32, allValues, values.get(), first);
+    launchClusters(appending<P, Rows>, int(Shape::kBlocks), Shape::kThreads,
+                   P::cluster, Shape::kShared,
+                   Copied<P, Rows>{q, keys.get(), values.get(), first}, allKeys,
+                   allValues, mask, o, stats);
+    launch(countMissing<P, Rows>, 1, 32, allKeys, keys.get(), first,
+           missing.get());
+    launch(countMissing<P, Rows>, 1, 32, allValues, values.get(), first,
+           missing.get());
+  });
+  expect("appended rows", missing, {0}, 0);
+}
+
 static void checks() {
   // More blocks than there are tiles of keys, and fewer; ranges that leave out
   // the first keys; one query and several.
@@ -50,6 +135,20 @@ static void checks() {
   check<Divided<Ranged<Problem<bf16, 1, 2, 1, 7, 333, 256>, 400>, 2, 16, 2>>();
   check<Divided<Ranged<Single<Problem<float, 1, 2, 2, 5, 260, 64>, false>, 90>,
                 4, 16, 2>>();
+  // Rows in the first stage and in a later one, across two, where no query
+  // looks, before the first row, and after the last; heads that share rows.
+  using Few = Divided<Ranged<Problem<bf16, 2, 4, 2, 3, 300, 64>, 400>, 4>;
+  checkAppended<Few, 1>(0);
+  checkAppended<Few, 3>(62);
+  using Window = Divided<Ranged<Problem<f16, 2, 2, 2, 1, 700, 64>, 300>, 2>;
+  checkAppended<Window, 1>(0);
+  checkAppended<Window, 2>(690);
+  checkAppended<Window, 2>(698);
+  checkAppended<Window, 2>(-2);
+  checkAppended<
+      Divided<Ranged<Single<Problem<float, 1, 2, 2, 5, 260, 64>, false>, 90>, 4,
+              16, 2>,
+      5>(0);
 }
 
 static void benches() {}

@@ -1,0 +1,208 @@
+//===- JoinAppends.cpp - Attention that appends to its caches -------------===//
+//
+//   %q = nn.fusion(%x, %cos) { nn.mul }
+//   %k = nn.fusion(%y, %cos, %keys, %at) { nn.mul, nn.update }
+//   %v = nn.fusion(%z, %values, %at) { nn.update }
+//   %o = nn.fusion(%q, %k, %v) { nn.attention }
+// ==>
+//   %o, %k, %v = nn.fusion(%x, %cos, %y, %keys, %at, %z, %values)
+//                { nn.mul, nn.mul, nn.update, nn.update, nn.attention }
+//
+// A model that writes a few tokens rotates a few rows of queries and keys and
+// appends keys and values to caches. A kernel for that takes as long as its
+// launch, and the kernel of attention waits for it. Now the latter computes
+// what it would read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/nn/rewrites/JoinAppends.h"
+
+#include "compiler/transform/Graph.h"
+#include "compiler/transform/Passes.h"
+#include "compiler/transform/TargetRewritePass.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace frit {
+#define GEN_PASS_DEF_JOINAPPENDS
+#include "compiler/transform/Passes.h.inc"
+} // namespace frit
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::nn;
+
+/// Returns the fusion that computes a value, perhaps through reshapes.
+static FusionOp producerOf(Value value) {
+  return throughReshapes(value).getDefiningOp<FusionOp>();
+}
+
+/// Returns whether only `reader` reads a value, perhaps through reshapes.
+static bool isReadOnlyBy(Value value, FusionOp reader) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto reshape = dyn_cast<ReshapeOp>(user);
+    return user == reader || (reshape && isReadOnlyBy(reshape.getY(), reader));
+  });
+}
+
+/// Returns whether a result is a state with rows replaced that, besides
+/// `reader`, only what follows it reads.
+static bool isStateOf(OpResult result, FusionOp reader) {
+  auto fusion = cast<FusionOp>(result.getOwner());
+  auto operand = fusion.replacedOperand(result);
+  return operand && fusion.getInputs()[*operand].hasOneUse() &&
+         llvm::all_of(result.getUsers(), [&](Operation *user) {
+           return user == reader || reader->isBeforeInBlock(user);
+         });
+}
+
+/// Returns whether a fusion replaces rows of a state.
+static bool replacesRows(FusionOp fusion) {
+  return llvm::any_of(fusion.getResults(), [&](OpResult result) {
+    return fusion.replacedOperand(result).has_value();
+  });
+}
+
+/// Returns the fusions that compute the operands of an attention and nothing
+/// else that is read before it.
+static SmallVector<FusionOp> inputsOf(FusionOp attention, AttentionOp op) {
+  SmallVector<FusionOp> found;
+  for (Value operand : {op.getQ(), op.getK(), op.getV()}) {
+    while (isa_and_nonnull<ReshapeOp, TransposeOp, SliceOp, ExpandOp>(
+        operand.getDefiningOp()))
+      operand = operand.getDefiningOp()->getOperand(0);
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument)
+      continue;
+    FusionOp input = producerOf(attention.getInputs()[argument.getArgNumber()]);
+    if (input && input->getBlock() == attention->getBlock() &&
+        !llvm::is_contained(found, input) &&
+        llvm::all_of(input.getResults(), [&](OpResult result) {
+          return isStateOf(result, attention) ||
+                 isReadOnlyBy(result, attention);
+        }))
+      found.push_back(input);
+  }
+  return found;
+}
+
+/// Builds the fusion of an attention and its inputs before it. Its results are
+/// the attention's, then the states.
+static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
+  OpBuilder b(attention);
+  llvm::SetVector<Value> operands;
+  SmallVector<Type> types(attention.getResultTypes());
+  SmallVector<Operation *> parts(inputs.begin(), inputs.end());
+  parts.push_back(attention);
+  for (FusionOp input : inputs) {
+    operands.insert_range(input.getInputs());
+    for (OpResult result : input.getResults())
+      if (input.replacedOperand(result))
+        types.push_back(result.getType());
+  }
+  for (Value operand : attention.getInputs())
+    if (!llvm::is_contained(inputs, producerOf(operand)))
+      operands.insert(operand);
+  auto joint = FusionOp::create(b, fuseLocations(parts), types,
+                                operands.getArrayRef(), Schedule());
+  Block &body = joint.getBody().emplaceBlock();
+  IRMapping values;
+  for (Value operand : operands)
+    values.map(operand, body.addArgument(operand.getType(), operand.getLoc()));
+  b.setInsertionPointToStart(&body);
+  // Clones a part whose operands are in `values`; returns what it yields.
+  auto clone = [&](FusionOp part) {
+    IRMapping map;
+    for (auto [input, argument] :
+         llvm::zip(part.getInputs(), part.getBody().getArguments()))
+      map.map(argument, values.lookup(input));
+    Block &own = part.getBody().front();
+    for (Operation &op : own.without_terminator())
+      b.clone(op, map);
+    SmallVector<Value> results;
+    for (Value result : own.getTerminator()->getOperands())
+      results.push_back(map.lookup(result));
+    return results;
+  };
+  SmallVector<Value> states;
+  for (FusionOp input : inputs) {
+    SmallVector<Value> results = clone(input);
+    for (auto [outer, inner] : llvm::zip(input.getResults(), results)) {
+      values.map(outer, inner);
+      if (input.replacedOperand(outer))
+        states.push_back(inner);
+    }
+  }
+  for (Value operand : attention.getInputs())
+    if (!values.contains(operand)) {
+      Value inner = values.lookup(throughReshapes(operand));
+      values.map(operand,
+                 ReshapeOp::create(b, operand.getLoc(), operand.getType(), inner,
+                                   shapeOf(operand)));
+    }
+  SmallVector<Value> results = clone(attention);
+  llvm::append_range(results, states);
+  YieldOp::create(b, joint.getLoc(), results);
+  return joint;
+}
+
+namespace {
+class JoinAppends
+    : public TargetRewritePass<frit::impl::JoinAppendsBase<JoinAppends>,
+                               JoinAppendsRewrite> {
+public:
+  using TargetRewritePass::TargetRewritePass;
+
+private:
+  void run(Block &block) override {
+    for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>())) {
+      auto attentions = fusion.getBody().front().getOps<AttentionOp>();
+      if (attentions.empty())
+        continue;
+      SmallVector<FusionOp> inputs = inputsOf(fusion, *attentions.begin());
+      // Queries may have more to compute than rows of states.
+      SmallVector<FusionOp> states =
+          llvm::filter_to_vector(inputs, replacesRows);
+      if (!states.empty() && !join(fusion, inputs) &&
+          states.size() < inputs.size())
+        join(fusion, states);
+    }
+  }
+
+  /// Joins an attention and its inputs, and returns whether the target could.
+  bool join(FusionOp attention, ArrayRef<FusionOp> inputs) const {
+    FusionOp joint = buildJoint(attention, inputs);
+    if (!rewrite->takes(joint)) {
+      joint.erase();
+      return false;
+    }
+    unsigned next = attention.getNumResults();
+    for (FusionOp input : inputs)
+      for (OpResult result : input.getResults())
+        if (input.replacedOperand(result))
+          result.replaceUsesWithIf(joint.getResult(next++),
+                                   [&](OpOperand &use) {
+                                     return use.getOwner() != attention;
+                                   });
+    attention.replaceAllUsesWith(joint.getResults().take_front(
+        attention.getNumResults()));
+    llvm::SetVector<Value> read(attention.getInputs().begin(),
+                                attention.getInputs().end());
+    attention.erase();
+    for (Value value : read)
+      while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+        if (!reshape->use_empty())
+          break;
+        value = reshape.getX();
+        reshape.erase();
+      }
+    for (FusionOp input : llvm::reverse(inputs))
+      input.erase();
+    return true;
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> frit::createJoinAppends(const Target &target) {
+  return std::make_unique<JoinAppends>(target);
+}

@@ -1,0 +1,22 @@
+//===- JoinAppends.h - Attention that appends to its caches ---------------===//
+
+#ifndef FRIT_DIALECTS_NN_REWRITES_JOINAPPENDS_H
+#define FRIT_DIALECTS_NN_REWRITES_JOINAPPENDS_H
+
+#include "dialects/nn/NN.h"
+
+#include <functional>
+
+namespace frit::nn {
+
+/// Target rewrite of the pass `join-appends`.
+struct JoinAppendsRewrite {
+  /// Returns whether one kernel computes a fusion of an attention, the updates
+  /// of the states that are its keys and values, and what these and the queries
+  /// are computed from.
+  std::function<bool(FusionOp)> takes;
+};
+
+} // namespace frit::nn
+
+#endif // FRIT_DIALECTS_NN_REWRITES_JOINAPPENDS_H

@@ -1,0 +1,60 @@
+// RUN: frit-opt %s --join-appends | FileCheck %s
+
+// Attention rotates its query, and appends a row to its keys and values.
+// CHECK-LABEL: func.func @step
+// CHECK-NEXT:    %[[ALL:.*]]:3 = nn.fusion(%arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %arg6)
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: tensor<1x2x1x8xf32>, %[[C:.*]]: tensor<8xf32>, %[[Y:.*]]: tensor<1x2x1x8xf32>, %[[K:.*]]: tensor<1x2x16x8xf32>, %[[AT:.*]]: tensor<1xi32>, %[[Z:.*]]: tensor<1x2x1x8xf32>, %[[V:.*]]: tensor<1x2x16x8xf32>):
+// CHECK-NEXT:      %[[Q:.*]] = nn.mul %[[X]], %[[C]]
+// CHECK-NEXT:      %[[ROW:.*]] = nn.mul %[[Y]], %[[C]]
+// CHECK-NEXT:      %[[KEYS:.*]] = nn.update %[[K]], %[[ROW]], %[[AT]]
+// CHECK-NEXT:      %[[VALUES:.*]] = nn.update %[[V]], %[[Z]], %[[AT]]
+// CHECK-NEXT:      %[[O:.*]] = nn.attention %[[Q]], %[[KEYS]], %[[VALUES]]
+// CHECK-NEXT:      nn.yield %[[O]], %[[KEYS]], %[[VALUES]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2
+func.func @step(%x: tensor<1x2x1x8xf32>, %c: tensor<8xf32>, %y: tensor<1x2x1x8xf32>, %keys: tensor<1x2x16x8xf32>, %at: tensor<1xi32>, %z: tensor<1x2x1x8xf32>, %values: tensor<1x2x16x8xf32>) -> (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>) {
+  %q = nn.fusion(%x, %c) : (tensor<1x2x1x8xf32>, tensor<8xf32>) -> tensor<1x2x1x8xf32> {
+  ^bb0(%a: tensor<1x2x1x8xf32>, %b: tensor<8xf32>):
+    %0 = nn.mul %a, %b : (tensor<1x2x1x8xf32>, tensor<8xf32>) -> tensor<1x2x1x8xf32>
+    nn.yield %0 : tensor<1x2x1x8xf32>
+  }
+  %k = nn.fusion(%y, %c, %keys, %at) : (tensor<1x2x1x8xf32>, tensor<8xf32>, tensor<1x2x16x8xf32>, tensor<1xi32>) -> tensor<1x2x16x8xf32> {
+  ^bb0(%a: tensor<1x2x1x8xf32>, %b: tensor<8xf32>, %s: tensor<1x2x16x8xf32>, %o: tensor<1xi32>):
+    %0 = nn.mul %a, %b : (tensor<1x2x1x8xf32>, tensor<8xf32>) -> tensor<1x2x1x8xf32>
+    %1 = nn.update %s, %0, %o {axis = 2 : i64} : (tensor<1x2x16x8xf32>, tensor<1x2x1x8xf32>, tensor<1xi32>) -> tensor<1x2x16x8xf32>
+    nn.yield %1 : tensor<1x2x16x8xf32>
+  }
+  %v = nn.fusion(%z, %values, %at) : (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1xi32>) -> tensor<1x2x16x8xf32> {
+  ^bb0(%a: tensor<1x2x1x8xf32>, %s: tensor<1x2x16x8xf32>, %o: tensor<1xi32>):
+    %1 = nn.update %s, %a, %o {axis = 2 : i64} : (tensor<1x2x16x8xf32>, tensor<1x2x1x8xf32>, tensor<1xi32>) -> tensor<1x2x16x8xf32>
+    nn.yield %1 : tensor<1x2x16x8xf32>
+  }
+  %r = nn.fusion(%q, %k, %v) : (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x1x8xf32> {
+  ^bb0(%a: tensor<1x2x1x8xf32>, %b: tensor<1x2x16x8xf32>, %d: tensor<1x2x16x8xf32>):
+    %0 = nn.attention %a, %b, %d {scale = 1.0 : f32} : (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x1x8xf32>
+    nn.yield %0 : tensor<1x2x1x8xf32>
+  }
+  return %r, %k, %v : tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>
+}
+
+// Keys that something else reads before the attention stay a kernel's.
+// CHECK-LABEL: func.func @read
+// CHECK-COUNT-3: = nn.fusion
+func.func @read(%q: tensor<1x2x1x8xf32>, %keys: tensor<1x2x16x8xf32>, %at: tensor<1xi32>, %z: tensor<1x2x1x8xf32>) -> (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>) {
+  %k = nn.fusion(%z, %keys, %at) : (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1xi32>) -> tensor<1x2x16x8xf32> {
+  ^bb0(%a: tensor<1x2x1x8xf32>, %s: tensor<1x2x16x8xf32>, %o: tensor<1xi32>):
+    %1 = nn.update %s, %a, %o {axis = 2 : i64} : (tensor<1x2x16x8xf32>, tensor<1x2x1x8xf32>, tensor<1xi32>) -> tensor<1x2x16x8xf32>
+    nn.yield %1 : tensor<1x2x16x8xf32>
+  }
+  %n = nn.fusion(%k) : (tensor<1x2x16x8xf32>) -> tensor<1x2x16x8xf32> {
+  ^bb0(%a: tensor<1x2x16x8xf32>):
+    %1 = nn.neg %a : (tensor<1x2x16x8xf32>) -> tensor<1x2x16x8xf32>
+    nn.yield %1 : tensor<1x2x16x8xf32>
+  }
+  %r = nn.fusion(%q, %k, %n) : (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x1x8xf32> {
+  ^bb0(%a: tensor<1x2x1x8xf32>, %b: tensor<1x2x16x8xf32>, %d: tensor<1x2x16x8xf32>):
+    %0 = nn.attention %a, %b, %d {scale = 1.0 : f32} : (tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x1x8xf32>
+    nn.yield %0 : tensor<1x2x1x8xf32>
+  }
+  return %r, %k, %n : tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>
+}
