@@ -53,6 +53,7 @@ inline constexpr int kAttributeRegistersPerSm = 82;
 inline constexpr int kAttributeSharedPerBlock = 97; ///< with opting in
 inline constexpr int kAttributeSharedReserved = 111;
 inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr int kFunctionPreferredShared = 9; ///< percent of an SM's
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;

@@ -136,6 +136,12 @@ Status LoadedTarget::loadCode() {
   for (std::span<const Step> list : model.plan.lists(*model.target))
     for (const Step &step : list)
       FRIT_TRY(stepFailed(model.plan, step, raiseSharedMemory(step)));
+  for (const artifact::Function &function : model.plan.functions())
+    if (function.role == FRIT_FUNCTION_DECODE)
+      for (const artifact::Program &program :
+           model.plan.allPrograms(target).subspan(function.variants.first,
+                                                  function.variants.count))
+        preferOneSplit(model.plan.steps(program.steps));
   return Status();
 }
 
@@ -166,6 +172,40 @@ Status LoadedTarget::raiseSharedMemory(const Step &step) {
                                                       kFunctionMaxDynamicShared,
                                                       int(bytes)),
                           "give a kernel its shared memory");
+}
+
+/// Lets an SM keep one division of its memory into shared memory and L1 for all
+/// kernels of `steps`, because it changes that only when it is idle, and a
+/// kernel that needs more shared memory cannot start beside the one before it.
+/// L1 keeps at least half: kernels that read codes into registers have it full
+/// of them. If steps need more, the driver decides for each kernel.
+void LoadedTarget::preferOneSplit(std::span<const Step> steps) {
+  auto attribute = [&](int which) {
+    return uint64_t(gpu.driver.attributeOf(gpu.device, which));
+  };
+  const uint64_t all = attribute(kAttributeSharedPerSm);
+  const uint64_t sms = attribute(kAttributeMultiprocessors);
+  const uint64_t reserved = attribute(kAttributeSharedReserved);
+  if (!all || !sms)
+    return;
+  uint64_t most = 0;
+  for (const Step &step : steps)
+    if (step.kernel != artifact::kNone) {
+      uint64_t blocks = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
+      uint64_t fit = std::max<uint64_t>(
+          attribute(kAttributeThreadsPerSm) /
+              (step.block[0] * step.block[1] * step.block[2]),
+          1);
+      most = std::max(most, std::min((blocks + sms - 1) / sms, fit) *
+                                (sharedBytes(step) + reserved));
+    }
+  if (most > all / 2)
+    return;
+  // A preference: the driver rounds it up, and ignores what it does not know.
+  for (const Step &step : steps)
+    if (step.kernel != artifact::kNone)
+      gpu.driver.funcSetAttribute(kernel(step.kernel), kFunctionPreferredShared,
+                                  int((most * 100 + all - 1) / all));
 }
 
 //===----------------------------------------------------------------------===//

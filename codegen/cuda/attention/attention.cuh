@@ -201,6 +201,8 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
                      stageKeys, stores);
   };
 
+  // Other threads may still read the previous tile.
+  __syncthreads();
   // Most queries see the first keys, which arrive while other kernels end.
   bool isFetched = false;
   if constexpr (Inputs::early)
@@ -215,29 +217,29 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
       pdlWait();
     }
   const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
+  // What is computed waits for its inputs while the range and keys arrive.
+  if constexpr (Inputs::computesQueries)
+    computeQueries<P>(qTile, inputs, q, firstRow);
+  else
+    fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
+        qTile, q, firstRow, P::queries);
+  if (isFetched)
+    place(turn);
   int firstStage = keys.first / stageKeys;
   const int stages = (keys.last + stageKeys - 1) / stageKeys;
   firstStage += (turn + turns - firstStage % turns) % turns;
-
-  // Other threads may still read the previous tile.
   if (isFetched && firstStage != turn) {
     waitCopies<0>();
+    __syncthreads();
     isFetched = false;
   }
-  __syncthreads();
-  if constexpr (!Inputs::computesQueries)
-    fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
-        qTile, q, firstRow, P::queries);
   if (!isFetched && firstStage < stages)
     fetchKeys(firstStage);
   commitCopies();
   if (!isFetched && firstStage < stages)
     fetchValues(firstStage);
   commitCopies();
-  // What is computed waits for its inputs while keys arrive.
-  if constexpr (Inputs::computesQueries)
-    computeQueries<P>(qTile, inputs, q, firstRow);
-  if (firstStage < stages)
+  if (!isFetched && firstStage < stages)
     place(firstStage);
   if constexpr (Inputs::appended > 0)
     appended.store([&](int row) {

@@ -7,7 +7,8 @@
 //     static constexpr bool computesQueries; // or q points to them
 //     static constexpr int appended;         // rows of each head of K and V
 //     static constexpr bool early;           // whether firstRow, and earlier
-//                                            // rows, may be read before the PDL
+//                                            // rows, may be read before the
+//                                            PDL
 //                                            // wait
 //     int64_t firstRow(int batch) const;     // where they go; a row outside
 //                                            // of K and V is dropped

@@ -137,8 +137,8 @@ static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
     if (!values.contains(operand)) {
       Value inner = values.lookup(throughReshapes(operand));
       values.map(operand,
-                 ReshapeOp::create(b, operand.getLoc(), operand.getType(), inner,
-                                   shapeOf(operand)));
+                 ReshapeOp::create(b, operand.getLoc(), operand.getType(),
+                                   inner, shapeOf(operand)));
     }
   SmallVector<Value> results = clone(attention);
   llvm::append_range(results, states);
@@ -180,12 +180,11 @@ private:
     for (FusionOp input : inputs)
       for (OpResult result : input.getResults())
         if (input.replacedOperand(result))
-          result.replaceUsesWithIf(joint.getResult(next++),
-                                   [&](OpOperand &use) {
-                                     return use.getOwner() != attention;
-                                   });
-    attention.replaceAllUsesWith(joint.getResults().take_front(
-        attention.getNumResults()));
+          result.replaceUsesWithIf(
+              joint.getResult(next++),
+              [&](OpOperand &use) { return use.getOwner() != attention; });
+    attention.replaceAllUsesWith(
+        joint.getResults().take_front(attention.getNumResults()));
     llvm::SetVector<Value> read(attention.getInputs().begin(),
                                 attention.getInputs().end());
     attention.erase();
