@@ -192,10 +192,11 @@ void LoadedTarget::preferOneSplit(std::span<const Step> steps) {
   for (const Step &step : steps)
     if (step.kernel != artifact::kNone) {
       uint64_t blocks = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
-      uint64_t fit = std::max<uint64_t>(
-          attribute(kAttributeThreadsPerSm) /
-              (step.block[0] * step.block[1] * step.block[2]),
-          1);
+      uint64_t threads =
+          uint64_t(step.block[0]) * step.block[1] * step.block[2];
+      uint64_t fit = std::max<uint64_t>(attribute(kAttributeThreadsPerSm) /
+                                            std::max<uint64_t>(threads, 1),
+                                        1);
       most = std::max(most, std::min((blocks + sms - 1) / sms, fit) *
                                 (sharedBytes(step) + reserved));
     }
