@@ -143,8 +143,23 @@ static int64_t partsOf(RankedTensorType type, int64_t axis) {
   return parts;
 }
 
-/// Builds the first (or last) index whose element is the best, by two
-/// reductions with one result each. A long line is reduced in parts first.
+/// Builds the first (or last) of `places` along an axis whose element of `x` is
+/// the best, by two reductions. A NaN is better than numbers, which is also
+/// what reductions make of it.
+static std::pair<Value, Value> reduceToPlace(NNBuilder &b, Value x,
+                                             Value places, Value none,
+                                             Combiner kind, bool last,
+                                             int64_t axis) {
+  Value best = b.reduce(x, kind, axis);
+  Value wins = EqualOp::create(b, x, best);
+  if (isa<FloatType>(tensorType(x).getElementType()))
+    wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
+  return {best, b.reduce(WhereOp::create(b, wins, places, none),
+                         last ? Combiner::max : Combiner::min, axis)};
+}
+
+/// Builds the first (or last) index whose element is the best. Of a long line,
+/// each part has one kernel's row, and the best of parts another.
 template <typename Op>
 static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
                                              Combiner kind) {
@@ -152,39 +167,30 @@ static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
   auto type = tensorType(x);
   int64_t axis = axisOf(x, op.getAxis()), size = type.getDimSize(axis);
   int64_t parts = partsOf(type, axis), each = size / parts;
-  if (parts > 1) {
-    SmallVector<int64_t> shape(type.getShape().drop_back());
-    shape.append({parts, each});
-    x = b.reshape(x, shape);
-  }
-  auto reduce = [&](Value value, Combiner with) {
-    return b.reduce(parts > 1 ? b.reduce(value, with, axis + 1) : value, with,
-                    axis);
-  };
-  Value wins = EqualOp::create(b, x, reduce(x, kind));
-  if (isa<FloatType>(type.getElementType()))
-    wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
-
   bool last = op.getSelectLastIndex();
-  SmallVector<int64_t> line(shapeOf(x).size(), 1);
-  line[axis] = parts > 1 ? parts : size;
-  Value places = b.iota(line, axis);
-  if (parts > 1) {
-    line[axis] = 1;
-    line[axis + 1] = each;
-    places = b.add(b.mul(places, b.integer(each)), b.iota(line, axis + 1));
+  auto numbers = [&](int64_t count, int64_t along) {
+    SmallVector<int64_t> line(shapeOf(x).size(), 1);
+    line[along] = count;
+    return b.iota(line, along);
+  };
+  if (parts == 1) {
+    Value none = b.integer(last ? -1 : size);
+    Value y =
+        reduceToPlace(b, x, numbers(size, axis), none, kind, last, axis).second;
+    return {b.reshape(y, shapeOf(op.getY()))};
   }
-  Value none = b.integer(last ? -1 : size);
-  if (parts > 1) {
-    // Rows of f32 have fast kernels, and places are exact there.
-    places = b.cast(places, b.getF32Type());
-    none = b.cast(none, b.getF32Type());
-  }
-  Value y = reduce(WhereOp::create(b, wins, places, none),
-                   last ? Combiner::max : Combiner::min);
-  if (parts > 1)
-    y = b.cast(y, b.getI64Type());
-  return {b.reshape(y, shapeOf(op.getY()))};
+  SmallVector<int64_t> shape(type.getShape().drop_back());
+  shape.append({parts, each});
+  x = b.reshape(x, shape);
+  // Rows of f32 have fast kernels, and places are exact there.
+  Type f32 = b.getF32Type();
+  Value none = b.cast(b.integer(last ? -1 : size), f32);
+  auto [bests, within] = reduceToPlace(
+      b, x, b.cast(numbers(each, axis + 1), f32), none, kind, last, axis + 1);
+  Value first = b.mul(numbers(parts, axis), b.integer(each));
+  Value places = b.add(within, b.cast(first, f32));
+  Value y = reduceToPlace(b, bests, places, none, kind, last, axis).second;
+  return {b.reshape(b.cast(y, b.getI64Type()), shapeOf(op.getY()))};
 }
 
 SmallVector<Value> ArgMaxOp::decompose(NNBuilder &b) {
