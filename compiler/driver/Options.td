@@ -1,14 +1,11 @@
 //===- Options.td - fritc's command line ----------------------------------===//
 //
-// The table that the command line is parsed by, and that --help, the manual
-// page and the shells' completion are printed from. Groups are sections of the
-// help, in this order; options come in the order of their definition.
+// Sections of the help come in the order of OptionTable.cpp.
 //
 //===----------------------------------------------------------------------===//
 
-include "llvm/Option/OptParser.td"
+include "compiler/support/OptionClasses.td"
 
-class Section<string title> : OptionGroup<title> { string HelpText = title; }
 def output_Group : Section<"Output">;
 def target_Group : Section<"Targets">;
 def model_Group : Section<"Model">;
@@ -16,20 +13,6 @@ def code_Group : Section<"Code">;
 def tuning_Group : Section<"Tuning">;
 def warning_Group : Section<"Warnings and remarks">;
 def other_Group : Section<"Other">;
-
-/// Both -name and --name are taken; the first is shown.
-defvar one = ["-", "--"];
-defvar two = ["--", "-"];
-class Hidden<Option option> : Alias<option>, Flags<[HelpHidden]>;
-
-/// -name=VALUE, also written as two arguments.
-multiclass Value<list<string> prefixes, string name, OptionGroup group,
-                 string metavar, string help, string values = ""> {
-  def _EQ : Joined<prefixes, name#"=">, Group<group>, MetaVarName<metavar>,
-            HelpText<help>, Values<values>;
-  def "" : Separate<prefixes, name>, Alias<!cast<Option>(NAME#"_EQ")>,
-           Flags<[HelpHidden]>, Group<group>;
-}
 
 /// -fname and -fno-name; the last one counts.
 multiclass Switch<string name, string on, string off> {
@@ -294,10 +277,4 @@ def help_ops : Flag<two, "help-ops">, Group<other_Group>,
                HelpText<"List the operators">;
 def help_targets : Flag<two, "help-targets">, Group<other_Group>,
                    HelpText<"List the targets, and what each uses">;
-def help : Flag<two, "help">, Group<other_Group>, HelpText<"Show this help">;
-def h : Flag<["-"], "h">, Hidden<help>;
-def help_EQ : Joined<two, "help=">, Group<other_Group>,
-  Flags<[HelpHidden]>, MetaVarName<"form">, Values<"text,man,markdown,bash,zsh">,
-  HelpText<"Show it as a manual page, or as a shell's completion">;
-def version : Flag<two, "version">, Group<other_Group>,
-              HelpText<"Show the version">;
+defm "" : HelpOptions<two, other_Group>;

@@ -116,6 +116,21 @@ function(frit_tablegen input)
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
 
+# frit_option_table(TARGET NAME): NAME.inc from NAME.td, a table of options, which
+# mlir-tblgen does not write.
+find_program(LLVM_TBLGEN llvm-tblgen HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+function(frit_option_table target name)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.inc)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${LLVM_TBLGEN} -gen-opt-parser-defs -I ${LLVM_INCLUDE_DIRS}
+            -I ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.td
+            -o ${output} -d ${output}.d
+    DEPENDS ${name}.td DEPFILE ${output}.d
+    VERBATIM)
+  add_custom_target(${target} DEPENDS ${output})
+endfunction()
+
 # What `cmake --install` copies, without the tests.
 add_custom_target(frit_tools)
 

@@ -4,14 +4,15 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+#define FRIT_OPTIONS "tools/frit-doctor/Options.inc"
+#include "compiler/support/OptionTable.inc"
+
 #include <algorithm>
+#include <array>
 
 using namespace frit;
 using namespace frit::doctor;
 using namespace frit::tools;
-
-static const std::vector<std::string> kParts = {"driver", "cuda",  "nvrtc",
-                                                "cublas", "cudnn", "nccl"};
 
 static HelpTable helpTable() {
   HelpTable help;
@@ -20,12 +21,8 @@ static HelpTable helpTable() {
   help.purpose = "says what this machine has for frit, and what to do where "
                  "something does not fit";
   help.synopsis = "[options]";
-  help.options = {{"Options", "--need=", "part,...",
-                   "Fail unless these work (cuda: a GPU that runs kernels)",
-                   kParts},
-                  {"Options", "--json", "", "Print the report as JSON"},
-                  {"Options", "--help", "", "Show this help"},
-                  {"Options", "--version", "", "Show the version"}};
+  using namespace frit::options;
+  addOptions(help, kOptions, std::array<unsigned, 1>{OPT_all_Group});
   help.examples = {
       {"frit-doctor", "looks at the driver, the GPUs and NVIDIA's libraries"},
       {"frit-doctor --need=cuda,nccl", "checks a machine for training"}};
@@ -37,14 +34,16 @@ static HelpTable helpTable() {
   return help;
 }
 
-static bool addNeeds(const std::string &list, Options &options) {
+/// Adds the parts of a list, which the table names.
+static bool addNeeds(const std::string &list,
+                     const std::vector<std::string> &parts, Options &options) {
   for (size_t at = 0; at <= list.size();) {
     size_t end = std::min(list.find(',', at), list.size());
     std::string part = list.substr(at, end - at);
-    if (std::ranges::find(kParts, part) == kParts.end()) {
-      std::string nearest = nearestTo(part, kParts);
+    if (std::ranges::find(parts, part) == parts.end()) {
+      std::string nearest = nearestTo(part, parts);
       return wrongArgument(
-          "--need takes " + listOf(kParts) + ", not", part,
+          "--need takes " + listOf(parts) + ", not", part,
           nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
     }
     options.needs.push_back(part);
@@ -55,12 +54,14 @@ static bool addNeeds(const std::string &list, Options &options) {
 
 Parsed frit::doctor::parseOptions(int count, char **arguments,
                                   Options &options) {
-  return parseArguments(
-      count, arguments, helpTable(), [&](const Argument &argument) {
-        if (argument.name == "--need=")
-          return addNeeds(argument.value, options);
-        if (argument.name == "--json")
-          return options.json = true;
-        return wrongArgument("unexpected argument", argument.text);
-      });
+  HelpTable help = helpTable();
+  return parseArguments(count, arguments, help, [&](const Argument &argument) {
+    if (argument.name == "--need=")
+      return addNeeds(argument.value, valuesOf(help, argument.name), options);
+    if (argument.name == "--json")
+      return options.json = true;
+    if (!argument.name.empty())
+      return unhandledOption(argument);
+    return wrongArgument("unexpected argument", argument.text);
+  });
 }

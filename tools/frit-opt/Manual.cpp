@@ -1,7 +1,7 @@
 //===- Manual.cpp - The manual page and completion of frit-opt ------------===//
 //
-// MLIR prints --help; this lists the same passes for the manual page and for
-// completion.
+// MLIR prints --help; this lists the options of Options.td and the registered
+// passes for the manual page and for completion.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +9,11 @@
 
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/CommandLine.h"
+
+#include <array>
+
+#define FRIT_OPTIONS "tools/frit-opt/Options.inc"
+#include "compiler/support/OptionTable.inc"
 
 using namespace mlir;
 using namespace frit;
@@ -34,25 +39,11 @@ HelpTable frit::optManual() {
   help.purpose = "runs single passes of the compiler";
   help.synopsis = "model.mlir [options]";
   help.inputs = {".mlir"};
-  auto add = [&](const char *section, const char *name, const char *metavar,
-                 const char *text) {
-    help.options.push_back({section, name, metavar, text});
-  };
-  add("Files", "-o ", "file", "Write the result to <file> (default: -)");
-  add("Files", "--split-input-file", "",
-      "Run on each part of the input, divided by lines of // -----");
-  add("Files", "--verify-diagnostics", "",
-      "Check that messages are those which the input's comments expect");
-  add("Printing", "--mlir-print-ir-after-all", "",
-      "Print the module after each pass");
-  add("Printing", "--mlir-print-debuginfo", "",
-      "Print the locations, which have the names of the model's nodes");
-  add("Other", "--pass-pipeline=", "text",
-      "Run the passes of <text>, as builtin.module(layout,fusion)");
-  add("Other", "--help", "",
-      "Show all options, with those of passes and of MLIR");
-  add("Other", "--help=", "form", "Print man, markdown, bash or zsh");
-  add("Other", "--version", "", "Show the version");
+  namespace table = options;
+  addOptions(help, table::kOptions,
+             std::array<unsigned, 3>{table::OPT_files_Group,
+                                     table::OPT_printing_Group,
+                                     table::OPT_other_Group});
   for (HelpOption &row : passes())
     help.options.push_back(std::move(row));
   help.statuses = {{0, "done"}, {1, "the input or an option is at fault"}};

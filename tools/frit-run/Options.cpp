@@ -5,14 +5,18 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+#define FRIT_OPTIONS "tools/frit-run/Options.inc"
+#include "compiler/support/OptionTable.inc"
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <utility>
 
 using namespace frit::run;
 
-/// Returns the table for --help, the manual page and shell completion.
+/// Returns what --help, the manual page and shell completion say.
 static frit::HelpTable helpTable() {
   frit::HelpTable help;
   help.tool = "frit-run";
@@ -20,116 +24,11 @@ static frit::HelpTable helpTable() {
   help.purpose = "runs, compares and times a compiled model";
   help.synopsis = "model.so [options]";
   help.inputs = {".so"};
-  auto section = [&](const char *title, std::vector<frit::HelpOption> rows) {
-    addSection(help, title, std::move(rows));
-  };
-  section(
-      "Inputs and outputs",
-      {{"", "--input=", "[name=]@file",
-        "Read an input from .npy, .npz, .safetensors or .pb; an archive gives "
-        "every input whose name it contains"},
-       {"", "--input=", "[name=]type=random[:seed[:low..high]]",
-        "Generate an input, as 1x3x224x224xf32=random:7; floats are normally "
-        "distributed, integers 0 or 1, or else in [low, high). Inputs that are "
-        "not given are generated"},
-       {"", "--input=", "name=random... or name=value",
-        "The same in the model's type, or all elements of one value, a "
-        "number or, for strings, a text"},
-       {"", "--shape=", "symbol=size,...",
-        "Sizes of the model's dynamic dimensions, as batch=3, for generated "
-        "inputs (default: the largest); inputs from files have their own"},
-       {"", "--output=", "@file",
-        "Write the outputs to .npz, or a single one to .npy"}});
-  section(
-      "Checking",
-      {{"", "--compare=", "file", "Compare the outputs with those in <file>"},
-       {"", "--rtol=", "x",
-        "|got - expected| <= atol + rtol |expected| for each element (default: "
-        "1e-4)"},
-       {"", "--atol=", "x", "See --rtol (default: 1e-5)"},
-       {"", "--l2=", "x",
-        "Instead: |got - expected| <= x |expected|, as vectors"}});
-  section(
-      "Language models",
-      {{"", "--prompt=", "text",
-        "Continue a text; @<file> reads it from a file"},
-       {"", "--chat", "",
-        "Reply to the prompt, or to each line of the standard input, by the "
-        "tokenizer's template"},
-       {"", "--tokenizer=", "path",
-        "Folder with tokenizer.json, such a file, or a .gguf file"},
-       {"", "--tokens=", "id,...",
-        "The prompt as tokens; without a tokenizer those that follow are "
-        "printed as such"},
-       {"", "--perplexity", "",
-        "Print how well the model foresees the prompt, in windows of as many "
-        "tokens as its caches hold, and make none"},
-       {"", "--max-tokens=", "n", "Most tokens to make (default: 256)"},
-       {"", "--temperature=", "x",
-        "Divides the logits; 0 takes the most likely token (default: 0)"},
-       {"", "--top-k=", "n", "Choose among the n most likely tokens"},
-       {"", "--top-p=", "x",
-        "Choose among the fewest tokens whose probabilities sum to x"},
-       {"", "--min-p=", "x",
-        "Choose among tokens of at least x times the highest probability"},
-       {"", "--repetition-penalty=", "x",
-        "Divide positive logits of tokens of the text by x, and multiply "
-        "negative ones"},
-       {"", "--seed=", "n", "Equal seeds choose equal tokens (default: 0)"},
-       {"", "--speculate=", "lookup",
-        "Guess what followed the last tokens before, and check several guesses "
-        "at a time; the tokens stay the same. The model is compiled with "
-        "fritc --verify"},
-       {"", "--draft=", "small.so",
-        "Let a smaller model with the same tokens guess instead"},
-       {"", "--guesses=", "n",
-        "Guess that many tokens at a time (default: as many as fritc --verify "
-        "allows)"},
-       {"", "--source=", "text",
-        "What a model with an encoder reads before the prompt: a text, tokens "
-        "without a tokenizer, or @<file> with the log-mel spectrum of a sound"},
-       {"", "--lora=", "folder",
-        "Use an adapter of low rank as PEFT saves it. The model is compiled "
-        "with fritc --lora-rank"}});
-  section(
-      "Timing",
-      {{"", "--bench", "", "Time calls after a warm-up, and print the median"},
-       {"", "--warmup=", "time", "Duration of the warm-up (default: 200ms)"},
-       {"", "--duration=", "time", "Duration of the timed calls (default: 3s)"},
-       {"", "--iterations=", "n",
-        "Number of timed calls, instead of a duration"},
-       {"", "--no-transfers", "", "Keep inputs and outputs on the device"},
-       {"", "--profile", "", "Print the time of each step"},
-       {"", "--profile=", "trace.json",
-        "Also write a trace for Perfetto or Chrome"},
-       {"", "--profile=", "page.html",
-        "Also write a page with pictures: timeline, rates beside the device's "
-        "peaks"},
-       {"", "--report=", "model.html",
-        "With --profile=page.html: the page of fritc --report that the times "
-        "are added to"},
-       {"", "--precision-report=", "shadow.so",
-        "Compare what each step stores in 16 bits, and inputs and weights that "
-        "it reads so, with the same model compiled in f32, worst first; both "
-        "best with -O0"},
-       {"", "--keep=", "file",
-        "With --precision-report: write the names of the nodes whose numbers "
-        "16 bits do not hold, for fritc -fkeep-fp32=file"},
-       {"", "--time-report", "",
-        "Print the time of each phase from the start to the results"}});
-  std::vector<frit::HelpOption> running = runOptionsHelp();
-  running.insert(running.begin(),
-                 {"", "--function=", "name",
-                  "Function of the model, such as eval_step (default: its "
-                  "first); --info lists them"});
-  section("What runs, and where", std::move(running));
-  section("Other", {{"", "--info", "",
-                     "Describe the model; --json does so for programs"},
-                    {"", "--json", "", "Print results as JSON"},
-                    {"", "-v", "", "Print more details"},
-                    {"", "--verbose", "", "The same"},
-                    {"", "--help", "", "Show this help"},
-                    {"", "--version", "", "Show the version"}});
+  using namespace frit::options;
+  addOptions(help, kOptions,
+             std::array<unsigned, 6>{OPT_io_Group, OPT_checking_Group,
+                                     OPT_language_Group, OPT_timing_Group,
+                                     OPT_running_Group, OPT_other_Group});
   help.examples = {
       {"frit-run model.so --input=image=@cat.npy --output=@out.npz",
        "runs the model on a file"},
@@ -247,8 +146,9 @@ static bool apply(const Argument &argument, Options &options) {
     return parseTime(argument, options.warmup);
   if (name == "--duration=")
     return parseTime(argument, options.duration);
-  // --iterations, the last option of the help
-  return parseCount(argument, 1u << 30, options.iterations);
+  if (name == "--iterations=")
+    return parseCount(argument, 1u << 30, options.iterations);
+  return unhandledOption(argument);
 }
 
 /// Rejects combinations of options of which only one would have an effect.

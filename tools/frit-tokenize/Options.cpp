@@ -4,6 +4,11 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+#define FRIT_OPTIONS "tools/frit-tokenize/Options.inc"
+#include "compiler/support/OptionTable.inc"
+
+#include <array>
+
 using namespace frit;
 using namespace frit::tokenize;
 using namespace frit::tools;
@@ -16,23 +21,8 @@ static HelpTable helpTable() {
                  "or back";
   help.synopsis = "folder|tokenizer.json|model.gguf [options]";
   help.inputs = {".json", ".gguf"};
-  help.options = {
-      {"Options", "--decode", "", "Read lines of ids and print their text"},
-      {"Options", "--stream", "",
-       "With --decode, decode token by token as for a user who waits"},
-      {"Options", "--no-special", "",
-       "Add no tokens at both ends; with --decode, hide no tokens"},
-      {"Options", "--json", "",
-       "Lines of text are JSON strings, which may have line breaks"},
-      {"Options", "--chat", "",
-       "Lines are JSON lists of messages, {\"role\", \"content\"}, written "
-       "with "
-       "the model's template"},
-      {"Options", "--info", "",
-       "Print the number of tokens, those that begin and end a text, and the "
-       "template of conversations"},
-      {"Options", "--help", "", "Show this help"},
-      {"Options", "--version", "", "Show the version"}};
+  using namespace frit::options;
+  addOptions(help, kOptions, std::array<unsigned, 1>{OPT_all_Group});
   help.examples = {
       {"echo 'A first line' | frit-tokenize model.gguf",
        "prints the line's tokens"},
@@ -63,6 +53,8 @@ Parsed frit::tokenize::parseOptions(int count, char **arguments,
           options.hasSpecials = false;
           return true;
         }
+        if (!argument.name.empty())
+          return unhandledOption(argument);
         if (!options.tokenizer.empty() || argument.text.empty())
           return wrongArgument("unexpected argument", argument.text);
         options.tokenizer = argument.value;

@@ -4,14 +4,18 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+#define FRIT_OPTIONS "tools/frit-train/Options.inc"
+#include "compiler/support/OptionTable.inc"
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
 using namespace frit::train;
 
-/// Returns the table for --help, the manual page and shell completion.
+/// Returns what --help, the manual page and shell completion say.
 static frit::HelpTable helpTable() {
   frit::HelpTable help;
   help.tool = "frit-train";
@@ -19,103 +23,11 @@ static frit::HelpTable helpTable() {
   help.purpose = "trains a model with a compiled training step";
   help.synopsis = "step.so --data=source [options]";
   help.inputs = {".so"};
-  auto section = [&](const char *title, std::vector<frit::HelpOption> rows) {
-    addSection(help, title, std::move(rows));
-  };
-  section(
-      "Data",
-      {{"", "--data=", "source",
-        "Tensors called as the step's inputs, with the samples along their "
-        "first dimension: a .safetensors or .npz file, a folder of .npy files, "
-        "or name=file.npy; may be given several times. Or a folder with a "
-        "folder of .jpg and .png images for each class"},
-       {"", "--tokens=", "file[,type=u16][,skip=bytes][,end=token]",
-        "A raw file of tokens instead; labels are the tokens that follow. With "
-        "end=, rows have whole documents that end with this token, of any "
-        "length, packed"},
-       {"", "--eval=", "source", "Data to evaluate on, as --data"},
-       {"", "--eval-tokens=", "file[,type=u16][,skip=bytes][,end=token]",
-        "Tokens to evaluate on"},
-       {"", "--seed=", "n",
-        "Seed of the order of samples and of the model's dropout (default: 0, "
-        "or the checkpoint's)"},
-       {"", "--no-shuffle", "", "Take the samples in the order of the data"},
-       {"", "--workers=", "n",
-        "Threads that assemble batches ahead of their use (default: 2)"},
-       {"", "--ignore-index=", "n",
-        "Label that stands for none, as in the loss (default: -100)"}});
-  section(
-      "Training",
-      {{"", "--load=", "file.safetensors",
-        "Begin with these weights: of an export, a checkpoint or another "
-        "program, found by their names"},
-       {"", "--partial", "",
-        "Take the weights that the file has, and ignore its others"},
-       {"", "--evaluate", "",
-        "Evaluate the weights on --eval, and do not train"},
-       {"", "--epochs=", "n", "Passes over the data (default: 1)"},
-       {"", "--steps=", "n", "Number of steps, instead of epochs"},
-       {"", "--batch=", "n",
-        "Samples of a step of all ranks, of those that it was compiled for, or "
-        "auto: the most that fit into the GPU's memory (default: the most)"},
-       {"", "--lr=", "schedule",
-        "Learning rate: constant:r, linear:r, cosine:r, "
-        "polynomial:r[,power=1], step:r,every=n[,gamma=0.1] or "
-        "onecycle:r[,div=25,final_div=1e4], each with ,warmup=n (30% of "
-        "onecycle), all but constant and onecycle with ,min=r; n counts "
-        "steps, or is 5ep (epochs) or 10% (of all steps) (default: the "
-        "compiled rate)"},
-       {"", "--allow-nan", "", "Go on when the loss is not finite"},
-       {"", "--trace-overflow", "",
-        "When gradients overflow, too, name the first tensor that is not "
-        "finite: the step runs again, kernel by kernel, from a copy of the "
-        "state, which is made before each step"},
-       {"", "--trace-limit=", "s",
-        "When the loss is not finite, train again from the newest checkpoint "
-        "or the start, if that took less than <s> seconds, to name the first "
-        "tensor that is not (default: 300; 0: never)"},
-       {"", "--eval-every=", "n",
-        "Steps between evaluations (default: an epoch)"},
-       {"", "--best=", "metric[:min|max]",
-        "Metric of the evaluations, such as eval_accuracy, whose best value "
-        "best.safetensors keeps beside the checkpoints, and --export writes"},
-       {"", "--patience=", "n",
-        "End after <n> evaluations without a better --best, or eval_loss"}});
-  section(
-      "Results",
-      {{"", "--checkpoint=", "folder",
-        "Write all state to step-<n>.safetensors files in <folder>"},
-       {"", "--checkpoint-every=", "n",
-        "Steps between checkpoints (default: an epoch)"},
-       {"", "--keep=", "n", "Newest checkpoints to keep (default: 3)"},
-       {"", "--resume", "",
-        "Go on from the newest whole checkpoint, if there is one"},
-       {"", "--export=", "file",
-        "Write the trained weights at the end, to .safetensors, or to .onnx "
-        "with --from"},
-       {"", "--from=", "model.onnx",
-        "The model whose weights --export=file.onnx replaces"}});
-  section("What it prints",
-          {{"", "--log=", "file.jsonl", "Append a line of JSON per report"},
-           {"", "--tensorboard=", "folder",
-            "Write the same numbers to an event file of TensorBoard, a new one "
-            "for each run"},
-           {"", "--log-every=", "n",
-            "Steps between reports (default: a hundredth of all, 100 at most)"},
-           {"", "--json", "", "Print the summary as JSON, and nothing else"},
-           {"", "-v", "", "Print more details"}});
-  std::vector<frit::HelpOption> running = runOptionsHelp();
-  running.insert(
-      running.begin() + 1,
-      {{"", "--devices=", "list",
-        "Train on several GPUs of this host, 0-3 or 0,2: a step compiled with "
-        "-fdata-parallel gets a part of each batch on every one; with "
-        "--device=cpu, as many processes"},
-       {"", "--join-timeout=", "s",
-        "Seconds to wait for the other ranks (default: 60)"}});
-  section("Where it runs", std::move(running));
-  section("Other", {{"", "--help", "", "Show this help"},
-                    {"", "--version", "", "Show the version"}});
+  using namespace frit::options;
+  addOptions(help, kOptions,
+             std::array<unsigned, 6>{OPT_data_Group, OPT_training_Group,
+                                     OPT_results_Group, OPT_printing_Group,
+                                     OPT_running_Group, OPT_other_Group});
   help.missing = {{"--accumulate=",
                    "gradients are accumulated by the compiled step: write "
                    "\"accumulate\" in fritc's train.json"}};
@@ -270,9 +182,13 @@ static bool apply(const Argument &argument, Options &options) {
     return parseInteger(argument, options.ignoredLabel);
   if (name == "--devices=")
     return parseDevices(argument, options.devices);
-  Fault fault = name == "--best="
-                    ? MetricChoice::parse(value, options.best.emplace())
-                    : Schedule::parse(value, options.schedule.emplace());
+  Fault fault;
+  if (name == "--best=")
+    fault = MetricChoice::parse(value, options.best.emplace());
+  else if (name == "--lr=")
+    fault = Schedule::parse(value, options.schedule.emplace());
+  else
+    return unhandledOption(argument);
   return !fault || complain(fault.within(argument.text));
 }
 

@@ -13,12 +13,16 @@
 using namespace frit;
 using namespace frit::tools;
 
-void frit::tools::addSection(HelpTable &help, const char *title,
-                             std::vector<HelpOption> rows) {
-  for (HelpOption &row : rows) {
-    row.section = title;
-    help.options.push_back(std::move(row));
-  }
+std::vector<std::string> frit::tools::valuesOf(const HelpTable &help,
+                                               std::string_view name) {
+  for (const HelpOption &option : help.options)
+    if (option.name == name)
+      return option.values;
+  return {};
+}
+
+bool frit::tools::unhandledOption(const Argument &argument) {
+  return complain("a bug in frit: no code applies the option " + argument.name);
 }
 
 int frit::tools::statusOf(Parsed parsed) {

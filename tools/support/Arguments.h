@@ -32,9 +32,13 @@ struct Argument {
 Parsed parseArguments(int count, char **arguments, const HelpTable &help,
                       const std::function<bool(const Argument &)> &apply);
 
-/// Adds rows to the help under a title.
-void addSection(HelpTable &help, const char *title,
-                std::vector<HelpOption> rows);
+/// Returns the values that the help lists for an option; empty if it has no
+/// list.
+std::vector<std::string> valuesOf(const HelpTable &help, std::string_view name);
+
+/// Prints that the tool's table has an option that nothing applies, which is a
+/// bug, and returns false.
+bool unhandledOption(const Argument &argument);
 
 /// An option that sets a field.
 template <typename Options, typename T> struct Setting {

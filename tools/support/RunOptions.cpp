@@ -19,26 +19,6 @@ static const Setting<RunOptions, bool> flags[] = {
 static const Setting<RunOptions, std::string> texts[] = {
     {"--device=", &RunOptions::device}, {"--weights=", &RunOptions::weights}};
 
-std::vector<HelpOption> frit::tools::runOptionsHelp() {
-  return {{"", "--device=", "cuda[:n]|uuid|cpu",
-           "Where to run: cuda:1, GPU-1b2e4f or cpu (default: a GPU if the "
-           "model supports it)"},
-          {"", "--memory-limit=", "size",
-           "Fail rather than take more of the device's memory, as 2GiB"},
-          {"", "--threads=", "n", "Number of threads of the cpu target"},
-          {"", "--no-cuda-graph", "",
-           "Launch each step by itself; errors then name the model's node"},
-          {"", "--no-programmatic-launch", "",
-           "Start each kernel after the preceding one has ended"},
-          {"", "--no-cublas", "", "Use frit's kernels for matrix products"},
-          {"", "--no-cudnn", "",
-           "Use frit's kernels for convolutions and attention"},
-          {"", "--deterministic", "",
-           "Use only algorithms of libraries that give the same bits each "
-           "time; fritc -fdeterministic compiles attention's gradients so"},
-          {"", "--weights=", "folder", "Folder of external weights"}};
-}
-
 std::optional<bool> frit::tools::applyRunOption(const Argument &argument,
                                                 RunOptions &options) {
   if (bool *flag = findSetting(flags, argument, options))

@@ -8,7 +8,7 @@
 
 namespace frit::tools {
 
-/// Options of every tool that runs a model.
+/// Options of every tool that runs a model, as in RunOptions.td.
 struct RunOptions {
   std::string device;  ///< empty: the default
   std::string weights; ///< folder of external weights; empty: the model's
@@ -19,9 +19,6 @@ struct RunOptions {
   bool deterministic = false;
   bool verbose = false;
 };
-
-/// Returns the rows of the help for all options except `verbose`.
-std::vector<HelpOption> runOptionsHelp();
 
 /// Applies an argument that is one of these options. On failure prints an error
 /// and returns false. Returns nothing for other options.

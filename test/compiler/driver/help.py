@@ -1,8 +1,9 @@
-"""Checks --help, the manual pages and completion of each tool: help.py FOLDER
+"""Checks --help, the manual pages and completion of each tool: help.py FOLDER SOURCE
 
-All of them must list the same options. Pages are checked by groff and zsh if the
-machine has them.
+All of them must list the options of the tool's Options.td, and the tool must take
+them. Pages are checked by groff and zsh if the machine has them.
 """
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 os.chdir(sys.argv[1])
+source = pathlib.Path(sys.argv[2])
 TOOLS = {"fritc": ["--emit=", "--report=", "-march=", "-o", "--name=", "-Wno-", "-Rpass="],
          "frit-run": ["--input=", "--compare=", "--profile", "-v"],
          "frit-train": ["--data=", "--lr=", "--resume", "-v"],
@@ -33,6 +35,27 @@ def complete(tool, line):
     return output("bash", "-c", script).split()
 
 
+def table(tool):
+    """Options of the tool's Options.td that help shows: their names and kinds."""
+    folder = source / ("compiler/driver" if tool == "fritc" else f"tools/{tool}")
+    includes = output("llvm-config", "--includedir").strip()
+    records = json.loads(output("llvm-tblgen", "--dump-json", "-I", includes, "-I", source,
+                                folder / "Options.td"))
+    for name in records["!instanceof"]["Option"]:
+        option = records[name]
+        hidden = any(flag["def"] == "HelpHidden" for flag in option["Flags"])
+        if option["Group"] and not hidden:
+            assert option["HelpText"] and records[option["Group"]["def"]]["HelpText"], name
+            yield option["Prefixes"][0] + option["Name"], option["Kind"]["def"]
+
+
+def is_applied(tool, name, kind):
+    """Whether code of the tool looks at the option. Its value is wrong or missing."""
+    command = [tool, name + ("1" if kind == "KIND_JOINED" else ""), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return "no code applies" not in done.stderr and "unknown option" not in done.stderr
+
+
 for tool, some in TOOLS.items():
     # MLIR prints frit-opt's --help.
     text = output(tool, "--help=text" if tool == "frit-opt" else "--help")
@@ -43,6 +66,16 @@ for tool, some in TOOLS.items():
     assert len(lists) == len(set(lists)), sorted(lists)
     options = re.findall(r"^  (-[-\w#]+=?)", text, re.MULTILINE)
     assert set(some) <= set(options), (some, options)
+    declared = dict(table(tool))
+    assert set(declared) == {o for o in options if o in declared or tool != "frit-opt"}, (
+        set(declared) ^ set(options))
+    if tool == "frit-opt":
+        # MLIR has these.
+        known = output(tool, "--help")
+        assert all(re.search(rf"^ +-{{1,2}}{re.escape(o.strip('-='))}\b", known, re.MULTILINE)
+                   for o in declared if "help" not in o), declared
+    else:
+        assert all(is_applied(tool, *option) for option in declared.items()), tool
     for form in ["man", "markdown", "bash", "zsh"]:
         pathlib.Path(f"{tool}.{form}").write_text(output(tool, f"--help={form}"))
     page = pathlib.Path(f"{tool}.man").read_text().replace("\\-", "-")
