@@ -1,6 +1,7 @@
 //===- ForeignFormats.cpp - Files that are no ONNX models -----------------===//
 
 #include "compiler/driver/ForeignFormats.h"
+#include "compiler/support/Npy.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -134,7 +135,7 @@ std::string frit::describeForeignFile(StringRef path, StringRef content) {
   if (content.starts_with("ptrt") || content.starts_with("ftrt"))
     return "is an engine of TensorRT, for one kind of GPU; compile the ONNX "
            "model that it was built from";
-  if (content.starts_with("\x93NUMPY"))
+  if (content.starts_with(kNpyMagic))
     return "has an array of NumPy and no graph; fritc takes an ONNX model";
   if (content.starts_with("\x7f"
                           "ELF"))

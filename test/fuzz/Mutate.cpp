@@ -8,6 +8,8 @@
 
 #include "test/fuzz/Mutate.h"
 
+#include "compiler/support/Varint.h"
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -50,15 +52,9 @@ const Message &frit::fuzz::modelMessage() {
 //===----------------------------------------------------------------------===//
 
 static bool takeVarint(std::string_view &bytes, uint64_t &value) {
-  value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    uint8_t byte = uint8_t(bytes.front());
-    bytes.remove_prefix(1);
-    value |= uint64_t(byte & 0x7f) << shift;
-    if (!(byte & 0x80))
-      return true;
-  }
-  return false;
+  std::optional<uint64_t> taken = frit::takeVarint(bytes);
+  value = taken.value_or(0);
+  return taken.has_value();
 }
 
 static void addVarint(std::string &bytes, uint64_t value) {

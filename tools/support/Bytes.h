@@ -3,6 +3,8 @@
 #ifndef FRIT_TOOLS_SUPPORT_BYTES_H
 #define FRIT_TOOLS_SUPPORT_BYTES_H
 
+#include "compiler/support/Npy.h"
+#include "compiler/support/Varint.h"
 #include "tools/support/Fault.h"
 #include "tools/support/Tensor.h"
 
@@ -42,15 +44,12 @@ public:
 
   /// Reads a protobuf varint.
   uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      uint8_t byte = number<uint8_t>();
-      value |= uint64_t(byte & 0x7f) << shift;
-      if (!(byte & 0x80))
-        return value;
-    }
-    failed = true;
-    return 0;
+    std::string_view rest(reinterpret_cast<const char *>(bytes.data()),
+                          bytes.size());
+    std::optional<uint64_t> value = takeVarint(rest);
+    failed |= !value;
+    bytes = value ? bytes.last(rest.size()) : Bytes();
+    return value.value_or(0);
   }
 
   bool atEnd() const { return bytes.empty(); }
@@ -83,11 +82,11 @@ inline std::string_view asText(Bytes bytes) {
 
 /// Position and layout of the elements of a .npy file.
 struct NpyLayout {
-  uint64_t headerBytes = 0, dataBytes = 0;
+  NpyHeader header;
+  uint64_t dataBytes = 0;
   /// Characters per string, of 4 bytes if they are Unicode and of 1 otherwise.
   uint64_t characters = 0;
   bool isUnicode = false;
-  bool isColumnMajor = false, isBigEndian = false;
 };
 
 /// Reads the header at the start of `bytes`; sets type and shape of `tensor`,

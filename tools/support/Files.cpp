@@ -36,7 +36,7 @@ Fault frit::tools::readTensors(const std::string &path,
   if (!fault) {
     std::string_view start =
         asText(Bytes(bytes).first(std::min<size_t>(bytes.size(), 9)));
-    if (start.starts_with("\x93NUMPY")) {
+    if (start.starts_with(kNpyMagic)) {
       tensors.emplace_back();
       fault = readNpy(bytes, tensors.back());
     } else if (start.starts_with("PK")) {

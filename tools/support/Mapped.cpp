@@ -54,13 +54,13 @@ Fault frit::tools::mapFile(const std::string &path, Bytes &bytes,
 static bool viewNpy(Bytes bytes, TensorView &view) {
   Tensor header;
   NpyLayout layout;
-  if (readNpyHeader(bytes, header, layout) || layout.isBigEndian ||
-      (layout.isColumnMajor && header.dims.size() > 1) ||
-      layout.dataBytes > bytes.size() - layout.headerBytes)
+  if (readNpyHeader(bytes, header, layout) || layout.header.isBigEndian ||
+      (layout.header.isColumnMajor && header.dims.size() > 1) ||
+      layout.dataBytes > bytes.size() - layout.header.size)
     return false;
   view.dtype = header.dtype;
   view.dims = header.dims;
-  view.data = bytes.subspan(layout.headerBytes, layout.dataBytes);
+  view.data = bytes.subspan(layout.header.size, layout.dataBytes);
   return true;
 }
 
@@ -74,7 +74,7 @@ Fault frit::tools::mapTensors(const std::string &path,
   std::string_view start =
       asText(bytes.first(std::min<size_t>(bytes.size(), 9)));
   TensorView view;
-  if (start.starts_with("\x93NUMPY") && viewNpy(bytes, view)) {
+  if (start.starts_with(kNpyMagic) && viewNpy(bytes, view)) {
     view.owner = owner;
     tensors.push_back(std::move(view));
     return {};

@@ -140,13 +140,13 @@ static Fault readEntry(Bytes bytes, const Entry &entry, Tensor &tensor,
   if (tensor.name.ends_with(".npy"))
     tensor.name.resize(tensor.name.size() - 4);
   // Check before allocating the size that the archive claims.
-  if (entry.size - layout.headerBytes != layout.dataBytes)
+  if (entry.size - layout.header.size != layout.dataBytes)
     return Fault(place + " does not have the size of its shape, " +
                  tensor.type());
   total += layout.dataBytes;
   expectMemory(total, "the tensors of an archive");
   tensor.data = Storage(layout.dataBytes);
-  Bytes begun = Bytes(head).subspan(layout.headerBytes);
+  Bytes begun = Bytes(head).subspan(layout.header.size);
   std::ranges::copy(begun, tensor.data.begin());
   if (!unpacker.read(std::span(tensor.data).subspan(begun.size())) ||
       !unpacker.isWhole(entry.crc))

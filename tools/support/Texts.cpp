@@ -42,7 +42,7 @@ void frit::tools::decodeTexts(Tensor &tensor, const NpyLayout &layout) {
       for (uint64_t at = 0; at < width; at += 4) {
         uint32_t c;
         memcpy(&c, &bytes[at], sizeof c);
-        append(text, layout.isBigEndian ? __builtin_bswap32(c) : c);
+        append(text, layout.header.isBigEndian ? __builtin_bswap32(c) : c);
       }
     } else {
       text = asText(bytes);

@@ -15,6 +15,7 @@
 #include "compiler/onnx/reader/RawData.h"
 
 #include "compiler/onnx/onnx.pb.h"
+#include "compiler/support/Varint.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/LEB128.h"
@@ -168,15 +169,10 @@ private:
 } // namespace
 
 std::optional<uint64_t> frit::importer::takeVarint(StringRef &bytes) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    uint8_t byte = uint8_t(bytes.front());
-    bytes = bytes.drop_front();
-    value |= uint64_t(byte & 0x7f) << shift;
-    if (!(byte & 0x80))
-      return value;
-  }
-  return std::nullopt;
+  std::string_view rest = bytes;
+  std::optional<uint64_t> value = frit::takeVarint(rest);
+  bytes = rest;
+  return value;
 }
 
 std::string frit::importer::leaveRawData(StringRef model, StringRef self) {

@@ -1,6 +1,7 @@
 //===- Tensors.cpp - Read ONNX tensors ------------------------------------===//
 
 #include "compiler/onnx/reader/Tensors.h"
+#include "compiler/support/Npy.h"
 
 #include "dialects/nn/Infer.h"
 
@@ -221,7 +222,7 @@ ElementsAttr TensorReader::readFile(StringRef file, StringRef name,
     return {};
   }
   std::shared_ptr<llvm::MemoryBuffer> data = std::move(*buffer);
-  if (data->getBuffer().starts_with("\x93NUMPY"))
+  if (data->getBuffer().starts_with(kNpyMagic))
     return readNumpy(std::move(data), name, loc);
   auto tensor = std::make_shared<TensorProto>();
   if (data->getBufferSize() > INT_MAX ||
