@@ -5,42 +5,30 @@
 #include "codegen/artifact/Elements.h"
 #include "dialects/plan/Plan.h"
 
-#include "frit/dtype.h"
+#include "frit/safetensors.h"
 
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MathExtras.h"
+
+#include <map>
 
 using namespace llvm;
 using namespace frit::artifact;
 
+/// Returns a text as a JSON string; bytes that are not UTF-8 are replaced.
+static std::string quote(StringRef text) {
+  std::string quoted;
+  raw_string_ostream os(quoted);
+  os << json::Value(json::fixUTF8(text));
+  return quoted;
+}
+
 std::string frit::artifact::safetensorsHead(ArrayRef<NamedTensor> tensors) {
-  std::string header;
-  raw_string_ostream os(header);
-  json::OStream json(os);
-  uint64_t offset = 0;
-  json.object([&] {
-    json.attributeObject("__metadata__", [&] {
-      json.attribute("producer", "frit " FRIT_VERSION);
-    });
-    for (const NamedTensor &tensor : tensors)
-      json.attributeObject(json::fixUTF8(tensor.name), [&] {
-        json.attribute("dtype", findDType(tensor.type)->stored);
-        json.attributeArray("shape", [&] {
-          for (int64_t size : tensor.dims)
-            json.value(size);
-        });
-        json.attributeArray("data_offsets", [&] {
-          json.value(offset);
-          json.value(offset += tensor.bytes);
-        });
-      });
-  });
-  // Pad, so that the data are aligned for every type.
-  header.resize(alignTo(header.size(), 8), ' ');
-  std::string head(8, '\0');
-  support::endian::write64le(head.data(), header.size());
-  return head + header;
+  std::vector<TensorToStore> stored;
+  for (const NamedTensor &tensor : tensors)
+    stored.push_back({tensor.name, tensor.type, tensor.dims, tensor.bytes});
+  std::map<std::string, std::string> metadata = {
+      {"producer", "frit " FRIT_VERSION}};
+  return frit::safetensorsHead(stored, metadata, quote);
 }
 
 void frit::artifact::writeSafetensors(

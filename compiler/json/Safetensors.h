@@ -1,8 +1,6 @@
 //===- Safetensors.h - Read weights from safetensors files ----------------===//
 //
-// Format: the length of the header (8 bytes, little endian), the header (JSON:
-// type, shape and byte range of each tensor), and the data.
-// (huggingface.co/docs/safetensors)
+// The runtime's reader finds the tensors; this makes them elements of the IR.
 //
 //===----------------------------------------------------------------------===//
 

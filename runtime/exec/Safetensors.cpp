@@ -25,13 +25,15 @@ namespace {
 ///
 ///   {"__metadata__": {"producer": "frit"},
 ///    "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
-///
-///   {"__metadata__": {"producer": "frit"},
-///    "w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 class HeaderReader final : public nlohmann::json_sax<Json> {
 public:
-  HeaderReader(uint64_t dataBytes, std::map<std::string, StoredTensor> &tensors)
-      : dataBytes(dataBytes), tensors(tensors) {}
+  HeaderReader(uint64_t dataBytes, std::map<std::string, StoredTensor> &tensors,
+               std::map<std::string, std::string> *metadata)
+      : dataBytes(dataBytes), tensors(tensors), metadata(metadata) {}
+
+  /// What is wrong with a tensor: "tensor 'w' needs ..."; empty if the text as
+  /// a whole is damaged.
+  std::string why;
 
   bool start_object(size_t) override {
     place = place == nowhere ? header : place == header ? entry : wrong;
@@ -54,6 +56,8 @@ public:
   }
 
   bool string(string_t &text) override {
+    if (place == entry && isMetadata && metadata)
+      (*metadata)[member] = std::move(text);
     if (place != entry || isMetadata)
       return place == entry;
     tensor.type = std::move(text);
@@ -96,21 +100,31 @@ private:
   /// State of the parser: the object that encloses the next value.
   enum Place { nowhere, header, entry, list, wrong };
 
+  bool refuse(const std::string &what) {
+    why = "tensor '" + name + "' " + what;
+    return false;
+  }
+
   bool add() {
-    if (range.size() != 2 || range[0] > range[1] ||
-        uint64_t(range[1]) > dataBytes)
-      return false;
+    if (range.size() != 2 || tensor.type.empty())
+      return refuse("needs a dtype, a shape and two data_offsets");
+    if (range[0] > range[1] || uint64_t(range[1]) > dataBytes)
+      return refuse("lies at bytes " + std::to_string(range[0]) + " to " +
+                    std::to_string(range[1]) + " of the file's " +
+                    std::to_string(dataBytes));
     tensor.offset = uint64_t(range[0]);
     tensor.bytes = uint64_t(range[1] - range[0]);
     // Tensors do not overlap, so their sum is bounded by the file's size.
     if (tensor.bytes > dataBytes - claimed)
-      return false;
+      return refuse("lies where others do");
     claimed += tensor.bytes;
-    return tensors.emplace(std::move(name), std::move(tensor)).second;
+    return tensors.emplace(name, std::move(tensor)).second ||
+           refuse("is there twice");
   }
 
   uint64_t dataBytes, claimed = 0;
   std::map<std::string, StoredTensor> &tensors;
+  std::map<std::string, std::string> *metadata;
   Place place = nowhere;
   bool isMetadata = false;
   std::string name, member;
@@ -121,7 +135,8 @@ private:
 } // namespace
 
 Status frit::readSafetensors(const uint8_t *data, uint64_t size,
-                             std::map<std::string, StoredTensor> &tensors) {
+                             std::map<std::string, StoredTensor> &tensors,
+                             std::map<std::string, std::string> *metadata) {
   uint64_t length = 0;
   if (size >= sizeof length)
     memcpy(&length, data, sizeof length);
@@ -129,10 +144,10 @@ Status frit::readSafetensors(const uint8_t *data, uint64_t size,
       length > size - sizeof length)
     return Status(FRIT_IO_ERROR, "it is cut off, or no safetensors file");
   uint64_t start = sizeof length + length;
-  HeaderReader reader(size - start, tensors);
+  HeaderReader reader(size - start, tensors, metadata);
   if (!Json::sax_parse(data + sizeof length, data + start, &reader))
-    return Status(FRIT_IO_ERROR, "its header is damaged, or reaches past the "
-                                 "file's end");
+    return Status(FRIT_IO_ERROR,
+                  reader.why.empty() ? "its header is damaged" : reader.why);
   for (auto &[name, tensor] : tensors)
     tensor.offset += start;
   return Status();

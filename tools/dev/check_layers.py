@@ -20,7 +20,7 @@ MLIR = ["mlir/", "llvm/", "llvm-c/"]
 ROLES = ["frit/role_names.h", "frit/roles.h"]
 ARTIFACT = [*ROLES, "frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
             "frit/artifact_strings.h", "frit/artifact_types.h", "frit/dtype.h", "frit/host_arch.h",
-            "frit/image.h", "frit/plan_tables.h", "frit/printable.h", "frit/signature.h",
+            "frit/image.h", "frit/plan_tables.h", "frit/printable.h", "frit/safetensors.h", "frit/signature.h",
             "frit/step_kinds.h", "frit/tensor_cores.h", "frit/units.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
@@ -50,7 +50,8 @@ LAYERS = {
     "compiler/import": ["compiler/import/", "dialects/nn/", *MLIR],
     "compiler/json": ["compiler/json/", "compiler/import/",
                       "compiler/onnx/reader/", "dialects/nn/", "nlohmann/", "frit/dtype.h",
-                      *MLIR],
+                      # One reader for all of frit; nothing else of the runtime.
+                      "runtime/exec/Safetensors.h", *MLIR],
     "compiler/decoder": ["compiler/decoder/", "compiler/json/", "compiler/import/",
                          "compiler/support/Halves.h", "dialects/nn/", "nlohmann/", *ROLES, *MLIR],
     "compiler/gguf": ["compiler/gguf/", "compiler/decoder/", "compiler/import/",

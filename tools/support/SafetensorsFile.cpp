@@ -2,7 +2,8 @@
 
 #include "tools/support/SafetensorsFile.h"
 
-#include "frit/dtype.h"
+#include "frit/safetensors.h"
+#include "runtime/exec/Safetensors.h"
 #include "tools/support/JsonText.h"
 
 #include <cerrno>
@@ -27,25 +28,16 @@ static std::error_code writeAll(int file, Bytes bytes) {
   return {};
 }
 
-static std::string header(const std::vector<TensorView> &tensors,
-                          const Metadata &metadata) {
-  Json json = Json::object();
-  if (!metadata.empty())
-    json["__metadata__"] = metadata;
-  uint64_t offset = 0;
-  for (const TensorView &tensor : tensors) {
-    auto type = frit::artifact::DType(tensor.dtype);
-    json[tensor.name] = {
-        {"dtype", frit::artifact::findDType(type)->stored},
-        {"shape", tensor.dims},
-        {"data_offsets", {offset, offset + tensor.data.size()}}};
-    offset += tensor.data.size();
-  }
+static std::string head(const std::vector<TensorView> &tensors,
+                        const Metadata &metadata) {
+  std::vector<frit::TensorToStore> stored;
+  for (const TensorView &tensor : tensors)
+    stored.push_back({tensor.name, frit::artifact::DType(tensor.dtype),
+                      tensor.dims, tensor.data.size()});
   // Names may be any bytes; those that are not UTF-8 are replaced.
-  std::string text = jsonText(json);
-  // Elements start at a multiple of 8 bytes.
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  return text;
+  return frit::safetensorsHead(stored, metadata, [](std::string_view text) {
+    return jsonText(Json(std::string(text)));
+  });
 }
 
 std::error_code
@@ -55,10 +47,7 @@ frit::tools::writeSafetensors(const std::string &path,
   int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0)
     return lastError();
-  std::string text = header(tensors, metadata);
-  uint64_t length = text.size();
-  std::string start(reinterpret_cast<const char *>(&length), sizeof length);
-  start += text;
+  std::string start = head(tensors, metadata);
   std::error_code error = writeAll(
       file, {reinterpret_cast<const uint8_t *>(start.data()), start.size()});
   for (const TensorView &tensor : tensors)
@@ -72,14 +61,9 @@ frit::tools::writeSafetensors(const std::string &path,
 }
 
 Metadata frit::tools::readMetadata(Bytes bytes) {
-  Reader reader(bytes);
-  std::string_view text = asText(reader.take(reader.number<uint64_t>()));
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::map<std::string, StoredTensor> tensors;
   Metadata metadata;
-  if (!json.is_object() || !json.contains("__metadata__"))
-    return metadata;
-  for (const auto &[key, value] : json["__metadata__"].items())
-    if (value.is_string())
-      metadata[key] = value.get<std::string>();
-  return metadata;
+  Status status =
+      frit::readSafetensors(bytes.data(), bytes.size(), tensors, &metadata);
+  return status.failed() ? Metadata() : metadata;
 }
