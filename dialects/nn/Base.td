@@ -38,6 +38,22 @@ def NN_Dialect : Dialect {
 // Types
 //===----------------------------------------------------------------------===//
 
+/// Constraints of attributes. Numbers are signed or signless.
+def NN_IsFlag : AttrConstraint<
+    CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getValue().ule(1)">,
+    "that is 0 or 1">;
+def NN_IsFinite : AttrConstraint<
+    CPred<"::llvm::cast<::mlir::FloatAttr>($_self).getValue().isFinite()">,
+    "that is finite">;
+def NN_IsNotNegative : AttrConstraint<
+    CPred<"!::llvm::cast<::mlir::FloatAttr>($_self).getValue().isNegative()">,
+    "that is not negative">;
+def NN_Flag : ConfinedAttr<SI64Attr, [NN_IsFlag]>;
+def NN_FiniteAttr : ConfinedAttr<F32Attr, [NN_IsFinite]>;
+/// Size or count that is not negative.
+def NN_Count : ConfinedAttr<I64Attr, [IntNonNegative]>;
+def NN_EpsilonAttr : ConfinedAttr<F32Attr, [NN_IsFinite, NN_IsNotNegative]>;
+
 def NN_Integer : AnyTypeOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64],
                            "integer">;
 def NN_Float : AnyTypeOf<[F16, BF16, F32, F64], "float">;

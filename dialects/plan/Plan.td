@@ -45,6 +45,17 @@ def Plan_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
 }
 
+/// Sizes, counts and positions.
+def Plan_Count : ConfinedAttr<I64Attr, [IntNonNegative]>;
+def Plan_Counts : ConfinedAttr<DenseI64ArrayAttr,
+                               [DenseArrayNonNegative<DenseI64ArrayAttr>]>;
+def Plan_Positive : ConfinedAttr<I64Attr, [IntPositive]>;
+def Plan_Positives : ConfinedAttr<DenseI64ArrayAttr,
+                                  [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>;
+def Plan_Finite : ConfinedAttr<F32Attr, [AttrConstraint<
+    CPred<"::llvm::cast<::mlir::FloatAttr>($_self).getValue().isFinite()">,
+    "that is finite">]>;
+
 def Plan_Buffer : MemRefOf<[AnyType]>;
 
 //===----------------------------------------------------------------------===//
@@ -166,8 +177,8 @@ def Plan_TargetOp : Plan_Op<"target", [
     `arch` is its `-march`. `prepare_bytes` is the size of the prepare list's
     arena, `prepared_bytes` that of its results.
   }];
-  let arguments = (ins StrAttr:$arch, OptionalAttr<I64Attr>:$prepare_bytes,
-      OptionalAttr<I64Attr>:$prepared_bytes);
+  let arguments = (ins StrAttr:$arch, OptionalAttr<Plan_Count>:$prepare_bytes,
+      OptionalAttr<Plan_Count>:$prepared_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$arch attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -213,15 +224,16 @@ def Plan_KernelOp : Plan_Op<"kernel", [
     it gathers or slices.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      OptionalAttr<DenseI64ArrayAttr>:$grid,
-      OptionalAttr<DenseI64ArrayAttr>:$block,
-      OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$module,
+      OptionalAttr<Plan_Counts>:$grid, OptionalAttr<Plan_Counts>:$block,
+      OptionalAttr<Plan_Count>:$shared_bytes, OptionalAttr<Plan_Count>:$module,
       OptionalAttr<StrAttr>:$symbol, OptionalAttr<DenseI64ArrayAttr>:$scalars,
       OptionalAttr<TypedArrayAttrBase<Plan_TensorMapAttr,
           "tensor map array">>:$tensor_maps,
-      UnitAttr:$waits, OptionalAttr<I64Attr>:$flops,
-      OptionalAttr<I64Attr>:$skipped, OptionalAttr<I64Attr>:$workspace_bytes,
-      OptionalAttr<I64Attr>:$workspaces, OptionalAttr<Plan_SourceAttr>:$source);
+      UnitAttr:$waits, OptionalAttr<Plan_Count>:$flops,
+      OptionalAttr<Plan_Count>:$skipped,
+      OptionalAttr<Plan_Count>:$workspace_bytes,
+      OptionalAttr<Plan_Positive>:$workspaces,
+      OptionalAttr<Plan_SourceAttr>:$source);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -266,7 +278,8 @@ def Plan_CommandListOp : Plan_Op<"command_list", [
       OptionalAttr<StrAttr>:$function,
       OptionalAttr<TypeArrayAttr>:$input_types,
       OptionalAttr<TypeArrayAttr>:$output_types,
-      OptionalAttr<I64Attr>:$arena_bytes, OptionalAttr<I64Attr>:$lower_bound);
+      OptionalAttr<Plan_Count>:$arena_bytes,
+      OptionalAttr<Plan_Count>:$lower_bound);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name (`of` $function^)? attr-dict-with-keyword $body
@@ -309,7 +322,7 @@ def Plan_StateOp : Plan_Op<"state", [
     plan.state @params.0.bf16 {derived_from = @params.0} : tensor<4096xbf16> []
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$offset,
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Plan_Count>:$offset,
       TypeAttrOf<AnyStaticShapeTensor>:$type,
       TypedArrayAttrBase<Plan_MemberAttr, "member array">:$members,
       DefaultValuedStrAttr<StrAttr, "other">:$role, UnitAttr:$sharded, OptionalAttr<FlatSymbolRefAttr>:$derived_from);
@@ -332,8 +345,8 @@ def Plan_BufferOp : Plan_Op<"buffer", [
     state is the whole of it; views are parts of it. A step may read and write
     the same bytes of a state.
   }];
-  let arguments = (ins Plan_SpaceAttr:$space, OptionalAttr<I64Attr>:$index,
-      OptionalAttr<StrAttr>:$symbol, OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins Plan_SpaceAttr:$space, OptionalAttr<Plan_Count>:$index,
+      OptionalAttr<StrAttr>:$symbol, OptionalAttr<Plan_Count>:$offset);
   let results = (outs Plan_Buffer:$buffer);
   let assemblyFormat = [{
     $space (`[` $index^ `]`)? ($symbol^)? (`at` $offset^)? attr-dict `:`
@@ -344,7 +357,8 @@ def Plan_BufferOp : Plan_Op<"buffer", [
 
 def Plan_ViewOp : Plan_Op<"view", [Pure]> {
   let summary = "The bytes of a buffer from `offset` on, as another shape.";
-  let arguments = (ins Plan_Buffer:$source, DefaultValuedAttr<I64Attr, "0">:$offset);
+  let arguments = (ins Plan_Buffer:$source,
+      DefaultValuedAttr<Plan_Count, "0">:$offset);
   let results = (outs Plan_Buffer:$view);
   let assemblyFormat = [{
     $source (`at` $offset^)? attr-dict `:` type($source) `to` type($view)

@@ -33,7 +33,8 @@ def Plan_LaunchOp : Plan_KernelStep<"launch"> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Plan_Buffer>:$inputs, Variadic<Plan_Buffer>:$outputs,
-      Optional<Plan_Buffer>:$workspace, OptionalAttr<I64Attr>:$shard_rows);
+      Optional<Plan_Buffer>:$workspace,
+      OptionalAttr<Plan_Positive>:$shard_rows);
   let builders = [OpBuilder<(ins "::mlir::FlatSymbolRefAttr":$kernel,
       "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs,
       "::mlir::Value":$workspace, "::mlir::DenseI64ArrayAttr":$follows,
@@ -68,12 +69,12 @@ class Plan_Contraction<string mnemonic> : Plan_KernelStep<mnemonic> {
 def Plan_GemmOp : Plan_Contraction<"gemm"> {
   let summary = "A batched matrix product by cuBLASLt or the host's kernel.";
   let arguments = !con(operands, (ins
-      I64Attr:$m, I64Attr:$n, I64Attr:$k, I64Attr:$batch,
-      DenseI64ArrayAttr:$ld, DenseI64ArrayAttr:$batch_strides,
+      Plan_Count:$m, Plan_Count:$n, Plan_Count:$k, Plan_Count:$batch,
+      Plan_Counts:$ld, Plan_Counts:$batch_strides,
       UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$tf32,
       UnitAttr:$bias, UnitAttr:$residual,
       DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
-          :$activation, OptionalAttr<I64Attr>:$algorithm));
+          :$activation, OptionalAttr<Plan_Count>:$algorithm));
 }
 
 def Plan_ConvOp : Plan_Contraction<"conv"> {
@@ -88,13 +89,13 @@ def Plan_ConvOp : Plan_Contraction<"conv"> {
     which of the optional ones there are, beside `bias`.
   }];
   let arguments = !con(operands, (ins
-      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
-      DenseI64ArrayAttr:$dilations, I64Attr:$group, UnitAttr:$channels_last,
+      Plan_Positives:$strides, Plan_Counts:$pads,
+      Plan_Positives:$dilations, Plan_Positive:$group, UnitAttr:$channels_last,
       UnitAttr:$tf32, UnitAttr:$bias, UnitAttr:$residual,
       DefaultValuedAttr<Plan_ActivationAttr, "::frit::Activation::none">
           :$activation,
       DefaultValuedAttr<Plan_ConvPassAttr, "::frit::plan::ConvPass::forward">
-          :$pass, OptionalAttr<I64Attr>:$algorithm, UnitAttr:$quantized,
+          :$pass, OptionalAttr<Plan_Count>:$algorithm, UnitAttr:$quantized,
       UnitAttr:$offset, UnitAttr:$scale, UnitAttr:$y_zero));
 }
 
@@ -108,14 +109,15 @@ def Plan_AttentionOp : Plan_Contraction<"attention"> {
     fastest.
   }];
   let arguments = !con(operands, (ins
-      I64Attr:$batch, I64Attr:$heads, I64Attr:$groups, I64Attr:$queries,
-      I64Attr:$keys, I64Attr:$size, I64Attr:$value_size, F32Attr:$scale,
+      Plan_Count:$batch, Plan_Count:$heads, Plan_Count:$groups,
+      Plan_Count:$queries, Plan_Count:$keys, Plan_Count:$size,
+      Plan_Count:$value_size, Plan_Finite:$scale,
       UnitAttr:$causal, Plan_OperandAttr:$q, Plan_OperandAttr:$k,
       Plan_OperandAttr:$v, OptionalAttr<Plan_OperandAttr>:$mask,
       Plan_OperandAttr:$y, OptionalAttr<Plan_OperandAttr>:$dy,
       OptionalAttr<Plan_OperandAttr>:$stats,
       OptionalAttr<Plan_OperandAttr>:$dq, OptionalAttr<Plan_OperandAttr>:$dk,
-      OptionalAttr<Plan_OperandAttr>:$dv, OptionalAttr<I64Attr>:$algorithm));
+      OptionalAttr<Plan_OperandAttr>:$dv, OptionalAttr<Plan_Count>:$algorithm));
   let extraClassDeclaration = [{
     /// Returns whether it computes the gradient.
     bool isGradient() { return bool(getDyAttr()); }

@@ -43,7 +43,7 @@ def NN_LeakyReluOp : NN_UnaryFloat<"leaky_relu", "LeakyRelu",
     [{ s.select(x[0] < 0.0, x[0] * getAlpha().convertToDouble(), x[0]) }]> {
   let summary = "x where x >= 0, else alpha · x.";
   let arguments = (ins NN_FloatTensor:$x,
-                   DefaultValuedAttr<F32Attr, "0.01f">:$alpha);
+                   DefaultValuedAttr<NN_FiniteAttr, "0.01f">:$alpha);
   let vjp = [{ {where(x[0] > 0.0, dy, dy * getAlpha().convertToDouble())} }];
 }
 def NN_EluOp : NN_UnaryFloat<"elu", "Elu",
@@ -51,7 +51,7 @@ def NN_EluOp : NN_UnaryFloat<"elu", "Elu",
                 x[0]) }]> {
   let summary = "x where x >= 0, else alpha · (e^x - 1).";
   let arguments = (ins NN_FloatTensor:$x,
-                   DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+                   DefaultValuedAttr<NN_FiniteAttr, "1.0f">:$alpha);
   let vjp = [{
     {where(x[0] > 0.0, dy, dy * getAlpha().convertToDouble() * exp(x[0]))} }];
 }
@@ -61,8 +61,8 @@ def NN_SeluOp : NN_UnaryFloat<"selu", "Selu",
        getGamma().convertToDouble() }]> {
   let summary = "gamma · (x where x > 0, else alpha · (e^x - 1)).";
   let arguments = (ins NN_FloatTensor:$x,
-      DefaultValuedAttr<F32Attr, "1.67326319217681884765625f">:$alpha,
-      DefaultValuedAttr<F32Attr, "1.05070102214813232421875f">:$gamma);
+      DefaultValuedAttr<NN_FiniteAttr, "1.67326319217681884765625f">:$alpha,
+      DefaultValuedAttr<NN_FiniteAttr, "1.05070102214813232421875f">:$gamma);
   let vjp = [{
     {getGamma().convertToDouble() * where(x[0] > 0.0, dy,
          dy * getAlpha().convertToDouble() * exp(x[0]))} }];
@@ -73,8 +73,8 @@ def NN_HardSigmoidOp : NN_UnaryFloat<"hard_sigmoid", "HardSigmoid",
                    s.constant(0, x[0])), s.constant(1, x[0])) }]> {
   let summary = "clamp(alpha · x + beta, 0, 1).";
   let arguments = (ins NN_FloatTensor:$x,
-                   DefaultValuedAttr<F32Attr, "0.2f">:$alpha,
-                   DefaultValuedAttr<F32Attr, "0.5f">:$beta);
+                   DefaultValuedAttr<NN_FiniteAttr, "0.2f">:$alpha,
+                   DefaultValuedAttr<NN_FiniteAttr, "0.5f">:$beta);
   let vjp = [{
     {where((y > 0.0) & (y < 1.0), dy * getAlpha().convertToDouble(), 0.0)} }];
 }

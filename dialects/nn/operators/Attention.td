@@ -26,7 +26,7 @@ def NN_AttentionOp : NN_Composite<"attention", ""> {
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    Optional<NN_AttentionMask>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
+                   NN_FiniteAttr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
                    UnitAttr:$unguarded);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
@@ -40,7 +40,7 @@ def NN_RangeMaskOp : NN_Composite<"range_mask", ""> {
     windows, prefixes and packed sequences have this form. Neither end decreases
     from a query to the next.
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$ranges, I64Attr:$keys);
+  let arguments = (ins RankedTensorOf<[I32]>:$ranges, NN_Count:$keys);
   let results = (outs NN_BoolTensor:$y);
   let discrete = 1;
 }

@@ -94,8 +94,12 @@ def NN_CustomOp : NN_CustomBase<"custom", []> {
     compute the gradients of all operands, with a result for each of them.
   }];
   let arguments = (ins Variadic<NN_Tensor>:$xs, NN_CustomAttr:$custom,
-      ArrayAttr:$constants, DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$block,
-      I64Attr:$shared_bytes, UnitAttr:$workspace, UnitAttr:$batched,
+      ArrayAttr:$constants,
+      ConfinedAttr<DenseI64ArrayAttr,
+          [DenseArrayNonNegative<DenseI64ArrayAttr>]>:$grid,
+      ConfinedAttr<DenseI64ArrayAttr,
+          [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$block,
+      NN_Count:$shared_bytes, UnitAttr:$workspace, UnitAttr:$batched,
       OptionalAttr<ArrayAttr>:$gradients, OptionalAttr<DictionaryAttr>:$node);
   let results = (outs Variadic<NN_Tensor>:$ys);
 }

@@ -35,7 +35,7 @@ def NN_ModOp : NN_Binary<"mod", "Mod",
   let summary = "Remainder with the divisor's sign, or with the dividend's "
                 "if `fmod = 1`.";
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
-                   DefaultValuedAttr<SI64Attr, "0">:$fmod);
+                   DefaultValuedAttr<NN_Flag, "0">:$fmod);
   let vjp = [{ {dy, -dy * round((x[0] - y) / x[1])} }];
 }
 def NN_PowOp : NN_Elementwise<"pow", "Pow", [{ s.pow(x[0], x[1]) }], "t[0]",
@@ -236,6 +236,11 @@ def NN_BitShiftOp : NN_Bitwise<"bit_shift", "BitShift",
 // Types
 //===----------------------------------------------------------------------===//
 
+def NN_RoundingKind : AttrConstraint<
+    CPred<"::llvm::is_contained({\"up\", \"down\", \"nearest\"}, "
+          "::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+    "that is up, down or nearest">;
+
 def NN_CastOp : NN_Elementwise<"cast", "",
     [{ s.convert(x[0], tensorType(getX()).getElementType(), getTo(),
                  {getWraps(), getRound(),
@@ -256,7 +261,8 @@ def NN_CastOp : NN_Elementwise<"cast", "",
     of two: `up`, `down` or `nearest`.
   }];
   let arguments = (ins NN_Tensor:$x, TypeAttr:$to, UnitAttr:$wraps,
-                   DefaultValuedAttr<StrAttr, "\"up\"">:$round,
+                   DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_RoundingKind]>,
+                                     "\"up\"">:$round,
                    UnitAttr:$storage);
   let extraMethods = [{
     /// Returns whether a wider type is rounded to a 16-bit float.

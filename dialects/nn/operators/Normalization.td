@@ -32,7 +32,7 @@ def NN_LayerNormOp : NN_Composite<"layer_norm", ""> {
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    Optional<NN_FloatTensor>:$bias,
                    DefaultValuedAttr<SI64Attr, "-1">:$axis,
-                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+                   DefaultValuedAttr<NN_EpsilonAttr, "1e-5f">:$epsilon);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }
@@ -45,7 +45,7 @@ def NN_RmsNormOp : NN_Composite<"rms_norm", ""> {
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    DefaultValuedAttr<SI64Attr, "-1">:$axis,
-                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+                   DefaultValuedAttr<NN_EpsilonAttr, "1e-5f">:$epsilon);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }
@@ -74,7 +74,7 @@ def NN_MergeMomentsOp : NN_Composite<"merge_moments", ""> {
 class NN_ByMoments<string mnemonic> : NN_Composite<mnemonic, ""> {
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$moments,
                    NN_FloatTensor:$column, NN_FloatTensor:$offset,
-                   SI64Attr:$width, F32Attr:$epsilon);
+                   SI64Attr:$width, NN_EpsilonAttr:$epsilon);
   let results = (outs NN_FloatTensor:$y);
 }
 
@@ -128,7 +128,7 @@ def NN_BatchNormOp : NN_Composite<"batch_norm", ""> {
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    NN_FloatTensor:$bias, NN_FloatTensor:$mean,
                    NN_FloatTensor:$variance,
-                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
+                   DefaultValuedAttr<NN_EpsilonAttr, "1e-5f">:$epsilon,
                    UnitAttr:$batch_statistics, UnitAttr:$channels_last);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;

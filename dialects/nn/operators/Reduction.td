@@ -39,8 +39,8 @@ class NN_ArgReduce<string mnemonic, string onnx>
   }];
   let arguments = (ins NN_NumberTensor:$x,
                    DefaultValuedAttr<SI64Attr, "0">:$axis,
-                   DefaultValuedAttr<SI64Attr, "1">:$keepdims,
-                   DefaultValuedAttr<SI64Attr, "0">:$select_last_index);
+                   DefaultValuedAttr<NN_Flag, "1">:$keepdims,
+                   DefaultValuedAttr<NN_Flag, "0">:$select_last_index);
   let results = (outs RankedTensorOf<[I64]>:$y);
   let discrete = 1;
 }

@@ -76,6 +76,6 @@ def NN_CountedOp : NN_Inferred<"counted", "", []> {
     a count. The pipeline removes it; no target computes it.
   }];
   let arguments = (ins NN_Tensor:$x, 0DTensorOf<[I64]>:$count,
-                   I64Attr:$axis, I64Attr:$size, I64Attr:$number);
+                   I64Attr:$axis, I64Attr:$size, NN_Count:$number);
   let results = (outs NN_Tensor:$y);
 }

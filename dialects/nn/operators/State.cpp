@@ -13,6 +13,10 @@ using namespace frit::nn;
 LogicalResult StateOp::verify() {
   if (!frit::artifact::stateRoleNamed(getRole()))
     return emitOpError("has no role '") << getRole() << "'";
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape())
+    return emitOpError("is of type ")
+           << getType() << ", which is no tensor of static shape";
   return success();
 }
 
@@ -30,6 +34,8 @@ FailureOr<RankedTensorType> UpdateOp::infer(Adaptor op,
     return emitOptionalError(
         loc, "a value of shape ", shapeText(value.getShape()),
         " replaces no part of a state of shape ", shapeText(type.getShape()));
+  if (!op.getOffset() && axis != 0)
+    return emitOptionalError(loc, "has axis ", axis, " and no offset");
   if (!op.getOffset())
     return type;
   if (axis < 0 || axis >= type.getRank())

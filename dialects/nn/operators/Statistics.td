@@ -67,7 +67,7 @@ def NN_GroupNormOp : NN_Composite<"group_norm", ""> {
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
                    NN_FloatTensor:$bias, SI64Attr:$groups,
-                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon);
+                   DefaultValuedAttr<NN_EpsilonAttr, "1e-5f">:$epsilon);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;
 }
@@ -83,7 +83,7 @@ def NN_ConvBatchNormOp : NN_Composite<"conv_batch_norm", ""> {
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$w,
                    NN_FloatTensor:$scale, NN_FloatTensor:$bias,
-                   DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon,
+                   DefaultValuedAttr<NN_EpsilonAttr, "1e-5f">:$epsilon,
                    DefaultValuedAttr<SI64Attr, "1">:$parts);
   let results = (outs NN_FloatTensor:$y);
   let differentiable = 1;

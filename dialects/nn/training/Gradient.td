@@ -46,7 +46,7 @@ def NN_AttentionStatsOp : NN_Composite<"attention_stats", ""> {
   }];
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k,
                    Optional<NN_AttentionMask>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
+                   NN_FiniteAttr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
                    UnitAttr:$unguarded);
   let results = (outs NN_FloatTensor:$stats);
 }
@@ -72,7 +72,7 @@ def NN_AttentionGradOp : NN_Composite<"attention_grad", ""> {
   let arguments = (ins NN_FloatTensor:$q, NN_FloatTensor:$k, NN_FloatTensor:$v,
                    NN_FloatTensor:$y, NN_FloatTensor:$dy, NN_FloatTensor:$stats,
                    Optional<NN_AttentionMask>:$mask,
-                   F32Attr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
+                   NN_FiniteAttr:$scale, UnitAttr:$causal, UnitAttr:$tf32,
                    UnitAttr:$unguarded);
   let results = (outs NN_FloatTensor:$dqkv);
 }

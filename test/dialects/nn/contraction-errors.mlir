@@ -190,7 +190,7 @@ func.func @range_mask(%r: tensor<4x2xi32>) -> tensor<1x1x4x6xi1> {
 // -----
 
 func.func @no_keys(%r: tensor<1x1x4x2xi32>) -> tensor<1x1x4x6xi1> {
-  // expected-error @+1 {{a size is negative: 1x1x4x-1}}
+  // expected-error @+1 {{attribute 'keys' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
   %0 = nn.range_mask %r {keys = -1 : i64} : (tensor<1x1x4x2xi32>) -> tensor<1x1x4x6xi1>
   return %0 : tensor<1x1x4x6xi1>
 }

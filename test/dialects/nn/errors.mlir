@@ -362,3 +362,48 @@ func.func @pad_large(%x: tensor<2xf32>) {
   %0 = nn.pad %x {low = array<i64: 9223372036854775807>, high = array<i64: 1>} : (tensor<2xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{is of type 'none', which is no tensor of static shape}}
+"nn.state"() <{sym_name = "s", type = none, members = []}> : () -> ()
+
+// -----
+
+func.func @update(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-error@+1 {{has axis 1 and no offset}}
+  %0 = nn.update %x, %x {axis = 1 : i64} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+func.func @infinite(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{attribute 'alpha' failed to satisfy constraint: 32-bit float attribute that is finite}}
+  %0 = nn.elu %x {alpha = 0x7F800000 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_flag(%x: tensor<2x3xf32>) -> tensor<2x1xi64> {
+  // expected-error@+1 {{attribute 'keepdims' failed to satisfy constraint: 64-bit signed integer attribute that is 0 or 1}}
+  %0 = nn.arg_max %x {axis = 1 : si64, keepdims = 2 : si64} : (tensor<2x3xf32>) -> tensor<2x1xi64>
+  return %0 : tensor<2x1xi64>
+}
+
+// -----
+
+func.func @rounding(%x: tensor<4xf32>) -> tensor<4xf8E8M0FNU> {
+  // expected-error@+1 {{attribute 'round' failed to satisfy constraint: string attribute that is up, down or nearest}}
+  %0 = nn.cast %x {to = f8E8M0FNU, round = "even"} : (tensor<4xf32>) -> tensor<4xf8E8M0FNU>
+  return %0 : tensor<4xf8E8M0FNU>
+}
+
+// -----
+
+func.func @norm(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> tensor<4x8xf32> {
+  // expected-error@+1 {{attribute 'epsilon' failed to satisfy constraint: 32-bit float attribute that is finite that is not negative}}
+  %0 = nn.rms_norm %x, %s {epsilon = -1.0 : f32} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
