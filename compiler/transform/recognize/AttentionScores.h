@@ -27,8 +27,15 @@ llvm::SmallVector<int64_t> leadingShape(mlir::Value value);
 /// AttentionScores understands.
 bool reachesProduct(mlir::Value value, unsigned depth = 12);
 
+/// Returns the lowest number of a float type.
+double lowestOf(mlir::Type type);
+
+/// Returns the type in which scores of the type of `like` are masked.
+mlir::Type maskType(mlir::Value like);
+
 /// Follows the operators from a softmax back to the product of queries and
-/// keys.
+/// keys. AttentionScores.cpp collects what lies between, AttentionMasks.cpp
+/// makes one mask of it.
 class AttentionScores {
 public:
   explicit AttentionScores(nn::NNBuilder &b) : b(b) {}
