@@ -132,8 +132,9 @@ bool Trainer::trainStep(Loader &loader, Report &report) {
 /// Writes the best checkpoint. If that fails, training goes on.
 void Trainer::saveBest() {
   std::vector<TensorView> state;
-  bestFault = readState(state) ? checkpoints.writeBest(position, state)
-                               : Fault("the state cannot be read", kMachine);
+  bestFault = team.readState(state)
+                  ? checkpoints.writeBest(position, state)
+                  : Fault("the state cannot be read", kMachine);
   if (bestFault)
     complain(bestFault.message() + "; training goes on");
 }
@@ -167,7 +168,7 @@ bool Trainer::isOutOfPatience() const {
 
 /// Returns whether no step follows.
 bool Trainer::isOver() const {
-  return hasEnded || position.steps >= total || isOutOfPatience();
+  return team.hasEnded() || position.steps >= total || isOutOfPatience();
 }
 
 /// Writes a checkpoint. If that fails, training continues: older checkpoints
@@ -175,7 +176,7 @@ bool Trainer::isOver() const {
 void Trainer::saveNow(Report &report) {
   report.pause();
   std::vector<TensorView> state;
-  saveFault = readState(state)
+  saveFault = team.readState(state)
                   ? checkpoints.write(position, state, options.keep)
                   : Fault("the state cannot be read", kMachine);
   if (saveFault) {
@@ -223,11 +224,11 @@ bool Trainer::trainSteps(Report &report) {
   report.start();
   bool good = true;
   while (good && !isOver()) {
-    good = goesOn();
-    if (!good || hasEnded)
+    good = team.goesOn();
+    if (!good || team.hasEnded())
       break;
     good = trainStep(loader, report) && afterStep(report);
-    int signal = stopSignal();
+    int signal = team.stopSignal();
     if (good && signal && !isOver())
       good = stop(report, signal);
   }
@@ -250,9 +251,7 @@ bool Trainer::run() {
     report.stopped(first, choice, position.best);
   bool good = isDone || trainSteps(report);
   report.finish();
-  Order last = Order::end;
-  if (!good || !exportAll() ||
-      !(options.place.rank ? hasEnded || obey(last) : tell(Order::end)))
+  if (!good || !exportAll() || !team.end())
     return false;
   if (!options.place.rank)
     summarize(report);
@@ -276,7 +275,7 @@ bool Trainer::run() {
 bool Trainer::findWeights(std::vector<TensorView> &weights) {
   std::vector<TensorView> state;
   if (!keepsBest() || !position.best.value) {
-    if (!readState(state))
+    if (!team.readState(state))
       return false;
   } else {
     Checkpoint best;
@@ -338,7 +337,7 @@ void Trainer::summarize(const Report &report) const {
   }
   printf("%llu steps on %s%s in %.1f s (%.1f s of them waiting for data), %.0f "
          "samples/s; %s of memory and %s of state\n",
-         (unsigned long long)position.steps, device.device, ranksText().c_str(),
+         (unsigned long long)position.steps, device.device, team.text().c_str(),
          report.seconds(), waited, report.speed(),
          formatBytes(device.context_bytes).c_str(), formatBytes(state).c_str());
   if (const Best &best = position.best; best.value)

@@ -4,7 +4,7 @@
 #define FRIT_TOOLS_FRIT_TRAIN_TRAINER_H
 
 #include "tools/frit-train/Report.h"
-#include "tools/frit-train/ranks/Ranks.h"
+#include "tools/frit-train/Team.h"
 
 namespace frit::train {
 
@@ -19,7 +19,8 @@ struct Search {
 /// they return false.
 class Trainer {
 public:
-  explicit Trainer(const Options &options) : options(options), model(options) {}
+  explicit Trainer(const Options &options)
+      : options(options), model(options), team(options, model) {}
 
   /// Opens model, data, checkpoints and log, and checks that the results can be
   /// written.
@@ -38,20 +39,8 @@ public:
   int status() const { return model.status(); }
 
 private:
-  bool connect();
-  bool shareBatch(uint64_t &batch);
   bool joinRanks();
-  bool isSame(const char *of, uint64_t own, uint64_t first);
   bool shareState();
-  bool checkEqual();
-  /// Orders that rank 0 sends to the other ranks.
-  enum class Order : uint8_t { end, step, read };
-  bool tell(Order order);
-  bool obey(Order &last);
-  bool goesOn();
-  int stopSignal();
-  bool readState(std::vector<TensorView> &state);
-  bool checkRanks(const Fault &fault);
   bool openData();
   bool openOriginal();
   bool openCheckpoints();
@@ -59,7 +48,6 @@ private:
   bool begin();
   bool resume(const std::vector<std::string> &paths);
   bool checkPosition(const Checkpoint &checkpoint);
-  std::string ranksText() const;
   bool setSeed();
   bool setRate();
   bool trainSteps(Report &report);
@@ -101,13 +89,11 @@ private:
   bool keepsBest() const { return options.best && checkpoints.isOpen(); }
 
   const Options &options;
-  Ranks ranks;
   Model model;
+  Team team;
   Dataset data, evaluation;
   bool evaluates = false;
-  MetricChoice choice;   ///< of the best evaluation
-  bool hasEnded = false; ///< rank 0 has ended the run
-  bool hasAsked = false; ///< whether rank 0 was told of a signal
+  MetricChoice choice; ///< of the best evaluation
   CheckpointFolder checkpoints;
   /// With several ranks, the state of the checkpoint to resume from, until all
   /// ranks have it.

@@ -10,7 +10,7 @@
 using namespace frit::train;
 
 bool Trainer::open() {
-  if (!connect())
+  if (!team.connect())
     return false;
   auto openAll = [&](uint64_t batch) {
     return model.open(batch) && openData() && openOriginal() &&
@@ -20,11 +20,38 @@ bool Trainer::open() {
   // use the batch that fits there.
   uint64_t batch = 0;
   if (options.place.rank)
-    return goesOn() && shareBatch(batch) && openAll(batch) && joinRanks();
-  if (!openAll(0) || !goesOn())
+    return team.goesOn() && team.shareBatch(batch) && openAll(batch) &&
+           joinRanks();
+  if (!openAll(0) || !team.goesOn())
     return false;
   batch = model.train.batch();
-  return shareBatch(batch) && joinRanks();
+  return team.shareBatch(batch) && joinRanks();
+}
+
+/// Joins the ranks, at the position of rank 0.
+bool Trainer::joinRanks() {
+  bool isResumed = savedAt.has_value();
+  // Only then does a rank know its part of the state.
+  return team.join(position, total, isResumed) &&
+         (team.isAlone() || !isResumed || shareState()) && team.checkEqual();
+}
+
+/// Broadcasts the state of rank 0's checkpoint.
+bool Trainer::shareState() {
+  if (options.place.rank)
+    model.allocateState(resumed);
+  // Sort, because a file has its own order.
+  std::ranges::sort(resumed, {}, &TensorView::name);
+  for (TensorView &tensor : resumed) {
+    std::span<uint8_t> bytes(const_cast<uint8_t *>(tensor.data.data()),
+                             tensor.data.size());
+    if (!team.share(bytes))
+      return false;
+  }
+  bool isWritten = model.writeState(resumed);
+  resumed.clear();
+  rate.reset();
+  return isWritten && setRate();
 }
 
 /// Checks that images to evaluate on have the classes of those to train on.
@@ -190,7 +217,7 @@ bool Trainer::checkPosition(const Checkpoint &checkpoint) {
   if (then.batch != position.batch)
     return model.failed(start + "with a batch of " +
                         std::to_string(then.batch) + ", and this one has " +
-                        std::to_string(position.batch) + ranksText());
+                        std::to_string(position.batch) + team.text());
   if (options.seed && then.seed != *options.seed)
     return model.failed(start + "with --seed=" + std::to_string(then.seed));
   if (then.isShuffled != options.isShuffled)
