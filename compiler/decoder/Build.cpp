@@ -34,15 +34,25 @@ public:
   OwningOpRef<ModuleOp> run();
 
 private:
-  Value lastRows(Value x, Value count);
+  void addInputs();
+  void addStates();
+  void placeTokens();
+  Value buildLayers(LayerBuilder &layers, size_t source);
+  void extend(Value logits);
+  Value lastRows(Value x);
   bool takesTokens() const { return role != FRIT_FUNCTION_DECODE; }
 
   frit_function_role role;
+  /// The tokens of the call, and how many of them count; the latter is null if
+  /// the token is that of the state.
+  Value ids, count;
+  /// Whether any token counts, and a row of the state that does not exist.
+  Value any, beyond;
 };
 } // namespace
 
 /// Builds the row of the last token that counts: batch × width.
-Value StepBuilder::lastRows(Value x, Value count) {
+Value StepBuilder::lastRows(Value x) {
   Value flat = b.reshape(x, {sizes.batch * tokens.queries, config.width});
   if (tokens.queries == 1)
     return flat;
@@ -54,19 +64,22 @@ Value StepBuilder::lastRows(Value x, Value count) {
   return nn::GatherOp::create(b, flat, b.add(first, last), 0);
 }
 
-OwningOpRef<ModuleOp> StepBuilder::run() {
-  int64_t batch = sizes.batch, context = sizes.context, chunk = tokens.queries;
-  Value ids, count;
-  if (takesTokens()) {
-    ids =
-        addInput("tokens", {batch, chunk}, config.vocabulary - 1,
+void StepBuilder::addInputs() {
+  if (!takesTokens())
+    return;
+  int64_t chunk = tokens.queries;
+  ids = addInput("tokens", {sizes.batch, chunk}, config.vocabulary - 1,
                  "the vocabulary has " + Twine(config.vocabulary) + " tokens");
-    count = addInput("count", {batch}, chunk,
-                     "the call has " + Twine(chunk) + " tokens");
-  }
-  Type i32 = b.getI32Type();
-  addState("length", {batch}, i32, FRIT_STATE_LENGTH);
-  addState("tokens", {batch, context + 1}, i32, FRIT_STATE_TOKENS);
+  count = addInput("count", {sizes.batch}, chunk,
+                   "the call has " + Twine(chunk) + " tokens");
+}
+
+/// Adds the states: the length, the tokens, and the caches of each layer with
+/// their scales.
+void StepBuilder::addStates() {
+  int64_t batch = sizes.batch, context = sizes.context;
+  addState("length", {batch}, b.getI32Type(), FRIT_STATE_LENGTH);
+  addState("tokens", {batch, context + 1}, b.getI32Type(), FRIT_STATE_TOKENS);
   SmallVector<int64_t> cache{batch, config.groups, context, config.headSize};
   SmallVector<int64_t> rows(cache);
   rows.back() = 1;
@@ -79,29 +92,33 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
       if (sizes.cache)
         addState(name + ".scales", rows, b.getF32Type(), FRIT_STATE_CACHE);
     }
+}
 
-  size_t source = config.encoder ? addSource() : 0;
-
+/// Reads the call's tokens from the state, or writes them there, and places
+/// them behind those before.
+void StepBuilder::placeTokens() {
   Value length = tokens.length = states[0].value;
   // A sequence without tokens that count keeps its next one: rows beyond the
   // state are dropped.
-  Value any, beyond;
   if (takesTokens()) {
-    beyond = b.scalarLike(length, context + 1);
+    beyond = b.scalarLike(length, sizes.context + 1);
     any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
     states[1].value =
         nn::UpdateOp::create(b, states[1].value, ids,
                              nn::WhereOp::create(b, any, length, beyond), 1);
   } else {
     ids = nn::GatherElementsOp::create(b, states[1].value,
-                                       b.reshape(length, {batch, 1}), 1);
+                                       b.reshape(length, {sizes.batch, 1}), 1);
   }
   Value steps =
       nn::IotaOp::create(b, b.scalarLike(length, 0), b.scalarLike(length, 1),
-                         ArrayRef<int64_t>{1, chunk}, 1);
-  tokens.positions = b.add(b.reshape(length, {batch, 1}), steps);
+                         ArrayRef<int64_t>{1, tokens.queries}, 1);
+  tokens.positions = b.add(b.reshape(length, {sizes.batch, 1}), steps);
+}
 
-  LayerBuilder layers(config, weights, tokens, b, sizes.located);
+/// Builds the layers, which extend their caches, and returns their result.
+/// `source` is the first state of the source.
+Value StepBuilder::buildLayers(LayerBuilder &layers, size_t source) {
   Value x = layers.embed(ids);
   for (size_t i = 0; i < config.layers.size() && !layers.hasFailed; ++i) {
     // Layers may add states, of adapters.
@@ -120,20 +137,17 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
       states[values + 1].value = own.valueScales;
     }
   }
-  b.setLoc(sizes.located);
-  bool verifies = role == FRIT_FUNCTION_VERIFY;
-  if (role == FRIT_FUNCTION_PREFILL)
-    x = lastRows(x, count);
-  else
-    x = b.reshape(x, {batch * chunk, config.width});
-  Value logits = layers.logits(x);
-  if (layers.hasFailed)
-    return {};
+  return x;
+}
 
-  b.setLoc(sizes.located);
-  Value best = b.cast(nn::ArgMaxOp::create(b, logits, -1, 1, 0), i32);
+/// Chooses the next token, writes it behind the others, and adds to the length.
+void StepBuilder::extend(Value logits) {
+  Value length = tokens.length;
+  Value best =
+      b.cast(nn::ArgMaxOp::create(b, logits, -1, 1, 0), b.getI32Type());
   Value added = takesTokens() ? count : b.scalarLike(length, 1);
-  if (verifies) {
+  if (role == FRIT_FUNCTION_VERIFY) {
+    int64_t batch = sizes.batch, chunk = tokens.queries;
     logits = b.reshape(logits, {batch, chunk, config.vocabulary});
     Value likeliest = b.reshape(best, {batch, chunk});
     Verified verified = acceptGuesses(b, ids, likeliest, count);
@@ -149,6 +163,25 @@ OwningOpRef<ModuleOp> StepBuilder::run() {
   if (takesTokens())
     after = nn::WhereOp::create(b, any, after, beyond);
   states[1].value = nn::UpdateOp::create(b, states[1].value, best, after, 1);
+}
+
+OwningOpRef<ModuleOp> StepBuilder::run() {
+  addInputs();
+  addStates();
+  size_t source = config.encoder ? addSource() : 0;
+  placeTokens();
+  LayerBuilder layers(config, weights, tokens, b, sizes.located);
+  Value x = buildLayers(layers, source);
+  b.setLoc(sizes.located);
+  if (role == FRIT_FUNCTION_PREFILL)
+    x = lastRows(x);
+  else
+    x = b.reshape(x, {sizes.batch * tokens.queries, config.width});
+  Value logits = layers.logits(x);
+  if (layers.hasFailed)
+    return {};
+  b.setLoc(sizes.located);
+  extend(logits);
   return finish();
 }
 

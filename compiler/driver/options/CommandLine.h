@@ -68,6 +68,12 @@ private:
   bool readKept(llvm::StringRef path);
   bool readDataParallel();
   bool readModel();
+  bool readTraining();
+  bool readMemoryLimit();
+  bool readTypes();
+  bool readStates();
+  bool readSizes();
+  bool checkVariants();
   bool readWeights();
   /// Reads an option whose value is a number from `least` to `most`; an integer
   /// if `number` is one.

@@ -189,23 +189,8 @@ bool CommandLine::readDataParallel() {
   return true;
 }
 
-bool CommandLine::readModel() {
-  auto precision = chosen(OPT_fprecision_EQ, "fp32");
-  if (!precision)
-    return false;
-  options.precision = precision->str();
-  options.weights = args.getLastArgValue(OPT_fweights_EQ).str();
-  if (args.hasArg(OPT_fweights_EQ) && !readWeightFormat(options.weights))
-    return wrong("-fweights takes int8, int4, fp8 or mxfp4, perhaps with the "
-                 "number of weights that share a scale, as int4:64: a power of "
-                 "two from 32 to 1024, 32 of mxfp4");
-  if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
-    if (!readKept(keep->getValue()))
-      return false;
-  for (StringRef path : args.getAllArgValues(OPT_custom_op_EQ)) {
-    protectInput(path.str());
-    options.customOpFiles.push_back(path.str());
-  }
+/// Reads what is trained, and what is not used with it.
+bool CommandLine::readTraining() {
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
   if (!options.weights.empty() && !options.trainingFile.empty())
     return wrong("-fweights is not used with --train, which updates weights");
@@ -222,15 +207,24 @@ bool CommandLine::readModel() {
     if (options.inputs.size() > 1)
       return wrong("--train compiles one model, whose training step and "
                    "evaluation step are functions of one artifact");
-    if (*precision == "fp16" || *precision == "bf16")
-      return wrong("weights train in f32: use -fprecision=amp-" + *precision);
+    if (options.precision == "fp16" || options.precision == "bf16")
+      return wrong("weights train in f32: use -fprecision=amp-" +
+                   options.precision);
   }
+  return true;
+}
+
+bool CommandLine::readMemoryLimit() {
   if (const Arg *limit = args.getLastArg(OPT_fmemory_limit_EQ)) {
     options.memoryLimit = parseBytes(limit->getValue());
     if (!options.memoryLimit)
       return wrong("-fmemory-limit takes a size such as 8GiB or 500M, not '" +
                    Twine(limit->getValue()) + "'");
   }
+  return true;
+}
+
+bool CommandLine::readTypes() {
   for (StringRef spec : args.getAllArgValues(OPT_ftype_EQ)) {
     auto [name, type] = spec.rsplit(':');
     const DTypeRow *known =
@@ -243,6 +237,10 @@ bool CommandLine::readModel() {
       return true;
     });
   }
+  return true;
+}
+
+bool CommandLine::readStates() {
   for (StringRef spec : args.getAllArgValues(OPT_fstate_EQ))
     if (!forInputs(spec, [](ModelInput &input, StringRef pair) {
           input.states.push_back(pair.str());
@@ -251,6 +249,11 @@ bool CommandLine::readModel() {
         }))
       return wrong("-fstate takes INPUT:OUTPUT, as past:present, not '" + spec +
                    "'");
+  return true;
+}
+
+/// Reads sizes that models leave open: -fshape, -fbound and -felements.
+bool CommandLine::readSizes() {
   for (StringRef spec : args.getAllArgValues(OPT_fshape_EQ))
     if (!forInputs(spec, [](ModelInput &input, StringRef shape) {
           return parseShape(shape, input.import, input.openSymbols);
@@ -279,6 +282,11 @@ bool CommandLine::readModel() {
       return wrong("-felements takes INPUT:NUMBER, as boxes:3, not '" + spec +
                    "'");
   }
+  return true;
+}
+
+/// Checks how many variants the shapes ask for, and what is written of them.
+bool CommandLine::checkVariants() {
   for (const ModelInput &input : options.inputs) {
     if (int64_t count = countVariants(input.openSymbols); count > kMostVariants)
       return wrong("-fshape asks for " + Twine(count) +
@@ -294,6 +302,27 @@ bool CommandLine::readModel() {
   if (options.inputs.size() > 1 && options.emit == Emit::json)
     return wrong("--emit=json writes one model");
   return true;
+}
+
+bool CommandLine::readModel() {
+  auto precision = chosen(OPT_fprecision_EQ, "fp32");
+  if (!precision)
+    return false;
+  options.precision = precision->str();
+  options.weights = args.getLastArgValue(OPT_fweights_EQ).str();
+  if (args.hasArg(OPT_fweights_EQ) && !readWeightFormat(options.weights))
+    return wrong("-fweights takes int8, int4, fp8 or mxfp4, perhaps with the "
+                 "number of weights that share a scale, as int4:64: a power of "
+                 "two from 32 to 1024, 32 of mxfp4");
+  if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
+    if (!readKept(keep->getValue()))
+      return false;
+  for (StringRef path : args.getAllArgValues(OPT_custom_op_EQ)) {
+    protectInput(path.str());
+    options.customOpFiles.push_back(path.str());
+  }
+  return readTraining() && readMemoryLimit() && readTypes() && readStates() &&
+         readSizes() && checkVariants();
 }
 
 bool CommandLine::readWeights() {

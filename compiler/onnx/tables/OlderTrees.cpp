@@ -12,13 +12,16 @@
 
 #include "llvm/ADT/BitVector.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-bool Trees::readLegacy(StringRef prefix, int64_t columns, int64_t targetCount) {
+/// Names of modes, by Mode.
+static constexpr StringRef modeNames[] = {"BRANCH_LEQ", "BRANCH_LT",
+                                          "BRANCH_GTE", "BRANCH_GT",
+                                          "BRANCH_EQ",  "BRANCH_NEQ"};
+
+std::optional<Trees::Lists> Trees::readLists(StringRef prefix) {
   auto list = [&](const Twine &name) { return integers(name.str()); };
   // In double precision the same numbers are tensors.
   auto numbers = [&](const Twine &name) {
@@ -26,112 +29,140 @@ bool Trees::readLegacy(StringRef prefix, int64_t columns, int64_t targetCount) {
     auto wide = reals((name + "_as_tensor").str());
     return wide.empty() ? SmallVector<double>(values) : wide;
   };
-  auto tree = list("nodes_treeids"), id = list("nodes_nodeids"),
-       feature = list("nodes_featureids"), yes = list("nodes_truenodeids"),
-       no = list("nodes_falsenodeids"),
-       track = list("nodes_missing_value_tracks_true"),
-       leafTree = list(prefix + "_treeids"), leafId = list(prefix + "_nodeids"),
-       target = list(prefix + "_ids");
-  auto split = numbers("nodes_values"), weight = numbers(prefix + "_weights");
-  auto mode = node.strings("nodes_modes");
+  Lists lists;
+  lists.tree = list("nodes_treeids");
+  lists.id = list("nodes_nodeids");
+  lists.feature = list("nodes_featureids");
+  lists.yes = list("nodes_truenodeids");
+  lists.no = list("nodes_falsenodeids");
+  lists.track = list("nodes_missing_value_tracks_true");
+  lists.leafTree = list(prefix + "_treeids");
+  lists.leafId = list(prefix + "_nodeids");
+  lists.target = list(prefix + "_ids");
+  lists.split = numbers("nodes_values");
+  lists.weight = numbers(prefix + "_weights");
+  lists.mode = node.strings("nodes_modes");
   node.ignore("nodes_hitrates");
   node.ignore("nodes_hitrates_as_tensor");
   if (node.failed)
-    return false;
-  size_t count = tree.size();
-  if (track.empty())
-    track.resize(count, 0);
-  for (size_t size : {id.size(), feature.size(), yes.size(), no.size(),
-                      track.size(), split.size(), mode.size()})
+    return std::nullopt;
+  size_t count = lists.tree.size(), weights = lists.weight.size();
+  if (lists.track.empty())
+    lists.track.resize(count, 0);
+  for (size_t size : {lists.id.size(), lists.feature.size(), lists.yes.size(),
+                      lists.no.size(), lists.track.size(), lists.split.size(),
+                      lists.mode.size()})
     if (size != count) {
       node.error() << "its attributes describe " << count << " nodes and "
                    << size;
-      return false;
+      return std::nullopt;
     }
-  if (leafTree.size() != weight.size() || leafId.size() != weight.size() ||
-      target.size() != weight.size()) {
-    node.error() << "its attributes describe " << weight.size()
-                 << " weights of leaves, for " << leafTree.size() << " trees, "
-                 << leafId.size() << " nodes and " << target.size()
-                 << " targets";
-    return false;
+  if (lists.leafTree.size() != weights || lists.leafId.size() != weights ||
+      lists.target.size() != weights) {
+    node.error() << "its attributes describe " << weights
+                 << " weights of leaves, for " << lists.leafTree.size()
+                 << " trees, " << lists.leafId.size() << " nodes and "
+                 << lists.target.size() << " targets";
+    return std::nullopt;
   }
-  // Numbers of nodes and leaves by tree and id.
-  constexpr StringRef names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
-                                 "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
-  std::map<std::pair<int64_t, int64_t>, int64_t> number;
-  int64_t leaves = 0;
-  nodes = llvm::count_if(mode, [](StringRef m) { return m != "LEAF"; });
-  for (size_t i = 0, inner = 0; i < count; ++i) {
-    bool isLeaf = mode[i] == "LEAF";
-    if (!isLeaf && !llvm::is_contained(names, mode[i])) {
-      node.error() << "a node's mode '" << mode[i] << "' is not supported";
-      return false;
+  return lists;
+}
+
+std::optional<int64_t> Trees::numberNodes(const Lists &lists,
+                                          Numbers &numbers) {
+  int64_t leaves = 0, inner = 0;
+  nodes = llvm::count_if(lists.mode, [](StringRef m) { return m != "LEAF"; });
+  for (auto [tree, id, mode] :
+       llvm::zip_equal(lists.tree, lists.id, lists.mode)) {
+    bool isLeaf = mode == "LEAF";
+    if (!isLeaf && !llvm::is_contained(modeNames, mode)) {
+      node.error() << "a node's mode '" << mode << "' is not supported";
+      return std::nullopt;
     }
-    if (!number
-             .try_emplace({tree[i], id[i]}, isLeaf ? nodes + leaves++ : inner++)
-             .second) {
-      node.error() << "has node " << id[i] << " of tree " << tree[i]
-                   << " twice";
-      return false;
+    int64_t number = isLeaf ? nodes + leaves++ : inner++;
+    if (!numbers.try_emplace({tree, id}, number).second) {
+      node.error() << "has node " << id << " of tree " << tree << " twice";
+      return std::nullopt;
     }
   }
-  auto find = [&](int64_t inTree, int64_t called) {
-    auto found = number.find({inTree, called});
-    if (found != number.end())
-      return found->second;
-    node.error() << "tree " << inTree << " has no node " << called;
-    return int64_t(0);
-  };
+  return leaves;
+}
+
+int64_t Trees::find(const Numbers &numbers, int64_t tree, int64_t id) {
+  auto found = numbers.find({tree, id});
+  if (found != numbers.end())
+    return found->second;
+  node.error() << "tree " << tree << " has no node " << id;
+  return 0;
+}
+
+/// Adds the nodes, and the roots: those that follow no other node.
+bool Trees::addNodes(const Lists &lists, const Numbers &numbers) {
+  size_t count = lists.tree.size();
   llvm::BitVector isChild(count);
   for (size_t i = 0; i < count && !node.failed; ++i) {
-    if (mode[i] == "LEAF")
+    if (lists.mode[i] == "LEAF")
       continue;
-    features.push_back(feature[i]);
-    modes.push_back(llvm::find(names, mode[i]) - names);
-    tracks.push_back(track[i] != 0);
+    features.push_back(lists.feature[i]);
+    modes.push_back(llvm::find(modeNames, lists.mode[i]) - modeNames);
+    tracks.push_back(lists.track[i] != 0);
     setOf.push_back(0);
-    splits.push_back(split[i]);
-    for (int64_t child : {yes[i], no[i]}) {
-      next.push_back(find(tree[i], child));
+    splits.push_back(lists.split[i]);
+    for (int64_t child : {lists.yes[i], lists.no[i]}) {
+      next.push_back(find(numbers, lists.tree[i], child));
       isChild.set(next.back());
     }
   }
   std::map<int64_t, int64_t> rootsOf;
   for (size_t i = 0; i < count && !node.failed; ++i) {
-    int64_t root = find(tree[i], id[i]);
-    rootsOf[tree[i]] += !isChild[root];
+    int64_t root = find(numbers, lists.tree[i], lists.id[i]);
+    rootsOf[lists.tree[i]] += !isChild[root];
     if (!isChild[root])
       roots.push_back(root);
   }
-  for (auto [inTree, found] : rootsOf)
+  for (auto [tree, found] : rootsOf)
     if (!node.failed && found != 1)
-      node.error() << "tree " << inTree << " has " << found << " roots";
-  if (node.failed)
+      node.error() << "tree " << tree << " has " << found << " roots";
+  return !node.failed;
+}
+
+bool Trees::addWeights(const Lists &lists, const Numbers &numbers,
+                       int64_t leaves, int64_t targetCount) {
+  table.resize(leaves * targetCount, 0);
+  given.resize(leaves * targetCount, 0);
+  if (!check(lists.target, "a leaf adds to target", targetCount))
     return false;
-  if (roots.empty() || leaves == 0 || leaves > mostInTable / targetCount) {
-    node.error() << "has " << roots.size() << " trees with " << leaves
+  for (auto [tree, leaf, to, weight] : llvm::zip_equal(
+           lists.leafTree, lists.leafId, lists.target, lists.weight)) {
+    int64_t at = find(numbers, tree, leaf) - nodes;
+    if (!node.failed && at < 0)
+      node.error() << "node " << leaf << " of tree " << tree
+                   << " has a weight, but is no leaf";
+    if (node.failed)
+      return false;
+    table[at * targetCount + to] += weight;
+    ++given[at * targetCount + to];
+  }
+  return true;
+}
+
+bool Trees::readLegacy(StringRef prefix, int64_t columns, int64_t targetCount) {
+  std::optional<Lists> lists = readLists(prefix);
+  if (!lists)
+    return false;
+  Numbers numbers;
+  std::optional<int64_t> leaves = numberNodes(*lists, numbers);
+  if (!leaves || !addNodes(*lists, numbers))
+    return false;
+  if (roots.empty() || *leaves == 0 || *leaves > mostInTable / targetCount) {
+    node.error() << "has " << roots.size() << " trees with " << *leaves
                  << " leaves for " << targetCount
                  << " targets; it needs at least one, and at most "
                  << mostInTable << " weights";
     return false;
   }
-  table.resize(leaves * targetCount, 0);
-  given.resize(leaves * targetCount, 0);
-  if (!check(target, "a leaf adds to target", targetCount))
-    return false;
-  for (auto [inTree, leaf, to, w] :
-       llvm::zip_equal(leafTree, leafId, target, weight)) {
-    int64_t at = find(inTree, leaf) - nodes;
-    if (!node.failed && at < 0)
-      node.error() << "node " << leaf << " of tree " << inTree
-                   << " has a weight, but is no leaf";
-    if (node.failed)
-      return false;
-    table[at * targetCount + to] += w;
-    ++given[at * targetCount + to];
-  }
-  return finish(columns, leaves);
+  return addWeights(*lists, numbers, *leaves, targetCount) &&
+         finish(columns, *leaves);
 }
 
 /// Returns the rows of input 0, whose features compare with splits as floats.

@@ -5,6 +5,7 @@
 
 #include "compiler/onnx/reader/Expr.h"
 
+#include <map>
 #include <vector>
 
 namespace frit::importer {
@@ -33,6 +34,28 @@ public:
   llvm::SmallVector<int64_t> given;
 
 private:
+  /// The attributes of an older operator: lists that run in parallel.
+  struct Lists {
+    /// One of each per node.
+    llvm::SmallVector<int64_t> tree, id, feature, yes, no, track;
+    llvm::SmallVector<double> split;
+    llvm::SmallVector<llvm::StringRef> mode;
+    /// One of each per weight of a leaf.
+    llvm::SmallVector<int64_t> leafTree, leafId, target;
+    llvm::SmallVector<double> weight;
+  };
+  /// Numbers of nodes and leaves by tree and id.
+  using Numbers = std::map<std::pair<int64_t, int64_t>, int64_t>;
+
+  std::optional<Lists> readLists(llvm::StringRef prefix);
+  /// Returns the number of leaves.
+  std::optional<int64_t> numberNodes(const Lists &lists, Numbers &numbers);
+  /// Returns the number of a node; reports an error if there is none.
+  int64_t find(const Numbers &numbers, int64_t tree, int64_t id);
+  bool addNodes(const Lists &lists, const Numbers &numbers);
+  bool addWeights(const Lists &lists, const Numbers &numbers, int64_t leaves,
+                  int64_t targetCount);
+
   /// How a node compares its feature with its split.
   enum Mode { lessEqual, less, greaterEqual, greater, equal, notEqual, member };
 
