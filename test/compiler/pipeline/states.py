@@ -6,8 +6,10 @@ calls. Then states take each other's values. The CUDA text runs on the emulator.
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
+import time
 
 import frit
 import numpy as np
@@ -75,6 +77,41 @@ def check(name, cache, rows, axis, offset_shape, kind, dtype="f32", batches=()):
     print("ok", name)
 
 
+def check_cost():
+    """Writing a row costs that row, however large the state is: calls take as long for
+    256 MiB as for 256 KiB, and the same blocks of kernels run on a GPU."""
+    times, grids = [], []
+    for length in (64, 65536):
+        graph = {
+            "frit": 1,
+            "inputs": [{"name": "cache", "type": "f32", "shape": [1, length, 1024]},
+                       {"name": "row", "type": "f32", "shape": [1, 1, 1024]},
+                       {"name": "at", "type": "i64", "shape": [1]}],
+            "nodes": [
+                {"op": "add", "inputs": ["row", "row"], "outputs": ["twice"]},
+                {"op": "update", "inputs": ["cache", "twice", "at"], "outputs": ["next"],
+                 "attributes": {"axis": 1}}],
+            "outputs": ["next", "twice"]}
+        path, artifact = work / f"cost-{length}.json", work / f"cost-{length}.so"
+        path.write_text(json.dumps(graph))
+        state = "-fstate=cache:next"
+        subprocess.run(["fritc", path, "-march=x86-64-v3", state, "-o", artifact], check=True)
+        module = frit.load(artifact, device="cpu", threads=1)
+        row, taken = np.ones((1, 1, 1024), np.float32), []
+        for place in range(50):
+            start = time.perf_counter()
+            module(row=row, at=np.array([place], np.int64))
+            taken.append(time.perf_counter() - start)
+        times.append(min(taken))
+        plan = subprocess.run(["fritc", path, "-march=sm_90a", state, "--emit=plan", "-o", "-"],
+                              check=True, capture_output=True, text=True).stdout
+        grids.append(re.findall(r"(?:block|grid) = array<i64: [\d, ]+>", plan))
+    # Copying 256 MiB takes 10 ms and more.
+    assert times[1] < times[0] + 1e-3, times
+    assert grids[0] and grids[0] == grids[1], grids
+    print("ok cost")
+
+
 def emulate(path, *flags):
     """Compares the emulated CUDA text with the cpu target."""
     bin_folder = pathlib.Path(subprocess.run(["which", "fritc"], capture_output=True,
@@ -128,3 +165,4 @@ check("rows-of-numbers", (3, 9), (3, 1), 1, (3,), "i64", "i32", batches=[(0, 4, 
 check("no-batch", (7, 5), (2, 5), 0, (), "i64", batches=[0, 5, 6, -1, 7])
 check("whole", (2, 4, 3), (2, 4, 3), 1, (), "i64", batches=[0, 1, -2])
 exchange()
+check_cost()
