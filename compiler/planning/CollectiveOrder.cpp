@@ -65,9 +65,9 @@ static bool outlastsExchange(nn::FusionOp fusion) {
   return planning::countFlops(fusion) > kFlopsPerByte * bytes;
 }
 
-/// Moves kernels that compute parts of what a collective reads, such as casts
-/// of gradients of filters, to where the last part is ready, if they come
-/// later. Long products stay: the collectives before theirs overlap with them.
+/// Hoists short kernels that feed a collective, such as casts of gradients of
+/// filters, to where its last part is ready. Long products stay: collectives
+/// before them overlap with them.
 static void raiseParts(Operation *reduce) {
   if (isa<nn::AllGatherOp>(reduce))
     return;

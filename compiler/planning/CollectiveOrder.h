@@ -7,9 +7,9 @@
 
 namespace frit::planning {
 
-/// Moves each collective of a function to where its operands are ready, and
-/// steps that only compute results of the function from it to the end, so that
-/// collectives overlap as many other steps as possible.
+/// Hoists each collective to where its operands are ready, and sinks the steps
+/// that only compute the function's results from it, so that collectives
+/// overlap with compute.
 void orderCollectives(mlir::func::FuncOp function);
 
 } // namespace frit::planning

@@ -26,9 +26,8 @@ mlir::BlockArgument tiedArgument(mlir::Value value);
 /// Returns whether a state's value before a replacement is read later.
 bool isReadAfter(nn::UpdateOp update, mlir::BlockArgument before);
 
-/// Returns whether the kernel that computes the next value of a state may
-/// write it over the value before: all other readers of that run earlier, and
-/// it reads each element only to compute the same element.
+/// Returns whether the kernel may write a state's new value over the old one:
+/// nothing reads the old one later, and result i needs only its element i.
 bool mayOverwrite(mlir::BlockArgument before, mlir::Value after);
 
 /// Returns whether the fusion may write over an operand that one of its results

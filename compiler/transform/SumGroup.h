@@ -49,8 +49,8 @@ private:
   bool tryAdd(nn::ReduceOp sum);
 };
 
-/// Returns whether an operand that broadcasts to `from` also does to a shape
-/// whose `leading` dimensions after the first `outer` ones are parts × rows.
+/// Returns whether an operand that broadcasts to `from` still does if the
+/// `leading` dimensions after the first `outer` ones become parts × rows.
 bool canRegroup(mlir::Value value, llvm::ArrayRef<int64_t> from, size_t leading,
                 size_t outer = 0);
 

@@ -15,9 +15,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Returns the end of what products may read of a matrix, whose rows, one for
-/// each column of a product's result, AlignColumns may round up; 0 for members
-/// that it leaves as they are.
+/// Returns the bucket size that padded reads of the member need: products may
+/// read a matrix with its rows rounded up to kRowMultiple. 0 if the member is
+/// never padded.
 static int64_t readEnd(const BucketMember &member) {
   ArrayRef<int64_t> shape = member.type.getShape();
   if (shape.size() != 2 || shape[0] < kFewColumns)
@@ -49,8 +49,7 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };
-  // The bucket that is being filled for each kind of weights: their group
-  // (those in none come first), whether they decay, and whether they are apart.
+  // Open buckets, by [group; those in none first][decays][apart].
   std::map<std::tuple<size_t, bool, bool>, Bucket> open;
   size_t none = optimizer.groups.size();
   for (BlockArgument argument : main.getArguments()) {

@@ -65,11 +65,10 @@ inline constexpr BucketRule kReducedBuckets = {4 << 20, 16 << 20};
 /// gradients at once.
 inline constexpr BucketRule kBuckets = {32 << 20, 32 << 20};
 
-/// Lays out the function's arguments that have the attribute `kind`, in order:
-/// in one bucket those that weight decay holds for, and in another those whose
-/// name matches one of the optimizer's patterns `noDecay`; in two more each
-/// group. The rule may divide these further. A bucket that reaches the rule's
-/// size is followed by another.
+/// Lays out the function's arguments with the attribute `kind` in buckets, in
+/// order. Each group of the optimizer has buckets of its own, and in it the
+/// parameters without weight decay (`noDecay`) have. The rule may divide these
+/// further. A bucket that reaches the rule's size is followed by another.
 std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
                                 const OptimizerOptions &optimizer,
                                 BucketRule rule);

@@ -233,7 +233,8 @@ static void reshapeNarrow(ReshapeOp reshape) {
   cast.erase();
 }
 
-/// Stores the selections that need two tensors which their readers do not read.
+/// Stores selections whose recomputation would make their readers load two more
+/// tensors.
 static void storeSelections(Block &block) {
   // A stored selection changes only operators after it.
   Replacements replacements;
