@@ -35,7 +35,10 @@
 |* - Sizes are in bytes, dimensions in elements, times in microseconds.       *|
 |* - Tensors are dense and row major.                                         *|
 |* - Any number of threads may use a module at once, but only one at a time a *|
-|*   context and its peers. There is no global state.                         *|
+|*   context and its peers. What a process has once is guarded by locks:      *|
+|*   NVIDIA's driver with its contexts, CUDA graphs being captured, unused    *|
+|*   handles of cuDNN, and the files that are open as artifacts. The text of  *|
+|*   frit_last_error() is each thread's own.                                  *|
 |* - Nothing here throws, exits or writes to the standard streams.            *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
