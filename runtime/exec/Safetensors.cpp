@@ -101,7 +101,7 @@ private:
   enum Place { nowhere, header, entry, list, wrong };
 
   bool refuse(const std::string &what) {
-    why = "tensor '" + name + "' " + what;
+    why = format("tensor '%s' %s", name.c_str(), what.c_str());
     return false;
   }
 
@@ -109,9 +109,9 @@ private:
     if (range.size() != 2 || tensor.type.empty())
       return refuse("needs a dtype, a shape and two data_offsets");
     if (range[0] > range[1] || uint64_t(range[1]) > dataBytes)
-      return refuse("lies at bytes " + std::to_string(range[0]) + " to " +
-                    std::to_string(range[1]) + " of the file's " +
-                    std::to_string(dataBytes));
+      return refuse(format("lies at bytes %lld to %lld of the file's %llu",
+                           (long long)range[0], (long long)range[1],
+                           (unsigned long long)dataBytes));
     tensor.offset = uint64_t(range[0]);
     tensor.bytes = uint64_t(range[1] - range[0]);
     // Tensors do not overlap, so their sum is bounded by the file's size.
