@@ -22,8 +22,7 @@ def times(build: Path) -> dict[str, float]:
     kept = build / "test/.lit_test_times.txt"
     if "lit" in found and kept.exists():
         del found["lit"]
-        for line in kept.read_text().splitlines():
-            seconds, _, name = line.partition(" ")
+        for seconds, name in re.findall(r"^(\S+) (.+)$", kept.read_text(), re.MULTILINE):
             found[f"lit: {name}"] = float(seconds)
     return found
 
