@@ -33,6 +33,11 @@ static bool isCount(Attribute value) {
          number.getInt() >= 0;
 }
 
+static bool isFinite(Attribute value) {
+  auto number = dyn_cast<FloatAttr>(value);
+  return number && number.getValue().isFinite();
+}
+
 template <typename Element> static bool isList(Attribute value) {
   auto list = dyn_cast<ArrayAttr>(value);
   return list && llvm::all_of(list, [](Attribute element) {
@@ -75,7 +80,7 @@ static constexpr Known kResults[] = {
     kStrings,
     kIndices,
     kStatistic,
-    {"nn.momentum", "a float", isOne<FloatAttr>},
+    {"nn.momentum", "a finite float", isFinite},
     {"nn.count", "a unit", isOne<UnitAttr>},
     {"nn.extents", "a list", isOne<ArrayAttr>},
     {"nn.share", "a unit", isOne<UnitAttr>},
@@ -101,6 +106,13 @@ static LogicalResult verifyNote(Operation *function, ArrayRef<Known> known,
       initial && initial.getType() != type)
     return error() << "is of type " << initial.getType()
                    << ", and the argument of " << type;
+  if (attribute.getName() == "nn.carried") {
+    int64_t result = cast<IntegerAttr>(attribute.getValue()).getInt();
+    size_t results = cast<FunctionOpInterface>(function).getNumResults();
+    if (uint64_t(result) >= results)
+      return error() << "is " << result << ", and there are " << results
+                     << " results";
+  }
   auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
   auto module = function->getParentOfType<ModuleOp>();
   if (!symbol || !module)

@@ -82,8 +82,22 @@ func.func @symbols(%x: tensor<4xf32> {nn.symbols = "n"}) -> tensor<4xf32> {
 
 // -----
 
-// expected-error@+1 {{result 0: 'nn.momentum' is "high", not a float}}
+// expected-error@+1 {{result 0: 'nn.momentum' is "high", not a finite float}}
 func.func @momentum(%x: tensor<4xf32>) -> (tensor<4xf32> {nn.momentum = "high"}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{result 0: 'nn.momentum' is 0x7FC00000 : f32, not a finite float}}
+func.func @no_number(%x: tensor<4xf32>) -> (tensor<4xf32> {nn.momentum = 0x7FC00000 : f32}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{argument 0: 'nn.carried' is 1, and there are 1 results}}
+func.func @carried(%x: tensor<4xf32> {nn.carried = 1}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
