@@ -96,11 +96,12 @@ inline void loadBox(void *to, const TensorMap *map, Barrier &barrier,
   emu::loadBox(emu::mapOf(map, sizeof...(at), false, where), {{at...}, {}}, to,
                &barrier, 1u << emu::currentBlock().rank, where);
 }
+template <class... Coordinates>
 inline void loadBoxInto(uint16_t blocks, void *to, const TensorMap *map,
-                        Barrier &barrier, int x, int y, int z) {
+                        Barrier &barrier, Coordinates... at) {
   constexpr char where[] = "cp.async.bulk.tensor.tile.multicast";
-  emu::loadBox(emu::mapOf(map, 3, false, where), {{x, y, z}, {}}, to, &barrier,
-               blocks, where);
+  emu::loadBox(emu::mapOf(map, sizeof...(at), false, where), {{at...}, {}}, to,
+               &barrier, blocks, where);
 }
 inline void loadPixels(void *to, const TensorMap *map, Barrier &barrier, int c,
                        int col, int row, int image, int tapCol, int tapRow) {

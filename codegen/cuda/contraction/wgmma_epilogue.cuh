@@ -45,9 +45,9 @@ template <class P> struct WgmmaStore {
   const Bias *bias;
   const D *r;
   D *d;
+  EndOperands extra;
   unsigned char *slots;
   Barrier *filled;
-  EndOperands extra;
   /// Moments of columns that warps exchange.
   float *told = nullptr;
   /// Boxes that have used the slots so far.
@@ -132,6 +132,12 @@ template <class P> struct WgmmaStore {
         if (i < live)
           endBoxes(sums, norms, row, i, part * Plan::kUnitN / 8);
     boxes += count() * kResults;
+  }
+
+  /// Waits until TMA has read all boxes.
+  __device__ static void drain() {
+    if (Plan::kBoxes && threadIdx.x % 32 == 0)
+      waitStores<0>();
   }
 
   /// Finishes the i-th boxes of kTogether row blocks from the `row`-th on.

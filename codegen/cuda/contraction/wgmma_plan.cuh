@@ -25,6 +25,24 @@ struct WgmmaTile {
   int m, n, batch;
 };
 
+/// Whether a product P multiplies bytes (wgmma_bytes.cuh). A step of k is then
+/// twice as deep, and has as many bytes; threads store the result.
+template <class P>
+inline constexpr bool kMultipliesBytes = requires { typename P::Bytes; };
+
+/// The sums of a product, and the instruction that adds a step's quarter to
+/// those of 64 rows: 32 bytes of each row of A and column of B.
+template <class P> struct WgmmaElements {
+  using Sum = float;
+
+  template <bool AlongA, bool AlongB>
+  __device__ static void multiply(float (&sums)[P::tileN / 2], uint64_t a,
+                                  uint64_t b, bool accumulate) {
+    Wgmma<P::tileN>::template multiply<typename P::A, AlongA, AlongB>(
+        sums, a, b, accumulate);
+  }
+};
+
 template <class P> struct WgmmaPlan {
   static constexpr WgmmaLayout kLayout = {P::tileM,
                                           P::tileN,
@@ -32,7 +50,8 @@ template <class P> struct WgmmaPlan {
                                           P::cluster,
                                           P::split,
                                           P::blocks,
-                                          ReduceOf<P>::kReadsBoxes};
+                                          ReduceOf<P>::kReadsBoxes,
+                                          !kMultipliesBytes<P>};
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kCluster = kLayout.blocksPerCluster();
 

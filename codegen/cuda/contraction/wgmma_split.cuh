@@ -14,10 +14,17 @@
 
 namespace frit {
 
+/// Return the bits of a sum as those of a float.
+__device__ inline float bitsAsFloat(float sum) { return sum; }
+__device__ inline float bitsAsFloat(int sum) {
+  return __builtin_bit_cast(float, sum);
+}
+
 /// A warp's part in the split-K reduction over a cluster. The order of
 /// additions depends only on positions, so results are deterministic.
 template <class P> struct WgmmaShares {
   using Plan = WgmmaPlan<P>;
+  using Sum = typename WgmmaElements<P>::Sum;
   static constexpr int kGroups = Plan::kUnitN / 8;
 
   unsigned char *received;
@@ -52,27 +59,29 @@ template <class P> struct WgmmaShares {
            threadIdx.x % 32 * 16;
   }
 
-  __device__ void send(const float (&sums)[P::tileN / 2], int part) const {
+  __device__ void send(const Sum (&sums)[P::tileN / 2], int part) const {
     int owner = unitOf(part) / Plan::kOwned;
     int steps = (rank - owner + P::split) % P::split;
     uint32_t to = addressInBlock(placeOf(part, steps), owner);
     uint32_t barrier = addressInBlock(&arrived[slotOf(part)], owner);
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) {
-      const float *from = sums + (part * kGroups + i) * 4;
-      sendToBlock(to + i * 512, barrier, from[0], from[1], from[2], from[3]);
+      const Sum *from = sums + (part * kGroups + i) * 4;
+      sendToBlock(to + i * 512, barrier, bitsAsFloat(from[0]),
+                  bitsAsFloat(from[1]), bitsAsFloat(from[2]),
+                  bitsAsFloat(from[3]));
     }
   }
 
-  __device__ void receive(float (&sums)[P::tileN / 2], int part) const {
+  __device__ void receive(Sum (&sums)[P::tileN / 2], int part) const {
     arrived[slotOf(part)].wait(0);
 #pragma unroll
     for (int steps = 1; steps < P::split; ++steps)
 #pragma unroll
       for (int i = 0; i < kGroups; ++i) {
-        float more[4];
-        loadVector(more, reinterpret_cast<const float *>(placeOf(part, steps) +
-                                                         i * 512));
+        Sum more[4];
+        loadVector(more, reinterpret_cast<const Sum *>(placeOf(part, steps) +
+                                                       i * 512));
 #pragma unroll
         for (int j = 0; j < 4; ++j)
           sums[(part * kGroups + i) * 4 + j] += more[j];

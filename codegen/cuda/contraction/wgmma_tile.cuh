@@ -1,10 +1,11 @@
 //===- wgmma_tile.cuh - Main loop of warp-specialized products ------------===//
 //
-// The main loop of wgmma_gemm.cuh and wgmma_conv.cuh. One thread of a block
-// (the producer) starts TMA copies into a ring of pipeline stages, each with 64
-// steps of k of both operands. Warpgroups of 64 rows each (the consumers)
-// multiply full stages and release them. The ring continues from tile to tile,
-// so that the next tile's operands are loaded while a tile is stored.
+// The main loop of wgmma_gemm.cuh, wgmma_conv.cuh and wgmma_bytes.cuh. One
+// thread of a block (the producer) starts TMA copies into a ring of pipeline
+// stages, each with 128 bytes along k of both operands. Warpgroups of 64 rows
+// each (the consumers) multiply full stages and release them. The ring
+// continues from tile to tile, so that the next tile's operands are loaded
+// while a tile is stored.
 //
 // Two barriers per stage: `full` completes a phase when the stage's bytes have
 // arrived, `empty` when every consumer warp has released the stage, in all
@@ -31,7 +32,8 @@ namespace frit {
 template <class P, class Operands> struct WgmmaBlock {
   using Plan = WgmmaPlan<P>;
   using Place = PipelineState<P::stages>;
-  using Sums = float[Plan::kRowBlocks][P::tileN / 2];
+  using Elements = WgmmaElements<P>;
+  using Sums = typename Elements::Sum[Plan::kRowBlocks][P::tileN / 2];
   static_assert(P::split <= Operands::steps);
 
   unsigned char *shared, *received, *boxes;
@@ -134,7 +136,7 @@ template <class P, class Operands> struct WgmmaBlock {
     }
   }
 
-  /// Returns the offset of i times 16 steps of k in A's descriptor. If lines
+  /// Returns the offset of i times 32 bytes of k in A's descriptor. If lines
   /// are shorter than a stage's depth, the parts of the tile follow each other.
   __device__ static constexpr int stepsA(int i) {
     constexpr int line = Operands::lineBytesA;
@@ -144,7 +146,6 @@ template <class P, class Operands> struct WgmmaBlock {
 
   /// Consumer warpgroup: multiplies its rows of a tile.
   __device__ void multiply(Sums &sums, Place &place) {
-    using Product = Wgmma<P::tileN>;
     constexpr bool alongA = !P::transposeA, alongB = P::transposeB;
     constexpr int line = Operands::lineBytesA;
     const int rows = Plan::kPingPong ? 0 : threadIdx.x / 128 * 64;
@@ -159,7 +160,7 @@ template <class P, class Operands> struct WgmmaBlock {
       for (int i = 0; i < kWgmmaDepth / 16; ++i)
 #pragma unroll
         for (int j = 0; j < Plan::kRowBlocks; ++j)
-          Product::template multiply<typename P::A, alongA, alongB>(
+          Elements::template multiply<alongA, alongB>(
               sums[j], a + stepsA(i) + j * (64 * line / 16),
               b + i * kNextSteps<alongB>, i > 0 || step > firstStep);
       commitProducts();
@@ -184,12 +185,13 @@ template <class P, class Operands> struct WgmmaBlock {
   }
 };
 
-/// Computes the whole product, in clusters of Plan::kCluster blocks.
-template <class P, class Operands>
-__device__ inline void
-wgmmaProduct(const Operands &operands, const TensorMap *mapD,
-             const TensorMap *mapR, const typename P::Bias *bias,
-             const typename P::D *r, typename P::D *d, EndOperands end = {}) {
+/// Computes the whole product, in clusters of Plan::kCluster blocks. A Store
+/// finishes a warp's tiles. It is made of `ends` and of the warp's part of
+/// shared memory: boxes, their barriers and column moments. It has begin(tile),
+/// called before a tile is multiplied, end(sums, part), called after it, and
+/// drain(), called after the last one.
+template <class P, class Store, class Operands, class... Ends>
+__device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
   using Plan = WgmmaPlan<P>;
   const int warp = __shfl_sync(0xffffffff, int(threadIdx.x) / 32, 0);
   WgmmaBlock<P, Operands> block;
@@ -219,15 +221,8 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
     WgmmaShares<P> shares = {block.received, block.arrived, block.rank};
     const int part = P::split > 1 ? shares.mine() : 0;
     const int own = P::split > 1 ? shares.slotOf(part) : warp;
-    WgmmaStore<P> store = {mapD,
-                           mapR,
-                           bias,
-                           r,
-                           d,
-                           block.boxes + own * Plan::kSlots * kBoxBytes,
-                           block.filled + own * Plan::kSlots,
-                           end,
-                           block.told};
+    Store store = {ends..., block.boxes + own * Plan::kSlots * kBoxBytes,
+                   block.filled + own * Plan::kSlots, block.told};
     for (int index = block.firstTile + group * block.tileStep;
          index < Plan::kTiles; index += Plan::kTilesInFlight * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);
@@ -262,8 +257,7 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
       }
     }
     // Shared memory must outlive the stores that read it,
-    if (Plan::kBoxes && threadIdx.x % 32 == 0)
-      waitStores<0>();
+    store.drain();
     __syncwarp();
   }
   // and the blocks that other blocks still send operands to must stay.
@@ -271,6 +265,15 @@ wgmmaProduct(const Operands &operands, const TensorMap *mapD,
     arriveCluster();
     waitCluster();
   }
+}
+
+/// Computes a product of 16-bit operands.
+template <class P, class Operands>
+__device__ inline void
+wgmmaProduct(const Operands &operands, const TensorMap *mapD,
+             const TensorMap *mapR, const typename P::Bias *bias,
+             const typename P::D *r, typename P::D *d, EndOperands end = {}) {
+  wgmmaTiles<P, WgmmaStore<P>>(operands, mapD, mapR, bias, r, d, end);
 }
 
 } // namespace frit

@@ -217,6 +217,16 @@ __device__ inline void loadBox(void *to, const TensorMap *map, Barrier &barrier,
                : "memory");
 }
 
+__device__ inline void loadBox(void *to, const TensorMap *map, Barrier &barrier,
+                               int x, int y, int z, int w, int v) {
+  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}],"
+               " [%2];" ::"r"(sharedAddress(to)),
+               "l"(map), "r"(sharedAddress(&barrier)), "r"(x), "r"(y), "r"(z),
+               "r"(w), "r"(v)
+               : "memory");
+}
+
 /// Multicasts a box to every block of the cluster whose bit is set in `blocks`,
 /// at the same address, completing on the same barrier of each.
 __device__ inline void loadBoxInto(uint16_t blocks, void *to,
@@ -228,6 +238,18 @@ __device__ inline void loadBoxInto(uint16_t blocks, void *to,
                "l"(map), "r"(sharedAddress(&barrier)), "r"(x), "r"(y), "r"(z),
                "h"(blocks)
                : "memory");
+}
+
+__device__ inline void loadBoxInto(uint16_t blocks, void *to,
+                                   const TensorMap *map, Barrier &barrier,
+                                   int x, int y, int z, int w, int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile"
+      ".mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%3, %4, %5, %6, %7}], [%2], %8;" ::"r"(sharedAddress(to)),
+      "l"(map), "r"(sharedAddress(&barrier)), "r"(x), "r"(y), "r"(z), "r"(w),
+      "r"(v), "h"(blocks)
+      : "memory");
 }
 
 /// Copies channels from `c` on of consecutive pixels of an im2col map,

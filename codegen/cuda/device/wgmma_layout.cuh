@@ -42,6 +42,9 @@ struct WgmmaLayout {
   long cluster = 1, split = 1, blocks = 1;
   /// Whether the moments of the result's columns are taken.
   bool columnMoments = false;
+  /// Whether the result is stored through boxes in shared memory, or else by
+  /// threads, from registers.
+  bool storesBoxes = true;
 
   /// Returns the number of consumer warps.
   constexpr long warps() const { return tileM / 16; }
@@ -79,16 +82,19 @@ struct WgmmaLayout {
   /// cluster's last product.
   constexpr bool overlaysStages() const {
     return split > 1 && stages * stageBytes() + receiveBytes() + momentBytes() +
-                                kBarrierBytes + owned() * kBoxBytes >
+                                kBarrierBytes +
+                                leastSlots() * owned() * kBoxBytes >
                             maxSharedBytes(blocks);
   }
   constexpr long fixedBytes() const {
     return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
            momentBytes() + kBarrierBytes;
   }
-  /// Returns the boxes of a unit in shared memory at a time: a power of two.
+  constexpr long leastSlots() const { return storesBoxes ? 1 : 0; }
+  /// Returns the boxes of a unit in shared memory at a time: a power of two, or
+  /// 0 if there are none.
   constexpr long slots() const {
-    long most = tileM == 128 && split == 1 ? 4 : 2;
+    long most = !storesBoxes ? 0 : tileM == 128 && split == 1 ? 4 : 2;
     while (most > 1 &&
            fixedBytes() + most * owned() * kBoxBytes > maxSharedBytes(blocks))
       most /= 2;

@@ -41,6 +41,7 @@
 #ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGER_GEMM_CUH
 #define FRIT_CODEGEN_CUDA_INTEGER_INTEGER_GEMM_CUH
 
+#include "frit/integer_end.cuh"
 #include "frit/integer_wgmma.cuh"
 
 namespace frit {
@@ -96,6 +97,8 @@ template <class P> struct IntegerOperands {
   static constexpr int kTaps = P::r * P::s * P::c;
   static constexpr int kSteps = (kTaps + P::depth - 1) / P::depth;
   static constexpr int kPixels = P::n * P::p * P::q;
+  static constexpr int kTilesM = (kPixels + P::tileM - 1) / P::tileM;
+  static constexpr int kTilesN = (P::k + P::tileN - 1) / P::tileN;
   /// Whether the pixels of y are those of x.
   static constexpr bool kIsPointwise =
       P::r * P::s == 1 && P::strideH == 1 && P::strideW == 1 &&
@@ -174,82 +177,18 @@ private:
   }
 };
 
-/// Passes a warp's sums to the end, a thread's neighbours at a time. What the
-/// end reads for them is loaded some steps ahead, since no load moves above a
-/// store.
+/// Computes tile number `tile` by the stages at `shared`. The zero points are
+/// one byte each; floats have none.
 template <class P>
-__device__ inline void storeSums(const P &end, const IntegerSums<P> &sums,
-                                 int firstRow, int firstCol, unsigned rank) {
-  using Plan = IntegerPlan<P>;
-  constexpr int kParts = Plan::kNeighbours / P::kVector;
-  constexpr int kRows = Plan::kCountM * 2;
-  constexpr int kSteps = Plan::kCountN / Plan::kGroup * kParts * kRows;
-  constexpr int kBytes = sizeof(typename P::Elements);
-  constexpr int kMost = kBytes < 32 ? 64 / kBytes : 2;
-  constexpr int kAhead = kMost < kSteps ? kMost : kSteps;
-  const int lane = threadIdx.x % 32;
-  auto colOf = [&](int step) {
-    const int part = step / kRows;
-    return firstCol + part / kParts * Plan::kGroup * 8 +
-           lane % 4 * Plan::kNeighbours + part % kParts * P::kVector;
-  };
-  auto rowOf = [&](int step) {
-    return firstRow + step % kRows / 2 * 16 + step % 2 * 8 + lane / 4;
-  };
-  auto isMine = [&](int step) {
-    return sums.isOf(rank, step % kRows / 2,
-                     step / kRows / kParts * Plan::kGroup, step % 2);
-  };
-  typename P::Elements ahead[kAhead];
-  // Places outside of the result become some inside: a branch would wait.
-  auto load = [&](int step) {
-    const int row = rowOf(step), col = colOf(step);
-    constexpr int last = IntegerOperands<P>::kPixels - 1;
-    if (P::cluster == 1 || isMine(step))
-      ahead[step % kAhead] =
-          end.elements(row < last ? row : last, col < P::k ? col : 0);
-  };
-#pragma unroll
-  for (int step = 0; step < kAhead; ++step)
-    load(step);
-#pragma unroll
-  for (int part = 0; part < kSteps / kRows; ++part) {
-    const int col = colOf(part * kRows);
-    const typename P::Columns columns = end.columns(col < P::k ? col : 0);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const int step = part * kRows + i, row = rowOf(step);
-      const typename P::Elements elements = ahead[step % kAhead];
-      if (step + kAhead < kSteps)
-        load(step + kAhead);
-      typename IntegerSums<P>::Sum mine[P::kVector];
-#pragma unroll
-      for (int v = 0; v < P::kVector; ++v) {
-        const int at = part % kParts * P::kVector + v;
-        mine[v] = sums.of[i / 2][part / kParts * Plan::kGroup + at / 2]
-                         [i % 2 * 2 + at % 2];
-      }
-      if (col < P::k && row < IntegerOperands<P>::kPixels && isMine(step))
-        end.store(mine, columns, elements, row, col);
-    }
-  }
-}
-
-/// Computes the tile of the block. The zero points are one byte each; floats
-/// have none.
-template <class P>
-__device__ inline void integerGemm(const P &end, const void *x, const void *w,
-                                   const void *xZero = nullptr,
-                                   const void *wZero = nullptr) {
+__device__ inline void integerTile(const P &end, const void *x, const void *w,
+                                   const void *xZero, const void *wZero,
+                                   unsigned char *shared, int tile) {
   using Plan = IntegerPlan<P>;
   using Operands = IntegerOperands<P>;
   static_assert(Plan::kNeighbours % P::kVector == 0 && P::k % P::kVector == 0);
-  unsigned char *shared = integerShared<P>();
-  constexpr int cols = (P::k + P::tileN - 1) / P::tileN;
-  constexpr int rows = (Operands::kPixels + P::tileM - 1) / P::tileM;
+  constexpr int cols = Operands::kTilesN, rows = Operands::kTilesM;
   // Bands of rows keep what concurrent blocks read small.
   constexpr int kBand = 8;
-  const int tile = blockIdx.x / P::cluster;
   const int band = tile / (kBand * cols) * kBand;
   const int height = rows - band < kBand ? rows - band : kBand;
   const int firstPixel = (band + tile % (kBand * cols) % height) * P::tileM;
@@ -337,12 +276,25 @@ __device__ inline void integerGemm(const P &end, const void *x, const void *w,
   if constexpr (P::cluster > 1)
     sums.mergeCluster(reinterpret_cast<Sum *>(shared), rank);
 #endif
+  using Places = SumPlaces<Plan::kCountM, 16, Plan::kCountN, Plan::kGroup>;
   if (group == 0)
-    storeSums(end, sums, firstPixel + row, firstFilter + col, rank);
+    storeSums<Places>(
+        end, firstPixel + row, firstFilter + col, Operands::kPixels,
+        [&](int i, int j, int c) { return sums.of[i][j][c]; },
+        [&](int i, int j, int half) { return sums.isOf(rank, i, j, half); });
 #ifdef FRIT_HAS_CLUSTERS
   if constexpr (P::cluster > 1)
     sums.endCluster();
 #endif
+}
+
+/// Computes the tile of the block.
+template <class P>
+__device__ inline void integerGemm(const P &end, const void *x, const void *w,
+                                   const void *xZero = nullptr,
+                                   const void *wZero = nullptr) {
+  integerTile(end, x, w, xZero, wZero, integerShared<P>(),
+              int(blockIdx.x) / P::cluster);
 }
 
 } // namespace frit

@@ -47,6 +47,7 @@ template <int N> struct WgmmaBytes;
 #define FRIT_SUMS_16(In) FRIT_R8(In, 0), FRIT_R8(In, 8)
 #define FRIT_SUMS_32(In) FRIT_R32(In, 0)
 #define FRIT_SUMS_64(In) FRIT_R32(In, 0), FRIT_R32(In, 32)
+#define FRIT_SUMS_96(In) FRIT_SUMS_64(In), FRIT_R32(In, 64)
 #define FRIT_SUMS_128(In) FRIT_SUMS_64(In), FRIT_R32(In, 64), FRIT_R32(In, 96)
 #define FRIT_NAMES_16                                                          \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
@@ -57,10 +58,12 @@ template <int N> struct WgmmaBytes;
   FRIT_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43" \
                 ", %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55" \
                 ", %56, %57, %58, %59, %60, %61, %62, %63"
-#define FRIT_NAMES_128                                                         \
+#define FRIT_NAMES_96                                                          \
   FRIT_NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75" \
                 ", %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87" \
-                ", %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99" \
+                ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define FRIT_NAMES_128                                                         \
+  FRIT_NAMES_96 ", %96, %97, %98, %99"                                         \
                 ", %100, %101, %102, %103, %104, %105, %106, %107, %108, %109" \
                 ", %110, %111, %112, %113, %114, %115, %116, %117, %118, %119" \
                 ", %120, %121, %122, %123, %124, %125, %126, %127"
@@ -116,6 +119,7 @@ __device__ inline void keepBelow(int &sum) {
 FRIT_WGMMA_BYTES(32, 16, 17, 18)
 FRIT_WGMMA_BYTES(64, 32, 33, 34)
 FRIT_WGMMA_BYTES(128, 64, 65, 66)
+FRIT_WGMMA_BYTES(192, 96, 97, 98)
 FRIT_WGMMA_BYTES(256, 128, 129, 130)
 
 #undef FRIT_WGMMA_BYTES
@@ -124,10 +128,12 @@ FRIT_WGMMA_BYTES(256, 128, 129, 130)
 #undef FRIT_NAMES_16
 #undef FRIT_NAMES_32
 #undef FRIT_NAMES_64
+#undef FRIT_NAMES_96
 #undef FRIT_NAMES_128
 #undef FRIT_SUMS_16
 #undef FRIT_SUMS_32
 #undef FRIT_SUMS_64
+#undef FRIT_SUMS_96
 #undef FRIT_SUMS_128
 #undef FRIT_R32
 #undef FRIT_R8

@@ -39,57 +39,17 @@ FRIT_SUMS(Floats<Product<Wide<128, 128, 4>, true, true, 4096, 4096, 1024>, e4m3,
                  e5m2>);
 
 #ifndef __CUDACC_RTC__
+#include "float8_codes.h"
 #include "hopper.h"
-
-/// Returns the number of a code, from its bits.
-static double numberOf(uint8_t code, frit::Float8 format) {
-  const int bits = format == e4m3 ? 3 : 2, bias = format == e4m3 ? 7 : 15;
-  const int exponent = (code & 127) >> bits,
-            mantissa = code & ((1 << bits) - 1);
-  double number =
-      exponent ? ldexp(1 + ldexp(double(mantissa), -bits), exponent - bias)
-               : ldexp(double(mantissa), 1 - bias - bits);
-  return code & 128 ? -number : number;
-}
-
-/// Fills codes of finite numbers: of the whole range, or so few exponents that
-/// all sums are exact in f32.
-static void fill(Buffer<uint8_t> &codes, uint32_t seed, frit::Float8 format,
-                 bool isExact) {
-  for (size_t i = 0; i < codes.size(); ++i) {
-    seed = seed * 1664525 + 1013904223;
-    uint8_t code = uint8_t(seed >> 24);
-    const int bits = format == e4m3 ? 3 : 2, bias = format == e4m3 ? 7 : 15;
-    if (isExact)
-      code = uint8_t((code & (128 | ((1 << bits) - 1))) |
-                     (bias - 1 + (code >> 4) % 3) << bits);
-    else if (format == e4m3 ? (code & 127) == 127 : (code & 127) >= 0x7c)
-      code = 1;
-    codes.host()[i] = code;
-  }
-  codes.upload();
-}
 
 template <class P> static void check(bool isExact) {
   Buffer<uint8_t> x{P::n * P::h * P::w * P::c}, w{P::k * P::r * P::s * P::c};
   Buffer<float> y{size_t(P::n) * P::p * P::q * P::k};
   fill(x, 1, P::floatX, isExact);
   fill(w, 2, P::floatW, isExact);
-  std::vector<double> want(y.size());
-  for (size_t to = 0; to < y.size(); ++to) {
-    int filter = to % P::k, q = to / P::k % P::q, p = to / P::k / P::q % P::p;
-    int n = to / P::k / P::q / P::p;
-    for (int i = 0; i < P::r * P::s; ++i) {
-      int h = p * P::strideH - P::padTop + i / P::s * P::dilationH;
-      int v = q * P::strideW - P::padLeft + i % P::s * P::dilationW;
-      if (h < 0 || h >= P::h || v < 0 || v >= P::w)
-        continue;
-      for (int c = 0; c < P::c; ++c)
-        want[to] +=
-            numberOf(x[((n * P::h + h) * P::w + v) * P::c + c], P::floatX) *
-            numberOf(w[(filter * P::r * P::s + i) * P::c + c], P::floatW);
-    }
-  }
+  std::vector<double> want =
+      convolve<P>([&](int i) { return numberOf(x[i], P::floatX); },
+                  [&](int i) { return numberOf(w[i], P::floatW); });
   const uint8_t *ofX = x.get(), *ofW = w.get();
   if constexpr (P::cluster > 1)
     launchClusters(floatSums<P>, int(blocksOf<P>()) * P::cluster,

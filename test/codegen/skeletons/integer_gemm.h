@@ -105,29 +105,36 @@ template <class P> struct Tensors {
   }
 };
 
-/// Compares what `launch` computes with exact sums.
-template <class P, class Launch>
-void checkSums(int zeroX, int zeroW, const Launch &launch) {
-  Tensors<P> tensors(zeroX, zeroW);
-  auto &[x, w, xZero, wZero, y] = tensors;
-  std::vector<double> want(y.size());
-  for (size_t to = 0; to < y.size(); ++to) {
+/// Returns the sums of a convolution of numbers that are exact in f64.
+template <class P, class XAt, class WAt>
+std::vector<double> convolve(const XAt &xAt, const WAt &wAt) {
+  std::vector<double> sums(size_t(P::n) * P::p * P::q * P::k);
+  for (size_t to = 0; to < sums.size(); ++to) {
     int filter = to % P::k, q = to / P::k % P::q, p = to / P::k / P::q % P::p;
     int n = to / P::k / P::q / P::p;
-    int64_t sum = 0;
+    double sum = 0;
     for (int i = 0; i < P::r * P::s; ++i) {
       int h = p * P::strideH - P::padTop + i / P::s * P::dilationH;
       int v = q * P::strideW - P::padLeft + i % P::s * P::dilationW;
       if (h < 0 || h >= P::h || v < 0 || v >= P::w)
         continue;
       for (int c = 0; c < P::c; ++c)
-        sum += (valueOf(x[((n * P::h + h) * P::w + v) * P::c + c], P::signedX) -
-                zeroX) *
-               (valueOf(w[(filter * P::r * P::s + i) * P::c + c], P::signedW) -
-                zeroW);
+        sum += xAt(((n * P::h + h) * P::w + v) * P::c + c) *
+               wAt((filter * P::r * P::s + i) * P::c + c);
     }
-    want[to] = double(sum);
+    sums[to] = sum;
   }
+  return sums;
+}
+
+/// Compares what `launch` computes with exact sums.
+template <class P, class Launch>
+void checkSums(int zeroX, int zeroW, const Launch &launch) {
+  Tensors<P> tensors(zeroX, zeroW);
+  auto &[x, w, xZero, wZero, y] = tensors;
+  std::vector<double> want = convolve<P>(
+      [&](int i) { return double(valueOf(x[i], P::signedX) - zeroX); },
+      [&](int i) { return double(valueOf(w[i], P::signedW) - zeroW); });
   tensors.run(launch);
   expect("integer_gemm " + std::to_string(P::r) + "x" + std::to_string(P::s) +
              " of " + std::to_string(P::c) + " channels, zero points " +

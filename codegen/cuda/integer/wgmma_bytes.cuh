@@ -1,0 +1,209 @@
+//===- wgmma_bytes.cuh - Products and convolutions of bytes on sm_90a -----===//
+//
+// y = end(conv(x, w)) of signed or unsigned bytes or 8-bit floats, channels
+// last, by the main loop of wgmma_tile.cuh: TMA, WGMMA, a producer warp, tiles
+// in turn. The problem is integer_gemm.cuh's struct with other numbers of the
+// tile, those of wgmma_gemm.cuh:
+//
+//   struct P {
+//     // Sizes, types, `early`, and the end as in integer_gemm.cuh.
+//     static constexpr int tileM, tileN, stages, cluster, split, blocks, raster;
+//     static constexpr bool pingPong;
+//   };
+//
+// for the product with m = n * p * q, n = k and B transposed. k is a multiple of
+// 32, c of 16, zero points are 0, and padding is 0. kVector is 1, 2, 4 or 8. The
+// launch is that of wgmma_gemm.cuh, of a WgmmaLayout without boxes. A step of k
+// has 128 bytes.
+//
+// Threads store the result from registers. TMA deals the filters out to the
+// columns of a tile (integer_end.cuh): of 32 filters, bits 1 and 2 of the number
+// change places with bits 3 and 4. Tensor maps, with lines swizzled by 128 bytes:
+//
+//   w   tiled, dims r * s * c, 2, 4, 4, k / 32
+//       strides 1, 8, 2, 32 filters; box 128, 2, 4, 4, tileN / cluster / 32
+//   x   of a product of matrices or a 1 x 1 convolution with stride 1 and no
+//       padding: tiled, dims c, m; box 128, tileM
+//       else im2col as in wgmma_conv.cuh; channels 128, pixels tileM
+//
+// If c is 32 or 64 and there are several taps, a step covers 128 / c taps; x is
+// then copied by c channels, swizzled by c bytes.
+//
+// Other channels that are no multiple of 128 leave a part of each tap's last
+// step empty: there x is 0, and w has any bytes, also of the next tap.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INTEGER_WGMMA_BYTES_CUH
+#define FRIT_CODEGEN_CUDA_INTEGER_WGMMA_BYTES_CUH
+
+#include "frit/integer_gemm.cuh"
+#include "frit/wgmma_tile.cuh"
+
+namespace frit {
+
+#ifdef FRIT_HAS_WGMMA
+
+/// Steps of k in a stage: the bytes of a line.
+inline constexpr int kByteDepth = kLineBytes;
+
+/// The product that computes a convolution P.
+template <class P> struct ByteProduct {
+  using Bytes = P;
+  using D = unsigned char;
+  static constexpr int64_t m = int64_t(P::n) * P::p * P::q, n = P::k;
+  static constexpr int64_t batch = 1, ldd = P::k, strideD = 0;
+  static constexpr bool transposeA = false, transposeB = true;
+  static constexpr int tileM = P::tileM, tileN = P::tileN, stages = P::stages;
+  static constexpr int cluster = P::cluster, split = P::split;
+  static constexpr int blocks = P::blocks, raster = P::raster;
+  static constexpr bool pingPong = P::pingPong;
+  static constexpr bool constantB = P::early;
+};
+
+template <class P>
+  requires kMultipliesBytes<P>
+struct WgmmaElements<P> {
+  using Bytes = typename P::Bytes;
+  using Sum = typename ByteSumOf<Bytes>::Type;
+
+  template <bool AlongA, bool AlongB>
+  __device__ static void multiply(Sum (&sums)[P::tileN / 2], uint64_t a,
+                                  uint64_t b, bool accumulate) {
+    static_assert(AlongA && AlongB);
+    if constexpr (kHasFloats<Bytes>)
+      WgmmaBytes<P::tileN>::template multiplyFloats<Bytes::floatX,
+                                                    Bytes::floatW>(
+          sums, a, b, accumulate);
+    else
+      WgmmaBytes<P::tileN>::template multiplyBytes<Bytes::signedX,
+                                                   Bytes::signedW>(
+          sums, a, b, accumulate);
+  }
+};
+
+/// Whether P is a product of matrices: the pixels of y are those of x.
+template <class P>
+inline constexpr bool kIsByteProduct =
+    P::r * P::s == 1 && P::strideH == 1 && P::strideW == 1 && P::padTop == 0 &&
+    P::padLeft == 0 && P::p == P::h && P::q == P::w;
+
+/// Operands of a product, in steps of 128 bytes: channels of one tap, or all
+/// channels of several taps.
+template <class P> struct ByteOperands {
+  static constexpr bool kSharesSteps =
+      P::r * P::s > 1 && (P::c == 32 || P::c == 64);
+  static constexpr int taps = kSharesSteps ? kByteDepth / P::c : 1;
+  static constexpr int parts = wgmmaCeil(P::c, kByteDepth);
+  static constexpr int steps = wgmmaCeil(P::r * P::s, taps) * parts;
+  static constexpr int lineBytesA = kByteDepth / taps;
+  static_assert(P::c % 16 == 0 && P::k % 32 == 0);
+  const TensorMap *mapX, *mapW;
+
+  __device__ void loadA(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step) const {
+    if constexpr (kIsByteProduct<P>) {
+      loadBox(to, mapX, barrier, step * kByteDepth, tile.m);
+    } else {
+      const int first = step / parts * taps, line = tile.m / P::q;
+#pragma unroll
+      for (int i = 0; i < taps; ++i) {
+        const int tap = first + i;
+        // After the last tap there are channels that x does not have: zeros.
+        const bool isOver = P::r * P::s % taps && tap >= P::r * P::s;
+        loadPixels(to + i * P::tileM * lineBytesA, mapX, barrier,
+                   isOver ? P::c : step % parts * kByteDepth,
+                   tile.m % P::q * P::strideW - P::padLeft,
+                   line % P::p * P::strideH - P::padTop, line / P::p,
+                   isOver ? 0 : tap % P::s * P::dilationW,
+                   isOver ? 0 : tap / P::s * P::dilationH);
+      }
+    }
+  }
+
+  /// Loads w. Blocks that share it each multicast a part of it to all of them.
+  __device__ void loadB(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step, int rank) const {
+    const int at = taps > 1 ? step * kByteDepth
+                            : step / parts * P::c + step % parts * kByteDepth;
+    constexpr int part = P::tileN / P::cluster;
+    static_assert(part % 32 == 0);
+    if constexpr (P::cluster > 1)
+      loadBoxInto((1 << P::cluster) - 1, to + rank * part * kByteDepth, mapW,
+                  barrier, at, 0, 0, 0, (tile.n + rank * part) / 32);
+    else
+      loadBox(to, mapW, barrier, at, 0, 0, 0, tile.n / 32);
+  }
+};
+
+/// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
+/// warpgroup multiplies.
+template <class P> struct ByteStore {
+  using Product = ByteProduct<P>;
+  using Plan = WgmmaPlan<Product>;
+  using Sum = typename WgmmaElements<Product>::Sum;
+
+  const P &problem;
+  unsigned char *slots;
+  Barrier *filled;
+  float *told;
+  WgmmaTile at = {};
+
+  __device__ void begin(const WgmmaTile &tile) { at = tile; }
+  __device__ void end(const Sum (&sums)[Plan::kRowBlocks][P::tileN / 2],
+                      int part = 0) const {
+    constexpr int count = Plan::kUnitN / 8;
+    storeSums<SumPlaces<Plan::kRowBlocks, 64, count, 4>>(
+        problem, at.m, at.n, int(Product::m),
+        [&](int i, int j, int c) { return sums[i][(part * count + j) * 4 + c]; },
+        [](int, int, int) { return true; });
+  }
+  __device__ static void drain() {}
+};
+
+/// Computes the whole product.
+template <class P>
+__device__ inline void wgmmaBytes(const P &end, const TensorMap *mapX,
+                                  const TensorMap *mapW) {
+  ByteOperands<P> operands = {mapX, mapW};
+  if (threadIdx.x == 0)
+    prefetchMap(mapW);
+  if (threadIdx.x == 32)
+    prefetchMap(mapX);
+  wgmmaTiles<ByteProduct<P>, ByteStore<P>>(operands, end);
+}
+
+#else
+
+/// P with the tiles of four warps.
+template <class P> struct ByteFloor : P {
+  static constexpr int tileM = 64, tileN = 64, warpM = 32, warpN = 32;
+  static constexpr int depth = 64, stages = 2, split = 1, cluster = 1;
+  static constexpr bool wgmma = false;
+};
+
+/// Computes the whole product without WGMMA, in any grid of blocks of 128
+/// threads or more.
+template <class P>
+__device__ inline void byteFloor(const P &end, const void *x, const void *w,
+                                 const void *xZero = nullptr,
+                                 const void *wZero = nullptr) {
+  using Q = ByteFloor<P>;
+  using Operands = IntegerOperands<Q>;
+  __shared__ __align__(128) unsigned char
+      stages[Q::stages * IntegerPlan<Q>::kStageBytes];
+  if (threadIdx.x >= IntegerPlan<Q>::kThreads)
+    return;
+  for (int tile = blockIdx.x; tile < Operands::kTilesM * Operands::kTilesN;
+       tile += gridDim.x) {
+    integerTile(Q{end}, x, w, xZero, wZero, stages, tile);
+    // The next tile's copies overwrite the stages.
+    __syncthreads();
+  }
+}
+
+#endif
+
+} // namespace frit
+
+#endif // FRIT_CODEGEN_CUDA_INTEGER_WGMMA_BYTES_CUH

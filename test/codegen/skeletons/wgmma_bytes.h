@@ -1,0 +1,143 @@
+//===- wgmma_bytes.h - Shared code of the check of wgmma_bytes.cuh --------===//
+//
+// Problems for wgmma_bytes.cuh, their tensor maps and launches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BYTES_H
+#define FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BYTES_H
+
+#include "frit/wgmma_bytes.cuh"
+#include "integer_gemm.h"
+
+/// A tile of the skeleton.
+template <int TileM, int TileN, int Stages, int Cluster = 1, int Split = 1,
+          int Blocks = 1>
+struct Staged {
+  static constexpr frit::WgmmaLayout layout = {
+      TileM, TileN, Stages, Cluster, Split, Blocks, false, false};
+  static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
+  static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
+  static constexpr int sms = 132; // of the H200 that tiles are scheduled for
+  static constexpr int raster = layout.rasterRows(sms);
+};
+
+/// A convolution with such a tile; ping-pong where it pays, or as asked for.
+template <class Of, int PingPong = -1> struct Tiled : Of {
+  static constexpr int64_t m = int64_t(Of::n) * Of::p * Of::q;
+  static constexpr bool pingPong =
+      PingPong < 0 ? Of::layout.pingPongs(m, Of::k, 1, Of::sms)
+                   : PingPong > 0;
+};
+
+/// A convolution of 8-bit floats whose sums are stored as they are.
+template <class P, frit::Float8 X, frit::Float8 W> struct FloatTiled : P {
+  static constexpr frit::Float8 floatX = X, floatW = W;
+
+  __device__ void store(const float (&sum)[P::kVector],
+                        const typename P::Columns &,
+                        const typename P::Elements &, unsigned row,
+                        unsigned col) const {
+    frit::storeVector(floats + row * P::k + col, sum);
+  }
+  float *floats;
+};
+
+template <class P>
+__global__ void __launch_bounds__(P::layout.threads(), P::blocks)
+    stagedSums(const uint8_t *x, const uint8_t *w, const uint8_t *xZero,
+               const uint8_t *wZero, typename frit::ByteSumOf<P>::Type *y,
+               const __grid_constant__ frit::TensorMap mapX,
+               const __grid_constant__ frit::TensorMap mapW) {
+  frit::pdlTrigger();
+  P end;
+  if constexpr (frit::kHasFloats<P>)
+    end.floats = y;
+  else
+    end.y = y;
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaBytes(end, &mapX, &mapW);
+#else
+  frit::byteFloor(end, x, w, xZero, wZero);
+#endif
+}
+
+#ifndef __CUDACC_RTC__
+#include "hopper.h"
+
+namespace harness {
+
+/// Encodes a map of bytes that is swizzled by `swizzle` bytes.
+inline frit::TensorMap byteMap(artifact::TensorMap map, const uint8_t *at,
+                               int swizzle = 128) {
+  map.type = artifact::DType::u8;
+  map.swizzle = swizzle;
+  for (uint32_t i = 0; i < map.rank; ++i)
+    if (!map.elementStrides[i])
+      map.elementStrides[i] = 1;
+  return encode(map, at);
+}
+
+/// Returns the maps of x and of w.
+template <class P> frit::TensorMap mapOfX(const uint8_t *x) {
+  artifact::TensorMap map;
+  if (P::r * P::s == 1 && P::strideH == 1 && P::strideW == 1 &&
+      P::padTop == 0 && P::padLeft == 0) {
+    map.rank = 2;
+    map.dims[0] = P::c;
+    map.dims[1] = P::m;
+    map.strides[0] = P::c;
+    map.box[0] = 128;
+    map.box[1] = P::tileM;
+    return byteMap(map, x);
+  }
+  const int line =
+      P::r * P::s > 1 && (P::c == 32 || P::c == 64) ? P::c : 128;
+  map.kind = artifact::MapKind::im2col;
+  map.rank = 4;
+  map.channels = line;
+  map.pixels = P::tileM;
+  const uint64_t dims[] = {P::c, P::w, P::h, P::n};
+  std::copy(dims, dims + 4, map.dims);
+  for (int i = 0, step = P::c; i < 3; step *= int(dims[++i]))
+    map.strides[i] = step;
+  map.strides[1] = P::c * P::w;
+  map.strides[2] = P::c * P::w * P::h;
+  map.elementStrides[1] = P::strideW;
+  map.elementStrides[2] = P::strideH;
+  map.lower[0] = -P::padLeft;
+  map.lower[1] = -P::padTop;
+  map.upper[0] = (P::q - 1) * P::strideW - P::padLeft + 1 - P::w;
+  map.upper[1] = (P::p - 1) * P::strideH - P::padTop + 1 - P::h;
+  return byteMap(map, x, line);
+}
+template <class P> frit::TensorMap mapOfW(const uint8_t *w) {
+  constexpr int depth = P::r * P::s * P::c;
+  artifact::TensorMap map;
+  map.rank = 5;
+  const int64_t dims[] = {depth, 2, 4, 4, P::k / 32};
+  const int64_t strides[] = {1, 8, 2, 32};
+  const int box[] = {128, 2, 4, 4, P::tileN / P::cluster / 32};
+  for (int i = 0; i < 5; ++i) {
+    map.dims[i] = dims[i];
+    map.box[i] = box[i];
+  }
+  for (int i = 0; i < 4; ++i)
+    map.strides[i] = strides[i] * depth;
+  return byteMap(map, w);
+}
+
+/// Runs the kernel.
+template <class P, class Sum>
+void launchStaged(const uint8_t *x, const uint8_t *w, const uint8_t *zero,
+                  Sum *y) {
+  static_assert(P::layout.fits());
+  launchCut(&stagedSums<P>, P::layout, P::m, P::k, 1, x, w, zero, zero, y,
+            mapOfX<P>(x), mapOfW<P>(w));
+}
+
+} // namespace harness
+
+#endif
+
+#endif // FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BYTES_H
