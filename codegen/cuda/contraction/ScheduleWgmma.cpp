@@ -47,6 +47,9 @@ static constexpr double kPowerRate = 11;
 /// registers to overlap elements, or if two blocks per SM leave so few that it
 /// spills.
 static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
+/// Instructions of a warp that a scheduler issues per cycle at the end of a
+/// tile: an estimate.
+static constexpr double kEndRate = 0.7;
 /// Bytes per microsecond that an SM streams from memory, and the rows of
 /// products whose time is that of their weights: fitted to a step of a language
 /// model of 8 sequences on an H200.
@@ -67,10 +70,32 @@ static double longest(std::initializer_list<double> times, double sharpness) {
   return std::pow(sum, 1 / sharpness);
 }
 
-double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
-                                     const WgmmaTile &tile, int64_t resultBytes,
+WgmmaWork frit::cuda::workOf(const nn::GemmInfo &product, int64_t resultBytes) {
+  WgmmaWork work = {.m = product.m,
+                    .n = product.n,
+                    .k = product.k,
+                    .batch = product.batch,
+                    .needs = needsOf(product.epilogue),
+                    .resultBytes = resultBytes};
+  auto elements = [](Value v) {
+    return double(nn::tensorType(v).getNumElements());
+  };
+  double results = double(product.m) * product.n * product.batch;
+  work.weightBytes = 2 * elements(product.b);
+  work.otherBytes = 2 * elements(product.a) +
+                    results * resultBytes * double(1 + work.needs.boxesRead);
+  if (nn::ConvOp addend = product.epilogue.addend) {
+    work.weightBytes += 2 * elements(addend.getW());
+    work.otherBytes += 2 * elements(addend.getX());
+  }
+  return work;
+}
+
+double frit::cuda::wgmmaMicroseconds(const WgmmaWork &product,
+                                     const WgmmaTile &tile,
                                      const GpuArch &arch) {
-  EndNeeds needs = needsOf(product.epilogue);
+  const EndNeeds &needs = product.needs;
+  int64_t resultBytes = product.resultBytes;
   WgmmaLayout layout = tile.layout(needs);
   int64_t steps = ceilDiv(ceilDiv(product.k, kWgmmaDepth), tile.split);
   int64_t cluster = tile.cluster * tile.split;
@@ -104,6 +129,10 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
       stored / std::min(kStoreBytes * writers, heldRate / active) + kStoreTime;
   if (layout.slots() == 1)
     store *= kOneSlot;
+  // The warps of a warpgroup have a scheduler each, which two warpgroups share.
+  if (needs.storesRegisters)
+    store = kStoreTime + sums / 128 * product.endInstructions / arch.clock /
+                             std::min(1.0, kEndRate * writers);
   double finish = store;
   if (needs.computesLong) {
     bool isCrowded = tile.pingPong && tile.n > 128;
@@ -121,17 +150,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
           (tile.cluster > 1 ? kClusterTime : 0) +
           (layout.overlaysStages() ? kClusterBarrier : 0);
 
-  auto elements = [](Value v) {
-    return double(nn::tensorType(v).getNumElements());
-  };
-  double results = double(product.m) * product.n * product.batch;
-  double weights = 2 * elements(product.b);
-  double others = 2 * elements(product.a) +
-                  results * resultBytes * double(1 + needs.boxesRead);
-  if (nn::ConvOp addend = product.epilogue.addend) {
-    weights += 2 * elements(addend.getW());
-    others += 2 * elements(addend.getX());
-  }
+  double weights = product.weightBytes, others = product.otherBytes;
   double rate = product.m <= kFewRows
                     ? std::min(arch.memoryRate, active * kSmStream)
                     : arch.memoryRate;
@@ -142,7 +161,7 @@ double frit::cuda::wgmmaMicroseconds(const nn::GemmInfo &product,
 
 /// Returns whether a tile may be fast: it is not half empty, large if there are
 /// many tiles, and small if there are few.
-static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile,
+static bool isWorthTrying(const WgmmaWork &product, const WgmmaTile &tile,
                           const GpuArch &arch) {
   int64_t area = tile.m * tile.n, tiles = tile.tiles(product);
   bool empty = (tile.m > 64 && tile.m >= 2 * product.m) ||
@@ -155,17 +174,18 @@ static bool isWorthTrying(const nn::GemmInfo &product, const WgmmaTile &tile,
   return !empty && !small && !large;
 }
 
-SmallVector<WgmmaPick>
-frit::cuda::rankWgmmaTiles(const nn::GemmInfo &product, int64_t resultBytes,
-                           const GpuArch &arch, unsigned most, bool maySplit) {
+SmallVector<WgmmaPick> frit::cuda::rankWgmmaTiles(const WgmmaWork &product,
+                                                  const GpuArch &arch,
+                                                  unsigned most,
+                                                  bool maySplit) {
   SmallVector<WgmmaPick> picks;
   int64_t steps = ceilDiv(product.k, kWgmmaDepth);
   auto add = [&](WgmmaTile tile) {
     tile.pingPong = tile.pingPongs(product, arch);
-    double time = wgmmaMicroseconds(product, tile, resultBytes, arch);
+    double time = wgmmaMicroseconds(product, tile, arch);
     picks.push_back({tile, time});
   };
-  const EndNeeds needs = needsOf(product.epilogue);
+  const EndNeeds &needs = product.needs;
   auto overlays = [&](const WgmmaTile &tile) {
     return tile.layout(needs).overlaysStages();
   };

@@ -3,15 +3,17 @@
 #include "codegen/cuda/contraction/Wgmma.h"
 
 #include "codegen/cuda/scalar/LinalgFusion.h"
+#include "codegen/cuda/target/CudaDialect.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
 /// Maximum registers per thread; registers of a consumer after setmaxnreg; and
-/// registers that a thread needs besides its accumulators.
+/// registers that a thread needs besides its accumulators, and those if it
+/// stores the result from registers.
 static constexpr int64_t kThreadRegisters = 255, kMovedRegisters = 240,
-                         kOtherRegisters = 48;
+                         kOtherRegisters = 48, kEndRegisters = 64;
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -22,21 +24,59 @@ bool WgmmaTile::fits(const EndNeeds &needs, const GpuArch &arch) const {
   int64_t registers = layout.movesRegisters()
                           ? kMovedRegisters
                           : arch.registersFor(occupancy * layout.threads());
+  int64_t others = needs.storesRegisters ? kEndRegisters : kOtherRegisters;
   return layout.fits() && layout.slots() >= needs.boxesStored &&
-         std::min(registers, kThreadRegisters) >= n / 2 + kOtherRegisters;
+         std::min(registers, kThreadRegisters) >= n / 2 + others;
+}
+
+LogicalResult
+frit::cuda::verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError,
+                            const WgmmaTile &tile) {
+  int64_t m = tile.m, n = tile.n;
+  if (failed(requireRanges(emitError,
+                           {{"stages", tile.stages, 2, kMostStages},
+                            {"cluster", tile.cluster, 1, 2},
+                            {"occupancy", tile.occupancy, 1, 2},
+                            {"raster", tile.raster, 1, 1024},
+                            {"blocks", tile.blocks, 0, kMostBlocks}})) ||
+      failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
+                     "64, 128 or 192")) ||
+      failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
+                     "a multiple of 64 of at most 256")) ||
+      failed(require(emitError, isPowerOf2UpTo(tile.split, 8), "split",
+                     "1, 2, 4 or 8")) ||
+      failed(require(emitError, tile.cluster == 1 || tile.split == 1, "cluster",
+                     "1 unless `split` is 1")) ||
+      failed(require(emitError, tile.blocks == 0 || tile.split == 1, "blocks",
+                     "0 unless `split` is 1")) ||
+      failed(require(emitError, tile.blocks % tile.cluster == 0, "blocks",
+                     "a multiple of `cluster`")))
+    return failure();
+  return require(emitError, !tile.pingPong || tile.layout({}).canPingPong(),
+                 "pingpong",
+                 "false, but for an SM's only block with tiles of 128 rows "
+                 "and up to 192 columns");
 }
 
 WgmmaTile WgmmaTile::forProduct(const nn::GemmInfo &product,
                                 const GpuArch &arch) const {
+  return forWork({.m = product.m,
+                  .n = product.n,
+                  .k = product.k,
+                  .batch = product.batch,
+                  .needs = needsOf(product.epilogue)},
+                 arch);
+}
+
+WgmmaTile WgmmaTile::forWork(const WgmmaWork &work, const GpuArch &arch) const {
   WgmmaTile tile = *this;
   tile.occupancy = 2;
-  if (!tile.fits(needsOf(product.epilogue), arch))
+  if (!tile.fits(work.needs, arch))
     tile.occupancy = 1;
-  tile.pingPong = tile.pingPongs(product, arch);
+  tile.pingPong = tile.pingPongs(work, arch);
   tile.raster = tile.grid().rasterRows(arch.sms);
-  int64_t blocks =
-      tile.grid().gridOf(product.m, product.n, product.batch, arch.sms);
-  tile.blocks = blocks < tile.neededBlocks(product) ? blocks : 0;
+  int64_t blocks = tile.grid().gridOf(work.m, work.n, work.batch, arch.sms);
+  tile.blocks = blocks < tile.neededBlocks(work) ? blocks : 0;
   return tile;
 }
 

@@ -16,6 +16,18 @@
 
 namespace frit::cuda {
 
+/// A product as its tiles see it. A product of bytes is one of half as many
+/// 16-bit numbers along k: a step has as many bytes, and takes as long.
+struct WgmmaWork {
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  EndNeeds needs;
+  int64_t resultBytes = 2; ///< of an element of the result
+  /// Bytes of B, and of what else is read or stored.
+  double weightBytes = 0, otherBytes = 0;
+  /// Instructions per element of the result, if threads store them.
+  double endInstructions = 0;
+};
+
 /// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
@@ -31,26 +43,34 @@ struct WgmmaTile {
   /// Returns a block's layout of shared memory, for a product whose epilogue
   /// has these needs.
   WgmmaLayout layout(const EndNeeds &needs) const {
-    return {m, n, stages, cluster, split, occupancy, needs.exchangesColumns};
+    return {m,
+            n,
+            stages,
+            cluster,
+            split,
+            occupancy,
+            needs.exchangesColumns,
+            !needs.storesRegisters};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
   /// per SM if they fit, ping-pong if it pays, the raster, and the blocks of
   /// the launch.
   WgmmaTile forProduct(const nn::GemmInfo &product, const GpuArch &arch) const;
+  WgmmaTile forWork(const WgmmaWork &work, const GpuArch &arch) const;
   /// Returns whether `occupancy` blocks fit on an SM.
   bool fits(const EndNeeds &needs, const GpuArch &arch) const;
-  /// Returns the number of tiles of a product; counts clusters if blocks share
-  /// B.
-  int64_t tiles(const nn::GemmInfo &product) const {
+  /// Returns the number of tiles of a product, a GemmInfo or WgmmaWork; counts
+  /// clusters if blocks share B.
+  template <class Product> int64_t tiles(const Product &product) const {
     return grid().tilesOf(product.m, product.n, product.batch);
   }
   /// Returns the blocks that the tiles of a product need if each has its own.
-  int64_t neededBlocks(const nn::GemmInfo &product) const {
+  template <class Product> int64_t neededBlocks(const Product &product) const {
     return tiles(product) * grid().blocksPerCluster();
   }
   /// Returns whether ping-pong pays for a product.
-  bool pingPongs(const nn::GemmInfo &product, const GpuArch &arch) const {
-    return grid().pingPongs(product.m, product.n, product.batch, arch.sms);
+  bool pingPongs(const WgmmaWork &work, const GpuArch &arch) const {
+    return layout(work.needs).pingPongs(work.m, work.n, work.batch, arch.sms);
   }
   /// Returns whether the result, with elements of `bytes` bytes, is stored by
   /// TMA.
@@ -60,6 +80,24 @@ private:
   /// What the launch depends on, without shared memory.
   WgmmaLayout grid() const { return layout({}); }
 };
+
+/// Returns the tile of a schedule, and whether its numbers are those of a tile.
+template <class Attr> WgmmaTile wgmmaTileOf(Attr schedule) {
+  return {schedule.getTileM(),    schedule.getTileN(),  schedule.getStages(),
+          schedule.getCluster(),  schedule.getSplit(),  schedule.getOccupancy(),
+          schedule.getPingpong(), schedule.getRaster(), schedule.getBlocks()};
+}
+llvm::LogicalResult
+verifyWgmmaTile(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                const WgmmaTile &tile);
+
+/// Returns the schedule of a tile.
+template <class Attr>
+Attr scheduleOf(mlir::MLIRContext *context, const WgmmaTile &tile) {
+  return Attr::get(context, tile.m, tile.n, tile.stages, tile.cluster,
+                   tile.split, tile.occupancy, tile.pingPong, tile.raster,
+                   tile.blocks);
+}
 
 /// Returns a convolution as an implicit product of pixels and filters, over its
 /// taps and those of its addend. The channels of a tap are padded to a stage's
@@ -84,10 +122,13 @@ im2colCorners(const nn::ConvInfo &conv);
 nn::Legality checkWgmma(const nn::GemmInfo &info, mlir::Type result);
 nn::Legality checkWgmma(const nn::ConvInfo &info);
 
+/// Describes a product whose result has elements of `resultBytes` bytes.
+WgmmaWork workOf(const nn::GemmInfo &product, int64_t resultBytes);
+
 /// Estimates the time of a product with a tile by the model in
 /// ScheduleWgmma.cpp.
-double wgmmaMicroseconds(const nn::GemmInfo &product, const WgmmaTile &tile,
-                         int64_t resultBytes, const GpuArch &arch);
+double wgmmaMicroseconds(const WgmmaWork &work, const WgmmaTile &tile,
+                         const GpuArch &arch);
 
 /// The `most` fastest tiles by that model, fastest first. Blocks divide k only
 /// if they `maySplit`.
@@ -95,8 +136,7 @@ struct WgmmaPick {
   WgmmaTile tile;
   double microseconds = 0;
 };
-llvm::SmallVector<WgmmaPick> rankWgmmaTiles(const nn::GemmInfo &product,
-                                            int64_t resultBytes,
+llvm::SmallVector<WgmmaPick> rankWgmmaTiles(const WgmmaWork &work,
                                             const GpuArch &arch, unsigned most,
                                             bool maySplit = true);
 

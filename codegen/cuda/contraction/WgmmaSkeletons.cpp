@@ -12,42 +12,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-static LogicalResult
-verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m,
-                int64_t n, int64_t stages, int64_t cluster, int64_t split,
-                int64_t occupancy, bool pingpong, int64_t raster,
-                int64_t blocks) {
-  WgmmaLayout layout = {m, n, stages, cluster, split, occupancy};
-  if (failed(requireRanges(emitError, {{"stages", stages, 2, kMostStages},
-                                       {"cluster", cluster, 1, 2},
-                                       {"occupancy", occupancy, 1, 2},
-                                       {"raster", raster, 1, 1024},
-                                       {"blocks", blocks, 0, kMostBlocks}})) ||
-      failed(require(emitError, m == 64 || m == 128 || m == 192, "tile_m",
-                     "64, 128 or 192")) ||
-      failed(require(emitError, n > 0 && n <= 256 && n % 64 == 0, "tile_n",
-                     "a multiple of 64 of at most 256")) ||
-      failed(require(emitError, isPowerOf2UpTo(split, 8), "split",
-                     "1, 2, 4 or 8")) ||
-      failed(require(emitError, cluster == 1 || split == 1, "cluster",
-                     "1 unless `split` is 1")) ||
-      failed(require(emitError, blocks == 0 || split == 1, "blocks",
-                     "0 unless `split` is 1")) ||
-      failed(require(emitError, blocks % cluster == 0, "blocks",
-                     "a multiple of `cluster`")))
-    return failure();
-  return require(emitError, !pingpong || layout.canPingPong(), "pingpong",
-                 "false, but for an SM's only block with tiles of 128 rows "
-                 "and up to 192 columns");
-}
-
 LogicalResult
 WgmmaGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t stages,
                       int64_t cluster, int64_t split, int64_t occupancy,
                       bool pingpong, int64_t raster, int64_t blocks) {
-  return verifyWgmmaTile(emitError, tileM, tileN, stages, cluster, split,
-                         occupancy, pingpong, raster, blocks);
+  return verifyWgmmaTile(emitError, {tileM, tileN, stages, cluster, split,
+                                     occupancy, pingpong, raster, blocks});
 }
 
 LogicalResult
@@ -55,8 +26,8 @@ WgmmaConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t stages,
                       int64_t cluster, int64_t split, int64_t occupancy,
                       bool pingpong, int64_t raster, int64_t blocks) {
-  return verifyWgmmaTile(emitError, tileM, tileN, stages, cluster, split,
-                         occupancy, pingpong, raster, blocks);
+  return verifyWgmmaTile(emitError, {tileM, tileN, stages, cluster, split,
+                                     occupancy, pingpong, raster, blocks});
 }
 
 namespace {
@@ -71,18 +42,11 @@ template <class Info> struct WgmmaFit {
 template <class Attr, class Info>
 class WgmmaSkeleton : public TunedSkeletonOf<Attr, WgmmaFit<Info>> {
 protected:
-  static WgmmaTile tileOf(Attr schedule) {
-    return {
-        schedule.getTileM(),    schedule.getTileN(),  schedule.getStages(),
-        schedule.getCluster(),  schedule.getSplit(),  schedule.getOccupancy(),
-        schedule.getPingpong(), schedule.getRaster(), schedule.getBlocks()};
-  }
-
   /// Returns the tile of a schedule if it fits the product of a problem.
   static nn::Match<WgmmaTile> fittingTile(Attr schedule, Problem &problem,
                                           const Machine &machine) {
     auto product = productOf(problem);
-    WgmmaTile tile = tileOf(schedule);
+    WgmmaTile tile = wgmmaTileOf(schedule);
     if (!tile.fits(needsOf(product->epilogue), machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
     if (nn::Legality why =
@@ -97,12 +61,10 @@ protected:
                          Offers &offers) {
     auto product = productOf(problem);
     for (const WgmmaPick &pick :
-         rankWgmmaTiles(*product, resultBytes(problem), machine.arch,
+         rankWgmmaTiles(workOf(*product, resultBytes(problem)), machine.arch,
                         offers.most, !machine.batchInvariant)) {
       WgmmaTile tile = pick.tile.forProduct(*product, machine.arch);
-      offers.add(Attr::get(problem.context(), tile.m, tile.n, tile.stages,
-                           tile.cluster, tile.split, tile.occupancy,
-                           tile.pingPong, tile.raster, tile.blocks));
+      offers.add(scheduleOf<Attr>(problem.context(), tile));
     }
   }
 
@@ -118,9 +80,9 @@ private:
     auto product = productOf(problem);
     if (!product)
       return std::nullopt;
-    WgmmaTile tile = tileOf(schedule);
-    double time =
-        wgmmaMicroseconds(*product, tile, resultBytes(problem), machine.arch);
+    WgmmaTile tile = wgmmaTileOf(schedule);
+    double time = wgmmaMicroseconds(workOf(*product, resultBytes(problem)),
+                                    tile, machine.arch);
     double blocks =
         double(launchBlocks(tile.blocks, tile.neededBlocks(*product)));
     return nn::StepCost{time, std::min(1.0, blocks / double(machine.arch.sms *

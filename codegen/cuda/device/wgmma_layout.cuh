@@ -122,8 +122,10 @@ struct WgmmaLayout {
   }
   /// Returns whether each of two consumer warpgroups can have tiles of its own
   /// (ping-pong): the accumulators of a whole tile fit into its registers.
+  /// What threads store themselves takes more registers.
   constexpr bool canPingPong() const {
-    return split == 1 && tileM == 128 && tileN <= 192 && blocks == 1;
+    return split == 1 && tileM == 128 && tileN <= (storesBoxes ? 192 : 128) &&
+           blocks == 1;
   }
   /// Returns whether ping-pong pays: blocks have several tiles, and one
   /// warpgroup stores while the other multiplies.

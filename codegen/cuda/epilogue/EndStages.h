@@ -35,6 +35,8 @@ struct EndNeeds {
   bool exchangesColumns = false;
   /// Whether a function may take longer than storing its results.
   bool computesLong = false;
+  /// Whether threads store the result from registers, not through boxes.
+  bool storesRegisters = false;
 };
 
 /// The part of a problem's text that describes its epilogue.

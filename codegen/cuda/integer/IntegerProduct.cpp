@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/integer/IntegerProduct.h"
 
+#include "dialects/nn/Fold.h"
 #include "dialects/nn/contraction/Contraction.h"
 
 using namespace mlir;
@@ -97,5 +98,18 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
     if (nn::tensorType(result).getNumElements() !=
         nn::tensorType(conv.getY()).getNumElements())
       return nn::Mismatch("a result has not one element for each sum");
-  return describeProduct(conv);
+  auto product = describeProduct(conv);
+  if (!product)
+    return product;
+  auto isZero = [&](Value zero) {
+    auto argument = dyn_cast_if_present<BlockArgument>(zero);
+    auto number =
+        argument
+            ? nn::constantValue(fusion->getOperand(argument.getArgNumber()), 1)
+            : DenseElementsAttr();
+    return number && number.isSplat() && number.getSplatValue<APInt>().isZero();
+  };
+  product->isCentered = product->hasFloats() ||
+                        (isZero(conv.getXZero()) && isZero(conv.getWZero()));
+  return product;
 }

@@ -20,6 +20,8 @@ struct IntegerProduct {
   int64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
   int64_t padTop = 0, padLeft = 0;
   bool signedX = false, signedW = false;
+  /// Whether both zero points are known to be 0; floats have none.
+  bool isCentered = false;
   /// The formats of floats as integer_mma.cuh names them; empty for bytes.
   llvm::StringRef floatX = {}, floatW = {};
 
@@ -35,6 +37,20 @@ nn::Match<IntegerProduct> describeProduct(nn::QuantizedConvOp op);
 /// Describes the product of a fusion, or says why its kernel does not compute
 /// the whole: every result has an element for each sum.
 nn::Match<IntegerProduct> describeProduct(nn::FusionOp fusion);
+
+/// Describes an operator or a fusion, or says why the target does not compute
+/// it.
+template <class Source>
+nn::Match<IntegerProduct> describeFor(Source source, const Machine &machine) {
+  nn::Match<IntegerProduct> product = describeProduct(source);
+  if (product && product->hasFloats() && !machine.arch.hasFloat8())
+    return nn::Mismatch("the target does not multiply floats of 8 bits");
+  return product;
+}
+
+/// Returns the schedule with the least estimated time, of either skeleton.
+nn::Match<nn::Schedule> chooseIntegerKernel(Problem &problem,
+                                            const Machine &machine);
 
 /// Returns the schedules of a product, the one with the least estimated time
 /// first, at most `most`.

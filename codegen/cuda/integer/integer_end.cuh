@@ -1,8 +1,8 @@
 //===- integer_end.cuh - What follows the sums of bytes -------------------===//
 //
 // Threads store their sums from registers. The columns of a tile are dealt out
-// to filters so that a thread's sums are of neighbours: of each 8G columns, lane
-// l has filters l % 4 * 2G to l % 4 * 2G + 2G - 1.
+// to filters so that a thread's sums are of neighbours: of each 8G columns,
+// lane l has filters l % 4 * 2G to l % 4 * 2G + 2G - 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 namespace frit {
 
 /// The sums of a thread: of two rows, 8 apart, of each of CountM groups, which
-/// are StepM rows apart; and of CountN matrices of 8 columns, Group of which are
-/// dealt out together.
+/// are StepM rows apart; and of CountN matrices of 8 columns, Group of which
+/// are dealt out together.
 template <int CountM, int StepM, int CountN, int Group> struct SumPlaces {
   static constexpr int kCountM = CountM, kStepM = StepM, kCountN = CountN;
   static constexpr int kGroup = Group, kNeighbours = 2 * Group;

@@ -7,18 +7,19 @@
 //
 //   struct P {
 //     // Sizes, types, `early`, and the end as in integer_gemm.cuh.
-//     static constexpr int tileM, tileN, stages, cluster, split, blocks, raster;
-//     static constexpr bool pingPong;
+//     static constexpr int tileM, tileN, stages, cluster, split, blocks,
+//     raster; static constexpr bool pingPong;
 //   };
 //
-// for the product with m = n * p * q, n = k and B transposed. k is a multiple of
-// 32, c of 16, zero points are 0, and padding is 0. kVector is 1, 2, 4 or 8. The
-// launch is that of wgmma_gemm.cuh, of a WgmmaLayout without boxes. A step of k
-// has 128 bytes.
+// for the product with m = n * p * q, n = k and B transposed. k is a multiple
+// of 32, c of 16, zero points are 0, and padding is 0. kVector is 1, 2, 4 or 8.
+// The launch is that of wgmma_gemm.cuh, of a WgmmaLayout without boxes. A step
+// of k has 128 bytes.
 //
 // Threads store the result from registers. TMA deals the filters out to the
-// columns of a tile (integer_end.cuh): of 32 filters, bits 1 and 2 of the number
-// change places with bits 3 and 4. Tensor maps, with lines swizzled by 128 bytes:
+// columns of a tile (integer_end.cuh): of 32 filters, bits 1 and 2 of the
+// number change places with bits 3 and 4. Tensor maps, with lines swizzled by
+// 128 bytes:
 //
 //   w   tiled, dims r * s * c, 2, 4, 4, k / 32
 //       strides 1, 8, 2, 32 filters; box 128, 2, 4, 4, tileN / cluster / 32
@@ -73,12 +74,12 @@ struct WgmmaElements<P> {
     static_assert(AlongA && AlongB);
     if constexpr (kHasFloats<Bytes>)
       WgmmaBytes<P::tileN>::template multiplyFloats<Bytes::floatX,
-                                                    Bytes::floatW>(
-          sums, a, b, accumulate);
+                                                    Bytes::floatW>(sums, a, b,
+                                                                   accumulate);
     else
       WgmmaBytes<P::tileN>::template multiplyBytes<Bytes::signedX,
-                                                   Bytes::signedW>(
-          sums, a, b, accumulate);
+                                                   Bytes::signedW>(sums, a, b,
+                                                                   accumulate);
   }
 };
 
@@ -155,7 +156,9 @@ template <class P> struct ByteStore {
     constexpr int count = Plan::kUnitN / 8;
     storeSums<SumPlaces<Plan::kRowBlocks, 64, count, 4>>(
         problem, at.m, at.n, int(Product::m),
-        [&](int i, int j, int c) { return sums[i][(part * count + j) * 4 + c]; },
+        [&](int i, int j, int c) {
+          return sums[i][(part * count + j) * 4 + c];
+        },
         [](int, int, int) { return true; });
   }
   __device__ static void drain() {}
@@ -190,8 +193,8 @@ __device__ inline void byteFloor(const P &end, const void *x, const void *w,
                                  const void *wZero = nullptr) {
   using Q = ByteFloor<P>;
   using Operands = IntegerOperands<Q>;
-  __shared__ __align__(128) unsigned char
-      stages[Q::stages * IntegerPlan<Q>::kStageBytes];
+  __shared__ __align__(
+      128) unsigned char stages[Q::stages * IntegerPlan<Q>::kStageBytes];
   if (threadIdx.x >= IntegerPlan<Q>::kThreads)
     return;
   for (int tile = blockIdx.x; tile < Operands::kTilesM * Operands::kTilesN;

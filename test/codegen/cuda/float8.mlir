@@ -5,18 +5,18 @@
 // f32. Their scales, a GELU and the quantization of the result are a part of
 // the kernel; the device rounds to e4m3.
 
-// CHECK: // k0 #cuda.integer_gemm<[[TILE:tile_m = .*wgmma = true]]>
+// CHECK: // k0 #cuda.wgmma_bytes<[[TILE:tile_m = .*]]>
 // CHECK-LABEL: struct k0_product {
 // CHECK: static constexpr int n = 4096, h = 1, w = 1, c = 1024;
 // CHECK: static constexpr frit::Float8 floatX = frit::Float8::e4m3, floatW = frit::Float8::e5m2;
-// CHECK-NEXT: static constexpr bool early = false, wgmma = true;
+// CHECK-NEXT: static constexpr bool early = false;
 // CHECK: struct Columns {
 // CHECK-NEXT: float of0[8];
 // CHECK: void store(const float (&sum)[8], const Columns &columns,
 // CHECK: sum[v] * columns.of0[v]
 // CHECK: out0[v] = frit::toE4m3(
 // CHECK: frit::storeVector(y0 + at, out0);
-// CHECK: frit::integerGemm(k0_product{x0, x1, x2, y0}, x0, x1);
+// CHECK: frit::wgmmaBytes(k0_product{x0, x1, x2, y0}, &m0, &m1);
 
 // ADA: // k0 #cuda.integer_gemm<
 // ADA-NOT: wgmma = true>
@@ -36,10 +36,11 @@ func.func @product(%x: tensor<4096x1024xf8E4M3FN>, %w: tensor<4096x1024xf8E5M2>,
 // -----
 
 // Tiles are those of bytes, which are multiplied as fast.
-// CHECK: // k0 #cuda.integer_gemm<[[TILE]]>
+// CHECK: // k0 #cuda.wgmma_bytes<tile_m = 128, tile_n = 128,
 // CHECK-LABEL: struct k0_product {
-// CHECK: static constexpr bool signedX = true, signedW = true, early = false, wgmma = true;
-func.func @bytes(%x: tensor<4096x1024xi8>, %w: tensor<4096x1024xi8>, %z: tensor<i8>) {
+// CHECK: static constexpr bool signedX = true, signedW = true, early = false;
+func.func @bytes(%x: tensor<4096x1024xi8>, %w: tensor<4096x1024xi8>) {
+  %z = nn.constant dense<0> : tensor<i8>
   %0 = nn.fusion(%x, %w, %z) : (tensor<4096x1024xi8>, tensor<4096x1024xi8>, tensor<i8>) -> tensor<4096x4096xi32> {
   ^bb0(%a: tensor<4096x1024xi8>, %b: tensor<4096x1024xi8>, %c: tensor<i8>):
     %1 = nn.quantized_conv %a, %b, %c, %c {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<4096x1024xi8>, tensor<4096x1024xi8>, tensor<i8>, tensor<i8>) -> tensor<4096x4096xi32>

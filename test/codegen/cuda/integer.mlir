@@ -10,7 +10,8 @@
 // CHECK-NEXT: static constexpr int k = 128, r = 3, s = 3, p = 28, q = 28;
 // CHECK-NEXT: static constexpr int strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
 // CHECK-NEXT: static constexpr int padTop = 1, padLeft = 1;
-// CHECK-NEXT: static constexpr bool signedX = false, signedW = true, early = false, wgmma = true;
+// CHECK-NEXT: static constexpr bool signedX = false, signedW = true, early = false;
+// CHECK-NEXT: static constexpr bool wgmma = true;
 // CHECK: static constexpr int kVector = 8;
 // CHECK: struct Columns {
 // CHECK-NEXT: float of0[8];

@@ -10,7 +10,8 @@ namespace harness {
 
 /// Returns the number of a code, from its bits.
 inline double numberOf(uint8_t code, frit::Float8 format) {
-  const int bits = format == frit::Float8::e4m3 ? 3 : 2, bias = format == frit::Float8::e4m3 ? 7 : 15;
+  const int bits = format == frit::Float8::e4m3 ? 3 : 2,
+            bias = format == frit::Float8::e4m3 ? 7 : 15;
   const int exponent = (code & 127) >> bits,
             mantissa = code & ((1 << bits) - 1);
   double number =
@@ -26,11 +27,13 @@ inline void fill(Buffer<uint8_t> &codes, uint32_t seed, frit::Float8 format,
   for (size_t i = 0; i < codes.size(); ++i) {
     seed = seed * 1664525 + 1013904223;
     uint8_t code = uint8_t(seed >> 24);
-    const int bits = format == frit::Float8::e4m3 ? 3 : 2, bias = format == frit::Float8::e4m3 ? 7 : 15;
+    const int bits = format == frit::Float8::e4m3 ? 3 : 2,
+              bias = format == frit::Float8::e4m3 ? 7 : 15;
     if (isExact)
       code = uint8_t((code & (128 | ((1 << bits) - 1))) |
                      (bias - 1 + (code >> 4) % 3) << bits);
-    else if (format == frit::Float8::e4m3 ? (code & 127) == 127 : (code & 127) >= 0x7c)
+    else if (format == frit::Float8::e4m3 ? (code & 127) == 127
+                                          : (code & 127) >= 0x7c)
       code = 1;
     codes.host()[i] = code;
   }

@@ -5,8 +5,7 @@
 /// A product of m × k bytes and n × k bytes.
 template <class T, int M, int N, int K, bool SignedX = true,
           bool SignedW = true, int Vector = 8, int PingPong = -1>
-using Rows =
-    Tiled<Product<T, SignedX, SignedW, M, N, K, Vector>, PingPong>;
+using Rows = Tiled<Product<T, SignedX, SignedW, M, N, K, Vector>, PingPong>;
 /// A convolution of unsigned by signed bytes.
 template <class T, int N, int H, int W, int C, int K, int R, int S,
           int Stride = 1, int Pad = 0, int Dilation = 1>
@@ -23,8 +22,7 @@ using Up = Rows<Staged<128, 128, 6, 2>, 12288, 4096, 1024>;
 using Float = E4m3<Rows<Staged<128, 128, 6>, 12288, 4096, 1024>>;
 using Body = Windows<Staged<128, 128, 6>, 32, 28, 28, 128, 128, 3, 3, 1, 1>;
 using First = Windows<Staged<128, 64, 8>, 32, 56, 56, 64, 64, 3, 3, 1, 1>;
-using Deep =
-    Windows<Staged<64, 64, 8, 1, 4>, 1, 7, 7, 512, 512, 3, 3, 1, 1>;
+using Deep = Windows<Staged<64, 64, 8, 1, 4>, 1, 7, 7, 512, 512, 3, 3, 1, 1>;
 
 #ifdef __CUDACC_RTC__
 template <class P> __device__ auto compiled = &stagedSums<P>;
@@ -54,9 +52,9 @@ template <class P> static void check() {
   } else {
     fill(x, 1);
     fill(w, 2);
-    want = convolve<P>(
-        [&](int i) { return double(valueOf(x[i], P::signedX)); },
-        [&](int i) { return double(valueOf(w[i], P::signedW)); });
+    want =
+        convolve<P>([&](int i) { return double(valueOf(x[i], P::signedX)); },
+                    [&](int i) { return double(valueOf(w[i], P::signedW)); });
   }
   for (int i = 0; i < 2; ++i)
     launchStaged<P>(x.get(), w.get(), zero.get(), y.get());

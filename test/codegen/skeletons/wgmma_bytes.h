@@ -14,8 +14,8 @@
 template <int TileM, int TileN, int Stages, int Cluster = 1, int Split = 1,
           int Blocks = 1>
 struct Staged {
-  static constexpr frit::WgmmaLayout layout = {
-      TileM, TileN, Stages, Cluster, Split, Blocks, false, false};
+  static constexpr frit::WgmmaLayout layout = {TileM, TileN,  Stages, Cluster,
+                                               Split, Blocks, false,  false};
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
   static constexpr int sms = 132; // of the H200 that tiles are scheduled for
@@ -26,8 +26,7 @@ struct Staged {
 template <class Of, int PingPong = -1> struct Tiled : Of {
   static constexpr int64_t m = int64_t(Of::n) * Of::p * Of::q;
   static constexpr bool pingPong =
-      PingPong < 0 ? Of::layout.pingPongs(m, Of::k, 1, Of::sms)
-                   : PingPong > 0;
+      PingPong < 0 ? Of::layout.pingPongs(m, Of::k, 1, Of::sms) : PingPong > 0;
 };
 
 /// A convolution of 8-bit floats whose sums are stored as they are.
@@ -91,8 +90,7 @@ template <class P> frit::TensorMap mapOfX(const uint8_t *x) {
     map.box[1] = P::tileM;
     return byteMap(map, x);
   }
-  const int line =
-      P::r * P::s > 1 && (P::c == 32 || P::c == 64) ? P::c : 128;
+  const int line = P::r * P::s > 1 && (P::c == 32 || P::c == 64) ? P::c : 128;
   map.kind = artifact::MapKind::im2col;
   map.rank = 4;
   map.channels = line;

@@ -1,0 +1,111 @@
+//===- ByteTiles.cpp - Products of bytes on sm_90a ------------------------===//
+
+#include "codegen/cuda/integer/ByteTiles.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Instructions of the end per sum: those of its conversions, loads and the
+/// store, and of an elementwise operator. Estimates, by counting.
+static constexpr double kSumInstructions = 12, kOperatorInstructions = 2;
+/// Columns of which filters are dealt out together; bytes of TMA's units.
+static constexpr int64_t kDealt = 32, kUnit = 16;
+
+bool frit::cuda::isByteProduct(const IntegerProduct &product) {
+  return product.r * product.s == 1 && product.strideH == 1 &&
+         product.strideW == 1 && product.padTop == 0 && product.padLeft == 0 &&
+         product.p == product.h && product.q == product.w;
+}
+
+int64_t frit::cuda::tapsOfByteStep(const IntegerProduct &product) {
+  bool isShared =
+      product.r * product.s > 1 && (product.c == 32 || product.c == 64);
+  return isShared ? kByteDepth / product.c : 1;
+}
+
+std::pair<SmallVector<int64_t, 3>, SmallVector<int64_t, 3>>
+frit::cuda::byteCorners(const IntegerProduct &product) {
+  return {{-product.padLeft, -product.padTop},
+          {(product.q - 1) * product.strideW - product.padLeft + 1 - product.w,
+           (product.p - 1) * product.strideH - product.padTop + 1 - product.h}};
+}
+
+nn::Legality frit::cuda::checkWgmmaBytes(const IntegerProduct &product,
+                                         const Machine &machine) {
+  if (machine.arch.mma != Mma::wgmma)
+    return nn::Mismatch("the target has no WGMMA");
+  if (product.c % kUnit || product.k % kDealt)
+    return nn::Mismatch("its channels are no multiple of 16, or its filters of "
+                        "32");
+  if (!product.isCentered)
+    return nn::Mismatch("its zero points are not known to be 0");
+  if (isByteProduct(product))
+    return std::nullopt;
+  // Bytes of the next tap meet zeros, which a NaN or infinity would not bear.
+  if (product.hasFloats() && product.r * product.s > 1 &&
+      product.c % kByteDepth && tapsOfByteStep(product) == 1)
+    return nn::Mismatch("channels of floats are neither 32, 64 nor a multiple "
+                        "of 128");
+  auto isByte = [](int64_t at) { return at >= -128 && at <= 127; };
+  auto [lower, upper] = byteCorners(product);
+  if (!llvm::all_of(lower, isByte) || !llvm::all_of(upper, isByte) ||
+      product.strideH > 8 || product.strideW > 8)
+    return nn::Mismatch("its windows or strides are too large for TMA");
+  return std::nullopt;
+}
+
+WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
+  int64_t taps = tapsOfByteStep(product);
+  int64_t steps =
+      ceilDiv(product.r * product.s, taps) * ceilDiv(product.c, kByteDepth);
+  WgmmaWork work = {
+      .m = product.pixels(), .n = product.k, .k = steps * kWgmmaDepth};
+  work.needs.storesRegisters = true;
+  nn::FusionOp fusion = problem.fusion();
+  work.resultBytes = 0;
+  for (Value result : fusion.getResults())
+    work.resultBytes +=
+        llvm::divideCeil(nn::tensorType(result).getElementTypeBitWidth(), 8);
+  auto bytesOf = [](Value value) {
+    auto type = nn::tensorType(value);
+    return double(type.getNumElements() * type.getElementTypeBitWidth()) / 8;
+  };
+  nn::QuantizedConvOp conv = product.op;
+  work.weightBytes = bytesOf(conv.getW());
+  for (Value operand : fusion.getOperands())
+    work.otherBytes += bytesOf(operand);
+  work.otherBytes +=
+      double(work.m) * double(work.n * work.resultBytes) - work.weightBytes;
+  work.endInstructions = kSumInstructions;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (isa<nn::ElementwiseOp>(op) &&
+        nn::tensorType(op.getResult(0)).getNumElements() == work.m * work.n)
+      work.endInstructions += isa<nn::GeluOp>(op) ? 6 * kOperatorInstructions
+                                                  : kOperatorInstructions;
+  return work;
+}
+
+nn::Match<nn::Schedule>
+frit::cuda::chooseIntegerKernel(Problem &problem, const Machine &machine) {
+  auto decide = [](Problem &problem,
+                   const Machine &machine) -> nn::Match<nn::Schedule> {
+    auto product = describeFor(problem.fusion(), machine);
+    if (!product)
+      return product.mismatch();
+    SmallVector<IntegerGemmAttr> copied =
+        rankTiles(*product, machine.arch, /*most=*/1);
+    if (checkWgmmaBytes(*product, machine))
+      return nn::Schedule(copied.front());
+    WgmmaWork work = workOf(*product, problem);
+    WgmmaPick pick =
+        rankWgmmaTiles(work, machine.arch, /*most=*/1, !machine.batchInvariant)
+            .front();
+    if (!copied.empty() && estimateTime(*product, copied.front(),
+                                        machine.arch) < pick.microseconds)
+      return nn::Schedule(copied.front());
+    return nn::Schedule(scheduleOf<WgmmaBytesAttr>(
+        problem.context(), pick.tile.forWork(work, machine.arch)));
+  };
+  return problem.decideOnce(decide, machine);
+}

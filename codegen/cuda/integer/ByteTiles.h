@@ -1,0 +1,34 @@
+//===- ByteTiles.h - Products of bytes on sm_90a --------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INTEGER_BYTETILES_H
+#define FRIT_CODEGEN_CUDA_INTEGER_BYTETILES_H
+
+#include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/integer/IntegerProduct.h"
+
+namespace frit::cuda {
+
+/// Bytes of a step of k.
+inline constexpr int64_t kByteDepth = kLineBytes;
+
+/// Returns why wgmma_bytes.cuh does not compute a product.
+nn::Legality checkWgmmaBytes(const IntegerProduct &product,
+                             const Machine &machine);
+
+/// Returns whether the pixels of y are those of x: TMA then reads a matrix.
+bool isByteProduct(const IntegerProduct &product);
+
+/// Returns the taps of a step of k: several if they have few channels.
+int64_t tapsOfByteStep(const IntegerProduct &product);
+
+/// Return the lower and the upper corner of TMA's im2col mode, width first.
+std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
+byteCorners(const IntegerProduct &product);
+
+/// Describes a product to the model of WGMMA's tiles. `problem` is the product
+/// with what follows its sums.
+WgmmaWork workOf(const IntegerProduct &product, Problem &problem);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_INTEGER_BYTETILES_H

@@ -1,0 +1,215 @@
+//===- IntegerText.cpp - The text of a product of bytes -------------------===//
+
+#include "codegen/cuda/integer/IntegerText.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+namespace {
+/// The text of what follows the sums.
+class EndText {
+public:
+  EndText(const IntegerProduct &product, const LinalgFusion &lowered,
+          int64_t vector)
+      : lowered(lowered), graph(lowered.context()), vector(vector) {
+    row = graph.space.addDim(product.pixels());
+    col = graph.space.addDim(product.k);
+    place = graph.space.add(graph.space.mul(row, product.k), col);
+    graph.setLane(col, vector);
+    Type type = IntegerType::get(lowered.context(), 32);
+    if (product.hasFloats())
+      type = Float32Type::get(lowered.context());
+    hasFloats = product.hasFloats();
+    sumType = hasFloats ? "float" : "int";
+    Node *sum = graph.given(type, vector > 1 ? "sum[v]" : "sum[0]",
+                            vector > 1 ? kLane : 0);
+    nn::QuantizedConvOp op = product.op;
+    graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
+    count = product.k;
+  }
+
+  /// Returns the struct Columns and the functions of integer_gemm.cuh.
+  nn::Match<std::string> print();
+
+private:
+  bool dependsOn(const Node *load, AffineExpr dim) const {
+    return load->index.isFunctionOfDim(cast<AffineDimExpr>(dim).getPosition());
+  }
+  /// Returns the loads of which each column has one value, or each sum.
+  SmallVector<Node *> loadsOf(ArrayRef<Node *> nodes, bool ofSums) const {
+    return llvm::filter_to_vector(nodes, [&](const Node *node) {
+      return node->kind == Node::Kind::load && dependsOn(node, col) &&
+             dependsOn(node, row) == ofSums && !hasSymbol(node->index);
+    });
+  }
+  /// Returns the loads of which each row has one value, of floats: scales of
+  /// rows.
+  SmallVector<Node *> loadsOfRows(ArrayRef<Node *> nodes) const {
+    return llvm::filter_to_vector(nodes, [&](const Node *node) {
+      return hasFloats && node->kind == Node::Kind::load &&
+             dependsOn(node, row) && !dependsOn(node, col) &&
+             !hasSymbol(node->index);
+    });
+  }
+  static bool hasSymbol(AffineExpr index) {
+    bool found = false;
+    index.walk([&](AffineExpr part) { found |= isa<AffineSymbolExpr>(part); });
+    return found;
+  }
+  std::string printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
+                         StringRef type, StringRef name, StringRef parameters);
+
+  const LinalgFusion &lowered;
+  Graph graph;
+  int64_t vector, count;
+  bool hasFloats;
+  std::string sumType;
+  AffineExpr row, col, place;
+};
+} // namespace
+
+/// Prints a struct of loads and the function that loads it; field i has the
+/// values of load i, and that of a row is one value.
+std::string EndText::printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
+                                StringRef type, StringRef name,
+                                StringRef parameters) {
+  std::string fields, lanes = std::to_string(vector);
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(row, "row");
+  printer.nameDim(col, "col");
+  SmallVector<Node *> all(loads);
+  llvm::append_range(all, ofRows);
+  printer.expect(all);
+  for (auto [i, load] : llvm::enumerate(ofRows)) {
+    std::string field = "ofRow" + std::to_string(i);
+    fields += ("    " + valueName(load->type) + " " + field + ";\n").str();
+    printer.line(
+        (name + "." + field + " = " + printer.value(load) + ";").str());
+  }
+  printer.openLanes();
+  for (auto [i, load] : llvm::enumerate(loads)) {
+    std::string field = "of" + std::to_string(i);
+    fields +=
+        ("    " + valueName(load->type) + " " + field + "[" + lanes + "];\n")
+            .str();
+    printer.line(name + "." + field + (vector > 1 ? "[v] = " : "[0] = ") +
+                 printer.value(load) + ";");
+  }
+  printer.closeLanes();
+  return ("  struct " + type + " {\n" + fields + "  };\n  __device__ " + type +
+          " " + name + "(" + parameters + ") const {\n    " + type + " " +
+          name + ";\n" + printer.str(4) + "    return " + name + ";\n  }\n")
+      .str();
+}
+
+nn::Match<std::string> EndText::print() {
+  SmallVector<Node *> roots;
+  SmallVector<std::pair<unsigned, Node *>> outputs;
+  for (auto [number, output] : llvm::enumerate(lowered.outputs())) {
+    roots.push_back(graph.elementAt(output, place));
+    outputs.push_back({number, roots.back()});
+  }
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
+  SmallVector<Node *> nodes = Graph::reachable(roots, graph);
+  SmallVector<Node *> ofColumns = loadsOf(nodes, /*ofSums=*/false);
+  SmallVector<Node *> ofSums = loadsOf(nodes, /*ofSums=*/true);
+  SmallVector<Node *> ofRows = loadsOfRows(nodes);
+  std::string loads =
+      printLoads(ofColumns, {}, "Columns", "columns", "unsigned col") +
+      printLoads(ofSums, ofRows, "Elements", "elements",
+                 "unsigned row, unsigned col");
+  Printer printer(graph);
+  printer.setArguments(lowered.inputElements());
+  printer.nameDim(row, "row");
+  printer.nameDim(col, "col");
+  auto define = [&](ArrayRef<Node *> fields, StringRef name) {
+    for (auto [i, load] : llvm::enumerate(fields))
+      printer.define(load, (name + ".of" + std::to_string(i) +
+                            (vector > 1 ? "[v]" : "[0]"))
+                               .str());
+  };
+  define(ofColumns, "columns");
+  define(ofSums, "elements");
+  for (auto [i, load] : llvm::enumerate(ofRows))
+    printer.define(load, "elements.ofRow" + std::to_string(i));
+  printer.expect(roots);
+  return loads + "  __device__ void store(const " + sumType + " (&sum)[" +
+         std::to_string(vector) +
+         "], const Columns &columns,\n"
+         "                        const Elements &elements, unsigned row,\n"
+         "                        unsigned col) const {\n"
+         "    const unsigned at = row * " +
+         std::to_string(count) + " + col;\n" +
+         storeOutputs(printer, graph, lowered, outputs, "at") + "  }\n";
+}
+
+/// Prints the sizes and types of a product.
+static std::string printSizes(const IntegerProduct &product, bool early) {
+  auto ints = [](ArrayRef<std::pair<StringRef, int64_t>> constants) {
+    return constantsText("int", constants);
+  };
+  std::string types =
+      product.hasFloats()
+          ? "  static constexpr frit::Float8 floatX = frit::Float8::" +
+                product.floatX.str() +
+                ", floatW = frit::Float8::" + product.floatW.str() + ";\n" +
+                constantsText("bool", {{"early", early}})
+          : constantsText("bool", {{"signedX", product.signedX},
+                                   {"signedW", product.signedW},
+                                   {"early", early}});
+  return ints({{"n", product.n},
+               {"h", product.h},
+               {"w", product.w},
+               {"c", product.c}}) +
+         ints({{"k", product.k},
+               {"r", product.r},
+               {"s", product.s},
+               {"p", product.p},
+               {"q", product.q}}) +
+         ints({{"strideH", product.strideH},
+               {"strideW", product.strideW},
+               {"dilationH", product.dilationH},
+               {"dilationW", product.dilationW}}) +
+         ints({{"padTop", product.padTop}, {"padLeft", product.padLeft}}) +
+         types;
+}
+
+nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
+                                           const LinalgFusion &lowered,
+                                           int64_t neighbours) {
+  int64_t vector = neighbours;
+  while (product.k % vector)
+    vector /= 2;
+  auto text = EndText(product, lowered, vector).print();
+  if (!text)
+    return text.mismatch();
+  return IntegerEnd{vector, *text};
+}
+
+std::string frit::cuda::printStruct(const IntegerProduct &product,
+                                    const IntegerEnd &end,
+                                    const LinalgFusion &lowered, StringRef name,
+                                    StringRef tile) {
+  nn::QuantizedConvOp conv = product.op;
+  auto w = cast<BlockArgument>(conv.getW()).getArgNumber();
+  bool early = llvm::is_contained(lowered.constantInputs(), int64_t(w));
+  return ("struct " + name + "_product {\n").str() +
+         parameterList(lowered, /*asFields=*/true) +
+         printSizes(product, early) + tile.str() +
+         constantsText("int", {{"kVector", end.vector}}) + "\n" + end.text +
+         "};\n";
+}
+
+std::string frit::cuda::parameterOf(Value operand) {
+  return "x" + std::to_string(cast<BlockArgument>(operand).getArgNumber());
+}
+
+std::string frit::cuda::zeroParameters(const IntegerProduct &product) {
+  nn::QuantizedConvOp conv = product.op;
+  return product.hasFloats() ? ""
+                             : ", " + parameterOf(conv.getXZero()) + ", " +
+                                   parameterOf(conv.getWZero());
+}

@@ -1,0 +1,34 @@
+//===- IntegerText.h - The text of a product of bytes ---------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGERTEXT_H
+#define FRIT_CODEGEN_CUDA_INTEGER_INTEGERTEXT_H
+
+#include "codegen/cuda/integer/IntegerProduct.h"
+
+namespace frit::cuda {
+
+/// What follows the sums.
+struct IntegerEnd {
+  int64_t vector;   ///< neighbouring columns that are stored together
+  std::string text; ///< the struct Columns and the functions of the end
+};
+
+/// Prints what follows the sums, of which a thread has `neighbours` of a row;
+/// or says why there is no text for it.
+nn::Match<IntegerEnd> printEnd(const IntegerProduct &product,
+                               const LinalgFusion &lowered, int64_t neighbours);
+
+/// Prints the struct NAME_product of integer_gemm.cuh; `tile` is the text of
+/// the tile's constants.
+std::string printStruct(const IntegerProduct &product, const IntegerEnd &end,
+                        const LinalgFusion &lowered, llvm::StringRef name,
+                        llvm::StringRef tile);
+
+/// Return the names of the kernel's parameters: of an operand, and of the zero
+/// points after a comma, unless the product is of floats.
+std::string parameterOf(mlir::Value operand);
+std::string zeroParameters(const IntegerProduct &product);
+
+} // namespace frit::cuda
+
+#endif // FRIT_CODEGEN_CUDA_INTEGER_INTEGERTEXT_H

@@ -1,0 +1,185 @@
+//===- WgmmaBytes.cpp - Products and convolutions of bytes on sm_90a ------===//
+//
+// The skeleton wgmma_bytes: tensor maps and launches as wgmma_bytes.cuh asks
+// for them. Architectures without WGMMA run the tiles of integer_gemm.cuh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/integer/ByteTiles.h"
+#include "codegen/cuda/integer/IntegerText.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cuda;
+
+/// Neighbouring columns of a thread.
+static constexpr int64_t kNeighbours = 8;
+
+LogicalResult
+WgmmaBytesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                       int64_t tileM, int64_t tileN, int64_t stages,
+                       int64_t cluster, int64_t split, int64_t occupancy,
+                       bool pingpong, int64_t raster, int64_t blocks) {
+  return verifyWgmmaTile(emitError, {tileM, tileN, stages, cluster, split,
+                                     occupancy, pingpong, raster, blocks});
+}
+
+namespace {
+/// What the kernel is printed from.
+struct FittedBytes {
+  IntegerProduct product;
+  WgmmaTile tile;
+  IntegerEnd end;
+};
+
+class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
+  double compileMilliseconds() const override { return 250; }
+
+  nn::Legality offer(Problem &problem, const Machine &machine,
+                     Offers &offers) const override {
+    if (problem.kind() != Problem::Kind::quantized)
+      return std::nullopt;
+    auto chosen = chooseIntegerKernel(problem, machine);
+    if (!chosen)
+      return std::nullopt;
+    if (auto schedule = dyn_cast<WgmmaBytesAttr>(*chosen))
+      offers.add(schedule);
+    auto product = describeFor(problem.fusion(), machine);
+    if (!offers.wantsSeveral() || checkWgmmaBytes(*product, machine))
+      return std::nullopt;
+    WgmmaWork work = workOf(*product, problem);
+    for (const WgmmaPick &pick : rankWgmmaTiles(work, machine.arch, offers.most,
+                                                !machine.batchInvariant))
+      offers.add(scheduleOf<WgmmaBytesAttr>(
+          problem.context(), pick.tile.forWork(work, machine.arch)));
+    return std::nullopt;
+  }
+
+  std::optional<nn::StepCost> costOf(Problem &problem, WgmmaBytesAttr schedule,
+                                     const Machine &machine) const override {
+    auto product = describeFor(problem.fusion(), machine);
+    if (!product)
+      return std::nullopt;
+    WgmmaTile tile = wgmmaTileOf(schedule);
+    WgmmaWork work = workOf(*product, problem);
+    double blocks = double(launchBlocks(tile.blocks, tile.neededBlocks(work)));
+    return nn::StepCost{
+        wgmmaMicroseconds(work, tile, machine.arch),
+        std::min(1.0, blocks / double(machine.arch.sms * tile.occupancy))};
+  }
+
+  nn::Match<FittedBytes> fit(Problem &problem, WgmmaBytesAttr schedule,
+                             const Machine &machine) const override {
+    auto product = describeFor(problem.fusion(), machine);
+    if (!product)
+      return product.mismatch();
+    if (nn::Legality why = checkWgmmaBytes(*product, machine))
+      return *why;
+    WgmmaTile tile = wgmmaTileOf(schedule);
+    WgmmaWork work = workOf(*product, problem);
+    if (!tile.fits(work.needs, machine.arch) ||
+        (tile.pingPong && !tile.layout(work.needs).canPingPong()))
+      return nn::Mismatch("the tile does not fit into an SM");
+    if (tile.split > work.k / kWgmmaDepth)
+      return nn::Mismatch("more blocks divide the steps than there are");
+    if (nn::Legality why = checkBlocks(tile.blocks, tile.neededBlocks(work)))
+      return *why;
+    auto end = printEnd(*product, problem.lowered(), kNeighbours);
+    if (!end)
+      return end.mismatch();
+    return FittedBytes{*product, tile, *end};
+  }
+
+  KernelText print(FittedBytes &fitted, Problem &problem, WgmmaBytesAttr,
+                   StringRef name) const override;
+};
+} // namespace
+
+/// Returns the map of x: a matrix, or pixels.
+static artifact::TensorMap mapOfX(const IntegerProduct &product,
+                                  const WgmmaTile &tile) {
+  nn::QuantizedConvOp conv = product.op;
+  auto argument = cast<BlockArgument>(conv.getX()).getArgNumber();
+  Type type = nn::tensorType(conv.getX()).getElementType();
+  artifact::TensorMap map;
+  if (isByteProduct(product)) {
+    map = tensorMap(argument, type, {product.c, product.pixels()}, {product.c},
+                    {kByteDepth, tile.m});
+    map.swizzle = kLineBytes;
+    return map;
+  }
+  int64_t line = product.c, rows = line * product.w, images = rows * product.h;
+  map = tensorMap(argument, type, {product.c, product.w, product.h, product.n},
+                  {line, rows, images});
+  map.kind = artifact::MapKind::im2col;
+  map.elementStrides[1] = product.strideW;
+  map.elementStrides[2] = product.strideH;
+  auto [lower, upper] = byteCorners(product);
+  llvm::copy(lower, map.lower);
+  llvm::copy(upper, map.upper);
+  map.channels = kByteDepth / tapsOfByteStep(product);
+  map.pixels = tile.m;
+  map.swizzle = map.channels;
+  return map;
+}
+
+/// Returns the map of w, which deals filters out to columns.
+static artifact::TensorMap mapOfW(const IntegerProduct &product,
+                                  const WgmmaTile &tile) {
+  nn::QuantizedConvOp conv = product.op;
+  int64_t depth = product.depth();
+  artifact::TensorMap map =
+      tensorMap(cast<BlockArgument>(conv.getW()).getArgNumber(),
+                nn::tensorType(conv.getW()).getElementType(),
+                {depth, 2, 4, 4, product.k / 32},
+                {depth, 8 * depth, 2 * depth, 32 * depth},
+                {kByteDepth, 2, 4, 4, tile.n / tile.cluster / 32});
+  map.swizzle = kLineBytes;
+  return map;
+}
+
+KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
+                             WgmmaBytesAttr, StringRef name) const {
+  const auto &[product, tile, end] = fitted;
+  const LinalgFusion &lowered = problem.lowered();
+  nn::QuantizedConvOp conv = product.op;
+  WgmmaWork work = workOf(product, problem);
+  WgmmaLayout layout = tile.layout(work.needs);
+  std::string constants =
+      constantsText("int", {{"tileM", tile.m}, {"tileN", tile.n}}) +
+      constantsText("int", {{"stages", tile.stages},
+                            {"cluster", tile.cluster},
+                            {"split", tile.split},
+                            {"blocks", tile.occupancy},
+                            {"raster", tile.raster}}) +
+      constantsText("bool", {{"pingPong", tile.pingPong}});
+  KernelText kernel;
+  kernel.header = "wgmma_bytes";
+  kernel.tensorMaps = {mapOfX(product, tile), mapOfW(product, tile)};
+  std::string problemText =
+      name.str() + "_product{" + argumentList(lowered) + "}";
+  std::string call =
+      startText(lowered) + "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaBytes(" +
+      problemText + ", &m0, &m1);\n#else\nfrit::byteFloor(" + problemText +
+      ", " + parameterOf(conv.getX()) + ", " + parameterOf(conv.getW()) +
+      zeroParameters(product) + ");\n#endif\n";
+  kernel.source = printStruct(product, end, lowered, name, constants) +
+                  kernelFunction(name, lowered,
+                                 {.threads = layout.threads(),
+                                  .tensorMaps = kernel.tensorMaps.size(),
+                                  .wait = PdlWait::inSkeleton,
+                                  .cluster = tile.cluster * tile.split,
+                                  .occupancy = tile.occupancy},
+                                 call);
+  kernel.grid[0] = launchBlocks(tile.blocks, tile.neededBlocks(work));
+  kernel.block[0] = layout.threads();
+  kernel.sharedBytes = layout.sharedBytes();
+  // Accumulators per thread: for 64 rows, or for a whole tile in ping-pong.
+  kernel.sums = tile.n / (layout.movesRegisters() && tile.split == 1 ? 1 : 2);
+  return kernel;
+}
+
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<WgmmaBytesAttr>() {
+  return std::make_unique<WgmmaBytes>();
+}

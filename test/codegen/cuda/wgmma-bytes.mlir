@@ -1,0 +1,107 @@
+// RUN: frit-opt %s -split-input-file --print-cuda -o /dev/null | FileCheck %s
+
+// Products of bytes run like those of 16-bit numbers if their zero points are
+// known to be 0. TMA deals the filters out to the columns of a tile, so that a
+// thread stores neighbours; steps of k have 128 bytes. Without WGMMA, blocks of
+// the same grid take tiles of mma.sync in turn.
+
+// CHECK: // k0 #cuda.wgmma_bytes<tile_m = 128, tile_n = {{[0-9]+}}, {{.*}}blocks = 132> grid 132x1x1 block 384
+// CHECK-NEXT: m0 of 0: dims 4096x12288, strides 4096, box 128x128
+// CHECK-NEXT: m1 of 1: dims 4096x2x4x4x32, strides 4096x32768x8192x131072, box 128x2x4x4x{{[248]}}
+// CHECK: #include "frit/wgmma_bytes.cuh"
+// CHECK-LABEL: struct k0_product {
+// CHECK: static constexpr int n = 12288, h = 1, w = 1, c = 4096;
+// CHECK: static constexpr bool signedX = false, signedW = true, early = false;
+// CHECK-NEXT: static constexpr int tileM = 128,
+// CHECK: static constexpr int kVector = 8;
+// CHECK: #ifdef FRIT_HAS_WGMMA
+// CHECK-NEXT: frit::wgmmaBytes(k0_product{x0, x1, x2, x3, y0}, &m0, &m1);
+// CHECK-NEXT: #else
+// CHECK-NEXT: frit::byteFloor(k0_product{x0, x1, x2, x3, y0}, x0, x1, x2, x3);
+func.func @product(%x: tensor<12288x4096xui8>, %w: tensor<1024x4096xi8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) : (tensor<12288x4096xui8>, tensor<1024x4096xi8>, tensor<ui8>, tensor<i8>) -> tensor<12288x1024xi32> {
+  ^bb0(%a: tensor<12288x4096xui8>, %b: tensor<1024x4096xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<12288x4096xui8>, tensor<1024x4096xi8>, tensor<ui8>, tensor<i8>) -> tensor<12288x1024xi32>
+    nn.yield %1 : tensor<12288x1024xi32>
+  }
+  return
+}
+
+// -----
+
+// Windows are read by im2col, with zeros as padding. Taps of 64 channels share a
+// step.
+// CHECK: // k0 #cuda.wgmma_bytes<
+// CHECK-NEXT: m0 of 0: dims 64x56x56x32, strides 64x3584x200704, steps 1x1x1x1, lower -1x-1, upper -1x-1, channels 64
+// CHECK-NEXT: m1 of 1: dims 576x2x4x4x2,
+func.func @windows(%x: tensor<32x56x56x64xui8>, %w: tensor<64x3x3x64xi8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) : (tensor<32x56x56x64xui8>, tensor<64x3x3x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x56x56x64xi32> {
+  ^bb0(%a: tensor<32x56x56x64xui8>, %b: tensor<64x3x3x64xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<32x56x56x64xui8>, tensor<64x3x3x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x56x56x64xi32>
+    nn.yield %1 : tensor<32x56x56x64xi32>
+  }
+  return
+}
+
+// -----
+
+// CHECK: // k0 #cuda.wgmma_bytes<
+// CHECK-NEXT: m0 of 0: dims 256x28x28x32, {{.*}} channels 128
+func.func @strided(%x: tensor<32x28x28x256xf8E4M3FN>, %w: tensor<512x1x1x256xf8E4M3FN>) {
+  %0 = nn.fusion(%x, %w) : (tensor<32x28x28x256xf8E4M3FN>, tensor<512x1x1x256xf8E4M3FN>) -> tensor<32x14x14x512xf32> {
+  ^bb0(%a: tensor<32x28x28x256xf8E4M3FN>, %b: tensor<512x1x1x256xf8E4M3FN>):
+    %1 = nn.quantized_conv %a, %b {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<32x28x28x256xf8E4M3FN>, tensor<512x1x1x256xf8E4M3FN>) -> tensor<32x14x14x512xf32>
+    nn.yield %1 : tensor<32x14x14x512xf32>
+  }
+  return
+}
+
+// -----
+
+// Few rows of a long product: blocks divide k. The schedule may be written by
+// hand.
+// CHECK: // k0 #cuda.wgmma_bytes<tile_m = 64, tile_n = 128, stages = 4, split = 8> grid 64x1x1 block 160
+// CHECK: __cluster_dims__(8, 1, 1)
+func.func @given(%x: tensor<49x4608xi8>, %w: tensor<1024x4608xi8>) {
+  %xz = nn.constant dense<0> : tensor<i8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) schedule(#cuda.wgmma_bytes<tile_m = 64, tile_n = 128, stages = 4, split = 8>) : (tensor<49x4608xi8>, tensor<1024x4608xi8>, tensor<i8>, tensor<i8>) -> tensor<49x1024xi32> {
+  ^bb0(%a: tensor<49x4608xi8>, %b: tensor<1024x4608xi8>, %c: tensor<i8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<49x4608xi8>, tensor<1024x4608xi8>, tensor<i8>, tensor<i8>) -> tensor<49x1024xi32>
+    nn.yield %1 : tensor<49x1024xi32>
+  }
+  return
+}
+
+// -----
+
+// Zero points that are not known to be 0, odd filters and channels are left to
+// threads that copy.
+// CHECK: // k0 #cuda.integer_gemm<
+func.func @zero(%x: tensor<4096x1024xui8>, %w: tensor<1024x1024xi8>, %xz: tensor<ui8>) {
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) : (tensor<4096x1024xui8>, tensor<1024x1024xi8>, tensor<ui8>, tensor<i8>) -> tensor<4096x1024xi32> {
+  ^bb0(%a: tensor<4096x1024xui8>, %b: tensor<1024x1024xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<4096x1024xui8>, tensor<1024x1024xi8>, tensor<ui8>, tensor<i8>) -> tensor<4096x1024xi32>
+    nn.yield %1 : tensor<4096x1024xi32>
+  }
+  return
+}
+
+// -----
+
+// CHECK: // k0 #cuda.integer_gemm<
+func.func @filters(%x: tensor<4096x1024xi8>, %w: tensor<1000x1024xi8>) {
+  %xz = nn.constant dense<0> : tensor<i8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) : (tensor<4096x1024xi8>, tensor<1000x1024xi8>, tensor<i8>, tensor<i8>) -> tensor<4096x1000xi32> {
+  ^bb0(%a: tensor<4096x1024xi8>, %b: tensor<1000x1024xi8>, %c: tensor<i8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<4096x1024xi8>, tensor<1000x1024xi8>, tensor<i8>, tensor<i8>) -> tensor<4096x1000xi32>
+    nn.yield %1 : tensor<4096x1000xi32>
+  }
+  return
+}
