@@ -209,10 +209,10 @@ convB2b(const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapV,
                                      lastBias,
                                      r,
                                      y,
+                                     {},
                                      block.shared + Block::kBoxesAt +
                                          warp * Block::kWarpBytes,
-                                     block.filled + warp * P::slots,
-                                     {}};
+                                     block.filled + warp * P::slots};
   block.lastFull->wait(0);
   for (int index = block.firstTile + group; index < block.lastTile;
        index += P::warpgroups) {
