@@ -5,6 +5,7 @@
 #include "compiler/planning/Contractions.h"
 #include "compiler/planning/InPlace.h"
 #include "compiler/planning/ListBuffers.h"
+#include "dialects/nn/Fold.h"
 #include "dialects/nn/StridedView.h"
 #include "dialects/plan/LibraryCall.h"
 #include "dialects/plan/Plan.h"
@@ -244,7 +245,8 @@ private:
   }
 
   /// Marks the kernel's inputs that no step of this list writes. The kernel may
-  /// read them before preceding kernels have ended (PDL).
+  /// read them before preceding kernels have ended (PDL). Also marks those that
+  /// are the integer 0.
   void markConstants(nn::FusionOp fusion, ArrayRef<Value> inputs) {
     SmallVector<int64_t> constants;
     for (auto [i, input] : llvm::enumerate(inputs)) {
@@ -256,6 +258,12 @@ private:
     if (!constants.empty())
       fusion->setAttr("plan.constant_inputs",
                       b.getDenseI64ArrayAttr(constants));
+    SmallVector<int64_t> zeros;
+    for (auto [i, input] : llvm::enumerate(fusion.getInputs()))
+      if (nn::isZeroInteger(input))
+        zeros.push_back(i);
+    if (!zeros.empty())
+      fusion->setAttr("plan.zero_inputs", b.getDenseI64ArrayAttr(zeros));
   }
 
   /// Marks the kernel's inputs that are states which no step has written yet.

@@ -312,6 +312,15 @@ bool frit::nn::isFoldable(ConstantOp constant) {
          (type.hasStaticShape() && type.getNumElements() == 1);
 }
 
+bool frit::nn::isZeroInteger(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  DenseElementsAttr number = constant && isFoldable(constant)
+                                 ? constantValue(value, 1)
+                                 : DenseElementsAttr();
+  return number && isa<IntegerType>(number.getElementType()) &&
+         number.getNumElements() == 1 && number.getSplatValue<APInt>().isZero();
+}
+
 DenseElementsAttr frit::nn::constantValue(Value value, int64_t most) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant || !hasFewElements(tensorType(value), most))

@@ -27,6 +27,9 @@ bool isFoldable(ConstantOp constant);
 mlir::DenseElementsAttr constantValue(mlir::Value value,
                                       int64_t most = foldLimit);
 
+/// Returns whether a value is the integer 0, a constant that does not change.
+bool isZeroInteger(mlir::Value value);
+
 /// Evaluates an elementwise operator, reshape, reduction or data movement whose
 /// operands are all known by `constantValue`. Returns null if it cannot, or if
 /// the result has more than `foldLimit` elements. Does not fold weights (named

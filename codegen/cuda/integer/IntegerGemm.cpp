@@ -120,7 +120,8 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
                         const Machine &machine) const override {
     rewrites.add(
         nn::QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange,
-                             /*narrowsFloats=*/machine.arch.capability >= 80});
+                             /*narrowsFloats=*/machine.arch.capability >= 80,
+                             /*movesZeros=*/machine.arch.mma == Mma::wgmma});
   }
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {

@@ -101,13 +101,13 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   auto product = describeProduct(conv);
   if (!product)
     return product;
+  // Kernels of a plan have no operands; the plan marks those that are 0.
+  auto marked = fusion->getAttrOfType<DenseI64ArrayAttr>("plan.zero_inputs");
   auto isZero = [&](Value zero) {
-    auto argument = dyn_cast_if_present<BlockArgument>(zero);
-    auto number =
-        argument
-            ? nn::constantValue(fusion->getOperand(argument.getArgNumber()), 1)
-            : DenseElementsAttr();
-    return number && number.isSplat() && number.getSplatValue<APInt>().isZero();
+    int64_t number = cast<BlockArgument>(zero).getArgNumber();
+    return (marked && llvm::is_contained(marked.asArrayRef(), number)) ||
+           (number < int64_t(fusion.getInputs().size()) &&
+            nn::isZeroInteger(fusion.getInputs()[number]));
   };
   product->isCentered = product->hasFloats() ||
                         (isZero(conv.getXZero()) && isZero(conv.getWZero()));

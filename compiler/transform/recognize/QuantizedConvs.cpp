@@ -134,6 +134,23 @@ void QuantizedConvs::padChannels(NNBuilder &b, const Scaled &left,
   w = pad(w, right.bytes.zero);
 }
 
+static bool isNumber(Value bytes, int64_t number) {
+  auto integers = integersOf(bytes);
+  return integers && *integers == ArrayRef<int64_t>(number);
+}
+
+/// Returns the number that each filter's sum of x · w exceeds that of (x -
+/// zero) · w by, negated.
+static Value offsetOf(NNBuilder &b, Value w, Value zero) {
+  Type i32 = b.getI32Type();
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(1, tensorType(w).getRank()));
+  Value sums = b.reduce(b.cast(w, i32), Combiner::sum, axes);
+  Value negative = b.sub(b.zeros(RankedTensorType::get({}, i32)),
+                         b.cast(b.reshape(zero, {}), i32));
+  return b.mul(b.reshape(sums, shapeOf(w).take_front()), negative);
+}
+
 /// Creates the operator at the end of the epilogue; null if the target does
 /// not compute it. `conv` is null for a product of matrices.
 Value QuantizedConvs::create(QuantizedEpilogue &epilogue, Value x, Value w,
@@ -146,10 +163,19 @@ Value QuantizedConvs::create(QuantizedEpilogue &epilogue, Value x, Value w,
                : createByte(b, tensorType(bytes.value).getElementType(), 0);
   };
   Type element = resultType(epilogue.end).getElementType();
+  Value zeroX = zeroOr(left.bytes), zeroW = zeroOr(right.bytes);
+  Value offset = epilogue.offset;
+  bool isPadded = conv && llvm::any_of(conv.getPads(),
+                                       [](int64_t pad) { return pad != 0; });
+  if (wanted && wanted->movesZeros && !isPadded && isNumber(zeroW, 0) &&
+      !isNumber(zeroX, 0) && (!conv || conv.getGroup() == 1)) {
+    Value moved = offsetOf(b, w, zeroX);
+    offset = offset ? b.add(offset, moved) : moved;
+    zeroX = createByte(b, tensorType(zeroX).getElementType(), 0);
+  }
   auto y = QuantizedConvOp::create(
-      b, x, w, zeroOr(left.bytes), zeroOr(right.bytes), epilogue.offset,
-      epilogue.scale, epilogue.bias, epilogue.zero,
-      conv ? conv.getStrides() : ArrayRef<int64_t>(),
+      b, x, w, zeroX, zeroW, offset, epilogue.scale, epilogue.bias,
+      epilogue.zero, conv ? conv.getStrides() : ArrayRef<int64_t>(),
       conv ? conv.getPads() : ArrayRef<int64_t>(),
       conv ? conv.getDilations() : ArrayRef<int64_t>(),
       conv ? conv.getGroup() : 1, epilogue.relu);

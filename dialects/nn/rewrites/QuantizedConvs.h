@@ -18,6 +18,10 @@ struct QuantizedRewrite {
   /// Whether products of 8-bit floats for which there is no kernel may multiply
   /// bf16, which has all of these numbers, and not f32.
   bool narrowsFloats = false;
+  /// Whether products without padding should have no zero point on the left:
+  /// what it adds to the sums is then subtracted from them, a number for each
+  /// filter.
+  bool movesZeros = false;
 };
 
 } // namespace frit::nn

@@ -1,4 +1,5 @@
-"""integer-wgmma.py OUT: writes a product of bytes that is worth WGMMA."""
+"""integer-wgmma.py OUT: writes two products of bytes that are worth WGMMA, the
+second with a zero point on the right."""
 import sys
 
 import numpy as np
@@ -6,11 +7,13 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 weights = (np.arange(512 * 512) % 251 - 125).astype(np.int8).reshape(512, 512)
-node = helper.make_node("MatMulInteger", ["x", "w"], ["y"])
+nodes = [helper.make_node("MatMulInteger", ["x", "w"], ["y"]),
+         helper.make_node("MatMulInteger", ["x", "w", "", "zero"], ["z"])]
 graph = helper.make_graph(
-    [node], "product",
+    nodes, "product",
     [helper.make_tensor_value_info("x", TensorProto.UINT8, [2048, 512])],
-    [helper.make_tensor_value_info("y", TensorProto.INT32, [2048, 512])],
-    [numpy_helper.from_array(weights, "w")])
+    [helper.make_tensor_value_info(name, TensorProto.INT32, [2048, 512]) for name in "yz"],
+    [numpy_helper.from_array(weights, "w"),
+     numpy_helper.from_array(np.array(3, np.int8), "zero")])
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
                             ir_version=8), sys.argv[1])

@@ -1,0 +1,56 @@
+"""wgmma-bytes.py OUT: writes a quantized network that wgmma_bytes computes: an
+image convolved by windows and with a stride, and rows that are quantized by
+scales and zero points of each call."""
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+rng = np.random.default_rng(7)
+tensors, nodes = [], []
+
+
+def tensor(name, value):
+    tensors.append(numpy_helper.from_array(value, name))
+    return name
+
+
+def node(kind, inputs, output, **attributes):
+    nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+    return output
+
+
+def quantize(x, scale, zero):
+    """Quantizes to unsigned bytes and back."""
+    numbers = [tensor(f"{x}_scale", np.float32(scale)), tensor(f"{x}_zero", np.uint8(zero))]
+    codes = node("QuantizeLinear", [x, *numbers], f"{x}_codes")
+    return node("DequantizeLinear", [codes, *numbers], f"{x}_back")
+
+
+def weights(name, *shape):
+    codes = tensor(f"{name}_codes", rng.integers(-127, 128, shape).astype(np.int8))
+    scales = tensor(f"{name}_scales", rng.uniform(0.0005, 0.001, shape[0]).astype(np.float32))
+    return node("DequantizeLinear", [codes, scales], name, axis=0)
+
+
+x = node("Relu", ["image"], "positive")
+x = quantize(x, 0.02, 0)
+x = node("Conv", [x, weights("first", 256, 64, 3, 3)], "windows", pads=[1, 1, 1, 1])
+x = quantize(node("Relu", [x], "relu"), 0.05, 0)
+x = node("Conv", [x, weights("second", 512, 256, 1, 1)], "strided", strides=[2, 2])
+# Pointwise: the zero point becomes a number for each filter.
+x = quantize(x, 0.03, 120)
+node("Conv", [x, weights("third", 256, 512, 1, 1)], "y")
+# MatMulInteger of codes whose zero point comes with the call.
+nodes.append(helper.make_node("DynamicQuantizeLinear", ["rows"], ["codes", "scale", "zero"]))
+matrix = tensor("matrix", rng.integers(-127, 128, (1040, 256)).astype(np.int8))
+node("MatMulInteger", ["codes", matrix, "zero"], "z")
+graph = helper.make_graph(
+    nodes, "network",
+    [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 64, 40, 42]),
+     helper.make_tensor_value_info("rows", TensorProto.FLOAT, [300, 1040])],
+    [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 256, 20, 21]),
+     helper.make_tensor_value_info("z", TensorProto.INT32, [300, 256])], tensors)
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
+                            ir_version=8), sys.argv[1])
