@@ -146,6 +146,16 @@ __device__ inline float quotient(float x, float by, float inverse) {
 __device__ inline float roundQuotient(float x, float by, float inverse) {
   return roundEven(quotient(x, by, inverse));
 }
+/// Rounds x to the nearest integer, clamps it to integers, adds another one,
+/// and returns the byte; 0 for NaN. The bounds are below 2^21. Conversions take
+/// longer than sums: 1.5 * 2^23 is so large that the sum is the integer.
+__device__ inline int8_t roundToByte(float x, float low, float high,
+                                     float offset) {
+  if (low + offset != 0.0f && x != x)
+    x = -offset;
+  float clamped = ::fminf(::fmaxf(x, low), high);
+  return int8_t(bitCast<int>(clamped + 12582912.0f) + int(offset));
+}
 /// Rounds to the nearest integer, ties away from zero.
 __device__ inline float round(float x) { return ::roundf(x); }
 __device__ inline double round(double x) { return ::round(x); }

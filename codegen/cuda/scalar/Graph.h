@@ -154,6 +154,9 @@ private:
   Node *strengthReduced(const ScalarForm *form,
                         llvm::ArrayRef<Node *> operands);
   Node *roundedTo16Bits(Node *value);
+  /// Returns the byte of a float that is rounded and clamped by constants, in
+  /// fewer instructions, or null.
+  Node *roundedToByte(const Node *value);
   mlir::AffineExpr asIndex(Node *node);
   Dependence dependenceOf(mlir::AffineExpr expr, LanePattern &pattern);
   Node *make(Node node);

@@ -101,6 +101,54 @@ static bool isTrueUnlessNan(const Node *node) {
                    (node->form->name == "cmpf.olt" && bounds.high < *limit));
 }
 
+/// Returns the integer that a node is, if it is a constant float, or nothing if
+/// it does not have 16 bits.
+static std::optional<double> smallInteger(const Node *node) {
+  std::optional<double> value = floatOf(node);
+  bool isSmall = value && std::abs(*value) < 1 << 16;
+  return isSmall && std::floor(*value) == *value ? value : std::nullopt;
+}
+
+Node *Graph::roundedToByte(const Node *value) {
+  auto is = [](const Node *node, StringRef form) {
+    return node->kind == Node::Kind::operation && node->form->name == form;
+  };
+  // A conversion takes 0 instead of NaN.
+  if (!is(value, "arith.select") || !isTrueUnlessNan(value->operands[0]) ||
+      !is(value->operands[0], "cmpf.oge") ||
+      value->operands[0]->operands[0] != value->operands[1] ||
+      floatOf(value->operands[2]) != 0.0 || !value->type.isF32())
+    return nullptr;
+  const Node *node = value->operands[1];
+  FloatBounds bounds = boundsOf(node);
+  if (bounds.low < -128 || bounds.high > 255 ||
+      std::floor(bounds.low) != bounds.low ||
+      std::floor(bounds.high) != bounds.high)
+    return nullptr;
+  while (is(node, "arith.minimumf") || is(node, "arith.maximumf"))
+    node = node->operands[0];
+  double offset = 0;
+  if (is(node, "arith.addf"))
+    if (auto added = smallInteger(node->operands[1])) {
+      offset = *added;
+      node = node->operands[0];
+    }
+  Node *x;
+  if (is(node, "math.roundeven"))
+    x = node->operands[0];
+  else if (is(node, "round.quotient"))
+    x = operation("quotient", node->operands);
+  else
+    return nullptr;
+  auto number = [&](double number) {
+    return constant(FloatAttr::get(value->type, number), value->type);
+  };
+  return operation(lookupForm("round.byte"),
+                   {x, number(bounds.low - offset),
+                    number(bounds.high - offset), number(offset)},
+                   IntegerType::get(context, 8), {-128, 127});
+}
+
 /// Folds an operation. A cast in the model rounds at once. A cast that the
 /// lowering added rounds when its result is stored.
 Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
@@ -119,11 +167,16 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
     return operation(lookupForm(isa<Float8E4M3FNType>(truncate.getType())
                                     ? "round.e4m3"
                                     : "round.e5m2"),
-                     operands, IntegerType::get(context, 8), {-128, 127});
+                     roundedTo16Bits(operands[0]), IntegerType::get(context, 8),
+                     {-128, 127});
   if (auto bits = dyn_cast<arith::BitcastOp>(op);
       bits && isa<FloatType>(bits.getIn().getType()) &&
       bits.getIn().getType().getIntOrFloatBitWidth() == 8)
     return operands[0];
+  if (isa<arith::FPToUIOp, arith::FPToSIOp>(op) &&
+      op->getResult(0).getType().isInteger(8))
+    if (Node *byte = roundedToByte(operands[0]))
+      return byte;
   // Round at the model's own casts; stores round otherwise.
   if (auto truncate = dyn_cast<arith::TruncFOp>(op);
       truncate && truncate.getRoundingmode())

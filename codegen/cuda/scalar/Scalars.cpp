@@ -97,6 +97,7 @@ static constexpr ScalarForm kForms[] = {
     {"logistic", "frit::logistic($0)"},
     {"quotient", "frit::quotient($0, $1, $2)"},
     {"round.quotient", "frit::roundQuotient($0, $1, $2)"},
+    {"round.byte", "frit::roundToByte($0, $1, $2, $3)"},
     {"gelu.16", "frit::geluTo16Bits($0)"},
     {"gelu_slope.16", "frit::geluSlopeTo16Bits($0)"},
     {"round.f16", "frit::roundTo<frit::f16>($0)"},

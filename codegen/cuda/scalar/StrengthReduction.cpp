@@ -109,8 +109,8 @@ Node *Graph::strengthReduced(const ScalarForm *form,
   if ((name == "round.e4m3" || name == "round.e5m2") &&
       is(operands[0], "arith.divf"))
     if (Node *by = operands[0]->operands[1]; isInvertible(by)) {
-      Node *x = operation(
-          "quotient", {operands[0]->operands[0], by, number(inverseOf(by))});
+      Node *x = roundedTo16Bits(operands[0]->operands[0]);
+      x = operation("quotient", {x, by, number(inverseOf(by))});
       return operation(form, x, IntegerType::get(context, 8), {-128, 127});
     }
   // A quotient that is rounded to an integer.

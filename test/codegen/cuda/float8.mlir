@@ -13,8 +13,7 @@
 // CHECK: struct Columns {
 // CHECK-NEXT: float of0[8];
 // CHECK: void store(const float (&sum)[8], const Columns &columns,
-// CHECK: sum[v] * columns.of0[v]
-// CHECK: out0[v] = frit::toE4m3(
+// CHECK: out0[v] = frit::toE4m3(frit::geluTo16Bits(sum[v] * columns.of0[v]));
 // CHECK: frit::storeVector(y0 + at, out0);
 // CHECK: frit::wgmmaBytes(k0_product{x0, x1, x2, y0}, &m0, &m1);
 

@@ -24,9 +24,8 @@
 // CHECK-NEXT: const Elements &elements, unsigned row,
 // CHECK-NEXT: unsigned col) const {
 // CHECK-NEXT: const unsigned at = row * 128 + col;
-// The clamps before the cast are its saturation.
-// CHECK: float v0 = frit::minimum(frit::maximum(frit::roundEven(float(sum[v]) * columns.of0[v]), 0.0f), 255.0f);
-// CHECK-NEXT: out0[v] = int8_t(uint8_t(v0 >= 0.0f ? v0 : 0.0f));
+// Rounding, clamps and the cast are one function.
+// CHECK: out0[v] = frit::roundToByte(float(sum[v]) * columns.of0[v], 0.0f, 255.0f, 0.0f);
 // CHECK: frit::storeVector(y0 + at, out0);
 // CHECK: frit::integerGemm(k0_product{x0, x1, x2, x3, x4, y0}, x0, x1, x2, x3);
 func.func @conv(%x: tensor<32x28x28x128xui8>, %w: tensor<128x3x3x128xi8>, %xz: tensor<ui8>, %wz: tensor<i8>, %s: tensor<128xf32>) {
