@@ -130,6 +130,16 @@ FAULTS = {"wgmma_gemm": {
     "im2col: one tap on":
         ("wgmma_conv.cuh", "tap % P::s * P::dilationW",
          "(tap + 1) % P::s * P::dilationW", WRONG),
+}, "wgmma_bytes": {
+    "bytes by TMA: the next filters":
+        ("wgmma_bytes.cuh", "at, 0, 0, 0, tile.n / 32);",
+         "at, 0, 0, 0, tile.n / 32 + 1);", WRONG),
+    "bytes by TMA: sums of another matrix":
+        ("wgmma_bytes.cuh", "(part * count + j) * 4 + c",
+         "(part * count + (j ^ 1)) * 4 + c", WRONG),
+    "bytes by TMA: one tap on":
+        ("wgmma_bytes.cuh", "tap % P::s * P::dilationW",
+         "(tap + 1) % P::s * P::dilationW", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
         ("wgmma_attention_products.cuh",
