@@ -27,7 +27,45 @@ using WideBert = Product<Wide<128, 256, 4>, true, true, 4096, 4096, 1024>;
 FRIT_SUMS(WideBody);
 FRIT_SUMS(WideBert);
 
+/// Rounds numbers to signed bytes, and to unsigned ones after adding 7.
+__global__ void roundAll(const float *x, int8_t *bytes, uint8_t *shifted) {
+  const float from = x[threadIdx.x];
+  bytes[threadIdx.x] = frit::roundToByte(from, -128, 127, 0);
+  shifted[threadIdx.x] = uint8_t(frit::roundToByte(from, -7, 248, 7));
+}
+
 #ifndef __CUDACC_RTC__
+
+/// Compares roundings with those of numbers in f64: ties, bounds, and what is
+/// far outside of them.
+static void checkRounding() {
+  std::vector<float> numbers = {0.0f,    -0.0f,  INFINITY,   -INFINITY, NAN,
+                                1e30f,   -1e30f, 4194304,    -4194305,  8388609,
+                                -2.5e7f, 1e-30f, 0.49999997f};
+  for (int i = -520; i <= 520; ++i)
+    numbers.push_back(float(i) / 2);
+  std::vector<double> bytes, shifted;
+  for (float number : numbers) {
+    double whole = std::nearbyint(double(number));
+    bool isNan = number != number;
+    bytes.push_back(isNan ? 0 : std::clamp(whole, -128.0, 127.0));
+    shifted.push_back(isNan ? 0 : std::clamp(whole + 7, 0.0, 255.0));
+  }
+  const size_t count = 512;
+  for (size_t first = 0; first < numbers.size(); first += count) {
+    const size_t size = std::min(count, numbers.size() - first);
+    Buffer<float> x(size);
+    Buffer<int8_t> y(size);
+    Buffer<uint8_t> z(size);
+    std::copy_n(numbers.begin() + first, size, x.host());
+    x.upload();
+    launch(roundAll, 1, unsigned(size), (const float *)x.get(), y.get(),
+           z.get());
+    expect("rounding to bytes", y, {&bytes[first], &bytes[first] + size}, 0);
+    expect("rounding to bytes plus 7", z,
+           {&shifted[first], &shifted[first] + size}, 0);
+  }
+}
 
 template <class P> static auto launcher() {
   return [](auto... arguments) {
@@ -40,6 +78,7 @@ template <class P> static void check(int zeroX, int zeroW) {
 }
 
 static void checks() {
+  checkRounding();
   using Small = Tile<64, 64, 32, 32, 64, 3>;
   using Thin = Tile<32, 16, 16, 16, 64, 2>;
   using Shared = Tile<16, 32, 16, 32, 128, 3, 4>;
