@@ -10,8 +10,6 @@ using namespace frit::cuda;
 /// elementwise operator, and of a GELU; counted in machine code.
 static constexpr double kSumInstructions = 5, kOperatorInstructions = 1.2,
                         kGeluInstructions = 14;
-/// Columns of which filters are dealt out together; bytes of TMA's units.
-static constexpr int64_t kDealt = 32, kUnit = 16;
 
 bool frit::cuda::isByteProduct(const IntegerProduct &product) {
   return product.r * product.s == 1 && product.strideH == 1 &&
@@ -19,16 +17,27 @@ bool frit::cuda::isByteProduct(const IntegerProduct &product) {
          product.p == product.h && product.q == product.w;
 }
 
+ByteWindows frit::cuda::windowsOf(const IntegerProduct &product) {
+  int64_t bytes = product.s * product.c;
+  bool rows = product.s > 1 && (bytes == 32 || bytes == 64 || bytes == 128) &&
+              product.padLeft == 0 && product.strideW == 1 &&
+              product.dilationW == 1 && product.q + product.s - 1 <= product.w;
+  if (rows)
+    return {bytes, product.w - product.s + 1, 1, true};
+  return {product.c, product.w, product.s, false};
+}
+
 int64_t frit::cuda::tapsOfByteStep(const IntegerProduct &product) {
-  bool isShared =
-      product.r * product.s > 1 && (product.c == 32 || product.c == 64);
-  return isShared ? kByteDepth / product.c : 1;
+  int64_t c = windowsOf(product).c;
+  bool isShared = product.r * product.s > 1 && (c == 32 || c == 64);
+  return isShared ? kByteDepth / c : 1;
 }
 
 std::pair<SmallVector<int64_t, 3>, SmallVector<int64_t, 3>>
 frit::cuda::byteCorners(const IntegerProduct &product) {
   return {{-product.padLeft, -product.padTop},
-          {(product.q - 1) * product.strideW - product.padLeft + 1 - product.w,
+          {(product.q - 1) * product.strideW - product.padLeft + 1 -
+               windowsOf(product).width,
            (product.p - 1) * product.strideH - product.padTop + 1 - product.h}};
 }
 
@@ -45,7 +54,7 @@ nn::Legality frit::cuda::checkWgmmaBytes(const IntegerProduct &product,
     return std::nullopt;
   // Bytes of the next tap meet zeros, which a NaN or infinity would not bear.
   if (product.hasFloats() && product.r * product.s > 1 &&
-      product.c % kByteDepth && tapsOfByteStep(product) == 1)
+      windowsOf(product).c % kByteDepth && tapsOfByteStep(product) == 1)
     return nn::Mismatch("channels of floats are neither 32, 64 nor a multiple "
                         "of 128");
   auto isByte = [](int64_t at) { return at >= -128 && at <= 127; };
@@ -57,9 +66,9 @@ nn::Legality frit::cuda::checkWgmmaBytes(const IntegerProduct &product,
 }
 
 WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
-  int64_t taps = tapsOfByteStep(product);
-  int64_t steps =
-      ceilDiv(product.r * product.s, taps) * ceilDiv(product.c, kByteDepth);
+  ByteWindows windows = windowsOf(product);
+  int64_t steps = ceilDiv(product.r * windows.s, tapsOfByteStep(product)) *
+                  ceilDiv(windows.c, kByteDepth);
   WgmmaWork work = {
       .m = product.pixels(), .n = product.k, .k = steps * kWgmmaDepth};
   work.needs.storesRegisters = true;

@@ -8,8 +8,9 @@
 
 namespace frit::cuda {
 
-/// Bytes of a step of k.
-inline constexpr int64_t kByteDepth = kLineBytes;
+/// Bytes of a step of k; columns of which filters are dealt out together; and
+/// bytes of TMA's units.
+inline constexpr int64_t kByteDepth = kLineBytes, kDealt = 32, kUnit = 16;
 
 /// Returns why wgmma_bytes.cuh does not compute a product.
 nn::Legality checkWgmmaBytes(const IntegerProduct &product,
@@ -17,6 +18,14 @@ nn::Legality checkWgmmaBytes(const IntegerProduct &product,
 
 /// Returns whether the pixels of y are those of x: TMA then reads a matrix.
 bool isByteProduct(const IntegerProduct &product);
+
+/// A convolution as TMA reads it: with `rows`, the s taps of a row are one tap
+/// of s · c channels, since they never leave x on the left or right.
+struct ByteWindows {
+  int64_t c, width, s;
+  bool rows;
+};
+ByteWindows windowsOf(const IntegerProduct &product);
 
 /// Returns the taps of a step of k: several if they have few channels.
 int64_t tapsOfByteStep(const IntegerProduct &product);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/integer/ByteTiles.h"
 #include "codegen/cuda/integer/IntegerText.h"
 #include "dialects/nn/rewrites/QuantizedConvs.h"
 
@@ -118,10 +119,13 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
 
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
+    bool isStaged = machine.arch.mma == Mma::wgmma;
     rewrites.add(
         nn::QuantizedRewrite{kCopiedChannels, kFewestChannels, kLongRange,
                              /*narrowsFloats=*/machine.arch.capability >= 80,
-                             /*movesZeros=*/machine.arch.mma == Mma::wgmma});
+                             /*movesZeros=*/isStaged,
+                             /*pairedBytes=*/isStaged ? kUnit : 0,
+                             /*pairedFilters=*/kDealt});
   }
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {

@@ -108,9 +108,11 @@ static artifact::TensorMap mapOfX(const IntegerProduct &product,
     map.swizzle = kLineBytes;
     return map;
   }
-  int64_t line = product.c, rows = line * product.w, images = rows * product.h;
-  map = tensorMap(argument, type, {product.c, product.w, product.h, product.n},
-                  {line, rows, images});
+  ByteWindows windows = windowsOf(product);
+  int64_t pixel = product.c, line = pixel * product.w, image = line * product.h;
+  map = tensorMap(argument, type,
+                  {windows.c, windows.width, product.h, product.n},
+                  {pixel, line, image});
   map.kind = artifact::MapKind::im2col;
   map.elementStrides[1] = product.strideW;
   map.elementStrides[2] = product.strideH;

@@ -30,6 +30,11 @@
 // If c is 32 or 64 and there are several taps, a step covers 128 / c taps; x is
 // then copied by c channels, swizzled by c bytes.
 //
+// If the s taps of a row have 32, 64 or 128 bytes and never leave x on the left
+// or right, TMA reads a row as a pixel of s * c channels, as in wgmma_conv.cuh:
+//
+//   x   dims s * c, w - s + 1, h, n, but strides c, w * c, h * w * c
+//
 // Other channels that are no multiple of 128 leave a part of each tap's last
 // step empty: there x is 0, and w has any bytes, also of the next tap.
 //
@@ -89,14 +94,25 @@ inline constexpr bool kIsByteProduct =
     P::r * P::s == 1 && P::strideH == 1 && P::strideW == 1 && P::padTop == 0 &&
     P::padLeft == 0 && P::p == P::h && P::q == P::w;
 
+/// Whether TMA reads each row of taps as if it were a pixel.
+template <class P>
+inline constexpr bool kReadsByteRows =
+    P::s > 1 &&
+    (P::s * P::c == 32 || P::s * P::c == 64 || P::s * P::c == 128) &&
+    P::padLeft == 0 && P::strideW == 1 && P::dilationW == 1 &&
+    P::q + P::s - 1 <= P::w;
+
 /// Operands of a product, in steps of 128 bytes: channels of one tap, or all
 /// channels of several taps.
 template <class P> struct ByteOperands {
-  static constexpr bool kSharesSteps =
-      P::r * P::s > 1 && (P::c == 32 || P::c == 64);
-  static constexpr int taps = kSharesSteps ? kByteDepth / P::c : 1;
-  static constexpr int parts = wgmmaCeil(P::c, kByteDepth);
-  static constexpr int steps = wgmmaCeil(P::r * P::s, taps) * parts;
+  /// Channels, and columns and number of taps, as TMA reads them.
+  static constexpr bool kReadsRows = kReadsByteRows<P>;
+  static constexpr int c = kReadsRows ? P::s * P::c : P::c;
+  static constexpr int s = kReadsRows ? 1 : P::s, all = P::r * s;
+  static constexpr bool kSharesSteps = P::r * P::s > 1 && (c == 32 || c == 64);
+  static constexpr int taps = kSharesSteps ? kByteDepth / c : 1;
+  static constexpr int parts = wgmmaCeil(c, kByteDepth);
+  static constexpr int steps = wgmmaCeil(all, taps) * parts;
   static constexpr int lineBytesA = kByteDepth / taps;
   static_assert(P::c % 16 == 0 && P::k % 32 == 0);
   const TensorMap *mapX, *mapW;
@@ -111,13 +127,13 @@ template <class P> struct ByteOperands {
       for (int i = 0; i < taps; ++i) {
         const int tap = first + i;
         // After the last tap there are channels that x does not have: zeros.
-        const bool isOver = P::r * P::s % taps && tap >= P::r * P::s;
+        const bool isOver = all % taps && tap >= all;
         loadPixels(to + i * P::tileM * lineBytesA, mapX, barrier,
-                   isOver ? P::c : step % parts * kByteDepth,
+                   isOver ? c : step % parts * kByteDepth,
                    tile.m % P::q * P::strideW - P::padLeft,
                    line % P::p * P::strideH - P::padTop, line / P::p,
-                   isOver ? 0 : tap % P::s * P::dilationW,
-                   isOver ? 0 : tap / P::s * P::dilationH);
+                   isOver ? 0 : tap % s * P::dilationW,
+                   isOver ? 0 : tap / s * P::dilationH);
       }
     }
   }
@@ -126,7 +142,7 @@ template <class P> struct ByteOperands {
   __device__ void loadB(unsigned char *to, Barrier &barrier,
                         const WgmmaTile &tile, int step, int rank) const {
     const int at = taps > 1 ? step * kByteDepth
-                            : step / parts * P::c + step % parts * kByteDepth;
+                            : step / parts * c + step % parts * kByteDepth;
     constexpr int part = P::tileN / P::cluster;
     static_assert(part % 32 == 0);
     if constexpr (P::cluster > 1)

@@ -22,6 +22,10 @@ struct QuantizedRewrite {
   /// what it adds to the sums is then subtracted from them, a number for each
   /// filter.
   bool movesZeros = false;
+  /// Bytes of two pixels, that a kernel reads as one where windows begin at
+  /// every other pixel, and the multiple that filters must be of; 0 if it does
+  /// not.
+  int64_t pairedBytes = 0, pairedFilters = 1;
 };
 
 } // namespace frit::nn

@@ -105,3 +105,20 @@ func.func @filters(%x: tensor<4096x1024xi8>, %w: tensor<1000x1024xi8>) {
   }
   return
 }
+
+// -----
+
+// The taps of a row are read as one pixel, and such pixels overlap.
+// CHECK: // k0 #cuda.wgmma_bytes<
+// CHECK-NEXT: m0 of 0: dims 64x112x230x32, strides 16x1840x423200, steps 1x1x2x1, lower 0x0, upper 0x-7, channels 64
+// CHECK-NEXT: m1 of 1: dims 448x2x4x4x2,
+func.func @rows(%x: tensor<32x230x115x16xui8>, %w: tensor<64x7x4x16xi8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) : (tensor<32x230x115x16xui8>, tensor<64x7x4x16xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x112x112x64xi32> {
+  ^bb0(%a: tensor<32x230x115x16xui8>, %b: tensor<64x7x4x16xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64: 2, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>} : (tensor<32x230x115x16xui8>, tensor<64x7x4x16xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x112x112x64xi32>
+    nn.yield %1 : tensor<32x112x112x64xi32>
+  }
+  return
+}

@@ -1,5 +1,5 @@
 """wgmma-bytes.py OUT: writes a quantized network that wgmma_bytes computes: an
-image convolved by windows and with a stride, and rows that are quantized by
+image convolved by windows and with a stride, a picture of few channels, and rows that are quantized by
 scales and zero points of each call."""
 import sys
 
@@ -46,11 +46,17 @@ node("Conv", [x, weights("third", 256, 512, 1, 1)], "y")
 nodes.append(helper.make_node("DynamicQuantizeLinear", ["rows"], ["codes", "scale", "zero"]))
 matrix = tensor("matrix", rng.integers(-127, 128, (1040, 256)).astype(np.int8))
 node("MatMulInteger", ["codes", matrix, "zero"], "z")
+# An image of three channels, padded by its zero point: pixels are paired.
+x = quantize("picture", 0.02, 117)
+x = node("Conv", [x, weights("stem", 64, 3, 7, 7)], "stems", pads=[3, 3, 3, 3], strides=[2, 2])
+node("Relu", [x], "v")
 graph = helper.make_graph(
     nodes, "network",
     [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 64, 40, 42]),
+     helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, 70, 63]),
      helper.make_tensor_value_info("rows", TensorProto.FLOAT, [300, 1040])],
     [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 256, 20, 21]),
+     helper.make_tensor_value_info("v", TensorProto.FLOAT, [1, 64, 35, 32]),
      helper.make_tensor_value_info("z", TensorProto.INT32, [300, 256])], tensors)
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
                             ir_version=8), sys.argv[1])

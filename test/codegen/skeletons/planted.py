@@ -138,8 +138,8 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_bytes.cuh", "(part * count + j) * 4 + c",
          "(part * count + (j ^ 1)) * 4 + c", WRONG),
     "bytes by TMA: one tap on":
-        ("wgmma_bytes.cuh", "tap % P::s * P::dilationW",
-         "(tap + 1) % P::s * P::dilationW", WRONG),
+        ("wgmma_bytes.cuh", "tap % s * P::dilationW",
+         "(tap + 1) % s * P::dilationW", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
         ("wgmma_attention_products.cuh",

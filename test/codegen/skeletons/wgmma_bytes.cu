@@ -12,6 +12,14 @@ template <class T, int N, int H, int W, int C, int K, int R, int S,
 using Windows =
     Tiled<Conv<T, false, true, N, H, W, C, K, R, S, Stride, Pad, Dilation>>;
 
+/// A convolution of every other row, without padding.
+template <class T, int N, int H, int W, int C, int K, int R, int S>
+struct Rowed : Conv<T, false, true, N, H, W, C, K, R, S> {
+  static constexpr int strideH = 2, p = (H - R) / 2 + 1;
+};
+template <class T, int N, int H, int W, int C, int K, int R, int S>
+using Halved = Tiled<Rowed<T, N, H, W, C, K, R, S>>;
+
 inline constexpr frit::Float8 e4m3 = frit::Float8::e4m3,
                               e5m2 = frit::Float8::e5m2;
 template <class P> using E4m3 = FloatTiled<P, e4m3, e4m3>;
@@ -116,6 +124,11 @@ static void checks() {
   check<Windows<Staged<64, 128, 4, 1, 4>, 1, 7, 7, 64, 160, 3, 3, 1, 1>>();
   check<Windows<Staged<64, 64, 4, 2>, 2, 7, 7, 64, 160, 3, 3, 1, 1>>();
   check<E4m3<Windows<Small, 1, 9, 7, 128, 32, 3, 3, 1, 1>>>();
+  // Rows of taps that are read as pixels, of 32, 64 and 128 bytes.
+  check<Windows<Small, 2, 9, 12, 16, 32, 5, 2, 1, 0>>();
+  check<Windows<Staged<128, 64, 4>, 2, 11, 12, 16, 64, 7, 4, 1, 0>>();
+  check<Halved<Small, 2, 13, 12, 16, 32, 7, 4>>();
+  check<Windows<Small, 1, 9, 12, 32, 32, 3, 4, 1, 0>>();
 }
 #endif
 

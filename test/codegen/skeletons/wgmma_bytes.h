@@ -90,22 +90,29 @@ template <class P> frit::TensorMap mapOfX(const uint8_t *x) {
     map.box[1] = P::tileM;
     return byteMap(map, x);
   }
-  const int line = P::r * P::s > 1 && (P::c == 32 || P::c == 64) ? P::c : 128;
+  // The formulas of wgmma_bytes.cuh, which are only in device code for sm_90a.
+  const bool isRow =
+      P::s > 1 && P::padLeft == 0 && P::strideW == 1 && P::dilationW == 1 &&
+      P::q + P::s - 1 <= P::w &&
+      (P::s * P::c == 32 || P::s * P::c == 64 || P::s * P::c == 128);
+  const int channels = isRow ? P::s * P::c : P::c;
+  const int width = isRow ? P::w - P::s + 1 : P::w;
+  const int line =
+      P::r * P::s > 1 && (channels == 32 || channels == 64) ? channels : 128;
   map.kind = artifact::MapKind::im2col;
   map.rank = 4;
   map.channels = line;
   map.pixels = P::tileM;
-  const uint64_t dims[] = {P::c, P::w, P::h, P::n};
+  const int dims[] = {channels, width, P::h, P::n};
   std::copy(dims, dims + 4, map.dims);
-  for (int i = 0, step = P::c; i < 3; step *= int(dims[++i]))
-    map.strides[i] = step;
+  map.strides[0] = P::c;
   map.strides[1] = P::c * P::w;
   map.strides[2] = P::c * P::w * P::h;
   map.elementStrides[1] = P::strideW;
   map.elementStrides[2] = P::strideH;
   map.lower[0] = -P::padLeft;
   map.lower[1] = -P::padTop;
-  map.upper[0] = (P::q - 1) * P::strideW - P::padLeft + 1 - P::w;
+  map.upper[0] = (P::q - 1) * P::strideW - P::padLeft + 1 - width;
   map.upper[1] = (P::p - 1) * P::strideH - P::padTop + 1 - P::h;
   return byteMap(map, x, line);
 }
