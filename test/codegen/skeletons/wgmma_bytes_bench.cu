@@ -203,15 +203,19 @@ template <class Of, class Activation, bool Adds> static void timeHalves() {
       });
       least16 = least16 ? std::min(least16, us) : us;
     } else {
-      auto mapX = pixelMap(x.get(), {P::c, P::w, P::h, P::n},
+      // As wgmma_conv.cuh asks for rows of taps of 64 channels.
+      constexpr bool isRow = P::s * P::c == 64 && P::s > 1 && P::padLeft == 0;
+      constexpr int c = isRow ? 64 : P::c;
+      constexpr int width = isRow ? P::w - P::s + 1 : P::w;
+      constexpr int depth = P::r * P::s * P::c, line = isRow ? depth : P::c;
+      auto mapX = pixelMap(x.get(), {c, width, P::h, P::n},
                            {P::c, P::c * P::w, P::c * P::w * P::h},
                            {-P::padLeft, -P::padTop},
-                           {(P::q - 1) * P::strideW - P::padLeft + 1 - P::w,
+                           {(P::q - 1) * P::strideW - P::padLeft + 1 - width,
                             (P::p - 1) * P::strideH - P::padTop + 1 - P::h},
                            {P::strideW, P::strideH}, P::tileM);
-      auto mapW =
-          tiledMap(w.get(), {P::c, P::r * P::s, P::k},
-                   {P::c, P::r * P::s * P::c}, {64, 1, P::tileN / P::cluster});
+      auto mapW = tiledMap(w.get(), {line, depth / line, P::k}, {line, depth},
+                           {64, 1, P::tileN / P::cluster});
       auto mapY = tiledMap(y.get(), {P::k, m, 1}, {P::k, 0}, {64, 16, 1});
       auto mapR = tiledMap(r.get(), {P::k, m, 1}, {P::k, 0}, {64, 16, 1});
       f16 *to = y.get();
@@ -264,6 +268,10 @@ FRIT_ROWS(Res2, 100352, 64, 256);
 FRIT_ROWS(Res3, 25088, 512, 128);
 FRIT_ROWS(Res4, 6272, 1024, 256);
 FRIT_ROWS(Res5, 1568, 512, 2048);
+template <class T>
+struct Stem : Conv<T, false, true, 32, 230, 115, 16, 64, 7, 4> {
+  static constexpr int strideH = 2, p = 112;
+};
 FRIT_WINDOWS(Conv1, 56, 64, 64, 3, 1);
 FRIT_WINDOWS(Conv2, 28, 128, 128, 3, 1);
 FRIT_WINDOWS(Conv3, 14, 256, 256, 3, 1);
@@ -292,6 +300,7 @@ static void benches() {
   compare<Res4, Relu, true, Square, Broad>(
       "resnet50 14x14 256 to 1024, residual");
   compare<Res5, Relu, false, Split, Slim, Half>("resnet50 7x7 2048 to 512");
+  compare<Stem, Relu, false, Slim>("resnet50 7x7 of paired pixels");
   compare<Conv1, Relu, false, Slim>("resnet50 3x3 56x56 of 64");
   compare<Conv2, Relu, false, Square, Slim>("resnet50 3x3 28x28 of 128");
   compare<Conv3, Relu, false, Square, Slim>("resnet50 3x3 14x14 of 256");
