@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -44,6 +45,68 @@ static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
     left /= ranges[i];
   }
   return sizes;
+}
+
+/// Returns whether a value with `map` is a vector along a loop: its last index
+/// is the loop's, and no other index is.
+static bool isAlong(AffineMap map, unsigned loop) {
+  AffineExpr dim = getAffineDimExpr(loop, map.getContext());
+  return map.getNumResults() > 0 && map.getResults().back() == dim &&
+         llvm::none_of(map.getResults().drop_back(), [&](AffineExpr index) {
+           return index.isFunctionOfDim(loop);
+         });
+}
+
+/// Returns whether a loop's index is the last of each element that the body
+/// extracts, and is used for nothing else.
+static bool extractsAlong(linalg::GenericOp op, unsigned loop) {
+  auto walked = op.getBody()->walk([&](linalg::IndexOp index) {
+    if (index.getDim() != loop)
+      return WalkResult::advance();
+    for (OpOperand &use : index->getUses()) {
+      auto extract = dyn_cast<tensor::ExtractOp>(use.getOwner());
+      if (!extract || use.getOperandNumber() != extract->getNumOperands() - 1)
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return !walked.wasInterrupted();
+}
+
+/// Puts the loops over windows outside of the one along channels, if these are
+/// last: LLVM vectorises only the innermost loop, and unrolls small windows at
+/// best.
+static void putWindowsOutside(func::FuncOp function) {
+  SmallVector<linalg::GenericOp> work;
+  function.walk([&](linalg::GenericOp op) {
+    unsigned loops = op.getNumLoops(), parallel = op.getNumParallelLoops();
+    if (parallel == 0 || loops - parallel < 2 || op.getNumDpsInits() != 1)
+      return;
+    for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+      if ((kind == utils::IteratorType::parallel) != (i < parallel))
+        return;
+    unsigned channels = parallel - 1;
+    if (!isAlong(op.getMatchingIndexingMap(op.getDpsInitOperand(0)), channels))
+      return;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      if (map.isFunctionOfDim(channels) && !isAlong(map, channels))
+        return;
+    }
+    if (extractsAlong(op, channels))
+      work.push_back(op);
+  });
+  IRRewriter rewriter(function.getContext());
+  for (linalg::GenericOp op : work) {
+    unsigned parallel = op.getNumParallelLoops();
+    SmallVector<unsigned> order;
+    for (unsigned i = 0; i < op.getNumLoops(); ++i)
+      if (i != parallel - 1)
+        order.push_back(i);
+    order.push_back(parallel - 1);
+    rewriter.setInsertionPoint(op);
+    (void)linalg::interchangeGenericOp(rewriter, op, order);
+  }
 }
 
 /// Copies initial values that are function arguments by operations of their
@@ -191,6 +254,7 @@ struct TileOuterLoops : frit::cpu::impl::TileOuterLoopsBase<TileOuterLoops> {
     if (getOperation().isExternal() ||
         getOperation()->hasAttr(frit::cpu::kItems))
       return;
+    putWindowsOutside(getOperation());
     int64_t items = tileOuterLoops(getOperation());
     getOperation()->setAttr(frit::cpu::kItems,
                             Builder(&getContext()).getI64IntegerAttr(items));

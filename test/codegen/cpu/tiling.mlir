@@ -37,3 +37,55 @@ func.func @rows(%x: tensor<64x256xf32>, %out: memref<64x256xf32>, %begin: index,
   } -> tensor<64x256xf32>
   return %y : tensor<64x256xf32>
 }
+
+// The loops over a window go outside of the one along channels, which are last
+// in the result and in what the body extracts.
+
+// CHECK-LABEL: func.func @window(
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction", "reduction", "parallel"]
+// CHECK: linalg.index 4
+// CHECK: return
+func.func @window(%x: tensor<12x12x64xf32>, %window: tensor<5x5xf32>, %out: memref<8x8x64xf32>, %begin: index, %end: index) -> tensor<8x8x64xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<8x8x64xf32>
+  %f = linalg.fill ins(%least : f32) outs(%e : tensor<8x8x64xf32>) -> tensor<8x8x64xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(p, q, c, r, s) -> (r, s)>, affine_map<(p, q, c, r, s) -> (p, q, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%window : tensor<5x5xf32>) outs(%f : tensor<8x8x64xf32>) {
+  ^bb0(%w: f32, %b: f32):
+    %p = linalg.index 0 : index
+    %q = linalg.index 1 : index
+    %c = linalg.index 2 : index
+    %r = linalg.index 3 : index
+    %s = linalg.index 4 : index
+    %row = arith.addi %p, %r : index
+    %col = arith.addi %q, %s : index
+    %a = tensor.extract %x[%row, %col, %c] : tensor<12x12x64xf32>
+    %0 = arith.maximumf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8x64xf32>
+  return %y : tensor<8x8x64xf32>
+}
+
+// With channels first, the body extracts elements that are apart.
+
+// CHECK-LABEL: func.func @planes(
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]
+// CHECK: return
+func.func @planes(%x: tensor<64x12x12xf32>, %window: tensor<5x5xf32>, %out: memref<64x8x8xf32>, %begin: index, %end: index) -> tensor<64x8x8xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<64x8x8xf32>
+  %f = linalg.fill ins(%least : f32) outs(%e : tensor<64x8x8xf32>) -> tensor<64x8x8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(c, p, q, r, s) -> (r, s)>, affine_map<(c, p, q, r, s) -> (c, p, q)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%window : tensor<5x5xf32>) outs(%f : tensor<64x8x8xf32>) {
+  ^bb0(%w: f32, %b: f32):
+    %c = linalg.index 0 : index
+    %p = linalg.index 1 : index
+    %q = linalg.index 2 : index
+    %r = linalg.index 3 : index
+    %s = linalg.index 4 : index
+    %row = arith.addi %p, %r : index
+    %col = arith.addi %q, %s : index
+    %a = tensor.extract %x[%c, %row, %col] : tensor<64x12x12xf32>
+    %0 = arith.maximumf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x8x8xf32>
+  return %y : tensor<64x8x8xf32>
+}
