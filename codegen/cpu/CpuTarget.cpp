@@ -7,6 +7,7 @@
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Problem.h"
 #include "dialects/nn/operators/Custom.h"
+#include "dialects/nn/rewrites/Layout.h"
 #include "dialects/nn/rewrites/TransposeWeights.h"
 
 using namespace mlir;
@@ -50,10 +51,10 @@ bool cpu::CpuTarget::guards(const nn::Work &work) const {
 
 /// Rows of a product whose matrix is read once (runtime/cpu/kernels/Gemm.cpp).
 static constexpr int64_t kFewRows = 8;
-/// Bytes from which it matters, those of a matrix in L2, and in L3 if several
-/// products read it. A larger one comes from memory, whose rate either order
-/// reaches.
-static constexpr int64_t kLeastBytes = 64 << 10, kCachedBytes = 1 << 20,
+/// Bytes from which it matters, those of a matrix in a small L3, as of an image
+/// classifier's last layer, and in a large one if several products read it. A
+/// larger one comes from memory, whose rate either order reaches.
+static constexpr int64_t kLeastBytes = 64 << 10, kCachedBytes = 8 << 20,
                          kSharedBytes = 16 << 20;
 static constexpr size_t kSharedUses = 4;
 
@@ -70,7 +71,17 @@ static bool takesTransposed(nn::MatmulOp product, size_t uses) {
          bytes <= (uses >= kSharedUses ? kSharedBytes : kCachedBytes);
 }
 
+/// Returns whether a convolution is faster with channels last: vectors then run
+/// along filters, however small the image is, and pixels are read where they
+/// lie (runtime/cpu/kernels/Pixels.h). Others become loops.
+static bool takesChannelsLast(nn::ConvOp conv) {
+  auto x = nn::tensorType(conv.getX());
+  return x.getElementType().isF32() && x.getRank() <= 4;
+}
+
 void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
+  rewrites.add(
+      nn::ConvRewrite{nn::ConvRewrite::Form::channelsLast, takesChannelsLast});
   rewrites.add(nn::TransposeWeightsRewrite{takesTransposed});
   rewrites.add(ByteTablesRewrite());
 }

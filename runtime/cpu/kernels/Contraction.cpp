@@ -16,9 +16,6 @@ constexpr int64_t kSmallestPart = 200'000;
 /// Maximum bytes of an operand that is packed once and shared. A larger one is
 /// packed by every part that reads it.
 constexpr size_t kLargestShared = size_t(64) << 20;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-size_t align(size_t bytes) { return (bytes + 63) / 64 * 64; }
 } // namespace
 
 Contraction::Side::Side(int64_t extent, int64_t width, int64_t largest)
@@ -63,8 +60,8 @@ int64_t Contraction::depthOf(int64_t block) const {
 }
 
 size_t Contraction::bytesOf(const Side &side) const {
-  return align(size_t(batch * side.panels * side.width * k) *
-               kernel.elementBytes);
+  return wholeLines(size_t(batch * side.panels * side.width * k) *
+                    kernel.elementBytes);
 }
 
 int64_t Contraction::offsetOf(const Side &side, int64_t matrix, int64_t block,

@@ -8,6 +8,7 @@
 
 #include "runtime/cpu/kernels/Conv.h"
 #include "runtime/cpu/kernels/Gemm.h"
+#include "runtime/cpu/kernels/Pixels.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>
@@ -290,7 +291,8 @@ bool isEmpty(const artifact::Conv &problem) {
 
 bool isDepthwise(const artifact::Conv &problem) {
   return problem.groups == problem.c && problem.c > 1 &&
-         (!problem.channelsLast || problem.k == problem.c);
+         (!problem.channelsLast ||
+          (problem.k == problem.c && problem.type != DType::f64));
 }
 } // namespace
 
@@ -304,8 +306,9 @@ std::optional<ScratchSize> frit::cpu::scratchOf(const artifact::Conv &problem,
   if (isEmpty(problem))
     return ScratchSize();
   const MicroKernel &kernel = microKernel(isa, *accumulator);
-  return isDepthwise(problem) ? depthwiseScratch(problem, kernel)
-                              : contractScratch(problem, kernel, threads);
+  return isDepthwise(problem)   ? depthwiseScratch(problem, kernel, threads)
+         : takesPixels(problem) ? pixelScratch(problem, kernel, threads)
+                                : contractScratch(problem, kernel, threads);
 }
 
 bool frit::cpu::conv(const artifact::Conv &problem, void *const *arguments,
@@ -332,11 +335,14 @@ bool frit::cpu::convPacked(const artifact::Conv &problem,
   output.bias = problem.hasBias ? *arguments++ : nullptr;
   output.residual = problem.hasResidual ? *arguments++ : nullptr;
   output.data = *arguments;
+  output.rowStride = problem.k;
   output.activation = problem.activation;
   if (isEmpty(problem))
     return true;
   if (isDepthwise(problem))
-    depthwise(problem, kernel, x, w, output, pool);
+    depthwise(problem, kernel, x, w, packed, output, pool);
+  else if (takesPixels(problem))
+    convolvePixels(problem, kernel, x, w, packed, output, pool);
   else
     contract(problem, kernel, x, w, static_cast<const char *>(packed), output,
              pool);
@@ -348,11 +354,16 @@ PackedForm frit::cpu::packedForm(const artifact::Conv &problem,
   if (problem.quantized)
     return quantized::packedForm(problem, zeroW, isa);
   const std::optional<Accumulator> accumulator = accumulatorFor(problem);
-  if (!accumulator || isEmpty(problem) || isDepthwise(problem))
+  if (!accumulator || isEmpty(problem))
     return {};
+  const MicroKernel &kernel = microKernel(isa, *accumulator);
+  if (isDepthwise(problem))
+    return depthwiseForm(problem, kernel);
+  if (takesPixels(problem))
+    return pixelForm(problem, kernel);
   artifact::Conv one = problem;
   one.n = 1;
-  const Matrices matrices(one, microKernel(isa, *accumulator), 1);
+  const Matrices matrices(one, kernel, 1);
   return {matrices.contraction.packedBytes(matrices.pixelRows),
           matrices.pixelRows};
 }
@@ -361,9 +372,17 @@ bool frit::cpu::packFilters(const artifact::Conv &problem, const void *filters,
                             const void *zeroW, Isa isa, void *to) {
   if (problem.quantized)
     return quantized::packFilters(problem, filters, zeroW, isa, to);
+  const MicroKernel &kernel = microKernel(isa, *accumulatorFor(problem));
+  if (isDepthwise(problem)) {
+    packDepthwiseFilters(problem, kernel, filters, to);
+    return true;
+  }
+  if (takesPixels(problem)) {
+    packPixelFilters(problem, kernel, filters, to);
+    return true;
+  }
   artifact::Conv one = problem;
   one.n = 1;
-  const MicroKernel &kernel = microKernel(isa, *accumulatorFor(problem));
   const Matrices matrices(one, kernel, 1);
   matrices.contraction.packAll(matrices.pixelRows,
                                WeightPacker{one, kernel, filters},

@@ -73,13 +73,22 @@ inline const void *advance(const void *from, int64_t bytes) {
 
 /// Returns the scratch memory that `depthwise` needs; none on overflow.
 std::optional<ScratchSize> depthwiseScratch(const artifact::Conv &problem,
-                                            const MicroKernel &kernel);
+                                            const MicroKernel &kernel,
+                                            unsigned threads);
+
+/// As frit::cpu::packedForm and packFilters, for depthwise convolutions.
+PackedForm depthwiseForm(const artifact::Conv &problem,
+                         const MicroKernel &kernel);
+void packDepthwiseFilters(const artifact::Conv &problem,
+                          const MicroKernel &kernel, const void *filters,
+                          void *to);
 
 /// Computes convolutions with one input channel per group, whose filters are
-/// too small for a matrix product. `x` and `w` are stored as the problem says.
+/// too small for a matrix product. `x` and `w` are stored as the problem says;
+/// `packed` may be null.
 void depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
-               const void *x, const void *w, const Output &output,
-               ThreadPool &pool);
+               const void *x, const void *w, const void *packed,
+               const Output &output, ThreadPool &pool);
 
 /// Returns the scratch memory that `quantizedConv` needs; none on overflow.
 std::optional<ScratchSize> quantizedScratch(const artifact::Conv &problem,

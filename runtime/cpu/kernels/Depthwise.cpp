@@ -1,6 +1,7 @@
 //===- Depthwise.cpp - Depthwise convolutions -----------------------------===//
 
-#include "runtime/cpu/kernels/Conv.h"
+#include "runtime/cpu/kernels/Gemm.h"
+#include "runtime/cpu/kernels/Pixels.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>
@@ -10,18 +11,8 @@ using namespace frit;
 using namespace frit::cpu;
 
 namespace {
-/// A thread's scratch memory with channels last: the start of each tap's row,
-/// and the sums of one tile row.
-struct Row {
-  const void **taps;
-  void *sums;
-};
-
 /// Elements of a plane that are computed at a time: sums stay in L1.
 constexpr int64_t kPlaneElements = 1024;
-
-/// Rounds up to cache lines.
-uint64_t wholeLines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// How a channel is computed with channels first.
 struct Plane {
@@ -48,54 +39,112 @@ static uint64_t weightBytes(const artifact::Conv &problem,
                     kernel.elementBytes);
 }
 
+namespace {
+/// How pixels are computed with channels last.
+struct Pixels {
+  /// Maximum pixels of a part, and of pointers that are listed for it.
+  static constexpr int64_t kPart = 192, kPointers = 8192;
+
+  PixelPieces pieces;
+  bool converts; ///< results go through a tile in the accumulator's type
+  int64_t pixels, parts, stride;
+  uint64_t tableBytes, tileBytes;
+
+  Pixels(const artifact::Conv &c, const MicroKernel &kernel, unsigned threads)
+      : pieces(c, kernel, int64_t(elementBytes(c.type)) != kernel.elementBytes),
+        converts(int64_t(elementBytes(c.type)) != kernel.elementBytes),
+        pixels(c.n * c.p * c.q) {
+    const int64_t taps = pieces.taps(), tiles = ceilDiv(pixels, kPixelRows);
+    const int64_t most =
+        std::clamp<int64_t>(kPointers / taps, kPixelRows, kPart);
+    parts = std::min(tiles, std::max<int64_t>(ceilDiv(pixels, most),
+                                              threads == 1 ? 1 : 4 * threads));
+    stride = ceilDiv(tiles, parts) * kPixelRows + kPixelRows;
+    tableBytes = wholeLines(stride * taps * sizeof(void *));
+    tileBytes = converts ? kPixelRows * c.k * kernel.elementBytes +
+                               kernel.cols * kernel.elementBytes
+                         : 0;
+  }
+};
+} // namespace
+
 std::optional<ScratchSize>
 frit::cpu::depthwiseScratch(const artifact::Conv &problem,
-                            const MicroKernel &kernel) {
+                            const MicroKernel &kernel, unsigned threads) {
   const uint64_t taps = problem.r * problem.s,
                  weights = weightBytes(problem, kernel);
-  const PaddedInput padded(problem, kernel);
-  if (!padded.bytes())
-    return std::nullopt;
   if (!problem.channelsLast) {
+    if (!PaddedInput(problem, kernel).bytes())
+      return std::nullopt;
     const Plane plane(problem, kernel);
     return ScratchSize{weights + wholeLines(taps * sizeof(int64_t)),
                        plane.bytes + 2 * plane.sumsBytes};
   }
-  return ScratchSize{padded.bytes() + weights,
-                     taps * sizeof(void *) + kernel.cols * kernel.elementBytes};
+  const Pixels pixels(problem, kernel, threads);
+  const std::optional<uint64_t> bytes = pixels.pieces.bytes();
+  if (!bytes)
+    return std::nullopt;
+  return ScratchSize{*bytes + weights, pixels.tableBytes + pixels.tileBytes};
+}
+
+PackedForm frit::cpu::depthwiseForm(const artifact::Conv &problem,
+                                    const MicroKernel &kernel) {
+  if (!problem.channelsLast)
+    return {};
+  return {weightBytes(problem, kernel), 3};
+}
+
+/// Puts the filters of a tap beside each other.
+void frit::cpu::packDepthwiseFilters(const artifact::Conv &problem,
+                                     const MicroKernel &kernel,
+                                     const void *filters, void *to) {
+  const int64_t taps = problem.r * problem.s;
+  for (int64_t t = 0; t < taps; ++t)
+    kernel.widen(static_cast<char *>(to) + t * problem.k * kernel.elementBytes,
+                 advance(filters, t * int64_t(elementBytes(problem.type))),
+                 problem.type, problem.k, taps, 1, 0, 0);
 }
 
 /// Vectors run along channels.
-static void computeChannelsLast(const artifact::Conv &problem,
-                                const MicroKernel &kernel, const void *x,
-                                const void *w, Output output,
-                                ThreadPool &pool) {
-  PaddedInput padded(problem, kernel);
-  const int64_t bytes = kernel.elementBytes, cols = kernel.cols;
-  const int64_t taps = problem.r * problem.s;
-  char *copy = static_cast<char *>(pool.sharedScratch());
-  char *weights = copy + padded.bytes();
-  padded.fill(x, copy, pool);
-  for (int64_t t = 0; t < taps; ++t)
-    kernel.widen(weights + t * problem.k * bytes,
-                 advance(w, t * int64_t(elementBytes(problem.type))),
-                 problem.type, problem.k, taps, 1, 0, 0);
-  output.rowStride = problem.k;
-  pool.parallelItems(problem.n * problem.p, [&](int64_t at, unsigned thread) {
-    auto *pointers = static_cast<const void **>(pool.scratch(thread));
-    const Row row{pointers, pointers + taps};
-    for (int64_t q = 0; q < problem.q; ++q)
-      for (int64_t c = 0; c < problem.c; c += cols) {
-        const char *first =
-            copy + (padded.origin(at / problem.p, c) +
-                    at % problem.p * padded.nextRow() + q * padded.nextCol()) *
-                       bytes;
-        for (int64_t t = 0; t < taps; ++t)
-          row.taps[t] = first + padded.tap(t) * bytes;
-        kernel.taps(row.sums, taps, row.taps, weights + c * bytes, problem.k);
-        kernel.store(output, 0, at * problem.q + q, c, 1,
-                     std::min(cols, problem.c - c), row.sums);
+static void computePixels(const artifact::Conv &problem,
+                          const MicroKernel &kernel, const void *x,
+                          const void *w, const void *packed,
+                          const Output &output, ThreadPool &pool) {
+  Pixels own(problem, kernel, pool.size());
+  auto *shared = static_cast<char *>(pool.sharedScratch());
+  own.pieces.prepare(x, shared, pool);
+  if (!packed) {
+    char *weights = shared + *own.pieces.bytes();
+    packDepthwiseFilters(problem, kernel, w, weights);
+    packed = weights;
+  }
+  const int64_t tiles = ceilDiv(own.pixels, kPixelRows);
+  pool.parallelItems(own.parts, [&](int64_t part, unsigned thread) {
+    const int64_t first = tiles * part / own.parts * kPixelRows;
+    const int64_t end =
+        std::min(own.pixels, tiles * (part + 1) / own.parts * kPixelRows);
+    auto *scratch = static_cast<char *>(pool.scratch(thread));
+    auto **table = reinterpret_cast<const void **>(scratch);
+    own.pieces.list(table, own.stride, first, end - first);
+    for (int64_t pixel = first; pixel < end; pixel += kPixelRows) {
+      const int64_t count = std::min(kPixelRows, end - pixel);
+      auto run = [&](const Output &to, int64_t at) {
+        kernel.depthwise(to, at, count, problem.c, own.pieces.taps(),
+                         table + (pixel - first), own.stride, packed);
+      };
+      if (!own.converts) {
+        run(output, pixel * problem.k);
+        continue;
       }
+      Output sums;
+      char *tile = scratch + own.tableBytes;
+      sums.data = tile;
+      sums.rowStride = problem.k;
+      run(sums, 0);
+      for (int64_t i = 0; i < count; ++i)
+        kernel.store(output, 0, pixel + i, 0, 1, problem.k,
+                     tile + i * problem.k * kernel.elementBytes);
+    }
   });
 }
 
@@ -142,10 +191,10 @@ static void computePlanes(const artifact::Conv &problem,
 
 void frit::cpu::depthwise(const artifact::Conv &problem,
                           const MicroKernel &kernel, const void *x,
-                          const void *w, const Output &output,
-                          ThreadPool &pool) {
+                          const void *w, const void *packed,
+                          const Output &output, ThreadPool &pool) {
   if (problem.channelsLast)
-    computeChannelsLast(problem, kernel, x, w, output, pool);
+    computePixels(problem, kernel, x, w, packed, output, pool);
   else
     computePlanes(problem, kernel, x, w, output, pool);
 }

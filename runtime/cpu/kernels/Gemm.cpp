@@ -18,11 +18,12 @@ constexpr int64_t kFewRows = 8;
 
 /// Returns the columns per work item if B is not packed. Longer contiguous rows
 /// of B are faster to read, as long as the sums stay in L1.
-int64_t streamWidth(int64_t m, int64_t n, bool contiguous) {
+int64_t streamWidth(int64_t m, int64_t n, bool contiguous, unsigned threads) {
   if (!contiguous)
     return 64;
-  const int64_t eighth = (n / 8 + 63) / 64 * 64;
-  return std::clamp<int64_t>(eighth, 64, std::max<int64_t>(256, 1024 / m));
+  const int64_t items = threads == 1 ? 1 : std::max<int64_t>(8, 2 * threads);
+  return std::clamp<int64_t>((n / items + 63) / 64 * 64, 64,
+                             std::max<int64_t>(256, 1024 / m));
 }
 
 /// One operand. Element (i, k) of matrix b is at b·stride + i·outer + k·inner;
@@ -85,7 +86,9 @@ struct Product {
 
   bool isEmpty() const { return m <= 0 || n <= 0 || batch <= 0; }
   bool isStreamed() const { return m <= kFewRows; }
-  int64_t streamCols() const { return streamWidth(m, n, b.outer == 1); }
+  int64_t streamCols(unsigned threads) const {
+    return streamWidth(m, n, b.outer == 1, threads);
+  }
   Contraction contraction(unsigned threads) const {
     return Contraction(kernel, m, n, k, batch, threads);
   }
@@ -94,7 +97,7 @@ struct Product {
     if (isEmpty())
       return {};
     if (isStreamed())
-      return {0, uint64_t(m * (k + streamCols()) + kernel.rows * kernel.cols) *
+      return {0, uint64_t(m * (k + streamCols(threads)) + kernel.rows * kernel.cols) *
                      kernel.elementBytes};
     return contraction(threads).scratch();
   }
@@ -105,7 +108,7 @@ struct Product {
 void streamed(const Product &product, const Output &output, ThreadPool &pool) {
   const auto &[kernel, m, n, k, batch, a, b, swapped] = product;
   const int64_t bytes = kernel.elementBytes;
-  const int64_t cols = product.streamCols();
+  const int64_t cols = product.streamCols(pool.size());
   const int64_t parts = (n + cols - 1) / cols;
   pool.parallelItems(batch * parts, [&](int64_t item, unsigned thread) {
     const int64_t matrix = item / parts, col = item % parts * cols;

@@ -16,6 +16,10 @@ namespace frit::cpu {
 
 const MicroKernel &microKernel(Isa isa, Accumulator accumulator);
 
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// Rounds up to cache lines.
+inline uint64_t wholeLines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// Packs elements (i, k), i in [first, first + count) and k in [k, k + depth),
 /// of matrix `matrix`, as MicroKernel::pack does. depth is at most
 /// Contraction::kDepth.

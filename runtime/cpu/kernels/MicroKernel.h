@@ -66,11 +66,15 @@ struct Run {
   int64_t to, from, count;
 };
 
+/// Pixels of a tile of a convolution with channels last.
+inline constexpr int64_t kPixelRows = 6;
+
 /// The inner loops for one accumulator type. "Packed" elements have that type.
 struct MicroKernel {
   int64_t rows, cols;   ///< of a tile
   int64_t lanes;        ///< of a vector; cols is a multiple of it
   int64_t elementBytes; ///< of a packed element
+  int64_t pixelCols;    ///< filters of a tile of pixels, a multiple of lanes
 
   /// tile = [tile +] a·b over `depth`, for the tile's first `rows` rows and
   /// first `cols` columns, the latter rounded up to whole vectors. Rows of a
@@ -109,10 +113,34 @@ struct MicroKernel {
   void (*widen)(void *to, const void *from, artifact::DType type, int64_t count,
                 int64_t step, int64_t rows, int64_t toPitch, int64_t fromPitch);
 
-  /// sum[j] = Σ_t weights[t·weightStride + j] · rows[t][j] for a tile's
-  /// columns. May read a tile's width of each row.
-  void (*taps)(void *sum, int64_t taps, const void *const *rows,
-               const void *weights, int64_t weightStride);
+  /// tile = start + x·b for `rows` pixels and `cols` filters, the latter
+  /// rounded up to whole vectors. Pixel i is multiplied by `taps` pieces of
+  /// `depth` rows of b, which is packed; piece t is at pixels[t·pixelStride +
+  /// i], from element `skip` on. Rows of b and of the tile are `width` apart,
+  /// those of `start` `startStride`. Pointers of kPixelRows pixels are read,
+  /// and as many rows may be written.
+  void (*multiplyPixels)(int64_t rows, int64_t cols, int64_t taps,
+                         int64_t depth, const void *const *pixels,
+                         int64_t pixelStride, int64_t skip, const void *b,
+                         int64_t width, const void *start, int64_t startStride,
+                         void *tile);
+
+  /// Adds the residual to such a tile, applies the activation, and stores it
+  /// from element `at` of the result on. Changes the tile.
+  void (*storePixels)(const Output &output, int64_t at, int64_t rows,
+                      int64_t cols, void *tile, int64_t width);
+
+  /// Computes and stores `rows` pixels of a depthwise convolution, from element
+  /// `at` of the result on. Channel c of pixel i is bias[c] + Σ_t
+  /// weights[t·channels + c] · pixels[t·pixelStride + i][c]. Pointers of
+  /// kPixelRows pixels are read.
+  void (*depthwise)(const Output &output, int64_t at, int64_t rows,
+                    int64_t channels, int64_t taps, const void *const *pixels,
+                    int64_t pixelStride, const void *weights);
+
+  /// to[i] = first + i·step, in bytes.
+  void (*listPixels)(const void **to, int64_t count, const void *first,
+                     int64_t step);
 
   /// to[p·cols + q] = Σ_t weights[t] · from[offsets[t] + p·pitch + q]. Computes
   /// all `pitch` columns of rows into `sums`. Both have room for a vector past

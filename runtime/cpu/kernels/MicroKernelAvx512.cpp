@@ -6,6 +6,7 @@
 #define FRIT_VECTOR_BYTES 64
 #define FRIT_TILE_ROWS 12
 #define FRIT_TILE_VECTORS 2
+#define FRIT_PIXEL_VECTORS 4
 #include "runtime/cpu/kernels/MicroKernel.inc"
 
 #define FRIT_INTEGER_ROWS 12

@@ -18,7 +18,6 @@ inline constexpr int64_t kFewRows = 8;
 /// Maximum width of a panel over all micro-kernels.
 inline constexpr int64_t kWidest = 64;
 
-inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline uint64_t align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 const IntegerKernel &integerKernel(Isa isa);

@@ -7,6 +7,8 @@ set(FRIT_CPU_SOURCES
   cpu/kernels/Gemm.cpp
   cpu/kernels/InstructionSets.cpp
   cpu/kernels/PaddedInput.cpp
+  cpu/kernels/PixelPieces.cpp
+  cpu/kernels/Pixels.cpp
   cpu/kernels/QuantizedConv.cpp
   cpu/kernels/QuantizedFilters.cpp)
 
