@@ -97,7 +97,8 @@ struct Product {
     if (isEmpty())
       return {};
     if (isStreamed())
-      return {0, uint64_t(m * (k + streamCols(threads)) + kernel.rows * kernel.cols) *
+      return {0, uint64_t(m * (k + streamCols(threads)) +
+                          kernel.rows * kernel.cols) *
                      kernel.elementBytes};
     return contraction(threads).scratch();
   }

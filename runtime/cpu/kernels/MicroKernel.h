@@ -69,6 +69,25 @@ struct Run {
 /// Pixels of a tile of a convolution with channels last.
 inline constexpr int64_t kPixelRows = 6;
 
+/// to = max(start + x·b, least) for `rows` pixels and `cols` filters, the
+/// latter rounded up to whole vectors. Pixel i is multiplied by `taps` pieces
+/// of `depth` rows of b, which is packed; piece t is at pixels[t·pixelStride +
+/// i], from element `skip` on. Rows of b are `width` apart, those of `start`
+/// and `to` as their strides say. Pointers of kPixelRows pixels are read, and
+/// as many rows are written unless there are 1, 4 or kPixelRows. NaN stays.
+struct PixelTile {
+  int64_t rows, cols, taps, depth;
+  const void *const *pixels;
+  int64_t pixelStride, skip;
+  const void *b;
+  int64_t width;
+  const void *start;
+  int64_t startStride;
+  void *to;
+  int64_t toStride;
+  double least;
+};
+
 /// The inner loops for one accumulator type. "Packed" elements have that type.
 struct MicroKernel {
   int64_t rows, cols;   ///< of a tile
@@ -113,17 +132,7 @@ struct MicroKernel {
   void (*widen)(void *to, const void *from, artifact::DType type, int64_t count,
                 int64_t step, int64_t rows, int64_t toPitch, int64_t fromPitch);
 
-  /// tile = start + x·b for `rows` pixels and `cols` filters, the latter
-  /// rounded up to whole vectors. Pixel i is multiplied by `taps` pieces of
-  /// `depth` rows of b, which is packed; piece t is at pixels[t·pixelStride +
-  /// i], from element `skip` on. Rows of b and of the tile are `width` apart,
-  /// those of `start` `startStride`. Pointers of kPixelRows pixels are read,
-  /// and as many rows may be written.
-  void (*multiplyPixels)(int64_t rows, int64_t cols, int64_t taps,
-                         int64_t depth, const void *const *pixels,
-                         int64_t pixelStride, int64_t skip, const void *b,
-                         int64_t width, const void *start, int64_t startStride,
-                         void *tile);
+  void (*multiplyPixels)(const PixelTile &tile);
 
   /// Adds the residual to such a tile, applies the activation, and stores it
   /// from element `at` of the result on. Changes the tile.

@@ -57,15 +57,14 @@ void PixelPieces::listTap(const void **to, int64_t tap, int64_t image,
   int64_t first = 0, last = 0;
   if (y >= 0 && y < c.h) {
     first = std::min(count, x < 0 ? (c.strideW - 1 - x) / c.strideW : 0);
-    last = x < c.w ? std::clamp((c.w - x + c.strideW - 1) / c.strideW, first,
-                                count)
-                   : first;
+    last = x < c.w
+               ? std::clamp((c.w - x + c.strideW - 1) / c.strideW, first, count)
+               : first;
   }
   kernel.listPixels(to, first, zeros, 0);
   if (first < last)
     kernel.listPixels(to + first, last - first,
-                      from + ((image * c.h + y) * c.w + x +
-                              first * c.strideW) *
+                      from + ((image * c.h + y) * c.w + x + first * c.strideW) *
                                  c.c * bytes,
                       c.strideW * c.c * bytes);
   kernel.listPixels(to + last, count - last, zeros, 0);

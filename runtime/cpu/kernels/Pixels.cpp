@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 using namespace frit;
 using namespace frit::cpu;
@@ -23,6 +24,11 @@ constexpr int64_t kBlockDepth = 768;
 constexpr int64_t kPartPixels = 192, kPartPointers = 8192;
 /// Minimum multiplications per part.
 constexpr int64_t kSmallestPart = 200'000;
+
+/// Returns whether MicroKernel::multiplyPixels writes no row past this many.
+bool isWholeTile(int64_t rows) {
+  return rows == kPixelRows || rows == 4 || rows == 1;
+}
 
 /// How a convolution is computed.
 struct Plan {
@@ -47,11 +53,12 @@ struct Plan {
     width = ceilDiv(vectors, panels) * kernel.lanes;
     panels = ceilDiv(filters, width);
     // Whole taps, or a part of one.
-    blockDepth = ceilDiv(depth, std::max<int64_t>(1, ceilDiv(depth, kBlockDepth)));
+    blockDepth =
+        ceilDiv(depth, std::max<int64_t>(1, ceilDiv(depth, kBlockDepth)));
     const int64_t taps = pieces.taps();
-    blockTaps = depth == blockDepth ? std::min(taps, std::max<int64_t>(
-                                                         1, kBlockDepth / depth))
-                                    : 1;
+    blockTaps = depth == blockDepth
+                    ? std::min(taps, std::max<int64_t>(1, kBlockDepth / depth))
+                    : 1;
     blockTaps = ceilDiv(taps, ceilDiv(taps, blockTaps));
 
     const int64_t tiles = ceilDiv(pixels, kPixelRows);
@@ -73,11 +80,25 @@ struct Plan {
         break;
       // Parts of pixels read all filters, splits all pixels.
       ++(canSplit && (!canPart || pixels / parts < filters / splits) ? splits
-                                                                    : parts);
+                                                                     : parts);
     }
   }
 
   int64_t rows() const { return depth * pieces.taps(); } ///< of a panel
+
+  /// Filters of a panel in its group. The last one consists of whole vectors,
+  /// if there are enough filters, of which it repeats some.
+  struct Panel {
+    int64_t first, repeated, count;
+  };
+  Panel panelAt(int64_t panel) const {
+    const int64_t own = std::min(width, filters - panel * width);
+    const int64_t whole = ceilDiv(own, kernel.lanes) * kernel.lanes;
+    const int64_t first = panel * width;
+    if (whole > filters)
+      return {first, 0, own};
+    return {first - (whole - own), whole - own, whole};
+  }
   uint64_t packedBytes() const {
     return uint64_t(problem.groups) * panels * rows() * width *
            kernel.elementBytes;
@@ -111,43 +132,54 @@ void Plan::compute(int64_t item, const char *packed, const Output &output,
   const int64_t part = item / problem.groups / splits;
   const int64_t tiles = ceilDiv(pixels, kPixelRows);
   const int64_t first = tiles * part / parts * kPixelRows;
-  const int64_t end =
-      std::min(pixels, tiles * (part + 1) / parts * kPixelRows);
+  const int64_t end = std::min(pixels, tiles * (part + 1) / parts * kPixelRows);
   auto **table = reinterpret_cast<const void **>(scratch);
   char *start = scratch + tableBytes(), *sums = start + width * bytes;
   pieces.list(table, stride(), first, end - first);
 
+  const bool isRelu = output.activation == Activation::relu;
+  // Whole tiles are stored by the kernel that computes them.
+  const bool isSimple =
+      !output.residual && (isRelu || output.activation == Activation::none);
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  PixelTile tile;
+  tile.pixelStride = stride();
+  tile.width = width;
   const int64_t lastPanel = panels * (split + 1) / splits;
   for (int64_t panel = panels * split / splits; panel < lastPanel; ++panel) {
-    const int64_t filter = panel * width;
-    const int64_t cols = std::min(width, filters - filter);
-    const char *b =
-        packed + (group * panels + panel) * rows() * width * bytes;
+    const auto [filter, repeated, count] = panelAt(panel);
+    const char *b = packed + (group * panels + panel) * rows() * width * bytes;
     std::memset(start, 0, width * bytes);
     if (output.bias)
       std::memcpy(start,
                   advance(output.bias, (group * filters + filter) * bytes),
-                  cols * bytes);
+                  count * bytes);
+    tile.cols = count;
     for (int64_t tap = 0; tap < taps; tap += blockTaps)
       for (int64_t k = 0; k < depth; k += blockDepth) {
-        const int64_t blockRows = std::min(blockDepth, depth - k);
-        const int64_t some = std::min(blockTaps, taps - tap);
+        tile.taps = std::min(blockTaps, taps - tap);
+        tile.depth = std::min(blockDepth, depth - k);
+        tile.skip = group * channels + k;
+        tile.b = b + (tap * depth + k) * width * bytes;
         const bool isFirst = tap == 0 && k == 0;
-        const bool isLast = tap + some == taps && k + blockRows == depth;
+        const bool isLast = tap + tile.taps == taps && k + tile.depth == depth;
         for (int64_t pixel = first; pixel < end; pixel += kPixelRows) {
-          const int64_t count = std::min(kPixelRows, end - pixel);
-          char *tile =
-              sums + (hasBlocks() ? pixel - first : 0) * width * bytes;
-          kernel.multiplyPixels(count, cols, some, blockRows,
-                                table + tap * stride() + (pixel - first),
-                                stride(), group * channels + k,
-                                b + (tap * depth + k) * width * bytes, width,
-                                isFirst ? start : tile, isFirst ? 0 : width,
-                                tile);
-          if (isLast)
-            kernel.storePixels(output,
-                               pixel * problem.k + group * filters + filter,
-                               count, cols, tile, width);
+          tile.rows = std::min(kPixelRows, end - pixel);
+          tile.pixels = table + tap * stride() + (pixel - first);
+          char *own = sums + (hasBlocks() ? pixel - first : 0) * width * bytes;
+          const int64_t at = pixel * problem.k + group * filters + filter;
+          tile.start = isFirst ? start : own;
+          tile.startStride = isFirst ? 0 : width;
+          const bool isDirect = isLast && isSimple && isWholeTile(tile.rows) &&
+                                count % kernel.lanes == 0;
+          tile.to =
+              isDirect ? static_cast<char *>(output.data) + at * bytes : own;
+          tile.toStride = isDirect ? problem.k : width;
+          tile.least = isDirect && isRelu ? 0 : kNone;
+          kernel.multiplyPixels(tile);
+          if (isLast && !isDirect)
+            kernel.storePixels(output, at + repeated, tile.rows,
+                               count - repeated, own + repeated * bytes, width);
         }
       }
   }
@@ -175,18 +207,17 @@ PackedForm frit::cpu::pixelForm(const artifact::Conv &problem,
 }
 
 void frit::cpu::packPixelFilters(const artifact::Conv &problem,
-                                 const MicroKernel &kernel,
-                                 const void *filters, void *to) {
+                                 const MicroKernel &kernel, const void *filters,
+                                 void *to) {
   const Plan plan(problem, kernel, 1);
   const int64_t rows = plan.rows();
   auto *panel = static_cast<char *>(to);
   for (int64_t at = 0; at < problem.groups * plan.panels; ++at) {
-    const int64_t first = at % plan.panels * plan.width;
+    const auto [first, repeated, count] = plan.panelAt(at % plan.panels);
     const int64_t filter = at / plan.panels * plan.filters + first;
     kernel.pack(
-        panel, plan.width, std::min(plan.width, plan.filters - first), rows,
-        advance(filters,
-                filter * rows * int64_t(elementBytes(problem.type))),
+        panel, plan.width, count, rows,
+        advance(filters, filter * rows * int64_t(elementBytes(problem.type))),
         problem.type, rows, 1);
     panel += rows * plan.width * kernel.elementBytes;
   }

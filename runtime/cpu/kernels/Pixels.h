@@ -53,8 +53,8 @@ private:
 /// Returns whether `convolvePixels` computes a problem.
 bool takesPixels(const artifact::Conv &problem);
 
-/// As frit::cpu::scratchOf, packedForm, packFilters and convPacked. `packed` may
-/// be null.
+/// As frit::cpu::scratchOf, packedForm, packFilters and convPacked. `packed`
+/// may be null.
 std::optional<ScratchSize> pixelScratch(const artifact::Conv &problem,
                                         const MicroKernel &kernel,
                                         unsigned threads);
