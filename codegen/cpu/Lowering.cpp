@@ -204,6 +204,8 @@ void frit::cpu::addLLVMPasses(OpPassManager &passes,
   kernels.addPass(createLowerAffinePass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
+  kernels.addPass(createSplitLoopsPass());
+  kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createSCFToControlFlowPass());
   passes.addPass(std::make_unique<ApproximateMath>(
       machine.getTargetTriple().isAArch64() ||

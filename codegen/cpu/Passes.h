@@ -89,6 +89,17 @@ std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
 ///   linalg.generic ins(%flat : memref<384xf32>)
 std::unique_ptr<mlir::Pass> createFlattenLoopsPass();
 
+/// Splits innermost loops where their index reaches a constant that the body
+/// compares it with, as in a concatenation. LLVM vectorises what is left, which
+/// selects nothing.
+///
+///   scf.for %i = 0 to 48 { %c = arith.cmpi slt, %i, 16
+///                          %y = arith.select %c, %a, %b ... }
+/// ==>
+///   scf.for %i = 0 to 16 { ... %a ... }
+///   scf.for %i = 16 to 48 { ... %b ... }
+std::unique_ptr<mlir::Pass> createSplitLoopsPass();
+
 /// Makes the passes above known to frit-opt.
 void registerPasses();
 

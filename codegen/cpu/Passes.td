@@ -45,4 +45,10 @@ def FlattenLoops : KernelPass<"flatten-loops"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def SplitLoops : KernelPass<"split-loops"> {
+  let summary = "Split innermost loops where their body selects otherwise";
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // FRIT_CODEGEN_CPU_PASSES_TD

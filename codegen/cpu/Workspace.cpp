@@ -118,6 +118,7 @@ void cpu::registerPasses() {
   registerPass(createStoreResultsPass);
   registerPass(createPlaceAllocationsPass);
   registerPass(createFlattenLoopsPass);
+  registerPass(createSplitLoopsPass);
 }
 
 int64_t cpu::countWorkspaces(const Workspace &workspace, int64_t items,

@@ -96,9 +96,161 @@ void testConv(Conv c, std::vector<Isa> isas) {
     }
   }
 }
+
+/// Checks that a residual may be the result.
+void testInPlace(Conv c, const std::vector<Isa> &isas) {
+  c.p = c.h, c.q = c.w;
+  c.hasResidual = 1;
+  std::mt19937 engine(7);
+  Numbers x(c.type, c.n * c.c * c.h * c.w);
+  Numbers w(c.type, c.k * (c.c / c.groups) * c.r * c.s);
+  Numbers residual(c.type, c.n * c.k * c.p * c.q);
+  for (Numbers *tensor : {&x, &w, &residual})
+    tensor->randomise(engine);
+  for (Isa isa : isas) {
+    ThreadPool pool(3, isa);
+    Numbers apart(c.type, residual.count), same = residual;
+    void *arguments[] = {x.data(), w.data(), residual.data(), apart.data()};
+    check(Scratch().run(conv, c, arguments, pool), "not in place: declined");
+    arguments[2] = arguments[3] = same.data();
+    check(Scratch().run(conv, c, arguments, pool), "in place: declined");
+    check(same == apart, describe(c, isa) + " in place: wrong");
+  }
+}
+
+/// Edges of tiles, of panels, of blocks of filters and of images, with channels
+/// last, in each way that a tile is stored.
+void testPixels(const std::vector<Isa> &isas) {
+  const Conv shapes[] = {
+      // 49 pixels are 8 tiles and one; 40 filters end within a vector.
+      {.n = 1, .c = 24, .h = 7, .w = 7, .k = 40, .r = 1, .s = 1},
+      {.n = 1,
+       .c = 16,
+       .h = 5,
+       .w = 5,
+       .k = 72,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1,
+       .padBottom = 1,
+       .padRight = 1},
+      // Fewer filters than a vector has, and few channels: taps of a row are
+      // one piece.
+      {.n = 2,
+       .c = 3,
+       .h = 11,
+       .w = 9,
+       .k = 5,
+       .r = 7,
+       .s = 5,
+       .strideH = 2,
+       .strideW = 2,
+       .padTop = 3,
+       .padLeft = 2,
+       .padBottom = 3,
+       .padRight = 2},
+      // Blocks within a piece, and of several pieces.
+      {.n = 2, .c = 1700, .h = 1, .w = 3, .k = 130, .r = 1, .s = 1},
+      {.n = 1,
+       .c = 200,
+       .h = 4,
+       .w = 5,
+       .k = 33,
+       .r = 3,
+       .s = 3,
+       .padTop = 1,
+       .padLeft = 1},
+      {.n = 2, .c = 32, .h = 3, .w = 3, .k = 100, .r = 2, .s = 2, .groups = 2},
+      // Whole taps lie in the padding.
+      {.n = 1,
+       .c = 18,
+       .h = 3,
+       .w = 2,
+       .k = 20,
+       .r = 3,
+       .s = 3,
+       .strideH = 2,
+       .dilationH = 2,
+       .dilationW = 3,
+       .padTop = 4,
+       .padLeft = 5,
+       .padBottom = 5,
+       .padRight = 7},
+      // Several parts of pixels.
+      {.n = 1, .c = 20, .h = 31, .w = 33, .k = 17, .r = 1, .s = 1},
+      // Depthwise: whole vectors, some twice, fewer than one.
+      {.n = 2,
+       .c = 72,
+       .h = 7,
+       .w = 7,
+       .k = 72,
+       .r = 5,
+       .s = 5,
+       .padTop = 2,
+       .padLeft = 2,
+       .padBottom = 2,
+       .padRight = 2,
+       .groups = 72},
+      {.n = 1,
+       .c = 7,
+       .h = 15,
+       .w = 6,
+       .k = 7,
+       .r = 3,
+       .s = 3,
+       .strideH = 2,
+       .strideW = 3,
+       .padTop = 4,
+       .padRight = 3,
+       .groups = 7},
+      {.n = 1,
+       .c = 96,
+       .h = 20,
+       .w = 21,
+       .k = 96,
+       .r = 2,
+       .s = 3,
+       .groups = 96}};
+  for (Conv c : shapes) {
+    c.channelsLast = 1;
+    for (Activation activation :
+         {Activation::none, Activation::relu, Activation::silu})
+      for (uint32_t hasResidual : {0, 1}) {
+        c.activation = activation;
+        c.hasResidual = hasResidual;
+        c.hasBias = activation != Activation::none || hasResidual;
+        testConv(c, isas);
+      }
+  }
+  testInPlace({.n = 1,
+               .c = 24,
+               .h = 7,
+               .w = 7,
+               .k = 72,
+               .r = 1,
+               .s = 1,
+               .channelsLast = 1},
+              isas);
+  testInPlace({.n = 1,
+               .c = 41,
+               .h = 5,
+               .w = 7,
+               .k = 41,
+               .r = 3,
+               .s = 3,
+               .padTop = 1,
+               .padLeft = 1,
+               .padBottom = 1,
+               .padRight = 1,
+               .groups = 41,
+               .channelsLast = 1},
+              isas);
+}
 } // namespace
 
 void frit::test::testConvs(const std::vector<Isa> &isas) {
+  testPixels(isas);
   std::vector<Conv> shapes = {
       {.n = 1,
        .c = 3,

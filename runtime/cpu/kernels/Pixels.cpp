@@ -22,6 +22,8 @@ namespace {
 constexpr int64_t kBlockDepth = 768;
 /// Maximum pixels of a part, and of pointers that are listed for it.
 constexpr int64_t kPartPixels = 192, kPartPointers = 8192;
+/// Items per thread from which it does not matter who has one more.
+constexpr int64_t kManyItems = 32;
 /// Minimum multiplications per part.
 constexpr int64_t kSmallestPart = 200'000;
 
@@ -73,7 +75,8 @@ struct Plan {
                      : int64_t(std::min(work / kSmallestPart, threads * 4.));
     for (;;) {
       const int64_t items = parts * splits * problem.groups;
-      if (items >= wanted && (items % threads == 0 || items >= 2 * wanted))
+      if (items >= wanted &&
+          (items % threads == 0 || items >= kManyItems * threads))
         break;
       const bool canPart = parts < tiles, canSplit = splits < panels;
       if (!canPart && !canSplit)
