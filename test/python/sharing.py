@@ -277,9 +277,9 @@ def test_allocator():
         assert np.array_equal(module(IMAGE), PROBABILITIES)
     assert not blocks
     for wrong, kind in (("x", TypeError), (3, frit.ArgumentError)):
-        with frit.load(artifact, device="cpu", allocator=(
-                lambda size: wrong, lambda address, size: None)) as module:
-            error = fails(frit.Error, "not enough memory", lambda: module(IMAGE))
+        error = fails(frit.Error, "not enough memory", lambda: frit.load(
+            artifact, device="cpu", allocator=(
+                lambda size: wrong, lambda address, size: None)))
         assert isinstance(error.__cause__, kind), error.__cause__
     # An exception in `release` is reported and harms nothing else.
     caught = []
@@ -292,8 +292,8 @@ def test_allocator():
     finally:
         sys.unraisablehook = hook
     assert caught and {*caught} == {ZeroDivisionError}
-    with frit.load(artifact, device="cpu", memory_limit=1) as module:
-        fails(frit.Error, "of the limit of 1 B", lambda: module(IMAGE))
+    fails(frit.Error, "of the limit of 1 B",
+          lambda: frit.load(artifact, device="cpu", memory_limit=1))
 
 
 run_tests(globals())
