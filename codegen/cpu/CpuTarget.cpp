@@ -82,6 +82,7 @@ static bool takesChannelsLast(nn::ConvOp conv) {
 void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
   rewrites.add(
       nn::ConvRewrite{nn::ConvRewrite::Form::channelsLast, takesChannelsLast});
+  rewrites.add(nn::GroupNormRewrite());
   rewrites.add(nn::TransposeWeightsRewrite{takesTransposed});
   rewrites.add(ByteTablesRewrite());
 }

@@ -26,14 +26,15 @@ struct IndexRange {
 
 /// Returns the range of a value that is computed from constants and an index
 /// with range `own`; none if it is not.
-static std::optional<IndexRange> rangeOf(Value value, Value index, IndexRange own) {
+static std::optional<IndexRange> rangeOf(Value value, Value index,
+                                         IndexRange own) {
   if (value == index)
     return own;
   if (auto constant = getConstantIntValue(value))
     return IndexRange{*constant, *constant};
   Operation *op = value.getDefiningOp();
-  if (!op || !isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp>(
-                 op))
+  if (!op ||
+      !isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp>(op))
     return std::nullopt;
   auto a = rangeOf(op->getOperand(0), index, own);
   auto b = rangeOf(op->getOperand(1), index, own);

@@ -70,7 +70,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
       options.precision != "fp32" && options.precision != "tf32";
   passes.addPass(createQuantizedConvs(target, quantized));
   // Convolutional networks run channels last from end to end. A group norm that
-  // trains has a kernel for its moments and a gradient of its own there.
+  // trains has a kernel for its moments and a gradient of its own there;
+  // targets may ask for it elsewhere, too.
   LayoutOptions layout;
   layout.groupNorms = training.has_value();
   passes.addPass(createLayout(target, layout));

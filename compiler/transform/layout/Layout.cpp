@@ -19,8 +19,8 @@
 // following operators (LayoutPatterns.cpp) until they cancel with the next
 // convolution's or reach an operator that depends on the order of dimensions.
 // Group norms, which are imported as norms of channels-first rows, become
-// nn.group_norm if a model trains (GroupNorm.cpp). Finally, depthwise
-// convolutions become an operator of their own (DepthwiseConv.cpp).
+// nn.group_norm if a model trains or the target asks (GroupNorm.cpp). Finally,
+// depthwise convolutions become an operator of their own (DepthwiseConv.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,6 +118,8 @@ class Layout : public frit::impl::LayoutBase<Layout> {
 public:
   Layout(const Target &target, LayoutOptions options) : LayoutBase(options) {
     target.populateRewrites(rewrites);
+    if (rewrites.find<GroupNormRewrite>())
+      groupNorms = true;
   }
   Layout(const Layout &) = default;
 

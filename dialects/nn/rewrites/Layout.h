@@ -23,6 +23,10 @@ struct ConvRewrite {
   std::function<bool(ConvOp)> pays;
 };
 
+/// A rewrite of the pass `layout`: norms of channels-first rows become
+/// nn.group_norm where channels are last, whether or not a model trains.
+struct GroupNormRewrite {};
+
 } // namespace frit::nn
 
 #endif // FRIT_DIALECTS_NN_REWRITES_LAYOUT_H

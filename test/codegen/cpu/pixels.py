@@ -3,7 +3,7 @@ MODEL.onnx INPUTS.npz EXPECTED.npz
 
 It has the parts of MobileNetV3 and YOLO that have kernels or loops of their own
 with channels last: few channels, depthwise layers, squeeze and excitation, hard
-swish, concatenations, slices, nearest-neighbour resizing, and pooling of 3 x 3
+swish, group norms, concatenations, slices, nearest-neighbour resizing, and pooling of 3 x 3
 and 5 x 5. A second branch is one-dimensional, with dilation and a transposed
 convolution, as in HiFi-GAN."""
 import sys
@@ -21,7 +21,7 @@ def constant(value) -> str:
     return constants[-1].name
 
 
-def op(kind, value, *operands, **attributes):
+def op(kind, value, /, *operands, **attributes):
     """Adds a node with NumPy's result; operands are (name, value)."""
     nodes.append(helper.make_node(kind, [name for name, _ in operands],
                                   [f"v{len(nodes)}"], **attributes))
@@ -77,6 +77,25 @@ def pool(x, size):
               pads=[pad] * 4)
 
 
+def group_norm(x, groups):
+    """A group norm as exporters write it."""
+    shape, count = x[1].shape, x[1].shape[1]
+    rows = x[1].reshape(shape[0], groups, -1)
+    named = [(constant(v), v) for v in (
+        np.array([0, groups, -1]), np.array(shape),
+        random.normal(size=(count, 1, 1)).astype("f4"),
+        random.normal(size=(count, 1, 1)).astype("f4"))]
+    y = op("Reshape", rows, x, named[0])
+    normed = ((rows - rows.mean(2, keepdims=True))
+              / np.sqrt(rows.var(2, keepdims=True) + 1e-5))
+    one, zero = (op("Constant", None, value=numpy_helper.from_array(
+        np.full(groups, value, "f4"))) for value in (1, 0))
+    y = op("InstanceNormalization", normed, y, one, zero, epsilon=1e-5)
+    y = op("Reshape", normed.reshape(shape), y, named[1])
+    y = op("Mul", y[1] * named[2][1], y, named[2])
+    return op("Add", y[1] + named[3][1], y, named[3])
+
+
 def excite(x):
     mean = op("GlobalAveragePool", x[1].mean((2, 3), keepdims=True), x)
     gate = conv(relu(conv(mean, 8, 1)), x[1].shape[1], 1)
@@ -107,7 +126,7 @@ x = swish(conv(("image", image), 16, 3, stride=2))
 y = excite(relu(conv(conv(x, 40, 1), 40, 5, group=40)))
 y = conv(y, 16, 1)
 y = op("Add", y[1] + x[1], y, x)
-z = silu(conv(y, 72, 3, stride=2))
+z = silu(group_norm(conv(y, 72, 3, stride=2), 8))
 z = concat(channels(z, 0, 24), pool(z, 3), pool(z, 5), channels(z, 24, 72))
 z = conv(concat(double(z), y, conv(x, 24, 3, group=4)), 21, 1)
 
