@@ -73,7 +73,7 @@ static bool takesTransposed(nn::MatmulOp product, size_t uses) {
 
 /// Returns whether a convolution is faster with channels last: vectors then run
 /// along filters, however small the image is, and pixels are read where they
-/// lie (runtime/cpu/kernels/Pixels.h). Others become loops.
+/// lie (runtime/cpu/kernels/Pixels.cpp). Others become loops.
 static bool takesChannelsLast(nn::ConvOp conv) {
   auto x = nn::tensorType(conv.getX());
   return x.getElementType().isF32() && x.getRank() <= 4;

@@ -11,8 +11,6 @@ namespace {
 /// operands fit in L2. Rows are computed in groups of kGroupRows, whose panels
 /// of A stay in L2 while they are multiplied by all panels of B.
 constexpr int64_t kPartRows = 1024, kGroupRows = 96, kPartCols = 384;
-/// Minimum multiplications per part.
-constexpr int64_t kSmallestPart = 200'000;
 /// Maximum bytes of an operand that is packed once and shared. A larger one is
 /// packed by every part that reads it.
 constexpr size_t kLargestShared = size_t(64) << 20;

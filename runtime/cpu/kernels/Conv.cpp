@@ -8,7 +8,6 @@
 
 #include "runtime/cpu/kernels/Conv.h"
 #include "runtime/cpu/kernels/Gemm.h"
-#include "runtime/cpu/kernels/Pixels.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>

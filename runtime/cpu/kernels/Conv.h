@@ -90,6 +90,22 @@ void depthwise(const artifact::Conv &problem, const MicroKernel &kernel,
                const void *x, const void *w, const void *packed,
                const Output &output, ThreadPool &pool);
 
+/// Returns whether a convolution, unless depthwise, is computed by reading
+/// pixels where they lie: those in f32 with channels last.
+bool takesPixels(const artifact::Conv &problem);
+
+/// As frit::cpu::scratchOf, packedForm, packFilters and convPacked. `packed`
+/// may be null.
+std::optional<ScratchSize> pixelScratch(const artifact::Conv &problem,
+                                        const MicroKernel &kernel,
+                                        unsigned threads);
+PackedForm pixelForm(const artifact::Conv &problem, const MicroKernel &kernel);
+void packPixelFilters(const artifact::Conv &problem, const MicroKernel &kernel,
+                      const void *filters, void *to);
+void convolvePixels(const artifact::Conv &problem, const MicroKernel &kernel,
+                    const void *x, const void *w, const void *packed,
+                    const Output &output, ThreadPool &pool);
+
 /// Returns the scratch memory that `quantizedConv` needs; none on overflow.
 std::optional<ScratchSize> quantizedScratch(const artifact::Conv &problem,
                                             Isa isa, unsigned threads);

@@ -1,7 +1,7 @@
 //===- Depthwise.cpp - Depthwise convolutions -----------------------------===//
 
 #include "runtime/cpu/kernels/Gemm.h"
-#include "runtime/cpu/kernels/Pixels.h"
+#include "runtime/cpu/kernels/PixelPieces.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>

@@ -16,6 +16,9 @@ namespace frit::cpu {
 
 const MicroKernel &microKernel(Isa isa, Accumulator accumulator);
 
+/// Minimum multiplications of a part that a thread computes.
+inline constexpr int64_t kSmallestPart = 200'000;
+
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Rounds up to cache lines.
 inline uint64_t wholeLines(uint64_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -1,6 +1,6 @@
 //===- PixelPieces.cpp - Pointers to the pieces of pixels -----------------===//
 
-#include "runtime/cpu/kernels/Pixels.h"
+#include "runtime/cpu/kernels/PixelPieces.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/kernels/Pixels.h"
 #include "runtime/cpu/kernels/Gemm.h"
+#include "runtime/cpu/kernels/PixelPieces.h"
 #include "runtime/exec/Types.h"
 
 #include <algorithm>
@@ -24,8 +24,6 @@ constexpr int64_t kBlockDepth = 768;
 constexpr int64_t kPartPixels = 192, kPartPointers = 8192;
 /// Items per thread from which it does not matter who has one more.
 constexpr int64_t kManyItems = 32;
-/// Minimum multiplications per part.
-constexpr int64_t kSmallestPart = 200'000;
 
 /// Returns whether MicroKernel::multiplyPixels writes no row past this many.
 bool isWholeTile(int64_t rows) {

@@ -1,12 +1,12 @@
-//===- Pixels.h - Convolutions that read pixels where they lie ------------===//
+//===- PixelPieces.h - What output pixels are multiplied by ---------------===//
 //
 // Internal to runtime/cpu/kernels. With channels last, each tap of a pixel is a
 // contiguous piece of x. A table of pointers to these pieces replaces im2col.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_RUNTIME_CPU_KERNELS_PIXELS_H
-#define FRIT_RUNTIME_CPU_KERNELS_PIXELS_H
+#ifndef FRIT_RUNTIME_CPU_KERNELS_PIXELPIECES_H
+#define FRIT_RUNTIME_CPU_KERNELS_PIXELPIECES_H
 
 #include "runtime/cpu/kernels/Conv.h"
 
@@ -50,21 +50,6 @@ private:
   const char *from = nullptr, *zeros = nullptr;
 };
 
-/// Returns whether `convolvePixels` computes a problem.
-bool takesPixels(const artifact::Conv &problem);
-
-/// As frit::cpu::scratchOf, packedForm, packFilters and convPacked. `packed`
-/// may be null.
-std::optional<ScratchSize> pixelScratch(const artifact::Conv &problem,
-                                        const MicroKernel &kernel,
-                                        unsigned threads);
-PackedForm pixelForm(const artifact::Conv &problem, const MicroKernel &kernel);
-void packPixelFilters(const artifact::Conv &problem, const MicroKernel &kernel,
-                      const void *filters, void *to);
-void convolvePixels(const artifact::Conv &problem, const MicroKernel &kernel,
-                    const void *x, const void *w, const void *packed,
-                    const Output &output, ThreadPool &pool);
-
 } // namespace frit::cpu
 
-#endif // FRIT_RUNTIME_CPU_KERNELS_PIXELS_H
+#endif // FRIT_RUNTIME_CPU_KERNELS_PIXELPIECES_H
