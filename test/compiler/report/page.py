@@ -112,7 +112,7 @@ with Browser() as browser:
         choose_tab(browser, tab)
         assert colors(browser) > 10, tab
     browser.open("alone.html")
-    assert browser.run("document.querySelectorAll('tbody tr').length") == 5
+    assert browser.run("document.querySelectorAll('tbody tr').length") == 6
     # Each function of a model that trains.
     browser.open("train.html")
     assert browser.run("[...document.getElementById('program').options].map(o => o.textContent)") == [
