@@ -2,6 +2,7 @@
 
 #include "compiler/driver/TargetWarnings.h"
 
+#include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/GpuArch.h"
 
 using namespace mlir;

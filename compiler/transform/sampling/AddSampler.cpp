@@ -17,9 +17,10 @@
 //     %y = %x · %keep + %e · %add
 //     return %y
 //
-// RepeatSteps repeats the step once its operators are kernels. The sample is
-// f32 between steps. With guidance the model has twice the batch: the first
-// half of its conditions are those of no condition.
+// A method that reads the clean sample of the step before has an argument and a
+// result more, without names. RepeatSteps repeats the step once its operators
+// are kernels. The sample is f32 between steps. With guidance the model has
+// twice the batch: the first half of its conditions are those of no condition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,13 +54,20 @@ private:
                                 StringRef setting, StringRef form,
                                 ArrayRef<StringRef> usual,
                                 llvm::function_ref<bool(BlockArgument)> fits);
-  Value takeSample(NNBuilder &b);
+  void takeSample(NNBuilder &b);
   void takeTime(NNBuilder &b);
   Value finishStep(NNBuilder &b, Value said);
 
+  bool hasAny(double SamplerStep::*number) const;
+  Value timesSteps(NNBuilder &b, Value value, double SamplerStep::*number);
+
   SamplerOptions options;
+  SmallVector<SamplerStep> steps;
   func::FuncOp main;
   BlockArgument sample, time;
+  Value scaled; ///< the sample as the step takes it
+  /// The clean sample of the step before, and of this step; or null.
+  Value earlier, given;
 };
 } // namespace
 
@@ -171,27 +179,6 @@ LogicalResult AddSampler::readMain(func::FuncOp function) {
   return success();
 }
 
-/// Makes the sample f32, and with guidance one for each pair of the model's;
-/// returns it.
-Value AddSampler::takeSample(NNBuilder &b) {
-  auto type = tensorType(sample);
-  SmallVector<int64_t> shape(type.getShape());
-  if (options.guidance)
-    shape.front() /= 2;
-  sample.setType(RankedTensorType::get(shape, b.getF32Type()));
-  Value given = b.cast(sample, type.getElementType());
-  SmallPtrSet<Operation *, 2> own;
-  if (given != sample)
-    own.insert(given.getDefiningOp());
-  if (options.guidance) {
-    given = ConcatOp::create(b, ValueRange{given, given}, /*axis=*/0);
-    own.insert(given.getDefiningOp());
-  }
-  if (given != sample)
-    sample.replaceAllUsesExcept(given, own);
-  return sample;
-}
-
 /// Adds an argument that has a value in each step.
 static BlockArgument addSteps(func::FuncOp main, RankedTensorType type,
                               ArrayRef<Attribute> values) {
@@ -207,12 +194,36 @@ static BlockArgument addSteps(func::FuncOp main, RankedTensorType type,
   return main.getArgument(index);
 }
 
+/// Makes the sample f32, and with guidance one for each pair of the model's.
+void AddSampler::takeSample(NNBuilder &b) {
+  auto type = tensorType(sample);
+  SmallVector<int64_t> shape(type.getShape());
+  if (options.guidance)
+    shape.front() /= 2;
+  sample.setType(RankedTensorType::get(shape, b.getF32Type()));
+  SmallPtrSet<Operation *, 4> own;
+  scaled = sample;
+  if (llvm::any_of(steps, [](auto &step) { return step.scale != 1; })) {
+    scaled = timesSteps(b, sample, &SamplerStep::scale);
+    own.insert(scaled.getDefiningOp());
+  }
+  Value taken = b.cast(scaled, type.getElementType());
+  if (taken != scaled)
+    own.insert(taken.getDefiningOp());
+  if (options.guidance) {
+    taken = ConcatOp::create(b, ValueRange{taken, taken}, /*axis=*/0);
+    own.insert(taken.getDefiningOp());
+  }
+  if (taken != sample)
+    sample.replaceAllUsesExcept(taken, own);
+}
+
 /// Replaces the time by an argument that has a value in each step.
 void AddSampler::takeTime(NNBuilder &b) {
   auto type = tensorType(time);
   Type element = type.getElementType();
   SmallVector<Attribute> times;
-  for (const SamplerStep &step : stepsOf(options)) {
+  for (const SamplerStep &step : steps) {
     if (isa<FloatType>(element))
       times.push_back(b.getFloatAttr(element, step.time));
     else
@@ -244,14 +255,40 @@ Value AddSampler::finishStep(NNBuilder &b, Value said) {
     said = b.add(without, b.mul(b.sub(with, without),
                                 b.scalarLike(with, options.guidance)));
   }
-  SmallVector<Attribute> keep, add;
-  for (const SamplerStep &step : stepsOf(options)) {
-    keep.push_back(b.getF32FloatAttr(float(step.keep)));
-    add.push_back(b.getF32FloatAttr(float(step.add)));
+  Value after = timesSteps(b, scaled, &SamplerStep::keep);
+  after = b.add(after, timesSteps(b, said, &SamplerStep::add));
+  if (!hasAny(&SamplerStep::clean))
+    return after;
+  Value clean = timesSteps(b, scaled, &SamplerStep::fromSample);
+  clean = b.add(clean, timesSteps(b, said, &SamplerStep::fromSaid));
+  if (options.clip != 0) {
+    clean = MaxOp::create(b, clean, b.scalarLike(clean, -options.clip));
+    clean = MinOp::create(b, clean, b.scalarLike(clean, options.clip));
   }
+  after = b.add(after, timesSteps(b, clean, &SamplerStep::clean));
+  if (!hasAny(&SamplerStep::before))
+    return after;
+  unsigned index = main.getNumArguments();
+  if (failed(main.insertArgument(index, sample.getType(), {}, main.getLoc())))
+    llvm_unreachable("an argument can always be added");
+  earlier = main.getArgument(index);
+  given = clean;
+  return b.add(after, timesSteps(b, earlier, &SamplerStep::before));
+}
+
+bool AddSampler::hasAny(double SamplerStep::*number) const {
+  return llvm::any_of(
+      steps, [&](const SamplerStep &step) { return step.*number != 0; });
+}
+
+/// Returns `value` times a number of each step.
+Value AddSampler::timesSteps(NNBuilder &b, Value value,
+                             double SamplerStep::*number) {
+  SmallVector<Attribute> numbers;
+  for (const SamplerStep &step : steps)
+    numbers.push_back(b.getF32FloatAttr(float(step.*number)));
   auto scalar = RankedTensorType::get({}, b.getF32Type());
-  Value kept = b.mul(sample, addSteps(main, scalar, keep));
-  return b.add(kept, b.mul(said, addSteps(main, scalar, add)));
+  return b.mul(value, addSteps(main, scalar, numbers));
 }
 
 void AddSampler::runOnOperation() {
@@ -264,6 +301,7 @@ void AddSampler::runOnOperation() {
     return signalPassFailure();
   }
   options = *read;
+  steps = stepsOf(options);
   if (failed(readMain(function)))
     return signalPassFailure();
   Block &block = main.getBody().front();
@@ -277,6 +315,14 @@ void AddSampler::runOnOperation() {
   end->setOperand(0, finishStep(last, end->getOperand(0)));
   main.setArgAttr(sample.getArgNumber(), "nn.carried",
                   last.getI64IntegerAttr(0));
+  if (earlier) {
+    // A result without a name, which RepeatSteps drops.
+    main.setArgAttr(cast<BlockArgument>(earlier).getArgNumber(), "nn.carried",
+                    last.getI64IntegerAttr(1));
+    end->insertOperands(1, given);
+    if (failed(main.insertResult(1, given.getType(), {})))
+      llvm_unreachable("a result can always be added");
+  }
   main.setType(
       last.getFunctionType(block.getArgumentTypes(), end->getOperandTypes()));
 }

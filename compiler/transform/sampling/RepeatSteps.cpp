@@ -14,8 +14,9 @@
 //     return %z
 //
 // The value of an argument with nn.carried is the function's result of that
-// number in the step before. All steps use the same kernels, which read the
-// numbers of their step; what does not depend on the step runs once.
+// number in the step before. Without a name the argument is zeros first, and
+// neither it nor the result stays. All steps use the same kernels, which read
+// the numbers of their step; what does not depend on the step runs once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace frit {
 #define GEN_PASS_DEF_REPEATSTEPS
@@ -64,6 +66,24 @@ static SmallVector<Operation *> dependents(Block &block,
   return found;
 }
 
+static bool isNamed(BlockArgument argument) {
+  auto main = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return bool(main.getArgAttr(argument.getArgNumber(), "nn.name"));
+}
+
+/// Returns what a carried argument is in the first step: itself if it is an
+/// input, else zeros.
+static Value firstOf(OpBuilder &b, BlockArgument argument) {
+  if (isNamed(argument))
+    return argument;
+  auto type = tensorType(argument);
+  return ConstantOp::create(b, argument.getLoc(),
+                            cast<ElementsAttr>(DenseElementsAttr::get(
+                                type, b.getZeroAttr(type.getElementType()))),
+                            /*name=*/nullptr)
+      .getY();
+}
+
 void RepeatSteps::runOnOperation() {
   auto main = getOperation().lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
@@ -99,8 +119,8 @@ void RepeatSteps::runOnOperation() {
                                            /*name=*/nullptr)
                             .getY());
     for (auto [argument, result] : carried)
-      now.map(argument,
-              i == 0 ? Value(argument) : map.lookupOrDefault(results[result]));
+      now.map(argument, i == 0 ? firstOf(b, argument)
+                               : map.lookupOrDefault(results[result]));
     for (Operation *op : step)
       b.clone(*op, now);
     map = std::move(now);
@@ -109,8 +129,24 @@ void RepeatSteps::runOnOperation() {
     result.set(map.lookupOrDefault(result.get()));
   for (Operation *op : llvm::reverse(step))
     op->erase();
-  for (auto [argument, result] : carried)
+  llvm::BitVector extraResults(main.getNumResults()),
+      extraArguments(main.getNumArguments());
+  for (auto [argument, result] : carried) {
     main.removeArgAttr(argument.getArgNumber(), "nn.carried");
-  for (auto &[argument, table] : llvm::reverse(tables))
-    (void)main.eraseArgument(argument.getArgNumber());
+    if (isNamed(argument))
+      continue;
+    extraArguments.set(argument.getArgNumber());
+    extraResults.set(result);
+  }
+  for (auto &[argument, table] : tables)
+    extraArguments.set(argument.getArgNumber());
+  for (unsigned i = main.getNumResults(); i-- > 0;)
+    if (extraResults.test(i))
+      end->eraseOperand(i);
+  // What only the dropped results needed.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  (void)main.eraseResults(extraResults);
+  (void)main.eraseArguments(extraArguments);
 }

@@ -7,8 +7,6 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace frit;
 using llvm::Error;
@@ -53,12 +51,16 @@ static Error readWord(StringRef key, StringRef text, ArrayRef<StringRef> words,
 llvm::Expected<SamplerOptions> frit::readSampler(StringRef text) {
   auto [method, rest] = text.split(':');
   SamplerOptions options;
-  if (method == "flow")
-    options.method = SamplerOptions::Method::flow;
-  else if (method != "ddim")
+  static constexpr StringRef methods[] = {"ddim", "flow", "euler", "dpm"};
+  const auto *known = llvm::find(methods, method);
+  if (known == std::end(methods))
     return samplerError("'" + method +
-                        "' is no sampler; there are ddim and flow");
-  const bool isFlow = options.method == SamplerOptions::Method::flow;
+                        "' is no sampler; there are ddim, flow, euler and dpm");
+  options.method = SamplerOptions::Method(known - methods);
+  const bool isFlow = options.method == SamplerOptions::Method::flow,
+             isDdim = options.method == SamplerOptions::Method::ddim,
+             isDpm = options.method == SamplerOptions::Method::dpm;
+  options.endsAtOne = !isDdim;
   SmallVector<StringRef> entries;
   rest.split(entries, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef entry : entries) {
@@ -86,109 +88,38 @@ llvm::Expected<SamplerOptions> frit::readSampler(StringRef text) {
       error = readReal(key, value, 0.999, options.betaEnd);
     else if (!isFlow && key == "offset")
       error = readWhole(key, value, 0, 1000, options.offset);
-    else if (!isFlow && key == "ends")
+    else if (!isFlow && key == "spacing")
+      error = readWord(key, value, {"leading", "linspace", "trailing"},
+                       options.spacing);
+    else if ((isDdim || isDpm) && key == "ends")
       error = readWord(key, value, {"first", "one"}, options.endsAtOne);
+    else if (isDdim && key == "clip")
+      error = readReal(key, value, 1e6, options.clip);
+    else if (isDpm && key == "solver")
+      error = readWord(key, value, {"midpoint", "heun"}, options.solvesByHeun);
     else
       error = samplerError(
           "'" + entry + "' is no setting of " + method + "; it has steps, " +
           "guidance, train-steps, sample, time" +
-          (isFlow
-               ? " and shift"
-               : ", predicts, betas, beta-start, beta-end, offset and ends"));
+          (isFlow ? " and shift"
+                  : ", predicts, betas, beta-start, beta-end, offset") +
+          (isFlow   ? ""
+           : isDdim ? ", spacing, ends and clip"
+           : isDpm  ? ", spacing, ends and solver"
+                    : " and spacing"));
     if (error)
       return error;
   }
   if (options.steps == 0)
     return samplerError("say how many steps it makes, as " + method +
                         ":steps=20");
-  int64_t last = (options.steps - 1) * (options.trainSteps / options.steps) +
-                 (isFlow ? 0 : options.offset);
-  if (last >= options.trainSteps && options.steps <= options.trainSteps)
-    return samplerError("its first time, " + Twine(last) + ", is beyond the " +
-                        Twine(options.trainSteps) +
-                        " of the training; set offset=0");
-  if (options.steps > options.trainSteps)
+  if (options.steps + isDpm > options.trainSteps)
     return samplerError("there are no " + Twine(options.steps) +
                         " steps among " + Twine(options.trainSteps) +
                         " of the training");
+  if (double first = firstTime(options); first > double(options.trainSteps - 1))
+    return samplerError("its first time, " + Twine(int64_t(first)) +
+                        ", is beyond the " + Twine(options.trainSteps) +
+                        " of the training; set offset=0");
   return options;
-}
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-static double between(double from, double to, int64_t i, int64_t count) {
-  return count == 1 ? from : from + (to - from) * double(i) / double(count - 1);
-}
-
-/// Returns, for each time, what is left of the sample's variance.
-static std::vector<double> keptVariance(const SamplerOptions &options) {
-  std::vector<double> kept(options.trainSteps);
-  double product = 1;
-  for (int64_t i = 0; i < options.trainSteps; ++i) {
-    double beta = options.scalesBetas
-                      ? std::pow(between(std::sqrt(options.betaStart),
-                                         std::sqrt(options.betaEnd), i,
-                                         options.trainSteps),
-                                 2)
-                      : between(options.betaStart, options.betaEnd, i,
-                                options.trainSteps);
-    kept[i] = product *= 1 - beta;
-  }
-  return kept;
-}
-
-static SmallVector<SamplerStep> ddimSteps(const SamplerOptions &options) {
-  std::vector<double> kept = keptVariance(options);
-  int64_t stride = options.trainSteps / options.steps;
-  SmallVector<SamplerStep> steps;
-  for (int64_t i = options.steps; i-- > 0;) {
-    int64_t time = i * stride + options.offset;
-    int64_t next = time - stride;
-    double variance = kept[time];
-    double left = next >= 0           ? kept[next]
-                  : options.endsAtOne ? 1.0
-                                      : kept.front();
-    // x = a · sample + s · noise, and after the step with the next a and s.
-    double a = std::sqrt(variance), s = std::sqrt(1 - variance);
-    double nextA = std::sqrt(left), nextS = std::sqrt(1 - left);
-    SamplerStep step = {double(time), 0, 0};
-    switch (options.predicts) {
-    case SamplerOptions::Prediction::noise:
-      step.keep = nextA / a;
-      step.add = nextS - nextA * s / a;
-      break;
-    case SamplerOptions::Prediction::velocity:
-      step.keep = nextA * a + nextS * s;
-      step.add = nextS * a - nextA * s;
-      break;
-    case SamplerOptions::Prediction::sample:
-      step.keep = nextS / s;
-      step.add = nextA - nextS * a / s;
-      break;
-    }
-    steps.push_back(step);
-  }
-  return steps;
-}
-
-static SmallVector<SamplerStep> flowSteps(const SamplerOptions &options) {
-  auto shifted = [&](double sigma) {
-    return options.shift * sigma / (1 + (options.shift - 1) * sigma);
-  };
-  double count = double(options.trainSteps);
-  SmallVector<double> sigmas;
-  for (int64_t i = 0; i < options.steps; ++i)
-    sigmas.push_back(shifted(between(1, shifted(1 / count), i, options.steps)));
-  sigmas.push_back(0);
-  SmallVector<SamplerStep> steps;
-  for (int64_t i = 0; i < options.steps; ++i)
-    steps.push_back({sigmas[i] * count, 1, sigmas[i + 1] - sigmas[i]});
-  return steps;
-}
-
-SmallVector<SamplerStep> frit::stepsOf(const SamplerOptions &options) {
-  return options.method == SamplerOptions::Method::flow ? flowSteps(options)
-                                                        : ddimSteps(options);
 }
