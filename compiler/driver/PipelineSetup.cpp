@@ -123,7 +123,13 @@ frit::readSources(const DriverOptions &options,
     source.path = input.path;
     if (input.isDecoder || input.hasCaches)
       source.decoder = decoderOptionsOf(options, input);
-    if (!input.isDecoder) {
+    for (const std::string &part : input.parts) {
+      auto file = readModel(part);
+      if (!file)
+        return file.takeError();
+      source.parts.push_back({std::move(*file), part});
+    }
+    if (!input.isDecoder && input.parts.empty()) {
       auto file = readModel(input.path);
       if (!file)
         return file.takeError();

@@ -24,6 +24,18 @@ using WeightCache = llvm::StringMap<mlir::ElementsAttr>;
 /// The number of each string of a model, from 0 on.
 using StringNumbers = llvm::StringMap<int64_t>;
 
+/// Sizes of a call of a language model whose caches are inputs. A model that
+/// looks up its tokens' positions by the number of entries of its caches gets
+/// an input of positions, i64 of batch × tokens.
+struct CachePositions {
+  int64_t batch;  ///< sequences
+  int64_t past;   ///< entries of the caches before the call
+  int64_t tokens; ///< of each sequence
+};
+
+/// The name of that input.
+inline constexpr llvm::StringLiteral kCachePositions = "cache.positions";
+
 /// Command line options about the model.
 struct ImportOptions {
   /// Name of the function to import from a JSON graph with "functions"; empty
@@ -52,6 +64,8 @@ struct ImportOptions {
   llvm::StringMap<std::string> constInputs;
   /// Generate missing external weights randomly, from this seed.
   std::optional<uint64_t> randomWeights;
+  /// Set for a model whose positions may follow from its caches.
+  std::optional<CachePositions> positions;
   /// Operators of the user's own. They come before frit's and before functions
   /// of the model.
   std::vector<CustomSpec> customOps;

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <limits>
+#include <optional>
 
 using namespace frit;
 using onnx::TensorProto;
@@ -42,47 +43,188 @@ static int entriesOf(const onnx::TypeProto::Tensor &type) {
   return found;
 }
 
-bool frit::hasCacheBranch(llvm::StringRef file) {
-  onnx::ModelProto model;
+/// Parses a file; none if it is no model.
+static std::optional<onnx::ModelProto> parse(llvm::StringRef file) {
+  std::optional<onnx::ModelProto> model(std::in_place);
+  google::protobuf::LogSilencer quiet;
   if (file.size() > size_t(std::numeric_limits<int>::max()) ||
-      !model.ParseFromArray(file.data(), static_cast<int>(file.size())))
-    return false;
-  return llvm::any_of(
-      model.graph().input(), [](const onnx::ValueInfoProto &input) {
-        return input.name() == kCacheBranch &&
-               input.type().tensor_type().elem_type() == TensorProto::BOOL;
-      });
+      !model->ParseFromArray(file.data(), static_cast<int>(file.size())))
+    model.reset();
+  return model;
+}
+
+/// Returns a model's inputs that are no weights and no constants.
+static llvm::SmallVector<const onnx::ValueInfoProto *>
+inputsOf(const onnx::ModelProto &model,
+         const llvm::StringMap<std::string> &constants = {}) {
+  llvm::StringSet<> weights;
+  for (const TensorProto &weight : model.graph().initializer())
+    weights.insert(weight.name());
+  llvm::SmallVector<const onnx::ValueInfoProto *> inputs;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (!weights.contains(input.name()) && !constants.contains(input.name()) &&
+        input.type().tensor_type().has_shape())
+      inputs.push_back(&input);
+  return inputs;
+}
+
+static bool isOfSource(const onnx::ValueInfoProto &input) {
+  return llvm::StringRef(input.name()).contains("encoder");
+}
+
+static bool chooses(const onnx::ValueInfoProto &input) {
+  return input.name() == kCacheBranch &&
+         input.type().tensor_type().elem_type() == TensorProto::BOOL;
+}
+
+bool frit::hasCacheBranch(llvm::StringRef file) {
+  auto model = parse(file);
+  return model && llvm::any_of(model->graph().input(), chooses);
+}
+
+std::optional<ModelPart> frit::partOf(llvm::StringRef file) {
+  auto model = parse(file);
+  if (!model || !model->has_graph())
+    return std::nullopt;
+  bool isMerged = false, hasCaches = false, hasHidden = false,
+       takesSource = false, takesCaches = false;
+  auto inputs = inputsOf(*model);
+  for (const onnx::ValueInfoProto *input : inputs) {
+    const auto &type = input->type().tensor_type();
+    bool isFloats = isFloat(type.elem_type());
+    bool isCache = isFloats && type.shape().dim_size() == 4;
+    isMerged |= chooses(*input);
+    takesSource |= isOfSource(*input);
+    takesCaches |= isCache;
+    hasCaches |= isCache && isOfSource(*input);
+    hasHidden |= isFloats && type.shape().dim_size() == 3 && isOfSource(*input);
+  }
+  if (isMerged && takesSource)
+    return ModelPart::bothDecoders;
+  if (hasCaches || (hasHidden && takesCaches))
+    return ModelPart::nextDecoder;
+  if (hasHidden)
+    return ModelPart::firstDecoder;
+  const auto &outputs = model->graph().output();
+  bool isEncoder = !takesSource && !takesCaches && !inputs.empty() &&
+                   inputs.size() <= 2 && outputs.size() >= 1 &&
+                   outputs[0].type().tensor_type().shape().dim_size() == 3;
+  return isEncoder ? ModelPart::encoder : ModelPart::other;
+}
+
+bool frit::readsSound(llvm::StringRef file) {
+  auto model = parse(file);
+  return model &&
+         llvm::any_of(inputsOf(*model), [](const onnx::ValueInfoProto *input) {
+           return isFloat(input->type().tensor_type().elem_type());
+         });
+}
+
+/// Returns whether an input may be a decoder's tokens.
+static bool areTokens(const onnx::ValueInfoProto &input) {
+  const auto &type = input.type().tensor_type();
+  llvm::StringRef name = input.name();
+  return type.shape().dim_size() == 2 && !isFloat(type.elem_type()) &&
+         !name.contains("mask") && !name.contains("position");
+}
+
+std::optional<int64_t> frit::fixedTokens(llvm::StringRef file) {
+  auto model = parse(file);
+  if (model)
+    for (const onnx::ValueInfoProto *input : inputsOf(*model))
+      if (const auto &shape = input->type().tensor_type().shape();
+          areTokens(*input) && !isOpen(shape.dim(1)))
+        return shape.dim(1).dim_value();
+  return std::nullopt;
+}
+
+llvm::Expected<Shapes> frit::findEncoderShapes(llvm::StringRef file,
+                                               const EncoderCall &call) {
+  Shapes shapes;
+  auto model = parse(file);
+  if (!model)
+    return shapes;
+  for (const onnx::ValueInfoProto *input : inputsOf(*model)) {
+    const auto &type = input->type().tensor_type();
+    auto &shape = shapes[input->name()];
+    bool isSound = isFloat(type.elem_type());
+    const int64_t given[] = {call.batch, isSound ? call.bins : call.places,
+                             call.frames};
+    for (int i = 0; i < type.shape().dim_size(); ++i) {
+      const auto &dim = type.shape().dim(i);
+      int64_t size = isOpen(dim) ? (i < 3 ? given[i] : 0) : dim.dim_value();
+      if (!size)
+        return llvm::createStringError(
+            "input '" + input->name() + "': its dimension " + llvm::Twine(i) +
+            " is open, and no config.json beside the file has num_mel_bins and "
+            "max_source_positions; export it for sounds of one length");
+      shape.push_back(size);
+    }
+  }
+  return shapes;
+}
+
+/// Returns "IN:OUT", the first of inputs and outputs that may be caches of a
+/// fixed size: those of floats with four dimensions, as many inputs as outputs,
+/// each of one shape with its partner. Empty if they are not.
+static std::string fixedPair(const onnx::ModelProto &model) {
+  auto isCache = [](const onnx::ValueInfoProto &value) {
+    const auto &type = value.type().tensor_type();
+    return isFloat(type.elem_type()) && type.shape().dim_size() == 4;
+  };
+  llvm::SmallVector<const onnx::ValueInfoProto *> before, after;
+  for (const onnx::ValueInfoProto *input : inputsOf(model))
+    if (isCache(*input))
+      before.push_back(input);
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    if (isCache(output))
+      after.push_back(&output);
+  if (before.empty() || before.size() != after.size())
+    return "";
+  for (auto [input, output] : llvm::zip_equal(before, after)) {
+    const auto &taken = input->type().tensor_type().shape(),
+               &given = output->type().tensor_type().shape();
+    for (int i = 0; i < taken.dim_size(); ++i)
+      if (isOpen(taken.dim(i)) || isOpen(given.dim(i)) ||
+          given.dim(i).dim_value() != taken.dim(i).dim_value())
+        return "";
+  }
+  return before.front()->name() + ":" + after.front()->name();
 }
 
 llvm::Expected<Shapes>
 frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
                       const llvm::StringMap<std::string> &constants) {
   Shapes shapes;
-  onnx::ModelProto model;
-  if (file.size() > size_t(std::numeric_limits<int>::max()) ||
-      !model.ParseFromArray(file.data(), static_cast<int>(file.size())))
+  auto model = parse(file);
+  if (!model)
     return shapes;
-  llvm::StringSet<> weights;
-  for (const TensorProto &weight : model.graph().initializer())
-    weights.insert(weight.name());
 
-  bool hasCaches = false;
+  bool hasCaches = call.places != 0;
   const onnx::TypeProto::Tensor *tokens = nullptr;
   llvm::SmallVector<const onnx::ValueInfoProto *> rows;
-  for (const onnx::ValueInfoProto &input : model.graph().input()) {
-    const onnx::TypeProto::Tensor &type = input.type().tensor_type();
-    if (weights.contains(input.name()) || constants.contains(input.name()) ||
-        !type.has_shape())
-      continue;
+  for (const onnx::ValueInfoProto *input : inputsOf(*model, constants)) {
+    const onnx::TypeProto::Tensor &type = input->type().tensor_type();
+    llvm::StringRef name = input->name();
     const int rank = type.shape().dim_size(), entries = entriesOf(type);
+    if (call.places && isOfSource(*input)) {
+      auto &shape = shapes[name];
+      for (int i = 0; i < rank; ++i) {
+        const auto &dim = type.shape().dim(i);
+        shape.push_back(!isOpen(dim) ? dim.dim_value()
+                        : i == 0     ? call.batch
+                                     : call.places);
+      }
+      continue;
+    }
     if (entries == -2)
       return llvm::createStringError(
-          "input '" + input.name() +
+          "input '" + name +
           "' has several open dimensions besides the batch: which one the "
           "entries of a cache are is not known");
     if (entries >= 0) {
       hasCaches = true;
-      auto &shape = shapes[input.name()];
+      auto &shape = shapes[name];
       for (int i = 0; i < rank; ++i) {
         const auto &dim = type.shape().dim(i);
         shape.push_back(i == entries  ? call.context
@@ -90,11 +232,20 @@ frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
                                       : dim.dim_value());
       }
     } else if (rank == 2 && !isFloat(type.elem_type())) {
-      rows.push_back(&input);
-      if (!tokens && !llvm::StringRef(input.name()).contains("mask"))
+      rows.push_back(input);
+      if (!tokens && !name.contains("mask"))
         tokens = &type;
+    } else if (rank == 1 && !isFloat(type.elem_type()) &&
+               name.contains("position") && isOpen(type.shape().dim(0))) {
+      shapes[name] = {call.tokens};
     }
   }
+  if (std::string pair = fixedPair(*model); !hasCaches && !pair.empty())
+    return llvm::createStringError(
+        "--context gives the size of caches, and those of the model have one "
+        "already, as transformers' StaticCache has; without --context, "
+        "-fstate=" +
+        pair + " and as much for each other cache makes them states");
   if (!hasCaches)
     return llvm::createStringError(
         "--context gives the size of caches, and no input of the model is one: "

@@ -12,6 +12,12 @@
 
 namespace frit {
 
+/// A file of a model that has several.
+struct ModelFile {
+  std::shared_ptr<llvm::MemoryBuffer> bytes;
+  std::string path;
+};
+
 /// Where a function comes from: a model's file or, in a JSON graph with
 /// "functions", one of them. A language model is the source of two.
 struct ModelSource {
@@ -32,6 +38,8 @@ struct ModelSource {
   /// Set if `path` is a language model: a folder, a GGUF file, or a file with
   /// caches as inputs that become states.
   std::optional<decoder::DecoderOptions> decoder = {};
+  /// Of a language model with an encoder, as ONNX: its files.
+  std::vector<ModelFile> parts = {};
 };
 
 /// A function of the artifact. Each target gets the steps of its variants; code

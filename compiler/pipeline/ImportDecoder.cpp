@@ -1,8 +1,6 @@
 //===- ImportDecoder.cpp - From a decoder's files to nn -------------------===//
 
-#include "compiler/decoder/Caches.h"
 #include "compiler/gguf/Model.h"
-#include "compiler/import/CacheShapes.h"
 #include "compiler/pipeline/Pipeline.h"
 
 #include "frit/role_names.h"
@@ -95,7 +93,7 @@ LogicalResult Pipeline::addDecoder(const ModelSource &source,
     EntryPoint &entry =
         made.emplace_back(EntryPoint{artifact::kFunctionRoles[role], role});
     // A file with caches has types as other models.
-    entry.hasTypes = !source.file;
+    entry.hasTypes = !source.file && source.parts.empty();
     entry.types = source.types;
     if (failed(buildEntry(entry, asked, limits, build)))
       return failure();
@@ -151,37 +149,4 @@ LogicalResult Pipeline::importDecoder(const ModelSource &source) {
     return decoder::describeMemory(config, sizes, bytes, adapters);
   };
   return success();
-}
-
-/// Adds the functions of a language model whose caches are inputs and outputs.
-LogicalResult Pipeline::importCaches(const ModelSource &source) {
-  TimingScope scope = timing.nest("import");
-  PipelineHooks::Work work(hooks, "read " + source.path);
-  const decoder::DecoderOptions &asked = *source.decoder;
-  int64_t batch = asked.batch, capacity = *asked.context;
-  ImportOptions import = source.import;
-  if (hasCacheBranch(source.file->getBuffer()))
-    import.constInputs.try_emplace(kCacheBranch, kTrue.str());
-  // All functions share weights.
-  WeightCache weights;
-  import.weights = &weights;
-  auto build = [&](frit_function_role role,
-                   int64_t tokens) -> OwningOpRef<ModuleOp> {
-    auto shapes =
-        findCacheShapes(source.file->getBuffer(), {batch, capacity, tokens},
-                        import.constInputs);
-    if (!shapes) {
-      emitError(FileLineColLoc::get(&context, source.path, 0, 0))
-          << llvm::toString(shapes.takeError());
-      return {};
-    }
-    import.inputShapes = std::move(*shapes);
-    auto module = importOnnx(source.file->getMemBufferRef(), source.path,
-                             import, context);
-    if (module &&
-        failed(decoder::bindCaches(*module, batch, capacity, tokens, role)))
-      return {};
-    return module;
-  };
-  return addDecoder(source, {capacity}, build);
 }

@@ -3,10 +3,10 @@
 // Read this file first: it is the compiler's table of contents. Pipeline::run
 // has the stages, from the model's file to the artifact. The functions that it
 // calls follow in the same order, except the import (ImportModel.cpp,
-// ImportDecoder.cpp for a language model, and TrainingEntries.cpp for a model
-// that trains), machine code (MachineCode.cpp) and the passes of each stage,
-// which PassLists.cpp lists in their order: read it next. EntryPoint.h has the
-// functions that an artifact gets.
+// ImportDecoder.cpp and ImportCaches.cpp for a language model, and
+// TrainingEntries.cpp for a model that trains), machine code (MachineCode.cpp)
+// and the passes of each stage, which PassLists.cpp lists in their order: read
+// it next. EntryPoint.h has the functions that an artifact gets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +35,10 @@ using namespace frit;
 LogicalResult Pipeline::run(MutableArrayRef<ModelSource> sources) {
   // ONNX, JSON or a language model to nn, once for each combination of sizes.
   for (ModelSource &source : sources)
-    if (failed(!source.decoder ? import(source)
-               : source.file   ? importCaches(source)
-                               : importDecoder(source)))
+    if (failed(!source.decoder        ? import(source)
+               : source.file          ? importCaches(source)
+               : source.parts.empty() ? importDecoder(source)
+                                      : importPair(source)))
       return failure();
   warnOfKeptNames();
   if (options.last == Stage::imported) {

@@ -110,6 +110,7 @@ private:
   llvm::LogicalResult import(ModelSource &source);
   llvm::LogicalResult importDecoder(const ModelSource &source);
   llvm::LogicalResult importCaches(const ModelSource &source);
+  llvm::LogicalResult importPair(const ModelSource &source);
   llvm::LogicalResult addDecoder(const ModelSource &source,
                                  const DecoderLimits &limits,
                                  BuildDecoder build);

@@ -222,6 +222,45 @@ def check_merged(work):
     print("ok merged")
 
 
+def from_sizes(g, inputs, outputs):
+    """Positions follow from the size of a cache."""
+    inputs.pop("position_ids")
+    past = g("Squeeze", g("Gather", g("Shape", "past_key_values.1.value"), g.ints(2), axis=0))
+    count = g("Squeeze", g("Gather", g("Shape", "input_ids"), g.ints(1), axis=0))
+    places = g("Range", past, g("Add", past, count), g.weight(np.int64(1)))
+    g("Unsqueeze", places, g.ints(0), name="position_ids")
+    g.nodes[:] = g.nodes[-9:] + g.nodes[:-9]
+
+
+def check_sizes(work):
+    """Positions and the mask of keys follow from the sizes of caches."""
+    model = Decoder(work / "llama", CAPACITY)
+    prompt = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
+
+    for name, change in (("positions", from_sizes), ("keys", without_mask)):
+        path = write(work / f"{name}.onnx", model, change=change)
+        module = compile(path, "--verify=5")
+        expected = model.generate(prompt, CAPACITY - len(prompt) + 1)
+        assert list(module.generate(prompt)) == expected, name
+        assert list(module.generate(prompt, speculate="lookup")) == expected, name
+    print("ok sizes")
+
+
+def without_mask(g, inputs, outputs):
+    """No mask of keys: all entries of the caches count."""
+    inputs.pop("attention_mask")
+    # seen = And(seen, given) becomes seen.
+    cast = next(n for n in g.nodes if n.op_type == "Cast" and "attention_mask" in n.input)
+    both = next(n for n in g.nodes if n.op_type == "And" and
+                any(cast.output[0] in m.input and m.output[0] in n.input for m in g.nodes))
+    kept = both.input[0]
+    for node in g.nodes:
+        node.input[:] = [kept if n == both.output[0] else n for n in node.input]
+    spread = next(n for n in g.nodes if cast.output[0] in n.input)
+    for node in (cast, both, spread):
+        g.nodes.remove(node)
+
+
 def check_errors(work):
     model = Decoder(work / "llama", CAPACITY)
 
@@ -257,9 +296,29 @@ def check_errors(work):
     def several(g, inputs, outputs):
         inputs["past_key_values.0.key"] = (TensorProto.FLOAT, ["batch", "heads", "past", 8])
 
+    def angles(g, inputs, outputs):
+        # Rotation by the number of entries itself, not by rows of a table.
+        from_sizes(g, inputs, outputs)
+        for i, node in enumerate(g.nodes):
+            if node.op_type == "Gather" and "position_ids" in node.input:
+                number = helper.make_node("Cast", ["position_ids"], [f"{node.output[0]}.number"],
+                                          to=TensorProto.FLOAT)
+                row = helper.make_node("Unsqueeze", [number.output[0], g.ints(2)], [node.output[0]])
+                g.nodes[i] = row
+                g.nodes.insert(i, number)
+
+    def reduced(g, inputs, outputs):
+        without("attention_mask")(g, inputs, outputs)
+        whole = next(n for n in g.nodes if n.output[0] == "present.0.key")
+        for node in g.nodes:
+            node.input[:] = ["sorted" if n == whole.output[0] else n for n in node.input]
+        g.nodes.insert(g.nodes.index(whole) + 1,
+                       helper.make_node("CumSum", [whole.output[0], g.ints(2)], ["sorted"]))
+
     chunk = "-fshape=chunk=1"
-    fails(work, model, "positions", without("position_ids"), "has no input of positions", chunk)
-    fails(work, model, "mask", without("attention_mask"), "has no mask of keys", chunk)
+    fails(work, model, "angles", angles, "depends on the size of the caches, which frit keeps", chunk)
+    fails(work, model, "reduced", reduced,
+          "reads a cache in a way in which its free entries cannot be hidden", chunk)
     fails(work, model, "extra", extra("temperature", TensorProto.FLOAT, [1]),
           "input 'temperature': of type 'tensor<1xf32>' is none of a decoder's")
     fails(work, model, "types", extra("token_type_ids", TensorProto.INT64, ["batch", "sequence"]),
@@ -282,4 +341,5 @@ if __name__ == "__main__":
     emulate(work / "llama.onnx", ["prefill", "decode", "verify"], "--context=16",
             "-fshape=chunk=2", "--verify=3")
     check_merged(work)
+    check_sizes(work)
     check_errors(work)

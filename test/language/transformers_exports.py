@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import transformers
 from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
+from transformers.integrations.executorch import register_dynamic_cache_export_support
 
 warnings.filterwarnings("ignore")
 LAYERS, GROUPS, SIZE, CONTEXT, COUNT = 2, 2, 8, 96, 64
@@ -103,6 +104,25 @@ def growing(work, name, model):
     return tokens if tokens == list(module.generate(PROMPT, COUNT, speculate="lookup")) else None
 
 
+def direct(work, name, model):
+    """transformers' own module, whose cache is an argument and a result."""
+    register_dynamic_cache_export_support()
+    path = work / f"{name}-direct.onnx"
+    rows, cache = {0: DYNAMIC, 1: DYNAMIC}, DynamicCache(config=model.config)
+    for i in range(LAYERS):
+        cache.update(torch.randn(2, GROUPS, 5, SIZE), torch.randn(2, GROUPS, 5, SIZE), i)
+    inputs = dict(input_ids=torch.ones(2, 3, dtype=int), attention_mask=torch.ones(2, 8, dtype=int),
+                  position_ids=torch.tensor([[5, 6, 7]] * 2), past_key_values=cache)
+    shapes = dict(input_ids=rows, attention_mask=rows, position_ids=rows,
+                  past_key_values=[[{0: DYNAMIC, 2: DYNAMIC}] * LAYERS] * 2)
+    torch.onnx.export(model, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes,
+                      verbose=False).save(str(path))
+    artifact = work / f"{name}-direct.so"
+    subprocess.run(["fritc", path, "-march=x86-64-v3", f"--context={CONTEXT}", "-fshape=chunk=1,16",
+                    "-o", artifact], check=True)
+    return list(frit.load(artifact, device="cpu").generate(PROMPT, COUNT))
+
+
 def fixed(work, name, model):
     path = work / f"{name}-static.onnx"
     past = [torch.zeros(1, GROUPS, CONTEXT, SIZE) for _ in PASTS]
@@ -113,6 +133,11 @@ def fixed(work, name, model):
     states = [f"-fstate=past_key_values.{name}:present.{name}" for name in PASTS]
     subprocess.run(["fritc", path, "-march=x86-64-v3", "-fshape=input_ids:1x1",
                     "-fshape=position:1", *states, "-o", artifact], check=True)
+    # A cache of a fixed size is no cache of --context.
+    done = subprocess.run(["fritc", path, "--context=8", "-o", work / "no.so"],
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and (
+        "-fstate=past_key_values.0.key:present.0.key and as much for each" in done.stderr), done
     step, tokens = frit.load(artifact, device="cpu"), list(PROMPT)
     for place in range(len(PROMPT) + COUNT - 1):
         logits = np.array(step(np.array([[tokens[place]]]), np.array([place])))
@@ -126,6 +151,7 @@ failures = 0
 for name in sys.argv[2:] or FAMILIES:
     model, wanted = make(FAMILIES[name])
     for kind, tokens in (("dynamic", growing(work, name, model)),
+                         ("direct", direct(work, name, model)),
                          *([("static", fixed(work, name, model))] if name == "llama" else [])):
         failures += tokens != wanted
         print(f"{name:8} {kind:8} {len(set(wanted)):2} different tokens  "

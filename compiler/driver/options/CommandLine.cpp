@@ -47,6 +47,7 @@ bool CommandLine::readInput() {
     input.hasCaches = !input.isDecoder && args.hasArg(OPT_context_EQ);
     protectInput(input.path);
   }
+  findParts();
   if (options.inputs.empty())
     return wrong("no model given; try `fritc model.onnx -o model.so`");
   if (options.inputs.size() == 1 && !options.inputs.front().isNamed)

@@ -58,6 +58,7 @@ private:
   }
 
   bool readInput();
+  void findParts();
   bool readOutput();
   bool readTargets();
   bool readMachine();

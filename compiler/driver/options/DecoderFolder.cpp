@@ -62,35 +62,41 @@ bool CommandLine::checkDecoder(const ModelInput &input) {
 
 /// Checks a model's file that becomes prefill and decode by --context.
 bool CommandLine::checkCaches(const ModelInput &input) {
+  bool isPair = !input.parts.empty();
+  std::string subject = isPair ? "a model with an encoder" : "--context";
   if (options.inputs.size() > 1 || input.isNamed)
-    return wrong("--context makes the functions prefill and decode of an "
-                 "artifact of a model's file; give it alone, without -fentry");
+    return wrong(subject +
+                 " makes the functions prefill and decode of an artifact of a "
+                 "model's file; give it alone, without -fentry");
   bool isJson = options.language ? *options.language == Language::json
                                  : StringRef(input.path).ends_with(".json");
   if (isJson || !options.trainingFile.empty() || options.emit == Emit::json)
-    return wrong("--context takes an ONNX model, without --train and "
-                 "--emit=json");
+    return wrong(subject + (isPair ? " is compiled" : " takes an ONNX model,") +
+                 " without --train and --emit=json");
   if (StringRef(options.precision).starts_with("amp-"))
-    return wrong("-fprecision=" + options.precision +
-                 " is for training; --context takes fp32, tf32, fp16 and bf16");
+    return wrong("-fprecision=" + options.precision + " is for training; " +
+                 subject + " takes fp32, tf32, fp16 and bf16");
   auto isChunk = [](StringRef name) { return name == "chunk"; };
   if (!input.import.inputShapes.empty() ||
       llvm::any_of(input.import.symbols,
                    [&](auto &entry) { return !isChunk(entry.getKey()); }) ||
       llvm::any_of(input.openSymbols,
                    [&](auto &symbol) { return !isChunk(symbol.name); }))
-    return wrong("-fshape with --context takes chunk=SIZES, the numbers of "
-                 "tokens of a call of prefill; --batch and --context give the "
-                 "other sizes");
-  if (options.loraRank || options.source || !options.cache.empty())
-    return wrong(Twine(options.source     ? "--source"
+    return wrong("-fshape with " + subject +
+                 " takes chunk=SIZES, the numbers of tokens of a call of "
+                 "prefill; --batch and --context give the other sizes");
+  bool hasSource = options.source && !isPair;
+  if (options.loraRank || hasSource || !options.cache.empty())
+    return wrong(Twine(hasSource          ? "--source"
                        : options.loraRank ? "--lora-rank"
                                           : "-fcache") +
                  " takes a model's folder or GGUF file, not an ONNX model with "
                  "caches");
   if (!input.states.empty() || !input.types.empty())
-    return wrong("-fstate and -ftype are not for --context, which finds the "
-                 "model's caches and makes them states");
+    return wrong("-fstate and -ftype are not for " + subject +
+                 (isPair ? ", whose caches become states"
+                         : ", which finds the model's caches and makes them "
+                           "states"));
   return true;
 }
 

@@ -53,7 +53,9 @@ struct ModelInput {
   /// IN:OUT of inputs that stay between calls, and their next values.
   llvm::SmallVector<std::string> states = {};
   bool isDecoder = false; ///< a language model: its folder or a GGUF file
-  bool hasCaches = false; ///< a language model's file, whose caches are inputs
+  bool hasCaches = false; ///< a language model's files, whose caches are inputs
+  /// Of a language model with an encoder: the paths of its files.
+  std::vector<std::string> parts = {};
 };
 
 /// The options of -fquantize.

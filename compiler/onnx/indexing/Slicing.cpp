@@ -1,5 +1,6 @@
 //===- Slicing.cpp - Slice and Split --------------------------------------===//
 
+#include "compiler/onnx/indexing/Positions.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -122,6 +123,11 @@ static Results slice(Node &node) {
   }
   if (isKnown) {
     auto starts = node.integers(1), ends = node.integers(2);
+    if (starts && ends &&
+        (!axes || (axes->size() == 1 && axes->front() == 0)) &&
+        (!steps || (steps->size() == 1 && steps->front() == 1)))
+      if (Value rows = rowsOfPositions(node, x, *starts, *ends))
+        return {rows};
     return {node.failed ? Value()
                         : slice(node, x, *starts, *ends, axes, steps)};
   }

@@ -1,5 +1,6 @@
 //===- Movement.cpp - Operators that move elements ------------------------===//
 
+#include "compiler/onnx/indexing/Positions.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -84,6 +85,9 @@ static Results gather(Node &node) {
   if (!x || !indices)
     return {};
   int64_t axis = node.axis(given, rankOf(x));
+  if (axis == 0)
+    if (Value own = positionsFor(node, x, indices))
+      indices = own;
   if (node.failed || !node.checkIndices(indices, nn::shapeOf(x)[axis]))
     return {};
   if (nn::constantValue(indices) && rankOf(indices) <= 1 &&

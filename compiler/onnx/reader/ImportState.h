@@ -141,6 +141,9 @@ public:
   StringNumbers *strings;
   /// The string steps, in order (see compiler/padding/Strings.h).
   llvm::SmallVector<mlir::Attribute> stringSteps;
+  /// As in ImportOptions, and the input of positions if there is one.
+  std::optional<CachePositions> positions;
+  mlir::Value positionInput;
   /// Nodes that the file has in training mode.
   llvm::SmallVector<mlir::Location> inTrainingMode;
   /// The inputs whose elements are indices.

@@ -47,7 +47,9 @@ Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model,
                    MLIRContext &context)
     : ImportState(context, TensorReader(model, path, options, context),
                   options.strings),
-      model(model), path(path), options(options), context(context) {}
+      model(model), path(path), options(options), context(context) {
+  positions = options.positions;
+}
 
 Location Importer::locate(const Twine &what) {
   return NameLoc::get(builder.getStringAttr(what),

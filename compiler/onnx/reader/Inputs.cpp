@@ -198,11 +198,12 @@ Value Importer::addInput(const std::string &name, const TypeProto::Tensor *type,
                    << " is not supported";
     return {};
   }
-  if (file != options.constInputs.end() && file->second == kTrue)
+  if (file != options.constInputs.end() &&
+      (file->second == kTrue || file->second == kFalse))
     return nn::ConstantOp::create(
         builder, loc,
         DenseElementsAttr::get(RankedTensorType::get({1}, builder.getI1Type()),
-                               true),
+                               file->second == kTrue),
         builder.getStringAttr(name));
   if (file != options.constInputs.end()) {
     ElementsAttr value = tensors.readFile(file->second, name, loc);

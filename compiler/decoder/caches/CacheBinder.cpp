@@ -1,4 +1,4 @@
-//===- Caches.cpp - Decoders whose caches are inputs and outputs ----------===//
+//===- CacheBinder.cpp - Decoders whose caches are inputs and outputs -----===//
 //
 // With 4 entries and calls of 2 tokens:
 //   func.func @main(%ids: tensor<1x2xi64>, %mask: tensor<1x6xi64>,
@@ -22,11 +22,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/decoder/Caches.h"
-
+#include "compiler/decoder/caches/CacheBinder.h"
 #include "compiler/decoder/Verify.h"
+#include "compiler/decoder/caches/HideKeys.h"
 #include "dialects/nn/IndexRange.h"
-#include "dialects/nn/NN.h"
 
 #include "frit/role_names.h"
 
@@ -35,169 +34,7 @@
 
 using namespace mlir;
 using namespace frit;
-
-namespace {
-class CacheBinder {
-public:
-  CacheBinder(func::FuncOp main, int64_t batch, int64_t context, int64_t tokens,
-              frit_function_role role)
-      : main(main), batch(batch), context(context), tokens(tokens), role(role),
-        b(main.getLoc(), &main.getBody().front().front()) {}
-
-  LogicalResult run();
-
-private:
-  struct Cache {
-    unsigned argument;
-    nn::ConcatOp all;
-    int64_t axis;
-  };
-
-  LogicalResult findInputs();
-  LogicalResult findOutputs();
-  LogicalResult checkCaches();
-  Value addArgument(RankedTensorType type, StringRef name, Attribute value);
-  Value addInput(StringRef name, ArrayRef<int64_t> shape, int64_t most,
-                 const Twine &use);
-  Value addState(StringRef name, RankedTensorType type,
-                 frit_state_role stateRole);
-  int64_t mostOf(unsigned argument, int64_t otherwise);
-  void replace(unsigned argument, Value value);
-  Value bind(Cache cache);
-  Value lastRows(Value count);
-  void giveInputs(Value ids);
-  InFlightDiagnostic error() { return emitError(main.getLoc()); }
-  bool takesTokens() const { return role != FRIT_FUNCTION_DECODE; }
-  StringRef nameOf(unsigned argument) {
-    auto name = main.getArgAttrOfType<StringAttr>(argument, "nn.name");
-    return name ? name.getValue() : "";
-  }
-
-  func::FuncOp main;
-  int64_t batch, context, tokens;
-  frit_function_role role;
-  nn::NNBuilder b;
-  std::optional<unsigned> ids, positions, mask;
-  std::vector<Cache> caches;
-  Value logits, length;
-  SmallVector<std::pair<std::string, Value>> states; ///< after the call
-};
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// What the model has
-//===----------------------------------------------------------------------===//
-
-/// Finds tokens, positions and the mask; caches follow from the outputs.
-LogicalResult CacheBinder::findInputs() {
-  SmallVector<int64_t> own{batch, tokens}, all{batch, context + tokens};
-  for (BlockArgument argument : main.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    auto type = nn::tensorType(argument);
-    bool isNumber = type.getElementType().isIntOrIndex();
-    if (llvm::any_of(caches,
-                     [&](Cache &cache) { return cache.argument == number; }))
-      continue;
-    StringRef name = nameOf(number);
-    bool isPosition = name.contains("position");
-    std::optional<unsigned> *role =
-        !isNumber                          ? nullptr
-        : type.getShape() == ArrayRef(own) ? (isPosition ? &positions : &ids)
-        : type.getShape() == ArrayRef(all) ? &mask
-                                           : nullptr;
-    if (!role || *role)
-      return emitError(argument.getLoc())
-             << "of type " << type
-             << " is none of a decoder's with --context: tokens and positions, "
-             << batch << "x" << tokens << ", a mask of keys, " << batch << "x"
-             << context + tokens
-             << ", and caches to which the model appends rows; "
-                "-fconst-input="
-             << name << "=@FILE makes it a constant";
-    *role = number;
-  }
-  if (!ids || main.getArgument(*ids).use_empty())
-    return error() << "has no input of tokens, integers of batch x sequence, "
-                      "which --context needs";
-  // Without them, positions may follow from the cache's size.
-  if (!positions || main.getArgument(*positions).use_empty())
-    return error() << "has no input of positions that it reads, which "
-                      "--context needs: positions that the model computes "
-                      "itself may depend on the size of its caches; export it "
-                      "with position_ids";
-  if (!mask || main.getArgument(*mask).use_empty())
-    return error() << "has no mask of keys that it reads, which --context "
-                      "needs to hide entries that are free; export it with "
-                      "attention_mask, integers of batch x (past + sequence)";
-  return success();
-}
-
-/// Finds the logits, and the outputs that are caches with rows after them.
-LogicalResult CacheBinder::findOutputs() {
-  Operation *end = main.getBody().front().getTerminator();
-  SmallVector<std::pair<StringRef, Value>> others;
-  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
-    auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
-    if (!name)
-      return error() << "computes numbers that each call checks, which "
-                        "--context does not support";
-    auto all = value.getDefiningOp<nn::ConcatOp>();
-    auto past = all && all.getXs().size() == 2
-                    ? dyn_cast<BlockArgument>(all.getXs()[0])
-                    : BlockArgument();
-    if (!past) {
-      others.push_back({name.getValue(), value});
-      continue;
-    }
-    auto type = nn::tensorType(past);
-    int64_t axis = nn::axisOf(past, all.getAxis());
-    if (axis == 0 || type.getShape()[0] != batch ||
-        type.getShape()[axis] != context ||
-        nn::shapeOf(all.getXs()[1])[axis] != tokens)
-      return error() << "output '" << name.getValue() << "' appends "
-                     << nn::shapeText(nn::shapeOf(all.getXs()[1]))
-                     << " to input '" << nameOf(past.getArgNumber()) << "' of "
-                     << nn::shapeText(type.getShape())
-                     << ", which is no cache of " << context
-                     << " entries for each of " << batch << " sequences";
-    caches.push_back({past.getArgNumber(), all, axis});
-  }
-  if (caches.empty())
-    return error() << "has no output that appends rows to a cache, which "
-                      "--context needs";
-  for (auto [name, value] : others)
-    if (name == "logits" || others.size() == 1)
-      logits = value;
-  if (!logits)
-    return error() << "has " << others.size()
-                   << " outputs besides its caches, none of which is called "
-                      "'logits'";
-  ArrayRef<int64_t> shape = nn::shapeOf(logits);
-  if (shape.size() != 3 || shape[0] != batch || shape[1] != tokens ||
-      shape[2] < 1 || !isa<FloatType>(nn::tensorType(logits).getElementType()))
-    return error() << "the logits are " << nn::tensorType(logits)
-                   << ", but --context needs floats for each token: " << batch
-                   << "x" << tokens << "xVOCABULARY";
-  return success();
-}
-
-/// Checks that nothing reads a cache but its output.
-LogicalResult CacheBinder::checkCaches() {
-  llvm::SmallDenseSet<unsigned> seen;
-  for (Cache &cache : caches) {
-    BlockArgument past = main.getArgument(cache.argument);
-    if (!seen.insert(cache.argument).second)
-      return error() << "several outputs append to input '"
-                     << nameOf(cache.argument) << "'";
-    for (Operation *user : past.getUsers())
-      if (user != cache.all)
-        return emitError(user->getLoc())
-               << "reads the cache '" << nameOf(cache.argument)
-               << "' beside the output that appends to it, which --context "
-                  "does not support";
-  }
-  return success();
-}
+using namespace frit::decoder;
 
 //===----------------------------------------------------------------------===//
 // The function
@@ -248,27 +85,77 @@ int64_t CacheBinder::mostOf(unsigned argument, int64_t otherwise) {
 }
 
 void CacheBinder::replace(unsigned argument, Value value) {
-  Type element = nn::tensorType(main.getArgument(argument)).getElementType();
-  main.getArgument(argument).replaceAllUsesWith(b.cast(value, element));
+  auto type = nn::tensorType(main.getArgument(argument));
+  if (type.getShape() != nn::shapeOf(value))
+    value = b.reshape(value, type.getShape());
+  main.getArgument(argument).replaceAllUsesWith(
+      b.cast(value, type.getElementType()));
+}
+
+/// Builds 0 to `size` - 1, i32 of 1 × size.
+Value CacheBinder::countTo(int64_t size) {
+  return nn::IotaOp::create(b, b.scalarLike(length, 0), b.scalarLike(length, 1),
+                            ArrayRef<int64_t>{1, size}, 1);
 }
 
 /// Gives the model its tokens, their positions, and the mask of its keys.
 void CacheBinder::giveInputs(Value tokenIds) {
-  auto count = [&](int64_t size) {
-    return nn::IotaOp::create(b, b.scalarLike(length, 0),
-                              b.scalarLike(length, 1),
-                              ArrayRef<int64_t>{1, size}, 1);
-  };
   Value rows = b.reshape(length, {batch, 1});
   replace(*ids, tokenIds);
   // Rows that do not count may lie beyond the caches, and beyond the model's
   // positions.
-  Value own = b.add(rows, count(tokens));
-  replace(*positions,
-          nn::MinOp::create(b, own, b.scalarLike(own, context - 1)));
-  Value places = b.add(rows, count(context + tokens));
-  replace(*mask,
-          nn::GreaterEqualOp::create(b, places, b.scalarLike(places, context)));
+  if (positions) {
+    Value own = b.add(rows, countTo(tokens));
+    replace(*positions,
+            nn::MinOp::create(b, own, b.scalarLike(own, context - 1)));
+  }
+  if (!mask)
+    return;
+  Value entries = b.add(rows, countTo(context + tokens));
+  replace(*mask, nn::GreaterEqualOp::create(b, entries,
+                                            b.scalarLike(entries, context)));
+}
+
+/// Makes what an encoder gives states, and hides the places of the source that
+/// do not count.
+void CacheBinder::giveSource() {
+  for (unsigned source : sources) {
+    BlockArgument argument = main.getArgument(source);
+    argument.replaceAllUsesWith(
+        addState(nameOf(source), nn::tensorType(argument), FRIT_STATE_SOURCE));
+  }
+  if (!sourceMask)
+    return;
+  Value count =
+      addState("source.length", RankedTensorType::get({batch}, b.getI32Type()),
+               FRIT_STATE_SOURCE_LENGTH);
+  replace(*sourceMask,
+          nn::LessOp::create(b, countTo(places), b.reshape(count, {batch, 1})));
+}
+
+/// Masks scores of a model without a mask of keys: entries that are free, and
+/// tokens after the query's own.
+LogicalResult CacheBinder::hideEntries() {
+  int64_t keys = context + tokens;
+  Value places = b.reshape(countTo(keys), {1, 1, keys});
+  Value queries = b.reshape(countTo(tokens), {1, tokens, 1});
+  Value used = nn::GreaterEqualOp::create(
+      b, b.add(places, b.reshape(length, {batch, 1, 1})),
+      b.scalarLike(places, context));
+  Value early = nn::LessEqualOp::create(
+      b, places, b.add(queries, b.scalarLike(queries, context)));
+  KeyHider hider(b, nn::AndOp::create(b, used, early));
+  for (const Cache &cache : caches) {
+    nn::ConcatOp all = cache.all;
+    if (failed(hider.follow(all.getY(), cache.axis)))
+      return failure();
+  }
+  if (2 * hider.keyCount() == int64_t(caches.size()))
+    return success();
+  return error() << "has no mask of keys that it reads, and "
+                 << hider.keyCount() << " of its " << caches.size()
+                 << " caches are keys of an attention; export it with "
+                    "attention_mask, integers of batch x (past + sequence)";
 }
 
 /// Writes new rows into a cache, and gives the model its entries in the order
@@ -322,13 +209,20 @@ Value CacheBinder::lastRows(Value count) {
 }
 
 LogicalResult CacheBinder::run() {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
   if (failed(findOutputs()) || failed(findInputs()) || failed(checkCaches()))
     return failure();
+  b.setInsertionPointToStart(&main.getBody().front());
   unsigned given = main.getNumArguments();
   int64_t vocabulary = mostOf(*ids, nn::shapeOf(logits)[2] - 1) + 1;
-  if (int64_t most = mostOf(*positions, context - 1); most < context - 1)
+  int64_t most = positions ? mostOf(*positions, context - 1) : context - 1;
+  if (most < context - 1)
     return error() << "a context of " << context << " tokens exceeds the "
-                   << most + 1 << " that the model has positions for";
+                   << most + 1 << " that the model has positions for"
+                   << (places ? "; --context=NUMBER gives a smaller one" : "");
   Type i32 = b.getI32Type();
   Value tokenIds, count;
   if (takesTokens()) {
@@ -347,10 +241,13 @@ LogicalResult CacheBinder::run() {
   if (takesTokens())
     list = nn::UpdateOp::create(b, list, tokenIds, length, 1);
   giveInputs(takesTokens() ? tokenIds : next);
+  if (!mask && failed(hideEntries()))
+    return failure();
   for (const Cache &cache : caches) {
     Value after = bind(cache);
     states.back().second = after;
   }
+  giveSource();
 
   Operation *end = main.getBody().front().getTerminator();
   b.setInsertionPoint(end);
@@ -385,6 +282,8 @@ LogicalResult CacheBinder::run() {
         b.getDictionaryAttr(b.getNamedAttr("nn.name", b.getStringAttr(name))));
   }
   for (auto &[name, value] : states) {
+    if (!value)
+      continue;
     results.push_back(value);
     attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(
         "nn.state", FlatSymbolRefAttr::get(b.getContext(), name))));
@@ -400,9 +299,8 @@ LogicalResult CacheBinder::run() {
   return verify(main->getParentOp());
 }
 
-LogicalResult decoder::bindCaches(ModuleOp module, int64_t batch,
-                                  int64_t context, int64_t tokens,
+LogicalResult decoder::bindCaches(ModuleOp module, const CacheSizes &sizes,
                                   frit_function_role role) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
-  return CacheBinder(main, batch, context, tokens, role).run();
+  return CacheBinder(main, sizes, role).run();
 }

@@ -1,0 +1,144 @@
+//===- CacheInputs.cpp - Inputs and outputs of decoders with caches -------===//
+
+#include "compiler/decoder/caches/CacheBinder.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::decoder;
+
+/// Finds tokens, positions and the mask; caches follow from the outputs.
+LogicalResult CacheBinder::findInputs() {
+  SmallVector<int64_t> own{batch, tokens}, all{batch, context + tokens};
+  for (BlockArgument argument : main.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = nn::tensorType(argument);
+    bool isNumber = type.getElementType().isIntOrIndex();
+    if (llvm::any_of(caches,
+                     [&](Cache &cache) { return cache.argument == number; }))
+      continue;
+    StringRef name = nameOf(number);
+    if (places && isOfSource(name)) {
+      if (failed(findSource(argument)))
+        return failure();
+      continue;
+    }
+    bool isPosition = name.contains("position");
+    std::optional<unsigned> *role =
+        !isNumber                          ? nullptr
+        : type.getShape() == ArrayRef(own) ? (isPosition ? &positions : &ids)
+        : type.getShape() == ArrayRef(all) ? &mask
+        : isPosition && batch == 1 && type.getShape() == ArrayRef(tokens)
+            ? &positions
+            : nullptr;
+    if (!role || *role)
+      return emitError(argument.getLoc())
+             << "of type " << type
+             << " is none of a decoder's with --context: tokens and positions, "
+             << batch << "x" << tokens << ", a mask of keys, " << batch << "x"
+             << context + tokens
+             << ", and caches to which the model appends rows; "
+                "-fconst-input="
+             << name << "=@FILE makes it a constant";
+    *role = number;
+  }
+  return checkFound();
+}
+
+/// Finds what an input of a source is for.
+LogicalResult CacheBinder::findSource(BlockArgument argument) {
+  auto type = nn::tensorType(argument);
+  if (argument.use_empty())
+    return success();
+  if (isa<FloatType>(type.getElementType())) {
+    sources.push_back(argument.getArgNumber());
+    return success();
+  }
+  if (sourceMask || type.getShape() != ArrayRef<int64_t>{batch, places})
+    return emitError(argument.getLoc())
+           << "of type " << type
+           << " is no mask of the source's places, integers of " << batch << "x"
+           << places;
+  sourceMask = argument.getArgNumber();
+  return success();
+}
+
+LogicalResult CacheBinder::checkFound() {
+  if (!ids || main.getArgument(*ids).use_empty())
+    return error() << "has no input of tokens, integers of batch x sequence, "
+                      "which --context needs";
+  if (positions && main.getArgument(*positions).use_empty())
+    positions.reset();
+  if (mask && main.getArgument(*mask).use_empty())
+    mask.reset();
+  if (places && sources.empty())
+    return error() << "reads nothing that an encoder gives: no input whose "
+                      "name has 'encoder', as past_key_values.0.encoder.key";
+  return success();
+}
+
+/// Finds the logits, and the outputs that are caches with rows after them.
+LogicalResult CacheBinder::findOutputs() {
+  Operation *end = main.getBody().front().getTerminator();
+  SmallVector<std::pair<StringRef, Value>> others;
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    auto name = main.getResultAttrOfType<StringAttr>(i, "nn.name");
+    if (!name)
+      return error() << "computes numbers that each call checks, which "
+                        "--context does not support";
+    auto all = value.getDefiningOp<nn::ConcatOp>();
+    auto past = all && all.getXs().size() == 2
+                    ? dyn_cast<BlockArgument>(all.getXs()[0])
+                    : BlockArgument();
+    if (!past) {
+      others.push_back({name.getValue(), value});
+      continue;
+    }
+    auto type = nn::tensorType(past);
+    int64_t axis = nn::axisOf(past, all.getAxis());
+    if (axis == 0 || type.getShape()[0] != batch ||
+        type.getShape()[axis] != context ||
+        nn::shapeOf(all.getXs()[1])[axis] != tokens)
+      return error() << "output '" << name.getValue() << "' appends "
+                     << nn::shapeText(nn::shapeOf(all.getXs()[1]))
+                     << " to input '" << nameOf(past.getArgNumber()) << "' of "
+                     << nn::shapeText(type.getShape())
+                     << ", which is no cache of " << context
+                     << " entries for each of " << batch << " sequences";
+    caches.push_back({past.getArgNumber(), all, axis});
+  }
+  if (caches.empty())
+    return error() << "has no output that appends rows to a cache, which "
+                      "--context needs";
+  for (auto [name, value] : others)
+    if (name == "logits" || others.size() == 1)
+      logits = value;
+  if (!logits)
+    return error() << "has " << others.size()
+                   << " outputs besides its caches, none of which is called "
+                      "'logits'";
+  ArrayRef<int64_t> shape = nn::shapeOf(logits);
+  if (shape.size() != 3 || shape[0] != batch || shape[1] != tokens ||
+      shape[2] < 1 || !isa<FloatType>(nn::tensorType(logits).getElementType()))
+    return error() << "the logits are " << nn::tensorType(logits)
+                   << ", but --context needs floats for each token: " << batch
+                   << "x" << tokens << "xVOCABULARY";
+  return success();
+}
+
+/// Checks that nothing reads a cache but its output.
+LogicalResult CacheBinder::checkCaches() {
+  llvm::SmallDenseSet<unsigned> seen;
+  for (Cache &cache : caches) {
+    BlockArgument past = main.getArgument(cache.argument);
+    if (!seen.insert(cache.argument).second)
+      return error() << "several outputs append to input '"
+                     << nameOf(cache.argument) << "'";
+    for (Operation *user : past.getUsers())
+      if (user != cache.all)
+        return emitError(user->getLoc())
+               << "reads the cache '" << nameOf(cache.argument)
+               << "' beside the output that appends to it, which --context "
+                  "does not support";
+  }
+  return success();
+}

@@ -1,0 +1,94 @@
+//===- Positions.cpp - Rows of a table of positions -----------------------===//
+//
+// Exporters compute positions by sizes of caches, which frit keeps fixed:
+//
+//   past = Gather(Shape(past_key_values.0.key), 2)
+//   rows = Gather(embed_positions.weight, Range(past, past + sequence))
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/onnx/indexing/Positions.h"
+
+#include "compiler/onnx/reader/Expr.h"
+
+#include "dialects/nn/constants/ConstantValues.h"
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::importer;
+
+/// The most rows of a table before that of the first position: BART has two.
+static constexpr int64_t kMostBefore = 8;
+
+/// Returns whether a value is a matrix of weights.
+static bool isTable(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  return constant && constant.getNameAttr() && rankOf(value) == 2 &&
+         isa<FloatType>(elementOf(value));
+}
+
+/// Returns how many rows the first position has before it; none if `first` is
+/// not the row of a token after the caches' entries.
+static std::optional<int64_t> rowsBefore(Node &node, int64_t first) {
+  const auto &call = node.import().positions;
+  int64_t before = call ? first - call->past : -1;
+  return before >= 0 && before <= kMostBefore ? std::optional(before)
+                                              : std::nullopt;
+}
+
+/// Returns the rows of the call's tokens, batch × tokens.
+static Expr rowsOfTokens(Node &node, int64_t before) {
+  ImportState &state = node.import();
+  if (!state.positionInput)
+    state.positionInput = state.addComputed(
+        kCachePositions.str(),
+        RankedTensorType::get({state.positions->batch, state.positions->tokens},
+                              node.builder().getI64Type()),
+        ArrayAttr(), node.loc);
+  Expr rows = {node, state.positionInput};
+  return before ? rows + double(before) : rows;
+}
+
+Value importer::positionsFor(Node &node, Value table, Value indices) {
+  const auto &call = node.import().positions;
+  auto type = nn::tensorType(indices);
+  if (!call || !isTable(table) || !isa<IntegerType>(type.getElementType()) ||
+      type.getRank() == 0 || type.getShape().back() != call->tokens)
+    return {};
+  int64_t count = type.getNumElements();
+  if (count != call->tokens && count != call->batch * call->tokens)
+    return {};
+  auto constant = indices.getDefiningOp<nn::ConstantOp>();
+  if (constant && constant.getNameAttr())
+    return {};
+  auto known = nn::evaluateConstant(indices);
+  if (!known || known->readsWeights)
+    return {};
+  auto elements = nn::readElements(known->elements, type.getShape());
+  auto before = rowsBefore(node, int64_t(*elements.begin()));
+  if (!before)
+    return {};
+  for (auto [i, row] : llvm::enumerate(elements))
+    if (int64_t(row) != call->past + *before + int64_t(i) % call->tokens)
+      return {};
+  Expr rows = rowsOfTokens(node, *before);
+  return call->batch == 1 ? rows.reshape(type.getShape()) : rows;
+}
+
+Value importer::rowsOfPositions(Node &node, Value table,
+                                ArrayRef<int64_t> starts,
+                                ArrayRef<int64_t> ends) {
+  const auto &call = node.import().positions;
+  if (!call || !isTable(table) || starts.size() != 1 || ends.size() != 1 ||
+      ends[0] - starts[0] != call->tokens)
+    return {};
+  auto before = rowsBefore(node, starts[0]);
+  if (!before)
+    return {};
+  Expr rows = rowsOfTokens(node, *before);
+  if (call->batch == 1)
+    rows = rows.reshape(call->tokens);
+  if (!node.checkIndices(rows, sizes(table)[0]))
+    return {};
+  return Expr(node, table).gather(rows, 0);
+}
