@@ -117,23 +117,34 @@ static std::string bytesText(int64_t bytes) {
               : llvm::formatv("{0} bytes", bytes).str();
 }
 
+std::string decoder::describeMemory(const StateBytes &states,
+                                    int64_t weightBytes) {
+  std::string sequences =
+      states.batch == 1
+          ? ""
+          : " of each of " + std::to_string(states.batch) + " sequences";
+  std::string text =
+      llvm::formatv("Memory: weights {0}, context of {1} tokens{2} {3} ({4} a "
+                    "token)",
+                    bytesText(weightBytes), states.context, sequences,
+                    bytesText(states.caches),
+                    bytesText(states.caches / states.context / states.batch));
+  if (states.places)
+    text += llvm::formatv(", source of {0} places{1} {2}", states.places,
+                          sequences, bytesText(states.source));
+  if (states.adapters)
+    text += ", adapters " + bytesText(states.adapters);
+  return text;
+}
+
 std::string decoder::describeMemory(const DecoderConfig &config,
                                     const DecoderSizes &sizes,
                                     int64_t weightBytes, int64_t adapterBytes) {
-  int64_t caches = cacheBytes(config, sizes);
-  std::string sequences =
-      sizes.batch == 1
-          ? ""
-          : " of each of " + std::to_string(sizes.batch) + " sequences";
-  std::string text = llvm::formatv(
-      "Memory: weights {0}, context of {1} tokens{2} {3} ({4} a "
-      "token)",
-      bytesText(weightBytes), sizes.context, sequences, bytesText(caches),
-      bytesText(caches / sizes.context / sizes.batch));
-  if (config.encoder)
-    text += llvm::formatv(", source of {0} places{1} {2}", sizes.places,
-                          sequences, bytesText(sourceBytes(config, sizes)));
-  if (adapterBytes)
-    text += ", adapters " + bytesText(adapterBytes);
-  return text;
+  StateBytes states{sizes.batch, sizes.context, cacheBytes(config, sizes)};
+  if (config.encoder) {
+    states.places = sizes.places;
+    states.source = sourceBytes(config, sizes);
+  }
+  states.adapters = adapterBytes;
+  return describeMemory(states, weightBytes);
 }

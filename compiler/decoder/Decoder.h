@@ -51,7 +51,16 @@ std::optional<DecoderSizes> chooseSizes(const DecoderConfig &config,
                                         const DecoderOptions &options,
                                         mlir::Location loc);
 
+/// Bytes of the states of a language model.
+struct StateBytes {
+  int64_t batch, context; ///< sequences, and tokens of each
+  int64_t caches;
+  int64_t places = 0, source = 0; ///< of the source; 0: there is none
+  int64_t adapters = 0;
+};
+
 /// Returns a line about the memory that weights, caches and adapters take.
+std::string describeMemory(const StateBytes &states, int64_t weightBytes);
 std::string describeMemory(const DecoderConfig &config,
                            const DecoderSizes &sizes, int64_t weightBytes,
                            int64_t adapterBytes);

@@ -5,6 +5,8 @@
 #include "compiler/import/CacheShapes.h"
 #include "compiler/pipeline/Pipeline.h"
 
+#include "frit/role_names.h"
+
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -68,6 +70,35 @@ static OwningOpRef<ModuleOp> importStep(const ModelFile &file,
   return module;
 }
 
+/// Returns what a function's states take.
+static decoder::StateBytes stateBytes(ModuleOp module, int64_t batch,
+                                      const DecoderLimits &limits) {
+  decoder::StateBytes bytes{batch, limits.context, 0, limits.places};
+  for (auto state : module.getOps<nn::StateOp>()) {
+    auto size = int64_t(plan::byteSize(state.getType()));
+    if (state.getRole() == artifact::kStateRoles[FRIT_STATE_CACHE])
+      bytes.caches += size;
+    if (state.getRole() == artifact::kStateRoles[FRIT_STATE_SOURCE])
+      bytes.source += size;
+  }
+  return bytes;
+}
+
+/// Adds functions as addDecoder does, and describes their memory.
+LogicalResult Pipeline::addCaches(const ModelSource &source,
+                                  const DecoderLimits &limits,
+                                  BuildDecoder build) {
+  size_t first = entries.size();
+  if (failed(addDecoder(source, limits, build)))
+    return failure();
+  describeMemory = [states = stateBytes(*entries[first].model.modules.front(),
+                                        source.decoder->batch,
+                                        limits)](int64_t bytes) {
+    return decoder::describeMemory(states, bytes);
+  };
+  return success();
+}
+
 /// Adds the functions of a language model whose caches are inputs and outputs.
 LogicalResult Pipeline::importCaches(const ModelSource &source) {
   TimingScope scope = timing.nest("import");
@@ -87,11 +118,11 @@ LogicalResult Pipeline::importCaches(const ModelSource &source) {
   WeightCache weights;
   import.weights = &weights;
   ModelFile file{source.file, source.path};
-  return addDecoder(source, {capacity},
-                    [&](frit_function_role role, int64_t tokens) {
-                      return importStep(file, import, {batch, capacity, tokens},
-                                        role, context);
-                    });
+  return addCaches(source, {capacity},
+                   [&](frit_function_role role, int64_t tokens) {
+                     return importStep(file, import, {batch, capacity, tokens},
+                                       role, context);
+                   });
 }
 
 namespace {
@@ -281,8 +312,8 @@ LogicalResult Pipeline::importPair(const ModelSource &source) {
     return failure();
   ModelSource chosen = source;
   chosen.decoder = importer.options();
-  return addDecoder(chosen, importer.limits(),
-                    [&](frit_function_role role, int64_t tokens) {
-                      return importer.build(role, tokens);
-                    });
+  return addCaches(chosen, importer.limits(),
+                   [&](frit_function_role role, int64_t tokens) {
+                     return importer.build(role, tokens);
+                   });
 }

@@ -114,6 +114,9 @@ private:
   llvm::LogicalResult addDecoder(const ModelSource &source,
                                  const DecoderLimits &limits,
                                  BuildDecoder build);
+  llvm::LogicalResult addCaches(const ModelSource &source,
+                                const DecoderLimits &limits,
+                                BuildDecoder build);
   void warnOfKeptNames();
   llvm::LogicalResult
   importForTraining(const ModelSource &source,
