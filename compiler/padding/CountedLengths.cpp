@@ -27,10 +27,26 @@ Value Variants::lengthOf(size_t variant, size_t output, size_t dim) {
             return known.at(own).outputs[output][dim] == one.second;
           }))
         return join.length();
-  if (!sampleLengths(sizes, output, dim).isFixed())
-    return {};
+  SizeSamples samples = sampleLengths(sizes, output, dim);
   nn::NNBuilder b(main.getLoc(), main.getBody().front().getTerminator());
-  return b.integer(known.at(sizes).outputs[output][dim]);
+  if (samples.isFixed())
+    return b.integer(known.at(sizes).outputs[output][dim]);
+  auto expr = samples.fit();
+  if (!expr)
+    return {};
+  // Where only the outer one of joined dimensions is padded, the length is a
+  // multiple of its size.
+  std::string name = "size." + symbols[expr->symbol].name;
+  for (BlockArgument input : main.getArguments())
+    if (auto own =
+            main.getArgAttrOfType<StringAttr>(input.getArgNumber(), "nn.name");
+        own && own.getValue() == name) {
+      Value size =
+          b.div(b.add(input, b.integer(expr->shift)), b.integer(expr->divisor));
+      return b.add(b.mul(size, b.integer(expr->factor)),
+                   b.integer(expr->offset));
+    }
+  return {};
 }
 
 /// Adds counts, as last outputs of all variants, for lengths that no extent

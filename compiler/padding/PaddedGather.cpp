@@ -12,6 +12,8 @@
 
 #include "compiler/padding/PaddedGather.h"
 
+#include "dialects/nn/Fold.h"
+
 using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
@@ -54,4 +56,41 @@ std::optional<PaddedGather> frit::padGather(GatherOp small, GatherOp large,
     return std::nullopt;
   result->content = {x.content.inside, x.content.all(), {}, {}};
   return PaddedGather{*result, isLimited};
+}
+
+/// Returns the operand that a clamp limits by a number, if that is `limit`.
+template <class Op> static Value withoutLimit(Value value, int64_t limit) {
+  auto op = value.getDefiningOp<Op>();
+  if (!op)
+    return {};
+  for (unsigned i = 0; i < 2; ++i)
+    if (auto number = nn::constantValue(op->getOperand(i), /*most=*/1))
+      if (isa<IntegerType>(number.getElementType()) &&
+          (*number.template value_begin<APInt>()).getSExtValue() == limit)
+        return op->getOperand(1 - i);
+  return {};
+}
+
+/// Returns whether a gather's indices are limited to what it reads from.
+static bool isLimited(GatherOp gather) {
+  int64_t last =
+      shapeOf(gather.getX())[axisOf(gather.getX(), gather.getAxis())] - 1;
+  Value below = withoutLimit<MinOp>(gather.getIndices(), last);
+  return below && withoutLimit<MaxOp>(below, 0);
+}
+
+std::optional<PaddedValue> frit::padLimitedGather(GatherOp small,
+                                                  GatherOp large,
+                                                  const PaddedValue &x,
+                                                  const PaddedValue &indices) {
+  if (axisOf(small.getX(), small.getAxis()) !=
+          axisOf(large.getX(), large.getAxis()) ||
+      x.anywhere || !areLeading(x.places) ||
+      (!indices.anywhere && !areLeading(indices.places)) || !isLimited(small) ||
+      !isLimited(large))
+    return std::nullopt;
+  auto result = leadingValue(small.getY(), large.getY());
+  if (result)
+    result->content = {x.content.inside, x.content.all(), {}, {}};
+  return result;
 }

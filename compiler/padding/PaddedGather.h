@@ -23,6 +23,14 @@ std::optional<PaddedGather> padGather(nn::GatherOp small, nn::GatherOp large,
                                       const PaddedValue &x,
                                       EvaluatedConstants &evaluated);
 
+/// Compares gathers of a padded dimension by indices that are computed of its
+/// size: limited to 0 and to its last element, of the small model in the small
+/// one, as importers write places between elements. Nothing for other indices.
+std::optional<PaddedValue> padLimitedGather(nn::GatherOp small,
+                                            nn::GatherOp large,
+                                            const PaddedValue &x,
+                                            const PaddedValue &indices);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_PADDING_PADDEDGATHER_H

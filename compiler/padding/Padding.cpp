@@ -167,7 +167,7 @@ static std::string reasonOf(Operation *large) {
   if (llvm::all_of(large->getOperands(),
                    [](Value x) { return x.getDefiningOp<ConstantOp>(); }))
     return "has numbers that were computed for one size, as resizing with "
-           "aligned corners does";
+           "antialiasing does";
   if (isa<PadOp>(large))
     return "puts elements after its last one";
   if (isa<SliceOp>(large))
@@ -264,24 +264,6 @@ bool PaddingProof::padScan(ScanOp small, ScanOp large,
   return true;
 }
 
-/// Compares two gathers of a padded dimension by constant indices, and limits
-/// these where it must.
-bool PaddingProof::padPicks(GatherOp small, GatherOp large, ValuePairs &pairs) {
-  int64_t axis = axisOf(small.getX(), small.getAxis());
-  int64_t last = shapeOf(small.getX())[axis] - 1;
-  if (shapeOf(small.getX()) == shapeOf(large.getX())) {
-    masks.limit(large, last, /*isLimited=*/false);
-    return false;
-  }
-  auto x = pairs.find(small.getX(), large.getX());
-  auto picked = x ? padGather(small, large, *x, evaluated) : std::nullopt;
-  if (!picked)
-    return false;
-  masks.limit(large, last, picked->isLimited);
-  pairs.set(small.getY(), picked->result);
-  return true;
-}
-
 /// Compares two operators with the masks that they need.
 std::optional<PaddedValue>
 PaddingProof::padMasked(Operation *small, Operation *large,
@@ -296,6 +278,9 @@ PaddingProof::padMasked(Operation *small, Operation *large,
                : std::nullopt;
   };
   std::optional<PaddedValue> result = join(/*isNew=*/false);
+  if (!result && isa<ConstantOp>(large) &&
+      masks.isSize(cast<ConstantOp>(large)))
+    result = masks.padSize(cast<ConstantOp>(small), cast<ConstantOp>(large));
   if (!result)
     result = masks.pad(large, PaddingMasks::Operands(operands), padWith);
   if (!result)
@@ -339,6 +324,8 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       ++a;
       continue;
     }
+    if (Operation *list = listAlike(&*a, &*b))
+      a = list->getIterator();
     // Shape arithmetic may have led to other operators.
     if (!areAlike(&*a, &*b))
       return Mixing{b->getLoc(), "computes something else for other sizes"};
@@ -357,8 +344,9 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
         return Mixing{b->getLoc(), "computes something else for other sizes"};
     }
     if (a->hasTrait<OpTrait::IsTerminator>()) {
-      for (const PaddedValue &result : operands)
-        if (!result.anywhere && !areLeading(result.places))
+      for (auto [i, result] : llvm::enumerate(operands))
+        if (!result.anywhere && !areLeading(result.places) &&
+            !moveResult(&*a, &*b, i, result))
           return Mixing{result.large.getLoc(),
                         "returns the dimension joined with another; an output "
                         "that has it "
@@ -379,7 +367,11 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       ++a, ++b;
       continue;
     }
-    std::optional<PaddedValue> result = padMasked(&*a, &*b, operands);
+    std::optional<PaddedValue> result;
+    if (auto gather = dyn_cast<GatherOp>(*a))
+      result = padComputed(gather, cast<GatherOp>(*b), operands);
+    if (!result)
+      result = padMasked(&*a, &*b, operands);
     if (!result && isExpandable(&*a)) {
       masks.forget(&*b);
       lines.erase(&*b);

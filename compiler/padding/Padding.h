@@ -67,9 +67,20 @@ private:
   bool padScan(nn::ScanOp small, nn::ScanOp large,
                llvm::ArrayRef<PaddedValue> operands, ValuePairs &pairs);
   bool padPicks(nn::GatherOp small, nn::GatherOp large, ValuePairs &pairs);
+  std::optional<PaddedValue> padComputed(nn::GatherOp small, nn::GatherOp large,
+                                         llvm::ArrayRef<PaddedValue> operands);
   std::optional<PaddedValue> padMasked(mlir::Operation *small,
                                        mlir::Operation *large,
                                        llvm::ArrayRef<PaddedValue> operands);
+  /// Moves what the small model has of a result to the front, along dimensions
+  /// that join padded ones. Nothing if it cannot be moved. `small` and `large`
+  /// are the ends of the models.
+  std::optional<PaddedValue> moveResult(mlir::Operation *small,
+                                        mlir::Operation *large, unsigned index,
+                                        PaddedValue result);
+  /// Adds to a small model, at whose end the comparison is, the list that
+  /// moveResult has added to the large one. Null if `large` is none.
+  mlir::Operation *listAlike(mlir::Operation *small, mlir::Operation *large);
   void findLines(PaddedValue &value, mlir::Value small, mlir::Operation &op);
 
   mlir::ModuleOp large;

@@ -37,6 +37,10 @@ public:
   std::optional<PaddedValue> padSize(nn::ConstantOp small,
                                      nn::ConstantOp large);
 
+  /// Returns whether a constant of the large model was a size so far. It is
+  /// compared as one then, also with sizes for which it is the same.
+  bool isSize(nn::ConstantOp large) const { return constants.count(large); }
+
   /// Says that a call of the present small model reads elements of a gather's
   /// dimension up to `last`. If `isLimited`, its indices must not pass that.
   void limit(nn::GatherOp large, int64_t last, bool isLimited);

@@ -1,5 +1,6 @@
 //===- Movement.cpp - Operators that move elements ------------------------===//
 
+#include "compiler/onnx/indexing/OpenPlaces.h"
 #include "compiler/onnx/indexing/Positions.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
@@ -8,6 +9,8 @@
 #include "dialects/nn/constants/ConstantValues.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace frit;
@@ -185,6 +188,21 @@ static Value pad(Node &node, Value x, ArrayRef<int64_t> pads,
   if (!llvm::is_contained({"constant", "edge", "reflect", "wrap"}, mode)) {
     node.error() << "mode '" << mode << "' is not supported";
     return {};
+  }
+  auto isWhole = [&](int64_t d) {
+    int64_t most = mode == "edge" ? std::numeric_limits<int64_t>::max()
+                                  : nn::shapeOf(x)[d] - (mode == "reflect");
+    return low[d] >= 0 && high[d] >= 0 && low[d] <= most && high[d] <= most &&
+           nn::shapeOf(x)[d] > 0;
+  };
+  auto dims = llvm::seq<int64_t>(rankOf(x));
+  if (mode != "constant" && hasOpenLengths(node) && !isMarked(x) &&
+      llvm::all_of(dims, isWhole)) {
+    Expr y = {node, x};
+    for (int64_t d : dims)
+      if (low[d] || high[d])
+        y = padByIndices(y, d, low[d], high[d], mode);
+    return y;
   }
   Results operands = {x};
   if (value)

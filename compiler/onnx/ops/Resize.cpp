@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/indexing/OpenPlaces.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -24,6 +25,7 @@ struct Axis {
   float scale;
   float length;             ///< of the result; with scales, see chooseLengths()
   float start = 0, end = 1; ///< of the region of interest
+  bool hasSize = false;     ///< the result's size is given, not a scale
 };
 
 struct Rules {
@@ -168,6 +170,71 @@ static Expr resizeAxis(Expr x, int64_t dim, const Axis &axis,
   return y;
 }
 
+/// Returns the weight of an element at a distance, from 0 to 1 or, of outer
+/// elements, from 1 to 2 (cubicWeight).
+static Expr openCubicWeight(Expr x, double a, bool isOuter) {
+  if (isOuter)
+    return ((x * a - 5 * a) * x + 8 * a) * x - 4 * a;
+  return (x * (a + 2) - (a + 3)) * x * x + 1.0;
+}
+
+/// Returns whether the places between elements depend on an open size in a way
+/// that tables of several sizes do not share.
+static bool followsSize(Node &node, const Axis &axis, const Rules &rules) {
+  bool isBetween = axis.hasSize &&
+                   (rules.mode != "nearest" || axis.output % axis.input != 0);
+  bool isKnown = rules.coordinates == "align_corners" ||
+                 (isBetween && (rules.coordinates == "half_pixel" ||
+                                rules.coordinates == "pytorch_half_pixel"));
+  return isKnown && !rules.antialias && !rules.excludesOutside &&
+         axis.output > 1 && hasOpenLengths(node);
+}
+
+/// As resizeAxis, where an open size decides the places.
+static Expr resizeOpenAxis(Expr x, int64_t dim, const Axis &axis,
+                           const Rules &rules) {
+  Node &node = *x.node;
+  Type f32 = node.builder().getF32Type(), i64 = node.builder().getI64Type();
+  Expr place = openIota(node, f32, axis.output);
+  auto input = double(axis.input), output = double(axis.output);
+  // As a sum, so that the scale is not folded to one number.
+  Expr whole = openIota(node, f32, 1) + output;
+  if (rules.coordinates == "align_corners")
+    place = place * (input - 1) / (output - 1);
+  else
+    place = (place + 0.5) / (whole / input) - 0.5;
+  SmallVector<int64_t> line(x.rank(), 1);
+  line[dim] = axis.output;
+  auto gather = [&](Expr at) {
+    Expr index = at.to(i64);
+    return x.gather(index.max(index.number(0)).min(index.number(input - 1)),
+                    dim);
+  };
+  if (rules.mode == "nearest") {
+    bool isCeiled =
+        rules.nearest == "ceil" || rules.nearest == "round_prefer_floor";
+    if (rules.nearest == "round_prefer_ceil")
+      place = place + 0.5;
+    else if (rules.nearest == "round_prefer_floor")
+      place = place - 0.5;
+    return gather(isCeiled ? place.apply<nn::CeilOp>()
+                           : place.apply<nn::FloorOp>());
+  }
+  Expr low = place.apply<nn::FloorOp>(), ratio = place - low;
+  auto weighed = [&](double offset, Expr weight) {
+    return gather(low + offset) * weight.to(x.element()).reshape(line);
+  };
+  if (rules.mode == "cubic") {
+    double a = rules.cubic;
+    Expr y = weighed(-1, openCubicWeight(ratio + 1.0, a, true));
+    y = y + weighed(0, openCubicWeight(ratio, a, false));
+    y = y + weighed(1, openCubicWeight(1.0 - ratio, a, false));
+    return y + weighed(2, openCubicWeight(2.0 - ratio, a, true));
+  }
+  Expr y = weighed(0, 1.0 - ratio);
+  return y + weighed(1, ratio);
+}
+
 static Value resizeAxes(Expr x, ArrayRef<std::pair<int64_t, Axis>> axes,
                         const Rules &rules, double outside) {
   Node &node = *x.node;
@@ -181,7 +248,9 @@ static Value resizeAxes(Expr x, ArrayRef<std::pair<int64_t, Axis>> axes,
     bool same = axis.scale == 1 && axis.output == axis.input &&
                 axis.start == 0 && axis.end == 1;
     if (!same)
-      y = resizeAxis(y, dim, axis, rules, outside);
+      y = followsSize(node, axis, rules)
+              ? resizeOpenAxis(y, dim, axis, rules)
+              : resizeAxis(y, dim, axis, rules, outside);
     if (node.failed)
       return {};
   }
@@ -302,6 +371,7 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
     auto n = static_cast<float>(axis.input);
     if (hasSizes) {
       axis.output = integerOf((*sizes)[i]);
+      axis.hasSize = true;
       axis.length = static_cast<float>(axis.output);
       axis.scale = axis.length / n;
     } else {
