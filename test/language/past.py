@@ -237,7 +237,30 @@ def check_sizes(work):
     model = Decoder(work / "llama", CAPACITY)
     prompt = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
 
-    for name, change in (("positions", from_sizes), ("keys", without_mask)):
+    def sliced(g, inputs, outputs):
+        """Rows of tables from the number of entries on."""
+        from_sizes(g, inputs, outputs)
+        first, end = (next(n for n in g.nodes if n.op_type == "Range" and "position_ids" in
+                           next(m for m in g.nodes if n.output[0] in m.input).output).input[:2])
+        for i, node in enumerate(g.nodes):
+            if node.op_type == "Gather" and "position_ids" in node.input:
+                ends = [helper.make_node("Unsqueeze", [e, g.ints(0)], [f"{node.output[0]}.{j}"])
+                        for j, e in enumerate((first, end))]
+                rows = helper.make_node("Slice", [node.input[0], *(e.output[0] for e in ends),
+                                                  g.ints(0)], [f"{node.output[0]}.rows"])
+                g.nodes[i] = helper.make_node("Unsqueeze", [rows.output[0], g.ints(0)],
+                                              [node.output[0]])
+                g.nodes[i:i] = [*ends, rows]
+
+    def shared(g, inputs, outputs):
+        """One list of positions for all sequences."""
+        inputs.pop("position_ids")
+        inputs["cache_position"] = (TensorProto.INT64, ["sequence"])
+        g("Unsqueeze", "cache_position", g.ints(0), name="position_ids")
+        g.nodes.insert(0, g.nodes.pop())
+
+    for name, change in (("positions", from_sizes), ("keys", without_mask), ("slices", sliced),
+                         ("shared", shared)):
         path = write(work / f"{name}.onnx", model, change=change)
         module = compile(path, "--verify=5")
         expected = model.generate(prompt, CAPACITY - len(prompt) + 1)
