@@ -279,6 +279,11 @@ def check_errors(work):
     encoder, first, later = (own / f"{n}.onnx" for n in (
         "encoder_model", "decoder_model", "decoder_with_past_model"))
     fails(work, "takes no caches; give decoder_model_merged.onnx, or", encoder, first)
+    # Without caches they are two functions.
+    subprocess.run(["fritc", encoder, first, "-march=x86-64-v3", "-fshape=batch_size=1",
+                    "-fshape=encoder_sequence_length=4",
+                    "-fshape=decoder_model@decoder_sequence_length=2", "-o",
+                    work / "two.so"], check=True)
     fails(work, "takes caches of the source, which decoder_model.onnx gives", encoder, later)
     fails(work, "comes with its encoder; give encoder_model.onnx as well", first, later)
     fails(work, "reads a source, which its encoder gives", later, options=["--context=8"])

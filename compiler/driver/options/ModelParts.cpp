@@ -53,16 +53,19 @@ void CommandLine::findParts() {
         llvm::sys::fs::is_directory(input.path))
       parts = partsIn(input.path);
   } else {
-    bool hasDecoder = false;
+    // Models without caches are functions of their own.
+    bool isPair = args.hasArg(OPT_context_EQ), hasDecoder = false;
     for (const ModelInput &input : options.inputs) {
       ModelPart part = input.isDecoder || input.isNamed ? ModelPart::other
                                                         : partAt(input.path);
       if (part == ModelPart::other)
         return;
       hasDecoder |= part != ModelPart::encoder;
+      isPair |=
+          part == ModelPart::nextDecoder || part == ModelPart::bothDecoders;
       parts.push_back(input.path);
     }
-    if (!hasDecoder)
+    if (!isPair || !hasDecoder)
       return;
   }
   if (parts.empty())
