@@ -141,8 +141,8 @@ defm lora_rank : Value<two, "lora-rank", model_Group, "number",
   "Let sessions of a language model load LoRA adapters of up to this rank">;
 defm sampler : Value<two, "sampler", model_Group, "method:settings",
   "Make a model of diffusion its whole sampler, from noise to a sample: "
-  "ddim:steps=20 or flow:steps=28; ,guidance=7.5 calls it with and without the "
-  "condition">;
+  "ddim:steps=20, flow:steps=28 or diffusers' scheduler_config.json:steps=20; "
+  ",guidance=7.5 calls it with and without the condition">;
 defm fbound : Value<one, "fbound", model_Group, "node:number",
   "Upper bound of a node's number of results where that depends on data, "
   "boxes/NonZero:4096; a call with more fails">;
