@@ -92,7 +92,8 @@ inline frit::TensorMap encode(const artifact::TensorMap &map, const void *at) {
   const auto type =
       map.type == artifact::DType::f16    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
       : map.type == artifact::DType::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+      : map.type == artifact::DType::f32  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+                                          : CU_TENSOR_MAP_DATA_TYPE_UINT8;
   const auto swizzle = map.swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                        : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                            : CU_TENSOR_MAP_SWIZZLE_32B;
