@@ -61,7 +61,8 @@ Status HostTarget::copyMisaligned() {
 
 Status HostTarget::prepare() {
   const artifact::Target &target = *model.target;
-  FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
+  FRIT_TRY(prepared.allocate(target.preparedBytes,
+                             "the memory of prepared weights"));
   std::span<const artifact::Step> list = model.plan.steps(target.prepare);
   if (list.empty())
     return Status();

@@ -113,7 +113,8 @@ Status LoadedTarget::prepare(Uploader &uploader) {
   const artifact::Target &target = *model.target;
   const Driver &driver = gpu.driver;
   if (!prepared.bytes())
-    FRIT_TRY(prepared.allocate(target.preparedBytes, "the prepared weights"));
+    FRIT_TRY(prepared.allocate(target.preparedBytes,
+                               "the memory of prepared weights"));
   std::vector<Window> windows =
       windowsOf(model.plan, model.plan.steps(target.prepare), kPreparedAtOnce);
   if (!windows.empty()) {

@@ -12,7 +12,7 @@ CONTEXT = 300
 work = Path(sys.argv[1])
 for name in sys.argv[2:]:
     folder = folders.make(work, name)
-    for batch, precision in ((1, "fp32"), (3, "fp16")):
+    for batch, precision in ((1, "fp32"), (3, "fp16")) if name == "llama" else ((2, "fp32"),):
         print(name, batch, precision, end=": ")
         emulate(folder, ["prefill", "decode"], f"--context={CONTEXT}", f"--batch={batch}",
                 "-fshape=chunk=1,3", f"-fprecision={precision}",

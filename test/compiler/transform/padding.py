@@ -129,6 +129,9 @@ m (float[batch,batch] x) => (y) { y = Trilu<upper=1>(x) }
 # Rows are combined, or divided by their number: safe with masks and the true size, or because
 # padded zeros do no harm.
 MASKED = [
+    ("tile", """
+m (float[batch,4] x) => (y) <int64[2] r={2,1}> { y = Tile(x,r) }
+"""),
     ("conv_along", """
 m (float[1,2,batch] x, float[3,2,3] w) => (y) { y =
 Conv<pads=[1,1]>(x,w) }
@@ -229,9 +232,6 @@ EXACT = [
     ("reversed", """
 m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={-1000}, int64[1]
 a={0}, int64[1] st={-1}> { y = Slice(x,s,e,a,st) }
-"""),
-    ("tile", """
-m (float[batch,4] x) => (y) <int64[2] r={2,1}> { y = Tile(x,r) }
 """),
     ("fold_last", """
 m (float[batch,4] x) => (y) <int64[2] s={4,-1}> { y = Reshape(x,s) }

@@ -1,8 +1,8 @@
 // RUN: frit-opt %s -split-input-file --add-sampler=sampler=ddim:steps=2 | FileCheck %s
 // RUN: frit-opt %s -split-input-file --add-sampler=sampler=flow:steps=2,guidance=3 | FileCheck %s --check-prefix=GUIDED
 // RUN: frit-opt %s -split-input-file --add-sampler=sampler=ddim:steps=2 --repeat-steps | FileCheck %s --check-prefix=STEPS
-// RUN: not frit-opt %s --add-sampler=sampler=dpm:steps=2 2>&1 | FileCheck %s --check-prefix=ERROR
-// ERROR: error: --sampler: 'dpm' is no sampler; there are ddim and flow
+// RUN: not frit-opt %s --add-sampler=sampler=lms:steps=2 2>&1 | FileCheck %s --check-prefix=ERROR
+// ERROR: error: --sampler: 'lms' is no sampler; there are ddim, flow, euler and dpm
 
 // A step multiplies the sample and what the model says by numbers of the step.
 // CHECK: func.func @main(%[[X:.*]]: tensor<2x4xf32> {nn.carried = 0 : i64, nn.name = "sample"}, %[[C:.*]]: tensor<2x4xf16> {nn.name = "condition"}, %[[T:.*]]: tensor<i64> {nn.steps = [dense<501> : tensor<i64>, dense<1> : tensor<i64>]}, %[[KEEP:.*]]: tensor<f32> {nn.steps = [dense<{{.*}}> : tensor<f32>, dense<{{.*}}> : tensor<f32>]}, %[[ADD:.*]]: tensor<f32> {nn.steps =
