@@ -92,6 +92,19 @@ std::string frit::nodeName(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
+SmallVector<Value> frit::cloneBody(OpBuilder &b, nn::FusionOp fusion,
+                                   const IRMapping &values) {
+  IRMapping map;
+  for (auto [input, argument] :
+       llvm::zip(fusion.getInputs(), fusion.getBody().getArguments()))
+    map.map(argument, values.lookup(input));
+  Block &body = fusion.getBody().front();
+  for (Operation &op : body.without_terminator())
+    b.clone(op, map);
+  return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                             [&](Value result) { return map.lookup(result); });
+}
+
 Location frit::fuseLocations(ArrayRef<Operation *> ops) {
   SmallVector<Location> locs;
   for (Operation *op : ops)

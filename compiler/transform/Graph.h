@@ -5,6 +5,8 @@
 
 #include "dialects/nn/Fold.h"
 
+#include "mlir/IR/IRMapping.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <optional>
@@ -50,6 +52,12 @@ void eraseDead(mlir::Block &block);
 /// Returns an operator's name in diagnostics: the model's node, or else
 /// "nn.add".
 std::string nodeName(mlir::Operation *op);
+
+/// Clones the operators of a fusion's body to where `b` inserts, with its
+/// inputs as `values` maps them. Returns what the fusion yields.
+llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &b,
+                                         nn::FusionOp fusion,
+                                         const mlir::IRMapping &values);
 
 /// Fuses the node locations of several operators.
 mlir::Location fuseLocations(llvm::ArrayRef<mlir::Operation *> ops);

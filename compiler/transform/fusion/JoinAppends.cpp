@@ -21,8 +21,6 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
 
-#include "mlir/IR/IRMapping.h"
-
 namespace frit {
 #define GEN_PASS_DEF_JOINAPPENDS
 #include "compiler/transform/Passes.h.inc"
@@ -110,23 +108,9 @@ static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
   for (Value operand : operands)
     values.map(operand, body.addArgument(operand.getType(), operand.getLoc()));
   b.setInsertionPointToStart(&body);
-  // Clones a part whose operands are in `values`; returns what it yields.
-  auto clone = [&](FusionOp part) {
-    IRMapping map;
-    for (auto [input, argument] :
-         llvm::zip(part.getInputs(), part.getBody().getArguments()))
-      map.map(argument, values.lookup(input));
-    Block &own = part.getBody().front();
-    for (Operation &op : own.without_terminator())
-      b.clone(op, map);
-    SmallVector<Value> results;
-    for (Value result : own.getTerminator()->getOperands())
-      results.push_back(map.lookup(result));
-    return results;
-  };
   SmallVector<Value> states;
   for (FusionOp input : inputs) {
-    SmallVector<Value> results = clone(input);
+    SmallVector<Value> results = cloneBody(b, input, values);
     for (auto [outer, inner] : llvm::zip(input.getResults(), results)) {
       values.map(outer, inner);
       if (input.replacedOperand(outer))
@@ -140,7 +124,7 @@ static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
                  ReshapeOp::create(b, operand.getLoc(), operand.getType(),
                                    inner, shapeOf(operand)));
     }
-  SmallVector<Value> results = clone(attention);
+  SmallVector<Value> results = cloneBody(b, attention, values);
   llvm::append_range(results, states);
   YieldOp::create(b, joint.getLoc(), results);
   return joint;

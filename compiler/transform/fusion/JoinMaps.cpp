@@ -23,8 +23,6 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
 
-#include "mlir/IR/IRMapping.h"
-
 namespace frit {
 #define GEN_PASS_DEF_JOINMAPS
 #include "compiler/transform/Passes.h.inc"
@@ -64,22 +62,13 @@ static FusionOp buildJoint(FusionOp first, FusionOp second) {
   auto joint = FusionOp::create(b, fuseLocations({first, second}), types,
                                 inputs.getArrayRef(), Schedule());
   Block &body = joint.getBody().emplaceBlock();
+  IRMapping values;
   for (Value input : inputs)
-    body.addArgument(input.getType(), input.getLoc());
+    values.map(input, body.addArgument(input.getType(), input.getLoc()));
   b.setInsertionPointToStart(&body);
   SmallVector<Value> results;
-  for (FusionOp part : {first, second}) {
-    IRMapping map;
-    for (auto [input, argument] :
-         llvm::zip(part.getInputs(), part.getBody().getArguments()))
-      map.map(argument,
-              body.getArgument(llvm::find(inputs, input) - inputs.begin()));
-    Block &own = part.getBody().front();
-    for (Operation &op : own.without_terminator())
-      b.clone(op, map);
-    for (Value result : own.getTerminator()->getOperands())
-      results.push_back(map.lookup(result));
-  }
+  for (FusionOp part : {first, second})
+    llvm::append_range(results, cloneBody(b, part, values));
   YieldOp::create(b, joint.getLoc(), results);
   return joint;
 }
