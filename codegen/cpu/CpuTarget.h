@@ -14,6 +14,8 @@ public:
   explicit CpuTarget(llvm::StringRef arch) : name(arch) {}
 
   llvm::StringRef arch() const override { return name; }
+  bool isHost() const override { return true; }
+  double compileSeconds() const override { return 0.02; }
   void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesCodes(nn::MatmulOp product) const override;

@@ -98,17 +98,12 @@ LogicalResult StageOutputs::keep(Stage stage, ModuleOp module,
 
 /// Builds the report of a plan.
 report::Report StageOutputs::makeReport(ModuleOp plans) {
-  llvm::StringMap<std::unique_ptr<cuda::CudaTarget>> targets;
+  llvm::StringMap<std::unique_ptr<nn::Target>> targets;
   auto timeOf = [&](StringRef arch,
                     nn::FusionOp fusion) -> std::optional<double> {
-    if (!cuda::isCudaArch(arch))
-      return std::nullopt;
-    std::unique_ptr<cuda::CudaTarget> &target = targets[arch];
-    if (!target) {
-      cuda::CudaOptions own = pipelineOptions.cuda;
-      own.arch = arch;
-      target = std::make_unique<cuda::CudaTarget>(own);
-    }
+    std::unique_ptr<nn::Target> &target = targets[arch];
+    if (!target)
+      target = createTarget(pipelineOptions, arch);
     std::optional<nn::StepCost> cost = target->cost(fusion);
     return cost ? std::optional(cost->microseconds) : std::nullopt;
   };

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/transform/training/Recompute.h"
 
@@ -30,6 +29,7 @@ static int64_t memoryOf(StringRef function, plan::TargetOp target,
 
 /// Plans a copy of a fused function and returns the bytes that it takes.
 FailureOr<int64_t> Pipeline::measureMemory(const EntryPoint &entry,
+                                           const nn::Target &target,
                                            ModuleOp fused,
                                            PipelinePasses &planning,
                                            TimingScope &timing) {
@@ -39,9 +39,9 @@ FailureOr<int64_t> Pipeline::measureMemory(const EntryPoint &entry,
   addMemoryPasses(placing);
   if (failed(planning.run(*copy)) || failed(trial.add(*copy, entry.name)))
     return failure();
-  plan::TargetOp planned = trial.target(target);
+  plan::TargetOp planned = trial.target(target.arch());
   // The workspaces of host kernels are known once they are loops.
-  if (!cuda::isCudaArch(target) && failed(lowerHostKernels(planned, timing)))
+  if (target.isHost() && failed(lowerHostKernels(planned, timing)))
     return failure();
   if (failed(placing.run(trial.module())))
     return failure();
@@ -50,12 +50,13 @@ FailureOr<int64_t> Pipeline::measureMemory(const EntryPoint &entry,
 
 /// Recomputes kernels of a fused training step, as few as needed to meet the
 /// limit.
-LogicalResult Pipeline::fitMemory(const EntryPoint &entry, ModuleOp fused,
+LogicalResult Pipeline::fitMemory(const EntryPoint &entry,
+                                  const nn::Target &target, ModuleOp fused,
                                   PipelinePasses &planning,
                                   TimingScope &timing) {
   TimingScope scope = timing.nest("recompute");
   int64_t limit = *options.memoryLimit;
-  auto first = measureMemory(entry, fused, planning, scope);
+  auto first = measureMemory(entry, target, fused, planning, scope);
   if (failed(first))
     return failure();
   if (*first <= limit || !entry.training->recomputesToFit)
@@ -69,7 +70,7 @@ LogicalResult Pipeline::fitMemory(const EntryPoint &entry, ModuleOp fused,
       continue;
     OwningOpRef<ModuleOp> trial = fused.clone();
     recompute(trial->lookupSymbol<func::FuncOp>("main"), choice.kernels);
-    auto bytes = measureMemory(entry, *trial, planning, scope);
+    auto bytes = measureMemory(entry, target, *trial, planning, scope);
     if (failed(bytes))
       return failure();
     least = std::min(least, *bytes);
@@ -82,7 +83,8 @@ LogicalResult Pipeline::fitMemory(const EntryPoint &entry, ModuleOp fused,
     return success();
   }
   return emitError(fused.getLoc())
-         << "training for " << target << " takes at least " << memoryText(least)
+         << "training for " << target.arch() << " takes at least "
+         << memoryText(least)
          << " of memory, even where values are computed again, and "
             "-fmemory-limit allows "
          << memoryText(limit) << "; a smaller batch with 'accumulate'"

@@ -8,7 +8,6 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cuda/compile/CompileModules.h"
 #include "codegen/cuda/compile/EmitModule.h"
-#include "codegen/cuda/compile/Nvrtc.h"
 #include "compiler/pipeline/Pipeline.h"
 
 #include "mlir/IR/Verifier.h"
@@ -23,7 +22,7 @@ LogicalResult Pipeline::generateCode() {
     StringRef arch = op.getArch();
     TimingScope scope = timing.nest("code for " + arch.str());
     llvm::SaveAndRestore named(target, arch.str());
-    if (!cuda::isCudaArch(arch)) {
+    if (hostKernels.contains(arch)) {
       if (failed(compileHostKernels(op, scope)))
         return failure();
       continue;

@@ -115,7 +115,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // casts them, and maybe again for its backward pass.
   bool savesMemory =
       training && (options.memoryLimit || !training->recompute.empty());
-  if (entry.isTrainStep() && options.fuse && options.overwritesState &&
+  if (entry.isTrainStep() && options.fuse && target.overwritesState() &&
       !savesMemory)
     passes.addPass(createStoreCasts());
   // TMA cannot read rows that are no multiple of 16 bytes, so gradients of an
@@ -165,13 +165,10 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
 void frit::addPlanPasses(OpPassManager &passes, const nn::Target &target,
                          const PipelineOptions &options,
                          const EntryPoint &entry) {
-  planning::BuildPlanOptions plan;
-  plan.arch = target.arch();
+  planning::BuildPlanOptions plan{target};
   plan.function = entry.name;
   plan.role = entry.role;
-  plan.overwritesState = options.overwritesState;
   plan.fallbacks = options.fallbacks;
-  plan.workspaceBytes = options.workspaceBytes;
   // Kernels are shared by text; steps name their buffers.
   passes.addPass(planning::createBuildPlanPass(plan));
   // Small kernels that run many times, such as the last sums of the gradients

@@ -199,6 +199,19 @@ LogicalResult Pipeline::simplify() {
 // One target
 //===----------------------------------------------------------------------===//
 
+cuda::CudaOptions PipelineOptions::cudaFor(StringRef arch) const {
+  cuda::CudaOptions own = cuda;
+  own.arch = arch;
+  return own;
+}
+
+std::unique_ptr<nn::Target> frit::createTarget(const PipelineOptions &options,
+                                               StringRef arch) {
+  if (cuda::isCudaArch(arch))
+    return std::make_unique<cuda::CudaTarget>(options.cudaFor(arch));
+  return std::make_unique<cpu::CpuTarget>(arch);
+}
+
 LogicalResult Pipeline::compileFor(StringRef arch) {
   auto takes = hooks.takesTarget(arch);
   if (failed(takes))
@@ -208,40 +221,29 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
   hooks.say("compile for " + arch);
   TimingScope scope = timing.nest("passes for " + arch.str());
   llvm::SaveAndRestore named(target, arch.str());
-  PipelineOptions own = options;
-  std::unique_ptr<nn::Target> described;
-  if (cuda::isCudaArch(arch)) {
-    own.workspaceBytes = planning::kWorkspaceBytes;
-    own.overwritesState = true;
-    own.cuda.arch = arch;
-    if (options.tune && failed(tune(own, scope)))
-      return failure();
-    described = std::make_unique<cuda::CudaTarget>(own.cuda);
-  } else {
-    own.fallbacks = false;
-    described = std::make_unique<cpu::CpuTarget>(arch);
-  }
+  std::unique_ptr<nn::Target> described = createTarget(options, arch);
+  if (options.tune && !described->isHost() && failed(tune(arch, scope)))
+    return failure();
 
   PipelineHooks::Work work(hooks, "optimise for " + arch);
   for (EntryPoint &entry : entries)
-    if (failed(planEntry(entry, *described, own, scope)))
+    if (failed(planEntry(entry, *described, scope)))
       return failure();
   if (options.last == Stage::fused)
     return success();
   // The functions' variants share the target's kernels.
   plan::TargetOp planned = plans->target(arch);
-  return cuda::isCudaArch(arch) ? emitKernels(planned, own.cuda, scope)
-                                : lowerHostKernels(planned, scope);
+  return described->isHost() ? lowerHostKernels(planned, scope)
+                             : emitKernels(planned, scope);
 }
 
 /// Adds an entry point's plan for a target to `plans`.
 LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
-                                  const PipelineOptions &own,
                                   TimingScope &scope) {
   PipelinePasses fusing(context, hooks), planning(context, hooks);
-  addTargetPasses(fusing, target, own, entry);
+  addTargetPasses(fusing, target, options, entry);
   fusing.enableTiming(scope);
-  addPlanPasses(planning, target, own, entry);
+  addPlanPasses(planning, target, options, entry);
   planning.enableTiming(scope);
   StringRef arch = target.arch();
   auto start = std::chrono::steady_clock::now();
@@ -255,7 +257,7 @@ LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
       continue;
     // With a memory limit, values are recomputed to save memory.
     if (options.memoryLimit && entry.isTrainStep() &&
-        failed(fitMemory(entry, *clone, planning, scope)))
+        failed(fitMemory(entry, target, *clone, planning, scope)))
       return failure();
     if (failed(planning.run(*clone)))
       return failure();
@@ -264,16 +266,16 @@ LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
     if (i == 0) {
       std::chrono::duration<double> taken =
           std::chrono::steady_clock::now() - start;
-      announceVariants(entry, arch, taken.count());
+      announceVariants(entry, target, taken.count());
     }
   }
   return success();
 }
 
 /// Times the contractions of every variant, in the fusions for the target.
-LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
+LogicalResult Pipeline::tune(StringRef arch, TimingScope &timing) {
   TimingScope scope = timing.nest("tuning");
-  cuda::CudaOptions untuned = own.cuda;
+  cuda::CudaOptions untuned = options.cudaFor(arch);
   untuned.tuning = nullptr;
   cuda::CudaTarget target(untuned);
   size_t count = 0;
@@ -281,7 +283,7 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
     count += entry.model.modules.size();
   for (EntryPoint &entry : entries) {
     PipelinePasses passes(context, hooks);
-    addTargetPasses(passes, target, own, entry);
+    addTargetPasses(passes, target, options, entry);
     for (OwningOpRef<ModuleOp> &variant : entry.model.modules) {
       OwningOpRef<ModuleOp> clone = variant->clone();
       if (failed(passes.run(*clone)) ||
@@ -293,12 +295,12 @@ LogicalResult Pipeline::tune(const PipelineOptions &own, TimingScope &timing) {
 }
 
 LogicalResult Pipeline::emitKernels(plan::TargetOp target,
-                                    const cuda::CudaOptions &own,
                                     TimingScope &timing) {
   PipelinePasses passes(context, hooks, /*takesAll=*/false,
                         plan::TargetOp::getOperationName());
   // Each kernel gets its CUDA C++, launch, tensor maps and module.
-  passes.addPass(cuda::createEmitKernelsPass(own));
+  passes.addPass(
+      cuda::createEmitKernelsPass(options.cudaFor(target.getArch())));
   passes.enableTiming(timing);
   return passes.run(target);
 }

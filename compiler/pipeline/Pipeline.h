@@ -29,8 +29,6 @@ struct PipelineOptions {
   bool fork = true;
   /// Whether a library call gets a kernel of our own to fall back on.
   bool fallbacks = true;
-  /// Bytes that every planned library call may use.
-  int64_t workspaceBytes = 0;
 
   /// Training options; none for inference.
   std::optional<TrainingOptions> training;
@@ -52,14 +50,12 @@ struct PipelineOptions {
   std::function<llvm::LogicalResult(
       llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants)>
       quantize;
-  /// Whether kernels may write a state's next value over the one before.
-  bool overwritesState = false;
 
   /// Targets, each once: sm_90a, x86-64-v3.
   std::vector<std::string> archs;
   /// The operating system that the artifact is for.
   HostSystem system = HostSystem::gnuLinux;
-  /// Options of CUDA targets; `arch` is ignored.
+  /// Options of CUDA targets; `arch` is ignored, see cudaFor.
   cuda::CudaOptions cuda;
   /// Times the schedules of the contractions in a variant that is fused for a
   /// target, and adds the best to what `cuda.tuning` points to. May use `share`
@@ -73,7 +69,14 @@ struct PipelineOptions {
   std::string title, weightsName;
 
   Stage last = Stage::artifact;
+
+  /// Returns the options of one CUDA target.
+  cuda::CudaOptions cudaFor(llvm::StringRef arch) const;
 };
+
+/// Returns what passes ask of `arch`, one of `options.archs`.
+std::unique_ptr<nn::Target> createTarget(const PipelineOptions &options,
+                                         llvm::StringRef arch);
 
 /// Builds the module of a language model's function of a role for calls of
 /// `tokens` tokens. Null after errors.
@@ -131,22 +134,21 @@ private:
   llvm::LogicalResult compileTargets();
   llvm::LogicalResult compileFor(llvm::StringRef arch);
   llvm::LogicalResult planEntry(EntryPoint &entry, const nn::Target &target,
-                                const PipelineOptions &own,
                                 mlir::TimingScope &timing);
-  void announceVariants(EntryPoint &entry, llvm::StringRef arch,
+  void announceVariants(EntryPoint &entry, const nn::Target &target,
                         double planSeconds);
-  llvm::LogicalResult fitMemory(const EntryPoint &entry, mlir::ModuleOp fused,
+  llvm::LogicalResult fitMemory(const EntryPoint &entry,
+                                const nn::Target &target, mlir::ModuleOp fused,
                                 PipelinePasses &planning,
                                 mlir::TimingScope &timing);
   mlir::FailureOr<int64_t> measureMemory(const EntryPoint &entry,
+                                         const nn::Target &target,
                                          mlir::ModuleOp fused,
                                          PipelinePasses &planning,
                                          mlir::TimingScope &timing);
   llvm::LogicalResult checkMemory();
-  llvm::LogicalResult tune(const PipelineOptions &own,
-                           mlir::TimingScope &timing);
+  llvm::LogicalResult tune(llvm::StringRef arch, mlir::TimingScope &timing);
   llvm::LogicalResult emitKernels(plan::TargetOp target,
-                                  const cuda::CudaOptions &own,
                                   mlir::TimingScope &timing);
   llvm::LogicalResult lowerHostKernels(plan::TargetOp target,
                                        mlir::TimingScope &timing);

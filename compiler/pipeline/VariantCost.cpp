@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/target/CudaDialect.h"
 #include "compiler/pipeline/Pipeline.h"
 
 #include "llvm/Support/Threading.h"
@@ -21,11 +20,6 @@ using namespace frit;
 
 /// Variants up to which nothing is said.
 static constexpr size_t kFewVariants = 8;
-
-/// Seconds that one thread takes to compile a kernel: a product of BERT.
-static double secondsOfKernel(StringRef arch) {
-  return cuda::isCudaArch(arch) ? 0.15 : 0.02;
-}
 
 /// Names the symbols whose variants these are: "every size of 'past'", or
 /// "combinations of 'batch' and 'seq'".
@@ -49,12 +43,13 @@ static std::string describeSymbols(const plan::OpenShapes &shapes) {
          names;
 }
 
-void Pipeline::announceVariants(EntryPoint &entry, StringRef arch,
+void Pipeline::announceVariants(EntryPoint &entry, const nn::Target &target,
                                 double planSeconds) {
   size_t count = entry.model.modules.size();
   if (count <= kFewVariants)
     return;
-  auto kernels = plans->target(arch).getBody().getOps<plan::KernelOp>();
+  auto kernels =
+      plans->target(target.arch()).getBody().getOps<plan::KernelOp>();
   size_t kernelCount = count * llvm::range_size(kernels);
   // A variant takes as long as it has operators.
   auto sizeOf = [](ModuleOp module) {
@@ -66,12 +61,12 @@ void Pipeline::announceVariants(EntryPoint &entry, StringRef arch,
     whole += sizeOf(*variant) / sizeOf(*entry.model.modules.front());
   double threads = llvm::hardware_concurrency().compute_thread_count();
   double seconds = whole * planSeconds +
-                   double(kernelCount) * secondsOfKernel(arch) / threads;
+                   double(kernelCount) * target.compileSeconds() / threads;
   auto main = entry.model.modules.front()->lookupSymbol<func::FuncOp>("main");
   // The location of the model's file, if it has one.
   emitWarning(main.getLoc())
       << count << " variants, " << describeSymbols(entry.model.shapes)
       << ", with " << kernelCount << " kernels, take about "
       << std::max<int64_t>(1, std::llround(seconds)) << " s to compile for "
-      << arch;
+      << target.arch();
 }

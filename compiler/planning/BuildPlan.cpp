@@ -70,7 +70,7 @@ struct BuildPlan : frit::planning::impl::BuildPlanBase<BuildPlan> {
     b.setInsertionPointToEnd(module.getBody());
     describe(main, b);
     auto target = plan::TargetOp::create(b, TypeRange(), ValueRange());
-    target.setArch(options.arch);
+    target.setArch(options.target.arch());
     target.getBody().emplaceBlock();
 
     planning::Constants constants(module);
@@ -188,11 +188,8 @@ frit::planning::createBuildPlanPass(const BuildPlanOptions &options) {
 }
 
 void frit::planning::registerPlanningPasses(const nn::Target &target) {
-  registerPass([] {
-    BuildPlanOptions options;
-    options.arch = "sm_90a";
-    return createBuildPlanPass(options);
-  });
+  registerPass(
+      [&target] { return createBuildPlanPass(BuildPlanOptions{target}); });
   registerPass(createBatchLaunchesPass);
   registerPass(createOrderStepsPass);
   registerPass([&target] { return createForkPass(target); });

@@ -23,7 +23,7 @@ public:
       : function(function), target(target), kernels(kernels),
         constants(constants), options(options),
         b(function.getLoc(), function.getContext()),
-        buffers(function, b, constants, options.overwritesState) {
+        buffers(function, b, constants, options.target.overwritesState()) {
     b.setInsertionPointToEnd(&target.getBody().front());
     list = plan::CommandListOp::create(b, TypeRange(), ValueRange());
     list.setSymName(function.getSymName());
@@ -179,10 +179,10 @@ private:
       markSettled(fusion, inputs);
     if (auto call = dyn_cast<plan::LibraryCall>(schedule)) {
       plan::CallBuffers arguments = {inputs, outputs, /*fallback=*/nullptr,
-                                     options.workspaceBytes};
+                                     options.target.workspaceBytes()};
       if (auto own =
               dyn_cast_or_null<nn::Schedule>(schedule.fallbackSchedule());
-          own && options.fallbacks) {
+          own && options.fallbacks && options.target.needsFallbacks()) {
         fusion.setScheduleAttr(own);
         arguments.fallback = kernels.get(fusion);
       }

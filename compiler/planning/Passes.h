@@ -15,21 +15,13 @@ class CommandListOp;
 
 namespace frit::planning {
 
-/// Bytes that a library call on a GPU may use as workspace.
-inline constexpr int64_t kWorkspaceBytes = 32 << 20;
-
 struct BuildPlanOptions {
-  std::string arch;
+  const nn::Target &target; ///< outlives the pass
   /// Name of the artifact's function that @main is.
   std::string function = "main";
   frit_function_role role = FRIT_FUNCTION_INFERENCE;
-  /// Whether kernels may write a state's next value over the one before. They
-  /// must read all operands of an element before they write its results.
-  bool overwritesState = false;
-  /// Whether library calls get a kernel of our own as fallback.
+  /// Whether library calls get the fallbacks that the target needs.
   bool fallbacks = true;
-  /// Workspace of every library call in bytes.
-  int64_t workspaceBytes = kWorkspaceBytes;
 };
 
 /// Turns @main and @prepare, in which all operators are in scheduled fusions,

@@ -41,6 +41,24 @@ public:
   /// Returns the `-march` name: "sm_90a", "x86-64-v3".
   virtual llvm::StringRef arch() const = 0;
 
+  /// Returns whether kernels run on the host's processor, compiled by LLVM.
+  virtual bool isHost() const { return false; }
+
+  /// Returns whether kernels may write a state's next value over the one
+  /// before. They must read all operands of an element before they write its
+  /// results.
+  virtual bool overwritesState() const { return false; }
+
+  /// Returns whether a library may be missing where the model runs, so that its
+  /// calls get a kernel of our own to fall back on.
+  virtual bool needsFallbacks() const { return false; }
+
+  /// Returns the bytes that a library call may use as workspace.
+  virtual int64_t workspaceBytes() const { return 0; }
+
+  /// Returns the seconds in which one thread compiles a kernel of usual size.
+  virtual double compileSeconds() const { return 0; }
+
   /// Adds the rewrites that make models faster on this target. It must outlive
   /// them.
   virtual void populateRewrites(TargetRewrites &rewrites) const {}

@@ -51,7 +51,9 @@ namespace frit {
 
 class TestTarget : public nn::Target {
 public:
-  llvm::StringRef arch() const override { return "test"; }
+  llvm::StringRef arch() const override { return "sm_90a"; }
+  bool needsFallbacks() const override { return true; }
+  int64_t workspaceBytes() const override { return 32 << 20; }
 
   void populateRewrites(nn::TargetRewrites &rewrites) const override {
     using Form = nn::ConvRewrite::Form;

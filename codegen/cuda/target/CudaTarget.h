@@ -42,6 +42,11 @@ public:
   explicit CudaTarget(CudaOptions options);
 
   llvm::StringRef arch() const override { return options.arch; }
+  bool overwritesState() const override { return true; }
+  bool needsFallbacks() const override { return true; }
+  int64_t workspaceBytes() const override { return 32 << 20; }
+  /// Seconds of NVRTC for a product of BERT.
+  double compileSeconds() const override { return 0.15; }
   void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
   bool takesView(nn::CompositeOp composite, mlir::Type element,

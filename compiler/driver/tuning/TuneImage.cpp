@@ -136,7 +136,6 @@ llvm::Error TuneImage::emit() {
   cuda::CudaTarget target(options);
   PipelineOptions pipeline;
   pipeline.fallbacks = false;
-  pipeline.workspaceBytes = planning::kWorkspaceBytes;
   PassManager passes(module->getContext());
   addPlanPasses(passes, target, pipeline, EntryPoint{"main"});
   passes.addNestedPass<plan::TargetOp>(cuda::createEmitKernelsPass(options));
