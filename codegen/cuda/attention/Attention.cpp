@@ -63,14 +63,19 @@ static std::string definition(StringRef name, const nn::AttentionInfo &info,
     text += constantsText("int", {{"rowsPerWarp", tile.rowsPerWarp}});
   if (tile.cluster > 1)
     text += constantsText("int", {{"cluster", tile.cluster}});
+  if (tile.held != 2)
+    text += constantsText("int", {{"stages", tile.held}});
   return text + "};\n";
 }
 
-/// Elements of a row up to which attention appends to its keys and values.
-/// Blocks of longer rows have so many registers that they start only when the
-/// product before them ends; a small kernel between the two hides that. On an
-/// H200, a Llama of 8B in int4 takes 1.90 ms a token with it joined, and 1.83
-/// without.
+/// Blocks of queries as columns that fit an SM's registers. Those of few
+/// queries start while the kernel before them has most of these.
+static constexpr int64_t kColumnOccupancy = 4;
+
+/// Elements of a row up to which attention always appends to its keys and
+/// values. Blocks of longer ones start only when the product before them ends
+/// if they are many, or have the registers of queries as rows. A small kernel
+/// between the two hides that.
 static constexpr int64_t kMostJoined = 64;
 
 /// Returns the attention of a problem that a kernel computes with this tile.
@@ -85,6 +90,8 @@ static nn::Match<nn::AttentionInfo> fitAttention(Problem &problem,
     return info;
   if (tile.usesWgmma() && !usesWgmmaAttention(*info, machine))
     return nn::Mismatch("WGMMA does not compute it");
+  if (tile.hasColumns() && !takesColumns(*info))
+    return nn::Mismatch("its queries are no columns of products");
   if (tile.sharedBytes(*info) > arch.sharedPerBlock)
     return nn::Mismatch("its tile does not fit into shared memory");
   if (info->appends()) {
@@ -163,7 +170,9 @@ static KernelText printAttention(const nn::AttentionInfo &info,
                       .tensorMaps = kernel.tensorMaps.size(),
                       .wait = PdlWait::inSkeleton,
                       .cluster = tile.cluster,
-                      .occupancy = tile.usesWgmma() ? tile.occupancy : 0},
+                      .occupancy = tile.usesWgmma()    ? tile.occupancy
+                                   : tile.hasColumns() ? kColumnOccupancy
+                                                       : 0},
                      call);
   return kernel;
 }
@@ -194,13 +203,17 @@ WgmmaAttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 LogicalResult
 AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       int64_t tileM, int64_t tileN, int64_t splits,
-                      int64_t rowsPerWarp, int64_t cluster) {
-  if (failed(requireRanges(emitError, {{"tile_m", tileM, 16, 512},
-                                       {"tile_n", tileN, 16, 256}})) ||
+                      int64_t rowsPerWarp, int64_t cluster, int64_t stages) {
+  if (failed(requireRanges(emitError, {{"tile_m", tileM, 8, 512},
+                                       {"tile_n", tileN, 16, 256},
+                                       {"stages", stages, 1, 4}})) ||
       failed(require(emitError, isPowerOf2UpTo(cluster, 8), "cluster",
                      "1, 2, 4 or 8")) ||
-      failed(require(emitError, rowsPerWarp == 16 || rowsPerWarp == 32,
-                     "rows_per_warp", "16 or 32")) ||
+      failed(require(emitError,
+                     rowsPerWarp == 8 || rowsPerWarp == 16 || rowsPerWarp == 32,
+                     "rows_per_warp", "8, 16 or 32")) ||
+      failed(require(emitError, rowsPerWarp != 8 || tileM == 8, "tile_m",
+                     "8 if `rows_per_warp` is")) ||
       failed(require(emitError, tileM % rowsPerWarp == 0, "tile_m",
                      "a multiple of `rows_per_warp`")) ||
       failed(require(emitError, tileN % 16 == 0, "tile_n", "a multiple of 16")))
@@ -221,6 +234,7 @@ static AttentionTile tileOf(AttentionAttr schedule) {
   AttentionTile tile = {schedule.getTileM(), schedule.getRowsPerWarp(),
                         schedule.getTileN(), schedule.getSplits()};
   tile.cluster = schedule.getCluster();
+  tile.held = schedule.getStages();
   return tile;
 }
 
@@ -273,7 +287,7 @@ class WgmmaAttention : public AttentionSkeleton<WgmmaAttentionAttr> {
 class Attention : public AttentionSkeleton<AttentionAttr> {
   static AttentionAttr attrOf(const AttentionTile &tile, MLIRContext *context) {
     return AttentionAttr::get(context, tile.m, tile.n, tile.splits,
-                              tile.rowsPerWarp, tile.cluster);
+                              tile.rowsPerWarp, tile.cluster, tile.held);
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -306,11 +320,15 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
       auto isTaken = [](Operation &op) {
         return isa<nn::AttentionOp>(op) || computesElementsAlone(op);
       };
-      return info && readsManyKeys(*info) &&
-             std::max(info->size, info->valueSize) <= kMostJoined &&
-             llvm::all_of(fusion.getBody().front().without_terminator(),
-                          isTaken) &&
-             fitAttention(problem, choosePlainTile(*info, machine), machine);
+      if (!info || !readsManyKeys(*info) ||
+          !llvm::all_of(fusion.getBody().front().without_terminator(), isTaken))
+        return false;
+      AttentionTile tile = choosePlainTile(*info, machine);
+      bool startsEarly =
+          tile.hasColumns() && tile.tiles(*info) <= machine.arch.sms;
+      return (startsEarly ||
+              std::max(info->size, info->valueSize) <= kMostJoined) &&
+             bool(fitAttention(problem, tile, machine));
     }});
   }
   bool keepsWhole(nn::CompositeOp composite,

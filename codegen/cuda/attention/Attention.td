@@ -20,6 +20,7 @@ def Cuda_AttentionAttr : Cuda_Schedule<"Attention", "attention"> {
   let parameters = (ins
     Number<"queries of a tile">:$tile_m, Number<"keys of a tile">:$tile_n,
     NumberOr<"1", "groups of warps that divide a tile's keys">:$splits,
-    Number<"queries of a warp: 16 or 32">:$rows_per_warp,
-    NumberOr<"1", "blocks of a cluster, which divide the keys: 1 to 8">:$cluster);
+    Number<"queries of a warp: 16, 32 or, as columns of products, 8">:$rows_per_warp,
+    NumberOr<"1", "blocks of a cluster, which divide the keys: 1 to 8">:$cluster,
+    NumberOr<"2", "tiles of keys of all groups in shared memory: 1 to 4">:$stages);
 }

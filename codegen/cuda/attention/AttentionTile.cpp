@@ -94,11 +94,12 @@ int64_t AttentionTile::sharedBytes(const nn::AttentionInfo &info) const {
   auto pitch = [&](int64_t size) { return size * bytes + kPieceBytes; };
   int64_t size = roundUp(info.size, step);
   int64_t valueSize = roundUp(info.valueSize, bytes == 4 ? 32 : 16);
-  int64_t held = n * splits, parts = info.keys > held ? 2 : 1;
-  int64_t keys = parts * held * (pitch(size) + pitch(valueSize));
-  int64_t sets = splits > 1 ? splits - 1 : cluster > 1;
-  int64_t joined = sets * rowsPerWarp / 16 * (valueSize / 2 + 4) * threads() /
-                   splits * int64_t(sizeof(float));
+  int64_t keys = std::min(held, stagesOfBlock(info)) * n * splits *
+                 (pitch(size) + pitch(valueSize));
+  int64_t sets = hasColumns() ? splits : splits > 1 ? splits - 1 : cluster > 1;
+  int64_t floats =
+      hasColumns() ? valueSize / 4 + 2 : rowsPerWarp / 16 * (valueSize / 2 + 4);
+  int64_t joined = sets * floats * threads() / splits * int64_t(sizeof(float));
   return m * pitch(bytes == 4 ? size : std::max(size, valueSize)) +
          std::max(keys, joined);
 }
@@ -156,6 +157,12 @@ bool frit::cuda::haveMaps(const nn::AttentionInfo &info) {
 bool frit::cuda::readsManyKeys(const nn::AttentionInfo &info) {
   constexpr int64_t fewRows = 16, manyKeys = 256;
   return info.queries <= fewRows && info.keys >= manyKeys && !info.causal;
+}
+
+bool frit::cuda::takesColumns(const nn::AttentionInfo &info) {
+  nn::AttentionOp op = info.op;
+  Value mask = op.getMask();
+  return isHalf(elementOf(info)) && (!mask || nn::hasRanges(mask));
 }
 
 bool frit::cuda::usesWgmmaAttention(const nn::AttentionInfo &info,

@@ -20,12 +20,20 @@ struct AttentionTile {
   int64_t m = 64, rowsPerWarp = 16, n = 64, splits = 1, stages = 0;
   /// Blocks per SM, and of the launch or 0 (wgmma_attention.cuh only).
   int64_t occupancy = 1, blocks = 0;
-  /// Blocks of a cluster, which divide the keys (attention.cuh only).
-  int64_t cluster = 1;
+  /// Blocks of a cluster, which divide the keys, and tiles of keys of all
+  /// groups of warps that a block holds at once (attention.cuh only).
+  int64_t cluster = 1, held = 2;
 
   bool usesWgmma() const { return stages != 0; }
+  /// Whether queries are columns of products (attention_columns.cuh).
+  bool hasColumns() const { return rowsPerWarp == 8; }
   int64_t threads() const;
   int64_t sharedBytes(const nn::AttentionInfo &info) const;
+  /// Returns the tiles of keys that a block of attention.cuh reads, one after
+  /// another.
+  int64_t stagesOfBlock(const nn::AttentionInfo &info) const {
+    return ceilDiv(info.keys, n * splits * cluster);
+  }
   int64_t tiles(const nn::AttentionInfo &info) const;
   /// Returns the tile with as many blocks per SM as fit, and the blocks of the
   /// launch.
@@ -65,6 +73,9 @@ nn::Match<nn::AttentionInfo> describeKernelAttention(Problem &problem);
 /// Returns whether its time is that of reading keys and values: for a few
 /// queries of many keys.
 bool readsManyKeys(const nn::AttentionInfo &info);
+
+/// Returns whether its queries may be the columns of products.
+bool takesColumns(const nn::AttentionInfo &info);
 
 /// Returns whether the WGMMA kernel computes it.
 bool usesWgmmaAttention(const nn::AttentionInfo &info, const Machine &machine);

@@ -11,8 +11,44 @@ using namespace frit::cuda;
 /// to those of its last query, although earlier queries need fewer.
 static constexpr int64_t kLongCausal = 2048, kShorterCausal = 1024;
 static constexpr int64_t kManyTiles = 16;
-/// Keys from which on it pays that another block reads some of them.
-static constexpr int64_t kKeysPerBlock = 256;
+/// Keys from which on it pays that another block reads some of them, and while
+/// there are fewer blocks than SMs.
+static constexpr int64_t kKeysPerBlock = 256, kKeysPerOnlyBlock = 128;
+/// Maximum stages that a block holds if it holds all that it reads.
+static constexpr int64_t kMostStagesHeld = 4;
+
+/// Chooses the tile for a few queries of many keys, which warps and the blocks
+/// of a cluster divide. Where blocks are few, each reads all of its keys before
+/// it has a query. If results must not depend on the batch, nor does the tile.
+static AttentionTile chooseTileOfFew(const nn::AttentionInfo &info,
+                                     const Machine &machine) {
+  const GpuArch &arch = machine.arch;
+  const bool hasColumns =
+      !machine.batchInvariant && info.queries <= 8 && takesColumns(info);
+  const int64_t rows = hasColumns ? 8 : 16;
+  const int64_t size = std::max(info.size, info.valueSize);
+  AttentionTile tile = {rows, rows, size > 64 ? 16 : 32, /*splits=*/4};
+  auto areFew = [&](const AttentionTile &tile) {
+    return hasColumns && tile.tiles(info) <= arch.sms;
+  };
+  while (arch.mma == Mma::wgmma && tile.cluster < 8) {
+    AttentionTile wider = tile;
+    wider.cluster *= 2;
+    if (wider.cluster * (areFew(wider) ? kKeysPerOnlyBlock : kKeysPerBlock) >
+        info.keys)
+      break;
+    tile = wider;
+  }
+  while (tile.sharedBytes(info) > arch.sharedPerBlock && tile.n > 16)
+    tile.n /= 2;
+  AttentionTile whole = tile;
+  whole.held = tile.stagesOfBlock(info);
+  // Other kernels get the other half of an SM's shared memory.
+  if (areFew(tile) && whole.held > tile.held && whole.held <= kMostStagesHeld &&
+      whole.sharedBytes(info) <= arch.sharedFor(2))
+    return whole;
+  return tile;
+}
 
 /// Chooses large tiles for many queries, so that keys are read less often.
 /// Otherwise spreads the queries over all SMs, and the keys of a block over
@@ -26,18 +62,8 @@ AttentionTile frit::cuda::choosePlainTile(const nn::AttentionInfo &info,
   int64_t blocks = heads * ceilDiv(info.queries, 64);
   bool isSingle = elementBytes(info) == 4;
   AttentionTile tile = {rows, 16, 64, 1};
-  if (machine.batchInvariant ||
-      (readsManyKeys(info) && arch.mma == Mma::wgmma)) {
-    // Blocks of a cluster and their warps divide the keys, whatever the batch,
-    // so that results do not depend on it.
-    tile = {16, 16, size > 64 ? 16 : 32, /*splits=*/4};
-    while (arch.mma == Mma::wgmma && tile.cluster < 8 &&
-           2 * tile.cluster * kKeysPerBlock <= info.keys)
-      tile.cluster *= 2;
-    while (tile.sharedBytes(info) > arch.sharedPerBlock && tile.n > 16)
-      tile.n /= 2;
-    return tile;
-  }
+  if (machine.batchInvariant || (readsManyKeys(info) && arch.mma == Mma::wgmma))
+    return chooseTileOfFew(info, machine);
   if (size > (isSingle ? 64 : 128)) {
     tile.n = 32;
   } else if (blocks >= 4 * arch.sms) {

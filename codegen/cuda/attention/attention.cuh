@@ -33,12 +33,15 @@
 //     using M = frit::Strides<0, 0, 0, 1>;        // of the mask, with columns;
 //                                                 // 0 where it repeats
 //     static constexpr int tileM = 64;            // queries of a block
-//     static constexpr int rowsPerWarp = 16;      // 16 or 32; divides tileM
+//     static constexpr int rowsPerWarp = 16;      // divides tileM: 16, 32, or
+//                                                 // 8 (attention_columns.cuh)
 //     static constexpr int tileN = 64;            // keys at once, 16 · n
 //     static constexpr int splits = 1;            // sets of warps that share a
 //                                                 // block's queries and take
 //                                                 // different keys
 //     static constexpr int cluster = 1;           // blocks that do, on sm_90
+//     static constexpr int stages = 2;            // tiles of keys of all warps
+//                                                 // that a block holds
 //   };
 //
 // A kernel calls attention<P>(q, k, v, mask, o, stats, inputs), with a null
@@ -65,45 +68,11 @@
 #ifndef FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
 #define FRIT_CODEGEN_CUDA_ATTENTION_ATTENTION_CUH
 
+#include "frit/attention_columns.cuh"
+#include "frit/attention_copies.cuh"
 #include "frit/attention_inputs.cuh"
-#include "frit/tma.cuh"
 
 namespace frit {
-
-/// Leaves out no row.
-struct NoRows {
-  __device__ constexpr bool operator()(int) const { return false; }
-};
-
-/// Starts copying rows [first, first + Rows) of `Width` elements. Rows from
-/// `limit` on, and columns past the width, become zeros. Rows for which
-/// `leavesOut` is true are not copied.
-template <int Threads, int Width, int64_t Pitch, bool AllInside, class T,
-          int Rows, int Size, class LeavesOut = NoRows>
-__device__ inline void fetchRows(RowTile<T, Rows, Size> &to, const T *from,
-                                 int first, int limit,
-                                 const LeavesOut &leavesOut = {}) {
-  using Offset = OffsetIn<Pitch * 65536>;
-  constexpr int pieces = (Width + kStep<T> - 1) / kStep<T> * 2;
-  constexpr int count = Rows * pieces;
-  from += int64_t(first) * Pitch;
-#pragma unroll
-  for (int i = 0; i < (count + Threads - 1) / Threads; ++i) {
-    int piece = i * Threads + threadIdx.x;
-    if (count % Threads != 0 && piece >= count)
-      break;
-    int row = piece / pieces, col = piece % pieces * kPiece<T>;
-    if (leavesOut(first + row) && (Width % kStep<T> == 0 || col < Width))
-      continue;
-    bool inside = (AllInside || first + row < limit) &&
-                  (Width % kStep<T> == 0 || col < Width);
-    // A copy of no bytes still needs a readable address.
-    copyAsync(to.at(row, col),
-              inside ? from + Offset(row) * Offset(Pitch) + col
-                     : from - int64_t(first) * Pitch,
-              inside ? 16 : 0);
-  }
-}
 
 #ifdef FRIT_HAS_CLUSTERS
 /// Merges the rows of the blocks of a cluster, which had different keys, in the
@@ -155,7 +124,7 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
               unsigned char *shared) {
   using Shape = AttentionShape<P>;
   using Scores = AttentionScores<P>;
-  using Rows = AttentionRows<P>;
+  using Rows = RowsOfWarp<P>;
   constexpr int stageKeys = Shape::kStageKeys, threads = Shape::kThreads;
   auto &qTile = *reinterpret_cast<typename Shape::QTile *>(shared);
   shared += sizeof(qTile);
@@ -177,42 +146,59 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
   if constexpr (kDividesKeys<P>)
     turn = int(clusterRank());
 #endif
-  constexpr bool wholeKeys = P::keys % stageKeys == 0;
+  auto slotOf = [](int stage) { return stage / turns % Shape::kStages; };
   auto isAppended = [&](int row) {
     return Inputs::appended > 0 && appended.contains(row);
   };
-  auto fetchKeys = [&](int stage) {
-    fetchRows<threads, P::size, P::K::row, wholeKeys>(
-        kTiles[stage / turns % Shape::kStages], k, stage * stageKeys, P::keys,
-        isAppended);
+  constexpr Inside places =
+      P::keys % stageKeys == 0 ? Inside::all : Inside::some;
+  // Queries may see fewer keys than there are.
+  constexpr Inside seenPlaces =
+      kHasRanges<P> && places == Inside::all ? Inside::readable : places;
+  auto fetchKeys = [&](auto places, int stage, int limit) {
+    fetchRows<threads, P::size, P::K::row, places.value>(
+        kTiles[slotOf(stage)], k, stage * stageKeys, limit, isAppended);
   };
-  auto fetchValues = [&](int stage) {
-    fetchRows<threads, P::valueSize, P::V::row, wholeKeys>(
-        vTiles[stage / turns % Shape::kStages], v, stage * stageKeys, P::keys,
-        isAppended);
+  auto fetchValues = [&](auto places, int stage, int limit) {
+    fetchRows<threads, P::valueSize, P::V::row, places.value>(
+        vTiles[slotOf(stage)], v, stage * stageKeys, limit, isAppended);
   };
-  // Blocks of several tiles and heads may compute the same rows. The first ones
-  // store them.
-  const bool stores = firstRow == 0 && tile.head % sharing == 0;
-  auto place = [&](int stage) {
-    if constexpr (Inputs::appended > 0)
-      appended.place(kTiles[stage / turns % Shape::kStages],
-                     vTiles[stage / turns % Shape::kStages], stage * stageKeys,
-                     stageKeys, stores);
+  // Fetches the rows before `limit` of those of the first stages from `from` on
+  // that are held at once. Products begin when the first keys have arrived.
+  auto fetchFirst = [&](auto places, int stage, int from, int limit) {
+    auto isIn = [=](int stage) {
+      return stage >= from && stage * stageKeys < limit;
+    };
+    if (isIn(stage))
+      fetchKeys(places, stage, limit);
+    commitCopies();
+    if (isIn(stage))
+      fetchValues(places, stage, limit);
+    commitCopies();
+#pragma unroll
+    for (int i = 1; i < Shape::kStages; ++i)
+      if (isIn(stage + i * turns)) {
+        fetchKeys(places, stage + i * turns, limit);
+        fetchValues(places, stage + i * turns, limit);
+      }
+    commitCopies();
   };
 
   // Other threads may still read the previous tile.
   __syncthreads();
   // Most queries see the first keys, which arrive while other kernels end.
-  bool isFetched = false;
+  int fetched = 0;
   if constexpr (Inputs::early)
     if (isFirst) {
-      isFetched = turn * stageKeys < appended.first;
-      if (isFetched) {
-        fetchKeys(turn);
-        commitCopies();
-        fetchValues(turn);
-        commitCopies();
+      fetched = (appended.first + stageKeys - 1) / stageKeys;
+      const int end = fetched * stageKeys;
+      fetchFirst(KnownInside<places>(), turn, 0, P::keys < end ? P::keys : end);
+      for (int i = 0; i < Shape::kStagesAhead; ++i) {
+        const int first = (turn + (Shape::kStages + i) * turns) * stageKeys;
+        const int end = first + stageKeys;
+        const int last = end < appended.first ? end : appended.first;
+        prefetchRows<threads, P::size, P::K::row>(k, first, last);
+        prefetchRows<threads, P::valueSize, P::V::row>(v, first, last);
       }
       pdlWait();
     }
@@ -221,100 +207,123 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
   if constexpr (Inputs::computesQueries)
     computeQueries<P>(qTile, inputs, q, firstRow);
   else
-    fetchRows<threads, P::size, P::Q::row, P::queries % P::tileM == 0>(
+    fetchRows<threads, P::size, P::Q::row,
+              P::queries % P::tileM == 0 ? Inside::all : Inside::some>(
         qTile, q, firstRow, P::queries);
-  if (isFetched)
-    place(turn);
   int firstStage = keys.first / stageKeys;
   const int stages = (keys.last + stageKeys - 1) / stageKeys;
   firstStage += (turn + turns - firstStage % turns) % turns;
-  if (isFetched && firstStage != turn) {
+  if (fetched && firstStage != turn) {
     waitCopies<0>();
     __syncthreads();
-    isFetched = false;
+    fetched = 0;
   }
-  if (!isFetched && firstStage < stages)
-    fetchKeys(firstStage);
-  commitCopies();
-  if (!isFetched && firstStage < stages)
-    fetchValues(firstStage);
-  commitCopies();
-  if (!isFetched && firstStage < stages)
-    place(firstStage);
+  fetchFirst(KnownInside<seenPlaces>(), firstStage, fetched, keys.last);
+  // Blocks of several tiles and heads may compute the same rows. The first ones
+  // store them.
+  const bool stores = firstRow == 0 && tile.head % sharing == 0;
   if constexpr (Inputs::appended > 0)
-    appended.store([&](int row) {
-      const int stage = row / stageKeys;
-      return stores && stage % turns == turn &&
-             (stage < firstStage || stage >= stages);
+    appended.place(kTiles, vTiles, stores, [&](int stage) {
+      if (stage % turns != turn)
+        return appended.kNowhere;
+      if (stage < firstStage || stage >= stages)
+        return appended.kOutside;
+      return stage < firstStage + Shape::kStages * turns ? slotOf(stage)
+                                                         : appended.kNowhere;
     });
 
-  Rows rows(qTile, mask, firstInTile, firstRow + firstInTile);
+  Rows rows(qTile, mask, firstInTile, firstRow + firstInTile, keys);
   const RowRange warpKeys =
-      Scores::keysOf(mask, firstRow + firstInTile, P::rowsPerWarp);
+      P::tileM == P::rowsPerWarp
+          ? keys
+          : Scores::keysOf(mask, firstRow + firstInTile, P::rowsPerWarp);
   for (int stage = firstStage; stage < stages; stage += turns) {
-    // The first values may arrive while the first scores are computed.
-    if (stage == firstStage)
-      waitCopies<1>();
+    const bool isFirst = stage == firstStage;
+    // The first values, and stages held with them, may arrive while the first
+    // scores are computed.
+    if (isFirst)
+      waitCopies<2>();
     else
       waitCopies<0>();
-    // All copies have arrived, and no thread reads the next stage any more.
+    // All copies have arrived, and no thread reads the next slot any more.
     __syncthreads();
-    if (stage == firstStage)
+    if (isFirst) {
       rows.keepQueries();
-    if (stage + turns < stages) {
-      fetchKeys(stage + turns);
-      fetchValues(stage + turns);
-      place(stage + turns);
+    } else if constexpr (Shape::kStagesOfBlock > Shape::kStages) {
+      const int next = stage + (Shape::kStages - 1) * turns;
+      if (next < stages) {
+        fetchKeys(KnownInside<seenPlaces>(), next, keys.last);
+        if constexpr (Shape::kStages == 1)
+          commitCopies();
+        fetchValues(KnownInside<seenPlaces>(), next, keys.last);
+        if constexpr (Inputs::appended > 0)
+          appended.place(kTiles, vTiles, stores, [&](int stage) {
+            return stage == next ? slotOf(stage) : appended.kNowhere;
+          });
+        commitCopies();
+      }
+      if constexpr (Shape::kStages == 1) {
+        waitCopies<1>();
+        __syncthreads();
+      }
     }
-    commitCopies();
     const int firstKey = stage * stageKeys + split * P::tileN;
     const bool works = firstKey < warpKeys.last &&
                        (!kHasRanges<P> || firstKey + P::tileN > warpKeys.first);
     typename Rows::Scores scores = {};
     if (works) {
-      float terms[Rows::kKeys][2] = {};
-      AttentionSoftmax<P>::loadShared(terms, mask, firstKey);
-      rows.multiplyKeys(scores, kTiles[stage / turns % Shape::kStages],
-                        split * P::tileN);
+      typename Rows::Terms terms = {};
+      rows.loadTerms(terms, mask, firstKey);
+      rows.multiplyKeys(scores, kTiles[slotOf(stage)], split * P::tileN);
       rows.weigh(scores, terms, firstKey);
     }
-    if (stage == firstStage) {
-      waitCopies<1>();
+    if (Shape::kStages == 1 || isFirst) {
+      if (isFirst)
+        waitCopies<1>();
+      else
+        waitCopies<0>();
       __syncthreads();
     }
     if (works)
-      rows.addValues(scores, vTiles[stage / turns % Shape::kStages],
-                     split * P::tileN);
+      rows.addValues(scores, vTiles[slotOf(stage)], split * P::tileN);
   }
   waitCopies<0>();
 
-  if constexpr (P::splits > 1) {
-    // Float i of all threads of a set is contiguous.
-    constexpr int stride = Shape::kTeamThreads;
-    auto *parts = reinterpret_cast<float *>(kTiles) + thread;
+  if constexpr (kHasColumns<P>) {
+    auto *parts = reinterpret_cast<AttentionPart<P> *>(kTiles);
     __syncthreads();
-    if (split != 0)
-      rows.forEach([&](int at, float value) {
-        parts[((split - 1) * Shape::kJoined + at) * stride] = value;
-      });
-    __syncthreads();
-    if constexpr (!kDividesKeys<P>)
+    rows.write(parts[split]);
+    joinParts<P>(parts, o, stats, firstRow);
+    return;
+  } else {
+    if constexpr (P::splits > 1) {
+      // Float i of all threads of a set is contiguous.
+      constexpr int stride = Shape::kTeamThreads;
+      auto *parts = reinterpret_cast<float *>(kTiles) + thread;
+      __syncthreads();
       if (split != 0)
-        return;
-    if (split == 0)
+        rows.forEach([&](int at, float value) {
+          parts[((split - 1) * Shape::kJoined + at) * stride] = value;
+        });
+      __syncthreads();
+      if constexpr (!kDividesKeys<P>)
+        if (split != 0)
+          return;
+      if (split == 0)
 #pragma unroll
-      for (int other = 0; other < P::splits - 1; ++other)
-        rows.join(parts + other * Shape::kJoined * stride, stride);
-  }
+        for (int other = 0; other < P::splits - 1; ++other)
+          rows.join(parts + other * Shape::kJoined * stride, stride);
+    }
 #ifdef FRIT_HAS_CLUSTERS
-  if constexpr (kDividesKeys<P>) {
-    __syncthreads();
-    auto *parts = reinterpret_cast<float *>(kTiles) + thread;
-    if (!joinBlocks<P>(rows, parts, split))
-      return;
-  }
+    if constexpr (kDividesKeys<P>) {
+      __syncthreads();
+      auto *parts = reinterpret_cast<float *>(kTiles) + thread;
+      if (!joinBlocks<P>(rows, parts, split))
+        return;
+    }
 #endif
-  rows.store(o, stats);
+    rows.store(o, stats);
+  }
 }
 
 /// Computes all tiles of all heads, in Shape::kShared bytes of shared memory.
@@ -366,6 +375,7 @@ attention(const typename P::T *q, const typename P::T *k,
 /// shared memory.
 template <class P> struct AttentionFloor : P {
   static constexpr int tileM = 64, rowsPerWarp = 16, tileN = 16, splits = 1;
+  static constexpr int stages = 2;
 };
 
 /// Fallback for architectures without WGMMA: without dynamic shared memory, by

@@ -84,34 +84,33 @@ template <class P, class Inputs> struct AppendedRows {
     return unsigned(row - first) < unsigned(Inputs::appended);
   }
 
-  /// Computes those of the rows [from, from + count) into the tiles that hold
-  /// these, and stores them to K and V if it shall. Threads that read the tiles
-  /// must be synchronized with.
-  template <class KTile, class VTile>
-  __device__ void place(KTile &keys, VTile &values, int from, int count,
-                        bool stores) const {
-    auto take = [&](auto isKey, auto &tile, int row, int col, unsigned i) {
-      T *to = reinterpret_cast<T *>(tile.at(row - from, col));
-      compute<isKey.value>(to, i);
-      if (stores)
-        *reinterpret_cast<Piece *>(placeOf<isKey.value>(row, col)) =
-            *reinterpret_cast<const Piece *>(to);
-    };
-    forEach([&](auto isKey, int row, int col, unsigned i) {
-      if (row < from || row >= from + count)
-        return;
-      if constexpr (isKey.value)
-        take(isKey, keys, row, col, i);
-      else
-        take(isKey, values, row, col, i);
-    });
-  }
+  /// Answers of `slotOf`.
+  static constexpr int kNowhere = -2, kOutside = -1;
 
-  /// Computes those of the rows for which `takes` is true to K and V.
-  template <class Takes> __device__ void store(const Takes &takes) const {
+  /// Computes the rows of each stage into the tiles of its slot, and stores
+  /// them to K and V if it shall: `slotOf` returns a stage's number in `keys`
+  /// and `values`, kOutside if the rows go to K and V alone, or kNowhere if
+  /// they are not computed. Threads that read the tiles must be synchronized
+  /// with.
+  template <class KTile, class VTile, class SlotOf>
+  __device__ void place(KTile *keys, VTile *values, bool stores,
+                        const SlotOf &slotOf) const {
+    constexpr int stageKeys = KTile::kRows;
     forEach([&](auto isKey, int row, int col, unsigned i) {
-      if (takes(row))
-        compute<isKey.value>(placeOf<isKey.value>(row, col), i);
+      const int slot = slotOf(row / stageKeys);
+      if (slot == kNowhere || (slot == kOutside && !stores))
+        return;
+      T *state = placeOf<isKey.value>(row, col), *to = state;
+      if (slot != kOutside) {
+        if constexpr (isKey.value)
+          to = reinterpret_cast<T *>(keys[slot].at(row % stageKeys, col));
+        else
+          to = reinterpret_cast<T *>(values[slot].at(row % stageKeys, col));
+      }
+      compute<isKey.value>(to, i);
+      if (slot != kOutside && stores)
+        *reinterpret_cast<Piece *>(state) =
+            *reinterpret_cast<const Piece *>(to);
     });
   }
 

@@ -261,6 +261,11 @@ template <class P> struct AttentionSoftmax {
   __device__ static float hiddenStats() {
     return P::unguarded ? NAN : INFINITY;
   }
+  /// Returns the statistics of a row with this maximum and sum of weights.
+  __device__ static float statsOf(float top, float sum) {
+    constexpr float kLn2 = 0.693147181f;
+    return sum == 0 ? hiddenStats() : (floorOf(top) + log2(sum)) * kLn2;
+  }
 
   /// Returns the factor that normalizes weighted sums: one over the sum of
   /// weights.
@@ -274,7 +279,6 @@ template <class P> struct AttentionSoftmax {
   /// Stores the logarithms of the sums of exponentials of the rows' scores, if
   /// they are wanted.
   __device__ void storeStats(float *stats) const {
-    constexpr float kLn2 = 0.693147181f;
     if (!stats)
       return;
 #pragma unroll
@@ -283,8 +287,7 @@ template <class P> struct AttentionSoftmax {
       sum += __shfl_xor_sync(~0u, sum, 1);
       sum += __shfl_xor_sync(~0u, sum, 2);
       if (threadIdx.x % 4 == 0 && rowOf(half) < P::queries)
-        stats[rowOf(half)] =
-            sum == 0 ? hiddenStats() : (floorOf(top[half]) + log2(sum)) * kLn2;
+        stats[rowOf(half)] = statsOf(top[half], sum);
     }
   }
 };

@@ -29,6 +29,17 @@ template <class P> __device__ constexpr int clusterSizeOf() {
     return 1;
 }
 
+/// Returns the tiles of keys that a block holds at once, at most.
+template <class P> __device__ constexpr int stagesOf() {
+  if constexpr (requires { P::stages; })
+    return P::stages;
+  else
+    return 2;
+}
+
+/// Whether a warp's queries are the columns of products.
+template <class P> inline constexpr bool kHasColumns = P::rowsPerWarp == 8;
+
 /// Whether the blocks of a cluster divide the keys.
 template <class P> inline constexpr bool kDividesKeys = clusterSizeOf<P>() > 1;
 
@@ -48,7 +59,15 @@ template <class P> struct AttentionShape {
 
   /// Keys per pipeline stage: tileN for each set of warps.
   static constexpr int kStageKeys = P::tileN * P::splits;
-  static constexpr int kStages = P::keys > kStageKeys ? 2 : 1;
+  /// Stages that a block reads, and those that it holds.
+  static constexpr int kStagesOfBlock =
+      (P::keys + kStageKeys * clusterSizeOf<P>() - 1) /
+      (kStageKeys * clusterSizeOf<P>());
+  static constexpr int kStages =
+      kStagesOfBlock < stagesOf<P>() ? kStagesOfBlock : stagesOf<P>();
+  /// Stages after these that it may prefetch into L2.
+  static constexpr int kStagesAhead =
+      kStagesOfBlock < kStages + 2 ? kStagesOfBlock - kStages : 2;
 
   /// Holds the queries, and finally 16-bit results.
   using QTile =
@@ -58,17 +77,21 @@ template <class P> struct AttentionShape {
   using VTile = RowTile<T, kStageKeys, kValueSize>;
 
   /// Floats per thread that sets of warps exchange to merge their results.
-  static constexpr int kJoined = P::rowsPerWarp / 16 * (kValueSize / 2 + 4);
-  static constexpr int kJoinBytes =
-      (P::splits > 1 ? P::splits - 1 : clusterSizeOf<P>() > 1) * kJoined *
-      kTeamThreads * int(sizeof(float));
+  static constexpr int kJoined =
+      kHasColumns<P> ? kValueSize / 4 + 2
+                     : P::rowsPerWarp / 16 * (kValueSize / 2 + 4);
+  static constexpr int kJoinBytes = (kHasColumns<P>  ? P::splits
+                                     : P::splits > 1 ? P::splits - 1
+                                                     : clusterSizeOf<P>() > 1) *
+                                    kJoined * kTeamThreads * int(sizeof(float));
   static constexpr int kStageBytes =
       kStages * int(sizeof(KTile) + sizeof(VTile));
   static constexpr int kShared =
       int(sizeof(QTile)) +
       (kStageBytes > kJoinBytes ? kStageBytes : kJoinBytes);
 
-  static_assert(P::rowsPerWarp == 16 || P::rowsPerWarp == 32);
+  static_assert(P::rowsPerWarp == 8 || P::rowsPerWarp == 16 ||
+                P::rowsPerWarp == 32);
   static_assert(P::tileM % P::rowsPerWarp == 0 && P::tileN % 16 == 0);
   static_assert(P::size % kPiece<T> == 0 && P::valueSize % kPiece<T> == 0);
   static_assert(P::heads % P::groups == 0);
@@ -91,6 +114,8 @@ template <class P> struct AttentionRows {
   /// loaded again for every tile of keys.
   static constexpr bool kKeepsQueries = kSteps * kParts <= 8 && !isSplit<P>();
   using Scores = float[kParts][kKeys][4];
+  /// The mask's terms that all rows share.
+  using Terms = float[kKeys][2];
 
   typename Shape::QTile &queries;
   int firstInTile;
@@ -103,7 +128,7 @@ template <class P> struct AttentionRows {
 
   __device__ AttentionRows(typename Shape::QTile &queries,
                            const typename P::Mask *mask, int firstInTile,
-                           int firstRow)
+                           int firstRow, RowRange)
       : queries(queries), firstInTile(firstInTile) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
@@ -137,9 +162,13 @@ template <class P> struct AttentionRows {
     }
   }
 
+  __device__ static void loadTerms(Terms &terms, const typename P::Mask *mask,
+                                   int firstKey) {
+    AttentionSoftmax<P>::loadShared(terms, mask, firstKey);
+  }
+
   /// Converts products with the keys from `firstKey` on to weights.
-  __device__ void weigh(Scores &scores, const float (&shared)[kKeys][2],
-                        int firstKey) {
+  __device__ void weigh(Scores &scores, const Terms &shared, int firstKey) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       softmax[part].finishScores(scores[part], shared, firstKey);

@@ -64,6 +64,23 @@ __device__ inline void copyAsync(void *to, const void *from,
 #endif
 }
 
+/// Starts copying 16 bytes if `taken`; bytes from `bytes` on become zeros. Its
+/// addresses are computed in any case: before a branch, compilers would compute
+/// each of many anew.
+__device__ inline void copyAsyncIf(bool taken, void *to, const void *from,
+                                   int bytes) {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
+  asm volatile("{ .reg .pred p;\n setp.ne.b32 p, %3, 0;\n"
+               "@p cp.async.cg.shared.global [%0], [%1], 16, %2; }" ::"r"(
+                   sharedAddress(to)),
+               "l"(from), "r"(bytes), "r"(int(taken))
+               : "memory");
+#else
+  if (taken)
+    copyAsync(to, from, bytes);
+#endif
+}
+
 /// Closes the current group of copies.
 __device__ inline void commitCopies() {
 #if FRIT_EMULATE >= 80

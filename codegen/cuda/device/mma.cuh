@@ -52,6 +52,18 @@ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
   });
 }
 
+/// Emulates movmatrix.
+inline uint32_t transposeMatrix(uint32_t pair) {
+  uint32_t out = 0;
+  emu::withWarp(&pair, [&](auto pairOf, unsigned lane) {
+    for (unsigned j = 0; j < 2; ++j) {
+      unsigned r = lane % 4 * 2 + j, c = lane / 4;
+      out |= (*pairOf(r * 4 + c / 2) >> 16 * (c % 2) & 0xffff) << 16 * j;
+    }
+  });
+  return out;
+}
+
 /// Emulates the product of a 16 × Depth and a Depth × 8 matrix, of whose
 /// elements a word has `InWord`; `ofA(word, i)` and `ofB` return number `i`.
 template <unsigned InWord, unsigned Depth, class Sum, class OfA, class OfB>
@@ -126,6 +138,14 @@ __device__ inline void loadMatrices(uint32_t (&out)[4], const void *row) {
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                  : "r"(address)
                  : "memory");
+}
+
+/// Transposes an 8 × 8 matrix of 16-bit elements, of which lane l has the
+/// elements (l / 4, l % 4 * 2) and the one after it.
+__device__ inline uint32_t transposeMatrix(uint32_t pair) {
+  uint32_t out;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(out) : "r"(pair));
+  return out;
 }
 
 /// Adds a · b to c for a 16 × 8 matrix a and an 8 × 8 matrix b of f16.

@@ -193,6 +193,28 @@ func.func @blocks(%x: tensor<512x768xf16>, %w: tensor<768x3072xf16>) {
 
 // -----
 
+// expected-error@+1 {{'tile_m' must be 8 if `rows_per_warp` is}}
+#columns = #cuda.attention<tile_m = 16, tile_n = 32, splits = 4, rows_per_warp = 8>
+
+// -----
+
+// expected-error@+1 {{'stages' must be from 1 to 4}}
+#held = #cuda.attention<tile_m = 16, tile_n = 32, splits = 4, rows_per_warp = 16, stages = 5>
+
+// -----
+
+func.func @attention_columns(%x: tensor<2x8x256x64xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: its queries are no columns of products (schedule #cuda.attention<}}
+  %0 = nn.fusion(%x) schedule(#cuda.attention<tile_m = 8, tile_n = 32, splits = 4, rows_per_warp = 8>) : (tensor<2x8x256x64xf32>) -> tensor<2x8x256x64xf32> {
+  ^bb0(%a: tensor<2x8x256x64xf32>):
+    %y = nn.attention %a, %a, %a {scale = 0.125 : f32} : (tensor<2x8x256x64xf32>, tensor<2x8x256x64xf32>, tensor<2x8x256x64xf32>) -> tensor<2x8x256x64xf32>
+    nn.yield %y : tensor<2x8x256x64xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @attention_blocks(%x: tensor<2x8x256x64xf16>) {
   // expected-error@+1 {{has no CUDA kernel: it has more blocks than tiles (schedule #cuda.wgmma_attention<}}
   %0 = nn.fusion(%x) schedule(#cuda.wgmma_attention<tile_m = 128, tile_n = 128, stages = 2, blocks = 33>) : (tensor<2x8x256x64xf16>) -> tensor<2x8x256x64xf16> {

@@ -81,6 +81,17 @@ struct Divided : Base {
   static constexpr int splits = Splits, cluster = Cluster;
 };
 
+/// Likewise of up to 8 queries, which are columns of products.
+template <class Base, int Cluster, int TileN = 16, int Splits = 4>
+struct Few : Divided<Base, Cluster, TileN, Splits> {
+  static constexpr int tileM = 8, rowsPerWarp = 8;
+};
+
+/// Another number of stages in shared memory.
+template <class Base, int Stages> struct Staged : Base {
+  static constexpr int stages = Stages;
+};
+
 #ifndef __CUDACC_RTC__
 #include "hopper.h"
 
@@ -137,9 +148,9 @@ static void checks() {
                 4, 16, 2>>();
   // Rows in the first stage and in a later one, across two, where no query
   // looks, before the first row, and after the last; heads that share rows.
-  using Few = Divided<Ranged<Problem<bf16, 2, 4, 2, 3, 300, 64>, 400>, 4>;
-  checkAppended<Few, 1>(0);
-  checkAppended<Few, 3>(62);
+  using Two = Divided<Ranged<Problem<bf16, 2, 4, 2, 3, 300, 64>, 400>, 4>;
+  checkAppended<Two, 1>(0);
+  checkAppended<Two, 3>(62);
   using Window = Divided<Ranged<Problem<f16, 2, 2, 2, 1, 700, 64>, 300>, 2>;
   checkAppended<Window, 1>(0);
   checkAppended<Window, 2>(690);
@@ -149,6 +160,26 @@ static void checks() {
       Divided<Ranged<Single<Problem<float, 1, 2, 2, 5, 260, 64>, false>, 90>, 4,
               16, 2>,
       5>(0);
+  // Queries as columns: all 8 and one; one block, and one warp; an odd number
+  // of steps, and wide rows; two tiles of queries; no ranges.
+  check<Few<Ranged<Problem<f16, 2, 2, 2, 1, 40, 64>, 300>, 8>>();
+  check<Few<Ranged<Problem<bf16, 1, 2, 2, 4, 700, 64>, 900>, 4, 32>>();
+  check<Few<Ranged<Problem<f16, 3, 4, 2, 8, 500, 128>, 100, false, true>, 8>>();
+  check<Few<Ranged<Problem<f16, 1, 1, 1, 5, 300, 80>, 64, true>, 1, 48, 2>>();
+  check<Few<Ranged<Problem<bf16, 1, 2, 1, 7, 333, 256>, 400>, 2, 16, 1>>();
+  check<Few<Narrow<Problem<bf16, 1, 2, 2, 11, 260, 32>>, 2>>();
+  check<Few<Backward<Problem<f16, 1, 2, 2, 2, 90, 16>>, 1, 16, 1>>();
+  using FewAppended = Few<Ranged<Problem<bf16, 2, 4, 2, 3, 900, 128>, 400>, 4>;
+  checkAppended<FewAppended, 1>(0);
+  checkAppended<FewAppended, 3>(62);
+  checkAppended<FewAppended, 1>(700);
+  checkAppended<FewAppended, 2>(898);
+  checkAppended<Staged<FewAppended, 1>, 1>(700);
+  checkAppended<Staged<FewAppended, 1>, 3>(62);
+  checkAppended<Staged<FewAppended, 3>, 1>(898);
+  check<
+      Staged<Divided<Ranged<Problem<f16, 1, 2, 2, 13, 700, 64>, 400>, 2>, 1>>();
+  checkAppended<Few<Ranged<Problem<f16, 2, 2, 2, 1, 700, 64>, 300>, 2>, 2>(-2);
 }
 
 static void benches() {}
