@@ -78,6 +78,8 @@ template <class T> inline const T *sameInBlock(const T *here, uint32_t rank) {
 inline uint32_t clusterRank() { return emu::currentBlock().rank; }
 inline void arriveCluster() { emu::arriveCluster(); }
 inline void waitCluster() { emu::waitCluster(); }
+inline void arriveClusterShared() { emu::arriveCluster(); }
+inline void arriveClusterRelaxed() { emu::arriveCluster(); }
 inline void sendToBlock(uint32_t to, uint32_t barrier, float x, float y,
                         float z, float w) {
   emu::sendToBlock(to, barrier, {x, y, z, w});

@@ -89,7 +89,7 @@ __device__ inline bool joinBlocks(AttentionRows<P> &rows, float *parts,
   const unsigned rank = clusterRank();
   if (rank != 0 && split == 0)
     write(parts);
-  arriveCluster();
+  arriveClusterShared();
   waitCluster();
   if (rank == 0) {
     if (split != 0)

@@ -212,7 +212,7 @@ __device__ inline void joinParts(const AttentionPart<P> *parts,
 #ifdef FRIT_HAS_CLUSTERS
   if constexpr (blocks > 1) {
     rank = int(clusterRank());
-    arriveCluster();
+    arriveClusterShared();
     waitCluster();
   }
 #endif
@@ -221,10 +221,15 @@ __device__ inline void joinParts(const AttentionPart<P> *parts,
   const int mine = (rank * Shape::kThreads + int(threadIdx.x)) / lanes;
 #pragma unroll
   for (int first = 0; first < queries * pairs; first += atOnce) {
-    // Lanes without a pair take part in shuffles.
+    // Lanes without a pair take part in shuffles, and warps without one do not
+    // read.
     const int at = first + mine;
-    const bool works =
-        at < queries * pairs && firstRow + at / pairs < P::queries;
+    auto isPair = [=](int at) {
+      return at < queries * pairs && firstRow + at / pairs < P::queries;
+    };
+    if (!isPair(at - int(threadIdx.x) % 32 / lanes))
+      continue;
+    const bool works = isPair(at);
     const int query = works ? at / pairs : 0, col = at % pairs * 2;
     float top[blocks], total[blocks], pair[blocks][2], best = -INFINITY;
 #pragma unroll
@@ -257,11 +262,6 @@ __device__ inline void joinParts(const AttentionPart<P> *parts,
 #pragma unroll
       for (int i = 0; i < 3; ++i)
         sums[i] += __shfl_xor_sync(~0u, sums[i], other);
-#ifdef FRIT_HAS_CLUSTERS
-    // No block ends, or writes its parts again, while another reads them.
-    if (blocks > 1 && first + atOnce >= queries * pairs)
-      arriveCluster();
-#endif
     if (!works || threadIdx.x % lanes != 0)
       continue;
     const float scale = sums[2] == 0 ? Softmax::hiddenScale() : 1 / sums[2];
@@ -272,8 +272,12 @@ __device__ inline void joinParts(const AttentionPart<P> *parts,
       stats[row] = Softmax::statsOf(best, sums[2]);
   }
 #ifdef FRIT_HAS_CLUSTERS
-  if constexpr (blocks > 1)
+  // No block ends, or writes its parts again, while another reads them: what
+  // was read has been stored.
+  if constexpr (blocks > 1) {
+    arriveClusterRelaxed();
     waitCluster();
+  }
 #endif
 }
 

@@ -168,6 +168,22 @@ __device__ inline void arriveCluster() {
 __device__ inline void waitCluster() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+/// Arrives, and makes only this block's writes to its own shared memory
+/// visible: it does not wait for writes to global memory, which takes up to
+/// half a microsecond.
+__device__ inline void arriveClusterShared() {
+#if __CUDACC_VER_MAJOR__ >= 13
+  asm volatile("fence.release.sync_restrict::shared::cta.cluster;\n"
+               "barrier.cluster.arrive.relaxed.aligned;" ::
+                   : "memory");
+#else
+  arriveCluster();
+#endif
+}
+/// Arrives, and makes no writes visible.
+__device__ inline void arriveClusterRelaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
 
 /// Writes four floats to the shared memory of another block, and counts their
 /// bytes on a barrier there.
