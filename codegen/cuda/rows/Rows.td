@@ -1,4 +1,5 @@
-//===- Rows.td - Schedules of products of a few rows -----------------------===//
+//===- Rows.td - Schedules of products of a few rows
+//-----------------------===//
 
 include "codegen/cuda/target/Schedule.td"
 
@@ -12,12 +13,14 @@ def Cuda_GemvAttr : Cuda_EarlyContractionSchedule<"Gemv", "gemv"> {
 def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
   let summary = "A product of a few rows, or of several blocks of them, by "
                 "numbers or codes, as fast as these are read.";
-  let parameters = (ins
-      Number<"tiles of 16 columns of a warp">:$tiles,
+  let parameters = (ins Number<"tiles of 16 columns of a warp">:$tiles,
       Number<"parts of k of a warp in shared memory">:$stages,
       Number<"warps that share k">:$split,
       Number<"threads of a block">:$threads,
-      NumberOr<"16", "rows of A of a block, if it has so many">:$rows);
+      NumberOr<"16", "rows of A of a block, if it has so many">:$rows,
+      NumberOr<"1", "groups of tiles that a warp multiplies one after another, "
+                    "of codes">:$rounds,
+      NumberOr<"1", "tiles along k of a part, of codes: 1, 2 or 4">:$together);
   let extraClassDeclaration = [{
     bool readsConstantsEarly() const { return true; }
   }];

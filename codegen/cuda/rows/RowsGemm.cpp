@@ -173,9 +173,12 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       return info;
     if (sharedBytesOf(*info, schedule) > machine.arch.sharedPerBlock)
       return nn::Mismatch("its stages do not fit into shared memory");
-    if (!fitsSlabs(*info, schedule))
-      return nn::Mismatch("its stages do not divide the parts of A that are in "
-                          "shared memory");
+    if (!fitsShares(*info, schedule))
+      return nn::Mismatch(codesOf(*info)
+                              ? "its warps' shares of k do not consist of the "
+                                "tiles that are copied together"
+                              : "products of numbers have neither rounds nor "
+                                "tiles that are copied together");
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
     return info;
@@ -196,6 +199,10 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     int64_t rows = rowsOfBlock(info, schedule);
     if (rows < info.m)
       text.addConstants("int", {{"rows", rows}});
+    if (schedule.getRounds() > 1)
+      text.addConstants("int", {{"rounds", schedule.getRounds()}});
+    if (schedule.getTogether() > 1)
+      text.addConstants("int", {{"together", schedule.getTogether()}});
     if (codes)
       addCodes(text, *codes);
     else
@@ -245,10 +252,10 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     kernel.source =
         text.definition() +
         kernelFunction(name, lowered, frame, startText(lowered) + call);
-    kernel.grid[0] =
-        ceilDiv(info.m, rows) *
-        ceilDiv(info.n, nn::kTileRows * schedule.getTiles() *
-                            (schedule.getThreads() / 32 / schedule.getSplit()));
+    int64_t groups = schedule.getThreads() / 32 / schedule.getSplit();
+    kernel.grid[0] = ceilDiv(info.m, rows) *
+                     ceilDiv(info.n, nn::kTileRows * schedule.getTiles() *
+                                         groups * schedule.getRounds());
     kernel.block[0] = schedule.getThreads();
     return kernel;
   }

@@ -15,17 +15,22 @@ static constexpr int64_t kMostSplit = 16, kCopyingWarps = 28;
 static constexpr int64_t kMostParts = 4;
 /// Warps of a block that need not share k.
 static constexpr int64_t kBlockWarps = 8;
-/// Tiles that a warp multiplies by what it has read of A, of codes and of
-/// numbers, which take more room: up to this many, if each SM has a group of
-/// warps; of codes of 4 bits, whose parts of k are read sooner, so many.
-static constexpr int64_t kMostTiles = 4, kMostPlainTiles = 2, kFineGroups = 4;
-/// Warps per SM that read codes of 8 and of 4 bits. Of more than kManyWarps,
-/// each has fewer tiles in registers.
-static constexpr int64_t kReadingWarps = 14, kFineReadingWarps = 28;
-static constexpr int64_t kManyWarps = 16;
-/// Columns of A that are in shared memory at a time, of a warp, and the bytes
-/// up to which there are two such parts: as in code_rows.cuh.
-static constexpr int64_t kSlab = 256, kMostBuffers = 100 << 10;
+/// Tiles of numbers that a warp multiplies by what it has read of A: up to this
+/// many, if each SM has a group of warps.
+static constexpr int64_t kMostTiles = 4, kMostPlainTiles = 2;
+/// Of codes: warps of an SM, those that share k, and tiles along k of each of
+/// them from which on all of a block do, if each SM has few tiles. Rows of A up
+/// to which an SM has two blocks, if these are at least so long.
+static constexpr int64_t kCodeWarps = 16, kCodeSplit = 8, kDeepParts = 8;
+static constexpr int64_t kFewCodeRows = 2, kLongRows = 4096;
+/// Tiles along k that a warp copies together, and how often it does ahead.
+static constexpr int64_t kMostTogether = 4, kMostCodeStages = 8;
+static constexpr int64_t kMostRounds = 1 << 16;
+/// Columns for which a row of A has one factor, of a warp, and the bytes up to
+/// which all of them are in shared memory, and sums of rounds: as in
+/// code_rows.cuh.
+static constexpr int64_t kSlab = 256, kMostWhole = 72 << 10;
+static constexpr int64_t kMostSumBytes = 32 << 10;
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
@@ -50,39 +55,64 @@ int64_t cuda::rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   return std::min(info.m, schedule.getRows());
 }
 
-/// Returns the tiles along k of a warp, by codes.
-static int64_t partsOf(const nn::GemmInfo &info, int64_t split) {
-  return ceilDiv(info.k / depthOf(info), split);
-}
+namespace {
+/// How `split` warps share the codes of a product, in tiles along k: as
+/// CodeShares of code_lanes.cuh.
+struct CodeShares {
+  int64_t depth;         ///< columns of a tile
+  int64_t chunks, parts; ///< of the matrix and of a warp
+  int64_t slab;          ///< for which a row of A has one factor
 
-/// Returns those for which A is in shared memory at a time.
-static int64_t slabOf(const nn::GemmInfo &info, int64_t split) {
-  return std::min(partsOf(info, split), kSlab / depthOf(info));
-}
+  CodeShares(const nn::GemmInfo &info, int64_t split)
+      : depth(depthOf(info)), chunks(info.k / depth),
+        parts(ceilDiv(chunks, split)), slab(std::min(parts, kSlab / depth)) {}
 
-bool cuda::fitsSlabs(const nn::GemmInfo &info, RowsGemmAttr schedule) {
+  /// Returns whether shares and slabs consist of so many tiles.
+  bool consistOf(int64_t together) const {
+    return chunks % together == 0 && parts % together == 0 &&
+           slab % together == 0;
+  }
+};
+} // namespace
+
+bool cuda::fitsShares(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   if (!codesOf(info))
-    return true;
-  int64_t split = schedule.getSplit(), slab = slabOf(info, split);
-  int64_t stages = std::min(schedule.getStages(), partsOf(info, split));
-  return partsOf(info, split) == slab || slab % stages == 0;
+    return schedule.getRounds() == 1 && schedule.getTogether() == 1;
+  return CodeShares(info, schedule.getSplit())
+      .consistOf(schedule.getTogether());
 }
 
+/// Returns the bytes of shared memory of a block, as codeRowsShared does.
 static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
-  int64_t split = schedule.getSplit(), slab = slabOf(info, split);
-  int64_t width = slab * depthOf(info), m = rowsOfBlock(info, schedule);
-  int64_t pieces = m * split;
+  const CodeShares shares(info, schedule.getSplit());
+  nn::QuantizedMatrix matrix = *codesOf(info);
+  int64_t warps = schedule.getThreads() / 32, m = rowsOfBlock(info, schedule);
+  int64_t warpTiles = schedule.getTiles() * countMatrices(info);
+  // A scale for each 16 columns or more, of 16 rows.
+  int64_t scaled =
+      std::min(shares.depth, matrix.block % 32             ? 16
+                             : matrix.block % shares.depth ? 32
+                                                           : shares.depth);
+  int64_t scales = matrix.block == info.k
+                       ? 0
+                       : shares.depth / scaled * (matrix.offsets ? 2 : 1) *
+                             nn::kTileRows *
+                             storageBytes(elementType(matrix.scales));
+  int64_t ring = warps * schedule.getStages() * warpTiles *
+                 schedule.getTogether() * (nn::kTileBytes + scales);
+  int64_t pieces = m * schedule.getSplit();
+  int64_t width = shares.slab * shares.depth;
+  int64_t slabs = ceilDiv(shares.parts, shares.slab);
   // Two bytes, or a number of 16 bits.
-  int64_t rows = pieces * 2 * (width + (width % 64 ? 0 : 32));
-  bool hasSlabs = partsOf(info, split) > slab;
-  int64_t buffers = hasSlabs && 2 * rows <= kMostBuffers ? 2 : 1;
-  int64_t rowsOfTile = nn::isInteger(codesOf(info)->code) ? 4 : 8;
-  int64_t sums =
-      schedule.getThreads() / 32 * ceilDiv(m, rowsOfTile) * rowsOfTile *
-      (nn::kTileRows * schedule.getTiles() * countMatrices(info) + 4) *
-      sizeof(float);
-  return std::max(buffers * rows, sums) +
-         (buffers + (info.norm ? 1 : 0)) * pieces * int64_t(sizeof(float));
+  int64_t slabBytes = pieces * 2 * (width + (width % 64 ? 0 : 32));
+  bool isWhole = slabs * slabBytes <= kMostWhole;
+  int64_t buffers = isWhole ? slabs : 2 * slabBytes <= kMostWhole ? 2 : 1;
+  int64_t squares = info.norm ? (isWhole ? slabs : 1) * pieces : 0;
+  int64_t roundBytes = warps * m * (nn::kTileRows * warpTiles + 4) * 4;
+  int64_t rounds =
+      std::clamp<int64_t>(kMostSumBytes / roundBytes, 1, schedule.getRounds());
+  return ring + buffers * slabBytes + rounds * roundBytes +
+         (buffers * pieces + squares) * 4;
 }
 
 /// Returns the bytes of shared memory of a block, as rowsGemmShared does.
@@ -101,41 +131,66 @@ int64_t cuda::sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
 }
 
 /// Chooses for code_rows.cuh.
-static RowsGemmAttr chooseCodes(const nn::GemmInfo &info, bool isFine,
-                                int64_t sms) {
-  int64_t matrices = countMatrices(info), tiles = matrices;
-  int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
-  int64_t chunks = info.k / depthOf(info);
-  while (tiles < kMostTiles &&
-         columnTiles / (2 * tiles) >= (isFine ? kFineGroups : 1) * sms)
-    tiles *= 2;
-  int64_t groups = ceilDiv(columnTiles, tiles), split = 1;
-  int64_t reading = isFine ? kFineReadingWarps : kReadingWarps;
-  while (split < kMostSplit && 2 * split <= chunks &&
-         groups * split < reading * sms)
+static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
+                                const Machine &machine) {
+  int64_t sms = machine.arch.sms, chunks = info.k / depthOf(info);
+  int64_t columnTiles = ceilDiv(info.n, nn::kTileRows);
+  bool isWide = info.m > kFewCodeRows;
+  // The order of sums, which `split` decides, is the same for any rows.
+  bool isDeep = columnTiles <= sms && chunks >= kDeepParts * kCodeWarps;
+  int64_t most = isDeep ? kCodeWarps : kCodeSplit, split = 1;
+  while (split < most && 2 * split <= chunks)
     split *= 2;
-  // Warps of a block convert rows of A together.
-  int64_t warps = split;
-  while (warps < kMostSplit && groups * split >= 2 * warps * sms)
-    warps *= 2;
-  // Codes are read ahead into registers, of which all warps together have as
-  // many as let them run at the same time.
-  int64_t ahead = groups * split > kManyWarps * sms ? 4 : 16;
-  int64_t stages = llvm::bit_floor(
-      uint64_t(std::min({ceilDiv(chunks, split), kMostParts,
-                         std::max<int64_t>(ahead / tiles, 1)})));
-  // Sums of more than 8 rows take twice the registers.
-  if (info.m > 8 && tiles > matrices)
-    tiles /= 2;
-  return RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
-                           warps * 32, kMostTiledRows);
+  // Long kernels hide the latency of their ends if an SM has two blocks. Warps
+  // of a block convert rows of A together, which many rows need.
+  bool isLong = !isDeep && info.k >= kLongRows;
+  bool isFloat4 = codesOf(info)->code == nn::Code::e2m1; // takes registers
+  int64_t blocks = isLong && !isWide && !isFloat4 ? 2 : 1;
+  int64_t groups = std::max<int64_t>(1, kCodeWarps / blocks / split);
+  while (groups > 1 && ceilDiv(columnTiles, groups) < (isWide ? sms / 3 : sms))
+    groups /= 2;
+  int64_t rounds = 1, together = kMostTogether, stages = 1;
+  auto chosen = [&] {
+    return RowsGemmAttr::get(info.a.getContext(), /*tiles=*/1, stages, split,
+                             groups * split * 32, kMostTiledRows, rounds,
+                             together);
+  };
+  auto fitsIn = [&](int64_t room) {
+    return sharedBytesOf(info, chosen()) <= room;
+  };
+  for (int64_t room = machine.arch.sharedPerBlock;;) {
+    // All blocks run at the same time.
+    rounds = ceilDiv(ceilDiv(columnTiles, groups), blocks * sms);
+    together = info.m > 8 ? kMostTogether / 2 : kMostTogether; // registers
+    int64_t parts = CodeShares(info, split).parts;
+    while (!CodeShares(info, split).consistOf(together) ||
+           (!isWide && rounds * parts / together < kMostParts && together > 1))
+      together /= 2;
+    while (together > 1 && !fitsIn(room))
+      together /= 2;
+    if (fitsIn(room) || groups * split == 1)
+      break;
+    (groups > 1 ? groups : split) /= 2;
+  }
+  // More stages than that would keep the next kernel's blocks away.
+  int64_t all = rounds * CodeShares(info, split).parts / together;
+  int64_t least = isWide && isLong ? 2 : 1;
+  while (stages < kMostCodeStages && stages < all) {
+    stages *= 2;
+    if (fitsIn(stages <= least ? machine.arch.sharedPerBlock
+                               : machine.arch.sharedFor(2)))
+      continue;
+    stages /= 2;
+    break;
+  }
+  return chosen();
 }
 
 static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
                                  const Machine &machine) {
   int64_t sms = machine.arch.sms;
-  if (auto codes = codesOf(info))
-    return chooseCodes(info, nn::bitsOf(codes->code) < 8, sms);
+  if (codesOf(info))
+    return chooseCodes(info, machine);
   int64_t matrices = countMatrices(info);
   int64_t columnTiles = matrices * ceilDiv(info.n, nn::kTileRows);
   int64_t chunks = ceilDiv(info.k, depthOf(info));
@@ -157,7 +212,8 @@ static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
   while (true) {
     auto chosen =
         RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
-                          std::max(split, kBlockWarps) * 32, kMostTiledRows);
+                          std::max(split, kBlockWarps) * 32, kMostTiledRows,
+                          /*rounds=*/1, /*together=*/1);
     if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
@@ -180,7 +236,8 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
   for (int64_t stages = same.getStages(); stages > 0; stages /= 2) {
     auto wide =
         RowsGemmAttr::get(info.a.getContext(), same.getTiles(), stages,
-                          same.getSplit(), same.getThreads(), kMostBlockRows);
+                          same.getSplit(), same.getThreads(), kMostBlockRows,
+                          /*rounds=*/1, /*together=*/1);
     if (sharedBytesOf(info, wide) <= machine.arch.sharedPerBlock)
       return wide;
   }
@@ -190,14 +247,19 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
 LogicalResult
 RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t tiles, int64_t stages, int64_t split,
-                     int64_t threads, int64_t rows) {
+                     int64_t threads, int64_t rows, int64_t rounds,
+                     int64_t together) {
   if (failed(requireBlock(emitError, threads)) ||
       failed(require(emitError,
                      isPowerOf2UpTo(split, threads / 32) &&
                          threads / 32 % split == 0,
                      "split", "a power of 2 that divides the warps")) ||
       failed(require(emitError, isPowerOf2UpTo(tiles, kMostTiles), "tiles",
-                     "1, 2 or 4")))
+                     "1, 2 or 4")) ||
+      failed(require(emitError, rounds > 0 && rounds <= kMostRounds, "rounds",
+                     "1 to 65536")) ||
+      failed(require(emitError, isPowerOf2UpTo(together, kMostTogether),
+                     "together", "1, 2 or 4")))
     return failure();
   if (failed(require(emitError, rows == 16 || rows == 32, "rows", "16 or 32")))
     return failure();

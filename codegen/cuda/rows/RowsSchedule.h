@@ -21,9 +21,9 @@ int64_t rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule);
 /// Returns the bytes of shared memory of a block, as the kernels compute them.
 int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
-/// Returns whether code_rows.cuh can read ahead as a schedule says; true for
-/// products of numbers.
-bool fitsSlabs(const nn::GemmInfo &info, RowsGemmAttr schedule);
+/// Returns whether warps share k as a schedule says; of numbers, whether it has
+/// nothing that only kernels of codes have.
+bool fitsShares(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
 /// Returns the schedule of a product that one of the kernels computes. The
 /// order of its sums is the same for up to 16 rows, if enough shared memory is

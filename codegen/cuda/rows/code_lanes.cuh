@@ -14,6 +14,7 @@
 #define FRIT_CODEGEN_CUDA_ROWS_CODE_LANES_CUH
 
 #include "frit/codes.cuh"
+#include "frit/copy.cuh"
 #include "frit/few_rows.cuh"
 #include "frit/integer_mma.cuh"
 
@@ -45,14 +46,26 @@ inline constexpr int kUnit = 32;
 template <class P> struct CodeShares {
   static constexpr int warps = P::threads / 32, groups = warps / P::split;
   /// Columns of a tile, tiles along k of the matrix and of a warp, and those of
-  /// a warp for which A is in shared memory at a time.
+  /// a warp for which a row of A has one factor.
   static constexpr int depth = 8 * kWordCodes<P::code>;
   static constexpr int chunks = int(P::k / depth);
   static constexpr int parts = (chunks + P::split - 1) / P::split;
   static constexpr int slab = parts < 256 / depth ? parts : 256 / depth;
   static constexpr int slabs = (parts + slab - 1) / slab;
   static constexpr int width = slab * depth; ///< of a slab, elements
+  /// Whether shares of k and slabs consist of so many tiles.
+  static __device__ constexpr bool consistOf(int tiles) {
+    return chunks % tiles == 0 && parts % tiles == 0 && slab % tiles == 0;
+  }
 };
+
+/// Tiles along k that a warp copies together.
+template <class P> __device__ constexpr int countTogether() {
+  if constexpr (requires { P::together; })
+    return P::together;
+  return 1;
+}
+template <class P> inline constexpr int kTilesTogether = countTogether<P>();
 
 /// A matrix of codes in tiles.
 template <class P> struct CodeMatrix {
@@ -68,23 +81,27 @@ template <class P> struct LaneCodes {
                                 : P::block % depth ? kUnit
                                                    : depth;
   static constexpr int groups = depth / scaled;
+  /// Whether a row of B has one scale.
+  static constexpr bool isOfRow = P::block == P::k;
   using Scales = Pack<typename P::Scale, 2>; ///< of rows g and g + 8
   Pack<uint32_t, 4> words;
   Scales scales[groups], offsets[P::hasOffsets ? groups : 1];
 
-  __device__ void read(const CodeMatrix<P> &b, int64_t tile, int64_t chunk) {
-    constexpr int64_t chunks = P::k / depth, blocks = P::k / P::block;
-    const int lane = threadIdx.x % 32;
-    words = loadOnce(reinterpret_cast<const uint32_t *>(b.codes) +
-                     (tile * chunks + chunk) * 128 + lane * 4);
-#pragma unroll
-    for (int i = 0; i < groups; ++i) {
-      int64_t block = (chunk * depth + i * scaled) / P::block;
-      int64_t at = (tile * blocks + block) * 8 + lane / 4;
-      scales[i] = reinterpret_cast<const Scales *>(b.scales)[at];
-      if constexpr (P::hasOffsets)
-        offsets[i] = reinterpret_cast<const Scales *>(b.offsets)[at];
-    }
+  /// Returns where the scales of group `group` are, of rows g and g + 8 = 8 of
+  /// a tile: `place` is the tile's number in the matrix.
+  static __device__ int64_t placeOf(int64_t place, int group) {
+    if constexpr (P::block % depth)
+      return (place * groups + group) * 8;
+    else
+      return place / (P::block / depth) * 8;
+  }
+
+  /// Reads the scales of a row of tiles, if they are those of whole rows.
+  __device__ void readOfRow(const CodeMatrix<P> &b, int64_t row) {
+    const int64_t at = row * 8 + int(threadIdx.x) % 32 / 4;
+    scales[0] = reinterpret_cast<const Scales *>(b.scales)[at];
+    if constexpr (P::hasOffsets)
+      offsets[0] = reinterpret_cast<const Scales *>(b.offsets)[at];
   }
 
   /// What products are multiplied by beside the scale.
@@ -117,6 +134,94 @@ template <class P> struct LaneCodes {
       a[i] = converts ? convertE4m3(word, pair)
                       : decodePair<f16, P::code>(word, pair);
     }
+  }
+};
+
+/// Tiles of codes on their way from memory to a warp: a ring of stages in
+/// shared memory. A lane copies the codes that it reads itself; scales, unless
+/// they are those of rows, are copied for the whole warp.
+template <class P> struct CodeRing {
+  using Codes = LaneCodes<P>;
+  using Scales = typename Codes::Scales;
+  /// Tiles along k of a stage, and all of it.
+  static constexpr int depth = kTilesTogether<P>;
+  static_assert(CodeShares<P>::consistOf(depth));
+  static constexpr int tiles = kWarpTiles<P> * depth;
+  static constexpr int tileBytes = 16 * 32, laneBytes = 16;
+  /// Scales of a tile, and offsets likewise.
+  static constexpr int factors = Codes::isOfRow ? 0 : 8 * Codes::groups;
+  static constexpr int factorBytes =
+      factors * (P::hasOffsets ? 2 : 1) * int(sizeof(Scales));
+  static constexpr int bytes = P::stages * tiles * (tileBytes + factorBytes);
+
+  char *shared; ///< of `bytes` bytes, of the warp
+
+  __device__ char *codesOf(int stage) const {
+    return shared + stage * (tiles * tileBytes) +
+           int(threadIdx.x) % 32 * laneBytes;
+  }
+  /// Returns the scales of `depth` tiles along k, after which are their
+  /// offsets.
+  __device__ Scales *factorsOf(int stage, int t) const {
+    return reinterpret_cast<Scales *>(shared + P::stages * tiles * tileBytes +
+                                      (stage * tiles + t * depth) *
+                                          factorBytes);
+  }
+
+  /// Starts copying tiles for tile `t` of the warp: those from number `place`
+  /// of the matrix on.
+  __device__ void fetch(int stage, int t, const CodeMatrix<P> &b,
+                        int64_t place) const {
+    const char *from = static_cast<const char *>(b.codes) + place * tileBytes +
+                       int(threadIdx.x) % 32 * laneBytes;
+    char *to = codesOf(stage) + t * depth * tileBytes;
+#pragma unroll
+    for (int c = 0; c < depth; ++c)
+      copyAsync(to + c * tileBytes, from + c * tileBytes);
+    fetchFactors(factorsOf(stage, t), b.scales, place);
+    if constexpr (P::hasOffsets)
+      fetchFactors(factorsOf(stage, t) + depth * factors, b.offsets, place);
+  }
+  static __device__ void fetchFactors(Scales *to, const typename P::Scale *of,
+                                      int64_t place) {
+    constexpr int count = depth * factors;
+    const int lane = int(threadIdx.x) % 32;
+    const Scales *from = reinterpret_cast<const Scales *>(of);
+#pragma unroll
+    for (int i = 0; i < count; i += 32) {
+      const int at = i + lane;
+      if (count % 32 != 0 && at >= count)
+        break;
+      // Scales of neighbours are neighbours unless tiles share them.
+      int64_t place8 = P::block % Codes::depth || P::block == Codes::depth
+                           ? Codes::placeOf(place, 0) + at
+                           : Codes::placeOf(place + at / 8, 0) + at % 8;
+      copyAsync<sizeof(Scales)>(to + at, from + place8);
+    }
+  }
+
+  /// Reads a tile that has been copied, number `c` along k; `to` keeps the
+  /// scales of rows.
+  __device__ void read(Codes &to, int stage, int t, int c) const {
+    to.words = *reinterpret_cast<const Pack<uint32_t, 4> *>(
+        codesOf(stage) + (t * depth + c) * tileBytes);
+    if constexpr (!Codes::isOfRow) {
+      const Scales *from =
+          factorsOf(stage, t) + c * factors + int(threadIdx.x) % 32 / 4;
+#pragma unroll
+      for (int i = 0; i < Codes::groups; ++i) {
+        to.scales[i] = from[8 * i];
+        if constexpr (P::hasOffsets)
+          to.offsets[i] = from[depth * factors + 8 * i];
+      }
+    }
+  }
+
+  /// Makes the scales that lanes copied visible to the others, or lets them
+  /// copy again.
+  static __device__ void join() {
+    if constexpr (factors > 0)
+      __syncwarp();
   }
 };
 

@@ -3,9 +3,17 @@
 // Computes what rows_gemm.cuh does for a matrix B of codes, as fast as they are
 // read. Rows of A are converted once a block, as scaled_rows.cuh says, so that
 // codes need few instructions before tensor cores multiply them: of integers,
-// one a word or two. A lane reads its codes into registers, `stages` tiles
-// along k ahead. P is that of rows_gemm.cuh with the fields of code_lanes.cuh;
-// tiles along k of warps that share it are neighbours.
+// one a word or two. A warp copies its codes to its own ring in shared memory,
+// `stages` parts of k ahead. Those that a ring holds are on their way before
+// the kernels before this one have finished. P is that of rows_gemm.cuh with
+// the fields of code_lanes.cuh; tiles along k of warps that share it are
+// neighbours. P may have
+//
+//   static constexpr int rounds;   // groups of tiles of a warp
+//   static constexpr int together; // tiles along k of a stage: 1, 2 or 4
+//
+// A warp multiplies the groups one after another by the same rows of A. The
+// grid is ceil(m / rows) · ceil(n / (16 · tiles · rounds · warps / split)).
 //
 // Sums of a block of columns, without rounding if codes are integers, are
 // scaled in f32. They do not depend on the other rows of A.
@@ -34,19 +42,21 @@ template <class P> struct CodeRows {
   using Codes = LaneCodes<P>;
   static constexpr int columnTiles = Rows::columnTiles;
   static constexpr bool isInteger = Rows::isInteger;
-  static constexpr int rowsOfSums = 8 / Rows::columnsOfRow * columnTiles;
-  static constexpr int factorCount = Rows::pieces;
-  static constexpr int sumBytes = Shares::warps * rowsOfSums *
-                                  (16 * kWarpTiles<P> + 4) * int(sizeof(float));
-  /// Slabs of A in shared memory: while one is read another may be written.
-  static constexpr int kMostBytes = 100 << 10;
-  static constexpr int buffers =
-      Shares::slabs > 1 && 2 * Rows::bytes <= kMostBytes ? 2 : 1;
-  static constexpr int mainBytes =
-      buffers * Rows::bytes > sumBytes ? buffers *Rows::bytes : sumBytes;
+  /// Sums of the warps, of a row of A and the columns of their tiles, of as
+  /// many rounds as have room.
+  static constexpr int rows = Rows::rows;
+  static constexpr int sumsOfRow = 16 * kWarpTiles<P> + 4;
+  static constexpr int roundBytes =
+      Shares::warps * rows * sumsOfRow * int(sizeof(float));
+  static constexpr int kMostSums = 32 << 10;
+  static constexpr int sumRounds =
+      kRounds<P> * roundBytes <= kMostSums ? kRounds<P>
+      : roundBytes <= kMostSums            ? kMostSums / roundBytes
+                                           : 1;
+  static constexpr int ringBytes = Shares::warps * CodeRing<P>::bytes;
   static constexpr int bytes =
-      mainBytes + (buffers + (kNormalizesRows<P> ? 1 : 0)) * factorCount *
-                      int(sizeof(float));
+      ringBytes + Rows::bytes + sumRounds * roundBytes +
+      (Rows::factorCount + Rows::squareCount) * int(sizeof(float));
 
   /// Sums of products that a lane has of a tile: of high and low bytes two of
   /// the four of a fragment make one.
@@ -72,29 +82,41 @@ template <class P> struct CodeRows {
     else
       return sums[i];
   }
-  /// Returns the row of A, and whether it is row g + 8 and not g of the tile.
+  /// Returns the row of A of a sum, and whether it is row g + 8 of the tile.
   static __device__ int rowOf(int j, int i) {
     const int lane = threadIdx.x % 4;
     return isInteger ? j * 4 + lane : j * 8 + lane * 2 + i % 2;
   }
   static __device__ int upperOf(int i) { return isInteger ? i : i / 2; }
 
+  /// What sums of products are multiplied by beside the scales, of a slab.
+  using Factors = float[columnTiles][Rows::factorsOfTile];
+  static __device__ void loadFactors(Factors &to, const Rows &rows, int slab,
+                                     int part) {
+#pragma unroll
+    for (int j = 0; j < columnTiles; ++j)
+#pragma unroll
+      for (int i = 0; i < Rows::factorsOfTile; ++i)
+        to[j][i] = rows.factorOf(slab, part, rowOf(j, i));
+  }
+
   static __device__ void addScaled(Totals &totals, Sums &sums, RowSums &ofA,
                                    const Codes (&codes)[kWarpTiles<P>],
-                                   const Rows &rows, int part, int group) {
+                                   const Factors &factors, int group) {
 #pragma unroll
     for (int t = 0; t < kWarpTiles<P>; ++t)
 #pragma unroll
       for (int j = 0; j < columnTiles; ++j)
 #pragma unroll
         for (int i = 0; i < sumsOfLane; ++i) {
-          const float factor = rows.factorOf(part, rowOf(j, i));
+          const float factor = factors[j][i % Rows::factorsOfTile];
           const int upper = upperOf(i);
-          float scale = load(codes[t].scales[group].at[upper]) * factor;
           float &to = totals[t][j][i];
-          to = fma(scale * Codes::kFactor, total(sums[t][j], i), to);
+          to = fma(load(codes[t].scales[group].at[upper]) * factor,
+                   total(sums[t][j], i), to);
           if constexpr (P::hasOffsets)
-            to = fma(load(codes[t].offsets[group].at[upper]) * factor,
+            to = fma(load(codes[t].offsets[group].at[upper]) *
+                         (factor * (1.f / Codes::kFactor)),
                      total(ofA[j], i), to);
         }
     reset(sums, ofA);
@@ -163,28 +185,44 @@ template <class P> struct CodeRows {
       mma<f16>(to, a, b);
   }
 
-  /// Adds the products of a tile along k, the slab's number `at`.
+  /// Adds the products of a tile along k, number `at` of a slab.
   static __device__ void addTile(Totals &totals, Sums &sums, RowSums &ofA,
                                  const Codes (&codes)[kWarpTiles<P>],
-                                 const Rows &rows, int part, int at) {
+                                 const Rows &rows, const Factors &factors,
+                                 int slab, int part, int at) {
 #pragma unroll
     for (int unit = 0; unit < Codes::units; ++unit) {
       const int number = at * Codes::units + unit;
       Unit b;
-      rows.loadUnit(b, part, number);
+      rows.loadUnit(b, slab, part, number);
       if constexpr (Codes::scaled < kUnit) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           addUnit(sums, ofA, codes, b, unit, half == 0, half == 1);
-          addScaled(totals, sums, ofA, codes, rows, part, 2 * unit + half);
+          addScaled(totals, sums, ofA, codes, factors, 2 * unit + half);
         }
       } else {
         addUnit(sums, ofA, codes, b, unit, true, true);
         if ((number + 1) % unitsOfSum() == 0)
-          addScaled(totals, sums, ofA, codes, rows, part,
+          addScaled(totals, sums, ofA, codes, factors,
                     unit * kUnit / Codes::scaled);
       }
     }
+  }
+
+  /// Stores the sums of a warp: of row i of A in row i.
+  using Part = float[rows][sumsOfRow];
+  static __device__ void store(Part &to, const Totals &totals) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int t = 0; t < kWarpTiles<P>; ++t)
+#pragma unroll
+      for (int j = 0; j < columnTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < sumsOfLane; ++i)
+          if (rowOf(j, i) < rows)
+            to[rowOf(j, i)][t * 16 + lane / 4 + upperOf(i) * 8] =
+                totals[t][j][i];
   }
 };
 
@@ -201,95 +239,153 @@ codeRows(const typename P::A *a, const typename P::A *scale,
   using Kernel = CodeRows<P>;
   using Shares = CodeShares<P>;
   using Rows = ScaledRows<P>;
+  using Codes = LaneCodes<P>;
+  using Ring = CodeRing<P>;
   constexpr int parts = Shares::parts, slab = Shares::slab;
-  constexpr int stages = P::stages < parts ? P::stages : parts;
-  constexpr int64_t allTiles = P::n / 16;
+  constexpr int depth = Ring::depth;
+  constexpr int allTiles = int(P::n / 16);
+  constexpr int tilesOfRound = Shares::groups * P::tiles;
+  constexpr int tilesOfBlock = kRounds<P> * tilesOfRound;
   static_assert(Shares::warps % P::split == 0 &&
-                (Shares::slabs == 1 || slab % stages == 0) &&
                 Kernel::bytes <= P::sharedBytes);
   const int warp = threadIdx.x / 32;
   const int part = warp % P::split, group = warp / P::split;
-  const int64_t tile =
-      (RowsBlock<P>::columns() * Shares::groups + group) * P::tiles;
+  const int firstTile = int(RowsBlock<P>::columns()) * tilesOfBlock;
+  // Then all blocks have as many rounds, and tiles are at constant distances.
+  constexpr bool isWhole = allTiles % tilesOfBlock == 0;
+  const int rounds =
+      isWhole || firstTile + tilesOfBlock <= allTiles
+          ? kRounds<P>
+          : (allTiles - firstTile + tilesOfRound - 1) / tilesOfRound;
   char *shared = dynamicShared<char>();
-  float *factors = reinterpret_cast<float *>(shared + Kernel::mainBytes);
-  float *squares = factors + Kernel::buffers * Kernel::factorCount;
-  auto rowsOf = [&](int at) {
-    int buffer = at % Kernel::buffers;
-    return Rows{shared + buffer * Rows::bytes,
-                factors + buffer * Kernel::factorCount, squares};
-  };
+  const Ring ring = {shared + warp * Ring::bytes};
+  char *columns = shared + Kernel::ringBytes;
+  float *factorsOf = reinterpret_cast<float *>(columns + Rows::bytes);
+  float *squares = factorsOf + Rows::factorCount;
+  using Part = typename Kernel::Part;
+  Part *sumsOf = reinterpret_cast<Part *>(squares + Rows::squareCount);
+  const Rows rows = {columns, factorsOf, squares};
 
-  LaneCodes<P> codes[stages][kWarpTiles<P>];
-  auto read = [&](LaneCodes<P>(&to)[kWarpTiles<P>], int at) {
-    int64_t chunk = int64_t(part) * parts + at;
-    // Elements of A are zeros there.
-    if (Shares::chunks % P::split != 0 && chunk >= Shares::chunks)
-      chunk = Shares::chunks - 1;
+  // Beyond the last row of tiles is the last one.
+  auto rowOfTiles = [&](int first, int t) {
+    const int row = first + t % P::tiles;
+    return isWhole || row < allTiles ? row : allTiles - 1;
+  };
+  // Starts copying the next stage of the warp, over all rounds.
+  const int ownTile = firstTile + group * P::tiles;
+  int fetchTile = ownTile, fetchPart = 0, fetchStage = 0;
+  auto fetch = [&] {
+    if (fetchTile < firstTile + rounds * tilesOfRound) {
+      int chunk = part * parts + fetchPart;
+      // Elements of A are zeros there.
+      if (Shares::chunks % P::split != 0 && chunk >= Shares::chunks)
+        chunk = Shares::chunks - depth;
 #pragma unroll
-    for (int t = 0; t < kWarpTiles<P>; ++t) {
-      // Then tiles are at constant distances from each other.
-      constexpr bool isWhole = allTiles % (Shares::groups * P::tiles) == 0;
-      int64_t row = tile + t % P::tiles;
-      if (!isWhole && row >= allTiles)
-        row = allTiles - 1;
-      to[t].read(b[t / P::tiles], row, chunk);
+      for (int t = 0; t < kWarpTiles<P>; ++t)
+        ring.fetch(fetchStage, t, b[t / P::tiles],
+                   rowOfTiles(fetchTile, t) * Shares::chunks + chunk);
+      fetchStage = fetchStage + 1 == P::stages ? 0 : fetchStage + 1;
+      fetchPart += depth;
+      if (fetchPart == parts) {
+        fetchPart = 0;
+        fetchTile += tilesOfRound;
+      }
     }
+    commitCopies(); // also of nothing, since waiting counts groups
+  };
+  Codes ofRows[kWarpTiles<P>];
+  auto readOfRows = [&](int first) {
+    if constexpr (Codes::isOfRow)
+#pragma unroll
+      for (int t = 0; t < kWarpTiles<P>; ++t)
+        ofRows[t].readOfRow(b[t / P::tiles], rowOfTiles(first, t));
   };
   if constexpr (!P::early)
     pdlWait();
-#pragma unroll
-  for (int at = 0; at < stages; ++at)
-    read(codes[at], at);
+  readOfRows(ownTile);
+#pragma unroll 1
+  for (int i = 0; i < P::stages; ++i)
+    fetch();
   if constexpr (P::early)
     pdlWait();
-  RowsEnd<P> end(bias, r, d);
 
   typename Rows::Pieces pieces;
-  Rows::read(pieces, a, 0, 0);
-  rowsOf(0).convert(pieces, a, scale, 0);
-  typename Kernel::Totals totals = {};
+  Rows::read(pieces, a, scale, 0, 0);
+  if constexpr (Rows::isWhole) {
+    rows.convert(pieces, a, scale, 0, true);
+    __syncthreads();
+  }
   typename Kernel::Sums sums = {};
   typename Kernel::RowSums ofA = {};
+  int stage = 0;
 #pragma unroll 1
-  for (int s = 0; s < Shares::slabs; ++s) {
-    __syncthreads();
-    const bool isLast = s + 1 == Shares::slabs;
-    if (!isLast)
-      Rows::read(pieces, a, 0, s + 1);
-    const Rows rows = rowsOf(s);
+  for (int batch = 0; batch < rounds; batch += Kernel::sumRounds) {
+    RowsEnd<P, Kernel::sumRounds> end(bias, r, d, batch);
+#pragma unroll 1
+    for (int round = batch; round < rounds && round < batch + Kernel::sumRounds;
+         ++round) {
+      Codes codes[depth][kWarpTiles<P>];
+      if constexpr (Codes::isOfRow) {
 #pragma unroll
-    for (int c = 0; c < slab; ++c) {
-      const int at = s * slab + c;
-      if (Shares::slabs * slab == parts || at < parts)
-        Kernel::addTile(totals, sums, ofA, codes[c % stages], rows, part, c);
-      if (at + stages < parts)
-        read(codes[c % stages], at + stages);
+        for (int c = 0; c < depth; ++c)
+#pragma unroll
+          for (int t = 0; t < kWarpTiles<P>; ++t)
+            codes[c][t] = ofRows[t];
+        if (round + 1 < rounds)
+          readOfRows(ownTile + (round + 1) * tilesOfRound);
+      }
+      typename Kernel::Totals totals = {};
+      if constexpr (!Rows::isWhole)
+        rows.convert(pieces, a, scale, 0, round == 0);
+#pragma unroll 1
+      for (int s = 0; s < Shares::slabs; ++s) {
+        const int nextSlab = s + 1 < Shares::slabs ? s + 1 : 0;
+        if constexpr (!Rows::isWhole) {
+          __syncthreads();
+          if (nextSlab != 0 || round + 1 < rounds)
+            Rows::read(pieces, a, scale, 0, nextSlab);
+        }
+        typename Kernel::Factors factors;
+        Kernel::loadFactors(factors, rows, s, part);
+#pragma unroll
+        for (int from = 0; from < slab; from += depth) {
+          if (Shares::slabs * slab != parts && s * slab + from >= parts)
+            break;
+          waitCopies<P::stages - 1>();
+          Ring::join();
+#pragma unroll
+          for (int c = 0; c < depth; ++c)
+#pragma unroll
+            for (int t = 0; t < kWarpTiles<P>; ++t)
+              ring.read(codes[c][t], stage, t, c);
+          Ring::join();
+          fetch();
+          stage = stage + 1 == P::stages ? 0 : stage + 1;
+#pragma unroll
+          for (int c = 0; c < depth; ++c)
+            Kernel::addTile(totals, sums, ofA, codes[c], rows, factors, s, part,
+                            from + c);
+        }
+        if constexpr (!Rows::isWhole) {
+          if (Rows::buffers == 1)
+            __syncthreads();
+          if (nextSlab != 0)
+            rows.convert(pieces, a, scale, nextSlab, round == 0);
+        }
+      }
+      Kernel::store(sumsOf[(round - batch) * Shares::warps + warp], totals);
+      // Then another slab may be written.
+      if (!Rows::isWhole && round + 1 < rounds)
+        __syncthreads();
     }
-    if (Kernel::buffers == 1)
-      __syncthreads();
-    if (!isLast)
-      rowsOf(s + 1).convert(pieces, a, scale, s + 1);
-  }
-
-  // Row i of a warp's part has the sums of row i of A.
-  if (Kernel::buffers > 1)
     __syncthreads();
-  using Part = float[Kernel::rowsOfSums][16 * kWarpTiles<P> + 4];
-  Part *sumsOf = reinterpret_cast<Part *>(shared);
-  const int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int t = 0; t < kWarpTiles<P>; ++t)
-#pragma unroll
-    for (int j = 0; j < Kernel::columnTiles; ++j)
-#pragma unroll
-      for (int i = 0; i < Kernel::sumsOfLane; ++i)
-        sumsOf[warp][Kernel::rowOf(j, i)]
-              [t * 16 + lane / 4 + Kernel::upperOf(i) * 8] = totals[t][j][i];
-  __syncthreads();
-  end.finish(sumsOf, [&](int row, int, int part) {
-    return squares[row * P::split + part];
-  });
+    end.finish(sumsOf, [&](int row, int, int part) {
+      return rows.squareOf(part, row);
+    });
+    // Then others may be written.
+    if (batch + Kernel::sumRounds < rounds)
+      __syncthreads();
+  }
 }
 
 } // namespace frit

@@ -25,6 +25,13 @@ template <class P> struct RowsBlock {
     return blockIdx.x % count * kBlockRows<P>;
   }
 };
+/// Groups of tiles of a warp, one after another.
+template <class P> __device__ constexpr int countRounds() {
+  if constexpr (requires { P::rounds; })
+    return P::rounds;
+  return 1;
+}
+template <class P> inline constexpr int kRounds = countRounds<P>();
 /// Whether the last block of rows has fewer of them.
 template <class P>
 inline constexpr bool kHasPartialRows = P::m % kBlockRows<P> != 0;

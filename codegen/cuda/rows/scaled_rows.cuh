@@ -51,8 +51,10 @@ __device__ inline uint32_t largerOfPairs(uint32_t a, uint32_t b) {
 #endif
 }
 
-/// The slab of A in shared memory. A warp that shares k has a piece of each
-/// row: a column of the second fragment, or two, of high and of low bytes.
+/// Slabs of A in shared memory: all of them if they fit, else the one that is
+/// read and, if two fit, the next one. A warp that shares k has a piece of each
+/// row of a slab: a column of the second fragment, or two, of high and of low
+/// bytes.
 template <class P> struct ScaledRows {
   using Shares = CodeShares<P>;
   static constexpr int rows = kBlockRows<P>, pieces = rows * P::split;
@@ -66,17 +68,31 @@ template <class P> struct ScaledRows {
   static constexpr int columnBytes =
       (Shares::width + (Shares::width % 64 ? 0 : 32)) * elementBytes;
   static constexpr int partBytes = columnsOfRow * rows * columnBytes;
-  static constexpr int bytes = P::split * partBytes;
+  static constexpr int slabBytes = P::split * partBytes;
+  /// Bytes up to which all slabs are in shared memory, or two.
+  static constexpr int kMostWhole = 72 << 10;
+  static constexpr bool isWhole = Shares::slabs * slabBytes <= kMostWhole;
+  static constexpr int buffers = isWhole                       ? Shares::slabs
+                                 : 2 * slabBytes <= kMostWhole ? 2
+                                                               : 1;
+  static constexpr int bytes = buffers * slabBytes;
+  /// Slabs and pieces that are converted at a time, and sums of squares.
+  static constexpr int slabsOfTime = isWhole ? Shares::slabs : 1;
+  static constexpr int piecesOfTime = slabsOfTime * pieces;
+  static constexpr int factorCount = buffers * pieces;
+  static constexpr int squareCount = kNormalizesRows<P> ? piecesOfTime : 0;
   /// Lanes that convert a piece, how often a warp converts pieces, and how many
   /// times it has registers to read elements ahead.
   static constexpr int lanes =
       Shares::width % 256 && !(Shares::width & (Shares::width - 1))
           ? Shares::width / 8
           : 32;
-  static constexpr int times = (pieces * lanes + P::threads - 1) / P::threads;
+  static constexpr int times =
+      (piecesOfTime * lanes + P::threads - 1) / P::threads;
   static constexpr int ahead = times < 4 ? times : 4;
   /// Whether each lane always has a piece, and 8 elements of it.
-  static constexpr bool allHavePieces = times * P::threads == pieces * lanes;
+  static constexpr bool allHavePieces =
+      times * P::threads == piecesOfTime * lanes;
   static constexpr bool allHaveElements =
       lanes * 8 == Shares::width && Shares::parts % Shares::slab == 0 &&
       int64_t(P::split) * Shares::parts * Shares::depth == P::k;
@@ -86,20 +102,25 @@ template <class P> struct ScaledRows {
   using Elements = Pack<uint32_t, 4>; ///< 8 elements
   struct Pieces {
     Elements of[ahead];
+    Elements scales[kNormalizesRows<P> ? ahead : 1];
   };
 
   char *columns;  ///< of `bytes` bytes
-  float *factors; ///< of rows by warps that share k: of the slab's pieces
-  float *squares; ///< likewise, summed over slabs; null if none are normalized
+  float *factors; ///< of pieces, by buffers
+  float *squares; ///< of pieces that are converted at a time, summed over times
 
-  /// Returns the lane's piece, `pieces` or more if it has none.
+  /// Returns the buffer of a slab.
+  static __device__ int bufferOf(int slab) { return slab % buffers; }
+
+  /// Returns the lane's piece, `piecesOfTime` or more if it has none.
   static __device__ int pieceOf(int time) {
     return (time * P::threads + int(threadIdx.x)) / lanes;
   }
-  /// Returns the first of the lane's elements of a piece, or k if it has none.
+  /// Returns the first of the lane's elements of a piece of the slabs from
+  /// `slab` on, or k if it has none.
   static __device__ int64_t elementOf(int piece, int slab) {
     const int in = int(threadIdx.x) % lanes * 8;
-    const int from = slab * Shares::width + in;
+    const int from = (slab + piece / pieces) * Shares::width + in;
     if (!allHaveElements &&
         (in >= Shares::width || from >= Shares::parts * Shares::depth))
       return P::k;
@@ -108,48 +129,57 @@ template <class P> struct ScaledRows {
 
   /// Returns the row of A of a piece. Rows that A does not have are its last.
   static __device__ int64_t rowOf(int piece) {
-    int64_t row = RowsBlock<P>::firstRow() + piece / P::split;
+    int64_t row = RowsBlock<P>::firstRow() + piece % pieces / P::split;
     return kHasPartialRows<P> && row >= P::m ? P::m - 1 : row;
   }
 
   /// Reads the lane's elements from time `first` on.
-  static __device__ void read(Pieces &out, const typename P::A *a, int first,
-                              int slab) {
+  static __device__ void read(Pieces &out, const typename P::A *a,
+                              const typename P::A *scale, int first, int slab) {
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
       out.of[i] = {};
       int piece = pieceOf(first + i);
       int64_t k = elementOf(piece, slab);
-      if ((allHavePieces || piece < pieces) && (allHaveElements || k < P::k))
+      if ((allHavePieces || piece < piecesOfTime) &&
+          (allHaveElements || k < P::k)) {
         out.of[i] =
             *reinterpret_cast<const Elements *>(a + rowOf(piece) * P::lda + k);
+        if constexpr (kNormalizesRows<P>)
+          out.scales[i] = *reinterpret_cast<const Elements *>(scale + k);
+      }
     }
   }
 
-  /// Converts the slab, whose first elements `read` got.
+  /// Converts the slabs from `slab` on, whose first elements `read` got. Sums
+  /// squares if `isFirst`.
   __device__ void convert(Pieces &of, const typename P::A *a,
-                          const typename P::A *scale, int slab) const {
+                          const typename P::A *scale, int slab,
+                          bool isFirst) const {
 #pragma unroll 1
     for (int first = 0; first < times; first += ahead) {
       if (first > 0)
-        read(of, a, first, slab);
+        read(of, a, scale, first, slab);
 #pragma unroll
       for (int i = 0; i < ahead; ++i)
         if (times % ahead == 0 || first + i < times)
-          convertPiece(of.of[i], scale, pieceOf(first + i), slab);
+          convertPiece(of.of[i], of.scales[kNormalizesRows<P> ? i : 0],
+                       pieceOf(first + i), slab, isFirst);
     }
   }
 
   /// All lanes of the warp call it.
-  __device__ void convertPiece(const Elements &elements,
-                               const typename P::A *scale, int piece,
-                               int slab) const {
+  __device__ void convertPiece(const Elements &elements, const Elements &scales,
+                               int piece, int slab, bool isFirst) const {
     const int lane = int(threadIdx.x) % lanes;
-    const bool isPiece = allHavePieces || piece < pieces;
+    const bool isPiece = allHavePieces || piece < piecesOfTime;
+    auto elementIn = [](const Elements &of, int i) {
+      return load(typename P::A{uint16_t(of.at[i / 2] >> i % 2 * 16)});
+    };
     float x[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i)
-      x[i] = load(typename P::A{uint16_t(elements.at[i / 2] >> i % 2 * 16)});
+      x[i] = elementIn(elements, i);
     if constexpr (kNormalizesRows<P>) {
       float square = 0;
 #pragma unroll
@@ -158,16 +188,13 @@ template <class P> struct ScaledRows {
 #pragma unroll
       for (int offset = lanes / 2; offset > 0; offset /= 2)
         square += __shfl_xor_sync(~0u, square, offset);
-      if (isPiece && lane == 0)
+      if (isPiece && lane == 0 && isFirst)
         squares[piece] = slab ? squares[piece] + square : square;
       int64_t k = elementOf(piece, slab);
-      if (allHaveElements || k < P::k) {
-        float by[8];
-        loadVector(by, scale + k);
+      if (allHaveElements || k < P::k)
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          x[i] *= by[i];
-      }
+          x[i] *= elementIn(scales, i);
     }
     // Bits of magnitudes are in the order of these; no number is above all.
     uint32_t largest = 0;
@@ -189,14 +216,16 @@ template <class P> struct ScaledRows {
     int exponent = int(largestOfLanes<lanes>(largest) >> 23);
     bool isFinite = exponent < 255;
     exponent = exponent < above ? above : exponent; // else factors are infinite
+    const int in = bufferOf(slab) * pieces + piece;
     if (isPiece && lane == 0)
-      factors[piece] = bitsToFloat(
-          isFinite ? uint32_t(exponent - above + 1) << 23 : 0x7fffffff);
+      factors[in] = bitsToFloat(isFinite ? uint32_t(exponent - above + 1) << 23
+                                         : 0x7fffffff) *
+                    LaneCodes<P>::kFactor;
     const float factor = bitsToFloat(uint32_t(253 + above - exponent) << 23);
     if (!isPiece || (!allHaveElements && lane * 8 >= Shares::width))
       return;
-    char *to = columns + piece % P::split * partBytes +
-               piece / P::split * columnsOfRow * columnBytes +
+    char *to = columns + in / pieces * slabBytes + in % P::split * partBytes +
+               in % pieces / P::split * columnsOfRow * columnBytes +
                lane / 4 * kUnit * elementBytes;
     if constexpr (isInteger) {
       uint32_t fixed[8]; // the low bytes are high and low, plus 128
@@ -246,11 +275,12 @@ template <class P> struct ScaledRows {
     }
   }
 
-  /// Loads the lane's elements of unit `unit` of the slab: second fragments of
+  /// Loads the lane's elements of unit `unit` of a slab: second fragments of
   /// one product of bytes, or of two of f16. What columns beyond the last row
   /// get is not stored.
   using Unit = Pack<uint32_t, laneBytes / 4>;
-  __device__ void loadUnit(Unit (&of)[columnTiles], int part, int unit) const {
+  __device__ void loadUnit(Unit (&of)[columnTiles], int slab, int part,
+                           int unit) const {
     constexpr int count = rows * columnsOfRow;
     const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -259,16 +289,28 @@ template <class P> struct ScaledRows {
       if (count % 8 != 0 && column >= count)
         column = count - 1;
       of[j] = *reinterpret_cast<const Unit *>(
-          columns + part * partBytes + column * columnBytes +
-          unit * kUnit * elementBytes + lane % 4 * laneBytes);
+          columns + bufferOf(slab) * slabBytes + part * partBytes +
+          column * columnBytes + unit * kUnit * elementBytes +
+          lane % 4 * laneBytes);
     }
   }
 
+  /// Rows of A that sums of a lane in a tile are of.
+  static constexpr int factorsOfTile = isInteger ? 1 : 2;
   /// Returns the factor of a row of A, or any one beyond the last row.
-  __device__ float factorOf(int part, int row) const {
+  __device__ float factorOf(int slab, int part, int row) const {
     if (rows % 8 != 0 && row >= rows)
       row = rows - 1;
-    return factors[row * P::split + part];
+    return factors[bufferOf(slab) * pieces + row * P::split + part];
+  }
+
+  /// Returns the sum of the squares that a warp that shares k has of a row.
+  __device__ float squareOf(int part, int row) const {
+    float sum = squares[row * P::split + part];
+#pragma unroll 1
+    for (int i = 1; i < slabsOfTime; ++i)
+      sum += squares[i * pieces + row * P::split + part];
+    return sum;
   }
 };
 

@@ -3,13 +3,13 @@
 // Products of a few rows read codes. Warps share k until all SMs have enough of
 // them; the epilogue is a part of the kernel.
 
-// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 16, threads = 512> grid 128x1x1 block 512
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 256> grid 128x1x1 block 256
 // CHECK: static constexpr int64_t m = 1, n = 2048, k = 2048;
 // CHECK: using Scale = frit::f16;
 // CHECK: static constexpr int block = 64;
 // CHECK: static constexpr bool hasOffsets = false;
 // CHECK: static constexpr frit::Code code = frit::Code::int4;
-// CHECK: static constexpr int tiles = 1, stages = 2, split = 16, threads = 512,
+// CHECK: static constexpr int tiles = 1, stages = 4, split = 8, threads = 256,
 // CHECK: frit::codeRows<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, x3, nullptr, y0);
 func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>, %r: tensor<1x2048xbf16>) {
   %0 = nn.fusion(%x, %c, %s, %r) : (tensor<1x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
@@ -24,10 +24,12 @@ func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: ten
 
 // -----
 
-// Many columns leave each warp several tiles, more than 8 rows fewer. Parts of k,
-// and so the order of sums, are the same.
-// CHECK: // k0 #cuda.rows_gemm<tiles = 4, stages = 2, split = 8, threads = 256>
-// CHECK: // k1 #cuda.rows_gemm<tiles = 2, stages = 2, split = 8, threads = 256>
+// Of many columns each warp has several tiles, one after another. For more rows,
+// parts of k, and so the order of sums, are the same.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512, rounds = 4, together = 2> grid 128x1x1
+// CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512, rounds = 4, together = 2> grid 128x1x1
+// CHECK: static constexpr int rounds = 4;
+// CHECK: static constexpr int together = 2;
 // CHECK: static constexpr frit::Code code = frit::Code::int8;
 func.func @wide(%x: tensor<8x512xf16>, %y: tensor<16x512xf16>, %c: tensor<1024x16x512xui8>, %s: tensor<1024x1x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<8x512xf16>, tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<8x16384xf16> {
@@ -41,6 +43,28 @@ func.func @wide(%x: tensor<8x512xf16>, %y: tensor<16x512xf16>, %c: tensor<1024x1
     %w = nn.dequantize %b, %f {code = "int8", tiled, to = f16} : (tensor<1024x16x512xui8>, tensor<1024x1x16xf16>) -> tensor<16384x512xf16>
     %1 = nn.matmul %a, %w {transpose_b} : (tensor<16x512xf16>, tensor<16384x512xf16>) -> tensor<16x16384xf16>
     nn.yield %1 : tensor<16x16384xf16>
+  }
+  return
+}
+
+// -----
+
+// For long rows an SM has two blocks; for several of them one, whose warps
+// convert them together.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 256, together = 4> grid 256x1x1
+// CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 2, split = 8, threads = 512, together = 4> grid 128x1x1
+func.func @long(%x: tensor<1x14336xbf16>, %y: tensor<4x14336xbf16>, %c: tensor<256x448x512xui8>, %s: tensor<256x1x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<1x14336xbf16>, tensor<256x448x512xui8>, tensor<256x1x16xf16>) -> tensor<1x4096xbf16> {
+  ^bb0(%a: tensor<1x14336xbf16>, %b: tensor<256x448x512xui8>, %f: tensor<256x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = bf16} : (tensor<256x448x512xui8>, tensor<256x1x16xf16>) -> tensor<4096x14336xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<1x14336xbf16>, tensor<4096x14336xbf16>) -> tensor<1x4096xbf16>
+    nn.yield %1 : tensor<1x4096xbf16>
+  }
+  %2 = nn.fusion(%y, %c, %s) : (tensor<4x14336xbf16>, tensor<256x448x512xui8>, tensor<256x1x16xf16>) -> tensor<4x4096xbf16> {
+  ^bb0(%a: tensor<4x14336xbf16>, %b: tensor<256x448x512xui8>, %f: tensor<256x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = bf16} : (tensor<256x448x512xui8>, tensor<256x1x16xf16>) -> tensor<4096x14336xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<4x14336xbf16>, tensor<4096x14336xbf16>) -> tensor<4x4096xbf16>
+    nn.yield %1 : tensor<4x4096xbf16>
   }
   return
 }

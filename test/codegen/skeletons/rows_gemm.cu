@@ -45,6 +45,11 @@ template <class P> struct Normed : P {
 template <class P> struct Paired : P {
   static constexpr bool isPair = true;
 };
+/// Multiplies several groups of tiles one after another, and copies several
+/// tiles along k together.
+template <class P, int Rounds, int Together = 1> struct InRounds : P {
+  static constexpr int rounds = Rounds, together = Together;
+};
 /// Has so many rows of A in a block.
 template <class P, int Rows> struct Blocks : P {
   static constexpr int rows = Rows;
@@ -195,7 +200,7 @@ template <class P> struct Matrix {
 };
 
 template <class P> static dim3 gridOf() {
-  int columns = 16 * P::tiles * (P::threads / 32 / P::split);
+  int columns = 16 * P::tiles * frit::kRounds<P> * (P::threads / 32 / P::split);
   int rows = frit::kBlockRows<P>;
   return dim3((P::n + columns - 1) / columns * ((P::m + rows - 1) / rows));
 }
@@ -394,6 +399,18 @@ static void checks() {
       true);
   check<Blocks<Normed<Problem<bf16, Code::int8, 9, 48, 96, 32, false, 1, 2, 1>>,
                4>>(false);
+  // Several rounds, the last of which some blocks or warps lack; sums of more
+  // than fit at a time; rounds of slabs that do not fit.
+  check<InRounds<Problem<bf16, Code::int4, 1, 160, 1024, 64, false, 1, 2, 4>, 3,
+                 4>>(true);
+  check<InRounds<Normed<Paired<Problem<bf16, Code::int8, 3, 208, 512, 512, true,
+                                       2, 2, 2>>>,
+                 2, 2>>(false);
+  check<InRounds<Problem<f16, Code::e2m1, 16, 112, 512, 32, true, 1, 4, 4>, 5,
+                 2>>(true);
+  check<InRounds<
+      Normed<Problem<bf16, Code::e4m3, 16, 96, 4096, 128, false, 1, 2, 8>>, 3,
+      4>>(false);
   // Rows with padding, an activation.
   check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
                 frit::Silu>>(true);

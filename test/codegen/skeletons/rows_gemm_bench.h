@@ -33,10 +33,11 @@ template <class P> static void benchOne(const char *name) {
                    nullptr, nullptr, d.get());
   });
 }
-template <Code code, int M, int N, int K, int Tiles, int Stages, int Split,
-          int Threads = 256, int Block = 64>
-using Row =
-    Problem<bf16, code, M, N, K, Block, false, Tiles, Stages, Split, Threads>;
+template <Code code, int M, int N, int K, int Stages, int Split, int Threads,
+          int Rounds, int Together, int Block>
+using Row = InRounds<
+    Problem<bf16, code, M, N, K, Block, false, 1, Stages, Split, Threads>,
+    Rounds, Together>;
 template <int M, int N, int K, int Tiles, int Stages, int Split,
           int Threads = 256>
 using Plain = PlainProblem<bf16, M, N, K, Tiles, Stages, Split, Threads>;
@@ -58,55 +59,35 @@ template <class P> static void benchPlain(const char *name) {
 
 static void benches() {
 #ifndef FRIT_EMULATE
-  // tiles/stages/split/threads
-  benchOne<Row<Code::int4, 1, 2048, 2048, 1, 4, 8, 256, 64>>(
-      "int4 1x2048x2048 1/4/8/256");
-  benchOne<Row<Code::int4, 1, 2048, 2048, 1, 2, 16, 512, 64>>(
-      "int4 1x2048x2048 1/2/16/512");
-  benchOne<Row<Code::int4, 1, 16384, 2048, 2, 4, 8, 256, 64>>(
-      "int4 1x16384x2048 2/4/8/256");
-  benchOne<Row<Code::int4, 1, 16384, 2048, 4, 4, 8, 256, 64>>(
-      "int4 1x16384x2048 4/4/8/256");
-  benchOne<Row<Code::int4, 1, 16384, 2048, 2, 2, 16, 512, 64>>(
-      "int4 1x16384x2048 2/2/16/512");
-  benchOne<Row<Code::int4, 1, 16384, 2048, 4, 2, 8, 256, 64>>(
-      "int4 1x16384x2048 4/2/8/256");
-  benchOne<Row<Code::int4, 1, 16384, 2048, 1, 4, 8, 256, 64>>(
-      "int4 1x16384x2048 1/4/8/256");
-  benchOne<Row<Code::int4, 1, 2048, 8192, 1, 8, 8, 256, 64>>(
-      "int4 1x2048x8192 1/8/8/256");
-  benchOne<Row<Code::int4, 1, 2048, 8192, 1, 8, 16, 512, 64>>(
-      "int4 1x2048x8192 1/8/16/512");
-  benchOne<Row<Code::int4, 1, 2048, 8192, 1, 4, 16, 512, 64>>(
-      "int4 1x2048x8192 1/4/16/512");
-  benchOne<Row<Code::int8, 1, 128256, 2048, 4, 4, 1, 256, 2048>>(
-      "int8 1x128256x2048 4/4/1/256");
-  benchOne<Row<Code::int8, 1, 128256, 2048, 2, 4, 2, 256, 2048>>(
-      "int8 1x128256x2048 2/4/2/256");
-  benchOne<Row<Code::int8, 1, 128256, 2048, 2, 8, 4, 256, 2048>>(
-      "int8 1x128256x2048 2/8/4/256");
-  benchOne<Row<Code::int8, 1, 128256, 2048, 1, 8, 8, 256, 2048>>(
-      "int8 1x128256x2048 1/8/8/256");
-  benchOne<Row<Code::int4, 1, 28672, 4096, 4, 4, 4, 256, 64>>(
-      "int4 1x28672x4096 4/4/4/256");
-  benchOne<Row<Code::int4, 1, 28672, 4096, 2, 4, 8, 256, 64>>(
-      "int4 1x28672x4096 2/4/8/256");
-  benchOne<Row<Code::int4, 1, 28672, 4096, 1, 8, 8, 256, 64>>(
-      "int4 1x28672x4096 1/8/8/256");
-  benchOne<Row<Code::int4, 1, 28672, 4096, 2, 4, 4, 256, 64>>(
-      "int4 1x28672x4096 2/4/4/256");
-  benchOne<Row<Code::int4, 1, 4096, 14336, 1, 8, 8, 256, 64>>(
-      "int4 1x4096x14336 1/8/8/256");
-  benchOne<Row<Code::int4, 1, 4096, 14336, 1, 8, 16, 512, 64>>(
-      "int4 1x4096x14336 1/8/16/512");
-  benchOne<Row<Code::int4, 8, 16384, 2048, 2, 4, 8, 256, 64>>(
-      "int4 8x16384x2048 2/4/8/256");
-  benchOne<Row<Code::int4, 8, 16384, 2048, 1, 4, 8, 256, 64>>(
-      "int4 8x16384x2048 1/4/8/256");
-  benchOne<Row<Code::int4, 8, 2048, 8192, 1, 8, 16, 512, 64>>(
-      "int4 8x2048x8192 1/8/16/512");
-  benchOne<Row<Code::int4, 8, 2048, 8192, 1, 4, 16, 512, 64>>(
-      "int4 8x2048x8192 1/4/16/512");
+  // stages/split/threads/rounds/together
+  benchOne<Row<Code::int4, 1, 2048, 2048, 4, 8, 256, 1, 1, 64>>(
+      "int4 1x2048x2048 4/8/256/1/1");
+  benchOne<Row<Code::int4, 1, 2048, 8192, 4, 16, 512, 1, 2, 64>>(
+      "int4 1x2048x8192 4/16/512/1/2");
+  benchOne<Row<Code::int4, 1, 2048, 8192, 4, 8, 256, 1, 4, 64>>(
+      "int4 1x2048x8192 4/8/256/1/4");
+  benchOne<Row<Code::int4, 1, 28672, 4096, 2, 8, 256, 7, 4, 64>>(
+      "int4 1x28672x4096 2/8/256/7/4");
+  benchOne<Row<Code::int4, 1, 28672, 4096, 1, 8, 512, 4, 4, 64>>(
+      "int4 1x28672x4096 1/8/512/4/4");
+  benchOne<Row<Code::int4, 1, 4096, 14336, 8, 8, 512, 1, 2, 64>>(
+      "int4 1x4096x14336 8/8/512/1/2");
+  benchOne<Row<Code::int4, 1, 4096, 14336, 8, 8, 256, 1, 2, 64>>(
+      "int4 1x4096x14336 8/8/256/1/2");
+  benchOne<Row<Code::int8, 1, 4096, 14336, 4, 8, 256, 1, 4, 14336>>(
+      "int8 1x4096x14336 4/8/256/1/4");
+  benchOne<Row<Code::int8, 1, 128256, 2048, 4, 1, 256, 8, 4, 2048>>(
+      "int8 1x128256x2048 4/1/256/8/4");
+  benchOne<Row<Code::int8, 1, 128256, 2048, 4, 8, 256, 61, 4, 2048>>(
+      "int8 1x128256x2048 4/8/256/61/4");
+  benchOne<Row<Code::int4, 8, 2048, 2048, 1, 8, 512, 1, 4, 64>>(
+      "int4 8x2048x2048 1/8/512/1/4");
+  benchOne<Row<Code::int4, 8, 2048, 8192, 1, 16, 512, 1, 4, 64>>(
+      "int4 8x2048x8192 1/16/512/1/4");
+  benchOne<Row<Code::int4, 8, 28672, 4096, 2, 8, 512, 4, 4, 64>>(
+      "int4 8x28672x4096 2/8/512/4/4");
+  benchOne<Row<Code::int4, 8, 4096, 14336, 2, 8, 512, 1, 2, 64>>(
+      "int4 8x4096x14336 2/8/512/1/2");
   benchPlain<Plain<1, 2048, 2048, 1, 2, 16, 512>>(
       "bf16 1x2048x2048 1/2/16/512");
   benchPlain<Plain<1, 2048, 2048, 1, 4, 8, 256>>("bf16 1x2048x2048 1/4/8/256");
@@ -179,12 +160,12 @@ static void benches() {
   benchPlain<Normed<Paired<Plain<8, 8192, 2048, 1, 2, 8, 256>>>>(
       "bf16 8x2x8192x2048 1/2/8/256 normalized");
   benchOne<GateUp4>("int4 1x2x8192x2048 1/2/8/256 normalized");
-  benchOne<Normed<Paired<Row<Code::int4, 1, 8192, 2048, 1, 4, 8>>>>(
-      "int4 1x2x8192x2048 1/4/8/256 normalized");
-  benchOne<Normed<Paired<Row<Code::int4, 1, 8192, 2048, 2, 2, 8>>>>(
-      "int4 1x2x8192x2048 2/2/8/256 normalized");
-  benchOne<Paired<Row<Code::int4, 1, 8192, 2048, 1, 2, 8>>>(
-      "int4 1x2x8192x2048 1/2/8/256");
+  benchOne<Normed<Paired<Row<Code::int4, 1, 8192, 2048, 2, 8, 512, 2, 2, 64>>>>(
+      "int4 1x2x8192x2048 2/8/512/2/2 normalized");
+  benchOne<Normed<Paired<Row<Code::int4, 1, 8192, 2048, 2, 8, 256, 4, 4, 64>>>>(
+      "int4 1x2x8192x2048 2/8/256/4/4 normalized");
+  benchOne<Paired<Row<Code::int4, 1, 8192, 2048, 2, 8, 256, 4, 4, 64>>>(
+      "int4 1x2x8192x2048 2/8/256/4/4");
   benchOne<Large>("int4 1x28672x4096 with offsets");
   benchOne<LargeMx>("e2m1 1x14336x4096");
   benchOne<Large8>("e4m3 16x14336x4096");
