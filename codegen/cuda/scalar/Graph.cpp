@@ -174,7 +174,9 @@ Node *Graph::step(linalg::GenericOp op, unsigned result,
 
 /// Returns whether the operation is associative and commutative up to rounding.
 static bool combinesAnyOrder(const ScalarForm *form) {
-  return is_contained({"arith.addf", "arith.maximumf", "arith.minimumf"},
+  return is_contained({"arith.addf", "arith.maximumf", "arith.minimumf",
+                       "arith.maxsi", "arith.maxui", "arith.minsi",
+                       "arith.minui"},
                       StringRef(form->name));
 }
 

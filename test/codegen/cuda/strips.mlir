@@ -4,7 +4,8 @@
 // computes a strip of vertically adjacent outputs; it reads and combines each
 // input row once for all of them.
 func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
-                  %z: tensor<64x75x73x192xf16>, %w: tensor<128x56x56x128xf16>) {
+                  %z: tensor<64x75x73x192xf16>, %w: tensor<128x56x56x128xf16>,
+                  %v: tensor<32x112x112x64xui8>) {
   %0 = nn.fusion(%x) : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16> {
   ^bb0(%a: tensor<128x35x35x288xf16>):
     %1 = nn.avg_pool %a {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 35, 35>, channels_last} : (tensor<128x35x35x288xf16>) -> tensor<128x35x35x288xf16>
@@ -28,6 +29,12 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
     %1 = nn.avg_pool %a {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, shape = array<i64: 28, 28>, channels_last} : (tensor<128x56x56x128xf16>) -> tensor<128x28x28x128xf16>
     nn.yield %1 : tensor<128x28x28x128xf16>
   }
+  // Bytes are combined in any order, too.
+  %6 = nn.fusion(%v) : (tensor<32x112x112x64xui8>) -> tensor<32x56x56x64xui8> {
+  ^bb0(%a: tensor<32x112x112x64xui8>):
+    %1 = nn.max_pool %a {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, shape = array<i64: 56, 56>, channels_last} : (tensor<32x112x112x64xui8>) -> tensor<32x56x56x64xui8>
+    nn.yield %1 : tensor<32x56x56x64xui8>
+  }
   return
 }
 
@@ -35,6 +42,7 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
 // CHECK: // k1 #cuda.strips<dim = 1, length = 4, vector = 8, threads = 128, occupancy = 5> grid 1568x1x1 block 128
 // CHECK: // k2 #cuda.strips<dim = 1, length = 5, vector = 8, threads = 128, occupancy = 6, split = true>
 // CHECK: // k3 #cuda.generic<vector = 8, threads = 256> grid
+// CHECK: // k4 #cuda.strips<dim = 1, length = 4, vector = 8, threads = 128, occupancy = 5> grid 1568x1x1 block 128
 
 // Of seven rows, only the outermost may be padding. Two rows beyond an output's
 // own are loaded before it is stored.
