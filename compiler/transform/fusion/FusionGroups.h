@@ -78,6 +78,11 @@ inline bool isRecomputed(mlir::Operation *op) {
   return op->hasAttr("nn.recomputed");
 }
 
+/// Returns whether an operator is a cast of 16-bit floats to a wider type,
+/// which each reader can do for itself: stored, its result takes twice the
+/// memory.
+bool widensForReaders(mlir::Operation *op);
+
 /// Returns whether an operator can only run in the kernel of a product.
 bool isEpilogueOnly(mlir::Operation *op);
 

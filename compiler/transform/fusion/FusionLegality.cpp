@@ -108,6 +108,18 @@ Operation *FusionGroups::productOfBytes(const Group &group) const {
   return nullptr;
 }
 
+bool frit::widensForReaders(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  if (!cast)
+    return false;
+  Type from = tensorType(cast.getX()).getElementType();
+  return isa<Float16Type, BFloat16Type>(from) &&
+         resultType(cast).getElementTypeBitWidth() > 16 &&
+         llvm::none_of(cast->getUsers(), [](Operation *user) {
+           return user->hasTrait<OpTrait::IsTerminator>();
+         });
+}
+
 /// Any elementwise operators may follow a product of bytes, as many as there
 /// are, if they alone read its result.
 Legality FusionGroups::checkEndOfBytes(const Group &from,
@@ -121,9 +133,17 @@ Legality FusionGroups::checkEndOfBytes(const Group &from,
       if (!indices.contains(user) ||
           !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
         return Mismatch("the intermediate value has other readers");
-  for (unsigned member : to.members)
+  for (unsigned member : to.members) {
     if (!target.takesEpilogue(product, ops[member]))
       return Mismatch("the target's kernel does not take it");
+    // Its readers widen the result, which takes half of the memory so.
+    if (widensForReaders(ops[member]) &&
+        llvm::none_of(ops[member]->getUsers(), [&](Operation *user) {
+          return indices.contains(user) &&
+                 llvm::is_contained(ids, groupOf[indices.lookup(user)]);
+        }))
+      return Mismatch("a wider type would be stored");
+  }
   return std::nullopt;
 }
 

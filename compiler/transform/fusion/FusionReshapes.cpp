@@ -53,6 +53,13 @@ static Value reshapeOperand(NNBuilder &builder, Value operand,
                ? Value(reshape.getX())
                : builder.reshape(operand, to);
   }
+  // It has a number for each row.
+  if (shape.size() == from.size() && shape.back() == 1 && !to.empty() &&
+      from.back() == to.back() && shape.drop_back() == from.drop_back()) {
+    SmallVector<int64_t> rows(to);
+    rows.back() = 1;
+    return builder.reshape(operand, rows);
+  }
   while (!shape.empty() && shape.front() == 1)
     shape = shape.drop_front();
   // The trailing dimensions that both shapes share correspond.
@@ -80,7 +87,8 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     if (!producer || !producer->hasOneUse())
       continue;
     SmallVector<Operation *> chain = epilogueChain(producer, target);
-    if (chain.empty())
+    if (chain.empty() ||
+        (isa<QuantizedConvOp>(chain.front()) && widensForReaders(op)))
       continue;
 
     NNBuilder builder(op.getLoc(), op.getOperation());

@@ -1,0 +1,42 @@
+// What follows a product of bytes becomes a part of its kernel.
+// RUN: frit-opt %s --fusion -split-input-file | FileCheck %s
+
+// A reshape moves behind scales of rows and columns, a bias and a cast. A cast
+// back is its reader's: numbers are stored in 16 bits.
+// CHECK-LABEL: func @rows
+// CHECK: %[[R:.*]] = nn.reshape %arg2 {shape = array<i64: 6, 1>}
+// CHECK: %[[Y:.*]] = nn.fusion(
+// CHECK-SAME: -> tensor<6x32xf16> {
+// CHECK: nn.quantized_conv
+// CHECK-NEXT: nn.mul
+// CHECK-NEXT: nn.mul
+// CHECK-NEXT: nn.cast {{.*}}to = f16
+// CHECK-NEXT: nn.yield
+// CHECK: nn.fusion(
+// CHECK: nn.cast {{.*}}to = f32
+// CHECK: nn.reduce
+func.func @rows(%q: tensor<6x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>, %r: tensor<2x3x1xf32>, %t: tensor<32xf32>) -> tensor<2x3x1xf32> {
+  %0 = nn.quantized_conv %q, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<6x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>) -> tensor<6x32xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 3, 32>} : (tensor<6x32xf32>) -> tensor<2x3x32xf32>
+  %2 = nn.mul %1, %t : (tensor<2x3x32xf32>, tensor<32xf32>) -> tensor<2x3x32xf32>
+  %3 = nn.mul %2, %r : (tensor<2x3x32xf32>, tensor<2x3x1xf32>) -> tensor<2x3x32xf32>
+  %4 = nn.cast %3 {to = f16} : (tensor<2x3x32xf32>) -> tensor<2x3x32xf16>
+  %5 = nn.cast %4 {to = f32} : (tensor<2x3x32xf16>) -> tensor<2x3x32xf32>
+  %6 = nn.reduce %5 {axes = array<i64: 2>, kind = #nn<combiner sum>} : (tensor<2x3x32xf32>) -> tensor<2x3x1xf32>
+  return %6 : tensor<2x3x1xf32>
+}
+
+// -----
+
+// A result of the function has the type that it is asked for.
+// CHECK-LABEL: func @result
+// CHECK: nn.quantized_conv
+// CHECK-NEXT: nn.cast {{.*}}to = f16
+// CHECK-NEXT: nn.cast {{.*}}to = f32
+// CHECK-NEXT: nn.yield
+func.func @result(%q: tensor<6x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>) -> tensor<6x32xf32> {
+  %0 = nn.quantized_conv %q, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<6x64xf8E4M3FN>, tensor<32x64xf8E4M3FN>) -> tensor<6x32xf32>
+  %1 = nn.cast %0 {to = f16} : (tensor<6x32xf32>) -> tensor<6x32xf16>
+  %2 = nn.cast %1 {to = f32} : (tensor<6x32xf16>) -> tensor<6x32xf32>
+  return %2 : tensor<6x32xf32>
+}
