@@ -169,6 +169,22 @@ void frit::sinkReshapes(Block &block, const Target &target) {
       sinkReshape(moments, target);
 }
 
+/// Returns the operand of an elementwise function of one tensor and numbers;
+/// null of other operators.
+static OpOperand *onlyTensor(Operation *op) {
+  OpOperand *found = nullptr;
+  if (!isa<ElementwiseOp>(op))
+    return nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (tensorType(operand.get()).getRank() == 0 && op->getNumOperands() > 1)
+      continue;
+    if (found)
+      return nullptr;
+    found = &operand;
+  }
+  return found;
+}
+
 /// Collects the elementwise functions, last first, by which a value is computed
 /// from one input, or widened from a view. False if it is none of both.
 static bool collectFunctions(Value value,
@@ -177,14 +193,14 @@ static bool collectFunctions(Value value,
   while (Operation *op = value.getDefiningOp()) {
     if (isView(op))
       return widens && !functions.empty();
-    if (!isa<ElementwiseOp>(op) || op->getNumOperands() != 1 ||
-        !op->hasOneUse())
+    OpOperand *operand = onlyTensor(op);
+    if (!operand || !op->hasOneUse())
       return false;
-    widens &= isa<CastOp>(op) &&
-              tensorType(op->getOperand(0)).getElementTypeBitWidth() <
-                  resultType(op).getElementTypeBitWidth();
+    widens &=
+        isa<CastOp>(op) && tensorType(operand->get()).getElementTypeBitWidth() <
+                               resultType(op).getElementTypeBitWidth();
     functions.push_back(op);
-    value = op->getOperand(0);
+    value = operand->get();
   }
   return true;
 }
@@ -244,14 +260,14 @@ void frit::raiseViews(Block &block) {
     if (!collectFunctions(reshape.getX(), functions))
       continue;
     NNBuilder builder(reshape.getLoc(), reshape);
-    Value value =
-        functions.empty() ? reshape.getX() : functions.back()->getOperand(0);
+    Value value = functions.empty() ? reshape.getX()
+                                    : onlyTensor(functions.back())->get();
     if (auto inner = value.getDefiningOp<ReshapeOp>())
       value = inner.getX();
     value = builder.reshape(value, shape);
     for (Operation *op : llvm::reverse(functions)) {
       Operation *raised = builder.clone(*op);
-      raised->setOperand(0, value);
+      raised->setOperand(onlyTensor(op)->getOperandNumber(), value);
       raised->getResult(0).setType(resultType(op).clone(shape));
       value = raised->getResult(0);
     }

@@ -40,3 +40,28 @@ func.func @result(%q: tensor<6x64xf8E4M3FN>, %w: tensor<32x64xf8E4M3FN>) -> tens
   %2 = nn.cast %1 {to = f32} : (tensor<6x32xf16>) -> tensor<6x32xf32>
   return %2 : tensor<6x32xf32>
 }
+
+// -----
+
+// A quantization before a reshape and a transpose is a part of their kernel.
+// CHECK-LABEL: func @moved
+// CHECK: nn.reshape %arg0
+// CHECK-NEXT: nn.fusion(
+// CHECK: nn.div
+// CHECK: nn.round
+// CHECK: nn.cast {{.*}}to = ui8
+// CHECK: nn.transpose
+// CHECK-NOT: nn.fusion(
+func.func @moved(%x: tensor<3x8x8xf32>) -> tensor<4x8x2x3xui8> {
+  %s = nn.constant dense<0.3> : tensor<f32>
+  %low = nn.constant dense<0.0> : tensor<f32>
+  %high = nn.constant dense<255.0> : tensor<f32>
+  %0 = nn.div %x, %s : (tensor<3x8x8xf32>, tensor<f32>) -> tensor<3x8x8xf32>
+  %1 = nn.round %0 : (tensor<3x8x8xf32>) -> tensor<3x8x8xf32>
+  %2 = nn.max %1, %low : (tensor<3x8x8xf32>, tensor<f32>) -> tensor<3x8x8xf32>
+  %3 = nn.min %2, %high : (tensor<3x8x8xf32>, tensor<f32>) -> tensor<3x8x8xf32>
+  %4 = nn.cast %3 {to = ui8} : (tensor<3x8x8xf32>) -> tensor<3x8x8xui8>
+  %5 = nn.reshape %4 {shape = array<i64: 3, 4, 2, 8>} : (tensor<3x8x8xui8>) -> tensor<3x4x2x8xui8>
+  %6 = nn.transpose %5 {perm = array<i64: 1, 3, 2, 0>} : (tensor<3x4x2x8xui8>) -> tensor<4x8x2x3xui8>
+  return %6 : tensor<4x8x2x3xui8>
+}
