@@ -463,14 +463,15 @@ public:
     Builder builder(&getContext());
     FloatType f32 = builder.getF32Type(), to;
     SmallVector<std::string> kept(keep.begin(), keep.end());
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal())
-        widenProducts(function.getBody().front());
-    auto narrow = [&](FloatType from, FloatType to) {
+    auto inEach = [&](llvm::function_ref<void(Block &)> rewrite) {
       for (auto function : module.getOps<func::FuncOp>())
         if (!function.isExternal())
-          Narrowing(from, to, kept, function.getBody().front())
-              .run(function.getBody().front());
+          rewrite(function.getBody().front());
+    };
+    inEach(widenProducts);
+    auto narrow = [&](FloatType from, FloatType to) {
+      inEach(
+          [&](Block &block) { Narrowing(from, to, kept, block).run(block); });
     };
     for (FloatType own :
          {FloatType(builder.getF16Type()), FloatType(builder.getBF16Type())})
@@ -478,9 +479,7 @@ public:
     if (mode == "fp32")
       return;
     if (mode == "tf32") {
-      for (auto function : module.getOps<func::FuncOp>())
-        if (!function.isExternal())
-          setTf32(function.getBody().front());
+      inEach(setTf32);
       return;
     }
     if (mode == "fp16" || mode == "amp-fp16")
@@ -494,6 +493,7 @@ public:
       return signalPassFailure();
     }
     narrow(f32, to);
+    inEach([&](Block &block) { narrowQuantizedRows(block, to); });
   }
 };
 } // namespace

@@ -67,6 +67,9 @@ bool quantizes(nn::DivOp quotient);
 /// Lets products of 8-bit floats that a model dequantizes to 16 bits multiply
 /// what it rounded, and rounds their results instead.
 void widenProducts(mlir::Block &block);
+/// Lets what is quantized by scales of its rows be stored in `narrow`: it has
+/// two readers, the scales and the codes, so it cannot stay in registers.
+void narrowQuantizedRows(mlir::Block &block, mlir::FloatType narrow);
 /// Replaces a pool of a dequantized tensor by that of its bytes, if it is one.
 void poolBytes(nn::MaxPoolOp pool);
 /// Lets a maximum or minimum of a whole tensor of at least `longRange` elements

@@ -84,6 +84,26 @@ void frit::widenProducts(Block &block) {
   }
 }
 
+void frit::narrowQuantizedRows(Block &block, FloatType narrow) {
+  SmallVector<DivOp> quotients;
+  for (auto quotient : block.getOps<DivOp>())
+    if (quantizes(quotient) && !hasOneElement(quotient.getB()) &&
+        shapeOf(quotient.getB()).back() == 1)
+      quotients.push_back(quotient);
+  for (DivOp quotient : quotients) {
+    Value x = quotient.getA();
+    Operation *def = x.getDefiningOp();
+    if (!tensorType(x).getElementType().isF32() || !def || isa<CastOp>(def))
+      continue;
+    NNBuilder b(x.getLoc(), def);
+    b.setInsertionPointAfter(def);
+    auto rounded = b.cast(x, narrow).getDefiningOp<CastOp>();
+    // Otherwise it would merge with the cast back.
+    rounded.setStorage(false);
+    x.replaceAllUsesExcept(b.cast(rounded, b.getF32Type()), rounded);
+  }
+}
+
 bool frit::quantizes(RoundOp round) {
   constexpr int most = 5;
   Operation *op = round;
