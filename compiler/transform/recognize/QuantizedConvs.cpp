@@ -71,6 +71,7 @@ public:
       else if (auto round = dyn_cast<RoundOp>(op))
         isDynamic |= quantizes(round);
     });
+    getOperation().walk([](CastOp cast) { dropQuantization(cast); });
     if (wanted && isDynamic)
       getOperation().walk(
           [&](ReduceOp reduce) { splitRange(reduce, wanted->longRange); });

@@ -72,6 +72,9 @@ void widenProducts(mlir::Block &block);
 void narrowQuantizedRows(mlir::Block &block, mlir::FloatType narrow);
 /// Replaces a pool of a dequantized tensor by that of its bytes, if it is one.
 void poolBytes(nn::MaxPoolOp pool);
+/// Replaces a quantization of what was dequantized by the same scale and zero
+/// point, of which `cast` is the last operator. Returns whether it is one.
+bool dropQuantization(nn::CastOp cast);
 /// Lets a maximum or minimum of a whole tensor of at least `longRange` elements
 /// be found by rows first.
 void splitRange(nn::ReduceOp reduce, int64_t longRange);

@@ -6,6 +6,9 @@
 //
 // Scales are positive, so the maximum is the same, of bytes.
 //
+// A quantization by the scale and zero point of such a tensor gives its codes,
+// which it is replaced by.
+//
 //   %s = nn.reduce %x {kind = max, axes = [0, 1]}
 // ==>
 //   %r = nn.reduce %x {kind = max, axes = [1]}
@@ -144,6 +147,56 @@ void frit::poolBytes(MaxPoolOp pool) {
   for (Value scale : llvm::reverse(scaled->scales))
     y = b.mul(y, b.reshape(scale, {}));
   pool.replaceAllUsesWith(y);
+}
+
+/// Returns the number that a binary operator has as one operand, and sets
+/// `other` to the other one.
+static std::optional<double> numberOf(Operation *op, Value &other) {
+  for (unsigned i : {1, 0})
+    if (hasOneElement(op->getOperand(i)))
+      if (auto number = splatNumber(op->getOperand(i))) {
+        other = op->getOperand(1 - i);
+        return number;
+      }
+  return std::nullopt;
+}
+
+bool frit::dropQuantization(CastOp cast) {
+  Type to = resultType(cast).getElementType();
+  if (!isByte(to))
+    return false;
+  double least = to.isUnsignedInteger() ? 0 : -128, zero = 0;
+  Value value = cast.getX();
+  auto high = value.getDefiningOp<MinOp>();
+  if (!high || numberOf(high, value) != least + 255)
+    return false;
+  auto low = value.getDefiningOp<MaxOp>();
+  if (!low || numberOf(low, value) != least)
+    return false;
+  if (auto add = value.getDefiningOp<AddOp>()) {
+    auto number = numberOf(add, value);
+    if (!number)
+      return false;
+    zero = *number;
+  }
+  auto round = value.getDefiningOp<RoundOp>();
+  auto quotient = round ? round.getX().getDefiningOp<DivOp>() : DivOp();
+  if (!quotient || !hasOneElement(quotient.getB()))
+    return false;
+  NNBuilder b(cast.getLoc(), cast.getOperation());
+  auto scaled = describeScaled(b, quotient.getA());
+  auto scale = splatNumber(quotient.getB());
+  if (!scaled || !scale || scaled->scales.size() != 1 ||
+      !hasOneElement(scaled->scales[0]) ||
+      splatNumber(scaled->scales[0]) != scale ||
+      scaled->bytes.value.getType() != cast.getY().getType())
+    return false;
+  auto integers = scaled->bytes.zero ? integersOf(scaled->bytes.zero)
+                                     : SmallVector<int64_t>{0};
+  if (!integers || integers->size() != 1 || double(integers->front()) != zero)
+    return false;
+  cast.replaceAllUsesWith(scaled->bytes.value);
+  return true;
 }
 
 void frit::splitRange(ReduceOp reduce, int64_t longRange) {

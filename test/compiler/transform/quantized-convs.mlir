@@ -168,3 +168,37 @@ func.func @moved_scales(%q: tensor<8x4xui8>) -> tensor<1x4xf32> {
   %y = nn.matmul %x, %f : (tensor<1x32xf32>, tensor<32x4xf32>) -> tensor<1x4xf32>
   return %y : tensor<1x4xf32>
 }
+
+// -----
+
+// A quantization by the scale and zero point that a tensor was dequantized by
+// gives its bytes; one by others does not.
+// CHECK-LABEL: func @again
+// CHECK-SAME: %[[Q:.*]]: tensor<4x8xui8>
+// CHECK: %[[R:.*]] = nn.cast %{{.*}} {to = ui8}
+// CHECK: return %[[Q]], %[[R]]
+func.func @again(%q: tensor<4x8xui8>) -> (tensor<4x8xui8>, tensor<4x8xui8>) {
+  %s = nn.constant dense<0.3> : tensor<f32>
+  %t = nn.constant dense<0.4> : tensor<f32>
+  %z = nn.constant dense<3> : tensor<i32>
+  %y = nn.constant dense<3.0> : tensor<f32>
+  %low = nn.constant dense<0.0> : tensor<f32>
+  %high = nn.constant dense<255.0> : tensor<f32>
+  %0 = nn.cast %q {to = i32} : (tensor<4x8xui8>) -> tensor<4x8xi32>
+  %1 = nn.sub %0, %z : (tensor<4x8xi32>, tensor<i32>) -> tensor<4x8xi32>
+  %2 = nn.cast %1 {to = f32} : (tensor<4x8xi32>) -> tensor<4x8xf32>
+  %x = nn.mul %2, %s : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %3 = nn.div %x, %s : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %4 = nn.round %3 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %5 = nn.add %4, %y : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %6 = nn.max %5, %low : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %7 = nn.min %6, %high : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %8 = nn.cast %7 {to = ui8} : (tensor<4x8xf32>) -> tensor<4x8xui8>
+  %9 = nn.div %x, %t : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %10 = nn.round %9 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %11 = nn.add %10, %y : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %12 = nn.max %11, %low : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %13 = nn.min %12, %high : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %14 = nn.cast %13 {to = ui8} : (tensor<4x8xf32>) -> tensor<4x8xui8>
+  return %8, %14 : tensor<4x8xui8>, tensor<4x8xui8>
+}
