@@ -17,6 +17,7 @@ public:
     col = graph.space.addDim(product.k);
     place = graph.space.add(graph.space.mul(row, product.k), col);
     graph.setLane(col, vector);
+    graph.followsSums = true;
     Type type = IntegerType::get(lowered.context(), 32);
     if (product.hasFloats())
       type = Float32Type::get(lowered.context());
@@ -57,6 +58,20 @@ private:
     index.walk([&](AffineExpr part) { found |= isa<AffineSymbolExpr>(part); });
     return found;
   }
+  /// Returns whether a thread's elements are loaded together and converted
+  /// later.
+  bool keepsOwn(const Node *load) const {
+    Type element = lowered.inputElements()[load->argument];
+    return vector > 1 && load->pattern.use == LaneUse::contiguous &&
+           (element.isF16() || element.isBF16() || element.isF32() ||
+            keepsWords(load));
+  }
+  /// Returns whether four of these elements are a word.
+  bool keepsWords(const Node *load) const {
+    return load->type.isInteger(8) && vector % 4 == 0 &&
+           load->pattern.use == LaneUse::contiguous;
+  }
+  std::string valueOf(const Node *load, const Twine &field) const;
   std::string printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
                          StringRef type, StringRef name, StringRef parameters);
 
@@ -68,6 +83,17 @@ private:
   AffineExpr row, col, place;
 };
 } // namespace
+
+/// Returns the value of a load in the open loop over lanes.
+std::string EndText::valueOf(const Node *load, const Twine &field) const {
+  if (!keepsOwn(load))
+    return (field + (vector > 1 ? "[v]" : "[0]")).str();
+  if (keepsWords(load))
+    return ("frit::byteAt(" + field + ", v)").str();
+  Type element = lowered.inputElements()[load->argument];
+  return (element.isF32() ? field + "[v]" : "frit::load(" + field + "[v])")
+      .str();
+}
 
 /// Prints a struct of loads and the function that loads it; field i has the
 /// values of load i, and that of a row is one value.
@@ -88,9 +114,26 @@ std::string EndText::printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
     printer.line(
         (name + "." + field + " = " + printer.value(load) + ";").str());
   }
+  // Vectors are kept as they are in memory: a conversion would wait for them.
+  for (auto [i, load] : llvm::enumerate(loads)) {
+    std::string field = "of" + std::to_string(i);
+    if (!keepsOwn(load))
+      continue;
+    StringRef storage = storageName(lowered.inputElements()[load->argument]);
+    fields +=
+        keepsWords(load)
+            ? "    uint32_t " + field + "[" + std::to_string(vector / 4) +
+                  "];\n"
+            : ("    " + storage + " " + field + "[" + lanes + "];\n").str();
+    printer.line((keepsWords(load) ? "frit::loadWords(" : "frit::loadOwn(") +
+                 name + "." + field + ", x" + Twine(load->argument) + " + " +
+                 printer.place(load) + ");");
+  }
   printer.openLanes();
   for (auto [i, load] : llvm::enumerate(loads)) {
     std::string field = "of" + std::to_string(i);
+    if (keepsOwn(load))
+      continue;
     fields +=
         ("    " + valueName(load->type) + " " + field + "[" + lanes + "];\n")
             .str();
@@ -127,9 +170,7 @@ nn::Match<std::string> EndText::print() {
   printer.nameDim(col, "col");
   auto define = [&](ArrayRef<Node *> fields, StringRef name) {
     for (auto [i, load] : llvm::enumerate(fields))
-      printer.define(load, (name + ".of" + std::to_string(i) +
-                            (vector > 1 ? "[v]" : "[0]"))
-                               .str());
+      printer.define(load, valueOf(load, name + ".of" + Twine(i)));
   };
   define(ofColumns, "columns");
   define(ofSums, "elements");
@@ -140,10 +181,11 @@ nn::Match<std::string> EndText::print() {
          std::to_string(vector) +
          "], const Columns &columns,\n"
          "                        const Elements &elements, unsigned row,\n"
-         "                        unsigned col) const {\n"
+         "                        unsigned col, bool isInside) const {\n"
          "    const unsigned at = row * " +
          std::to_string(count) + " + col;\n" +
-         storeOutputs(printer, graph, lowered, outputs, "at") + "  }\n";
+         storeOutputs(printer, graph, lowered, outputs, "at", "isInside") +
+         "  }\n";
 }
 
 /// Prints the sizes and types of a product.

@@ -9,85 +9,118 @@
 #ifndef FRIT_CODEGEN_CUDA_INTEGER_INTEGER_END_CUH
 #define FRIT_CODEGEN_CUDA_INTEGER_INTEGER_END_CUH
 
-#include "frit/base.cuh"
+#include "frit/byte_numbers.cuh"
 
 namespace frit {
 
 /// The sums of a thread: of two rows, 8 apart, of each of CountM groups, which
 /// are StepM rows apart; and of CountN matrices of 8 columns, Group of which
-/// are dealt out together.
-template <int CountM, int StepM, int CountN, int Group> struct SumPlaces {
+/// are dealt out together. What the end reads is loaded up to BytesAhead bytes
+/// ahead.
+template <int CountM, int StepM, int CountN, int Group, int BytesAhead = 64>
+struct SumPlaces {
   static constexpr int kCountM = CountM, kStepM = StepM, kCountN = CountN;
   static constexpr int kGroup = Group, kNeighbours = 2 * Group;
+  static constexpr int kBytesAhead = BytesAhead;
 };
 
-/// Passes a warp's sums to the end, a thread's neighbours at a time. `sumAt(i,
-/// j, c)` is accumulator c of matrix j of group i of rows; `isMine(i, j, half)`
-/// says whether this block stores those of a row. What the end reads is loaded
-/// some steps ahead, since no load moves above a store.
+/// What a thread's sums are passed to the end by, its neighbours at a time.
+/// `begin` loads what the end reads of the first steps, also before there are
+/// sums; `end` loads the rest some steps ahead, since no load moves above a
+/// store.
+template <class Places, class P> struct SumEnd {
+  static constexpr int kParts = Places::kNeighbours / P::kVector;
+  static constexpr int kRows = Places::kCountM * 2;
+  static constexpr int kSteps =
+      Places::kCountN / Places::kGroup * kParts * kRows;
+  static constexpr int kBytes = sizeof(typename P::Elements);
+  static constexpr int kMost =
+      kBytes < Places::kBytesAhead / 2 ? Places::kBytesAhead / kBytes : 2;
+  static constexpr int kAhead = kMost < kSteps ? kMost : kSteps;
+
+  const P &problem;
+  int firstRow = 0, firstCol = 0, rows = 0;
+  typename P::Elements ahead[kAhead] = {};
+  typename P::Columns next = {};
+
+  __device__ int colOf(int step) const {
+    const int part = step / kRows;
+    return firstCol + part / kParts * Places::kGroup * 8 +
+           threadIdx.x % 4 * Places::kNeighbours + part % kParts * P::kVector;
+  }
+  __device__ int rowOf(int step) const {
+    return firstRow + step % kRows / 2 * Places::kStepM + step % 2 * 8 +
+           threadIdx.x % 32 / 4;
+  }
+  template <class IsMine>
+  __device__ static bool isOurs(int step, const IsMine &isMine) {
+    return isMine(step % kRows / 2, step / kRows / kParts * Places::kGroup,
+                  step % 2);
+  }
+  /// Places outside of the result become some inside: a branch would wait.
+  template <class IsMine> __device__ void load(int step, const IsMine &isMine) {
+    const int row = rowOf(step), col = colOf(step), last = rows - 1;
+    if (isOurs(step, isMine))
+      ahead[step % kAhead] =
+          problem.elements(row < last ? row : last, col < P::k ? col : 0);
+  }
+  __device__ typename P::Columns columnsOf(int part) const {
+    const int col = colOf(part * kRows);
+    return problem.columns(col < P::k ? col : 0);
+  }
+
+  /// Starts with the sums from a row and a column on, of `count` rows in all.
+  /// `isMine(i, j, half)` says whether this block stores those of a row.
+  template <class IsMine>
+  __device__ void begin(int row, int col, int count, const IsMine &isMine) {
+    firstRow = row;
+    firstCol = col;
+    rows = count;
+    next = columnsOf(0);
+#pragma unroll
+    for (int step = 0; step < kAhead; ++step)
+      load(step, isMine);
+  }
+
+  /// `sumAt(i, j, c)` is accumulator c of matrix j of group i of rows.
+  template <class SumAt, class IsMine>
+  __device__ void end(const SumAt &sumAt, const IsMine &isMine) {
+#pragma unroll
+    for (int part = 0; part < kSteps / kRows; ++part) {
+      const int col = colOf(part * kRows);
+      const typename P::Columns columns = next;
+      if (part + 1 < kSteps / kRows)
+        next = columnsOf(part + 1);
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const int step = part * kRows + i, row = rowOf(step);
+        const typename P::Elements elements = ahead[step % kAhead];
+        if (step + kAhead < kSteps)
+          load(step + kAhead, isMine);
+        decltype(sumAt(0, 0, 0)) mine[P::kVector];
+#pragma unroll
+        for (int v = 0; v < P::kVector; ++v) {
+          const int at = part % kParts * P::kVector + v;
+          mine[v] = sumAt(i / 2, part / kParts * Places::kGroup + at / 2,
+                          i % 2 * 2 + at % 2);
+        }
+        // A branch around the arithmetic would keep steps from overlapping.
+        if (isOurs(step, isMine))
+          problem.store(mine, columns, elements, row, col,
+                        col < P::k && row < rows);
+      }
+    }
+  }
+};
+
+/// Passes a warp's sums to the end.
 template <class Places, class P, class SumAt, class IsMine>
 __device__ inline void storeSums(const P &end, int firstRow, int firstCol,
                                  int rows, const SumAt &sumAt,
                                  const IsMine &isMine) {
-  constexpr int kParts = Places::kNeighbours / P::kVector;
-  constexpr int kRows = Places::kCountM * 2;
-  constexpr int kSteps = Places::kCountN / Places::kGroup * kParts * kRows;
-  constexpr int kBytes = sizeof(typename P::Elements);
-  constexpr int kMost = kBytes < 32 ? 64 / kBytes : 2;
-  constexpr int kAhead = kMost < kSteps ? kMost : kSteps;
-  const int lane = threadIdx.x % 32;
-  auto colOf = [&](int step) {
-    const int part = step / kRows;
-    return firstCol + part / kParts * Places::kGroup * 8 +
-           lane % 4 * Places::kNeighbours + part % kParts * P::kVector;
-  };
-  auto rowOf = [&](int step) {
-    return firstRow + step % kRows / 2 * Places::kStepM + step % 2 * 8 +
-           lane / 4;
-  };
-  auto isOurs = [&](int step) {
-    return isMine(step % kRows / 2, step / kRows / kParts * Places::kGroup,
-                  step % 2);
-  };
-  typename P::Elements ahead[kAhead];
-  // Places outside of the result become some inside: a branch would wait.
-  auto load = [&](int step) {
-    const int row = rowOf(step), col = colOf(step), last = rows - 1;
-    if (isOurs(step))
-      ahead[step % kAhead] =
-          end.elements(row < last ? row : last, col < P::k ? col : 0);
-  };
-#pragma unroll
-  for (int step = 0; step < kAhead; ++step)
-    load(step);
-  auto columnsOf = [&](int part) {
-    const int col = colOf(part * kRows);
-    return end.columns(col < P::k ? col : 0);
-  };
-  typename P::Columns next = columnsOf(0);
-#pragma unroll
-  for (int part = 0; part < kSteps / kRows; ++part) {
-    const int col = colOf(part * kRows);
-    const typename P::Columns columns = next;
-    if (part + 1 < kSteps / kRows)
-      next = columnsOf(part + 1);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const int step = part * kRows + i, row = rowOf(step);
-      const typename P::Elements elements = ahead[step % kAhead];
-      if (step + kAhead < kSteps)
-        load(step + kAhead);
-      decltype(sumAt(0, 0, 0)) mine[P::kVector];
-#pragma unroll
-      for (int v = 0; v < P::kVector; ++v) {
-        const int at = part % kParts * P::kVector + v;
-        mine[v] = sumAt(i / 2, part / kParts * Places::kGroup + at / 2,
-                        i % 2 * 2 + at % 2);
-      }
-      if (col < P::k && row < rows && isOurs(step))
-        end.store(mine, columns, elements, row, col);
-    }
-  }
+  SumEnd<Places, P> all = {end};
+  all.begin(firstRow, firstCol, rows, isMine);
+  all.end(sumAt, isMine);
 }
 
 } // namespace frit

@@ -21,10 +21,11 @@
 //     static constexpr int kVector;                 // divides k
 //     struct Columns;                               // what only filters change
 //     Columns columns(unsigned col) const;
-//     struct Elements;                              // what is read for the
-//     sums Elements elements(unsigned row, unsigned col) const; void
-//     store(const int (&sum)[kVector], const Columns &columns,
-//                const Elements &elements, unsigned row, unsigned col) const;
+//     struct Elements;                              // what is read for sums
+//     Elements elements(unsigned row, unsigned col) const;
+//     void store(const int (&sum)[kVector], const Columns &columns,
+//                const Elements &elements, unsigned row, unsigned col,
+//                bool isInside) const;              // stores if isInside
 //     // Sums of floats are floats.
 //   };
 //

@@ -154,28 +154,32 @@ template <class P> struct ByteOperands {
 };
 
 /// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
-/// warpgroup multiplies.
+/// warpgroup multiplies. What the end reads is loaded before the warpgroup
+/// multiplies.
 template <class P> struct ByteStore {
   using Product = ByteProduct<P>;
   using Plan = WgmmaPlan<Product>;
   using Sum = typename WgmmaElements<Product>::Sum;
+  static constexpr int kCount = Plan::kUnitN / 8;
+  using End = SumEnd<SumPlaces<Plan::kRowBlocks, 64, kCount, 4, 128>, P>;
+  struct IsMine {
+    __device__ bool operator()(int, int, int) const { return true; }
+  };
 
   const P &problem;
   unsigned char *slots;
   Barrier *filled;
   float *told;
-  WgmmaTile at = {};
+  End sumEnd = {problem};
 
-  __device__ void begin(const WgmmaTile &tile) { at = tile; }
+  __device__ void begin(const WgmmaTile &tile) {
+    sumEnd.begin(tile.m, tile.n, int(Product::m), IsMine());
+  }
   __device__ void end(const Sum (&sums)[Plan::kRowBlocks][P::tileN / 2],
-                      int part = 0) const {
-    constexpr int count = Plan::kUnitN / 8;
-    storeSums<SumPlaces<Plan::kRowBlocks, 64, count, 4>>(
-        problem, at.m, at.n, int(Product::m),
-        [&](int i, int j, int c) {
-          return sums[i][(part * count + j) * 4 + c];
-        },
-        [](int, int, int) { return true; });
+                      int part = 0) {
+    sumEnd.end([&](int i, int j,
+                   int c) { return sums[i][(part * kCount + j) * 4 + c]; },
+               IsMine());
   }
   __device__ static void drain() {}
 };

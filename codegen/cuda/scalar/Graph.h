@@ -111,6 +111,10 @@ public:
   /// sum. exp(x - y) becomes expShifted(x - y) if x varies along a row and y
   /// does not.
   Dependence dividends = 0;
+  /// Set for what follows the sums of bytes, whose header has functions of its
+  /// own: bytes become numbers in fewer instructions, and quantizations
+  /// multiply by a scale's reciprocal, since sums are not exact quotients.
+  bool followsSums = false;
   /// Reductions of at most this many steps are fully unrolled.
   int64_t maxUnrolledSteps = 0;
   /// With this set, an unrolled reduction over several dimensions first
@@ -154,9 +158,14 @@ private:
   Node *strengthReduced(const ScalarForm *form,
                         llvm::ArrayRef<Node *> operands);
   Node *roundedTo16Bits(Node *value);
+  /// Returns a cheaper form that is accurate enough for 8 bits, or `value`.
+  Node *roundedTo8Bits(Node *value);
   /// Returns the byte of a float that is rounded and clamped by constants, in
   /// fewer instructions, or null.
   Node *roundedToByte(const Node *value);
+  /// Returns the f32 that a byte minus a constant is, in fewer instructions, or
+  /// null: the byte is loaded, or rounded and not stored.
+  Node *numberOfByte(Node *difference);
   mlir::AffineExpr asIndex(Node *node);
   Dependence dependenceOf(mlir::AffineExpr expr, LanePattern &pattern);
   Node *make(Node node);

@@ -133,13 +133,18 @@ Node *Graph::roundedToByte(const Node *value) {
       offset = *added;
       node = node->operands[0];
     }
-  Node *x;
-  if (is(node, "math.roundeven"))
-    x = node->operands[0];
-  else if (is(node, "round.quotient"))
-    x = operation("quotient", node->operands);
-  else
+  if (!is(node, "math.roundeven") && !is(node, "round.quotient"))
     return nullptr;
+  // Clamping to 0 or more makes a relu needless.
+  Node *x = node->operands[0];
+  if (is(x, "arith.maximumf") && floatOf(x->operands[1]) == 0.0 &&
+      bounds.low - offset >= 0)
+    x = x->operands[0];
+  if (is(node, "round.quotient")) {
+    Node *by = node->operands[1], *inverse = node->operands[2];
+    x = followsSums ? operation("arith.mulf", {roundedTo8Bits(x), inverse})
+                    : operation("quotient", {x, by, inverse});
+  }
   auto number = [&](double number) {
     return constant(FloatAttr::get(value->type, number), value->type);
   };
@@ -147,6 +152,48 @@ Node *Graph::roundedToByte(const Node *value) {
                    {x, number(bounds.low - offset),
                     number(bounds.high - offset), number(offset)},
                    IntegerType::get(context, 8), {-128, 127});
+}
+
+Node *Graph::numberOfByte(Node *difference) {
+  auto is = [](const Node *node, StringRef form) {
+    return node->kind == Node::Kind::operation && node->form->name == form;
+  };
+  Node *wide = difference;
+  double zero = 0;
+  if (is(difference, "arith.subi")) {
+    auto value =
+        dyn_cast_if_present<IntegerAttr>(difference->operands[1]->value);
+    if (difference->operands[1]->kind != Node::Kind::constant || !value ||
+        !value.getValue().isSignedIntN(9))
+      return nullptr;
+    wide = difference->operands[0];
+    zero = double(value.getValue().getSExtValue());
+  }
+  bool isSigned = is(wide, "arith.extsi");
+  if ((!isSigned && !is(wide, "arith.extui")) ||
+      !wide->operands[0]->type.isInteger(8))
+    return nullptr;
+  Node *byte = wide->operands[0];
+  Type f32 = Float32Type::get(context);
+  auto number = [&](double number) {
+    return constant(FloatAttr::get(f32, number), f32);
+  };
+  Bounds any = {INT64_MIN, INT64_MAX};
+  if (byte->kind == Node::Kind::load)
+    return operation(lookupForm(isSigned ? "byte.signed" : "byte.unsigned"),
+                     {byte, number(zero)}, f32, any);
+  if (!is(byte, "round.byte"))
+    return nullptr;
+  double offset = *floatOf(byte->operands[3]);
+  double least = *floatOf(byte->operands[1]) + offset,
+         most = *floatOf(byte->operands[2]) + offset;
+  if (isSigned ? least < -128 || most > 127 : least < 0 || most > 255)
+    return nullptr;
+  Node *clamped =
+      operation(lookupForm("round.clamped"), byte->operands, f32, any);
+  return offset == zero
+             ? clamped
+             : operation("arith.addf", {clamped, number(offset - zero)});
 }
 
 /// Folds an operation. A cast in the model rounds at once. A cast that the
@@ -164,15 +211,18 @@ Node *Graph::foldOperation(Operation *op, ArrayRef<Node *> operands) {
   // Floats of 8 bits are kept as their bits (roundByTarget).
   if (auto truncate = dyn_cast<arith::TruncFOp>(op);
       truncate && truncate.getType().getIntOrFloatBitWidth() == 8)
-    return operation(lookupForm(isa<Float8E4M3FNType>(truncate.getType())
-                                    ? "round.e4m3"
-                                    : "round.e5m2"),
-                     roundedTo16Bits(operands[0]), IntegerType::get(context, 8),
-                     {-128, 127});
+    return operation(
+        lookupForm(isa<Float8E4M3FNType>(truncate.getType()) ? "round.e4m3"
+                                                             : "round.e5m2"),
+        roundedTo8Bits(operands[0]), IntegerType::get(context, 8), {-128, 127});
   if (auto bits = dyn_cast<arith::BitcastOp>(op);
       bits && isa<FloatType>(bits.getIn().getType()) &&
       bits.getIn().getType().getIntOrFloatBitWidth() == 8)
     return operands[0];
+  if (isa<arith::SIToFPOp>(op) && followsSums &&
+      op->getResult(0).getType().isF32())
+    if (Node *number = numberOfByte(operands[0]))
+      return number;
   if (isa<arith::FPToUIOp, arith::FPToSIOp>(op) &&
       op->getResult(0).getType().isInteger(8))
     if (Node *byte = roundedToByte(operands[0]))

@@ -76,10 +76,29 @@ std::string frit::cuda::argumentList(const LinalgFusion &lowered) {
 
 std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
                                     unsigned output, Type element, Node *node,
-                                    StringRef offset, StringRef condition) {
+                                    StringRef offset, StringRef condition,
+                                    StringRef guard) {
   std::string y = "y" + std::to_string(output);
+  // Two floats of 8 bits are rounded at a time, when they are stored.
+  bool roundsLate =
+      !guard.empty() && graph.lanes.width > 1 &&
+      node->kind == Node::Kind::operation &&
+      (node->form->name == "round.e4m3" || node->form->name == "round.e5m2");
+  std::string store =
+      guard.empty() ? "frit::storeVector(" : "frit::storeVectorIf(";
+  if (roundsLate)
+    store = node->form->name == "round.e4m3" ? "frit::storeE4m3If("
+                                             : "frit::storeE5m2If(";
+  // The store itself rounds to 16 bits.
+  bool isRounded = !guard.empty() && node->kind == Node::Kind::operation &&
+                   ((node->form->name == "round.f16" && element.isF16()) ||
+                    (node->form->name == "round.bf16" && element.isBF16()));
+  if (roundsLate || isRounded)
+    node = node->operands[0];
   std::string value = printer.value(node);
   if (graph.lanes.width == 1) {
+    if (!guard.empty())
+      printer.line("if (" + guard + ")");
     if (storageName(element) == valueName(node->type))
       printer.line(condition + y + "[" + offset + "] = " + value + ";");
     else
@@ -102,8 +121,8 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
     return (condition + "frit::storeOwn(" + y + " + " + offset + ", " + name +
             ", own);")
         .str();
-  return (condition + "frit::storeVector(" + y + " + " + offset + ", " + name +
-          ");")
+  return (condition + store + guard + (guard.empty() ? "" : ", ") + y + " + " +
+          offset + ", " + name + ");")
       .str();
 }
 
@@ -117,9 +136,11 @@ static std::string placeText(const Destination &place, StringRef i) {
       .str();
 }
 
-std::string frit::cuda::storeOutputs(
-    Printer &printer, Graph &graph, const LinalgFusion &lowered,
-    ArrayRef<std::pair<unsigned, Node *>> outputs, StringRef offset) {
+std::string
+frit::cuda::storeOutputs(Printer &printer, Graph &graph,
+                         const LinalgFusion &lowered,
+                         ArrayRef<std::pair<unsigned, Node *>> outputs,
+                         StringRef offset, StringRef guard) {
   printer.openLanes();
   std::string stores;
   for (auto [output, node] : outputs) {
@@ -132,7 +153,7 @@ std::string frit::cuda::storeOutputs(
     }
     std::string store = storeOutput(printer, graph, output,
                                     elementType(lowered.outputs()[output]),
-                                    node, place, condition);
+                                    node, place, condition, guard);
     stores += store.empty() ? "" : store + "\n";
   }
   printer.closeLanes();

@@ -79,10 +79,12 @@ std::string argumentList(const LinalgFusion &lowered);
 
 /// Prints the store of `node` to element `offset` of output `y<output>`. Inside
 /// a loop over lanes returns the vector store, to be printed after the loop;
-/// else returns "". The store is done if `condition`, "if (...) ", holds.
+/// else returns "". The store is done if `condition`, "if (...) ", holds and,
+/// of what follows sums of bytes, the variable `guard`.
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset,
-                        llvm::StringRef condition = "");
+                        llvm::StringRef condition = "",
+                        llvm::StringRef guard = "");
 
 /// Returns a function body, indented by four spaces, that stores `outputs` (by
 /// number) at element `offset`, as vectors if there are lanes. Rows of a state
@@ -90,7 +92,7 @@ std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
 std::string storeOutputs(Printer &printer, Graph &graph,
                          const LinalgFusion &lowered,
                          llvm::ArrayRef<std::pair<unsigned, Node *>> outputs,
-                         llvm::StringRef offset);
+                         llvm::StringRef offset, llvm::StringRef guard = "");
 
 /// Returns "static constexpr int64_t m = 8, n = 4;" from pairs of name and
 /// value.

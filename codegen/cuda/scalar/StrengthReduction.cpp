@@ -109,8 +109,10 @@ Node *Graph::strengthReduced(const ScalarForm *form,
   if ((name == "round.e4m3" || name == "round.e5m2") &&
       is(operands[0], "arith.divf"))
     if (Node *by = operands[0]->operands[1]; isInvertible(by)) {
-      Node *x = roundedTo16Bits(operands[0]->operands[0]);
-      x = operation("quotient", {x, by, number(inverseOf(by))});
+      Node *x = roundedTo8Bits(operands[0]->operands[0]);
+      Node *inverse = number(inverseOf(by));
+      x = followsSums ? operation("arith.mulf", {x, inverse})
+                      : operation("quotient", {x, by, inverse});
       return operation(form, x, IntegerType::get(context, 8), {-128, 127});
     }
   // A quotient that is rounded to an integer.
@@ -164,4 +166,11 @@ Node *Graph::roundedTo16Bits(Node *value) {
       return operation("arith.mulf",
                        {value->operands[1 - i], operation("gelu_slope.16", a)});
   return value;
+}
+
+Node *Graph::roundedTo8Bits(Node *value) {
+  Node *result = roundedTo16Bits(value);
+  return followsSums && is(result, "gelu.16")
+             ? operation("gelu.8", result->operands[0])
+             : result;
 }

@@ -16,17 +16,16 @@
 // CHECK: struct Columns {
 // CHECK-NEXT: float of0[8];
 // CHECK-NEXT: };
-// CHECK: frit::loadVector([[SCALES:a[0-9]+]], x4 + col);
-// CHECK: columns.of0[v] = [[SCALES]][v];
+// CHECK: frit::loadOwn(columns.of0, x4 + col);
 // CHECK: struct Elements {
 // CHECK-NEXT: };
 // CHECK: void store(const int (&sum)[8], const Columns &columns,
 // CHECK-NEXT: const Elements &elements, unsigned row,
-// CHECK-NEXT: unsigned col) const {
+// CHECK-NEXT: unsigned col, bool isInside) const {
 // CHECK-NEXT: const unsigned at = row * 128 + col;
 // Rounding, clamps and the cast are one function.
 // CHECK: out0[v] = frit::roundToByte(float(sum[v]) * columns.of0[v], 0.0f, 255.0f, 0.0f);
-// CHECK: frit::storeVector(y0 + at, out0);
+// CHECK: frit::storeVectorIf(isInside, y0 + at, out0);
 // CHECK: frit::integerGemm(k0_product{x0, x1, x2, x3, x4, y0}, x0, x1, x2, x3);
 func.func @conv(%x: tensor<32x28x28x128xui8>, %w: tensor<128x3x3x128xi8>, %xz: tensor<ui8>, %wz: tensor<i8>, %s: tensor<128xf32>) {
   %0 = nn.fusion(%x, %w, %xz, %wz, %s) : (tensor<32x28x28x128xui8>, tensor<128x3x3x128xi8>, tensor<ui8>, tensor<i8>, tensor<128xf32>) -> tensor<32x28x28x128xui8> {
@@ -68,11 +67,11 @@ func.func @rows(%x: tensor<4x512xi8>, %w: tensor<1020x512xi8>, %z: tensor<i8>, %
 
 // -----
 
-// The schedule may be written by hand. A residual is read ahead of the sums.
+// The schedule may be written by hand. A residual is read ahead of the sums, as
+// words of four bytes, which become numbers by one instruction each.
 // CHECK: // k0 #cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 16, depth = 64, stages = 3> grid 4x1x1 block 128
 // CHECK: Elements elements(unsigned row, unsigned col) const {
-// CHECK: frit::loadVector([[RESIDUAL:a[0-9]+]], x3 + {{\(?row \* 64 \+ col}}
-// CHECK: elements.of0[v] = [[RESIDUAL]][v];
+// CHECK: frit::loadWords(elements.of0, x3 + {{\(?row \* 64 \+ col}}
 // CHECK: void store(const int (&sum)[4], const Columns &columns
 func.func @given(%x: tensor<70x64xi8>, %w: tensor<64x64xi8>, %z: tensor<i8>, %r: tensor<70x64xi8>) {
   %0 = nn.fusion(%x, %w, %z, %r) schedule(#cuda.integer_gemm<tile_m = 64, tile_n = 32, warp_m = 32, warp_n = 16, depth = 64, stages = 3>) : (tensor<70x64xi8>, tensor<64x64xi8>, tensor<i8>, tensor<70x64xi8>) -> tensor<70x64xf32> {

@@ -34,7 +34,58 @@ __global__ void roundAll(const float *x, int8_t *bytes, uint8_t *shifted) {
   shifted[threadIdx.x] = uint8_t(frit::roundToByte(from, -7, 248, 7));
 }
 
+/// Reads bytes of words as numbers, rounds to numbers that are clamped by a
+/// byte's range around 7, and computes GELU.
+__global__ void countAll(const uint32_t *words, const float *x, float *numbers,
+                         float *shifted, float *rounded, float *gelus) {
+  uint32_t own[1] = {words[threadIdx.x / 4]};
+  const frit::ByteOf byte = frit::byteAt(own, threadIdx.x % 4);
+  numbers[threadIdx.x] = frit::signedNumber(byte, 0);
+  shifted[threadIdx.x] = frit::unsignedNumber(byte, 117);
+  rounded[threadIdx.x] = frit::roundClamped(x[threadIdx.x], -7, 248, 7);
+  gelus[threadIdx.x] = frit::geluTo8Bits(x[threadIdx.x]);
+}
+
 #ifndef __CUDACC_RTC__
+
+/// Checks byte_numbers.cuh for all bytes, and numbers with ties, bounds and
+/// NaN among them.
+static void checkNumbers() {
+  const size_t count = 256;
+  Buffer<uint32_t> words(count / 4);
+  Buffer<float> x(count), numbers(count), shifted(count), rounded(count),
+      gelus(count);
+  std::vector<double> wantNumbers, wantShifted, wantRounded, wantGelus;
+  for (size_t i = 0; i < count; ++i) {
+    words.host()[i / 4] = (i % 4 ? words.host()[i / 4] : 0) | uint32_t(i)
+                                                                  << i % 4 * 8;
+    const float number = (int(i) - 128) / 16.f;
+    x.host()[i] = number;
+    wantNumbers.push_back(int8_t(i));
+    wantShifted.push_back(int(i) - 117);
+    wantRounded.push_back(
+        std::clamp(std::nearbyint(double(number)), -7.0, 248.0));
+    wantGelus.push_back(number * 0.5 * std::erfc(-number / std::sqrt(2.0)));
+  }
+  x.host()[0] = NAN;
+  wantRounded[0] = -7;
+  x.host()[1] = 1e30f;
+  wantRounded[1] = 248;
+  wantGelus[1] = 1e30f;
+  words.upload();
+  x.upload();
+  launch(countAll, 1, unsigned(count), (const uint32_t *)words.get(),
+         (const float *)x.get(), numbers.get(), shifted.get(), rounded.get(),
+         gelus.get());
+  expect("signed bytes as numbers", numbers, wantNumbers, 0);
+  expect("unsigned bytes minus 117", shifted, wantShifted, 0);
+  expect("rounding to numbers of bytes", rounded, wantRounded, 0);
+  double worst = 0;
+  gelus.download();
+  for (size_t i = 2; i < count; ++i)
+    worst = std::max(worst, std::abs(gelus.host()[i] - wantGelus[i]));
+  require(worst < 1.2e-3, "GELU for 8 bits is less precise than it says");
+}
 
 /// Compares roundings with those of numbers in f64: ties, bounds, and what is
 /// far outside of them.
@@ -79,6 +130,7 @@ template <class P> static void check(int zeroX, int zeroW) {
 
 static void checks() {
   checkRounding();
+  checkNumbers();
   using Small = Tile<64, 64, 32, 32, 64, 3>;
   using Thin = Tile<32, 16, 16, 16, 64, 2>;
   using Shared = Tile<16, 32, 16, 32, 128, 3, 4>;

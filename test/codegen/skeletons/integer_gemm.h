@@ -38,8 +38,9 @@ struct Conv : T {
   struct Elements {};
   __device__ Elements elements(unsigned, unsigned) const { return {}; }
   __device__ void store(const int (&sum)[Vector], const Columns &,
-                        const Elements &, unsigned row, unsigned col) const {
-    frit::storeVector(y + row * k + col, sum);
+                        const Elements &, unsigned row, unsigned col,
+                        bool isInside) const {
+    frit::storeVectorIf(isInside, y + row * k + col, sum);
   }
   int32_t *y;
 };

@@ -135,8 +135,8 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_bytes.cuh", "at, 0, 0, 0, tile.n / 32);",
          "at, 0, 0, 0, tile.n / 32 + 1);", WRONG),
     "bytes by TMA: sums of another matrix":
-        ("wgmma_bytes.cuh", "(part * count + j) * 4 + c",
-         "(part * count + (j ^ 1)) * 4 + c", WRONG),
+        ("wgmma_bytes.cuh", "(part * kCount + j) * 4 + c",
+         "(part * kCount + (j ^ 1)) * 4 + c", WRONG),
     "bytes by TMA: one tap on":
         ("wgmma_bytes.cuh", "tap % s * P::dilationW",
          "(tap + 1) % s * P::dilationW", WRONG),

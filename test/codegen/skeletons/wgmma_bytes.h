@@ -36,8 +36,8 @@ template <class P, frit::Float8 X, frit::Float8 W> struct FloatTiled : P {
   __device__ void store(const float (&sum)[P::kVector],
                         const typename P::Columns &,
                         const typename P::Elements &, unsigned row,
-                        unsigned col) const {
-    frit::storeVector(floats + row * P::k + col, sum);
+                        unsigned col, bool isInside) const {
+    frit::storeVectorIf(isInside, floats + row * P::k + col, sum);
   }
   float *floats;
 };

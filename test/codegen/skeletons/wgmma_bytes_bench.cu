@@ -41,8 +41,8 @@ template <class P, class Activation, bool Adds> struct Requantized : P {
   }
   template <class Sum>
   __device__ void store(const Sum (&sum)[8], const Columns &columns,
-                        const Elements &elements, unsigned row,
-                        unsigned col) const {
+                        const Elements &elements, unsigned row, unsigned col,
+                        bool isInside) const {
     int8_t out[8];
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
@@ -51,7 +51,7 @@ template <class P, class Activation, bool Adds> struct Requantized : P {
         x += float(elements.r[v]) * 0.37f;
       out[v] = frit::roundToByte(Activation()(x) * 31.7f, 0, 255, 0);
     }
-    frit::storeVector(to + row * P::k + col, out);
+    frit::storeVectorIf(isInside, to + row * P::k + col, out);
   }
   const float *scales, *biases;
   const int8_t *residual;

@@ -1,0 +1,216 @@
+//===- byte_numbers.cuh - Bytes and floats in the end of a product --------===//
+//
+// What follows sums of bytes is bound by instructions, most of which convert.
+// Here they take fewer: bytes are moved into the mantissa of 2^23, and four
+// floats of 8 bits are rounded together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FRIT_CODEGEN_CUDA_INTEGER_BYTE_NUMBERS_CUH
+#define FRIT_CODEGEN_CUDA_INTEGER_BYTE_NUMBERS_CUH
+
+#include "frit/base.cuh"
+#include "frit/float8.cuh"
+
+namespace frit {
+
+/// Byte number `at` of a word.
+struct ByteOf {
+  uint32_t word;
+  int at;
+
+  /// Returns the byte in the lowest bits of `high`, whose lowest byte is 0.
+  __device__ uint32_t under(uint32_t high) const {
+#ifdef FRIT_EMULATE
+    return high | (word >> 8 * at & 255);
+#else
+    return __byte_perm(word, high, 0x7650 | at);
+#endif
+  }
+  __device__ operator int8_t() const { return int8_t(under(0)); }
+};
+
+/// Returns byte `i` of an array of words.
+template <int N>
+__device__ inline ByteOf byteAt(const uint32_t (&words)[N], int i) {
+  return {words[i / 4], i % 4};
+}
+
+/// Reads N words at `from`, which is aligned to their size, up to 16 bytes.
+template <int N, class T>
+__device__ inline void loadWords(uint32_t (&words)[N], const T *from) {
+  static_assert(sizeof(T) == 1);
+  loadVector(words, reinterpret_cast<const uint32_t *>(from));
+}
+/// Reads N elements as they are.
+template <int N, class T>
+__device__ inline void loadOwn(T (&to)[N], const T *from) {
+  constexpr int n = packOf<T, N>();
+#pragma unroll
+  for (int i = 0; i < N; i += n) {
+    auto pack = *reinterpret_cast<const Pack<T, n> *>(from + i);
+#pragma unroll
+    for (int j = 0; j < n; ++j)
+      to[i + j] = pack.at[j];
+  }
+}
+
+/// Return the number of a byte minus `zero`, an integer of at most 255.
+__device__ inline float unsignedNumber(ByteOf byte, float zero) {
+  return bitCast<float>(byte.under(0x4b000000)) - (8388608.0f + zero);
+}
+__device__ inline float unsignedNumber(int8_t byte, float zero) {
+  return unsignedNumber(ByteOf{uint32_t(uint8_t(byte)), 0}, zero);
+}
+__device__ inline float signedNumber(ByteOf byte, float zero) {
+  return unsignedNumber(ByteOf{byte.word ^ 0x80808080, byte.at}, zero + 128);
+}
+__device__ inline float signedNumber(int8_t byte, float zero) {
+  return signedNumber(ByteOf{uint32_t(uint8_t(byte)), 0}, zero);
+}
+
+/// Returns the number of roundToByte's byte minus `offset`.
+__device__ inline float roundClamped(float x, float low, float high,
+                                     float offset) {
+  if (low + offset != 0.0f && x != x)
+    x = -offset;
+  float large = ::fminf(::fmaxf(x, low), high) + 12582912.0f;
+#ifndef FRIT_EMULATE
+  // A compiler must not take the sum and the difference for nothing.
+  asm("" : "+f"(large));
+#endif
+  return large - 12582912.0f;
+}
+
+/// Computes GELU for results of 8 bits: x (1 + tanh(x p(x^2))) / 2, with p
+/// fitted by weighted least squares. The absolute error is below 3e-4, and
+/// below 1.2e-3 with the GPU's tanh.
+__device__ inline float geluTo8Bits(float x) {
+  float half = 0.5f * x;
+  float u = x * ::fmaf(x * x, 0.0347009f, 0.80015705f);
+#ifdef FRIT_EMULATE
+  float t = ::tanhf(u);
+#else
+  float t;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(u));
+#endif
+  return ::fmaf(half, t, half);
+}
+
+/// Returns four codes, the first in the lowest byte.
+template <bool E4m3> __device__ inline uint32_t roundFour(const float *x) {
+#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 890
+  uint32_t codes;
+  if constexpr (E4m3)
+    asm("{\n.reg .b16 low, high;\n"
+        "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+        "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+        "mov.b32 %0, {low, high};\n}\n"
+        : "=r"(codes)
+        : "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]));
+  else
+    asm("{\n.reg .b16 low, high;\n"
+        "cvt.rn.satfinite.e5m2x2.f32 low, %2, %1;\n"
+        "cvt.rn.satfinite.e5m2x2.f32 high, %4, %3;\n"
+        "mov.b32 %0, {low, high};\n}\n"
+        : "=r"(codes)
+        : "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]));
+  return codes;
+#else
+  uint32_t codes = 0;
+  for (int i = 0; i < 4; ++i)
+    codes |= uint32_t(uint8_t(E4m3 ? toE4m3(x[i]) : toE5m2(x[i]))) << 8 * i;
+  return codes;
+#endif
+}
+
+/// Writes a pack if `isInside`, by one instruction.
+template <class T, int N>
+__device__ inline void storePackIf(bool isInside, T *to,
+                                   const Pack<T, N> &pack) {
+#ifndef FRIT_EMULATE
+  constexpr int bytes = sizeof(pack);
+  union {
+    Pack<T, N> pack;
+    uint32_t words[(bytes + 3) / 4];
+    uint16_t half;
+    uint8_t byte;
+  } both = {pack};
+  const auto &words = both.words;
+#define FRIT_STORE_IF(type, values, ...)                                       \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %1, 0;\n@p st." type          \
+               " [%0], " values ";\n}\n" ::"l"(to),                            \
+               "r"(int(isInside)), __VA_ARGS__                                 \
+               : "memory")
+  if constexpr (bytes == 16)
+    FRIT_STORE_IF("v4.b32", "{%2, %3, %4, %5}", "r"(words[0]), "r"(words[1]),
+                  "r"(words[2]), "r"(words[3]));
+  else if constexpr (bytes == 8)
+    FRIT_STORE_IF("v2.b32", "{%2, %3}", "r"(words[0]), "r"(words[1]));
+  else if constexpr (bytes == 4)
+    FRIT_STORE_IF("b32", "%2", "r"(words[0]));
+  else if constexpr (bytes == 2)
+    FRIT_STORE_IF("b16", "%2", "h"(both.half));
+  else
+    FRIT_STORE_IF("b8", "%2", "r"(int(both.byte)));
+#undef FRIT_STORE_IF
+#else
+  if (isInside)
+    storePack(to, pack);
+#endif
+}
+
+/// Writes V elements, like storeVector, if `isInside`. A branch around a store
+/// would draw the arithmetic before it in, and keep that of several stores
+/// apart.
+template <int V, class T, class F>
+__device__ inline void storeVectorIf(bool isInside, T *to, const F (&in)[V]) {
+  constexpr int n = packOf<T, V>();
+#pragma unroll
+  for (int i = 0; i < V; i += n) {
+    Pack<T, n> pack;
+    if constexpr (kRoundsPairs<T> && n % 2 == 0) {
+#pragma unroll
+      for (int j = 0; j < n; j += 2)
+        storePair(pack.at + j, in[i + j], in[i + j + 1]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < n; ++j)
+        store(pack.at[j], in[i + j]);
+    }
+    storePackIf(isInside, to + i, pack);
+  }
+}
+
+/// Round V floats to e4m3 or e5m2 and write them if `isInside`.
+template <bool E4m3, int V>
+__device__ inline void storeFloat8If(bool isInside, int8_t *to,
+                                     const float (&in)[V]) {
+  if constexpr (V % 4 == 0) {
+    uint32_t words[V / 4];
+#pragma unroll
+    for (int i = 0; i < V / 4; ++i)
+      words[i] = roundFour<E4m3>(in + i * 4);
+    storeVectorIf(isInside, reinterpret_cast<uint32_t *>(to), words);
+  } else {
+    int8_t codes[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      codes[i] = E4m3 ? toE4m3(in[i]) : toE5m2(in[i]);
+    storeVectorIf(isInside, to, codes);
+  }
+}
+template <int V>
+__device__ inline void storeE4m3If(bool isInside, int8_t *to,
+                                   const float (&in)[V]) {
+  storeFloat8If<true>(isInside, to, in);
+}
+template <int V>
+__device__ inline void storeE5m2If(bool isInside, int8_t *to,
+                                   const float (&in)[V]) {
+  storeFloat8If<false>(isInside, to, in);
+}
+
+} // namespace frit
+
+#endif // FRIT_CODEGEN_CUDA_INTEGER_BYTE_NUMBERS_CUH
