@@ -11,9 +11,10 @@ using namespace frit::cuda;
 
 /// Maximum registers per thread; registers of a consumer after setmaxnreg; and
 /// registers that a thread needs besides its accumulators, and those if it
-/// stores the result from registers.
+/// stores the result from registers: also one for each eight columns, whose
+/// elements are loaded ahead.
 static constexpr int64_t kThreadRegisters = 255, kMovedRegisters = 240,
-                         kOtherRegisters = 48, kEndRegisters = 64;
+                         kOtherRegisters = 48, kEndRegisters = 56;
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -24,7 +25,8 @@ bool WgmmaTile::fits(const EndNeeds &needs, const GpuArch &arch) const {
   int64_t registers = layout.movesRegisters()
                           ? kMovedRegisters
                           : arch.registersFor(occupancy * layout.threads());
-  int64_t others = needs.storesRegisters ? kEndRegisters : kOtherRegisters;
+  int64_t others =
+      needs.storesRegisters ? kEndRegisters + n / 8 : kOtherRegisters;
   return layout.fits() && layout.slots() >= needs.boxesStored &&
          std::min(registers, kThreadRegisters) >= n / 2 + others;
 }

@@ -6,10 +6,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
-/// Instructions of the end per sum: of its loads and the store, of an
-/// elementwise operator, and of a GELU; counted in machine code.
-static constexpr double kSumInstructions = 5, kOperatorInstructions = 1.2,
-                        kGeluInstructions = 14;
+/// Part of the model's time of wgmma_bytes that one of integer_gemm must be
+/// below: it counts neither what starts a tile nor what threads copy.
+static constexpr double kCopiedShare = 0.75;
 
 bool frit::cuda::isByteProduct(const IntegerProduct &product) {
   return product.r * product.s == 1 && product.strideH == 1 &&
@@ -87,12 +86,7 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
     work.otherBytes += bytesOf(operand);
   work.otherBytes +=
       double(work.m) * double(work.n * work.resultBytes) - work.weightBytes;
-  work.endInstructions = kSumInstructions;
-  for (Operation &op : fusion.getBody().front().without_terminator())
-    if (isa<nn::ElementwiseOp>(op) &&
-        nn::tensorType(op.getResult(0)).getNumElements() == work.m * work.n)
-      work.endInstructions +=
-          isa<nn::GeluOp>(op) ? kGeluInstructions : kOperatorInstructions;
+  work.endInstructions = product.endInstructions;
   return work;
 }
 
@@ -111,8 +105,9 @@ frit::cuda::chooseIntegerKernel(Problem &problem, const Machine &machine) {
     WgmmaPick pick =
         rankWgmmaTiles(work, machine.arch, /*most=*/1, !machine.batchInvariant)
             .front();
-    if (!copied.empty() && estimateTime(*product, copied.front(),
-                                        machine.arch) < pick.microseconds)
+    if (!copied.empty() &&
+        estimateTime(*product, copied.front(), machine.arch) <
+            kCopiedShare * pick.microseconds)
       return nn::Schedule(copied.front());
     return nn::Schedule(scheduleOf<WgmmaBytesAttr>(
         problem.context(), pick.tile.forWork(work, machine.arch)));

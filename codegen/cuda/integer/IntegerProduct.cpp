@@ -9,6 +9,12 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Instructions of the end per sum: of its places and the store, of an
+/// elementwise operator on average, since quantizations have few for many, and
+/// of a GELU; counted in machine code.
+static constexpr double kSumInstructions = 1.5, kOperatorInstructions = 0.75,
+                        kGeluInstructions = 8;
+
 /// Maximum strides, pads and dilations, so that places of taps fit an int.
 static constexpr int64_t kMostOffset = 1 << 15;
 
@@ -80,6 +86,17 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::QuantizedConvOp op) {
   return product;
 }
 
+/// Returns the instructions of what follows the sums, per sum.
+static double countEnd(nn::FusionOp fusion, nn::QuantizedConvOp conv) {
+  double count = kSumInstructions;
+  for (Operation &op : fusion.getBody().front().without_terminator())
+    if (isa<nn::ElementwiseOp>(op) &&
+        nn::tensorType(op.getResult(0)).getNumElements() ==
+            nn::tensorType(conv.getY()).getNumElements())
+      count += isa<nn::GeluOp>(op) ? kGeluInstructions : kOperatorInstructions;
+  return count;
+}
+
 nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   nn::QuantizedConvOp conv;
   for (Operation &op : fusion.getBody().front().without_terminator())
@@ -101,6 +118,7 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   auto product = describeProduct(conv);
   if (!product)
     return product;
+  product->endInstructions = countEnd(fusion, conv);
   // Kernels of a plan have no operands; the plan marks those that are 0.
   auto marked = fusion->getAttrOfType<DenseI64ArrayAttr>("plan.zero_inputs");
   auto isZero = [&](Value zero) {

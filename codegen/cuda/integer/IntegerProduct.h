@@ -22,6 +22,8 @@ struct IntegerProduct {
   bool signedX = false, signedW = false;
   /// Whether both zero points are known to be 0; floats have none.
   bool isCentered = false;
+  /// Instructions of the end per sum.
+  double endInstructions = 6;
   /// The formats of floats as integer_mma.cuh names them; empty for bytes.
   llvm::StringRef floatX = {}, floatW = {};
 

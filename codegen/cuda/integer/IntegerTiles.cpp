@@ -21,9 +21,8 @@ static constexpr double kSharedRate = 128;
 static constexpr double kArrivalTime = 1.2, kCopyTime = 0.7;
 /// Microseconds until the blocks of a cluster have each other's sums.
 static constexpr double kMergeTime = 0.8;
-/// Instructions per sum at the end of a tile, and those of threads that an SM
-/// issues in a cycle.
-static constexpr double kEndInstructions = 20, kIssueRate = 128;
+/// Instructions of threads that an SM issues in a cycle.
+static constexpr double kIssueRate = 128;
 /// Bytes of L2's traffic per sum at the end of a tile.
 static constexpr double kEndBytes = 4;
 /// Time of products by mma.sync relative to the longest of its parts, since the
@@ -108,7 +107,8 @@ double frit::cuda::estimateTime(const IntegerProduct &product,
       (stages * double((m + n) * depth) + kEndBytes * double(m * n)) /
       (arch.l2Rate / sms);
   // The end of a tile hides behind the products of another block of the SM.
-  double ends = kEndInstructions * double(m * n) / (kIssueRate * arch.clock);
+  double ends =
+      product.endInstructions * double(m * n) / (kIssueRate * arch.clock);
   double products = std::max({multiplies, moves, copies}) *
                     (schedule.getWgmma() ? 1 : kMmaShare);
   double work =
