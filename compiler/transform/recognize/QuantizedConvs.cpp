@@ -29,6 +29,7 @@
 #include "compiler/transform/layout/LayoutPatterns.h"
 #include "compiler/transform/recognize/FloatProducts.h"
 #include "compiler/transform/recognize/QuantizedEpilogue.h"
+#include "compiler/transform/recognize/QuantizedImages.h"
 #include "dialects/nn/contraction/Contraction.h"
 
 #include "mlir/IR/Remarks.h"
@@ -46,12 +47,6 @@ static constexpr StringRef kManyScales =
     "its scales are neither numbers nor, on the right, one for each filter";
 
 namespace {
-/// Lists of a convolution; empty of a product of matrices.
-struct Windows {
-  SmallVector<int64_t> strides = {}, pads = {}, dilations = {};
-  int64_t group = 1;
-};
-
 class QuantizedConvs : public frit::impl::QuantizedConvsBase<QuantizedConvs> {
 public:
   QuantizedConvs(const Target &target, const QuantizedConvsOptions &options)
@@ -100,9 +95,8 @@ private:
                            std::optional<Scaled> &left,
                            std::optional<Scaled> &right);
   Value create(QuantizedEpilogue &epilogue, Value x, Value w,
-               const Scaled &left, const Scaled &right, const Windows &windows);
-  void pairPixels(NNBuilder &b, const Scaled &left, const Scaled &right,
-                  Value &x, Value &w, int64_t columns, Windows &windows) const;
+               const Scaled &left, const Scaled &right,
+               const ConvWindows &windows);
   void padChannels(NNBuilder &b, const Scaled &left, const Scaled &right,
                    Value &x, Value &w) const;
 
@@ -160,50 +154,11 @@ static Value offsetOf(NNBuilder &b, Value w, Value zero) {
   return b.mul(b.reshape(sums, shapeOf(w).take_front()), negative);
 }
 
-/// Makes one pixel of two where every other pixel of a row with few channels
-/// is the first of a window: TMA reads pixels of 16 bytes or more. x is padded
-/// in memory by its zero point, to 8 channels and to what windows reach. Of the
-/// result's rows, each has `columns` pixels.
-void QuantizedConvs::pairPixels(NNBuilder &b, const Scaled &left,
-                                const Scaled &right, Value &x, Value &w,
-                                int64_t columns, Windows &windows) const {
-  ArrayRef<int64_t> shapeX = shapeOf(x), shapeW = shapeOf(w);
-  if (!wanted || wanted->pairedBytes == 0 || shapeX.size() != 4 ||
-      windows.group != 1 || windows.strides[1] != 2 ||
-      windows.dilations != ArrayRef<int64_t>{1, 1} ||
-      shapeW[0] % wanted->pairedFilters)
-    return;
-  int64_t channels = wanted->pairedBytes / 2;
-  if (shapeX[3] > channels || shapeX[3] < wanted->fewestChannels)
-    return;
-  // Taps of a row are a power of two of pairs.
-  int64_t pairs = llvm::PowerOf2Ceil(llvm::divideCeil(shapeW[2], 2));
-  if (pairs < 2 || pairs > 8)
-    return;
-  int64_t width = 2 * (columns - 1 + pairs);
-  int64_t top = windows.pads[0], before = windows.pads[1];
-  int64_t bottom = windows.pads[2];
-  auto pad = [&](Value value, Value zero, ArrayRef<int64_t> low,
-                 ArrayRef<int64_t> high) {
-    return Value(PadOp::create(b, value, zero, low, high, "constant"));
-  };
-  int64_t n = shapeX[0], h = shapeX[1], k = shapeW[0], r = shapeW[1];
-  int64_t added = channels - shapeX[3];
-  x = pad(x, left.bytes.zero, {0, top, before, 0},
-          {0, bottom, width - before - shapeX[2], added});
-  w = pad(w, right.bytes.zero, {0, 0, 0, 0},
-          {0, 0, 2 * pairs - shapeW[2], added});
-  x = b.reshape(x, {n, top + h + bottom, width / 2, 2 * channels});
-  w = b.reshape(w, {k, r, pairs, 2 * channels});
-  windows.strides[1] = 1;
-  windows.pads.assign(4, 0);
-}
-
 /// Creates the operator at the end of the epilogue; null if the target does
 /// not compute it.
 Value QuantizedConvs::create(QuantizedEpilogue &epilogue, Value x, Value w,
                              const Scaled &left, const Scaled &right,
-                             const Windows &windows) {
+                             const ConvWindows &windows) {
   NNBuilder &b = epilogue.b;
   auto zeroOr = [&](const Bytes &bytes) {
     return bytes.zero
@@ -290,16 +245,22 @@ Legality QuantizedConvs::rewrite(ConvOp conv) {
   b.setInsertionPoint(epilogue.end);
   b.setLoc(fuseLocations({conv, epilogue.end}));
   Value x = left->bytes.value, w = right->bytes.value;
-  if (!isLast) {
-    x = transposeToLast(b, x);
-    w = transposeToLast(b, w);
-  }
-  Windows windows = {
+  ConvWindows windows = {
       llvm::to_vector(conv.getStrides()), llvm::to_vector(conv.getPads()),
       llvm::to_vector(conv.getDilations()), int64_t(conv.getGroup())};
   ArrayRef<int64_t> result = shapeOf(conv.getY());
-  pairPixels(b, *left, *right, x, w, result[isLast ? rank - 2 : rank - 1],
-             windows);
+  ConvBytes bytes = {x, w, left->bytes.zero, right->bytes.zero};
+  bool isFolded = wanted && !isLast && rank == 4 &&
+                  foldSquares(b, bytes, result.take_back(2), windows, *wanted);
+  if (!isFolded && !isLast) {
+    bytes.x = transposeToLast(b, x);
+    bytes.w = transposeToLast(b, w);
+  }
+  if (!isFolded && wanted)
+    pairPixels(b, bytes, result[isLast ? rank - 2 : rank - 1], windows,
+               *wanted);
+  x = bytes.x;
+  w = bytes.w;
   if (wanted && conv.getGroup() == 1)
     padChannels(b, *left, *right, x, w);
   Value y = create(epilogue, x, w, *left, *right, windows);

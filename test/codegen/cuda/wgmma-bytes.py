@@ -1,6 +1,6 @@
 """wgmma-bytes.py OUT: writes a quantized network that wgmma_bytes computes: an
-image convolved by windows and with a stride, a picture of few channels, and rows that are quantized by
-scales and zero points of each call."""
+image convolved by windows and with a stride, pictures of few channels, a
+residual, and rows that are quantized by scales and zero points of each call."""
 import sys
 
 import numpy as np
@@ -50,13 +50,24 @@ node("MatMulInteger", ["codes", matrix, "zero"], "z")
 x = quantize("picture", 0.02, 117)
 x = node("Conv", [x, weights("stem", 64, 3, 7, 7)], "stems", pads=[3, 3, 3, 3], strides=[2, 2])
 node("Relu", [x], "v")
+# One of even height and width: squares of pixels are one. Of what follows, a
+# quantized result is added to a quantized residual and quantized again.
+x = quantize("photo", 0.02, 114)
+x = node("Conv", [x, weights("square", 64, 3, 7, 7)], "squares", pads=[3, 3, 3, 3],
+         strides=[2, 2])
+x = quantize(node("Relu", [x], "lit"), 0.0131459, 0)
+inner = quantize(node("Conv", [x, weights("inner", 64, 64, 1, 1)], "inside"), 0.0173205, 117)
+x = node("Relu", [node("Add", [inner, x], "sum")], "added")
+node("Identity", [quantize(x, 0.0171828, 0)], "u")
 graph = helper.make_graph(
     nodes, "network",
     [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 64, 40, 42]),
      helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, 70, 63]),
+     helper.make_tensor_value_info("photo", TensorProto.FLOAT, [1, 3, 66, 60]),
      helper.make_tensor_value_info("rows", TensorProto.FLOAT, [300, 1040])],
     [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 256, 20, 21]),
      helper.make_tensor_value_info("v", TensorProto.FLOAT, [1, 64, 35, 32]),
+     helper.make_tensor_value_info("u", TensorProto.FLOAT, [1, 64, 33, 30]),
      helper.make_tensor_value_info("z", TensorProto.INT32, [300, 256])], tensors)
 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
                             ir_version=8), sys.argv[1])
