@@ -36,16 +36,25 @@ Value Variants::lengthOf(size_t variant, size_t output, size_t dim) {
     return {};
   // Where only the outer one of joined dimensions is padded, the length is a
   // multiple of its size.
-  std::string name = "size." + symbols[expr->symbol].name;
+  Value size = sizeInput(main, expr->symbol),
+        second = expr->secondFactor ? sizeInput(main, expr->second) : size;
+  if (!size || !second)
+    return {};
+  size = b.add(b.mul(size, b.integer(expr->scale)), b.integer(expr->shift));
+  size = b.mul(b.div(size, b.integer(expr->divisor)), b.integer(expr->factor));
+  if (expr->secondFactor)
+    size = b.add(size, b.mul(second, b.integer(expr->secondFactor)));
+  return b.add(size, b.integer(expr->offset));
+}
+
+/// Returns the input that has the actual size of a symbol, if there is one.
+Value Variants::sizeInput(func::FuncOp main, unsigned symbol) const {
+  std::string name = "size." + symbols[symbol].name;
   for (BlockArgument input : main.getArguments())
     if (auto own =
             main.getArgAttrOfType<StringAttr>(input.getArgNumber(), "nn.name");
-        own && own.getValue() == name) {
-      Value size =
-          b.div(b.add(input, b.integer(expr->shift)), b.integer(expr->divisor));
-      return b.add(b.mul(size, b.integer(expr->factor)),
-                   b.integer(expr->offset));
-    }
+        own && own.getValue() == name)
+      return input;
   return {};
 }
 

@@ -202,7 +202,7 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
         return std::nullopt;
     places.push_back(operand.places[axis]);
     // New elements behind those of a cache have a variant for each size of it.
-    if (found == joins.end() && areSame(places.back()))
+    if (found == joins.end() && !joinsFixed && areSame(places.back()))
       return std::nullopt;
     PaddedContent &content = result->content;
     content.inside = content.inside | operand.content.inside;
@@ -253,8 +253,12 @@ bool PaddingMasks::areAmbiguous() const {
 
 std::vector<bool> PaddingMasks::symbols() const {
   std::vector<bool> needed(largeSizes.size());
-  for (auto [op, samples] : uses())
-    needed[samples->fit()->symbol] = true;
+  for (auto [op, samples] : uses()) {
+    SizeExpr expr = *samples->fit();
+    needed[expr.symbol] = true;
+    if (expr.secondFactor)
+      needed[expr.second] = true;
+  }
   return needed;
 }
 
@@ -280,6 +284,8 @@ Value PaddingMasks::buildSize(const SizeExpr &expr) {
   OpBuilder at(size.getContext());
   at.setInsertionPointAfterValue(size);
   NNBuilder b(size.getLoc(), at);
+  if (expr.scale != 1)
+    size = b.mul(size, buildInteger(b, expr.scale));
   if (expr.shift != 0)
     size = b.add(size, buildInteger(b, expr.shift));
   if (expr.divisor != 1)
@@ -288,6 +294,9 @@ Value PaddingMasks::buildSize(const SizeExpr &expr) {
     size = b.mul(size, buildInteger(b, expr.factor));
   if (expr.offset != 0)
     size = b.add(size, buildInteger(b, expr.offset));
+  if (expr.secondFactor != 0)
+    size = b.add(
+        size, b.mul(sizeOf(expr.second), buildInteger(b, expr.secondFactor)));
   return size;
 }
 
@@ -304,9 +313,8 @@ Value PaddingMasks::buildIsInside(const Mask &mask, Value like) {
     parts.push_back(part.length);
     os << "," << part.length;
     if (auto size = part.sizes.fit()) {
-      os << ":" << size->symbol << "+" << size->shift << "/" << size->divisor
-         << "*" << size->factor << "+" << size->offset;
       Value built = buildSize(*size);
+      os << ":" << built.getAsOpaquePointer();
       if (!last ||
           (built.getDefiningOp() &&
            (!last.getDefiningOp() ||

@@ -58,6 +58,9 @@ public:
   /// decomposed.
   void forget(mlir::Operation *large) { masks.erase(large); }
 
+  /// Whether join() takes operands without padding: others pad them.
+  bool joinsFixed = false;
+
   bool empty() const { return uses().empty(); }
   /// Returns the number of operators that have masks, limits or sizes.
   size_t size() const;

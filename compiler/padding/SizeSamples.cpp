@@ -5,6 +5,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
 #include <numeric>
 
 using namespace frit;
@@ -24,10 +25,12 @@ bool SizeSamples::isFixed() const {
 
 /// The largest distance of windows, as a product of strides, that is fitted.
 static constexpr int64_t kMostDivisor = 64;
+/// The largest numerator of a scale that is fitted, and its denominator.
+static constexpr int64_t kMostScale = 16, kMostScaleDivisor = 32;
 
 std::optional<SizeExpr> SizeSamples::fit(unsigned symbol, int64_t divisor,
-                                         int64_t shift) const {
-  SizeExpr expr{symbol, 1, 0, divisor, shift};
+                                         int64_t shift, int64_t scale) const {
+  SizeExpr expr{symbol, 1, 0, divisor, shift, scale};
   const auto &[sizes, value] = samples.front();
   int64_t first = expr(sizes);
   auto other = llvm::find_if(
@@ -48,14 +51,53 @@ bool SizeSamples::match(const SizeExpr &expr) const {
   });
 }
 
+/// Fits a · size + b · size of `second` + c.
+std::optional<SizeExpr> SizeSamples::fitSum(unsigned symbol,
+                                            unsigned second) const {
+  const auto &[sizes, value] = samples.front();
+  // How other samples differ from the first: the two sizes and the number.
+  llvm::SmallVector<std::array<int64_t, 3>> changes;
+  for (const auto &[others, number] : samples)
+    changes.push_back({others[symbol] - sizes[symbol],
+                       others[second] - sizes[second], number - value});
+  for (const auto &a : changes)
+    for (const auto &b : changes) {
+      int64_t determinant = a[0] * b[1] - a[1] * b[0];
+      if (determinant == 0)
+        continue;
+      int64_t by = a[2] * b[1] - a[1] * b[2],
+              bySecond = a[0] * b[2] - a[2] * b[0];
+      if (by % determinant || bySecond % determinant)
+        return std::nullopt;
+      SizeExpr expr{symbol, by / determinant};
+      expr.second = second;
+      expr.secondFactor = bySecond / determinant;
+      expr.offset = value - expr(sizes);
+      return match(expr) ? std::optional(expr) : std::nullopt;
+    }
+  return std::nullopt;
+}
+
 std::optional<SizeExpr> SizeSamples::fit() const {
   if (samples.empty() || isFixed())
     return std::nullopt;
+  auto symbols = unsigned(samples.front().first.size());
   for (int64_t divisor = 1; divisor <= kMostDivisor; ++divisor)
-    for (unsigned symbol = 0; symbol < samples.front().first.size(); ++symbol)
+    for (unsigned symbol = 0; symbol < symbols; ++symbol)
       for (int64_t shift = 0; shift < divisor; ++shift)
-        if (auto expr = fit(symbol, divisor, shift))
+        if (auto expr = fit(symbol, divisor, shift, 1))
           return expr;
+  for (unsigned symbol = 0; symbol < symbols; ++symbol)
+    for (unsigned second = symbol + 1; second < symbols; ++second)
+      if (auto expr = fitSum(symbol, second))
+        return expr;
+  for (int64_t divisor = 2; divisor <= kMostScaleDivisor; ++divisor)
+    for (int64_t scale = 2; scale <= kMostScale; ++scale)
+      for (unsigned symbol = 0; symbol < symbols; ++symbol)
+        for (int64_t shift = 0;
+             std::gcd(scale, divisor) == 1 && shift < divisor; ++shift)
+          if (auto expr = fit(symbol, divisor, shift, scale))
+            return expr;
   return std::nullopt;
 }
 

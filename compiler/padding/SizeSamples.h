@@ -10,16 +10,24 @@
 
 namespace frit {
 
-/// The number factor · ⌊(size of a symbol + shift) / divisor⌋ + offset. Rows
-/// that a window with a stride leaves are such numbers. 0 ≤ shift < divisor.
+/// The number factor · ⌊(scale · size of a symbol + shift) / divisor⌋ + offset,
+/// to which the size of a second symbol times secondFactor is added. Rows that
+/// a window with a stride leaves are such numbers, those of an image that was
+/// resized by 3/2, and entries of two lists. 0 ≤ shift < divisor.
 struct SizeExpr {
   unsigned symbol = 0;
   int64_t factor = 1, offset = 0;
   int64_t divisor = 1, shift = 0;
+  int64_t scale = 1;
+  unsigned second = 0;
+  int64_t secondFactor = 0;
 
   int64_t operator()(llvm::ArrayRef<int64_t> sizes) const {
-    return factor * ((sizes[symbol] + shift) / divisor) + offset;
+    return factor * ((scale * sizes[symbol] + shift) / divisor) + offset +
+           secondFactor * sizes[second];
   }
+  /// Returns whether an extent, which the runtime evaluates, can say it.
+  bool isExtent() const { return scale == 1 && secondFactor == 0; }
   auto operator<=>(const SizeExpr &) const = default;
 };
 
@@ -41,8 +49,9 @@ public:
   bool isAmbiguous(llvm::ArrayRef<int64_t> multiples) const;
 
 private:
-  std::optional<SizeExpr> fit(unsigned symbol, int64_t divisor,
-                              int64_t shift) const;
+  std::optional<SizeExpr> fit(unsigned symbol, int64_t divisor, int64_t shift,
+                              int64_t scale) const;
+  std::optional<SizeExpr> fitSum(unsigned symbol, unsigned second) const;
 
   llvm::SmallVector<std::pair<llvm::SmallVector<int64_t, 2>, int64_t>> samples;
 };

@@ -101,6 +101,7 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
     multiples.push_back(symbol.multiple);
   proof.proof = std::make_unique<PaddingProof>(*proof.large, large, multiples);
   PaddingMasks &masks = proof.proof->masks;
+  masks.joinsFixed = joinsFixed;
   auto compare = [&](const Sizes &small) -> std::optional<Mixing> {
     failed = small;
     Mixing failure{UnknownLoc::get(&context), "", true};
@@ -165,10 +166,42 @@ bool Variants::proveEach() {
     std::vector<bool> varies(symbols.size());
     varies[index] = true;
     Sizes failed;
-    if (std::optional<Mixing> mixing = prove(varies, failed))
+    if (std::optional<Mixing> mixing = prove(varies, failed)) {
+      if (!mixing->isInvalid && proveSums())
+        return true;
       if (!makeExact(index, *mixing, failed))
         return false;
+    }
   }
+  return true;
+}
+
+/// Proves all symbols together if one alone may not be padded: where lists of
+/// two open sizes are joined, neither is the part that stays.
+bool Variants::proveSums() {
+  if (symbols.size() < 2 || llvm::is_contained(padded, false))
+    return false;
+  joinsFixed = true;
+  Sizes failed;
+  if (!prove(std::vector<bool>(symbols.size(), true), failed) && tellsInputs())
+    return true;
+  joinsFixed = false;
+  proofs.clear();
+  return false;
+}
+
+/// Returns whether each dimension of an input tells one size.
+bool Variants::tellsInputs() const {
+  const ShapeList &inputs = known.begin()->second.inputs;
+  for (size_t tensor = 0; tensor < inputs.size(); ++tensor)
+    for (size_t dim = 0; dim < inputs[tensor].size(); ++dim) {
+      SizeSamples samples;
+      for (const auto &[sizes, shapes] : known)
+        samples.add(sizes, shapes.inputs[tensor][dim]);
+      auto expr = samples.fit();
+      if (!samples.isFixed() && !(expr && expr->isExtent()))
+        return false;
+    }
   return true;
 }
 
@@ -234,7 +267,7 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
 /// Proves that symbols that may be padded alone may be padded together, for all
 /// combinations.
 bool Variants::proveTogether() {
-  if (symbols.size() < 2)
+  if (symbols.size() < 2 || joinsFixed)
     return true;
   Sizes failed;
   std::optional<Mixing> mixing =
@@ -265,6 +298,18 @@ void Variants::putMasks() {
       for (auto [index, isNeeded] :
            llvm::enumerate(proof.proof->masks.symbols()))
         needed[index] = needed[index] || isNeeded;
+  // Lengths that no extent tells are computed of the sizes (countLengths).
+  for (const plan::OpenVariant &variant : shapes.variants) {
+    Sizes sizes(variant.sizes.begin(), variant.sizes.end());
+    for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs))
+      for (size_t dim = 0; dim < shape.size(); ++dim)
+        if (auto expr = sampleLengths(sizes, output, dim).fit();
+            expr && !expr->isExtent()) {
+          needed[expr->symbol] = true;
+          if (expr->secondFactor)
+            needed[expr->second] = true;
+        }
+  }
   for (size_t index = 0; index < symbols.size(); ++index)
     if (needed[index])
       shapes.sizes.push_back(index);

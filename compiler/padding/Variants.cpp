@@ -238,7 +238,8 @@ Extent Variants::outputExtentOf(const Sizes &sizes, size_t output,
   Extent extent = extentOf(sizes, &Shapes::outputs, output, dim);
   if (isLengthOf(extent, sizes, output, dim))
     return extent;
-  if (auto size = sampleLengths(sizes, output, dim).fit())
+  if (auto size = sampleLengths(sizes, output, dim).fit();
+      size && size->isExtent())
     extent = {size->symbol, std::nullopt,  size->factor,
               size->offset, size->divisor, size->shift};
   return extent;

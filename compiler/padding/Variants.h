@@ -7,6 +7,8 @@
 #include "compiler/padding/SymbolSizes.h"
 #include "dialects/plan/OpenShapes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include <functional>
 #include <map>
 #include <set>
@@ -61,6 +63,7 @@ private:
   static std::vector<Sizes> combine(const std::vector<Sizes> &lists);
 
   bool proveEach();
+  bool proveSums();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
   void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
@@ -90,6 +93,8 @@ private:
                   size_t dim) const;
   void countLengths();
   mlir::Value lengthOf(size_t variant, size_t output, size_t dim);
+  mlir::Value sizeInput(mlir::func::FuncOp main, unsigned symbol) const;
+  bool tellsInputs() const;
   bool areLengthsAmbiguous(const Sizes &sizes) const;
   std::optional<size_t>
   findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
@@ -100,6 +105,8 @@ private:
   Import import;
   mlir::MLIRContext &context;
   std::vector<bool> padded;
+  /// Whether lists of two open sizes are joined, and all symbols are proved.
+  bool joinsFixed = false;
   std::map<Sizes, Proof> proofs;
   std::map<Sizes, Shapes> known;
   /// Output and dimension of lengths that the model counts.

@@ -100,6 +100,33 @@ m (float[batch,4] x) => (y, s) <int64[1] axes = {0}> {
   t = Transpose <perm = [1, 0]> (e)
   s = MatMul (t, e)
 }"""),
+    # A list of two open sizes: its length is their sum.
+    ("lists", ["h=1..9", "w=1..12"],
+     [{"h": h, "w": w} for h in (1, 2, 3, 5, 8, 9) for w in (1, 3, 4, 7, 11, 12)], """
+m (float[2,h,3] x, float[2,w,3] z) => (y, a, t) <float[3,3] f = {1, 2, -1, 0.5, 3, 1, 2, 1, -2}> {
+  c = Concat <axis = 1> (x, z)
+  q = MatMul (c, f)
+  k = Transpose <perm = [0, 2, 1]> (q)
+  s = MatMul (q, k)
+  p = Softmax <axis = -1> (s)
+  y = MatMul (p, q)
+  e = Exp (z)
+  b = Concat <axis = 1> (x, e, x)
+  a = Sigmoid (b)
+  t = Transpose <perm = [0, 2, 1]> (c)
+}"""),
+    # Images resized by no whole number, with what convolutions leave of them.
+    ("enlarged", ["height=4..21", "width=5..9"],
+     [{"height": h, "width": w} for h in (*range(4, 10), 15, 16, 20, 21) for w in (5, 6, 9)], """
+m (float[1,2,height,width] x) => (y, z, d)
+    <float[2,2,3,3] f = {0.5,-1,2,1,3,-2,1,0.25,1,-1,2,0.5,1,-3,1,2,1,-1,1,0.5,-2,1,2,1,-1,1,3,2,-0.5,1,1,-1,2,0.5,1,1},
+     float[4] more = {1, 1, 1.5, 1.5}, float[4] less = {1, 1, 0.75, 1.25}> {
+  u = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, , more)
+  y = Conv <pads = [1, 1, 1, 1]> (u, f)
+  l = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (x, , less)
+  z = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (l, f)
+  d = Sigmoid (u)
+}"""),
     # The neutral element of each reduction.
     ("combined", ["n=1..9"], [{"n": n} for n in range(1, 10)], """
 m (float[3,n] x) => (sum, product, most, least, logsum, norm, last, first)
