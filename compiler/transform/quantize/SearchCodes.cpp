@@ -6,6 +6,7 @@
 
 #include "llvm/Support/Parallel.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -14,6 +15,10 @@ using namespace frit;
 /// The share of the mean of the diagonal that is added to it. It grows if the
 /// moments are singular in f32 nevertheless.
 static constexpr double kDamping = 0.01, kMostDamping = 1;
+/// The length of a row, as a multiple of the median row's, up to which it
+/// counts as it is, and the rows of which the median is taken.
+static constexpr float kMostLength = 2;
+static constexpr size_t kMostSquares = 4096;
 /// Rows of the moments that a thread sums at once.
 static constexpr int64_t kRowsAtOnce = 16;
 
@@ -24,14 +29,42 @@ static constexpr int64_t kRowsAtOnce = 16;
 InputMoments::InputMoments(int64_t columns)
     : size(columns), sums(size_t(columns * columns)) {}
 
-void InputMoments::add(ArrayRef<float> rows) {
+/// Scales down the rows that are far longer than the median of those seen: a
+/// few tokens that a language model attends to whatever they say, often the
+/// first, are hundreds of times longer in some layers. All columns would make
+/// up for what these lose, and what others lose would hardly count.
+void InputMoments::evenOut(MutableArrayRef<float> rows) {
+  std::vector<float> own;
+  for (size_t first = 0; first < rows.size(); first += size_t(size)) {
+    float square = 0;
+    for (float x : rows.slice(first, size_t(size)))
+      square += x * x;
+    own.push_back(square);
+    if (square > 0 && std::isfinite(square) && squares.size() < kMostSquares)
+      squares.push_back(square);
+  }
+  if (squares.empty())
+    return;
+  auto middle = squares.begin() + std::ptrdiff_t(squares.size() / 2);
+  std::nth_element(squares.begin(), middle, squares.end());
+  float most = kMostLength * kMostLength * *middle;
+  for (auto [i, square] : llvm::enumerate(own))
+    // Numbers that are not finite have to be found.
+    if (square > most && std::isfinite(square))
+      for (float &x : rows.slice(i * size_t(size), size_t(size)))
+        x *= std::sqrt(most / square);
+}
+
+void InputMoments::add(ArrayRef<float> given) {
+  std::vector<float> rows(given.begin(), given.end());
+  evenOut(rows);
   llvm::parallelFor(
       0, size_t(llvm::divideCeil(size, kRowsAtOnce)), [&](size_t part) {
         int64_t first = int64_t(part) * kRowsAtOnce,
                 last = std::min(first + kRowsAtOnce, size);
-        const float *x = rows.begin();
+        const float *x = rows.data(), *end = x + rows.size();
         // Four rows at once read and write each sum once.
-        for (; x + 4 * size <= rows.end(); x += 4 * size)
+        for (; x + 4 * size <= end; x += 4 * size)
           for (int64_t i = first; i < last; ++i) {
             float *sum = &sums[i * size];
             const float *y = x + size, *z = y + size, *w = z + size;
@@ -39,7 +72,7 @@ void InputMoments::add(ArrayRef<float> rows) {
               sum[j] +=
                   (x[i] * x[j] + y[i] * y[j]) + (z[i] * z[j] + w[i] * w[j]);
           }
-        for (; x < rows.end(); x += size)
+        for (; x < end; x += size)
           for (int64_t i = first; i < last; ++i)
             for (int64_t j = i; j < size; ++j)
               sums[i * size + j] += x[i] * x[j];

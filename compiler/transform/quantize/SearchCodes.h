@@ -16,7 +16,8 @@
 
 namespace frit {
 
-/// Σ xᵀ·x of the rows x that a product reads.
+/// Σ xᵀ·x of the rows x that a product reads. One that is far longer than most
+/// counts as if it were twice as long as the median row.
 class InputMoments {
 public:
   explicit InputMoments(int64_t columns);
@@ -39,8 +40,11 @@ public:
   int64_t columns() const { return size; }
 
 private:
+  void evenOut(llvm::MutableArrayRef<float> rows);
+
   int64_t size;
-  std::vector<float> sums; ///< the upper triangle
+  std::vector<float> sums;    ///< the upper triangle
+  std::vector<float> squares; ///< of the lengths of the first rows
 };
 
 /// Rounds a matrix as roundWeights does, but so that its product with rows of
