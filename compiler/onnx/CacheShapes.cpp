@@ -164,10 +164,10 @@ llvm::Expected<Shapes> frit::findEncoderShapes(llvm::StringRef file,
   return shapes;
 }
 
-/// Returns "IN:OUT", the first of inputs and outputs that may be caches of a
-/// fixed size: those of floats with four dimensions, as many inputs as outputs,
-/// each of one shape with its partner. Empty if they are not.
-static std::string fixedPair(const onnx::ModelProto &model) {
+/// Returns whether inputs and outputs may be caches of a fixed size: those of
+/// floats with four dimensions, as many inputs as outputs, each of one shape
+/// with its partner.
+static bool hasFixedCaches(const onnx::ModelProto &model) {
   auto isCache = [](const onnx::ValueInfoProto &value) {
     const auto &type = value.type().tensor_type();
     return isFloat(type.elem_type()) && type.shape().dim_size() == 4;
@@ -180,16 +180,16 @@ static std::string fixedPair(const onnx::ModelProto &model) {
     if (isCache(output))
       after.push_back(&output);
   if (before.empty() || before.size() != after.size())
-    return "";
+    return false;
   for (auto [input, output] : llvm::zip_equal(before, after)) {
     const auto &taken = input->type().tensor_type().shape(),
                &given = output->type().tensor_type().shape();
     for (int i = 0; i < taken.dim_size(); ++i)
       if (isOpen(taken.dim(i)) || isOpen(given.dim(i)) ||
           given.dim(i).dim_value() != taken.dim(i).dim_value())
-        return "";
+        return false;
   }
-  return before.front()->name() + ":" + after.front()->name();
+  return true;
 }
 
 llvm::Expected<Shapes>
@@ -240,13 +240,9 @@ frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
       shapes[name] = {call.tokens};
     }
   }
-  if (std::string pair = fixedPair(*model); !hasCaches && !pair.empty())
-    return llvm::createStringError(
-        "--context gives the size of caches, and those of the model have one "
-        "already, as transformers' StaticCache has; without --context, "
-        "-fstate=" +
-        pair + " and as much for each other cache makes them states");
-  if (!hasCaches)
+  // The model's own size of caches is the context.
+  bool isFixed = !hasCaches && hasFixedCaches(*model);
+  if (!hasCaches && !isFixed)
     return llvm::createStringError(
         "--context gives the size of caches, and no input of the model is one: "
         "of floats, with an open dimension for the tokens before the call; "
@@ -258,6 +254,7 @@ frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
         tokens && dim.dim_param() == tokens->shape().dim(1).dim_param();
     int64_t size = !isOpen(dim)   ? dim.dim_value()
                    : isLikeTokens ? call.tokens
+                   : isFixed      ? call.context
                                   : call.context + call.tokens;
     shapes[input->name()] = {call.batch, size};
   }

@@ -70,6 +70,21 @@ static OwningOpRef<ModuleOp> importStep(const ModelFile &file,
   return module;
 }
 
+/// Makes the tokens of a call those that a decoder's file fixes, if it does.
+static LogicalResult fixChunks(const llvm::MemoryBuffer &file, StringRef path,
+                               decoder::DecoderOptions &asked,
+                               MLIRContext &context) {
+  auto fixed = fixedTokens(file.getBuffer());
+  if (!fixed)
+    return success();
+  if (asked.verify)
+    return emitError(FileLineColLoc::get(&context, path, 0, 0))
+           << "takes calls of " << *fixed
+           << " tokens alone, and --verify needs several";
+  asked.chunks = {*fixed};
+  return success();
+}
+
 /// Returns what a function's states take.
 static decoder::StateBytes stateBytes(ModuleOp module, int64_t batch,
                                       const DecoderLimits &limits) {
@@ -103,7 +118,8 @@ LogicalResult Pipeline::addCaches(const ModelSource &source,
 LogicalResult Pipeline::importCaches(const ModelSource &source) {
   TimingScope scope = timing.nest("import");
   PipelineHooks::Work work(hooks, "read " + source.path);
-  const decoder::DecoderOptions &asked = *source.decoder;
+  ModelSource chosen = source;
+  decoder::DecoderOptions &asked = *chosen.decoder;
   int64_t batch = asked.batch, capacity = *asked.context;
   auto part = partOf(source.file->getBuffer());
   if (part == ModelPart::nextDecoder || part == ModelPart::bothDecoders)
@@ -111,6 +127,8 @@ LogicalResult Pipeline::importCaches(const ModelSource &source) {
            << "reads a source, which its encoder gives: give "
               "encoder_model.onnx "
               "as well, or the folder of both";
+  if (failed(fixChunks(*source.file, source.path, asked, context)))
+    return failure();
   ImportOptions import = source.import;
   if (hasCacheBranch(source.file->getBuffer()))
     import.constInputs.try_emplace(kCacheBranch, kTrue.str());
@@ -118,7 +136,7 @@ LogicalResult Pipeline::importCaches(const ModelSource &source) {
   WeightCache weights;
   import.weights = &weights;
   ModelFile file{source.file, source.path};
-  return addCaches(source, {capacity},
+  return addCaches(chosen, {capacity},
                    [&](frit_function_role role, int64_t tokens) {
                      return importStep(file, import, {batch, capacity, tokens},
                                        role, context);
@@ -265,14 +283,7 @@ LogicalResult PairImporter::findSizes() {
     return error() << "how many tokens the decoder's caches hold is not known, "
                       "as there is no config.json beside the encoder; "
                       "--context=NUMBER says it";
-  if (auto fixed = fixedTokens(next->bytes->getBuffer())) {
-    if (asked.verify)
-      return emitError(FileLineColLoc::get(&context, next->path, 0, 0))
-             << "takes calls of " << *fixed
-             << " tokens alone, and --verify needs several";
-    asked.chunks = {*fixed};
-  }
-  return success();
+  return fixChunks(*next->bytes, next->path, asked, context);
 }
 
 LogicalResult PairImporter::prepare() {

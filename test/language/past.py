@@ -42,8 +42,9 @@ class Graph:
         return self.weight(np.array(value, np.float32))
 
 
-def llama(model, window=None, opset=18, **changes):
-    """The model with past_key_values, attention_mask and position_ids. `changes` make errors."""
+def llama(model, window=None, opset=18, written=None, **changes):
+    """The model with past_key_values, attention_mask and position_ids. With `written`, an operator,
+    caches of a fixed size into which it writes rows at cache_position. `changes` make errors."""
     g, size, heads, groups = Graph(), model.size, model.heads, model.groups
 
     def norm(x, name):
@@ -73,16 +74,17 @@ def llama(model, window=None, opset=18, **changes):
     # The causal mask follows from shapes: query i is key past + i.
     past = g("Gather", g("Shape", "past_key_values.0.key"), g.ints(2), axis=0)
     count = g("Gather", g("Shape", "input_ids"), g.ints(1), axis=0)
-    keys = g("Range", g.weight(np.int64(0)), g("Squeeze", g("Add", past, count)),
-             g.weight(np.int64(1)))
+    total = past if written else g("Add", past, count)
+    keys = g("Range", g.weight(np.int64(0)), g("Squeeze", total), g.weight(np.int64(1)))
     rows = g("Range", g.weight(np.int64(0)), g("Squeeze", count), g.weight(np.int64(1)))
-    own = g("Unsqueeze", g("Add", rows, past), g.ints(1))
+    own = g("Unsqueeze", "cache_position" if written else g("Add", rows, past), g.ints(1))
     seen = g("LessOrEqual", g("Unsqueeze", keys, g.ints(0)), own)
     if window:
         near = g("Greater", keys, g("Sub", own, g.ints(window)))
         seen = g("And", seen, near)
-    given = g("Cast", "attention_mask", to=TensorProto.BOOL)
-    seen = g("And", seen, g("Unsqueeze", given, g.ints(1, 2)))
+    if written != "ScatterND":
+        given = g("Cast", "attention_mask", to=TensorProto.BOOL)
+        seen = g("And", seen, g("Unsqueeze", given, g.ints(1, 2)))
     bias = g("Where", seen, g.number(0), g.number(LOWEST))
     presents = []
     for i in range(model.layers):
@@ -93,13 +95,22 @@ def llama(model, window=None, opset=18, **changes):
         v = split(product(y, at + "self_attn.v_proj"), groups)
         both = []
         for what, new in (("key", k), ("value", v)):
-            whole = g("Concat", f"past_key_values.{i}.{what}", new, axis=-2,
-                      name=f"present.{i}.{what}")
+            name, entries = f"present.{i}.{what}", f"past_key_values.{i}.{what}"
+            if written == "ScatterND":
+                first = [g("Transpose", each, perm=[2, 0, 1, 3]) for each in (entries, new)]
+                places = g("Unsqueeze", "cache_position", g.ints(1))
+                whole = g("Transpose", g("ScatterND", first[0], places, first[1]),
+                          perm=[1, 2, 0, 3], name=name)
+            elif written:
+                places = g("Unsqueeze", "cache_position", g.ints(0, 1, 3))
+                whole = g("ScatterElements", entries, g("Expand", places, g("Shape", new)), new,
+                          axis=2, name=name)
+            else:
+                whole = g("Concat", entries, new, axis=-2, name=name)
             presents.append(whole)
             apart = g("Unsqueeze", whole, g.ints(2))
             shape = g("Concat", g.ints(*([1] * 2), heads // groups, 1, 1), axis=0)
             apart = g("Expand", apart, shape)
-            total = g("Add", past, count)
             shape = g("Concat", g.ints(0, heads), total, g.ints(size), axis=0)
             both.append(g("Reshape", apart, shape))
         scores = g("MatMul", q, g("Transpose", both[0], perm=[0, 1, 3, 2]))
@@ -121,6 +132,15 @@ def llama(model, window=None, opset=18, **changes):
         inputs[name] = (TensorProto.FLOAT, past_shape)
     outputs = {"logits": ["batch", "sequence", 61]}
     outputs |= {p: ["batch", groups, "past + sequence", size] for p in presents}
+    if written:
+        inputs["cache_position"] = (TensorProto.INT64, ["sequence"])
+        inputs["attention_mask"] = (TensorProto.INT64, [1, CAPACITY])
+        for present in presents:
+            inputs[present.replace("present", "past_key_values")] = (
+                TensorProto.FLOAT, [1, groups, CAPACITY, size])
+            outputs[present] = [1, groups, CAPACITY, size]
+    if written == "ScatterND":
+        inputs.pop("attention_mask")
     changes.get("change", lambda *all: None)(g, inputs, outputs)
     graph = helper.make_graph(
         g.nodes, "decoder", [helper.make_tensor_value_info(n, *i) for n, i in inputs.items()],
@@ -168,8 +188,62 @@ def check(work, name, folder, window=None):
     print("ok", name)
 
 
-def fails(work, model, name, change, text, *options):
-    path = write(work / f"{name}.onnx", model, change=change)
+def check_written(work):
+    """Caches of a fixed size, as transformers' StaticCache."""
+    model = Decoder(work / "llama", CAPACITY)
+    prompt = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
+    expected = model.generate(prompt, CAPACITY - len(prompt) + 1)
+    for written in ("ScatterND", "ScatterElements"):
+        path = write(work / f"{written}.onnx", model, written=written)
+        module = compile(path, "--verify=5")
+        assert list(module.generate(prompt)) == expected, written
+        assert list(module.generate(prompt, speculate="lookup")) == expected, written
+        with frit.Session(module) as session:
+            long = (prompt * 4)[:39]
+            for part in (long[:1], long[1:4], long[4:20], long[20:]):
+                logits = session.prefill(part)
+            assert np.allclose(logits, model.logits(long), atol=3e-5), written
+
+    # A file for one token a call has prefill of as many.
+    def single(g, inputs, outputs):
+        inputs.update(input_ids=(TensorProto.INT64, [1, 1]), position_ids=(TensorProto.INT64, [1, 1]),
+                      cache_position=(TensorProto.INT64, [1]))
+        outputs["logits"] = [1, 1, 61]
+
+    path = write(work / "single.onnx", model, written="ScatterND", change=single)
+    assert list(compile(path).generate(prompt)) == expected
+
+    def shifted(g, inputs, outputs):
+        """Rows are written before the positions of their tokens, from entry 1 on."""
+        before = g("Max", g("Sub", "cache_position", g.ints(1)), g.ints(0))
+        g.nodes[:] = g.nodes[-2:] + g.nodes[:-2]
+        places = {node.input[1] for node in g.nodes if node.op_type == "ScatterND"}
+        for node in g.nodes:
+            if node.output[0] in places:
+                node.input[0] = before
+
+    def pair(g, inputs, outputs):
+        for caches in (inputs, outputs):
+            for name in caches:
+                if "." in name:
+                    kind, shape = caches[name] if caches is inputs else (0, caches[name])
+                    shape = [2, *shape[1:]]
+                    caches[name] = (kind, shape) if caches is inputs else shape
+
+    static = dict(written="ScatterND")
+    fails(work, model, "shifted", shifted, "elsewhere than at an input of positions",
+          "--context=40", **static)
+    fails(work, model, "size", lambda *all: None,
+          "caches have 40 entries, a size that the model fixes: --context=40", **static)
+    fails(work, model, "pair", pair, "supports with --batch=1 alone", "--batch=2", "--context=40",
+          **static)
+    fails(work, model, "guesses", single, "takes calls of 1 tokens alone, and --verify needs "
+          "several", "--context=40", "--verify=2", **static)
+    print("ok written")
+
+
+def fails(work, model, name, change, text, *options, **switches):
+    path = write(work / f"{name}.onnx", model, change=change, **switches)
     done = subprocess.run(["fritc", path, "-march=x86-64-v3", "--context=8", *options, "-o",
                            work / "no.so"], capture_output=True, text=True)
     assert done.returncode == 1 and text in done.stderr, (name, done.returncode, done.stderr)
@@ -365,4 +439,6 @@ if __name__ == "__main__":
             "-fshape=chunk=2", "--verify=3")
     check_merged(work)
     check_sizes(work)
+    check_written(work)
+    emulate(work / "ScatterND.onnx", ["prefill", "decode"], "--context=40", "-fshape=chunk=2")
     check_errors(work)

@@ -104,13 +104,19 @@ void CacheBinder::giveInputs(Value tokenIds) {
   replace(*ids, tokenIds);
   // Rows that do not count may lie beyond the caches, and beyond the model's
   // positions.
-  if (positions) {
+  if (!positions.empty()) {
     Value own = b.add(rows, countTo(tokens));
-    replace(*positions,
-            nn::MinOp::create(b, own, b.scalarLike(own, context - 1)));
+    own = nn::MinOp::create(b, own, b.scalarLike(own, context - 1));
+    for (unsigned argument : positions)
+      replace(argument, own);
   }
   if (!mask)
     return;
+  if (hasFixed()) {
+    Value end = b.add(rows, b.scalarLike(rows, tokens));
+    replace(*mask, nn::LessOp::create(b, countTo(context), end));
+    return;
+  }
   Value entries = b.add(rows, countTo(context + tokens));
   replace(*mask, nn::GreaterEqualOp::create(b, entries,
                                             b.scalarLike(entries, context)));
@@ -145,11 +151,9 @@ LogicalResult CacheBinder::hideEntries() {
   Value early = nn::LessEqualOp::create(
       b, places, b.add(queries, b.scalarLike(queries, context)));
   KeyHider hider(b, nn::AndOp::create(b, used, early));
-  for (const Cache &cache : caches) {
-    nn::ConcatOp all = cache.all;
-    if (failed(hider.follow(all.getY(), cache.axis)))
+  for (const Cache &cache : caches)
+    if (failed(hider.follow(cache.all, cache.axis)))
       return failure();
-  }
   if (2 * hider.keyCount() == int64_t(caches.size()))
     return success();
   return error() << "has no mask of keys that it reads, and "
@@ -158,17 +162,9 @@ LogicalResult CacheBinder::hideEntries() {
                     "attention_mask, integers of batch x (past + sequence)";
 }
 
-/// Writes new rows into a cache, and gives the model its entries in the order
-/// in which it expects them. Returns the cache after the call.
-Value CacheBinder::bind(Cache cache) {
-  BlockArgument past = main.getArgument(cache.argument);
-  auto type = nn::tensorType(past);
-  Value state = addState(nameOf(cache.argument), type, FRIT_STATE_CACHE);
-  Value fresh = cache.all.getXs()[1];
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(cache.all);
-  b.setLoc(cache.all.getLoc());
-  Value next = nn::UpdateOp::create(b, state, fresh, length, cache.axis);
+/// Builds the entries of a cache after the call in the order in which a model
+/// that appends rows expects them.
+Value CacheBinder::readAppended(Cache cache, Value next) {
   int64_t keys = context + tokens;
   Value places = nn::IotaOp::create(b, b.scalarLike(length, -context),
                                     b.scalarLike(length, 1),
@@ -177,19 +173,32 @@ Value CacheBinder::bind(Cache cache) {
   places = nn::MinOp::create(
       b, nn::MaxOp::create(b, places, b.scalarLike(places, 0)),
       b.scalarLike(places, context - 1));
-  Value all;
-  if (batch == 1) {
-    all = nn::GatherOp::create(b, next, b.reshape(places, {keys}), cache.axis);
-  } else {
-    SmallVector<int64_t> shape(type.getRank(), 1);
-    shape[0] = batch;
-    shape[cache.axis] = keys;
-    places = nn::ExpandOp::create(b, b.reshape(places, shape),
-                                  nn::shapeOf(cache.all.getY()));
-    all = nn::GatherElementsOp::create(b, next, places, cache.axis);
-  }
-  cache.all.getY().replaceAllUsesWith(all);
-  cache.all->erase();
+  if (batch == 1)
+    return nn::GatherOp::create(b, next, b.reshape(places, {keys}), cache.axis);
+  SmallVector<int64_t> shape(nn::shapeOf(next).size(), 1);
+  shape[0] = batch;
+  shape[cache.axis] = keys;
+  places =
+      nn::ExpandOp::create(b, b.reshape(places, shape), nn::shapeOf(cache.all));
+  return nn::GatherElementsOp::create(b, next, places, cache.axis);
+}
+
+/// Writes new rows into a cache, and gives the model its entries. Returns the
+/// cache after the call.
+Value CacheBinder::bind(Cache cache) {
+  auto type = nn::tensorType(main.getArgument(cache.argument));
+  Value state = addState(nameOf(cache.argument), type, FRIT_STATE_CACHE);
+  Operation *def = cache.all.getDefiningOp();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(def);
+  b.setLoc(def->getLoc());
+  Value fresh = cache.written ? buildRows(b, *cache.written)
+                              : cast<nn::ConcatOp>(def).getXs()[1];
+  Value next = nn::UpdateOp::create(b, state, fresh, length, cache.axis);
+  // Entry i of a cache of a fixed size has position i, as those of the state.
+  cache.all.replaceAllUsesWith(cache.written ? next
+                                             : readAppended(cache, next));
+  def->erase();
   return next;
 }
 
@@ -208,17 +217,23 @@ Value CacheBinder::lastRows(Value count) {
   return b.cast(flat, b.getF32Type());
 }
 
-LogicalResult CacheBinder::run() {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+static void eraseUnused(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
-  if (failed(findOutputs()) || failed(findInputs()) || failed(checkCaches()))
+}
+
+LogicalResult CacheBinder::run() {
+  eraseUnused(main.getBody().front());
+  if (failed(findOutputs()) || failed(findInputs()) || failed(checkCaches()) ||
+      failed(checkPlaces()))
     return failure();
   b.setInsertionPointToStart(&main.getBody().front());
   unsigned given = main.getNumArguments();
   int64_t vocabulary = mostOf(*ids, nn::shapeOf(logits)[2] - 1) + 1;
-  int64_t most = positions ? mostOf(*positions, context - 1) : context - 1;
+  int64_t most = context - 1;
+  for (unsigned argument : positions)
+    most = mostOf(argument, most);
   if (most < context - 1)
     return error() << "a context of " << context << " tokens exceeds the "
                    << most + 1 << " that the model has positions for"
@@ -241,7 +256,8 @@ LogicalResult CacheBinder::run() {
   if (takesTokens())
     list = nn::UpdateOp::create(b, list, tokenIds, length, 1);
   giveInputs(takesTokens() ? tokenIds : next);
-  if (!mask && failed(hideEntries()))
+  // With caches of a fixed size, the model hides entries by their positions.
+  if (!mask && !hasFixed() && failed(hideEntries()))
     return failure();
   for (const Cache &cache : caches) {
     Value after = bind(cache);
@@ -289,6 +305,7 @@ LogicalResult CacheBinder::run() {
         "nn.state", FlatSymbolRefAttr::get(b.getContext(), name))));
   }
   end->setOperands(results);
+  eraseUnused(main.getBody().front()); // what wrote into caches of a fixed size
   llvm::BitVector old(main.getNumArguments());
   old.set(0, given);
   if (failed(main.eraseArguments(old)))

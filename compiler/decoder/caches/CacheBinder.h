@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_DECODER_CACHES_CACHEBINDER_H
 
 #include "compiler/decoder/caches/Caches.h"
+#include "compiler/decoder/caches/WrittenCaches.h"
 #include "dialects/nn/NN.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,8 +29,9 @@ public:
 private:
   struct Cache {
     unsigned argument;
-    nn::ConcatOp all;
+    mlir::Value all; ///< what the model reads: after the call
     int64_t axis;
+    std::optional<WrittenCache> written; ///< one of a fixed size
   };
 
   llvm::LogicalResult findInputs();
@@ -37,6 +39,13 @@ private:
   llvm::LogicalResult checkFound();
   llvm::LogicalResult findOutputs();
   llvm::LogicalResult checkCaches();
+  llvm::LogicalResult checkPlaces();
+  llvm::LogicalResult addAppended(nn::ConcatOp all, llvm::StringRef name);
+  llvm::LogicalResult addWritten(mlir::Value all, WrittenCache written,
+                                 llvm::StringRef name);
+  bool hasFixed() const { return caches.front().written.has_value(); }
+  /// Keys of an attention, as the model has them.
+  int64_t keyCount() const { return hasFixed() ? context : context + tokens; }
   mlir::Value addArgument(mlir::RankedTensorType type, llvm::StringRef name,
                           mlir::Attribute value);
   mlir::Value addInput(llvm::StringRef name, llvm::ArrayRef<int64_t> shape,
@@ -47,6 +56,7 @@ private:
   void replace(unsigned argument, mlir::Value value);
   mlir::Value countTo(int64_t size);
   mlir::Value bind(Cache cache);
+  mlir::Value readAppended(Cache cache, mlir::Value next);
   mlir::Value lastRows(mlir::Value count);
   void giveInputs(mlir::Value ids);
   void giveSource();
@@ -62,8 +72,9 @@ private:
   int64_t batch, context, tokens, places;
   frit_function_role role;
   nn::NNBuilder b;
-  std::optional<unsigned> ids, positions, mask, sourceMask;
-  std::vector<unsigned> sources; ///< what an encoder gives
+  std::optional<unsigned> ids, mask, sourceMask;
+  std::vector<unsigned> positions; ///< all inputs of them are alike
+  std::vector<unsigned> sources;   ///< what an encoder gives
   std::vector<Cache> caches;
   mlir::Value logits, length;
   /// Values after the call; null for a state that it does not write.

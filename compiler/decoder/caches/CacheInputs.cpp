@@ -8,7 +8,7 @@ using namespace frit::decoder;
 
 /// Finds tokens, positions and the mask; caches follow from the outputs.
 LogicalResult CacheBinder::findInputs() {
-  SmallVector<int64_t> own{batch, tokens}, all{batch, context + tokens};
+  SmallVector<int64_t> own{batch, tokens}, all{batch, keyCount()};
   for (BlockArgument argument : main.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto type = nn::tensorType(argument);
@@ -22,20 +22,24 @@ LogicalResult CacheBinder::findInputs() {
         return failure();
       continue;
     }
-    bool isPosition = name.contains("position");
+    bool ofTokens = type.getShape() == ArrayRef(own),
+         ofKeys = type.getShape() == ArrayRef(all);
+    if (isNumber && name.contains("position") &&
+        (ofTokens || (batch == 1 && type.getShape() == ArrayRef(tokens)))) {
+      positions.push_back(number);
+      continue;
+    }
     std::optional<unsigned> *role =
-        !isNumber                          ? nullptr
-        : type.getShape() == ArrayRef(own) ? (isPosition ? &positions : &ids)
-        : type.getShape() == ArrayRef(all) ? &mask
-        : isPosition && batch == 1 && type.getShape() == ArrayRef(tokens)
-            ? &positions
-            : nullptr;
+        !isNumber                                        ? nullptr
+        : ofTokens && !(ofKeys && name.contains("mask")) ? &ids
+        : ofKeys                                         ? &mask
+                                                         : nullptr;
     if (!role || *role)
       return emitError(argument.getLoc())
              << "of type " << type
              << " is none of a decoder's with --context: tokens and positions, "
              << batch << "x" << tokens << ", a mask of keys, " << batch << "x"
-             << context + tokens
+             << keyCount()
              << ", and caches to which the model appends rows; "
                 "-fconst-input="
              << name << "=@FILE makes it a constant";
@@ -66,13 +70,54 @@ LogicalResult CacheBinder::checkFound() {
   if (!ids || main.getArgument(*ids).use_empty())
     return error() << "has no input of tokens, integers of batch x sequence, "
                       "which --context needs";
-  if (positions && main.getArgument(*positions).use_empty())
-    positions.reset();
+  llvm::erase_if(positions, [&](unsigned argument) {
+    return main.getArgument(argument).use_empty();
+  });
   if (mask && main.getArgument(*mask).use_empty())
     mask.reset();
   if (places && sources.empty())
     return error() << "reads nothing that an encoder gives: no input whose "
                       "name has 'encoder', as past_key_values.0.encoder.key";
+  return success();
+}
+
+/// Adds a cache that is an input with rows after it.
+LogicalResult CacheBinder::addAppended(nn::ConcatOp all, StringRef name) {
+  auto past = cast<BlockArgument>(all.getXs()[0]);
+  ArrayRef<int64_t> shape = nn::shapeOf(past);
+  int64_t axis = nn::axisOf(past, all.getAxis());
+  if (axis == 0 || shape[0] != batch || shape[axis] != context ||
+      nn::shapeOf(all.getXs()[1])[axis] != tokens)
+    return error() << "output '" << name << "' appends "
+                   << nn::shapeText(nn::shapeOf(all.getXs()[1]))
+                   << " to input '" << nameOf(past.getArgNumber()) << "' of "
+                   << nn::shapeText(shape) << ", which is no cache of "
+                   << context << " entries for each of " << batch
+                   << " sequences";
+  caches.push_back({past.getArgNumber(), all.getY(), axis, std::nullopt});
+  return success();
+}
+
+/// Adds a cache of a fixed size into which the call writes rows.
+LogicalResult CacheBinder::addWritten(Value all, WrittenCache written,
+                                      StringRef name) {
+  ArrayRef<int64_t> shape = nn::shapeOf(all);
+  if (written.axis == 0 || shape[0] != batch || written.rows != tokens)
+    return error() << "output '" << name << "' writes " << written.rows
+                   << " rows along dimension " << written.axis << " of input '"
+                   << nameOf(written.past.getArgNumber()) << "' of "
+                   << nn::shapeText(shape)
+                   << ", which is no cache for calls of " << tokens
+                   << " tokens of " << batch << " sequences";
+  if (shape[written.axis] != context)
+    return error() << "caches have " << shape[written.axis]
+                   << " entries, a size that the model fixes: --context="
+                   << shape[written.axis];
+  if (batch != 1)
+    return error() << "writes rows of all sequences at the same places of "
+                      "caches of a fixed size, which --context supports with "
+                      "--batch=1 alone";
+  caches.push_back({written.past.getArgNumber(), all, written.axis, written});
   return success();
 }
 
@@ -86,25 +131,15 @@ LogicalResult CacheBinder::findOutputs() {
       return error() << "computes numbers that each call checks, which "
                         "--context does not support";
     auto all = value.getDefiningOp<nn::ConcatOp>();
-    auto past = all && all.getXs().size() == 2
-                    ? dyn_cast<BlockArgument>(all.getXs()[0])
-                    : BlockArgument();
-    if (!past) {
+    if (all && all.getXs().size() == 2 && isa<BlockArgument>(all.getXs()[0])) {
+      if (failed(addAppended(all, name.getValue())))
+        return failure();
+    } else if (auto written = findWritten(value)) {
+      if (failed(addWritten(value, *written, name.getValue())))
+        return failure();
+    } else {
       others.push_back({name.getValue(), value});
-      continue;
     }
-    auto type = nn::tensorType(past);
-    int64_t axis = nn::axisOf(past, all.getAxis());
-    if (axis == 0 || type.getShape()[0] != batch ||
-        type.getShape()[axis] != context ||
-        nn::shapeOf(all.getXs()[1])[axis] != tokens)
-      return error() << "output '" << name.getValue() << "' appends "
-                     << nn::shapeText(nn::shapeOf(all.getXs()[1]))
-                     << " to input '" << nameOf(past.getArgNumber()) << "' of "
-                     << nn::shapeText(type.getShape())
-                     << ", which is no cache of " << context
-                     << " entries for each of " << batch << " sequences";
-    caches.push_back({past.getArgNumber(), all, axis});
   }
   if (caches.empty())
     return error() << "has no output that appends rows to a cache, which "
@@ -133,12 +168,31 @@ LogicalResult CacheBinder::checkCaches() {
     if (!seen.insert(cache.argument).second)
       return error() << "several outputs append to input '"
                      << nameOf(cache.argument) << "'";
+    if (cache.written.has_value() != hasFixed())
+      return error() << "appends to some caches and writes into others of a "
+                        "fixed size, which --context does not support";
     for (Operation *user : past.getUsers())
-      if (user != cache.all)
+      if (user !=
+          (cache.written ? cache.written->reader : cache.all.getDefiningOp()))
         return emitError(user->getLoc())
                << "reads the cache '" << nameOf(cache.argument)
                << "' beside the output that appends to it, which --context "
                   "does not support";
   }
+  return success();
+}
+
+/// Checks that rows of caches of a fixed size are written at the positions of
+/// their tokens.
+LogicalResult CacheBinder::checkPlaces() {
+  SmallVector<BlockArgument> inputs;
+  for (unsigned argument : positions)
+    inputs.push_back(main.getArgument(argument));
+  for (const Cache &cache : caches)
+    if (cache.written && !writesAtPositions(*cache.written, inputs, context))
+      return emitError(cache.all.getLoc())
+             << "writes into the cache '" << nameOf(cache.argument)
+             << "' elsewhere than at an input of positions, which --context "
+                "does not support";
   return success();
 }
