@@ -22,8 +22,11 @@ using llvm::Twine;
 
 /// Bytes of moments that are summed in one pass over the data.
 static constexpr int64_t kMomentBytes = int64_t(1) << 30;
-/// Rows of each matrix whose errors are told.
+/// Rows of each matrix whose errors are told, and by which it is damped.
 static constexpr int64_t kComparedRows = 32;
+/// Shares of the moments' mean that are tried: the first without data to
+/// compare them by.
+static constexpr double kDampings[] = {0.01, 0.1, 1};
 
 namespace {
 class WeightSearch {
@@ -36,7 +39,8 @@ public:
 
   Error run();
 
-  size_t count = 0; ///< of weights
+  size_t count = 0; ///< of weights that are rounded by the data
+  size_t kept = 0;  ///< of those that the data do not help
   /// Changes of products by the search, by rounding to nearest, and products.
   double searched = 0, nearest = 0, whole = 0;
 
@@ -44,8 +48,18 @@ private:
   /// The weights that multiply an input.
   using Group = std::pair<Value, SmallVector<size_t>>;
 
-  Error observe(ArrayRef<Group> groups, std::vector<InputMoments> &moments);
-  void search(ArrayRef<size_t> group, const InputMoments &moments);
+  /// What is searched by, and what chooses how: of every other call.
+  struct Moments {
+    explicit Moments(int64_t columns) : seen(columns), others(columns) {}
+    InputMoments seen, others;
+  };
+
+  Error observe(ArrayRef<Group> groups, std::vector<Moments> &moments);
+  double errorOf(ArrayRef<size_t> group, ArrayRef<float> inverse,
+                 const InputMoments &moments);
+  std::optional<double> chooseDamping(ArrayRef<size_t> group,
+                                      const Moments &moments);
+  void search(ArrayRef<size_t> group, Moments &moments);
   void compare(const SearchedWeight &weight, const WeightCodes &codes,
                const InputMoments &moments);
 
@@ -73,7 +87,7 @@ static int64_t tokensOf(ModuleOp model) {
 
 /// Runs the model over the data and sums the moments of the groups' inputs.
 Error WeightSearch::observe(ArrayRef<Group> groups,
-                            std::vector<InputMoments> &moments) {
+                            std::vector<Moments> &moments) {
   OwningOpRef<ModuleOp> module(model.clone());
   // The same weights in the clone.
   std::vector<SearchedWeight> own = findSearchedWeights(*module);
@@ -95,12 +109,13 @@ Error WeightSearch::observe(ArrayRef<Group> groups,
     if (Error error =
             runner.run(call, {}, [&](unsigned output, ArrayRef<float> numbers) {
               if (output < moments.size())
-                moments[output].add(numbers);
+                (call % 2 ? moments[output].others : moments[output].seen)
+                    .add(numbers);
             }))
       return error;
   }
   for (auto [group, sums] : llvm::zip_equal(groups, moments))
-    if (!sums.isFinite())
+    if (!sums.seen.isFinite() || !sums.others.isFinite())
       return llvm::createStringError(
           "-fweights: with the data of --calibrate, the node '" +
           weights[group.second.front()].node +
@@ -129,8 +144,53 @@ void WeightSearch::compare(const SearchedWeight &weight,
     add(*plain, nearest, nullptr);
 }
 
-void WeightSearch::search(ArrayRef<size_t> group, const InputMoments &moments) {
-  std::vector<float> inverse = moments.factorInverse();
+/// Returns the change of the products of a group's first rows, which are
+/// searched with `inverse` or, without, rounded to nearest.
+double WeightSearch::errorOf(ArrayRef<size_t> group, ArrayRef<float> inverse,
+                             const InputMoments &moments) {
+  double error = 0;
+  for (size_t i : group)
+    tryCodes(weights[i].value, weights[i].isTransposed, format, inverse,
+             kComparedRows, [&](ArrayRef<float> numbers, ArrayRef<float> made) {
+               SmallVector<float, 0> change;
+               for (auto [x, y] : llvm::zip_equal(numbers, made))
+                 change.push_back(y - x);
+               error += moments.changeBy(change);
+             });
+  return error;
+}
+
+/// Returns the damping with which what the search finds in one half of the
+/// calls suits the other half most; none if rounding to nearest does. Moments
+/// of few rows, or of rows unlike others, need more of it.
+std::optional<double> WeightSearch::chooseDamping(ArrayRef<size_t> group,
+                                                  const Moments &moments) {
+  if (runner.count() < 2)
+    return kDampings[0];
+  std::optional<double> best;
+  double least = errorOf(group, {}, moments.others);
+  for (double damping : kDampings) {
+    std::vector<float> inverse = moments.seen.factorInverse(damping);
+    if (inverse.empty())
+      continue;
+    double error = errorOf(group, inverse, moments.others);
+    if (error < least) {
+      least = error;
+      best = damping;
+    }
+  }
+  return best;
+}
+
+void WeightSearch::search(ArrayRef<size_t> group, Moments &both) {
+  std::optional<double> damping = chooseDamping(group, both);
+  if (!damping) {
+    kept += group.size();
+    return;
+  }
+  both.seen.add(both.others);
+  const InputMoments &moments = both.seen;
+  std::vector<float> inverse = moments.factorInverse(*damping);
   if (inverse.empty())
     return;
   for (size_t i : group) {
@@ -159,12 +219,12 @@ Error WeightSearch::run() {
   std::vector<Group> left(byInput.begin(), byInput.end());
   Progress progress("round weights");
   for (size_t begin = 0; begin < left.size();) {
-    std::vector<InputMoments> moments;
+    std::vector<Moments> moments;
     int64_t bytes = 0;
     while (begin + moments.size() < left.size()) {
       int64_t columns =
           weights[left[begin + moments.size()].second.front()].columns;
-      bytes += columns * columns * int64_t(sizeof(float));
+      bytes += 2 * columns * columns * int64_t(sizeof(float));
       if (!moments.empty() && bytes > kMomentBytes)
         break;
       moments.emplace_back(columns);
@@ -175,7 +235,7 @@ Error WeightSearch::run() {
     for (auto [i, sums] : llvm::enumerate(moments)) {
       progress.update(begin + i, left.size(), "input");
       search(groups[i].second, sums);
-      sums = InputMoments(0);
+      sums = Moments(0);
     }
     begin += groups.size();
   }
@@ -190,6 +250,11 @@ Error frit::searchWeights(ModuleOp model, StringRef weights,
                       rounded);
   if (Error error = search.run())
     return error;
+  if (!search.count && search.kept) {
+    tell("all weights are rounded to nearest, which suits half of the data "
+         "more than what a search in the other half finds; more data may help");
+    return Error::success();
+  }
   if (!search.count) {
     tell("no weight is rounded by the data: none is large enough, or has rows "
          "of whole blocks");
@@ -198,10 +263,16 @@ Error frit::searchWeights(ModuleOp model, StringRef weights,
   auto share = [&](double change) {
     return std::sqrt(search.whole > 0 ? change / search.whole : 0);
   };
+  std::string others =
+      search.kept ? llvm::formatv(" ({0} others are rounded to nearest, which "
+                                  "suits the other half of the data more)",
+                                  search.kept)
+                        .str()
+                  : "";
   tell(llvm::formatv("{0} weights are rounded by the data; the error of their "
-                     "products is {1:E2}, to nearest {2:E2}",
+                     "products is {1:E2}, to nearest {2:E2}{3}",
                      search.count, share(search.searched),
-                     share(search.nearest))
+                     share(search.nearest), others)
            .str());
   return Error::success();
 }

@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace frit;
 
-/// The share of the mean of the diagonal that is added to it. It grows if the
-/// moments are singular in f32 nevertheless.
-static constexpr double kDamping = 0.01, kMostDamping = 1;
+/// The damping up to which it grows if the moments are singular in f32
+/// nevertheless.
+static constexpr double kMostDamping = 10;
 /// The length of a row, as a multiple of the median row's, up to which it
 /// counts as it is, and the rows of which the median is taken.
 static constexpr float kMostLength = 2;
@@ -79,6 +79,11 @@ void InputMoments::add(ArrayRef<float> given) {
       });
 }
 
+void InputMoments::add(const InputMoments &others) {
+  for (auto [sum, other] : llvm::zip_equal(sums, others.sums))
+    sum += other;
+}
+
 bool InputMoments::isFinite() const {
   // Each number's square is in the diagonal.
   for (int64_t i = 0; i < size; ++i)
@@ -135,11 +140,11 @@ static std::vector<float> invertTriangle(ArrayRef<float> r, int64_t size) {
   return inverse;
 }
 
-std::vector<float> InputMoments::factorInverse() const {
+std::vector<float> InputMoments::factorInverse(double damping) const {
   double mean = 0;
   for (int64_t i = 0; i < size; ++i)
     mean += double(sums[i * size + i]) / double(size);
-  for (double damping = kDamping; damping <= kMostDamping; damping *= 10) {
+  for (; damping <= kMostDamping; damping *= 10) {
     std::vector<float> damped = sums;
     for (int64_t i = 0; i < size; ++i)
       damped[i * size + i] += mean > 0 ? float(damping * mean) : 1.f;
@@ -189,4 +194,18 @@ std::optional<WeightCodes> frit::searchCodes(ElementsAttr matrix,
       [&](ArrayRef<float> numbers, uint8_t *codes, uint16_t *scales) {
         return searchRow(numbers, format, inverse, codes, scales);
       });
+}
+
+void frit::tryCodes(
+    ElementsAttr matrix, bool transposed, WeightFormat format,
+    ArrayRef<float> inverse, int64_t most,
+    function_ref<void(ArrayRef<float>, ArrayRef<float>)> visit) {
+  tryRows(
+      matrix, transposed, format, most,
+      [&](ArrayRef<float> numbers, uint8_t *codes, uint16_t *scales) {
+        return inverse.empty()
+                   ? roundNearest(numbers, format, codes, scales)
+                   : searchRow(numbers, format, inverse, codes, scales);
+      },
+      visit);
 }

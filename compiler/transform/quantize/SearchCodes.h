@@ -25,6 +25,9 @@ public:
   /// Adds rows. Not thread-safe; runs on all cores.
   void add(llvm::ArrayRef<float> rows);
 
+  /// Adds what others have summed, of as many columns.
+  void add(const InputMoments &others);
+
   /// Returns whether all numbers were finite, and their sums in f32.
   bool isFinite() const;
 
@@ -33,9 +36,9 @@ public:
   double changeBy(llvm::ArrayRef<float> row) const;
 
   /// Returns the upper triangular U, in rows, of which UᵀU is the inverse of
-  /// the moments, whose diagonal is raised by 1 % of its mean, or more if that
-  /// is singular. Empty if there is none.
-  std::vector<float> factorInverse() const;
+  /// the moments, whose diagonal is raised by the share `damping` of its mean,
+  /// or more if that is singular. Empty if there is none.
+  std::vector<float> factorInverse(double damping) const;
 
   int64_t columns() const { return size; }
 
@@ -52,6 +55,14 @@ private:
 std::optional<WeightCodes> searchCodes(mlir::ElementsAttr matrix,
                                        bool transposed, WeightFormat format,
                                        llvm::ArrayRef<float> inverse);
+
+/// Visits the first `most` rows of a matrix and what searchCodes makes of them;
+/// without `inverse`, what roundWeights does.
+void tryCodes(mlir::ElementsAttr matrix, bool transposed, WeightFormat format,
+              llvm::ArrayRef<float> inverse, int64_t most,
+              llvm::function_ref<void(llvm::ArrayRef<float> numbers,
+                                      llvm::ArrayRef<float> made)>
+                  visit);
 
 } // namespace frit
 

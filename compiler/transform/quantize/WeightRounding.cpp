@@ -174,9 +174,8 @@ float frit::scaleNumber(Code code, uint16_t bits) {
                             : halfToFloat(bits);
 }
 
-/// Rounds a row to the nearest codes.
-static bool roundNearest(ArrayRef<float> numbers, WeightFormat format,
-                         uint8_t *codes, uint16_t *scales) {
+bool frit::roundNearest(ArrayRef<float> numbers, WeightFormat format,
+                        uint8_t *codes, uint16_t *scales) {
   int64_t columns = int64_t(numbers.size());
   int64_t block = format.block ? format.block : columns;
   bool isFinite =
@@ -271,6 +270,35 @@ frit::roundWeights(ElementsAttr value, bool transposed, WeightFormat format) {
       });
 }
 
+/// Returns the numbers of a row's codes.
+static SmallVector<float, 0> numbersOf(WeightFormat format, int64_t columns,
+                                       const uint8_t *codes,
+                                       const uint16_t *scales) {
+  int64_t block = format.block ? format.block : columns;
+  SmallVector<float, 0> numbers;
+  for (int64_t i = 0; i < columns; ++i)
+    numbers.push_back(numberOf(format.code, getCode(format.code, codes, i),
+                               scaleNumber(format.code, scales[i / block])));
+  return numbers;
+}
+
+void frit::tryRows(ElementsAttr value, bool transposed, WeightFormat format,
+                   int64_t most, RoundRow round,
+                   function_ref<void(ArrayRef<float>, ArrayRef<float>)> visit) {
+  auto matrix = readMatrix(value, transposed, format);
+  if (!matrix)
+    return;
+  int64_t columns = matrix->columns;
+  std::vector<uint8_t> codes(size_t(columns * bitsOf(format.code) / 8));
+  std::vector<uint16_t> scales(
+      size_t(format.block ? columns / format.block : 1));
+  for (int64_t row = 0; row < std::min(most, matrix->rows); ++row) {
+    SmallVector<float, 0> numbers = matrix->row(row);
+    if (round(numbers, codes.data(), scales.data()))
+      visit(numbers, numbersOf(format, columns, codes.data(), scales.data()));
+  }
+}
+
 void frit::compareRows(
     ElementsAttr value, bool transposed, WeightFormat format,
     const WeightCodes &codes, int64_t most,
@@ -278,18 +306,13 @@ void frit::compareRows(
   auto matrix = readMatrix(value, transposed, format);
   if (!matrix)
     return;
-  int64_t block = format.block ? format.block : matrix->columns;
+  int64_t blocks = format.block ? matrix->columns / format.block : 1;
   int64_t rowBytes = matrix->columns * bitsOf(format.code) / 8;
   auto *code = reinterpret_cast<const uint8_t *>(bytesOf(codes.codes).data());
   auto *scale =
       reinterpret_cast<const uint16_t *>(bytesOf(codes.scales).data());
-  for (int64_t row = 0; row < std::min(most, matrix->rows); ++row) {
-    SmallVector<float, 0> numbers = matrix->row(row), rounded;
-    for (int64_t i = 0; i < matrix->columns; ++i)
-      rounded.push_back(numberOf(
-          format.code, getCode(format.code, code + row * rowBytes, i),
-          scaleNumber(format.code,
-                      scale[row * (matrix->columns / block) + i / block])));
-    visit(numbers, rounded);
-  }
+  for (int64_t row = 0; row < std::min(most, matrix->rows); ++row)
+    visit(matrix->row(row),
+          numbersOf(format, matrix->columns, code + row * rowBytes,
+                    scale + row * blocks));
 }

@@ -46,6 +46,17 @@ void compareRows(mlir::ElementsAttr matrix, bool transposed,
                                          llvm::ArrayRef<float> rounded)>
                      visit);
 
+/// Rounds a row to the nearest codes. Returns whether its numbers are finite.
+bool roundNearest(llvm::ArrayRef<float> numbers, WeightFormat format,
+                  uint8_t *codes, uint16_t *scales);
+
+/// Visits the first `most` rows and what `round` makes of them.
+void tryRows(mlir::ElementsAttr value, bool transposed, WeightFormat format,
+             int64_t most, RoundRow round,
+             llvm::function_ref<void(llvm::ArrayRef<float> numbers,
+                                     llvm::ArrayRef<float> made)>
+                 visit);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_QUANTIZE_WEIGHTROUNDING_H

@@ -89,6 +89,20 @@ def check_long_rows():
     print("long rows: the error falls")
 
 
+def check_few_rows():
+    """From 64 rows a search of 128 columns finds what suits these alone. Half of the data tell."""
+    rng = np.random.default_rng(8)
+    np.save(work / "data.npy", rng.standard_normal((64, 128)).astype(np.float32))
+    np.save(work / "x.npy", rng.standard_normal((16, 128)).astype(np.float32))
+    path = work / "long.onnx"
+    want, _ = results(path)
+    nearest, _ = results(path, "-fweights=int4:32")
+    searched, told = results(path, "-fweights=int4:32", f"--calibrate={work}/data.npy")
+    ratio = np.linalg.norm(searched - want) / np.linalg.norm(nearest - want)
+    assert ratio < 1.03, (ratio, told)
+    print("few rows:", told.split(", which")[0])
+
+
 def check_folder():
     """A language model over tokens, whose calls begin with empty caches."""
     config = folders.CONFIGS["llama"] | dict(hidden_size=128, intermediate_size=256)
@@ -101,10 +115,12 @@ def check_folder():
     said = re.search(r"(\d+) weights are rounded by the data; the error of their products is "
                      r"(\S+), to nearest (\S+)", told)
     assert said and float(said[2]) < float(said[3]), told
+    assert int(said[1]) == 14 or " others are rounded to nearest" in told, told
     run("frit-run", work / "llama.so", "--tokens=1,2,3", "--max-tokens=4")
     print("llama: the error falls")
 
 
 check_net()
 check_long_rows()
+check_few_rows()
 check_folder()
