@@ -100,6 +100,21 @@ template <int N> struct EmulatedWgmma {
   }
 };
 
+/// Of sparse_wgmma.cuh.
+template <int N> struct EmulatedSparseWgmma {
+  template <class T, int Half>
+  static void multiply(float (&d)[N / 2], const uint32_t (&a)[4], uint64_t b,
+                       uint32_t places, bool accumulate) {
+    emu::Product product = {
+        d,    N,    floatOf<T>, 0,         b, {a[0], a[1], a[2], a[3]},
+        true, true, true,       accumulate};
+    product.isSparse = true;
+    product.places = places;
+    product.half = Half;
+    emu::issueProduct(product);
+  }
+};
+
 } // namespace frit
 
 #endif // FRIT_TEST_EMULATOR_EMULATED_WGMMA_H

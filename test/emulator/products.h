@@ -4,7 +4,8 @@
 // Instructions": 64 rows by N columns by 16 steps of k, of 16-bit floats,
 // summed in f32, or by 32 steps of k, of bytes, summed in i32, or of 8-bit
 // floats, summed in f32. Operands are in
-// shared memory as descriptors state; a of 16 bits may be in registers.
+// shared memory as descriptors state; a of 16 bits may be in registers, and is
+// if it is 2:4 sparse, of 32 steps.
 //
 // Products are computed when all 128 threads have committed their group, so
 // operands that have not arrived are poison. They complete later, when nothing
@@ -40,8 +41,13 @@ struct Product {
   bool isOfBytes = false;
   /// Whether bytes are floats, whose sums are f32.
   bool hasFloats = false;
+  /// Whether of four steps of a two are kept; where, in two bits each; and the
+  /// lanes that have these places.
+  bool isSparse = false;
+  uint32_t places = 0;
+  int half = 0;
 
-  int steps() const { return isOfBytes ? 32 : 16; }
+  int steps() const { return isOfBytes || isSparse ? 32 : 16; }
 };
 
 /// A warpgroup's accumulators, row-major, while products add to them. Those of
@@ -188,6 +194,12 @@ inline void readA(float *to, const Product &product, const Block &block,
 }
 inline void readB(float *to, const Product &product, const Block &block,
                   Snapshot &snapshot) {
+  if (product.isSparse) {
+    require(product.alongB, "sparse products of columns across k", "wgmma");
+    // The next 16 steps of a line.
+    readOperand(to + 16 * product.columns, 1, product.columns, product.columns,
+                product.b + 2, true, product.toFloatB, false, block, snapshot);
+  }
   readOperand(to, 1, product.columns, product.columns, product.b,
               product.alongB, product.toFloatB, product.isOfBytes, block,
               snapshot);
@@ -267,6 +279,31 @@ inline void issueProduct(const Product &product) {
   mine.open.push_back(product);
 }
 
+/// Reads a from the registers of a warpgroup's threads.
+inline void readRegisters(float *a, const Thread *threads, size_t index) {
+  auto productOf = [&](int t) -> const Product & {
+    return threads[t].products->open[index];
+  };
+  const Product &product = productOf(0);
+  // As in mma with 16 rows: registers 1 and 3 have rows from 8 on, 2 and 3
+  // steps from 8 on, or those that are kept from the ninth on.
+  for (int t = 0; t < 128; ++t)
+    for (int i = 0; i < 8; ++i) {
+      const uint32_t pair = productOf(t).registers[i / 2];
+      const int inWarp = i / 2 % 2 * 8 + t % 32 / 4;
+      int k = i / 4 * 8 + t % 4 * 2 + i % 2;
+      if (product.isSparse) {
+        const int group = k / 2;
+        const Product &ofPlaces =
+            productOf(t / 4 * 4 + product.half * 2 + group / 4);
+        const int at = inWarp / 8 * 16 + group % 4 * 4 + i % 2 * 2;
+        k = group * 4 + (ofPlaces.places >> at & 3);
+      }
+      a[(t / 32 * 16 + inWarp) * product.steps() + k] =
+          product.toFloat(uint16_t(pair >> i % 2 * 16));
+    }
+}
+
 /// Gathers the accumulators of all threads.
 inline std::shared_ptr<WarpgroupSums> gatherSums(Thread *threads,
                                                  size_t index) {
@@ -301,19 +338,10 @@ inline void compute(Thread *threads, size_t index, ProductGroup &group) {
   computed.a.resize(64 * product.steps());
   computed.b.resize(product.steps() * columns);
   float *a = computed.a.data(), *b = computed.b.data();
-  if (product.isInRegisters) {
-    // As in mma with 16 rows: registers 1 and 3 have rows from 8 on, 2 and 3
-    // steps from 8 on.
-    for (int t = 0; t < 128; ++t)
-      for (int i = 0; i < 8; ++i) {
-        uint32_t pair = threads[t].products->open[index].registers[i / 2];
-        const int row = t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
-        const int k = i / 4 * 8 + t % 4 * 2 + i % 2;
-        a[row * 16 + k] = product.toFloat(uint16_t(pair >> i % 2 * 16));
-      }
-  } else {
+  if (product.isInRegisters)
+    readRegisters(a, threads, index);
+  else
     readA(a, product, block, group.read);
-  }
   readB(b, product, block, group.read);
   if (product.isOfBytes && !product.hasFloats)
     multiplyAddBytes(computed.sums->data(), a, b, columns);
@@ -361,7 +389,8 @@ inline bool agree(const Thread *threads) {
            x.hasFloats == y.hasFloats && (x.isInRegisters || x.a == y.a) &&
            x.b == y.b && x.isInRegisters == y.isInRegisters &&
            x.alongA == y.alongA && x.alongB == y.alongB &&
-           x.accumulates == y.accumulates;
+           x.accumulates == y.accumulates && x.isSparse == y.isSparse &&
+           x.half == y.half;
   };
   const std::vector<Product> &first = threads[0].products->open;
   return std::all_of(threads, threads + 128, [&](const Thread &thread) {

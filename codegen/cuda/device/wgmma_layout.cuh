@@ -150,6 +150,32 @@ struct WgmmaLayout {
   }
 };
 
+/// A block of wgmma_sparse.cuh: `tileN` rows of A, and 128 columns of the
+/// result. Its shared memory holds the stages of A, or later the sums, and then
+/// the barriers.
+struct WgmmaSparseLayout {
+  long tileN, stages;
+
+  static constexpr long columns = 128, warps = columns / 16;
+  /// Consumer warps take registers from the producer, a whole warpgroup.
+  static constexpr long threads = 32 * warps + 128;
+  /// Floats of a row of sums; rows begin in different banks.
+  static constexpr long sumStride = columns + 4;
+
+  constexpr long stageBytes() const { return tileN * kLineBytes; }
+  constexpr long mainBytes() const {
+    long sums = tileN * sumStride * 4, ring = stages * stageBytes();
+    return sums > ring ? sums : ring;
+  }
+  constexpr long sharedBytes() const { return mainBytes() + kBarrierBytes; }
+  constexpr long gridOf(long m, long n) const {
+    return (m + tileN - 1) / tileN * (n / columns);
+  }
+  constexpr bool fits() const {
+    return 16 * stages <= kBarrierBytes && sharedBytes() <= maxSharedBytes(1);
+  }
+};
+
 /// A block of conv_b2b.cuh, which documents the sizes of the problem. Its
 /// shared memory holds, in this order: the stages, each a row of x; the filters
 /// of the first convolution and of the last; the boxes of the result; the

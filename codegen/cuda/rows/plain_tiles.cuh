@@ -22,6 +22,7 @@ template <class P> struct PlainTiles {
   using Operand = const T *;
   static constexpr int depth = 64, bytes = 16 * depth * 2;
   static constexpr int columnTiles = kColumnTiles<P>;
+  using Rows = RowsPart<P, depth>;
 
   static __device__ int offsetOf(int row, int piece) {
     return row * 128 + (piece ^ row % 2 * 4) * 16;
@@ -50,7 +51,7 @@ template <class P> struct PlainTiles {
     uint32_t x[2][columnTiles][4];
 #pragma unroll
     for (int part = 0; part < 2; ++part)
-      RowsPart<P, depth>::read(x[part], squares, rowsOfA, part * 32);
+      Rows::read(x[part], squares, rowsOfA, part * 32);
 #pragma unroll
     for (int part = 0; part < 2; ++part)
 #pragma unroll

@@ -15,9 +15,10 @@
 //   static constexpr int sharedBytes; // at least rowsGemmShared
 //   static constexpr bool early;   // no kernel before this one writes B
 //
-// and what plain_tiles.cuh reads B by; code_rows.cuh has the same by codes.
-// Which elements of k meet in a step does not matter, as both operands are
-// taken alike. Sums do not depend on the other rows of A. P may have
+// and what plain_tiles.cuh or sparse_tiles.cuh reads B by; code_rows.cuh has
+// the same by codes. Which elements of k meet in a step does not matter, as
+// both operands are taken alike. Sums do not depend on the other rows of A. P
+// may have
 //
 //   static constexpr float epsilon; // rows of A are normalized
 //   static constexpr bool isPair;   // there are two matrices B
@@ -43,52 +44,51 @@
 namespace frit {
 
 /// Bytes of shared memory of a block.
-template <class P> __device__ constexpr int rowsGemmShared() {
-  using Tiles = PlainTiles<P>;
-  int stages =
-      P::threads / 32 * P::stages *
-      (kWarpTiles<P> * Tiles::bytes + RowsPart<P, Tiles::depth>::bytes);
+template <class P, class Tiles = PlainTiles<P>>
+__device__ constexpr int rowsGemmShared() {
+  int stages = P::threads / 32 * P::stages *
+               (kWarpTiles<P> * Tiles::bytes + Tiles::Rows::bytes);
   int sums = P::threads / 32 * (kColumnTiles<P> * 8) *
              (16 * kWarpTiles<P> + 4 + (kNormalizesRows<P> ? 1 : 0)) * 4;
   return stages > sums ? stages : sums;
 }
 
-template <class P>
+template <class P, class Tiles = PlainTiles<P>>
 __device__ inline void
 rowsGemm(const typename P::A *a, const typename P::A *scale,
-         const typename PlainTiles<P>::Operand (&b)[kMatrices<P>],
+         const typename Tiles::Operand (&b)[kMatrices<P>],
          const typename P::Bias *bias, const typename P::D *r,
          typename P::D *d) {
-  using Tiles = PlainTiles<P>;
   constexpr int warps = P::threads / 32, groups = warps / P::split;
   constexpr int columnTiles = kColumnTiles<P>;
   constexpr int64_t chunks = (P::k + Tiles::depth - 1) / Tiles::depth;
   constexpr int64_t allTiles = (P::n + 15) / 16;
   static_assert(warps % P::split == 0 && !(P::stages & (P::stages - 1)) &&
-                rowsGemmShared<P>() <= P::sharedBytes);
+                rowsGemmShared<P, Tiles>() <= P::sharedBytes);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int part = warp % P::split, group = warp / P::split;
   const int64_t tile = (RowsBlock<P>::columns() * groups + group) * P::tiles;
   char *shared = dynamicShared<char>();
   // A stage has parts of rows of B, and after them of A.
-  using RowsOfA = RowsPart<P, Tiles::depth>;
+  using RowsOfA = typename Tiles::Rows;
   constexpr int partOfA = kWarpTiles<P> * Tiles::bytes;
   constexpr int stageBytes = partOfA + RowsOfA::bytes;
   char *own = shared + warp * (P::stages * stageBytes);
 
+  auto tileOf = [&](int t) {
+    // Then tiles are at constant distances from each other.
+    constexpr bool isWhole = allTiles % (groups * P::tiles) == 0;
+    int64_t row = tile + t % P::tiles;
+    return isWhole || row < allTiles ? row : allTiles - 1;
+  };
   auto fetchB = [&](int at) {
     int64_t chunk = part + int64_t(at) * P::split;
     if (chunk < chunks) {
       char *stage = own + at % P::stages * stageBytes;
 #pragma unroll
-      for (int t = 0; t < kWarpTiles<P>; ++t) {
-        // Then tiles are at constant distances from each other.
-        constexpr bool isWhole = allTiles % (groups * P::tiles) == 0;
-        int64_t row = tile + t % P::tiles;
-        if (!isWhole && row >= allTiles)
-          row = allTiles - 1;
-        Tiles::fetch(stage + t * Tiles::bytes, b[t / P::tiles], row, chunk);
-      }
+      for (int t = 0; t < kWarpTiles<P>; ++t)
+        Tiles::fetch(stage + t * Tiles::bytes, b[t / P::tiles], tileOf(t),
+                     chunk);
     }
   };
   auto fetchA = [&](int at) {
@@ -124,6 +124,10 @@ rowsGemm(const typename P::A *a, const typename P::A *scale,
     fetchA(at + P::stages);
   }
 
+  if constexpr (requires { Tiles::scale; })
+#pragma unroll
+    for (int t = 0; t < kWarpTiles<P>; ++t)
+      Tiles::scale(total[t], b[t / P::tiles], tileOf(t));
   // Row i of a warp's part has the sums of row i of A.
   waitCopies<0>();
   __syncthreads();

@@ -38,13 +38,15 @@ template <class P> struct RowSquares {
 
 /// Part of the rows of A in shared memory: `Depth` elements of each, and after
 /// them, if they are normalized, of their scale. Pieces of 16 bytes are
-/// swizzled so that rows next to each other are in different banks.
-template <class P, int Depth> struct RowsPart {
+/// swizzled so that rows next to each other are in different banks, or, if
+/// matrices are loaded from it, the same pieces of 8 rows.
+template <class P, int Depth, bool ByMatrices = false> struct RowsPart {
   static constexpr int rows = kBlockRows<P> + (kNormalizesRows<P> ? 1 : 0);
   static constexpr int pieces = Depth / 8, bytes = rows * Depth * 2;
 
   static __device__ int offsetOf(int row, int piece) {
-    return (row * pieces + (piece ^ row % 2 * (pieces / 2))) * 16;
+    const int swizzle = ByMatrices ? row % 8 : row % 2 * (pieces / 2);
+    return (row * pieces + (piece ^ swizzle)) * 16;
   }
 
   /// Copies the part of the block's rows that begins at element `k`; beyond the
