@@ -84,6 +84,9 @@ defm fprecision : Value<one, "fprecision", model_Group, "precision",
 defm fweights : Value<one, "fweights", model_Group, "format",
   "Round the weights of products to int8, int4, fp8 (e4m3) or mxfp4; int4:64 "
   "has a scale for 64 weights. The last product has int8">;
+defm fsparse : Value<one, "fsparse", model_Group, "pattern",
+  "Weights of products of which two of four neighbours are 0: 2:4 if they are so, "
+  "2:4:magnitude to keep the two largest. Training keeps the zeros">;
 defm fquantize : Value<one, "fquantize", model_Group, "format",
   "Compute convolutions and products with weights in 8 bits, by scales of "
   "--calibrate or --scales: integers, or floats (e4m3), whose products of "

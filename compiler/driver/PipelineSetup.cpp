@@ -38,6 +38,7 @@ PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   made.keepWide = options.keepWide;
   made.keepWideFile = options.keepWideFile;
   made.weights = options.weights;
+  made.sparsity = options.sparsity;
   made.memoryLimit = options.memoryLimit;
   made.fuse = options.fuse;
   made.guard = options.guard;

@@ -102,6 +102,8 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Functions from one byte to another become tables, which the next pass
   // moves.
   passes.addPass(createByteTables(target));
+  // Sparse weights lose their zeros where that is faster.
+  passes.addPass(createCompressWeights(target, options.compressed));
   // Quantized weights stay as they are, in the order in which kernels read
   // them.
   passes.addPass(createTileWeights(target));

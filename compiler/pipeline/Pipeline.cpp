@@ -149,6 +149,10 @@ LogicalResult Pipeline::simplify() {
     PipelinePasses passes(context, hooks), narrowing(context, hooks);
     // Recurrent layers become a list of steps.
     passes.addPass(createUnrollScans());
+    // Of four weights of a product, two are 0.
+    if (options.sparsity != Sparsity::asTheyAre)
+      passes.addPass(
+          createSparseWeights(options.sparsity == Sparsity::pruned, &pruned));
     if (const auto &training = entry.training) {
       // Batch statistics and dropout.
       passes.addPass(createTrainingMode(*training, entry.role));
@@ -241,7 +245,9 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
 LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
                                   TimingScope &scope) {
   PipelinePasses fusing(context, hooks), planning(context, hooks);
-  addTargetPasses(fusing, target, options, entry);
+  PipelineOptions own = options;
+  own.compressed = &compressed;
+  addTargetPasses(fusing, target, own, entry);
   fusing.enableTiming(scope);
   addPlanPasses(planning, target, options, entry);
   planning.enableTiming(scope);

@@ -10,6 +10,8 @@
 #include "compiler/pipeline/PipelinePasses.h"
 #include "compiler/planning/Plans.h"
 #include "compiler/transform/quantize/RoundedWeights.h"
+#include "compiler/transform/sparse/CompressConstants.h"
+#include "compiler/transform/sparse/Sparsity.h"
 
 namespace frit {
 
@@ -38,6 +40,8 @@ struct PipelineOptions {
   /// The format of weights of products, as readWeightFormat reads it; empty: as
   /// the model has them.
   std::string weights;
+  /// Which of the weights of products are 0.
+  Sparsity sparsity = Sparsity::asTheyAre;
   /// Rounds weights of a model by data: adds to `rounded` what the pass
   /// quantize-weights otherwise rounds to nearest. `model` is the first
   /// function's, for the largest chunk of tokens of a language model, once
@@ -50,6 +54,9 @@ struct PipelineOptions {
   std::function<llvm::LogicalResult(
       llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants)>
       quantize;
+  /// Sparse weights without their zeros, which functions share; null: each
+  /// function has its own.
+  CompressedWeights *compressed = nullptr;
 
   /// Targets, each once: sm_90a, x86-64-v3.
   std::vector<std::string> archs;
@@ -171,6 +178,8 @@ private:
 
   llvm::SmallVector<EntryPoint, 2> entries;
   RoundedWeights rounded; ///< with `options.weights`
+  PrunedWeights pruned;   ///< with `options.sparsity`
+  CompressedWeights compressed;
   /// Says what memory a language model takes if its weights have these bytes;
   /// null for other models.
   std::function<std::string(int64_t)> describeMemory;

@@ -99,10 +99,12 @@ void HoistPrepare::findConstantOps(Block &block) {
 }
 
 /// Returns whether an operator on constants is computed in @prepare and its
-/// result stored. Weights that the target reads as codes stay codes.
+/// result stored. Weights that the target reads as codes stay codes, and those
+/// that it reads without zeros stay so.
 bool HoistPrepare::hoists(Operation *op) const {
   return constantOps.contains(op) &&
-         !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp, DequantizeOp>(op);
+         !isa<ConstantOp, ReshapeOp, ExpandOp, IotaOp, DequantizeOp,
+              DecompressOp>(op);
 }
 
 /// Creates a function that computes `values` by clones of the needed operators.

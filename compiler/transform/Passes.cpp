@@ -3,6 +3,7 @@
 #include "compiler/transform/Passes.h"
 
 #include "compiler/transform/quantize/RoundedWeights.h"
+#include "compiler/transform/sparse/Sparsity.h"
 #include "compiler/transform/training/Training.h"
 
 using namespace mlir;
@@ -21,6 +22,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createBindStates(); });
   registerPass([] { return createAddSampler(); });
   registerPass([] { return createQuantizeWeights(); });
+  registerPass([] { return createSparseWeights(); });
   registerPass([&target] { return createQuantizedConvs(target); });
   registerPass([&target] { return createLayout(target); });
   registerPass([&target] { return createConvBatchNorms(target); });
@@ -31,6 +33,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createRecomputeWide(); });
   registerPass([&target] { return createSplitReductions(target); });
   registerPass([&target] { return createByteTables(target); });
+  registerPass([&target] { return createCompressWeights(target); });
   registerPass([&target] { return createTileWeights(target); });
   registerPass([&target] { return createTransposeWeights(target); });
   registerPass([] { return createHoistPrepare(); });

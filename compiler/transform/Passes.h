@@ -8,6 +8,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_PASSES_H
 #define FRIT_COMPILER_TRANSFORM_PASSES_H
 
+#include "compiler/transform/sparse/CompressConstants.h"
 #include "compiler/transform/training/TrainingOptions.h"
 #include "dialects/nn/Target.h"
 
@@ -30,6 +31,11 @@ std::unique_ptr<mlir::Pass> createAttentionDeltas(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createTileWeights(const nn::Target &target);
+/// `shared` has what functions share, and must outlive the pass.
+std::unique_ptr<mlir::Pass>
+createCompressWeights(const nn::Target &target,
+                      CompressedWeights *shared = nullptr,
+                      CompressWeightsOptions options = {});
 std::unique_ptr<mlir::Pass> createTransposeWeights(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createByteTables(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);

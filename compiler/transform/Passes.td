@@ -84,6 +84,15 @@ def QuantizeWeights : NNPass<"quantize-weights"> {
   let constructor = "made in quantize/RoundedWeights.h";
 }
 
+def SparseWeights : NNPass<"sparse-weights"> {
+  let summary = "Keep two of four neighbours of the weights of products";
+  let options = [Option<"prune", "prune", "bool", "false",
+                        "Zero the smaller ones; otherwise they must be 0">,
+                 Option<"fewest", "fewest", "int64_t", "16384",
+                        "Weights with fewer elements stay as they are">];
+  let constructor = "made in sparse/Sparsity.h";
+}
+
 def QuantizedConvs : TargetPass<"quantized-convs"> {
   let summary = "Recognise convolutions and products of quantized tensors";
   let options = [Option<"narrowsFloats", "narrows-floats", "bool", "false",
@@ -137,6 +146,13 @@ def ByteTables : TargetPass<"byte-tables"> {
 
 def TileWeights : TargetPass<"tile-weights"> {
   let summary = "Put quantized weights in the order of the target's kernels";
+}
+
+def CompressWeights : TargetPass<"compress-weights"> {
+  let summary = "Store sparse weights without their zeros";
+  let options = [Option<"fewest", "fewest", "int64_t", "2097152",
+                        "Matrices with fewer elements stay as they are: their "
+                        "kernels take as long">];
 }
 
 def TransposeWeights : TargetPass<"transpose-weights"> {

@@ -23,6 +23,8 @@
 //   product of up to 16 rows. So is the root mean square norm of its rows of 64
 //   elements, and a second product of them, if an elementwise operator reads
 //   both.
+// - Products of 16-bit floats by such numbers of rows want sparse weights
+//   without their zeros.
 // - The schedule is that of a simple CUDA kernel of the fusion's kind.
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +39,7 @@
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/rewrites/AlignColumns.h"
 #include "dialects/nn/rewrites/AttentionDeltas.h"
+#include "dialects/nn/rewrites/CompressWeights.h"
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
 #include "dialects/nn/rewrites/JoinAppends.h"
@@ -56,6 +59,13 @@ public:
   int64_t workspaceBytes() const override { return 32 << 20; }
 
   void populateRewrites(nn::TargetRewrites &rewrites) const override {
+    rewrites.add(
+        nn::CompressWeightsRewrite{[](nn::MatmulOp product) -> nn::Legality {
+          auto a = nn::tensorType(product.getA());
+          if (a.getElementTypeBitWidth() != 16 || a.getDimSize(0) > 16)
+            return nn::Mismatch("it is wide or has many rows");
+          return std::nullopt;
+        }});
     using Form = nn::ConvRewrite::Form;
     rewrites.add(nn::ConvRewrite{Form::twoDimensional, [](nn::ConvOp conv) {
                                    return conv.getGroup() == 1 &&

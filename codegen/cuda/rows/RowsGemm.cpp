@@ -31,6 +31,9 @@ static nn::Legality checkRows(const nn::GemmInfo &info, const Machine &machine,
     return nn::Mismatch("it reads its operands across rows");
   if (info.epilogue.isExtended())
     return nn::Mismatch("a kernel of a few rows stores no statistics");
+  for (Value matrix : {info.b, info.pairedB})
+    if (matrix && matrix.getDefiningOp<nn::DecompressOp>())
+      return nn::Mismatch("its matrix is sparse");
   Type type = elementType(info.a);
   if (!isHalf(type) || elementType(info.b) != type)
     return nn::Mismatch("its elements are no 16-bit numbers of one type");

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/target/Problem.h"
 
+using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 

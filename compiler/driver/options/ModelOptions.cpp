@@ -314,6 +314,13 @@ bool CommandLine::readModel() {
     return wrong("-fweights takes int8, int4, fp8 or mxfp4, perhaps with the "
                  "number of weights that share a scale, as int4:64: a power of "
                  "two from 32 to 1024, 32 of mxfp4");
+  if (const Arg *sparse = args.getLastArg(OPT_fsparse_EQ)) {
+    auto read = readSparsity(sparse->getValue());
+    if (!read)
+      return wrong("-fsparse takes 2:4, for weights of which two of four "
+                   "neighbours are 0, or 2:4:magnitude, which makes them so");
+    options.sparsity = *read;
+  }
   if (const Arg *keep = args.getLastArg(OPT_fkeep_fp32_EQ))
     if (!readKept(keep->getValue()))
       return false;

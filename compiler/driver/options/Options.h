@@ -10,6 +10,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
 #include "compiler/support/OwnedFiles.h"
+#include "compiler/transform/sparse/Sparsity.h"
 #include "compiler/transform/training/TrainingOptions.h"
 
 #include "frit/host_arch.h"
@@ -99,6 +100,7 @@ struct DriverOptions {
   std::string precision;
   bool hasPrecision = false; ///< -fprecision was given
   std::string weights;       ///< format of products' weights, or empty
+  Sparsity sparsity = Sparsity::asTheyAre; ///< of products' weights
   QuantizationOptions quantization;
   /// Of language models: sequences, and tokens of each and of its source that
   /// caches hold.

@@ -11,6 +11,9 @@ bool CommandLine::readSearch() {
                   OPT_smooth_EQ))
     return wrong("--calibrator, --scales, --max-error and --smooth are used "
                  "with -fquantize=int8");
+  if (options.sparsity == Sparsity::pruned)
+    return wrong("-fsparse=2:4:magnitude is not used with -fweights and "
+                 "--calibrate, which searches codes of the dense weights");
   if (options.quantization.data.empty())
     return wrong("--calibrate takes a file or a folder of inputs of the model");
   if (options.inputs.size() > 1)

@@ -116,7 +116,7 @@ static void cloneCasts(Block &block) {
 /// Likewise clones what products compute of their operands in their kernels.
 static void cloneOperands(Block &block, const Target &target) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!isa<DequantizeOp, RmsNormOp>(op))
+    if (!isa<DequantizeOp, DecompressOp, RmsNormOp>(op))
       continue;
     for (OpOperand &use : llvm::make_early_inc_range(op.getUses())) {
       if (op.hasOneUse() ||

@@ -79,9 +79,10 @@ SmallVector<Operation *, 2> frit::operandsInside(Operation *op,
   auto product = dyn_cast<MatmulOp>(op);
   if (!product || product.getA() == product.getB())
     return inside;
-  if (auto codes = product.getB().getDefiningOp<DequantizeOp>())
-    if (target.takesCodes(product))
-      inside.push_back(codes);
+  Operation *matrix = product.getB().getDefiningOp();
+  if (isa_and_nonnull<DequantizeOp, DecompressOp>(matrix) &&
+      target.takesCodes(product))
+    inside.push_back(matrix);
   if (auto norm = product.getA().getDefiningOp<RmsNormOp>())
     if (target.takesNorm(product))
       inside.push_back(norm);

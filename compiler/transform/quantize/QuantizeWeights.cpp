@@ -19,6 +19,7 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/quantize/RoundableProducts.h"
 #include "compiler/transform/quantize/RoundedWeights.h"
+#include "compiler/transform/sparse/Sparsity.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -137,8 +138,10 @@ Value QuantizeWeights::build(NNBuilder &b, Value weight, bool transposed,
     StringAttr own = constant.getNameAttr();
     return own ? b.getStringAttr(own.getValue() + part) : StringAttr();
   };
-  Value values =
-      ConstantOp::create(b, loc, codes->codes, name(".codes")).getY();
+  auto coded = ConstantOp::create(b, loc, codes->codes, name(".codes"));
+  if (constant->hasAttr(kSparse))
+    coded->setAttr(kSparse, b.getUnitAttr());
+  Value values = coded.getY();
   Value scales =
       ConstantOp::create(b, loc, codes->scales, name(".scales")).getY();
   return DequantizeOp::create(b, loc, values, scales, Value(),

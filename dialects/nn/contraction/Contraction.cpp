@@ -72,15 +72,27 @@ static bool isQuantized(MatmulOp op) {
   return bool(op.getB().getDefiningOp<DequantizeOp>());
 }
 
+static bool isSparse(MatmulOp op) {
+  return bool(op.getB().getDefiningOp<DecompressOp>());
+}
+
 Match<GemmInfo> frit::nn::describeMatmul(MatmulOp op) {
   if (isQuantized(op))
     return Mismatch("its matrix is quantized");
+  if (isSparse(op))
+    return Mismatch("its matrix is sparse");
   return describeProduct(op);
 }
 
 Match<GemmInfo> frit::nn::describeQuantizedMatmul(MatmulOp op) {
   if (!isQuantized(op))
     return Mismatch("its matrix is not quantized");
+  return describeProduct(op);
+}
+
+Match<GemmInfo> frit::nn::describeSparseMatmul(MatmulOp op) {
+  if (!isSparse(op))
+    return Mismatch("its matrix is not sparse");
   return describeProduct(op);
 }
 

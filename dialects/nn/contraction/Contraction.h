@@ -56,10 +56,12 @@ struct ConvInfo {
 };
 
 /// Describe a contraction without epilogue, or say why strides cannot express
-/// it. A product whose B is quantized has a description of its own, so that no
-/// kernel takes codes for numbers; its `b` is what nn.dequantize returns.
+/// it. A product whose B is quantized or sparse has a description of its own,
+/// so that no kernel takes codes for numbers; its `b` is what nn.dequantize or
+/// nn.decompress returns.
 Match<GemmInfo> describeMatmul(MatmulOp op);
 Match<GemmInfo> describeQuantizedMatmul(MatmulOp op);
+Match<GemmInfo> describeSparseMatmul(MatmulOp op);
 Match<ConvInfo> describeConv(ConvOp op);
 
 /// Returns whether an operator multiplies floats of 8 bits, not bytes.

@@ -15,7 +15,8 @@ static SmallVector<Operation *> allOf(FusionOp fusion) {
 
 SmallVector<Operation *> frit::nn::chainOf(ArrayRef<Operation *> operators) {
   SmallVector<Operation *> chain(operators);
-  llvm::erase_if(chain, llvm::IsaPred<ConstantOp, DequantizeOp, RmsNormOp>);
+  llvm::erase_if(
+      chain, llvm::IsaPred<ConstantOp, DequantizeOp, DecompressOp, RmsNormOp>);
   return chain;
 }
 
@@ -66,7 +67,7 @@ static Legality checkEnds(FusionOp fusion, ArrayRef<Value> results,
     return Mismatch("it does not yield just the result of its last operator");
   for (Value operand : operands)
     if (operand && !isa<BlockArgument>(operand) &&
-        !operand.getDefiningOp<DequantizeOp>())
+        !isa<DequantizeOp, DecompressOp>(operand.getDefiningOp()))
       return Mismatch("an operand is computed in the fusion");
   return std::nullopt;
 }
@@ -137,6 +138,8 @@ Match<GemmInfo> frit::nn::describePrepared(MatmulOp op,
   auto info = describeMatmul(op);
   if (!info)
     info = describeQuantizedMatmul(op);
+  if (!info)
+    info = describeSparseMatmul(op);
   if (!info)
     return info;
   auto norm = info->a.getDefiningOp<RmsNormOp>();

@@ -43,8 +43,7 @@ static DenseElementsAttr e2m1Numbers(MLIRContext *context) {
       ArrayRef(numbers));
 }
 
-/// Builds the numbers, in f32, of one code per element.
-static Value numbersOf(NNBuilder &b, Value codes, Code code) {
+Value frit::nn::numbersOfCodes(NNBuilder &b, Value codes, Code code) {
   Type f32 = b.getF32Type();
   switch (code) {
   case Code::int4:
@@ -187,7 +186,8 @@ SmallVector<Value> DequantizeOp::decompose(NNBuilder &b) {
       matrix.offsets = untileScales(b, matrix.offsets);
   }
   int64_t blocks = matrix.columns / matrix.block;
-  Value y = numbersOf(b, unpack(b, matrix.codes, matrix.code), matrix.code);
+  Value y =
+      numbersOfCodes(b, unpack(b, matrix.codes, matrix.code), matrix.code);
   y = b.reshape(y, {matrix.rows, blocks, matrix.block});
   auto factor = [&](Value of) {
     return b.reshape(b.cast(of, b.getF32Type()), {matrix.rows, blocks, 1});

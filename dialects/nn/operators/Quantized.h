@@ -56,6 +56,9 @@ inline bool hasWholeTiles(const QuantizedMatrix &matrix) {
          matrix.columns * bitsOf(matrix.code) / 8 % kTileRowBytes == 0;
 }
 
+/// Builds the numbers, in f32, of one code per element.
+mlir::Value numbersOfCodes(NNBuilder &b, mlir::Value codes, Code code);
+
 /// Build codes, or scales or offsets, in the order of tiles; and back.
 mlir::Value tileCodes(NNBuilder &b, mlir::Value codes);
 mlir::Value tileScales(NNBuilder &b, mlir::Value scales);

@@ -24,3 +24,22 @@ def NN_DequantizeOp : NN_Composite<"dequantize", ""> {
   let results = (outs NN_FloatTensor:$y);
   let discrete = 1;
 }
+
+def NN_DecompressOp : NN_Composite<"decompress", ""> {
+  let summary = "The matrix of which two of four neighbours of a row are kept.";
+  let description = [{
+    `values` are the kept numbers, in order, and `places` where each is among
+    its four neighbours; the others are 0. Values are floats of type `to`, or
+    codes of 8 bits, `int8` or `e4m3` as `nn.dequantize` has them, with a scale
+    for each row, whose products are rounded once to `to`.
+
+    Both are in the order in which tensor cores read them (`Sparse.h`).
+  }];
+  let arguments = (ins AnyTypeOf<[NN_FloatTensor,
+                                  RankedTensorOf<[UI8]>]>:$values,
+                   RankedTensorOf<[UI8]>:$places,
+                   Optional<NN_FloatTensor>:$scales,
+                   OptionalAttr<StrAttr>:$code, TypeAttr:$to);
+  let results = (outs NN_FloatTensor:$y);
+  let discrete = 1;
+}
