@@ -67,6 +67,7 @@ static constexpr Known kArguments[] = {
     {"nn.parameter", "a string", isOne<StringAttr>},
     {"nn.initial", "elements", isOne<ElementsAttr>},
     {"nn.multiplied", "a unit", isOne<UnitAttr>},
+    {"nn.sparse", "a unit", isOne<UnitAttr>},
     {"nn.number", "a string", isOne<StringAttr>},
     {"nn.differentiate", "a unit", isOne<UnitAttr>},
     {"nn.steps", "a list of elements", isList<ElementsAttr>},

@@ -2,6 +2,8 @@
 
 #include "compiler/transform/training/Arguments.h"
 
+#include "compiler/transform/sparse/Sparsity.h"
+
 using namespace mlir;
 using namespace frit;
 
@@ -50,6 +52,8 @@ void frit::replaceByArguments(func::FuncOp main,
         b.getNamedAttr("nn.initial", constant.getValue())};
     if (isMultiplied(constant))
       own.push_back(b.getNamedAttr(kMultiplied, b.getUnitAttr()));
+    if (constant->hasAttr(kSparse))
+      own.push_back(b.getNamedAttr(kSparse, b.getUnitAttr()));
     attributes.push_back(b.getDictionaryAttr(own));
     locations.push_back(constant.getLoc());
   }

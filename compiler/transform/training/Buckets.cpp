@@ -3,6 +3,7 @@
 #include "compiler/transform/training/Buckets.h"
 
 #include "compiler/transform/Names.h"
+#include "compiler/transform/sparse/Sparsity.h"
 #include "compiler/transform/training/AlignColumns.h"
 #include "compiler/transform/training/Arguments.h"
 
@@ -49,8 +50,8 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     bucket.size = llvm::alignTo(bucket.size, kBucketRow);
     buckets.push_back(std::move(bucket));
   };
-  // Open buckets, by [group; those in none first][decays][apart].
-  std::map<std::tuple<size_t, bool, bool>, Bucket> open;
+  // Open buckets, by [group; those in none first][decays][apart][sparse].
+  std::map<std::tuple<size_t, bool, bool, bool>, Bucket> open;
   size_t none = optimizer.groups.size();
   for (BlockArgument argument : main.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -60,10 +61,12 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
     auto type = cast<RankedTensorType>(argument.getType());
     bool decays = !matchesAny(optimizer.noDecay, name);
     bool apart = rule.multipliedApart && main.getArgAttr(index, kMultiplied);
+    bool isSparse = bool(main.getArgAttr(index, kSparse));
     size_t number = groupOf(name, optimizer);
     ParameterGroup group =
         number == none ? ParameterGroup() : optimizer.groups[number];
-    Bucket &bucket = open[{number == none ? 0 : number + 1, !decays, apart}];
+    Bucket &bucket =
+        open[{number == none ? 0 : number + 1, !decays, apart, isSparse}];
     int64_t offset = llvm::alignTo(bucket.size, kMemberAlignment);
     int64_t most = buckets.empty() ? rule.mostInFirst : rule.mostInOthers;
     if (offset && type.getNumElements() > most - offset) {
@@ -75,6 +78,7 @@ std::vector<Bucket> frit::makeBuckets(func::FuncOp main, StringRef kind,
         decays ? group.weightDecay.value_or(optimizer.weightDecay) : 0;
     bucket.rateFactor = group.rateFactor;
     bucket.multiplied = apart;
+    bucket.keepsZeros = isSparse;
     bucket.members.push_back(
         {argument, name, type,
          main.getArgAttrOfType<ElementsAttr>(index, "nn.initial"), offset});

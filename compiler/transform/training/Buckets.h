@@ -29,6 +29,8 @@ struct Bucket {
   double rateFactor = 1; ///< of their learning rate
   /// Whether its members are weights of products and convolutions alone.
   bool multiplied = false;
+  /// Whether elements of its members that are 0 stay 0.
+  bool keepsZeros = false;
   int64_t size = 0; ///< in elements, a multiple of kBucketRow
   std::vector<BucketMember> members;
 };
@@ -67,8 +69,9 @@ inline constexpr BucketRule kBuckets = {32 << 20, 32 << 20};
 
 /// Lays out the function's arguments with the attribute `kind` in buckets, in
 /// order. Each group of the optimizer has buckets of its own, and in it the
-/// parameters without weight decay (`noDecay`) have. The rule may divide these
-/// further. A bucket that reaches the rule's size is followed by another.
+/// parameters without weight decay (`noDecay`) have, and weights that are 2:4
+/// sparse. The rule may divide these further. A bucket that reaches the rule's
+/// size is followed by another.
 std::vector<Bucket> makeBuckets(mlir::func::FuncOp main, llvm::StringRef kind,
                                 const OptimizerOptions &optimizer,
                                 BucketRule rule);

@@ -287,6 +287,11 @@ void StepBuilder::update() {
     Value after = update.build(TensorExpr(b, before), g);
     if (sharded)
       after = AllGatherOp::create(b, after);
+    // What is pruned stays so.
+    if (bucket.keepsZeros) {
+      TensorExpr old(b, before);
+      after = where(equal(old, old.number(0)), 0.0, TensorExpr(b, after));
+    }
     states.set(before, after);
     if (!averages.empty())
       average(TensorExpr(b, averages[i]), TensorExpr(b, after));
