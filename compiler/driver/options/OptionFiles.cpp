@@ -21,6 +21,11 @@ Expected<TrainingOptions> frit::readTraining(const DriverOptions &options) {
         options.trainingFile +
         ": 'optimizer.kind' is \"lamb\", which needs the norm of each weight: "
         "with -fshard-optimizer no GPU has all of it");
+  if (options.dataParallel.shardOptimizer && training->optimizer.byteMoments)
+    return llvm::createStringError(
+        options.trainingFile +
+        ": 'optimizer.moments' is \"int8\", of which blocks share scales: "
+        "-fshard-optimizer divides moments in f32");
   training->dataParallel = options.dataParallel;
   training->lossScale.enabled = options.precision == "amp-fp16";
   return training;

@@ -72,6 +72,9 @@ static void readOptimizer(const Json &json, OptimizerOptions &optimizer,
                             {"lamb", OptimizerKind::lamb}});
   in.number("learning_rate", optimizer.learningRate, 0);
   in.number("weight_decay", optimizer.weightDecay, 0);
+  if (in.find("moments"))
+    in.choice<bool>("moments", optimizer.byteMoments,
+                    {{"f32", false}, {"int8", true}});
   in.patterns("no_decay", optimizer.noDecay);
   in.each("groups", [&](const Json &item, llvm::StringRef place) {
     readGroup(item, place.str(), optimizer.groups.emplace_back(), error);

@@ -2,6 +2,7 @@
 
 #include "compiler/transform/training/Optimizer.h"
 
+#include "compiler/transform/training/Moments.h"
 #include "compiler/transform/training/Sums.h"
 
 using namespace mlir;
@@ -21,14 +22,15 @@ TensorExpr OptimizerStep::biasCorrection(double beta) {
 /// Returns the ratio of the bias-corrected moments (Kingma and Ba, "Adam",
 /// arXiv:1412.6980, algorithm 1).
 TensorExpr OptimizerStep::direction(TensorExpr g) {
-  TensorExpr m(
-      b, addBucket(states, bucket, FRIT_STATE_OPTIMIZER, "m", "m", sharded));
-  TensorExpr v(
-      b, addBucket(states, bucket, FRIT_STATE_OPTIMIZER, "v", "v", sharded));
-  TensorExpr mean = m * options.beta1 + g * (1 - options.beta1);
-  TensorExpr square = v * options.beta2 + g * g * (1 - options.beta2);
-  states.set(m, keep(mean, m));
-  states.set(v, keep(square, v));
+  bool inBytes = options.byteMoments;
+  Moment m =
+      addMoment(states, b, bucket, "m", /*isSquare=*/false, inBytes, sharded);
+  Moment v =
+      addMoment(states, b, bucket, "v", /*isSquare=*/true, inBytes, sharded);
+  TensorExpr mean = m.value * options.beta1 + g * (1 - options.beta1);
+  TensorExpr square = v.value * options.beta2 + g * g * (1 - options.beta2);
+  setMoment(states, b, m, mean, applies);
+  setMoment(states, b, v, square, applies);
   TensorExpr root = sqrt(square) / sqrt(biasCorrection(options.beta2));
   return mean / biasCorrection(options.beta1) / (root + options.epsilon);
 }
@@ -49,10 +51,10 @@ TensorExpr OptimizerStep::buildSgd(TensorExpr p, TensorExpr g) {
   if (decay())
     g = g + p * decay();
   if (options.momentum) {
-    TensorExpr before(b, addBucket(states, bucket, FRIT_STATE_OPTIMIZER,
-                                   "momentum", "momentum", sharded));
-    TensorExpr after = before * options.momentum + g;
-    states.set(before, keep(after, before));
+    Moment before = addMoment(states, b, bucket, "momentum", /*isSquare=*/false,
+                              options.byteMoments, sharded);
+    TensorExpr after = before.value * options.momentum + g;
+    setMoment(states, b, before, after, applies);
     g = options.nesterov ? g + after * options.momentum : after;
   }
   return p - g * rate;
@@ -67,6 +69,10 @@ static TensorExpr norm(NNBuilder &b, TensorExpr x) {
 /// own norm.
 Value OptimizerStep::buildLamb(TensorExpr p, TensorExpr g) {
   TensorExpr moved = direction(g);
+  if (options.byteMoments) {
+    moved = {b, b.reshape(moved, {bucket.size})};
+    p = {b, b.reshape(p, {bucket.size})};
+  }
   if (decay())
     moved = moved + p * decay();
   SmallVector<Value> parts;
@@ -81,7 +87,7 @@ Value OptimizerStep::buildLamb(TensorExpr p, TensorExpr g) {
   return packMembers(b, bucket, parts);
 }
 
-Value OptimizerStep::build(TensorExpr p, TensorExpr g) {
+Value OptimizerStep::buildRule(TensorExpr p, TensorExpr g) {
   switch (options.kind) {
   case OptimizerKind::sgd:
     return keep(buildSgd(p, g), p);
@@ -92,6 +98,13 @@ Value OptimizerStep::build(TensorExpr p, TensorExpr g) {
     return buildLamb(p, g);
   }
   llvm_unreachable("no such optimizer");
+}
+
+Value OptimizerStep::build(TensorExpr p, TensorExpr g) {
+  // One kernel finds the scales of blocks and updates these.
+  return options.byteMoments
+             ? b.reshape(buildRule(inBlocks(b, p), g), {bucket.size})
+             : buildRule(p, g);
 }
 
 void frit::addLossScale(States &states, NNBuilder &b,

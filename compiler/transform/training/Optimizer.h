@@ -22,10 +22,12 @@ public:
   std::optional<nn::TensorExpr> applies;
   bool sharded = false; ///< whether each rank has a part of the moments
 
-  /// Returns the parameters after the step.
+  /// Returns the parameters after the step. With moments in bytes, the gradient
+  /// is in blocks (Moments.h).
   mlir::Value build(nn::TensorExpr parameters, nn::TensorExpr gradient);
 
 private:
+  mlir::Value buildRule(nn::TensorExpr p, nn::TensorExpr g);
   nn::TensorExpr buildSgd(nn::TensorExpr p, nn::TensorExpr g);
   nn::TensorExpr buildAdam(nn::TensorExpr p, nn::TensorExpr g);
   mlir::Value buildLamb(nn::TensorExpr p, nn::TensorExpr g);

@@ -5,6 +5,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/training/Arguments.h"
 #include "compiler/transform/training/CheckGradients.h"
+#include "compiler/transform/training/Moments.h"
 #include "compiler/transform/training/Optimizer.h"
 #include "compiler/transform/training/Sums.h"
 #include "compiler/transform/training/Training.h"
@@ -275,7 +276,9 @@ void StepBuilder::update() {
   bool sharded = options.dataParallel.shardOptimizer;
   for (auto [i, bucket] : llvm::enumerate(buckets)) {
     Value before = parameters[i];
-    TensorExpr g = TensorExpr(b, gradients[i]) * factor;
+    TensorExpr whole(b, gradients[i]);
+    TensorExpr g =
+        (options.optimizer.byteMoments ? inBlocks(b, whole) : whole) * factor;
     if (options.clipValue > 0) {
       // As torch.nn.utils.clip_grad_value_.
       g = {b, MinOp::create(b, g, g.number(options.clipValue))};

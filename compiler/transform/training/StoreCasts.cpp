@@ -146,7 +146,8 @@ void StoreCasts::run(func::FuncOp main, StateOp state, BlockArgument before,
         op->erase();
 
   NNBuilder next(after.getLoc(), main.getBody().front().getTerminator());
-  addNextValue(main, copy, next.cast(after, narrow));
+  Value rounded = next.cast(throughReshapes(after), narrow);
+  addNextValue(main, copy, next.reshape(rounded, shapeOf(after)));
 
   func::FuncOp derive = deriveFunction(main);
   Value from = addArgument(derive, before.getType(), wide, before.getLoc());
@@ -175,7 +176,7 @@ void StoreCasts::runOnOperation() {
     if (!update || update.getOffset())
       continue;
     Value after = update.getValue();
-    if (!isa_and_nonnull<ElementwiseOp>(after.getDefiningOp()))
+    if (!isa_and_nonnull<ElementwiseOp>(throughReshapes(after).getDefiningOp()))
       continue;
     auto state = getOperation().lookupSymbol<StateOp>(name.getAttr());
     if (state && !state.getSharded() && !state.getDerivedFrom())

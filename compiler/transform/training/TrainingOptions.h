@@ -64,6 +64,7 @@ struct OptimizerOptions {
   bool nesterov = false;      ///< sgd
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weightDecay = 0;
+  bool byteMoments = false;           ///< whether moments are kept in 8 bits
   std::vector<std::string> noDecay;   ///< glob patterns of parameters' names
   std::vector<ParameterGroup> groups; ///< the first that matches counts
 };
