@@ -134,6 +134,8 @@ private:
   /// Reads the files that options name.
   LogicalResult readOptionFiles(MutableArrayRef<ModelSource> sources) {
     warnOfTuning(options, outputs.diagnostics);
+    if (options.precision == "amp-fp8")
+      warnOfFloats(options, options.precision, outputs.diagnostics);
     if (llvm::Error error = readTuning(options, context, outputs.tuning))
       return outputs.fail(std::move(error));
     if (!options.trainingFile.empty()) {

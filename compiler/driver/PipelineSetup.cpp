@@ -35,6 +35,7 @@ static Stage stageOf(Emit emit) {
 PipelineOptions frit::pipelineOptionsOf(const DriverOptions &options) {
   PipelineOptions made;
   made.precision = options.precision;
+  made.float8Gradients = options.float8Gradients;
   made.keepWide = options.keepWide;
   made.keepWideFile = options.keepWideFile;
   made.weights = options.weights;

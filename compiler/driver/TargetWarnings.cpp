@@ -29,6 +29,7 @@ void frit::warnOfHosts(const DriverOptions &options,
 void frit::warnOfFloats(const DriverOptions &options, StringRef precision,
                         DiagnosticPrinter &diagnostics) {
   bool isNarrow = precision != "fp32" && precision != "tf32";
+  bool trains = precision == "amp-fp8";
   for (const std::string &arch : options.archs) {
     bool isCuda = cuda::isCudaArch(arch);
     int capability = isCuda ? cuda::describeArch(arch).capability : 0;
@@ -36,10 +37,13 @@ void frit::warnOfFloats(const DriverOptions &options, StringRef precision,
       continue;
     diagnostics.warning(
         Twine(arch) +
-        " does not multiply floats of 8 bits, as sm_89 and later do: with "
-        "-fquantize=fp8 it rounds to them and multiplies " +
+        " does not multiply floats of 8 bits, as sm_89 and later do: with " +
+        (trains ? "-fprecision=amp-fp8" : "-fquantize=fp8") +
+        " it rounds to them and multiplies " +
         (isNarrow && capability >= 80 ? "bf16" : "f32") +
-        "; -fquantize=int8 would multiply bytes [-Wtarget]");
+        (trains ? "; -fprecision=amp-bf16 is faster there"
+                : "; -fquantize=int8 would multiply bytes") +
+        " [-Wtarget]");
   }
 }
 

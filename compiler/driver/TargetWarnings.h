@@ -12,7 +12,7 @@ namespace frit {
 void warnOfHosts(const DriverOptions &options, DiagnosticPrinter &diagnostics);
 
 /// Warns of targets that do not multiply floats of 8 bits, and says what they
-/// multiply instead with this -fprecision.
+/// multiply instead with this -fprecision: for -fquantize=fp8 or amp-fp8.
 void warnOfFloats(const DriverOptions &options, llvm::StringRef precision,
                   DiagnosticPrinter &diagnostics);
 

@@ -80,11 +80,19 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // and some gradients of attention read sums instead of its result.
   if (training) {
     passes.addPass(createConvBatchNorms(target));
+    bool isFloat8 = options.precision == "amp-fp8";
     passes.addPass(createAddOptimizer(
         *training, entry.role,
-        /*isBf16=*/StringRef(options.precision).ends_with("bf16")));
+        /*isBf16=*/isFloat8 || StringRef(options.precision).ends_with("bf16")));
     passes.addPass(createAttentionDeltas(target));
     passes.addPass(createSimplify());
+    // Products with weights, and of gradients with these, are rounded to 8
+    // bits.
+    if (isFloat8) {
+      Float8ProductsOptions float8;
+      float8.gradients = options.float8Gradients;
+      passes.addPass(createFloat8Products(target, float8));
+    }
   }
   // Layer norms become factors of the products that read them.
   if (options.fuse && !training)

@@ -17,8 +17,10 @@ namespace frit {
 
 /// Options of a compilation. The passes read them too.
 struct PipelineOptions {
-  /// fp32, tf32, fp16 or bf16.
+  /// fp32, tf32, fp16 or bf16, or of training amp-fp16, amp-bf16 or amp-fp8.
   std::string precision = "fp32";
+  /// The format of gradients that products multiply with amp-fp8.
+  std::string float8Gradients = "e5m2";
   /// Globs of names of nodes that stay f32, and the file that lists them.
   llvm::SmallVector<std::string> keepWide;
   std::string keepWideFile;

@@ -28,6 +28,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createConvBatchNorms(target); });
   registerPass([&training] { return createAddOptimizer(training, step); });
   registerPass([&target] { return createAttentionDeltas(target); });
+  registerPass([&target] { return createFloat8Products(target); });
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
   registerPass([] { return createRecomputeWide(); });

@@ -28,6 +28,9 @@ std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target,
                                          LayoutOptions options = {});
 std::unique_ptr<mlir::Pass> createConvBatchNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createAttentionDeltas(const nn::Target &target);
+std::unique_ptr<mlir::Pass>
+createFloat8Products(const nn::Target &target,
+                     Float8ProductsOptions options = {});
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createTileWeights(const nn::Target &target);

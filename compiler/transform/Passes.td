@@ -52,7 +52,7 @@ def Compose : NNPass<"compose"> {
 def Precision : NNPass<"precision"> {
   let summary = "Make the graph compute in a narrower float type";
   let options = [Option<"mode", "mode", "std::string", "\"fp32\"",
-                        "fp32, tf32, fp16, bf16, amp-fp16 or amp-bf16">,
+                        "fp32, tf32, fp16, bf16, amp-fp16, amp-bf16 or amp-fp8">,
                  ListOption<"keep", "keep", "std::string",
                             "globs of names of nodes that stay f32">];
 }
@@ -122,6 +122,12 @@ def AddOptimizer : TrainingPass<"add-optimizer"> {
 
 def AttentionDeltas : TargetPass<"attention-deltas"> {
   let summary = "Compute the sums of y · dy that gradients of attention need";
+}
+
+def Float8Products : TargetPass<"float8-products"> {
+  let summary = "Multiply weights that train in floats of 8 bits";
+  let options = [Option<"gradients", "gradients", "std::string", "\"e5m2\"",
+                        "Format of gradients by inputs: e5m2, e4m3 or bf16">];
 }
 
 def FoldNorms : TargetPass<"fold-norms"> {

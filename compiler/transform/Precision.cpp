@@ -484,12 +484,13 @@ public:
     }
     if (mode == "fp16" || mode == "amp-fp16")
       to = builder.getF16Type();
-    else if (mode == "bf16" || mode == "amp-bf16")
+    else if (mode == "bf16" || mode == "amp-bf16" || mode == "amp-fp8")
       to = builder.getBF16Type();
     else {
       module.emitError("unknown precision '")
           << mode
-          << "': fp32, tf32, fp16, bf16, amp-fp16 and amp-bf16 are known";
+          << "': fp32, tf32, fp16, bf16, amp-fp16, amp-bf16 and amp-fp8 are "
+             "known";
       return signalPassFailure();
     }
     narrow(f32, to);

@@ -18,7 +18,7 @@ UPSTREAM = {"cse"}
 
 def argument(name):
     """Returns the argument of the pass that createNAME() makes."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
 
 
 def output_of(*command):
@@ -34,7 +34,7 @@ def main(source, include):
     pipeline = "".join(Path(source, "compiler", "pipeline", name).read_text()
                        for name in ("Pipeline.cpp", "PassLists.cpp"))
     run = {argument(a or b) for a, b in CREATED.findall(pipeline)}
-    known = set(re.findall(r"^ +--([a-z-]+) ", output_of("frit-opt", "--help"), re.M))
+    known = set(re.findall(r"^ +--([a-z0-9-]+) ", output_of("frit-opt", "--help"), re.M))
     lines = "".join(line for file in Path(source, "test").rglob("*.mlir")
                     for line in file.open() if "RUN:" in line)
 

@@ -192,6 +192,13 @@ bool CommandLine::readDataParallel() {
 /// Reads what is trained, and what is not used with it.
 bool CommandLine::readTraining() {
   options.trainingFile = args.getLastArgValue(OPT_train_EQ).str();
+  if (args.hasArg(OPT_ffp8_gradients_EQ) && options.precision != "amp-fp8")
+    return wrong("-ffp8-gradients is used with -fprecision=amp-fp8");
+  if (options.precision == "amp-fp8" && options.trainingFile.empty())
+    return wrong(
+        "-fprecision=amp-fp8 is used with --train=train.json; "
+        "-fquantize=fp8 computes a model that does not train in floats "
+        "of 8 bits");
   if (!options.weights.empty() && !options.trainingFile.empty())
     return wrong("-fweights is not used with --train, which updates weights");
   if (!readDataParallel())
@@ -309,6 +316,10 @@ bool CommandLine::readModel() {
   if (!precision)
     return false;
   options.precision = precision->str();
+  auto gradients = chosen(OPT_ffp8_gradients_EQ, "e5m2");
+  if (!gradients)
+    return false;
+  options.float8Gradients = gradients->str();
   options.weights = args.getLastArgValue(OPT_fweights_EQ).str();
   if (args.hasArg(OPT_fweights_EQ) && !readWeightFormat(options.weights))
     return wrong("-fweights takes int8, int4, fp8 or mxfp4, perhaps with the "

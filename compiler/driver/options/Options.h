@@ -98,8 +98,9 @@ struct DriverOptions {
   bool defaultArchs = false;
   unsigned level = 2;
   std::string precision;
-  bool hasPrecision = false; ///< -fprecision was given
-  std::string weights;       ///< format of products' weights, or empty
+  std::string float8Gradients; ///< e5m2, e4m3 or bf16
+  bool hasPrecision = false;   ///< -fprecision was given
+  std::string weights;         ///< format of products' weights, or empty
   Sparsity sparsity = Sparsity::asTheyAre; ///< of products' weights
   QuantizationOptions quantization;
   /// Of language models: sequences, and tokens of each and of its source that

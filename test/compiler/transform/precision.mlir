@@ -3,7 +3,7 @@
 // RUN: frit-opt %s --precision=mode=fp32 | FileCheck %s --check-prefix=FP32
 // RUN: not frit-opt %s --precision=mode=fp8 2>&1 | FileCheck %s --check-prefix=ERR
 
-// ERR: error: unknown precision 'fp8': fp32, tf32, fp16, bf16, amp-fp16 and amp-bf16 are known
+// ERR: error: unknown precision 'fp8': fp32, tf32, fp16, bf16, amp-fp16, amp-bf16 and amp-fp8 are known
 
 // The boundary keeps its types, weights get a cast, and the scalar is converted.
 // CHECK-LABEL: func.func @linear

@@ -22,7 +22,7 @@ from ._load import load
 from ._module import Module
 
 #: What `precision` takes.
-Precision = Literal["fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16"]
+Precision = Literal["fp32", "tf32", "fp16", "bf16", "amp-fp16", "amp-bf16", "amp-fp8"]
 #: What `march` takes; a text may also list several, after commas.
 March = Literal[
     "native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64",
