@@ -88,6 +88,10 @@ ROWS = {
     "llama-300m-b8-s2048/amp-bf16": (
         lambda: Llama(22, 16, 4, 1024, 2816, 32000, 2048),
         tokens(8, 2048, 32000), ADAMW, "amp-bf16"),
+    **{f"llama-1b-quarter-b4-s2048/{precision}": (
+        lambda: Llama(4, 32, 8, 2048, 8192, 32000, 2048),
+        tokens(4, 2048, 32000), ADAMW, precision)
+       for precision in ("amp-bf16", "amp-fp8")},
     "vit-b16-b128/amp-bf16": (vision("vit_b_16"), images(128), ADAMW, "amp-bf16"),
     "unet-b32/amp-bf16": (lambda: UNet(192, (1, 2, 3, 4), 2, 64, {32, 16, 8}),
                           noised(32, 4, 64), ADAMW, "amp-bf16"),
