@@ -158,7 +158,9 @@ def CompressWeights : TargetPass<"compress-weights"> {
   let summary = "Store sparse weights without their zeros";
   let options = [Option<"fewest", "fewest", "int64_t", "2097152",
                         "Matrices with fewer elements stay as they are: their "
-                        "kernels take as long">];
+                        "kernels take as long">,
+                 Option<"fewestCodes", "fewest-codes", "int64_t", "50331648",
+                        "The same for matrices of codes">];
 }
 
 def TransposeWeights : TargetPass<"transpose-weights"> {

@@ -47,6 +47,7 @@ public:
                   CompressWeightsOptions options)
       : TargetRewritePass(target), shared(shared) {
     fewest = options.fewest;
+    fewestCodes = options.fewestCodes;
   }
 
 private:
@@ -168,7 +169,9 @@ void CompressWeights::compress(MatmulOp product) {
       !dependsOnConstants(product.getB()))
     return;
   Legality why = rewrite->check(product);
-  if (!why && tensorType(product.getB()).getNumElements() < fewest)
+  bool hasCodes = isa_and_nonnull<DequantizeOp>(product.getB().getDefiningOp());
+  if (!why && tensorType(product.getB()).getNumElements() <
+                  (hasCodes ? fewestCodes : fewest))
     why = Mismatch("it is small");
   NNBuilder b(product.getLoc(), product);
   Value matrix = why ? Value() : build(b, product);

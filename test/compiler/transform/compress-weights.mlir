@@ -1,5 +1,5 @@
 // Sparse weights lose their zeros where the target's kernels read them faster so.
-// RUN: frit-opt %s --pass-pipeline='builtin.module(compress-weights{fewest=2048})' -split-input-file | FileCheck %s
+// RUN: frit-opt %s --pass-pipeline='builtin.module(compress-weights{fewest=2048 fewest-codes=2048})' -split-input-file | FileCheck %s
 
 // Each four numbers are 1, 0, 0, 2. A matrix that joins two is one of as many
 // tiles, and a cast is one of the kept numbers.
