@@ -20,12 +20,12 @@ static bool hasKernel(Value operand) {
          element.isBF16();
 }
 
-bool cpu::CpuTarget::takesEpilogue(ArrayRef<Operation *> fused,
-                                   Operation *next) const {
+bool cpu::CpuTarget::canFuseEpilogue(ArrayRef<Operation *> fused,
+                                     Operation *next) const {
   if (isa<nn::QuantizedConvOp>(fused.front()))
     return false;
   auto product = dyn_cast<nn::MatmulOp>(fused.front());
-  if (product && takesCodes(product))
+  if (product && canFuseCodes(product))
     return false;
   SmallVector<Operation *> epilogue(fused.drop_front());
   epilogue.push_back(next);
@@ -98,7 +98,7 @@ bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {
   return conv && !nn::multipliesFloats(conv);
 }
 
-bool cpu::CpuTarget::takesCodes(nn::MatmulOp product) const {
+bool cpu::CpuTarget::canFuseCodes(nn::MatmulOp product) const {
   return !checkCodedProduct(product);
 }
 

@@ -18,9 +18,9 @@ public:
   double compileSeconds() const override { return 0.02; }
   void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
-  bool takesCodes(nn::MatmulOp product) const override;
-  bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
-                     mlir::Operation *next) const override;
+  bool canFuseCodes(nn::MatmulOp product) const override;
+  bool canFuseEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                       mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;
   bool guards(const nn::Work &work) const override;
   void getDialects(mlir::DialectRegistry &registry) const override;

@@ -70,31 +70,31 @@ public:
   /// Returns whether the kernel of a whole composite can access an operand or
   /// its result of this element type through strides. Otherwise the tensor is
   /// copied.
-  virtual bool takesView(CompositeOp composite, mlir::Type element,
-                         const StridedPlaces &places) const {
+  virtual bool canUseView(CompositeOp composite, mlir::Type element,
+                          const StridedPlaces &places) const {
     return false;
   }
 
   /// Returns whether the kernel of a product can compute its operand B from
   /// codes. Otherwise the numbers are stored by a kernel of their own.
-  virtual bool takesCodes(MatmulOp product) const { return false; }
+  virtual bool canFuseCodes(MatmulOp product) const { return false; }
 
   /// Returns whether the kernel of a product can normalize its rows of A, an
   /// nn.rms_norm. Otherwise the normalized rows are stored.
-  virtual bool takesNorm(MatmulOp product) const { return false; }
+  virtual bool canFuseNorm(MatmulOp product) const { return false; }
 
   /// Returns whether one kernel computes two products and the elementwise
   /// operators after them: `operators`, in any order, with those that compute
   /// operands inside the kernel.
-  virtual bool takesPair(llvm::ArrayRef<mlir::Operation *> operators) const {
+  virtual bool canFusePair(llvm::ArrayRef<mlir::Operation *> operators) const {
     return false;
   }
 
   /// Returns whether `next`, which reads the last of `fused`, can join its
   /// kernel. `fused` is a contraction and the operators that have joined it.
   /// All other fusion rules are the same on every target.
-  virtual bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
-                             mlir::Operation *next) const = 0;
+  virtual bool canFuseEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                               mlir::Operation *next) const = 0;
 
   /// Returns the size limit for adding operators to a kernel. An operator that
   /// exceeds it by itself gets its own kernel.

@@ -135,34 +135,34 @@ public:
     if (llvm::isa<nn::RmsNormOp>(*composite))
       return llvm::all_of(composite->getUsers(), [&](mlir::Operation *user) {
         auto product = llvm::dyn_cast<nn::MatmulOp>(user);
-        return product && takesNorm(product);
+        return product && canFuseNorm(product);
       });
     return llvm::isa<nn::AttentionOp, nn::AttentionStatsOp,
                      nn::AttentionGradOp>(*composite) &&
            nn::shapeOf(composite->getOperand(0)).back() == 64;
   }
 
-  bool takesView(nn::CompositeOp, mlir::Type,
-                 const nn::StridedPlaces &places) const override {
+  bool canUseView(nn::CompositeOp, mlir::Type,
+                  const nn::StridedPlaces &places) const override {
     return places.strides.back() == 1;
   }
 
-  bool takesCodes(nn::MatmulOp product) const override {
+  bool canFuseCodes(nn::MatmulOp product) const override {
     return nn::shapeOf(product.getA()).front() <= 16;
   }
 
-  bool takesNorm(nn::MatmulOp product) const override {
+  bool canFuseNorm(nn::MatmulOp product) const override {
     return nn::shapeOf(product.getA()).front() <= 16 &&
            nn::shapeOf(product.getA()).back() == 64;
   }
 
-  bool takesPair(llvm::ArrayRef<mlir::Operation *> operators) const override {
+  bool canFusePair(llvm::ArrayRef<mlir::Operation *> operators) const override {
     auto info = nn::describePair(operators);
     return info && info->m <= 16;
   }
 
-  bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
-                     mlir::Operation *next) const override {
+  bool canFuseEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                       mlir::Operation *next) const override {
     if (auto conv = llvm::dyn_cast<nn::ConvOp>(next))
       return nn::shapeOf(conv.getW())[0] == 96;
     return fused.size() <= 3 && !llvm::isa<nn::ExpOp>(next);

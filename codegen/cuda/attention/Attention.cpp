@@ -343,8 +343,8 @@ class Attention : public AttentionSkeleton<AttentionAttr> {
     auto attention = dyn_cast<nn::AttentionOp>(*composite);
     return attention && takesAttention(attention);
   }
-  bool takesView(nn::CompositeOp composite, Type element,
-                 const nn::StridedPlaces &places) const override {
+  bool canUseView(nn::CompositeOp composite, Type element,
+                  const nn::StridedPlaces &places) const override {
     return isa<nn::AttentionOp>(*composite) &&
            takesAttentionView(element, places);
   }

@@ -206,8 +206,8 @@ class WgmmaAttentionGradient
   }
   /// TMA reads and writes rows of heads. The kernel itself reads the numbers of
   /// queries, at any stride.
-  bool takesView(nn::CompositeOp composite, Type element,
-                 const nn::StridedPlaces &places) const override {
+  bool canUseView(nn::CompositeOp composite, Type element,
+                  const nn::StridedPlaces &places) const override {
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
     if (!op || !nn::hasDelta(op))
       return false;

@@ -103,8 +103,8 @@ class CudnnAttentionGradient
            q[3] % piece == 0 && q[3] <= mostSize;
   }
   /// Returns whether the view is supported: cuDNN has no broadcast dimensions.
-  bool takesView(nn::CompositeOp composite, Type element,
-                 const nn::StridedPlaces &places) const override {
+  bool canUseView(nn::CompositeOp composite, Type element,
+                  const nn::StridedPlaces &places) const override {
     auto op = dyn_cast<nn::AttentionGradOp>(*composite);
     return op && !nn::hasDelta(op) && takesGradientView(element, places);
   }

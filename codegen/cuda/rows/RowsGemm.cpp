@@ -113,7 +113,8 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     return std::nullopt;
   }
 
-  bool takesCodes(nn::MatmulOp product, const Machine &machine) const override {
+  bool canFuseCodes(nn::MatmulOp product,
+                    const Machine &machine) const override {
     auto info = nn::describeQuantizedMatmul(product);
     return info && !checkRows(*info, machine);
   }
@@ -131,17 +132,18 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
                   const Machine &machine) const override {
     auto norm = dyn_cast<nn::RmsNormOp>(*composite);
     return norm && onlyProductsRead(norm, [&](nn::MatmulOp product) {
-             return takesNorm(product, machine);
+             return canFuseNorm(product, machine);
            });
   }
 
-  bool takesNorm(nn::MatmulOp product, const Machine &machine) const override {
+  bool canFuseNorm(nn::MatmulOp product,
+                   const Machine &machine) const override {
     return mayNormalize(product, machine) &&
            hasScaleOfRows(*describeNormed(product));
   }
 
-  bool takesPair(ArrayRef<Operation *> operators,
-                 const Machine &machine) const override {
+  bool canFusePair(ArrayRef<Operation *> operators,
+                   const Machine &machine) const override {
     auto info = nn::describePair(operators);
     if (!info || checkRows(*info, machine))
       return false;
@@ -155,8 +157,8 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     auto matmul = dyn_cast<nn::MatmulOp>(chain.contraction());
     if (!matmul || !chain.epilogue)
       return false;
-    auto info = takesNorm(matmul, machine) ? describeNormed(matmul)
-                                           : describeRows(matmul);
+    auto info = canFuseNorm(matmul, machine) ? describeNormed(matmul)
+                                             : describeRows(matmul);
     if (!info)
       return false;
     info->epilogue = *chain.epilogue;

@@ -132,18 +132,20 @@ class SparseRows : public SkeletonOf<SparseRowsAttr, nn::GemmInfo> {
     }});
   }
 
-  bool takesCodes(nn::MatmulOp product, const Machine &machine) const override {
+  bool canFuseCodes(nn::MatmulOp product,
+                    const Machine &machine) const override {
     return takesSparse(nn::describeSparseMatmul(product), machine,
                        checkSparseRows);
   }
 
-  bool takesNorm(nn::MatmulOp product, const Machine &machine) const override {
+  bool canFuseNorm(nn::MatmulOp product,
+                   const Machine &machine) const override {
     auto info = describeWithNorm(product);
     return info && info->norm && takesSparse(info, machine, checkSparseRows);
   }
 
-  bool takesPair(ArrayRef<Operation *> operators,
-                 const Machine &machine) const override {
+  bool canFusePair(ArrayRef<Operation *> operators,
+                   const Machine &machine) const override {
     auto info = nn::describePair(operators);
     if (!takesSparse(info, machine, checkSparseRows))
       return false;

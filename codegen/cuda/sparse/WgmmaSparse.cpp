@@ -48,7 +48,8 @@ class WgmmaSparse : public SkeletonOf<WgmmaSparseAttr, nn::GemmInfo> {
     return std::nullopt;
   }
 
-  bool takesCodes(nn::MatmulOp product, const Machine &machine) const override {
+  bool canFuseCodes(nn::MatmulOp product,
+                    const Machine &machine) const override {
     return takesSparse(nn::describeSparseMatmul(product), machine,
                        checkWgmmaSparse);
   }

@@ -37,33 +37,33 @@ bool CudaTarget::keepsWhole(nn::CompositeOp composite) const {
   });
 }
 
-bool CudaTarget::takesView(nn::CompositeOp composite, Type element,
-                           const nn::StridedPlaces &places) const {
+bool CudaTarget::canUseView(nn::CompositeOp composite, Type element,
+                            const nn::StridedPlaces &places) const {
   return anySkeleton([&](const Skeleton &skeleton) {
-    return skeleton.takesView(composite, element, places);
+    return skeleton.canUseView(composite, element, places);
   });
 }
 
-bool CudaTarget::takesCodes(nn::MatmulOp product) const {
+bool CudaTarget::canFuseCodes(nn::MatmulOp product) const {
   return anySkeleton([&](const Skeleton &skeleton) {
-    return skeleton.takesCodes(product, device);
+    return skeleton.canFuseCodes(product, device);
   });
 }
 
-bool CudaTarget::takesNorm(nn::MatmulOp product) const {
+bool CudaTarget::canFuseNorm(nn::MatmulOp product) const {
   return anySkeleton([&](const Skeleton &skeleton) {
-    return skeleton.takesNorm(product, device);
+    return skeleton.canFuseNorm(product, device);
   });
 }
 
-bool CudaTarget::takesPair(ArrayRef<Operation *> operators) const {
+bool CudaTarget::canFusePair(ArrayRef<Operation *> operators) const {
   return anySkeleton([&](const Skeleton &skeleton) {
-    return skeleton.takesPair(operators, device);
+    return skeleton.canFusePair(operators, device);
   });
 }
 
-bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
-                               Operation *next) const {
+bool CudaTarget::canFuseEpilogue(ArrayRef<Operation *> fused,
+                                 Operation *next) const {
   if (fused.empty())
     return false;
   // Numbers that one kernel passes to another have the bits of the model's type
@@ -79,10 +79,10 @@ bool CudaTarget::takesEpilogue(ArrayRef<Operation *> fused,
   // The kernel that normalizes a product's rows also ends it.
   auto product = dyn_cast<nn::MatmulOp>(fused.front());
   bool normalizes = product && product.getA().getDefiningOp<nn::RmsNormOp>() &&
-                    takesNorm(product);
+                    canFuseNorm(product);
   return anySkeleton([&](const Skeleton &skeleton) {
     return skeleton.takesChain(chain, device) &&
-           (!normalizes || skeleton.takesNorm(product, device));
+           (!normalizes || skeleton.canFuseNorm(product, device));
   });
 }
 

@@ -49,13 +49,13 @@ public:
   double compileSeconds() const override { return 0.15; }
   void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
-  bool takesView(nn::CompositeOp composite, mlir::Type element,
-                 const nn::StridedPlaces &places) const override;
-  bool takesCodes(nn::MatmulOp product) const override;
-  bool takesNorm(nn::MatmulOp product) const override;
-  bool takesPair(llvm::ArrayRef<mlir::Operation *> operators) const override;
-  bool takesEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
-                     mlir::Operation *next) const override;
+  bool canUseView(nn::CompositeOp composite, mlir::Type element,
+                  const nn::StridedPlaces &places) const override;
+  bool canFuseCodes(nn::MatmulOp product) const override;
+  bool canFuseNorm(nn::MatmulOp product) const override;
+  bool canFusePair(llvm::ArrayRef<mlir::Operation *> operators) const override;
+  bool canFuseEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
+                       mlir::Operation *next) const override;
   nn::KernelSize largestKernel() const override;
   bool guards(const nn::Work &work) const override;
   std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override;

@@ -102,22 +102,23 @@ public:
     return false;
   }
   /// Returns whether it computes a product whose matrix consists of codes.
-  virtual bool takesCodes(nn::MatmulOp product, const Machine &machine) const {
+  virtual bool canFuseCodes(nn::MatmulOp product,
+                            const Machine &machine) const {
     return false;
   }
   /// Returns whether it computes a product whose rows of A are an nn.rms_norm.
-  virtual bool takesNorm(nn::MatmulOp product, const Machine &machine) const {
+  virtual bool canFuseNorm(nn::MatmulOp product, const Machine &machine) const {
     return false;
   }
   /// Returns whether it computes two products and what combines them.
-  virtual bool takesPair(llvm::ArrayRef<mlir::Operation *> operators,
-                         const Machine &machine) const {
+  virtual bool canFusePair(llvm::ArrayRef<mlir::Operation *> operators,
+                           const Machine &machine) const {
     return false;
   }
   /// Returns whether it accesses an operand or the result of a whole composite,
   /// with this element type, through strides.
-  virtual bool takesView(nn::CompositeOp composite, mlir::Type element,
-                         const nn::StridedPlaces &places) const {
+  virtual bool canUseView(nn::CompositeOp composite, mlir::Type element,
+                          const nn::StridedPlaces &places) const {
     return false;
   }
   /// Adds rewrites to a form that it computes fast. `machine` outlives them.

@@ -81,10 +81,10 @@ SmallVector<Operation *, 2> frit::operandsInside(Operation *op,
     return inside;
   Operation *matrix = product.getB().getDefiningOp();
   if (isa_and_nonnull<DequantizeOp, DecompressOp>(matrix) &&
-      target.takesCodes(product))
+      target.canFuseCodes(product))
     inside.push_back(matrix);
   if (auto norm = product.getA().getDefiningOp<RmsNormOp>())
-    if (target.takesNorm(product))
+    if (target.canFuseNorm(product))
       inside.push_back(norm);
   return inside;
 }

@@ -29,7 +29,7 @@ bool FusionGroups::addsContraction(const Group &from, const Group &to) const {
     return false;
   Operation *convs[] = {ops[from.members[0]], ops[to.members[0]]};
   Operation *sum = ops[to.members[1]];
-  return addedConvolutions(sum) && target.takesEpilogue(convs, sum);
+  return addedConvolutions(sum) && target.canFuseEpilogue(convs, sum);
 }
 
 bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
@@ -43,10 +43,10 @@ bool FusionGroups::chainsContraction(const Group &from, const Group &to) const {
   if (Operation *reader = onlyReader(conv))
     if (auto added = addedConvolutions(reader)) {
       auto [a, b] = *added;
-      if (target.takesEpilogue({conv, conv == a ? b : a}, reader))
+      if (target.canFuseEpilogue({conv, conv == a ? b : a}, reader))
         return false;
     }
-  return target.takesEpilogue(fused, conv);
+  return target.canFuseEpilogue(fused, conv);
 }
 
 bool FusionGroups::pairsProducts(const Group &from, const Group &to) const {
@@ -60,7 +60,7 @@ bool FusionGroups::pairsProducts(const Group &from, const Group &to) const {
   llvm::append_range(both, operatorsOf(to));
   llvm::sort(both,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  return target.takesPair(both);
+  return target.canFusePair(both);
 }
 
 Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
@@ -80,7 +80,7 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
     return Mismatch("the intermediate value has other readers");
-  if (isContraction(fused.front()) && !target.takesEpilogue(fused, next))
+  if (isContraction(fused.front()) && !target.canFuseEpilogue(fused, next))
     return Mismatch("the target's kernel does not take it");
   return std::nullopt;
 }
@@ -134,7 +134,7 @@ Legality FusionGroups::checkEndOfBytes(const Group &from,
           !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
         return Mismatch("the intermediate value has other readers");
   for (unsigned member : to.members) {
-    if (!target.takesEpilogue(product, ops[member]))
+    if (!target.canFuseEpilogue(product, ops[member]))
       return Mismatch("the target's kernel does not take it");
     // Its readers widen the result, which takes half of the memory so.
     if (widensForReaders(ops[member]) &&

@@ -37,7 +37,7 @@ static SmallVector<Operation *> epilogueChain(Operation *last,
     return {};
   std::reverse(chain.begin(), chain.end());
   for (size_t i = 1; i < chain.size(); ++i)
-    if (!target.takesEpilogue(ArrayRef(chain).take_front(i), chain[i]))
+    if (!target.canFuseEpilogue(ArrayRef(chain).take_front(i), chain[i]))
       return {};
   return chain;
 }
@@ -101,7 +101,7 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     Operation *sunk = builder.clone(*op);
     sunk->setOperands(operands);
     sunk->getResult(0).setType(type.clone(to));
-    if (!target.takesEpilogue(chain, sunk)) {
+    if (!target.canFuseEpilogue(chain, sunk)) {
       sunk->erase();
       continue;
     }
@@ -129,7 +129,7 @@ static void sinkReshape(MomentsOp moments, const Target &target) {
     return;
   NNBuilder builder(moments.getLoc(), moments);
   auto sunk = MomentsOp::create(builder, reshape.getX(), moments.getWidth());
-  if (!target.takesEpilogue(chain, sunk)) {
+  if (!target.canFuseEpilogue(chain, sunk)) {
     sunk->erase();
     return;
   }

@@ -65,7 +65,7 @@ static SmallVector<Operation *> viewsBefore(OpOperand &use,
       if (succeeded(places))
         places = places->moved(op);
     if (!isa<ReshapeOp>(def) && succeeded(places) &&
-        (isMask(use) || target.takesView(composite, element, *places)))
+        (isMask(use) || target.canUseView(composite, element, *places)))
       taken = chain.size();
   }
   chain.truncate(taken);
@@ -88,7 +88,7 @@ static SmallVector<Operation *> viewsAfter(CompositeOp composite,
     value = user->getResult(0);
     auto places = describeWrite(chain);
     if (isa<TransposeOp>(user) && succeeded(places) &&
-        target.takesView(composite, element, *places))
+        target.canUseView(composite, element, *places))
       taken = chain.size();
   }
   chain.truncate(taken);
