@@ -52,7 +52,7 @@
 #include "compiler/transform/LossTail.h"
 #include "compiler/transform/Names.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/PrecisionClasses.h"
+#include "compiler/transform/WideReaders.h"
 #include "compiler/transform/recognize/QuantizedOperands.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Quantized.h"
@@ -75,51 +75,6 @@ static bool hasElement(Value value, Type element) {
 }
 
 namespace {
-/// Finds the f32 values of a block that reach an operator that stays f32, or a
-/// node that `keep` names, through operators that preserve precision.
-class WideReaders {
-public:
-  WideReaders(ArrayRef<std::string> keep, Block &block);
-
-  /// Return whether some reader of `value` leads there, and whether all do.
-  bool some(Value value) const { return readers.lookup(value).some; }
-  bool all(Value value) const { return readers.lookup(value).all; }
-  /// Returns whether `value` leads to a sine, cosine or tangent.
-  bool angle(Value value) const { return readers.lookup(value).angle; }
-  /// Returns whether `value` leads to a position.
-  bool position(Value value) const { return readers.lookup(value).position; }
-  /// Returns whether an operator is one of those that preserve precision.
-  bool passes(Operation *op) const {
-    return preservesPrecision(op) ||
-           (computesAngles(op) &&
-            (angle(op->getResult(0)) || position(op->getResult(0))));
-  }
-  /// Returns whether an operator computes positions.
-  bool findsPosition(Operation *op) const {
-    return computesPositions(op) && position(op->getResult(0));
-  }
-  /// Returns whether an operator leads to a logarithm.
-  bool findsLog(Operation *op) const {
-    return leadsToLog(op) && readers.lookup(op->getResult(0)).log;
-  }
-  /// Returns whether `value` leads to a result of the function.
-  bool result(Value value) const { return readers.lookup(value).result; }
-  /// Returns whether `value` leads to a sum or mean, at most moved.
-  bool sum(Value value) const { return readers.lookup(value).sum; }
-  /// Returns whether `value` leads to a mask.
-  bool mask(Value value) const { return readers.lookup(value).mask; }
-
-private:
-  struct Readers {
-    bool some = false, all = false, angle = false, result = false,
-         position = false, log = false, sum = false, mask = false;
-  };
-  Readers readersOf(Value value) const;
-
-  ArrayRef<std::string> kept; ///< globs of nodes' names
-  llvm::DenseMap<Value, Readers> readers;
-};
-
 /// Rewrites one function in place, in program order.
 class Narrowing {
 public:
@@ -172,55 +127,6 @@ private:
   llvm::DenseMap<Value, Forms> forms;
 };
 } // namespace
-
-/// Returns whether one of the patterns `keep` names a node of the operator.
-static bool isNamed(ArrayRef<std::string> keep, Operation *op) {
-  return !keep.empty() && llvm::any_of(nodeNamesOf(op), [&](StringRef name) {
-    return matchesAny(keep, name);
-  });
-}
-
-WideReaders::WideReaders(ArrayRef<std::string> keep, Block &block)
-    : kept(keep) {
-  for (Operation &op : llvm::reverse(block))
-    for (Value result : op.getResults())
-      readers[result] = readersOf(result);
-  for (BlockArgument argument : block.getArguments())
-    readers[argument] = readersOf(argument);
-}
-
-WideReaders::Readers WideReaders::readersOf(Value value) const {
-  Readers found;
-  found.all = !value.use_empty();
-  for (OpOperand &use : value.getUses()) {
-    Operation *reader = use.getOwner();
-    found.mask |= takesMask(use);
-    if (preservesPrecision(reader))
-      found.mask |= readers.lookup(reader->getResult(0)).mask;
-    bool wide =
-        staysWide(reader) || findsElements(reader) || isNamed(kept, reader);
-    bool all = wide;
-    found.angle |= takesAngles(reader);
-    if (!wide && passes(reader)) {
-      Readers next = readers.lookup(reader->getResult(0));
-      wide = next.some;
-      all = next.all;
-      found.angle |= next.angle;
-      found.result |= next.result;
-    }
-    found.some |= wide;
-    found.all &= all;
-    found.result |= reader->hasTrait<OpTrait::IsTerminator>();
-  }
-  for (OpOperand &use : value.getUses()) {
-    Operation *reader = use.getOwner();
-    found.position |= isPosition(use) || findsPosition(reader);
-    found.log |= isa<LogOp>(reader) || findsLog(reader);
-    found.sum |=
-        sums(reader) || (movesElements(reader) && sum(reader->getResult(0)));
-  }
-  return found;
-}
 
 static void setInsertionPointAfterValue(OpBuilder &builder, Value value) {
   if (Operation *def = value.getDefiningOp())
