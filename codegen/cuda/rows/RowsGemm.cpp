@@ -1,10 +1,9 @@
 //===- RowsGemm.cpp - Products of a few rows on the tensor cores ----------===//
 
+#include "codegen/cuda/rows/FewRows.h"
 #include "codegen/cuda/rows/RowsSchedule.h"
 #include "codegen/cuda/target/Skeleton.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
-
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace frit;
@@ -212,56 +211,22 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       addCodes(text, *codes);
     else
       text.addConstants("int64_t", {{"ldb", info.ldb}});
-    if (info.norm)
-      text.addField(llvm::formatv("static constexpr float epsilon = {0:e9};",
-                                  info.norm->epsilon)
-                        .str());
-    if (info.pairedB)
-      text.addConstants("bool", {{"isPair", 1}});
-    std::string matrices;
-    bool early = true;
-    for (Value b : {info.b, info.pairedB}) {
-      if (!b)
-        continue;
-      Value read = b;
-      std::string operand;
-      if (auto codes = b.getDefiningOp<nn::DequantizeOp>()) {
-        nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
-        read = matrix.codes;
-        operand = "{" + text.parameter(matrix.codes) + ", " +
-                  text.parameter(matrix.scales) + ", " +
-                  text.parameter(matrix.offsets) + "}";
-      } else {
-        operand = text.parameter(b);
-      }
-      early &= text.isConstant(read);
-      matrices += (matrices.empty() ? "{" : ", ") + operand;
-    }
-    matrices += "}";
-    text.addFunction(info.epilogue);
-    text.addConstants("int", {{"tiles", schedule.getTiles()},
-                              {"stages", schedule.getStages()},
-                              {"split", schedule.getSplit()},
-                              {"threads", schedule.getThreads()},
-                              {"sharedBytes", kernel.sharedBytes}});
-    text.addConstants("bool", {{"early", early}});
-    std::string call =
-        std::string(codes ? "frit::codeRows<" : "frit::rowsGemm<") +
-        text.problem() + ">(" + text.parameter(info.a) + ", " +
-        text.parameter(info.norm ? info.norm->scale : Value()) + ", " +
-        matrices + ", " + text.parameter(info.epilogue.bias()) + ", " +
-        text.parameter(info.pairedB ? Value() : info.epilogue.residual()) +
-        ", y0);\n";
-    KernelFrame frame = {.threads = schedule.getThreads(),
-                         .wait = PdlWait::inSkeleton};
-    kernel.source =
-        text.definition() +
-        kernelFunction(name, lowered, frame, startText(lowered) + call);
+    printFewRows(kernel, text, info, lowered, fewRowsScheduleOf(schedule), name,
+                 codes ? "frit::codeRows" : "frit::rowsGemm",
+                 [&](Value b) -> MatrixText {
+                   auto codes = b.getDefiningOp<nn::DequantizeOp>();
+                   if (!codes)
+                     return {text.parameter(b), text.isConstant(b)};
+                   nn::QuantizedMatrix matrix = nn::describeQuantized(codes);
+                   return {"{" + text.parameter(matrix.codes) + ", " +
+                               text.parameter(matrix.scales) + ", " +
+                               text.parameter(matrix.offsets) + "}",
+                           text.isConstant(matrix.codes)};
+                 });
     int64_t groups = schedule.getThreads() / 32 / schedule.getSplit();
     kernel.grid[0] = ceilDiv(info.m, rows) *
                      ceilDiv(info.n, nn::kTileRows * schedule.getTiles() *
                                          groups * schedule.getRounds());
-    kernel.block[0] = schedule.getThreads();
     return kernel;
   }
 };

@@ -1,10 +1,9 @@
 //===- SparseRows.cpp - Products of a few rows by sparse matrices ---------===//
 
 #include "codegen/cuda/contraction/Wgmma.h"
+#include "codegen/cuda/rows/FewRows.h"
 #include "codegen/cuda/sparse/SparseProducts.h"
 #include "dialects/nn/rewrites/CompressWeights.h"
-
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace frit;
@@ -190,40 +189,13 @@ class SparseRows : public SkeletonOf<SparseRowsAttr, nn::GemmInfo> {
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
     addSparseProduct(text, info);
-    if (info.norm)
-      text.addField(llvm::formatv("static constexpr float epsilon = {0:e9};",
-                                  info.norm->epsilon)
-                        .str());
-    std::string matrices = "{" + sparseOperand(text, info.b);
-    bool early = isConstantSparse(text, info.b);
-    if (info.pairedB) {
-      text.addConstants("bool", {{"isPair", 1}});
-      matrices += ", " + sparseOperand(text, info.pairedB);
-      early &= isConstantSparse(text, info.pairedB);
-    }
-    matrices += "}";
-    text.addFunction(info.epilogue);
-    text.addConstants("int", {{"tiles", schedule.getTiles()},
-                              {"stages", schedule.getStages()},
-                              {"split", schedule.getSplit()},
-                              {"threads", schedule.getThreads()},
-                              {"sharedBytes", kernel.sharedBytes}});
-    text.addConstants("bool", {{"early", early}});
-    std::string call =
-        "frit::sparseRows<" + text.problem() + ">(" + text.parameter(info.a) +
-        ", " + text.parameter(info.norm ? info.norm->scale : Value()) + ", " +
-        matrices + ", " + text.parameter(info.epilogue.bias()) + ", " +
-        text.parameter(info.pairedB ? Value() : info.epilogue.residual()) +
-        ", y0);\n";
-    KernelFrame frame = {.threads = schedule.getThreads(),
-                         .wait = PdlWait::inSkeleton};
-    kernel.source =
-        text.definition() +
-        kernelFunction(name, lowered, frame, startText(lowered) + call);
+    printFewRows(kernel, text, info, lowered, fewRowsScheduleOf(schedule), name,
+                 "frit::sparseRows", [&](Value b) -> MatrixText {
+                   return {sparseOperand(text, b), isConstantSparse(text, b)};
+                 });
     kernel.grid[0] =
         ceilDiv(info.n, nn::kTileRows * schedule.getTiles() *
                             (schedule.getThreads() / 32 / schedule.getSplit()));
-    kernel.block[0] = schedule.getThreads();
     return kernel;
   }
 };
