@@ -61,7 +61,8 @@ void frit::addPrecisionPasses(OpPassManager &passes,
 
 void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
                            const PipelineOptions &options,
-                           const EntryPoint &entry) {
+                           const EntryPoint &entry,
+                           CompressedWeights &compressed) {
   const std::optional<TrainingOptions> &training = entry.training;
   // Products of integers, with the quantization of their results, and of 8-bit
   // floats.
@@ -111,7 +112,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // moves.
   passes.addPass(createByteTables(target));
   // Sparse weights lose their zeros where that is faster.
-  passes.addPass(createCompressWeights(target, options.compressed));
+  passes.addPass(createCompressWeights(target, &compressed));
   // Quantized weights stay as they are, in the order in which kernels read
   // them.
   passes.addPass(createTileWeights(target));

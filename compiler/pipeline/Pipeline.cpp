@@ -149,7 +149,7 @@ LogicalResult Pipeline::simplify() {
     PipelinePasses passes(context, hooks), narrowing(context, hooks);
     // Recurrent layers become a list of steps.
     passes.addPass(createUnrollScans());
-    // Of four weights of a product, two are 0.
+    // Weights of products keep two of each four neighbours along k.
     if (options.sparsity != Sparsity::asTheyAre)
       passes.addPass(
           createSparseWeights(options.sparsity == Sparsity::pruned, &pruned));
@@ -245,9 +245,7 @@ LogicalResult Pipeline::compileFor(StringRef arch) {
 LogicalResult Pipeline::planEntry(EntryPoint &entry, const nn::Target &target,
                                   TimingScope &scope) {
   PipelinePasses fusing(context, hooks), planning(context, hooks);
-  PipelineOptions own = options;
-  own.compressed = &compressed;
-  addTargetPasses(fusing, target, own, entry);
+  addTargetPasses(fusing, target, options, entry, compressed);
   fusing.enableTiming(scope);
   addPlanPasses(planning, target, options, entry);
   planning.enableTiming(scope);
@@ -289,7 +287,7 @@ LogicalResult Pipeline::tune(StringRef arch, TimingScope &timing) {
     count += entry.model.modules.size();
   for (EntryPoint &entry : entries) {
     PipelinePasses passes(context, hooks);
-    addTargetPasses(passes, target, options, entry);
+    addTargetPasses(passes, target, options, entry, compressed);
     for (OwningOpRef<ModuleOp> &variant : entry.model.modules) {
       OwningOpRef<ModuleOp> clone = variant->clone();
       if (failed(passes.run(*clone)) ||

@@ -56,9 +56,6 @@ struct PipelineOptions {
   std::function<llvm::LogicalResult(
       llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants)>
       quantize;
-  /// Sparse weights without their zeros, which functions share; null: each
-  /// function has its own.
-  CompressedWeights *compressed = nullptr;
 
   /// Targets, each once: sm_90a, x86-64-v3.
   std::vector<std::string> archs;
@@ -204,9 +201,11 @@ void addPrecisionPasses(mlir::OpPassManager &passes,
                         const EntryPoint &entry);
 
 /// Adds the passes that turn a target's copy of the model into scheduled
-/// fusions.
+/// fusions. Functions of a model share `compressed`, their sparse weights
+/// without the zeros.
 void addTargetPasses(mlir::OpPassManager &passes, const nn::Target &target,
-                     const PipelineOptions &options, const EntryPoint &entry);
+                     const PipelineOptions &options, const EntryPoint &entry,
+                     CompressedWeights &compressed);
 
 /// Adds the passes that turn scheduled fusions into a plan. The plans of a
 /// model's variants can then be merged.
