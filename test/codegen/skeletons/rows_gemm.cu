@@ -131,8 +131,7 @@ PLAIN(Up16);
 PLAIN(GateUp);
 
 #ifndef __CUDACC_RTC__
-#include "activations.h"
-#include "harness.h"
+#include "few_rows.h"
 
 using namespace harness;
 
@@ -205,88 +204,12 @@ template <class P> static dim3 gridOf() {
   return dim3((P::n + columns - 1) / columns * ((P::m + rows - 1) / rows));
 }
 
-/// Rounds a product of two numbers of bf16, which f32 holds, to bf16.
-static double roundToBf16(double product) {
-  float exact = float(product);
-  uint32_t bits;
-  memcpy(&bits, &exact, sizeof bits);
-  bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-  memcpy(&exact, &bits, sizeof bits);
-  return exact;
-}
-
-/// Returns row `i` of A as it is multiplied, and sets what the sums of its
-/// products are multiplied by.
-template <class P>
-static std::vector<double> rowOf(Buffer<typename P::A> &a,
-                                 Buffer<typename P::A> &scale, int64_t i,
-                                 double &factor) {
-  std::vector<double> row(P::k);
-  double squares = 0;
-  for (int64_t k = 0; k < P::k; ++k) {
-    row[k] = toDouble(a[i * P::lda + k]);
-    squares += row[k] * row[k];
-    if constexpr (frit::kNormalizesRows<P>) {
-      row[k] *= toDouble(scale[k]);
-      if constexpr (!requires { P::code; })
-        row[k] = roundToBf16(row[k]);
-    }
-  }
-  factor = 1;
-  if constexpr (frit::kNormalizesRows<P>)
-    factor = 1 / std::sqrt(squares / P::k + P::epsilon);
-  return row;
-}
-
-/// Checks a product by the matrices of `numberAt(row, k)`;
-/// `run(a, scale, bias, r, d)` launches it.
-template <class P, class NumberAt, class Run>
-static void checkProduct(const std::string &kind, bool isFull,
-                         const NumberAt &numberAt, const Run &run) {
-  Buffer<typename P::A> a(P::lda * P::m), scale(P::k);
-  Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
-  Buffer<typename P::Bias> bias(P::n);
-  a.randomize(1);
-  scale.randomize(8);
-  bias.randomize(3);
-  r.randomize(4);
-  d.randomize(5);
-  // Padding between rows stays.
-  std::vector<double> want = elementsOf<double>(d);
-  for (int64_t i = 0; i < P::m; ++i) {
-    double factor;
-    std::vector<double> row = rowOf<P>(a, scale, i, factor);
-    auto sumOf = [&](int64_t j) {
-      double sum = 0;
-      for (int64_t k = 0; k < P::k; ++k)
-        sum += row[k] * numberAt(j, k);
-      return sum * factor;
-    };
-    for (int64_t j = 0; j < P::n; ++j) {
-      double sum = sumOf(j);
-      int64_t at = i * P::ldd + j;
-      if (isFull)
-        sum += toDouble(bias[j]);
-      if (frit::kMatrices<P> == 2)
-        sum += sumOf(P::n + j);
-      else if (isFull)
-        sum += toDouble(r[at]);
-      want[at] = activate(typename P::Epilogue(), sum);
-    }
-  }
-  run(a.get(), scale.get(), isFull ? bias.get() : nullptr,
-      isFull ? r.get() : nullptr, d.get());
-  expect("rows_gemm " + kind + " " + std::to_string(P::m) + "x" +
-             std::to_string(P::n) + "x" + std::to_string(P::k),
-         d, want, epsilonOf<typename P::D>());
-}
-
 template <class P> static void check(bool isFull) {
   Matrix<P> b;
   auto *offsets = P::hasOffsets ? b.offsets.get() : nullptr;
   std::string kind = "code " + std::to_string(int(P::code));
-  checkProduct<P>(
-      kind, isFull,
+  checkProduct<P, false>(
+      "rows_gemm " + kind, isFull,
       [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
       [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
         launchShared(product<P>, gridOf<P>(), P::threads,
@@ -331,8 +254,8 @@ template <class P> static void checkInfinite(uint16_t bits) {
 template <class P> static void checkPlain(bool isFull) {
   Buffer<typename P::A> b(P::ldb * P::n * frit::kMatrices<P>);
   b.randomize(2);
-  checkProduct<P>(
-      "plain", isFull,
+  checkProduct<P, true>(
+      "rows_gemm plain", isFull,
       [&](int64_t row, int64_t k) { return toDouble(b[row * P::ldb + k]); },
       [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
         launchShared(plain<P>, gridOf<P>(), P::threads,

@@ -42,17 +42,10 @@ template <int M, int N, int K, int Tiles, int Stages, int Split,
           int Threads = 256>
 using Plain = PlainProblem<bf16, M, N, K, Tiles, Stages, Split, Threads>;
 template <class P> static void benchPlain(const char *name) {
-  constexpr int64_t count = P::n * P::k * frit::kMatrices<P>;
-  constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / (2 * count)));
-  Buffer<typename P::A> a(P::m * P::k), b(count * copies);
-  Buffer<typename P::D> d(P::m * P::n);
-  a.randomize(1);
-  b.randomize(2);
   typename P::A *none = nullptr;
-  bench(name, 2e-9 * double(count) * copies, "GB/s", [&] {
-    for (int i = 0; i < copies; ++i)
-      launchShared(plain<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(),
-                   a.get(), a.get(), b.get() + count * i, none, none, d.get());
+  benchNumbers<P>(name, frit::kMatrices<P>, [&](auto *a, auto *b, auto *d) {
+    launchShared(plain<P>, gridOf<P>(), P::threads, frit::rowsGemmShared<P>(),
+                 a, a, b, none, none, d);
   });
 }
 #endif

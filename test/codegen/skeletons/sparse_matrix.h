@@ -17,16 +17,6 @@ inline double codeNumber(frit::Code code, int bits) {
   return bits & 128 ? -size : size;
 }
 
-/// Rounds a number that f32 has to bf16.
-inline double roundToBf16(double number) {
-  float exact = float(number);
-  uint32_t bits;
-  memcpy(&bits, &exact, sizeof bits);
-  bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-  memcpy(&exact, &bits, sizeof bits);
-  return exact;
-}
-
 /// The matrices of a problem in tiles, and their numbers.
 template <class P> struct SparseBuffers {
   using Format = frit::SparseFormat<P>;

@@ -101,71 +101,22 @@ SPARSE(GateUpBytes);
 #endif
 
 #ifndef __CUDACC_RTC__
-#include "harness.h"
+#include "few_rows.h"
 #include "sparse_matrix.h"
 
 using namespace harness;
 
-/// Returns the row of A that is multiplied, and sets what its sums are
-/// multiplied by.
-template <class P>
-static std::vector<double> rowOf(Buffer<typename P::A> &a,
-                                 Buffer<typename P::A> &scale, int64_t i,
-                                 double &factor) {
-  std::vector<double> row(P::k);
-  double squares = 0;
-  factor = 1;
-  for (int64_t k = 0; k < P::k; ++k) {
-    row[k] = toDouble(a[i * P::lda + k]);
-    squares += row[k] * row[k];
-    if constexpr (frit::kNormalizesRows<P>) {
-      static_assert(frit::kSame<typename P::A, bf16>);
-      row[k] = roundToBf16(row[k] * toDouble(scale[k]));
-    }
-  }
-  if constexpr (frit::kNormalizesRows<P>)
-    factor = 1 / std::sqrt(squares / P::k + P::epsilon);
-  return row;
-}
-
 /// Checks a product against sums on the host.
 template <class P> static void check(bool isFull) {
   SparseBuffers<P> b;
-  Buffer<typename P::A> a(P::lda * P::m), scale(P::k);
-  Buffer<typename P::D> r(P::ldd * P::m), d(P::ldd * P::m);
-  Buffer<typename P::Bias> bias(P::n);
-  a.randomize(1);
-  scale.randomize(8);
-  bias.randomize(3);
-  r.randomize(4);
-  d.randomize(5);
-  // Padding between rows stays.
-  std::vector<double> want = elementsOf<double>(d);
-  for (int64_t i = 0; i < P::m; ++i) {
-    double factor;
-    std::vector<double> row = rowOf<P>(a, scale, i, factor);
-    auto sumOf = [&](int64_t j) {
-      double sum = 0;
-      for (int64_t k = 0; k < P::k; ++k)
-        sum += row[k] * b.numbers[j * P::k + k];
-      return sum * factor;
-    };
-    for (int64_t j = 0; j < P::n; ++j) {
-      int64_t at = i * P::ldd + j;
-      want[at] = sumOf(j) + (isFull ? toDouble(bias[j]) : 0);
-      if (frit::kMatrices<P> == 2)
-        want[at] += sumOf(P::n + j);
-      else if (isFull)
-        want[at] += toDouble(r[at]);
-    }
-  }
-  launchShared(sparse<P>, b.grid(), P::threads, frit::sparseRowsShared<P>(),
-               a.get(), scale.get(), b.values.get(), b.places.get(),
-               b.scales.get(), isFull ? bias.get() : nullptr,
-               isFull ? r.get() : nullptr, d.get());
-  std::string name = std::to_string(P::m) + "x" + std::to_string(P::n) + "x" +
-                     std::to_string(P::k);
-  expect("sparse_rows " + name, d, want, epsilonOf<typename P::D>());
+  checkProduct<P, true>(
+      "sparse_rows", isFull,
+      [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
+      [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
+        launchShared(sparse<P>, b.grid(), P::threads,
+                     frit::sparseRowsShared<P>(), a, scale, b.values.get(),
+                     b.places.get(), b.scales.get(), bias, r, d);
+      });
 }
 
 /// Checks that a product has the bits of that by the dense matrix: all sums of

@@ -40,31 +40,16 @@ template <class P> static void benchSparse(const char *name) {
   });
 }
 template <class P> static void benchDense(const char *name) {
-  constexpr int64_t count = P::n * P::k * frit::kMatrices<P>;
-  constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / (2 * count)));
-  Buffer<typename P::A> a(P::m * P::k), b(count * copies);
-  Buffer<typename P::D> d(P::m * P::n);
-  a.randomize(1);
-  b.randomize(2);
   typename P::A *none = nullptr;
-  bench(name, 2e-9 * double(count) * copies, "GB/s", [&] {
-    for (int i = 0; i < copies; ++i)
-      launchShared(dense<P>, SparseBuffers<P>::grid(), P::threads,
-                   frit::rowsGemmShared<P>(), a.get(), a.get(),
-                   b.get() + count * i, none, none, d.get());
+  benchNumbers<P>(name, frit::kMatrices<P>, [&](auto *a, auto *b, auto *d) {
+    launchShared(dense<P>, SparseBuffers<P>::grid(), P::threads,
+                 frit::rowsGemmShared<P>(), a, a, b, none, none, d);
   });
 }
 template <class P> static void benchVectors(const char *name) {
-  constexpr int64_t count = P::n * P::k;
-  constexpr int copies = int(std::max<int64_t>(1, (256 << 20) / (2 * count)));
-  Buffer<typename P::A> a(P::m * P::k), b(count * copies);
-  Buffer<typename P::D> d(P::m * P::n);
-  a.randomize(1);
-  b.randomize(2);
-  bench(name, 2e-9 * double(count) * copies, "GB/s", [&] {
-    for (int i = 0; i < copies; ++i)
-      launch(vectors<P>, dim3((P::n + P::columns - 1) / P::columns), P::threads,
-             a.get(), b.get() + count * i, d.get());
+  benchNumbers<P>(name, 1, [&](auto *a, auto *b, auto *d) {
+    launch(vectors<P>, dim3((P::n + P::columns - 1) / P::columns), P::threads,
+           a, b, d);
   });
 }
 template <int M, int N, int K, int Tiles, int Stages, int Split,
