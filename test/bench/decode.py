@@ -57,20 +57,13 @@ def write_folder(name: str, folder: Path, layers: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(1)
-    header, at = {}, 0
-    shapes = folders.shapes(config)
-    for tensor, of in shapes.items():
-        size = 2 * int(np.prod(of))
-        header[tensor] = dict(dtype="BF16", shape=list(of), data_offsets=[at, at + size])
-        at += size
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(folder / "model.safetensors", "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for of in shapes.values():
-            value = torch.randn(of, device=device)
-            value = 1 + value / 10 if len(of) == 1 else value / of[-1] ** 0.5
-            file.write(value.bfloat16().view(torch.int16).cpu().numpy().data)
+
+    def make(of):
+        value = torch.randn(of, device=device)
+        value = 1 + value / 10 if len(of) == 1 else value / of[-1] ** 0.5
+        return value.bfloat16().view(torch.int16).cpu().numpy()
+
+    folders.write_bf16(folder / "model.safetensors", folders.shapes(config), make)
     (folder / "config.json").write_text(json.dumps(config))  # last: the folder is whole
 
 

@@ -39,21 +39,14 @@ def write_random(name, folder):
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(config))
     rng = np.random.default_rng(1)
-    shapes = folders.shapes(config)
-    header, at = {}, 0
-    for tensor, shape in shapes.items():
-        size = 2 * int(np.prod(shape))
-        header[tensor] = dict(dtype="BF16", shape=list(shape), data_offsets=[at, at + size])
-        at += size
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(folder / "model.safetensors", "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for tensor, shape in shapes.items():
-            value = rng.standard_normal(shape, dtype=np.float32)
-            # Scores and sums of about 1 in every layer.
-            value = 1 + value / 10 if len(shape) == 1 else value / np.sqrt(shape[-1])
-            file.write((value.view(np.uint32) >> 16).astype(np.uint16).tobytes())
+
+    def make(shape):
+        value = rng.standard_normal(shape, dtype=np.float32)
+        # Scores and sums of about 1 in every layer.
+        value = 1 + value / 10 if len(shape) == 1 else value / np.sqrt(shape[-1])
+        return (value.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+    folders.write_bf16(folder / "model.safetensors", folders.shapes(config), make)
 
 
 def compile(options, work, batch, chunk, *more):

@@ -157,6 +157,21 @@ def write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
                      b"".join(value.tobytes() for value in tensors.values()))
 
 
+def write_bf16(path: Path, shapes: dict[str, tuple], make) -> None:
+    """Writes a file of bf16, a tensor at a time: `make(shape)` gives its bits, uint16 or int16."""
+    header, at = {}, 0
+    for name, shape in shapes.items():
+        size = 2 * int(np.prod(shape))
+        header[name] = dict(dtype="BF16", shape=list(shape), data_offsets=[at, at + size])
+        at += size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for shape in shapes.values():
+            file.write(make(shape).tobytes())
+
+
 def random_tensors(config, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     gemma = config["model_type"].startswith("gemma")
