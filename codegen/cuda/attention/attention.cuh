@@ -163,8 +163,8 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
     fetchRows<threads, P::valueSize, P::V::row, places.value>(
         vTiles[slotOf(stage)], v, stage * stageKeys, limit, isAppended);
   };
-  // Fetches the rows before `limit` of those of the first stages from `from` on
-  // that are held at once. Products begin when the first keys have arrived.
+  // Fetches as many stages as are held at once, from stage `from` to row
+  // `limit`. Products begin when the first keys have arrived.
   auto fetchFirst = [&](auto places, int stage, int from, int limit) {
     auto isIn = [=](int stage) {
       return stage >= from && stage * stageKeys < limit;

@@ -18,10 +18,12 @@ static constexpr int64_t kBlockWarps = 8;
 /// Tiles of numbers that a warp multiplies by what it has read of A: up to this
 /// many, if each SM has a group of warps.
 static constexpr int64_t kMostTiles = 4, kMostPlainTiles = 2;
-/// Of codes: warps of an SM, those that share k, and tiles along k of each of
-/// them from which on all of a block do, if each SM has few tiles. Rows of A up
-/// to which an SM has two blocks, if these are at least so long.
+/// Schedules of codes: warps of an SM, and the most that share k. All warps of
+/// an SM share it if SMs get at most one tile of columns each, and each warp
+/// then has kDeepParts tiles along k or more.
 static constexpr int64_t kCodeWarps = 16, kCodeSplit = 8, kDeepParts = 8;
+/// An SM has two blocks up to this many rows of A, if rows are at least so
+/// long.
 static constexpr int64_t kFewCodeRows = 2, kLongRows = 4096;
 /// Tiles along k that a warp copies together, and how often it does ahead.
 static constexpr int64_t kMostTogether = 4, kMostCodeStages = 8;
