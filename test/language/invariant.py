@@ -13,10 +13,14 @@ import numpy as np
 
 import folders
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import parts  # noqa: E402
+
 EMULATOR = Path(__file__).resolve().parents[1] / "emulator"
 CONTEXT, PROMPT, STEPS = 1024, 150, 3
-#: Sequences, and tokens of a chunk of prefill. The first has the prompt alone.
-CASES = [(1, 150), (2, 64), (8, 30), (17, 25), (32, 50)]
+#: Sequences, and tokens of a chunk of prefill.
+ALONE = (1, 150)
+AMONG = [(2, 64), (8, 30), (17, 25), (32, 50)]
 QUIET = dict(check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -62,7 +66,7 @@ def follow(folder, batch, chunk, options):
     return np.stack(rows)
 
 
-def check(work, name, *options):
+def check(work, name, cases, *options):
     config = folders.CONFIGS[name] | dict(vocab_size=331)
     config |= (dict(n_embd=128, n_positions=CONTEXT) if name == "gpt2" else
                dict(hidden_size=128, intermediate_size=192, max_position_embeddings=CONTEXT))
@@ -70,9 +74,9 @@ def check(work, name, *options):
     folders.write_folder(folder, config, folders.random_tensors(config, 1))
     flags = ["-fbatch-invariant", *options]
     with ThreadPoolExecutor(2) as pool:
-        rows = list(pool.map(lambda case: follow(folder, *case, flags), CASES))
+        rows = list(pool.map(lambda case: follow(folder, *case, flags), cases))
     assert np.isfinite(rows[0]).all() and len(np.unique(rows[0], axis=0)) == 1 + STEPS
-    for (batch, chunk), found in zip(CASES, rows):
+    for (batch, chunk), found in zip(cases, rows):
         differ = np.flatnonzero((found.view(np.uint32) != rows[0].view(np.uint32)).any(1))
         assert not differ.size, (name, options, batch, chunk, "differs after step", differ[0])
     print("equal", name, *options)
@@ -82,6 +86,7 @@ if __name__ == "__main__":
     work = Path(sys.argv[1])
     (work / "headers").mkdir(parents=True)
     assert shutil.which("emulate_run")
+    among = parts.pick("sequences beside another", AMONG)
     for family in sys.argv[2:]:
         name, *options = family.split(",")
-        check(work, name, *options)
+        check(work, name, [ALONE, *among], *options)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the kernels of .cu files with NVRTC for several architectures.
 
-Usage: nvrtc.py --headers=codegen/cuda [--arch=sm_75,...] FILE.cu...
+Usage: nvrtc.py --headers=codegen/cuda [--part] [--arch=sm_75,...] FILE.cu...
 
 No GPU is needed. The headers are passed in memory under the names frit/X,
 as the compiler does. Exits with 77, "skipped", if there is no NVRTC.
@@ -17,6 +17,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+import parts  # noqa: E402
 
 SKIPPED = 77
 
@@ -76,6 +79,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--headers", required=True)
     parser.add_argument("--arch", default="sm_75,sm_80,sm_90a,sm_100,sm_120")
+    parser.add_argument("--part", action="store_true",
+                        help="only some files for each architecture")
     parser.add_argument("--resources", action="store_true")
     parser.add_argument("files", nargs="+")
     args = parser.parse_args()
@@ -86,17 +91,19 @@ def main():
     headers = {path.name: path.read_text()
                for path in sorted(pathlib.Path(args.headers).glob("*/*.cuh"))}
     failures = 0
-    for file in args.files:
+    # By turns, so that a part has some files for every architecture.
+    pairs = [(file, arch) for file in args.files for arch in args.arch.split(",")]
+    if args.part:
+        pairs = parts.pick("kernels by NVRTC", pairs)
+    for file, arch in pairs:
         text = pathlib.Path(file).read_text()
-        for arch in args.arch.split(","):
-            cubin, log = compile_text(nvrtc, text, file, headers, arch)
-            if cubin is None or log.strip("\0\n "):
-                print(f"{file} for {arch}:\n{log}")
-            failures += cubin is None
-            if cubin and args.resources and shutil.which("cuobjdump"):
-                print_resources(cubin)
-    print(f"{failures} of {len(args.files) * len(args.arch.split(','))} "
-          "compilations failed")
+        cubin, log = compile_text(nvrtc, text, file, headers, arch)
+        if cubin is None or log.strip("\0\n "):
+            print(f"{file} for {arch}:\n{log}")
+        failures += cubin is None
+        if cubin and args.resources and shutil.which("cuobjdump"):
+            print_resources(cubin)
+    print(f"{failures} of {len(pairs)} compilations failed")
     return failures != 0
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Plants faults in copies of the device headers; the checks must find each.
 
-Usage: planted.py [NAME...]
+Usage: planted.py [--part | NAME...]
+
+Without names all faults are planted, with --part those of some checks.
 
 Every fault replaces a text that occurs once. The checks, with FRIT_FEW_CHECKS,
 must pass with the headers as they are, and fail under the emulator with each
@@ -18,6 +20,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+sys.path.append(str(ROOT / "test"))
+import parts  # noqa: E402
+
 HEADERS = sorted((ROOT / "codegen" / "cuda").glob("*/*.cuh"))
 INCLUDES = [f"-I{folder}" for folder in
             (ROOT / "test" / "emulator", ROOT / "runtime" / "include", HERE)]
@@ -201,8 +206,10 @@ def plant(check, name, folder, headers):
 
 
 def main():
-    wanted = sys.argv[1:] or [name for faults in FAULTS.values()
-                              for name in faults]
+    only, checks = sys.argv[1:], list(FAULTS)
+    if only == ["--part"]:  # of the checks, each of which is compiled once more
+        only, checks = [], parts.pick("planted faults", checks)
+    wanted = only or [name for check in checks for name in FAULTS[check]]
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -11,6 +11,9 @@ import sys
 import numpy as np
 from models import BUILD, CASES, MODELS, WORK, arrays, compare, reference, run, run_model
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+import parts  # noqa: E402
+
 #: A processor of QEMU for each target, the least that has its instructions.
 PROCESSORS = {"aarch64": "cortex-a57", "neoverse-n1": "neoverse-n1", "neoverse-v1": "max",
               "neoverse-v2": "max"}
@@ -23,6 +26,13 @@ def emulator(processor):
 
 def run_on_arm(model, inputs, expected, processor):
     return run_model(emulator(processor), BUILD / "bin/run_model", model, inputs, expected)
+
+
+def kernels():
+    """The runtime's products and convolutions, by one of its instruction sets."""
+    for processor in parts.pick("kernels on Arm", ["cortex-a57", "max"]):
+        run(*emulator(processor), BUILD / "bin/cpu_kernels_test")
+        print(f"products and convolutions: {processor}")
 
 
 def models():
@@ -84,6 +94,7 @@ def custom():
         compare(f"custom operators for {target}", got, expected, 1e-5)
 
 
+kernels()
 models()
 choices()
 weights()
