@@ -173,6 +173,46 @@ FAULTS = {"wgmma_gemm": {
     "causal: a query's own key hidden":
         ("attention_gradient_rows.cuh", "OfKeys ? other < row :",
          "OfKeys ? other <= row :", WRONG),
+}, "rows_gemm": {
+    "rings of codes: no wait for copies":
+        ("code_rows.cuh", "          waitCopies<P::stages - 1>();\n", "", WRONG),
+    "rings of codes: a stage fetched into another":
+        ("code_rows.cuh", "fetchStage = fetchStage + 1 == P::stages",
+         "fetchStage = fetchStage + 2 >= P::stages", WRONG),
+    "codes: no wait for rows of A":
+        ("code_rows.cuh", """    rows.convert(pieces, a, scale, 0, true);
+    __syncthreads();
+""", "    rows.convert(pieces, a, scale, 0, true);\n", WRONG),
+    "rows: no wait for copies":
+        ("rows_gemm.cuh", "    waitCopies<P::stages - 1>();\n", "", WRONG),
+    "rows: the stage of another part of k":
+        ("rows_gemm.cuh", "const char *stage = own + at % P::stages * stageBytes;\n    Tiles",
+         "const char *stage = own + (at + 1) % P::stages * stageBytes;\n    Tiles", WRONG),
+}, "attention_clusters": {
+    "columns: no wait for the cluster":
+        ("attention_columns.cuh", """    arriveClusterShared();
+    waitCluster();
+  }
+#endif
+  if""", """  }
+#endif
+  if""", WRONG),
+    "columns: values of another query":
+        ("attention_columns.cuh", "value * 16 + half * 8 + lane / 4]",
+         "value * 16 + (1 - half) * 8 + lane / 4]", WRONG),
+}, "sparse_rows": {
+    "2:4: places of the other half":
+        ("sparse_tiles.cuh", "mmaSparse<T, 0>", "mmaSparse<T, 1>", WRONG),
+}, "wgmma_sparse": {
+    "2:4: no wait for operands":
+        ("wgmma_sparse.cuh", "          full[place.stage].wait(place.parity);\n", "",
+         f"{WRONG}|{EARLY}"),
+    "2:4: no wait for a free stage":
+        ("wgmma_sparse.cuh", "      empty[place.stage].wait(place.parity ^ 1);\n", "",
+         f"{WRONG}|{EARLY}"),
+    "2:4: scales of the next rows":
+        ("wgmma_sparse.cuh", "b.scales[tile * 16 + h * 8", "b.scales[tile * 16 + (1 - h) * 8",
+         WRONG),
 }}
 
 
