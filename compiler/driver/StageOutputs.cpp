@@ -46,7 +46,7 @@ LogicalResult StageOutputs::finish() {
 }
 
 /// Leaves out a default target whose tools are missing.
-FailureOr<bool> StageOutputs::takesTarget(StringRef arch) {
+FailureOr<bool> StageOutputs::wantsTarget(StringRef arch) {
   bool needsNvrtc = pipelineOptions.last >= Stage::device;
   if (!needsNvrtc || !cuda::isCudaArch(arch))
     return true;

@@ -25,7 +25,7 @@ public:
   /// Returns how the artifact is written.
   ArtifactOptions artifactOptions() const;
 
-  mlir::FailureOr<bool> takesTarget(llvm::StringRef arch) override;
+  mlir::FailureOr<bool> wantsTarget(llvm::StringRef arch) override;
   llvm::LogicalResult keep(Stage stage, mlir::ModuleOp module,
                            const llvm::Twine &name) override;
   llvm::LogicalResult keepCuda(llvm::StringRef text,

@@ -238,8 +238,8 @@ bool PaddingProof::padScan(ScanOp small, ScanOp large,
   auto leads = [](const PaddedValue &value) {
     return value.anywhere || areLeading(value.places);
   };
-  if (!llvm::all_of(operands, leads) || !small.takesAll() ||
-      !large.takesAll() || small.getReversed() != large.getReversed())
+  if (!llvm::all_of(operands, leads) || !small.scansAllRows() ||
+      !large.scansAllRows() || small.getReversed() != large.getReversed())
     return false;
   Block &from = small.getBody().front(), &to = large.getBody().front();
   DenseMap<Value, PaddedValue> known;

@@ -35,7 +35,7 @@ FailureOr<int64_t> Pipeline::measureMemory(const EntryPoint &entry,
                                            TimingScope &timing) {
   OwningOpRef<ModuleOp> copy = fused.clone();
   planning::Plans trial(fused.getLoc());
-  PipelinePasses placing(context, hooks, /*takesAll=*/true);
+  PipelinePasses placing(context, hooks, /*mustSucceed=*/true);
   addMemoryPasses(placing);
   if (failed(planning.run(*copy)) || failed(trial.add(*copy, entry.name)))
     return failure();

@@ -68,7 +68,7 @@ public:
   virtual void blame(cuda::Culprit culprit) {}
 
   /// Returns whether to compile for `arch`. Called before any work for it.
-  virtual mlir::FailureOr<bool> takesTarget(llvm::StringRef arch) {
+  virtual mlir::FailureOr<bool> wantsTarget(llvm::StringRef arch) {
     return true;
   }
 

@@ -49,7 +49,7 @@ LogicalResult Pipeline::compileHostKernels(plan::TargetOp target,
           return known.symbol == source.symbol;
         }))
       userSources.push_back(std::move(source));
-  PipelinePasses passes(context, hooks, /*takesAll=*/true);
+  PipelinePasses passes(context, hooks, /*mustSucceed=*/true);
   cpu::addLLVMPasses(passes, **machine, arch);
   passes.enableTiming(timing);
   // Nearly all of these passes are upstream's, so verify only their result.

@@ -217,10 +217,10 @@ std::unique_ptr<nn::Target> frit::createTarget(const PipelineOptions &options,
 }
 
 LogicalResult Pipeline::compileFor(StringRef arch) {
-  auto takes = hooks.takesTarget(arch);
-  if (failed(takes))
+  auto wanted = hooks.wantsTarget(arch);
+  if (failed(wanted))
     return failure();
-  if (!*takes)
+  if (!*wanted)
     return success();
   hooks.say("compile for " + arch);
   TimingScope scope = timing.nest("passes for " + arch.str());
@@ -300,7 +300,7 @@ LogicalResult Pipeline::tune(StringRef arch, TimingScope &timing) {
 
 LogicalResult Pipeline::emitKernels(plan::TargetOp target,
                                     TimingScope &timing) {
-  PipelinePasses passes(context, hooks, /*takesAll=*/false,
+  PipelinePasses passes(context, hooks, /*mustSucceed=*/false,
                         plan::TargetOp::getOperationName());
   // Each kernel gets its CUDA C++, launch, tensor maps and module.
   passes.addPass(
@@ -315,7 +315,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::TargetOp target,
                                          TimingScope &timing) {
   TimingScope scope = timing.nest("loops");
   cpu::LoweredKernels kernels = cpu::lowerFusions(target);
-  PipelinePasses passes(context, hooks, /*takesAll=*/true);
+  PipelinePasses passes(context, hooks, /*mustSucceed=*/true);
   // Elementwise loops merge; the outermost one runs over work items.
   cpu::addLoopFusionPasses(passes);
   passes.addNestedPass<func::FuncOp>(cpu::createTileOuterLoopsPass());
@@ -340,7 +340,7 @@ LogicalResult Pipeline::lowerHostKernels(plan::TargetOp target,
 
 LogicalResult Pipeline::placeMemory() {
   TimingScope scope = timing.nest("memory");
-  PipelinePasses passes(context, hooks, /*takesAll=*/true);
+  PipelinePasses passes(context, hooks, /*mustSucceed=*/true);
   addMemoryPasses(passes);
   passes.enableTiming(scope);
   if (failed(passes.run(plans->module())))

@@ -44,8 +44,8 @@ struct PipelinePasses::Watch final : PassInstrumentation {
 };
 
 PipelinePasses::PipelinePasses(MLIRContext &context, PipelineHooks &hooks,
-                               bool takesAll, StringRef operation)
-    : PassManager(&context, operation), hooks(hooks), takesAll(takesAll),
+                               bool mustSucceed, StringRef operation)
+    : PassManager(&context, operation), hooks(hooks), mustSucceed(mustSucceed),
       failed(std::make_shared<std::string>()) {
   addInstrumentation(std::make_unique<Watch>(failed));
 }
@@ -59,7 +59,7 @@ LogicalResult PipelinePasses::run(Operation *op) {
   if (said.texts.empty())
     return reportBug(*op->getContext(), hooks,
                      pass + "failed without an error");
-  if (takesAll)
+  if (mustSucceed)
     return reportBug(*op->getContext(), hooks, pass + "failed");
   // Verifying again gives the same error. A pass that gave one itself has
   // failed for a reason, in whatever state it left the module.

@@ -16,10 +16,10 @@ namespace frit {
 /// `run` then says so in a further error, and calls `hooks.blame`.
 class PipelinePasses : public mlir::PassManager {
 public:
-  /// `hooks` must outlive it. Every failure is a bug if `takesAll`: no model
+  /// `hooks` must outlive it. Every failure is a bug if `mustSucceed`: no model
   /// and no option makes these passes fail.
   PipelinePasses(mlir::MLIRContext &context, PipelineHooks &hooks,
-                 bool takesAll = false,
+                 bool mustSucceed = false,
                  llvm::StringRef operation = getAnyOpAnchorName());
 
   llvm::LogicalResult run(mlir::Operation *op);
@@ -28,7 +28,7 @@ private:
   struct Watch;
 
   PipelineHooks &hooks;
-  bool takesAll;
+  bool mustSucceed;
   std::shared_ptr<std::string> failed; ///< the pass that failed
 };
 

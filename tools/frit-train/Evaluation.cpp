@@ -109,7 +109,7 @@ static bool isCounted(const std::optional<Classifier> &classifier) {
 
 std::vector<std::string> frit::train::metricNames(const Model &model,
                                                   const Dataset &data) {
-  const Function &function = model.evaluate;
+  const ModelFunction &function = model.evaluate;
   std::vector<std::string> names;
   for (const Metric &metric : function.metrics())
     if (metric.name != kLossCount)
@@ -127,7 +127,7 @@ bool frit::train::evaluate(Model &model, const Dataset &data,
                            const Options &options,
                            std::optional<Evaluated> &result) {
   result.reset();
-  Function &function = model.evaluate;
+  ModelFunction &function = model.evaluate;
   uint64_t batch = function.batch();
   std::optional<Classifier> classifier =
       Classifier::find(data.inputs(), function.tensors());

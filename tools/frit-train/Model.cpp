@@ -17,7 +17,7 @@ static Input describeTensor(const frit_tensor_info &info) {
   return {info.name, info.dtype, {info.dims, info.dims + info.rank}};
 }
 
-bool Function::describe(frit_module *module) {
+bool ModelFunction::describe(frit_module *module) {
   *this = {};
   opened = module;
   if (frit_module_symbol_count(module))
@@ -75,14 +75,14 @@ frit::train::bindInputs(const std::vector<Input> &types, const Batch &batch) {
 Fault frit::train::openSamples(Dataset &data,
                                const std::vector<std::string> &sources,
                                const std::string &tokens,
-                               const Function &function, int64_t ignored) {
+                               const ModelFunction &function, int64_t ignored) {
   return tokens.empty() ? data.open(sources, function.inputs())
                         : data.openTokens(tokens, function.inputs(), ignored);
 }
 
-frit_status Function::run(frit_context *context,
-                          std::span<const frit_tensor> inputs,
-                          std::span<Tensor> wanted) {
+frit_status ModelFunction::run(frit_context *context,
+                               std::span<const frit_tensor> inputs,
+                               std::span<Tensor> wanted) {
   std::vector<frit_tensor> outputs;
   std::vector<Tensor> values;
   for (const Metric &metric : numbers) {
@@ -164,7 +164,7 @@ bool Model::openFunctions(frit_function_role role,
 }
 
 bool Model::choose(const std::vector<frit_module *> &functions, uint64_t batch,
-                   Function &function) {
+                   ModelFunction &function) {
   uint64_t ranks = options.place.size;
   uint64_t wanted = batch ? batch * ranks : options.batch;
   bool largest = options.largestBatch && !batch;
@@ -266,7 +266,7 @@ bool Model::isOnCpu() const { return !strncmp(device().device, "cpu", 3); }
 
 /// Returns the GPU memory that a function and its feed need. Not computed on
 /// the CPU, which allocates pages only when they are used.
-MemoryNeed Model::memoryNeed(const Function &function) const {
+MemoryNeed Model::memoryNeed(const ModelFunction &function) const {
   frit_device_info info = {};
   frit_module_device(function.module(), &info);
   if (isOnCpu())

@@ -22,7 +22,7 @@ struct Metric {
 };
 
 /// A function of an artifact, ready to be called.
-class Function {
+class ModelFunction {
 public:
   /// Sets inputs and metrics. On failure prints an error and returns false.
   bool describe(frit_module *opened);
@@ -49,7 +49,7 @@ private:
 /// Opens the data that options name for the inputs of a function: `sources`, or
 /// a file of tokens, with labels that are `ignored`, if that is not empty.
 Fault openSamples(Dataset &data, const std::vector<std::string> &sources,
-                  const std::string &tokens, const Function &function,
+                  const std::string &tokens, const ModelFunction &function,
                   int64_t ignored);
 
 /// Returns a batch of inputs of these types as arguments of frit_run. They
@@ -69,7 +69,7 @@ public:
   /// no training step.
   bool open(uint64_t batch);
 
-  Function train, evaluate;
+  ModelFunction train, evaluate;
   bool hasEvaluation() const { return evaluate.module(); }
   frit_context *trainContext() const { return context.get(); }
   frit_context *evaluateContext() const {
@@ -135,9 +135,11 @@ private:
   /// Opens as `function` the one that takes the samples of the options, or
   /// `batch` of this rank if that is not 0, and fits into memory.
   bool choose(const std::vector<frit_module *> &functions, uint64_t batch,
-              Function &function);
+              ModelFunction &function);
   /// Returns the function whose context has the state.
-  const Function &main() const { return train.module() ? train : evaluate; }
+  const ModelFunction &main() const {
+    return train.module() ? train : evaluate;
+  }
   /// Returns the index of the first state tensor with this role, or their
   /// number.
   size_t find(frit_state_role role) const;
@@ -145,7 +147,7 @@ private:
   bool readInto(const std::vector<TensorView> &state);
   bool isOnCpu() const;
   bool failedToJoin(frit_status status);
-  MemoryNeed memoryNeed(const Function &function) const;
+  MemoryNeed memoryNeed(const ModelFunction &function) const;
   /// Opens the functions of the artifact that compute `role`, in its order.
   bool openFunctions(frit_function_role role,
                      std::vector<frit_module *> &functions);

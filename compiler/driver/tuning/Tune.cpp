@@ -52,7 +52,7 @@ struct Timing {
   std::string failure;
 };
 
-struct Problem {
+struct TunedFusion {
   nn::FusionOp fusion;
   SmallVector<Turns> candidates; ///< of one schedule each
   double work = 0;               ///< of all its uses in the model
@@ -78,7 +78,7 @@ private:
                                      nn::Schedule schedule);
   double timeAmongOwn(nn::FusionOp fusion, const Timing &library,
                       const Timing &own, Pace pace);
-  llvm::Error tuneOne(StringRef text, const Problem &problem);
+  llvm::Error tuneOne(StringRef text, const TunedFusion &problem);
   llvm::Error append(StringRef line);
   double elapsed() const {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -91,7 +91,7 @@ private:
   std::string environment;
   std::string
       broke; ///< the schedules after which the device no longer ran anything
-  llvm::MapVector<StringAttr, Problem> problems;
+  llvm::MapVector<StringAttr, TunedFusion> problems;
   Clock::time_point start = Clock::now();
 };
 } // namespace
@@ -102,7 +102,7 @@ void Tuner::collect(ModuleOp module) {
     std::string text = cuda::tuningProblem(described);
     if (text.empty() || tuning.find(text, options.arch, environment))
       return;
-    Problem &problem = problems[StringAttr::get(fusion.getContext(), text)];
+    TunedFusion &problem = problems[StringAttr::get(fusion.getContext(), text)];
     problem.work += double(planning::countFlops(fusion));
     if (problem.fusion)
       return;
@@ -239,7 +239,7 @@ std::vector<Timing> Tuner::timeFinalists(nn::FusionOp fusion,
   return timings;
 }
 
-llvm::Error Tuner::tuneOne(StringRef text, const Problem &problem) {
+llvm::Error Tuner::tuneOne(StringRef text, const TunedFusion &problem) {
   std::vector<Timing> timings = time(problem.fusion, problem.candidates);
   for (const Turns &turns : problem.candidates)
     if (turns.front().isLibraryCall())
@@ -297,7 +297,7 @@ llvm::Error Tuner::run(ModuleOp module) {
     return opened.takeError();
   environment = *opened;
   collect(module);
-  SmallVector<std::pair<StringAttr, Problem>> order = problems.takeVector();
+  SmallVector<std::pair<StringAttr, TunedFusion>> order = problems.takeVector();
   llvm::stable_sort(order, [](const auto &a, const auto &b) {
     return a.second.work > b.second.work;
   });

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace frit::nn;
 
-bool ScanOp::takesAll() {
+bool ScanOp::scansAllRows() {
   auto constant = getCount().getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
                            : DenseElementsAttr();
@@ -67,7 +67,7 @@ SmallVector<Value> ScanOp::decompose(NNBuilder &b) {
     for (Value state : block.getTerminator()->getOperands())
       next.push_back(map.lookupOrDefault(state));
     Value shown = next.front();
-    if (!takesAll()) {
+    if (!scansAllRows()) {
       Value isIn = LessOp::create(b, index, getCount());
       for (auto [after, before] : llvm::zip_equal(next, states))
         after = WhereOp::create(b, isIn, after, before);

@@ -166,7 +166,7 @@ def NN_ScanOp : Op<NN_Dialect, "scan", [
   }];
   let extraClassDeclaration = [{
     /// Returns whether `count` is a constant, the number of rows.
-    bool takesAll();
+    bool scansAllRows();
   }];
   let hasVerifier = 1;
 }

@@ -34,7 +34,7 @@ int dnnTypeOf(artifact::DType type);
 
 /// Returns whether cuDNN can express the window of a convolution: its pads are
 /// the same on both sides.
-bool takesWindow(const artifact::Conv &problem);
+bool supportsWindow(const artifact::Conv &problem);
 
 /// cuDNN's graphs of attention or its gradient, and of a convolution's
 /// gradient.

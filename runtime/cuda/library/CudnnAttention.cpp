@@ -55,7 +55,7 @@ int64_t frit::cuda::maskBytesOf(DType type) {
   return type == DType::f32 ? 4 : kHalfBytes;
 }
 
-bool frit::cuda::takesAttention(const Attention &p, size_t version) {
+bool frit::cuda::supportsAttention(const Attention &p, size_t version) {
   for (int64_t size : {p.batch, p.heads, p.groups, p.queries, p.keys})
     if (size > INT_MAX)
       return false;
@@ -211,7 +211,7 @@ AttentionGraph &CudnnHandle::graphOf(const Attention &problem) {
   // An unsupported problem stays in the list, without engines.
   attentions.push_back(std::make_shared<AttentionGraph>(dnn, general));
   AttentionGraph &made = *attentions.back();
-  if (!takesAttention(general, dnn.version))
+  if (!supportsAttention(general, dnn.version))
     return made;
   AttentionBuilder builder(made.problem, made.graph);
   if (general.gradient)

@@ -29,7 +29,7 @@ DnnShape shapeOf(const artifact::StridedOperand &operand, int64_t batch,
                  int64_t heads, int64_t rows, int64_t columns);
 
 /// Returns whether the graphs below express the problem.
-bool takesAttention(const artifact::Attention &problem, size_t version);
+bool supportsAttention(const artifact::Attention &problem, size_t version);
 
 /// Returns the value of a masked score. Engines before 9.10 recognize the
 /// lowest finite number.

@@ -88,7 +88,7 @@ static bool padsAlike(int64_t in, int64_t pad, int64_t size, int64_t stride,
   return span >= 0 && span / stride + 1 == out;
 }
 
-bool frit::cuda::takesWindow(const Conv &p) {
+bool frit::cuda::supportsWindow(const Conv &p) {
   for (int64_t size :
        {p.n, p.c, p.h, p.w, p.k, p.r, p.s, p.p, p.q, p.strideH, p.strideW,
         p.dilationH, p.dilationW, p.groups, p.padTop, p.padLeft})
@@ -104,7 +104,7 @@ bool ConvCall::takes() const {
                    ? isHalf(p.type)
                    : p.type == DType::f32 && (p.compute == Compute::f32 ||
                                               p.compute == Compute::tf32);
-  return typed && takesWindow(p) &&
+  return typed && supportsWindow(p) &&
          (p.activation == Activation::none || p.activation == Activation::relu);
 }
 

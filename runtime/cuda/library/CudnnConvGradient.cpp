@@ -56,7 +56,7 @@ static bool takes(const Conv &p) {
                    ? isHalf(p.type)
                    : p.type == DType::f32 && (p.compute == Compute::f32 ||
                                               p.compute == Compute::tf32);
-  return typed && takesWindow(p);
+  return typed && supportsWindow(p);
 }
 
 /// Dimensions are n, c, h, w in either layout.

@@ -48,7 +48,7 @@ struct Hooks final : PipelineHooks {
 };
 
 /// Runs a pass over two functions, and checks the errors.
-void check(Does does, bool takesAll, bool isBug,
+void check(Does does, bool mustSucceed, bool isBug,
            const std::vector<std::string> &errors) {
   MLIRContext context;
   context.loadDialect<func::FuncDialect, nn::NNDialect>();
@@ -66,7 +66,7 @@ void check(Does does, bool takesAll, bool isBug,
       said.push_back(diagnostic.str());
   });
   Hooks hooks;
-  PipelinePasses passes(context, hooks, takesAll);
+  PipelinePasses passes(context, hooks, mustSucceed);
   passes.addNestedPass<func::FuncOp>(std::make_unique<FakePass>(does));
   // A manager runs once for each variant of a model.
   for (int run = 0; run < 2; ++run) {
