@@ -15,14 +15,16 @@
 // of the last two dimensions becomes a flag of the matmul that reads it.
 // Activations and norms that exporters decomposed become one operator
 // (ComposePatterns.cpp), as does attention (AttentionPatterns.cpp), whose masks
-// are evaluated first if they are constant (ConstantMasks.cpp) and whose
-// projections are joined into one matmul (ProjectionPatterns.cpp).
+// are evaluated first if they are constant (ConstantMasks.cpp), whose
+// projections are joined into one matmul (ProjectionPatterns.cpp) and which
+// reads caches where they lie (CachesInPlace.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/recognize/AttentionPatterns.h"
+#include "compiler/transform/recognize/CachesInPlace.h"
 #include "compiler/transform/recognize/ComposePatterns.h"
 #include "compiler/transform/recognize/MaskValue.h"
 #include "compiler/transform/simplify/RowMovement.h"
@@ -275,6 +277,8 @@ public:
         rewriteConstantMasks(function.front());
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
+      if (!function.isDeclaration())
+        readCachesInPlace(function.front());
     }
   }
 
