@@ -75,9 +75,7 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
                         ArrayRef<double> factors = {}) {
   Expr x = input(node, 0);
   ResizeRules rules{node.string("mode", "nearest"),
-                    node.string("nearest_mode", scalesInput == 1
-                                                    ? "floor"
-                                                    : "round_prefer_floor"),
+                    node.string("nearest_mode", "round_prefer_floor"),
                     node.string("coordinate_transformation_mode", coordinates),
                     node.real("cubic_coeff_a", -0.75),
                     node.integer("exclude_outside", 0) != 0,
@@ -92,6 +90,10 @@ static Results resizeBy(Node &node, size_t roiInput, size_t scalesInput,
   isOneOf(node, "mode", rules.mode, {"nearest", "linear", "cubic"});
   isOneOf(node, "nearest_mode", rules.nearest,
           {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"});
+  // Before opset 11 there is no attribute: ONNX Runtime takes the element after
+  // a place in a smaller result, else that before it.
+  if (scalesInput == 1)
+    rules.nearest = "simple";
   isOneOf(node, "coordinate_transformation_mode", rules.coordinates,
           {"align_corners", "asymmetric", "tf_crop_and_resize",
            "tf_half_pixel_for_nn", "half_pixel", "pytorch_half_pixel",

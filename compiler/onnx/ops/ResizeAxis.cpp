@@ -83,8 +83,10 @@ static Place weigh(double place, const ResizeAxis &axis,
   bool isOutside = rules.coordinates == "tf_crop_and_resize" &&
                    (place < 0 || place > static_cast<double>(axis.input - 1));
   if (rules.mode == "nearest") {
-    double nearest = rules.nearest == "floor"  ? std::floor(place)
-                     : rules.nearest == "ceil" ? std::ceil(place)
+    bool isSmaller = rules.nearest == "simple" && axis.scale < 1;
+    double nearest = rules.nearest == "ceil" || isSmaller ? std::ceil(place)
+                     : rules.nearest == "floor" || rules.nearest == "simple"
+                         ? std::floor(place)
                      : rules.nearest == "round_prefer_ceil"
                          ? std::floor(place + 0.5)
                          : std::ceil(place - 0.5);

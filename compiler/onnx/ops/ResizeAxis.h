@@ -16,7 +16,8 @@ struct ResizeAxis {
   bool hasSize = false;     ///< the result's size is given, not a scale
 };
 
-/// How elements between those of an image are found, as attributes say it.
+/// How elements between those of an image are found, as attributes say it;
+/// `nearest` is "simple" before opset 11, which has no attribute for it.
 struct ResizeRules {
   llvm::StringRef mode, nearest, coordinates;
   double cubic;

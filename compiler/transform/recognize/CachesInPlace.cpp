@@ -193,8 +193,7 @@ Value EntryReader::ranges(const MaskRanges &ranges) {
     starts.push_back(ranges.ends[i] - int32_t(order->context));
     ends.push_back(ranges.ends[i + 1] - int32_t(order->context));
   }
-  auto type =
-      RankedTensorType::get({1, 1, ranges.queries, 1}, b.getI32Type());
+  auto type = RankedTensorType::get({1, 1, ranges.queries, 1}, b.getI32Type());
   Value length = b.reshape(order->length, {batch, 1, 1, 1});
   auto after = [&](ArrayRef<int32_t> distances) {
     auto values = cast<ElementsAttr>(DenseElementsAttr::get(type, distances));
@@ -204,10 +203,9 @@ Value EntryReader::ranges(const MaskRanges &ranges) {
   Value end = MinOp::create(b, after(ends),
                             b.scalarLike(length, double(order->context)));
   Value start = b.zeros(tensorType(end));
-  if (llvm::any_of(starts,
-                   [&](int32_t at) { return at > -order->context; })) {
-    start = MinOp::create(b, after(starts),
-                          b.sub(end, b.scalarLike(length, 1)));
+  if (llvm::any_of(starts, [&](int32_t at) { return at > -order->context; })) {
+    start =
+        MinOp::create(b, after(starts), b.sub(end, b.scalarLike(length, 1)));
     start = MaxOp::create(b, start, b.scalarLike(length, 0));
   }
   return ConcatOp::create(b, ValueRange{start, end}, 3);
@@ -241,8 +239,7 @@ Value EntryReader::readWeights(Value value, int64_t axis) {
 }
 
 /// Reads keys and values in place, and gives the mask their order.
-static void rewrite(AttentionOp op,
-                    llvm::DenseMap<Value, Value> &known) {
+static void rewrite(AttentionOp op, llvm::DenseMap<Value, Value> &known) {
   Value given = op.getMask();
   if (!given || op.getCausal() ||
       tensorType(given).getElementType().isInteger(32))

@@ -92,8 +92,7 @@ std::optional<MovedCache> frit::findMovedCache(Value value, int64_t axis) {
       shapeOf(value)[axis] != order->keys)
     return std::nullopt;
   int64_t batch = shapeOf(order->length)[0];
-  if (value.getDefiningOp<GatherOp>() ? batch != 1
-                                      : batch != shapeOf(cache)[0])
+  if (value.getDefiningOp<GatherOp>() ? batch != 1 : batch != shapeOf(cache)[0])
     return std::nullopt;
   return MovedCache{cache, *order};
 }
