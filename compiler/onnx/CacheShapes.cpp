@@ -9,6 +9,7 @@
 
 #include "compiler/import/CacheShapes.h"
 
+#include "compiler/onnx/GroupQueryCaches.h"
 #include "compiler/onnx/onnx.pb.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -32,12 +33,13 @@ static bool isOpen(const TensorShapeProto::Dimension &dim) {
 }
 
 /// Returns the dimension of a cache's entries; -1 if it is no cache, -2 if
-/// several dimensions may be it.
-static int entriesOf(const onnx::TypeProto::Tensor &type) {
+/// several dimensions may be it. With `headSize`, the last is none.
+static int entriesOf(const onnx::TypeProto::Tensor &type, int64_t headSize) {
   int found = -1;
-  if (!isFloat(type.elem_type()) || type.shape().dim_size() < 3)
+  const int rank = type.shape().dim_size();
+  if (!isFloat(type.elem_type()) || rank < 3)
     return -1;
-  for (int i = 1; i < type.shape().dim_size(); ++i)
+  for (int i = 1; i < (headSize ? rank - 1 : rank); ++i)
     if (isOpen(type.shape().dim(i)))
       found = found == -1 ? i : -2;
   return found;
@@ -201,12 +203,18 @@ frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
     return shapes;
 
   bool hasCaches = call.places != 0;
+  // Past and present of GroupQueryAttention share a buffer, and the mask has
+  // the size of that.
+  const llvm::StringMap<int64_t> shared = groupQueryCaches(*model);
+  bool sharesBuffers = false;
   const onnx::TypeProto::Tensor *tokens = nullptr;
   llvm::SmallVector<const onnx::ValueInfoProto *> rows;
   for (const onnx::ValueInfoProto *input : inputsOf(*model, constants)) {
     const onnx::TypeProto::Tensor &type = input->type().tensor_type();
     llvm::StringRef name = input->name();
-    const int rank = type.shape().dim_size(), entries = entriesOf(type);
+    const int64_t headSize = shared.lookup(name);
+    const int rank = type.shape().dim_size(),
+              entries = entriesOf(type, headSize);
     if (call.places && isOfSource(*input)) {
       auto &shape = shapes[name];
       for (int i = 0; i < rank; ++i) {
@@ -224,12 +232,14 @@ frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
           "entries of a cache are is not known");
     if (entries >= 0) {
       hasCaches = true;
+      sharesBuffers |= shared.contains(name);
       auto &shape = shapes[name];
       for (int i = 0; i < rank; ++i) {
         const auto &dim = type.shape().dim(i);
-        shape.push_back(i == entries  ? call.context
-                        : isOpen(dim) ? call.batch
-                                      : dim.dim_value());
+        shape.push_back(i == entries    ? call.context
+                        : !isOpen(dim)  ? dim.dim_value()
+                        : i == rank - 1 ? headSize
+                                        : call.batch);
       }
     } else if (rank == 2 && !isFloat(type.elem_type())) {
       rows.push_back(input);
@@ -252,10 +262,10 @@ frit::findCacheShapes(llvm::StringRef file, const CacheCall &call,
     const auto &dim = input->type().tensor_type().shape().dim(1);
     bool isLikeTokens =
         tokens && dim.dim_param() == tokens->shape().dim(1).dim_param();
-    int64_t size = !isOpen(dim)   ? dim.dim_value()
-                   : isLikeTokens ? call.tokens
-                   : isFixed      ? call.context
-                                  : call.context + call.tokens;
+    int64_t size = !isOpen(dim)               ? dim.dim_value()
+                   : isLikeTokens             ? call.tokens
+                   : isFixed || sharesBuffers ? call.context
+                                              : call.context + call.tokens;
     shapes[input->name()] = {call.batch, size};
   }
   return shapes;

@@ -23,6 +23,13 @@ static bool readsPositions(ModuleOp module) {
   return false;
 }
 
+/// Returns whether operators of @main take lengths, and write rows of caches
+/// where these say.
+static bool takesLengths(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  return !main.getOps<nn::UpdateOp>().empty();
+}
+
 /// Imports a decoder for calls of a size, before its caches are bound.
 static OwningOpRef<ModuleOp> importFor(const ModelFile &file,
                                        ImportOptions import,
@@ -55,7 +62,7 @@ static OwningOpRef<ModuleOp> importStep(const ModelFile &file,
   if (!module)
     return {};
   if (role == FRIT_FUNCTION_DECODE &&
-      (call.places || !readsPositions(*module))) {
+      (call.places || !(readsPositions(*module) || takesLengths(*module)))) {
     CacheCall few = call;
     few.context = kFewEntries;
     auto shorter = importFor(file, import, few, context);

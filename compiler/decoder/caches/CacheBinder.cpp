@@ -195,6 +195,9 @@ Value CacheBinder::bind(Cache cache) {
   Value fresh = cache.written ? buildRows(b, *cache.written)
                               : cast<nn::ConcatOp>(def).getXs()[1];
   Value next = nn::UpdateOp::create(b, state, fresh, length, cache.axis);
+  // Positions and the keys that queries see follow from where rows go.
+  if (cache.written && cache.written->offset)
+    cache.written->offset.replaceAllUsesWith(length);
   // Entry i of a cache of a fixed size has position i, as those of the state.
   cache.all.replaceAllUsesWith(cache.written ? next
                                              : readAppended(cache, next));

@@ -113,7 +113,7 @@ LogicalResult CacheBinder::addWritten(Value all, WrittenCache written,
     return error() << "caches have " << shape[written.axis]
                    << " entries, a size that the model fixes: --context="
                    << shape[written.axis];
-  if (batch != 1)
+  if (batch != 1 && !written.offset)
     return error() << "writes rows of all sequences at the same places of "
                       "caches of a fixed size, which --context supports with "
                       "--batch=1 alone";
@@ -188,11 +188,22 @@ LogicalResult CacheBinder::checkPlaces() {
   SmallVector<BlockArgument> inputs;
   for (unsigned argument : positions)
     inputs.push_back(main.getArgument(argument));
-  for (const Cache &cache : caches)
-    if (cache.written && !writesAtPositions(*cache.written, inputs, context))
+  for (const Cache &cache : caches) {
+    if (!cache.written)
+      continue;
+    if (cache.written->offset) {
+      if (!mask || !writesBehindMask(*cache.written, main.getArgument(*mask)))
+        return emitError(cache.all.getLoc())
+               << "writes into the cache '" << nameOf(cache.argument)
+               << "' elsewhere than behind the entries that an input of a mask "
+                  "of keys counts, which --context does not support";
+      continue;
+    }
+    if (!writesAtPositions(*cache.written, inputs, context))
       return emitError(cache.all.getLoc())
              << "writes into the cache '" << nameOf(cache.argument)
              << "' elsewhere than at an input of positions, which --context "
                 "does not support";
+  }
   return success();
 }

@@ -48,6 +48,19 @@ static Value placesOf(Value indices, int64_t axis) {
 
 std::optional<WrittenCache> decoder::findWritten(Value all) {
   WrittenCache found;
+  // Rows of an operator that takes lengths.
+  if (auto update = all.getDefiningOp<nn::UpdateOp>()) {
+    found.past = dyn_cast<BlockArgument>(update.getState());
+    found.offset = update.getOffset();
+    if (!found.past || !found.past.hasOneUse() || !found.offset ||
+        nn::tensorType(found.offset).getRank() != 1)
+      return std::nullopt;
+    found.reader = update;
+    found.axis = update.getAxis();
+    found.values = update.getValue();
+    found.rows = nn::shapeOf(found.values)[found.axis];
+    return found;
+  }
   auto stepInto = [](Value value, auto isKind) -> Operation * {
     Operation *def = value.getDefiningOp();
     return def && isKind(def) && value.hasOneUse() ? def : nullptr;
@@ -114,6 +127,8 @@ std::optional<WrittenCache> decoder::findWritten(Value all) {
 }
 
 Value decoder::buildRows(nn::NNBuilder &b, const WrittenCache &cache) {
+  if (cache.offset)
+    return cache.values;
   auto shape = llvm::to_vector(nn::shapeOf(cache.past));
   shape[cache.axis] = cache.rows;
   SmallVector<int64_t> moved, back(shape.size());
@@ -149,40 +164,67 @@ static Value cloneFrom(OpBuilder &b, Value value, IRMapping &map,
   return made.back()->getResult(0);
 }
 
+/// Returns the elements of `value` where the inputs have the given elements.
+static std::optional<std::vector<float>>
+evaluateWith(nn::NNBuilder &b, Value value, ArrayRef<BlockArgument> inputs,
+             llvm::function_ref<int64_t(int64_t)> elementOf) {
+  IRMapping map;
+  SmallVector<Operation *> made;
+  for (BlockArgument input : inputs) {
+    auto type = nn::tensorType(input);
+    SmallVector<Attribute> elements;
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      elements.push_back(b.getIntegerAttr(type.getElementType(), elementOf(i)));
+    auto constant = nn::ConstantOp::create(
+        b, DenseElementsAttr::get(type, elements), StringAttr());
+    made.push_back(constant);
+    map.map(input, constant.getY());
+  }
+  std::optional<std::vector<float>> result;
+  if (Value own = cloneFrom(b, value, map, made))
+    if (auto known = nn::evaluateConstant(own))
+      result = nn::readElements(known->elements, nn::shapeOf(own));
+  for (Operation *op : llvm::reverse(made))
+    op->erase();
+  return result;
+}
+
+/// Returns places of a first row to try. A window that wraps or shifts shows at
+/// the end.
+static SmallVector<int64_t> samplePlaces(int64_t entries, int64_t rows) {
+  int64_t last = entries - rows;
+  if (last < 0)
+    return {};
+  return {0, std::min<int64_t>(1, last), last / 2, last};
+}
+
 bool decoder::writesAtPositions(const WrittenCache &cache,
                                 ArrayRef<BlockArgument> positions,
                                 int64_t entries) {
-  if (entries < cache.rows)
-    return false;
-  // A window that wraps or shifts shows at the end.
-  int64_t last = entries - cache.rows;
-  for (int64_t first :
-       {int64_t(0), std::min<int64_t>(1, last), last / 2, last}) {
-    nn::NNBuilder b(cache.places.getLoc(),
-                    cache.reader->getBlock()->getTerminator());
-    IRMapping map;
-    SmallVector<Operation *> made;
+  nn::NNBuilder b(cache.places.getLoc(),
+                  cache.reader->getBlock()->getTerminator());
+  auto samples = samplePlaces(entries, cache.rows);
+  return !samples.empty() && llvm::all_of(samples, [&](int64_t first) {
     SmallVector<int64_t> wanted(cache.rows);
     std::iota(wanted.begin(), wanted.end(), first);
-    for (BlockArgument input : positions) {
-      auto type = nn::tensorType(input);
-      SmallVector<Attribute> elements;
-      for (int64_t i = 0; i < type.getNumElements(); ++i)
-        elements.push_back(
-            b.getIntegerAttr(type.getElementType(), wanted[i % cache.rows]));
-      auto constant = nn::ConstantOp::create(
-          b, DenseElementsAttr::get(type, elements), StringAttr());
-      made.push_back(constant);
-      map.map(input, constant.getY());
-    }
-    std::optional<std::vector<float>> places;
-    if (Value own = cloneFrom(b, cache.places, map, made))
-      if (auto known = nn::evaluateConstant(own))
-        places = nn::readElements(known->elements, nn::shapeOf(own));
-    for (Operation *op : llvm::reverse(made))
-      op->erase();
-    if (!places || !llvm::equal(*places, wanted))
-      return false;
-  }
-  return true;
+    auto places = evaluateWith(b, cache.places, positions, [&](int64_t i) {
+      return wanted[i % cache.rows];
+    });
+    return places && llvm::equal(*places, wanted);
+  });
+}
+
+bool decoder::writesBehindMask(const WrittenCache &cache, BlockArgument mask) {
+  const int64_t entries = nn::shapeOf(mask).back();
+  nn::NNBuilder b(cache.offset.getLoc(),
+                  cache.reader->getBlock()->getTerminator());
+  auto samples = samplePlaces(entries, cache.rows);
+  return !samples.empty() && llvm::all_of(samples, [&](int64_t first) {
+    auto places = evaluateWith(b, cache.offset, mask, [&](int64_t i) {
+      return i % entries < first + cache.rows;
+    });
+    return places && llvm::all_of(*places, [&](float place) {
+             return place == float(first);
+           });
+  });
 }

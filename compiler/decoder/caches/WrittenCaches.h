@@ -1,7 +1,8 @@
 //===- WrittenCaches.h - Caches of a fixed size ---------------------------===//
 //
 // transformers' StaticCache, as PyTorch exports it: an input of all entries,
-// and an output that has the rows of the call at the places of their tokens.
+// and an output that has the rows of the call at the places of their tokens; or
+// GroupQueryAttention of ONNX Runtime, which writes them where its lengths say.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,9 @@ struct WrittenCache {
   mlir::Operation *reader; ///< of `past`; it has no other
   int64_t axis;            ///< of the entries
   int64_t rows;            ///< that are written
-  mlir::Value places;      ///< of the rows, one for each
-  mlir::Value values;      ///< the rows, as nn.scatter_elements takes them
+  mlir::Value places;      ///< of the rows, one for each; or null and
+  mlir::Value offset;      ///< the place of the first row of each sequence
+  mlir::Value values;      ///< the rows, as the operator that writes takes them
   /// The dimensions of the cache before the scatter, which may join the last.
   llvm::SmallVector<int64_t> perm;
 };
@@ -37,6 +39,11 @@ mlir::Value buildRows(nn::NNBuilder &b, const WrittenCache &cache);
 bool writesAtPositions(const WrittenCache &cache,
                        llvm::ArrayRef<mlir::BlockArgument> positions,
                        int64_t entries);
+
+/// Returns whether the first row is written behind the entries that the mask of
+/// keys, batch × entries, counts before the tokens of the call, for some
+/// lengths.
+bool writesBehindMask(const WrittenCache &cache, mlir::BlockArgument mask);
 
 } // namespace frit::decoder
 

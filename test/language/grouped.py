@@ -1,0 +1,143 @@
+"""Decoders as onnxruntime-genai builds them, with GroupQueryAttention: grouped.py WORK
+
+Past and present share a buffer, whose heads have an open size, and a sum of the mask says how many
+entries are filled. Prefill by chunks and decode are compared with NumPy.
+"""
+import subprocess
+import sys
+from pathlib import Path
+
+import frit
+import numpy as np
+import onnx
+from emulated import emulate
+from folders import make
+from onnx import TensorProto, helper
+from past import CAPACITY, Graph
+from reference import Decoder
+
+PROMPT = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
+
+
+def attention(*inputs, outputs, name, **attributes):
+    return helper.make_node("GroupQueryAttention", list(inputs), outputs, name=name,
+                            domain="com.microsoft", **attributes)
+
+
+def build(model, packed=True, window=-1, lengths="mask"):
+    g, size, heads, groups = Graph(), model.size, model.heads, model.groups
+
+    def norm(x, name):
+        return g("SimplifiedLayerNormalization", x, g.weight(model.tensor(name + ".weight")),
+                 axis=-1, epsilon=model.epsilon)
+
+    def product(x, *names):
+        return g("MatMul", x, g.weight(np.concatenate(
+            [model.tensor(name + ".weight") for name in names]).T))
+
+    used = g("Cast", g("Sub", g("ReduceSum", "attention_mask", g.ints(1), keepdims=0), g.ints(1)),
+             to=TensorProto.INT32)
+    total = g("Cast", g("Gather", g("Shape", "attention_mask"), g.weight(np.int64(1)), axis=0),
+              to=TensorProto.INT32)
+    if lengths == "constant":
+        used = g("Mul", used, g.weight(np.int32(0)))
+    angles = np.arange(64)[:, None] * 1e4 ** -(np.arange(0, size, 2) / size)
+    cos, sin = (g.weight(f(angles).astype(np.float32)) for f in (np.cos, np.sin))
+    x = g("Gather", g.weight(model.tensor("embed_tokens.weight")), "input_ids", axis=0)
+    presents = []
+    for i in range(model.layers):
+        at = f"layers.{i}."
+        y = norm(x, at + "input_layernorm")
+        parts = [f"{at}self_attn.{p}_proj" for p in "qkv"]
+        if packed:
+            given = [product(y, *parts), "", ""]
+        else:
+            given = [product(y, part) for part in parts]
+            # A bias, as Qwen has it, of zeros.
+            given[2] = g("Add", given[2], g.weight(np.zeros(groups * size, np.float32)))
+        past = [f"past_key_values.{i}.{k}" for k in ("key", "value")]
+        present = [f"present.{i}.{k}" for k in ("key", "value")]
+        g.nodes.append(attention(*given, *past, used, total, cos, sin, outputs=[f"y{i}", *present],
+                                 name=f"attention{i}", num_heads=heads, kv_num_heads=groups,
+                                 do_rotary=1, scale=model.scale, local_window_size=window))
+        presents += present
+        x = g("Add", x, product(f"y{i}", at + "self_attn.o_proj"))
+        y = norm(x, at + "post_attention_layernorm")
+        gate = product(y, at + "mlp.gate_proj")
+        y = g("Mul", g("Mul", gate, g("Sigmoid", gate)), product(y, at + "mlp.up_proj"))
+        x = g("Add", x, product(y, at + "mlp.down_proj"))
+    g("MatMul", norm(x, "norm"), g.weight(model.tensors["lm_head.weight"].T), name="logits")
+    rows, ints = ["batch_size", "sequence_length"], TensorProto.INT64
+    cache = ["batch_size", groups, "past_sequence_length", "kv_cache_dim"]
+    inputs = [("input_ids", ints, rows),
+              ("attention_mask", ints, ["batch_size", "total_sequence_length"])]
+    inputs += [(p.replace("present", "past_key_values"), TensorProto.FLOAT, cache)
+               for p in presents]
+    outputs = [("logits", TensorProto.FLOAT, [*rows, 61])]
+    cache = [*cache[:2], "total_sequence_length", cache[3]]
+    outputs += [(p, TensorProto.FLOAT, cache) for p in presents]
+    graph = helper.make_graph(g.nodes, "decoder",
+                              [helper.make_tensor_value_info(*i) for i in inputs],
+                              [helper.make_tensor_value_info(*o) for o in outputs], g.weights)
+    return helper.make_model(graph, ir_version=9, producer_name="onnxruntime-genai", opset_imports=[
+        helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)])
+
+
+def compile(path, *options, context=CAPACITY):
+    artifact = path.with_suffix(".so")
+    subprocess.run(["fritc", path, "-march=x86-64-v3", f"--context={context}", "-fshape=chunk=1,8",
+                    *options, "-o", artifact], check=True)
+    return frit.load(artifact, device="cpu", threads=1)
+
+
+def check(work, name, folder, **form):
+    make(work, folder)
+    model = Decoder(work / folder, CAPACITY)
+    path = work / f"{name}.onnx"
+    onnx.save(build(model, **form), path)
+    module = compile(path, "--verify=5")
+    expected = model.generate(PROMPT, CAPACITY - len(PROMPT) + 1)
+    assert list(module.generate(PROMPT)) == expected, name
+    assert list(module.generate(PROMPT, speculate="lookup")) == expected, name
+    with frit.Session(module) as session:
+        # The last chunk has rows behind the end of the caches, which do not count.
+        long = (PROMPT * 4)[:38]
+        for part in (long[:1], long[1:4], long[4:20], long[20:35], long[35:]):
+            logits = session.prefill(part)
+        assert np.allclose(logits, model.logits(long), atol=3e-5), name
+    batch = frit.Session(compile(path, "--batch=2"))
+    prompts = [PROMPT, [2, 3]]
+    for i, each in enumerate(prompts):
+        batch.prefill(each, i)
+    assert batch.decode(8).tolist() == [model.generate(each, 8) for each in prompts], name
+    print("ok", name)
+    return path, model
+
+
+def check_errors(work, model):
+    def fails(text, model, *options):
+        path = work / "wrong.onnx"
+        onnx.save(model, path)
+        done = subprocess.run(["fritc", path, "-march=x86-64-v3", "--context=8", *options, "-o",
+                               work / "no.so"], capture_output=True, text=True)
+        assert done.returncode == 1 and text in done.stderr, (done.returncode, done.stderr)
+
+    fails("writes into the cache 'past_key_values.0.key' elsewhere than behind the entries that "
+          "an input of a mask of keys counts", build(model, lengths="constant"))
+    # Nothing says the size of heads.
+    hidden = build(model)
+    for node in hidden.graph.node:
+        if node.op_type == "MatMul" and node.input[0] == "y0":
+            node.op_type = "Einsum"
+            node.attribute.append(helper.make_attribute("equation", "bsh,hd->bsd"))
+    fails("input 'past_key_values.0.key' has several open dimensions besides the batch", hidden)
+    print("ok errors")
+
+
+work = Path(sys.argv[1])
+work.mkdir(parents=True, exist_ok=True)
+path, model = check(work, "packed", "llama")
+check(work, "apart", "llama", packed=False)
+check(work, "window", "mistral", window=8)
+emulate(path, ["prefill", "decode"], "--context=16", "-fshape=chunk=2")
+check_errors(work, model)
