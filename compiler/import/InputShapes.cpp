@@ -295,6 +295,9 @@ std::optional<SmallVector<int64_t>> InputShapes::resolve(size_t index) const {
     diagnostic << "-fshape=" << input.name << ":"
                << declaredText(input.dims,
                                [](StringRef) { return std::string("SIZE"); });
+    if (StringRef(input.name).contains("past"))
+      diagnostic << "; if it is a cache of a language model, --context=SIZE "
+                    "keeps it between calls";
     return std::nullopt;
   }
   if (!countElements(shape)) {
