@@ -137,6 +137,21 @@ static int64_t wordOf(const TransposeKernel &kernel, Tile tile, bool flat) {
   return kernel.isWords(word, tile.cols) && !flat ? word : 1;
 }
 
+/// Blocks of transpose_bytes.cuh that share an SM.
+static constexpr int64_t kByteOccupancy = 4;
+
+/// Returns whether a matrix of bytes has tiles for all SMs.
+static bool paysBytes(Problem &problem, const TransposeKernel &scalar,
+                      const GpuArch &arch) {
+  constexpr int64_t side = TransposeKernel::kByteTile;
+  if (scalar.batch * ceilDiv(scalar.rows, side) * ceilDiv(scalar.cols, side) <
+      arch.sms)
+    return false;
+  constexpr int64_t vector = TransposeKernel::kByteVector;
+  auto built = buildTranspose(problem, vector, vector);
+  return built && (*built)->takesBytes();
+}
+
 nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,
                                                     const Machine &machine) {
   MLIRContext *context = problem.context();
@@ -153,6 +168,8 @@ nn::Match<nn::Schedule> frit::cuda::chooseTranspose(Problem &problem,
     return nn::Mismatch("the tensor is small");
   if (scalar.isRuns())
     return scheduleRuns(scalar, context);
+  if (paysBytes(problem, scalar, machine.arch))
+    return nn::Schedule(TransposeBytesAttr::get(context, kByteOccupancy));
 
   Tile tile = chooseTile(scalar, machine.arch);
   auto fits = [&](int64_t loads, int64_t stores) {

@@ -10,7 +10,8 @@ using namespace frit::cuda;
 static std::string callText(StringRef function, StringRef name,
                             const Twine &arguments, const LinalgFusion &lowered,
                             ArrayRef<int64_t> values) {
-  std::string text = ("frit::" + function + "<" + name + "_body, " + arguments +
+  std::string text = ("frit::" + function + "<" + name + "_body" +
+                      (arguments.isTriviallyEmpty() ? "" : ", ") + arguments +
                       ">({" + argumentList(lowered) + "}")
                          .str();
   for (int64_t value : values)
@@ -199,7 +200,6 @@ class TransposeSkewed : public TransposeFamily<TransposeSkewedAttr> {
 //===----------------------------------------------------------------------===//
 // Other tiles
 //===----------------------------------------------------------------------===//
-
 /// Maximum elements of a tile.
 static constexpr int64_t kTileElements = 64 * 64;
 
@@ -248,6 +248,12 @@ TransposeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   return verifyVectors(emitError, loadVector, storeVector);
 }
 
+LogicalResult
+TransposeBytesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                           int64_t occupancy) {
+  return requireRanges(emitError, {{"occupancy", occupancy, 1, 8}});
+}
+
 /// Returns the rows and columns of a tile.
 static std::pair<int64_t, int64_t> sidesOf(TransposeFlatAttr schedule) {
   int64_t length = schedule.getLength(), width = schedule.getWidth();
@@ -292,6 +298,30 @@ class TransposeFlat : public TransposeFamily<TransposeFlatAttr> {
                             tall ? kernel.col.to : kernel.row.from}),
                   kernel.batch * ceilDiv(kernel.rows, tileRows) *
                       ceilDiv(kernel.cols, tileCols));
+  }
+};
+
+class TransposeBytes : public TransposeFamily<TransposeBytesAttr> {
+  BuiltTranspose fit(Problem &problem, TransposeBytesAttr schedule,
+                     const Machine &machine) const override {
+    constexpr int64_t vector = TransposeKernel::kByteVector;
+    auto built = buildTranspose(problem, vector, vector);
+    if (built && !(*built)->takesBytes())
+      return nn::Mismatch("it moves no bytes in whole vectors");
+    return built;
+  }
+  KernelText print(std::unique_ptr<TransposeKernel> &built, Problem &problem,
+                   TransposeBytesAttr schedule, StringRef name) const override {
+    constexpr int64_t side = TransposeKernel::kByteTile;
+    TransposeKernel &kernel = *built;
+    const LinalgFusion &lowered = problem.lowered();
+    return finish(
+        kernel.print(name), "transpose_bytes", name, lowered,
+        {.threads = kTransposeThreads, .occupancy = schedule.getOccupancy()},
+        callText("transposeBytes", name, "", lowered,
+                 {kernel.batch, kernel.rows, kernel.cols, kernel.row.from,
+                  kernel.col.to}),
+        kernel.batch * ceilDiv(kernel.rows, side) * ceilDiv(kernel.cols, side));
   }
 };
 
@@ -359,6 +389,10 @@ std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeSkewedAttr>() {
 template <>
 std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeFlatAttr>() {
   return std::make_unique<TransposeFlat>();
+}
+template <>
+std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeBytesAttr>() {
+  return std::make_unique<TransposeBytes>();
 }
 template <>
 std::unique_ptr<Skeleton> frit::cuda::makeSkeleton<TransposeAttr>() {

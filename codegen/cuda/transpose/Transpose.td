@@ -42,6 +42,14 @@ def Cuda_TransposeFlatAttr : Cuda_Schedule<"TransposeFlat", "transpose_flat"> {
     Choice<"whether rows are the long side">:$tall);
 }
 
+def Cuda_TransposeBytesAttr
+    : Cuda_Schedule<"TransposeBytes", "transpose_bytes"> {
+  let summary = "Large matrices of bytes with sides of whole vectors.";
+  let parameters = (ins
+    Number<"blocks that share an SM, which bounds a thread's registers"
+          >:$occupancy);
+}
+
 def Cuda_TransposeAttr : Cuda_Schedule<"Transpose", "transpose"> {
   let summary = "Tiles through shared memory.";
   let parameters = (ins

@@ -139,6 +139,12 @@ bool TransposeKernel::hasAlignedLines(int64_t tileRows,
          });
 }
 
+bool TransposeKernel::takesBytes() const {
+  int64_t held = moved->kind == Node::Kind::load ? movedBytes()
+                                                 : storageBytes(moved->type);
+  return !isRuns() && held == 1 && row.from % kByteVector == 0 &&
+         col.to % kByteVector == 0 && isVectorised(kByteTile, kByteTile);
+}
 bool TransposeKernel::isVectorised(int64_t tileRows, int64_t tileCols) const {
   auto fits = [&](const TransposeSide &side, ArrayRef<Node *> roots,
                   int64_t inner, bool loads) {

@@ -35,6 +35,9 @@ public:
   /// all.
   static constexpr int64_t kFlatRows = 304;
 
+  /// Sides of a tile, and bytes of a vector, in transpose_bytes.cuh.
+  static constexpr int64_t kByteTile = 128, kByteVector = 16;
+
   explicit TransposeKernel(const LinalgFusion &lowered)
       : load(lowered.context()), store(lowered.context()), lowered(lowered) {}
 
@@ -66,6 +69,9 @@ public:
     return word == 1 || (load.vector % word == 0 && store.vector >= word &&
                          cols % word == 0 && tileCols % word == 0);
   }
+  /// Returns whether transpose_bytes.cuh computes it, if it was built for
+  /// vectors of 16.
+  bool takesBytes() const;
   /// Returns whether every line of a tile of runs is aligned to vectors at both
   /// ends.
   bool hasAlignedLines(int64_t tileRows, int64_t tileCols) const;
@@ -111,7 +117,8 @@ nn::Match<std::unique_ptr<TransposeKernel>>
 buildTranspose(Problem &problem, int64_t loads, int64_t stores);
 
 /// Chooses among #cuda.transpose_runs, #cuda.transpose_skewed_flat,
-/// #cuda.transpose_skewed, #cuda.transpose_flat and #cuda.transpose.
+/// #cuda.transpose_skewed, #cuda.transpose_flat, #cuda.transpose_bytes and
+/// #cuda.transpose.
 nn::Match<nn::Schedule> chooseTranspose(Problem &problem,
                                         const Machine &machine);
 template <class Attr>

@@ -141,6 +141,23 @@ func.func @column_joint(%x: tensor<4x100x96xf16>) {
 
 // -----
 
+func.func @bytes(%x: tensor<64x90xi8>) {
+  // expected-error@+1 {{has no CUDA kernel: it moves no bytes in whole vectors (schedule #cuda.transpose_bytes<}}
+  %0 = nn.fusion(%x) schedule(#cuda.transpose_bytes<occupancy = 4>) : (tensor<64x90xi8>) -> tensor<90x64xi8> {
+  ^bb0(%a: tensor<64x90xi8>):
+    %1 = nn.transpose %a {perm = array<i64: 1, 0>} : (tensor<64x90xi8>) -> tensor<90x64xi8>
+    nn.yield %1 : tensor<90x64xi8>
+  }
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'occupancy' must be from 1 to 8}}
+#blocks = #cuda.transpose_bytes<occupancy = 9>
+
+// -----
+
 func.func @words(%x: tensor<64x95xf16>) {
   // expected-error@+1 {{has no CUDA kernel: its tile does not consist of such words (schedule #cuda.transpose<}}
   %0 = nn.fusion(%x) schedule(#cuda.transpose<tile_rows = 64, tile_cols = 64, load_vector = 1, store_vector = 8, word = 2>) : (tensor<64x95xf16>) -> tensor<95x64xf16> {

@@ -94,6 +94,35 @@ func.func @transpose_skewed(%x: tensor<8x1021x515xbf16>) {
 
 // -----
 
+// Bytes, which a body may change.
+// CHECK: // k0 #cuda.transpose_bytes<occupancy = 4> grid 12x1x1 block 256
+// CHECK: // k1 #cuda.transpose_bytes<occupancy = 6> grid 12x1x1 block 256
+// CHECK: void load(Held (&e)[16], size_t i) const {
+// CHECK-NEXT: frit::copyVector(e, x0 + i);
+// CHECK: return batch * 36864;
+// CHECK: __launch_bounds__(256, 4)
+// CHECK: frit::transposeBytes<k0_body>({x0, y0}, 3, 144, 256, 256, 144);
+// CHECK: e[v] = int8_t(a0[v] & 7);
+// CHECK: __launch_bounds__(256, 6)
+// CHECK: frit::transposeBytes<k1_body>({x0, y0}, 3, 144, 256, 256, 144);
+func.func @transpose_bytes(%x: tensor<3x144x256xi8>) {
+  %p = nn.fusion(%x) schedule(#cuda.transpose_bytes<occupancy = 4>) : (tensor<3x144x256xi8>) -> tensor<3x256x144xi8> {
+  ^bb0(%a: tensor<3x144x256xi8>):
+    %1 = nn.transpose %a {perm = array<i64: 0, 2, 1>} : (tensor<3x144x256xi8>) -> tensor<3x256x144xi8>
+    nn.yield %1 : tensor<3x256x144xi8>
+  }
+  %q = nn.fusion(%x) schedule(#cuda.transpose_bytes<occupancy = 6>) : (tensor<3x144x256xi8>) -> tensor<3x256x144xi8> {
+  ^bb0(%a: tensor<3x144x256xi8>):
+    %c = nn.constant dense<7> : tensor<i8>
+    %0 = nn.bitwise_and %a, %c : (tensor<3x144x256xi8>, tensor<i8>) -> tensor<3x144x256xi8>
+    %1 = nn.transpose %0 {perm = array<i64: 0, 2, 1>} : (tensor<3x144x256xi8>) -> tensor<3x256x144xi8>
+    nn.yield %1 : tensor<3x256x144xi8>
+  }
+  return
+}
+
+// -----
+
 // Tiles of all rows, by 256 and by 384 threads.
 // CHECK: // k0 #cuda.transpose_skewed_flat<threads = 256, occupancy = 6> grid 30x1x1 block 256 shared
 // CHECK: // k1 #cuda.transpose_skewed_flat<threads = 384, occupancy = 3> grid 30x1x1 block 384 shared

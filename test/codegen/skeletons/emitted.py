@@ -22,8 +22,8 @@ from fusions import (Fusion, Tensor, depthwise, layer_norm, normalize, permute,
 
 HERE = pathlib.Path(__file__).resolve().parent
 EMULATE = HERE.parent.parent / "emulator" / "emulate.py"
-DTYPES = {"f16": np.float16, "f32": np.float32, "i64": np.int64}
-TOLERANCE = {"f16": 2e-3, "f32": 1e-5}
+DTYPES = {"f16": np.float16, "f32": np.float32, "i64": np.int64, "i8": np.int8}
+TOLERANCE = {"f16": 2e-3, "f32": 1e-5, "i8": 0}
 
 
 def half(*shape):
@@ -174,6 +174,12 @@ def skewed_flat_transposes():
         yield permute(f"matrices {shape}", half(*shape), 0, 2, 1)
 
 
+def byte_transposes():
+    for shape in ((1552, 1568), (16, 33792)):
+        yield permute(f"bytes {shape}", Tensor("i8", *shape), 1, 0)
+    yield permute("bytes of matrices", Tensor("i8", 12, 528, 400), 0, 2, 1)
+
+
 def flat_transposes():
     # Short sides.
     for n, m in ((45608, 3), (26952, 5), (22000, 6), (66560, 2), (11144, 49),
@@ -286,14 +292,16 @@ GROUPS = (
     ("column_shared", shared_columns), ("transpose", transposes),
     ("transpose_skewed", skewed_transposes),
     ("transpose_skewed_flat", skewed_flat_transposes),
+    ("transpose_bytes", byte_transposes),
     ("transpose_flat", flat_transposes), ("transpose_runs", runs),
     ("depthwise", depthwises))
 
 
 def random_inputs(fusion, generator):
     for tensor in fusion.inputs:
-        if tensor.element == "i64":
-            yield generator.integers(0, 50, tensor.shape)
+        if tensor.element in ("i64", "i8"):
+            yield generator.integers(0, 50, tensor.shape,
+                                     DTYPES[tensor.element])
         else:
             yield generator.uniform(-2, 2, tensor.shape).astype(
                 DTYPES[tensor.element])

@@ -1,6 +1,7 @@
 //===- transpose.cu - Checks the skeletons of permutations ----------------===//
 
 #include "frit/transpose.cuh"
+#include "frit/transpose_bytes.cuh"
 #include "frit/transpose_flat.cuh"
 #include "frit/transpose_runs.cuh"
 #include "frit/transpose_skewed.cuh"
@@ -31,6 +32,13 @@ template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int TileRows,
 __global__ void twice(const T *x, T *y) {
   frit::transpose<Twice<T, Batch, Rows, Cols>, TileRows, TileCols, L, S, Word,
                   FlatLoad, FlatStore>({x, y}, Batch, Rows, Cols, Cols, Rows);
+}
+
+/// Does the same with bytes.
+template <unsigned Batch, unsigned Rows, unsigned Cols>
+__global__ void __launch_bounds__(256) twiceBytes(const int8_t *x, int8_t *y) {
+  frit::transposeBytes<Twice<int8_t, Batch, Rows, Cols>>({x, y}, Batch, Rows,
+                                                         Cols, Cols, Rows);
 }
 
 /// Does the same with a short side: the rows if `Loads`, else the columns.
@@ -114,6 +122,12 @@ extern "C" __global__ void __launch_bounds__(256)
       {x, y}, 1, 16384, 8192, 8192, 16384);
 }
 
+extern "C" __global__ void __launch_bounds__(256, 4)
+    squareBytes(const int8_t *x, int8_t *y) {
+  frit::transposeBytes<Twice<int8_t, 1, 16384, 8192>>({x, y}, 1, 16384, 8192,
+                                                      8192, 16384);
+}
+
 #ifndef __CUDACC_RTC__
 #include "harness.h"
 
@@ -136,6 +150,22 @@ static void check(unsigned grid) {
         want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
   expect("transpose " + std::to_string(Rows) + "x" + std::to_string(Cols), y,
          want, 0);
+}
+
+/// Bytes, in blocks of which some have several tiles, or a part of one.
+template <unsigned Batch, unsigned Rows, unsigned Cols>
+static void checkBytes(unsigned grid) {
+  size_t n = size_t(Batch) * Rows * Cols;
+  Buffer<int8_t> x(n), y(n);
+  x.randomize(Rows);
+  launch(twiceBytes<Batch, Rows, Cols>, grid, 256, x.get(), y.get());
+  std::vector<double> want(n);
+  for (size_t b = 0, i = 0; b < Batch; ++b)
+    for (size_t r = 0; r < Rows; ++r)
+      for (size_t c = 0; c < Cols; ++c, ++i)
+        want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
+  expect("bytes " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
+         0);
 }
 
 /// Matrices with a short side, which tiles span.
@@ -237,6 +267,9 @@ static void checks() {
   check<bf16, 5, 67, 1, 64, 1, 1, 1>(3);
   check<double, 1, 70, 66, 64, 64, 2, 2>(1);
   check<int8_t, 2, 36, 68, 32, 32, 4, 4, 4>(9);
+  checkBytes<2, 144, 272>(5);
+  checkBytes<1, 256, 128>(2);
+  checkBytes<3, 16, 48>(3);
   checkFlat<f16, 2, 200, 3, 64, 8, 8, true>();
   checkFlat<f16, 3, 5, 328, 128, 8, 8, false>();
   checkFlat<float, 2, 13, 260, 64, 4, 4, false>();
@@ -262,6 +295,10 @@ static void benches() {
         [&] { launch(oddRuns, 64 * 32 * 8, 256, u.get(), v.get()); });
   bench("transpose f32 16384x8192", 8e-9 * a.size(), "GB/s",
         [&] { launch(square, 256 * 128, 256, a.get(), b.get()); });
+  Buffer<int8_t> c(16384 * 8192), d(c.size());
+  c.randomize(1);
+  bench("transpose bytes 16384x8192", 2e-9 * c.size(), "GB/s",
+        [&] { launch(squareBytes, 128 * 64, 256, c.get(), d.get()); });
 #endif
 }
 
