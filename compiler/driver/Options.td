@@ -83,7 +83,8 @@ defm fprecision : Value<one, "fprecision", model_Group, "precision",
   "fp32,tf32,fp16,bf16,amp-fp16,amp-bf16,amp-fp8">;
 defm ffp8_gradients : Value<one, "ffp8-gradients", model_Group, "format",
   "With -fprecision=amp-fp8: what gradients are rounded to before they are "
-  "multiplied by weights (default: e5m2)","e5m2,e4m3,bf16">;
+  "multiplied by weights and, in e5m2, by inputs (default: e5m2)",
+  "e5m2,e4m3,bf16">;
 defm fweights : Value<one, "fweights", model_Group, "format",
   "Round the weights of products to int8, int4, fp8 (e4m3) or mxfp4; int4:64 "
   "has a scale for 64 weights. The last product has int8">;

@@ -67,10 +67,15 @@ bool frit::isEpilogueOnly(Operation *op) {
   return isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op);
 }
 
+/// Returns whether a cast widens what may be stored narrow. Scales that are
+/// rounded to powers of two belong to what computes them, and bits of what is
+/// in memory to their readers.
 static bool widens(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
-  return cast && tensorType(cast.getX()).getElementTypeBitWidth() <
-                     tensorType(cast.getY()).getElementTypeBitWidth();
+  return cast && !cast.getX().getDefiningOp<BitCastOp>() &&
+         !isa<Float8E8M0FNUType>(tensorType(cast.getX()).getElementType()) &&
+         tensorType(cast.getX()).getElementTypeBitWidth() <
+             tensorType(cast.getY()).getElementTypeBitWidth();
 }
 
 SmallVector<Operation *, 2> frit::operandsInside(Operation *op,

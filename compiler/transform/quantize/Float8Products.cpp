@@ -4,27 +4,35 @@
 //   %dx = nn.matmul %dy, %w                  its gradient
 //   %dw = nn.matmul %dy, %x {transpose_a}
 // ==>
-//   %t = nn.max (nn.reduce (nn.abs %w) {max, a row}) / 448, 2⁻¹⁰⁰
+//   %t = ⌈nn.max (nn.reduce (nn.abs %w) {max, a row}) / 448, 2⁻¹⁰⁰⌉
 //   %v = nn.cast (nn.mul %w, 1 / %t) {to = f8E4M3FN}    codes of the weights
-//   %s = nn.max (nn.reduce (nn.abs %x) {max, a row}) / 448, 2⁻¹⁰⁰
+//   %s = ⌈nn.max (nn.reduce (nn.abs %x) {max, a row}) / 448, 2⁻¹⁰⁰⌉
 //   %q = nn.cast (nn.mul %x, 1 / %s) {to = f8E4M3FN}
 //   %y = nn.cast (nn.quantized_conv %q, %v) · %t · %s {to = bf16}
 //   %e = nn.mul %dy, %t
-//   %u = nn.max (nn.reduce (nn.abs %e) {max, a row}) / 57344, 2⁻¹⁰⁰
+//   %u = ⌈nn.max (nn.reduce (nn.abs %e) {max, a row}) / 57344, 2⁻¹⁰⁰⌉
 //   %g = nn.cast (nn.mul %e, 1 / %u) {to = f8E5M2}
 //   %dx = nn.cast (nn.quantized_conv %g, (nn.transpose %v)) · %u {to = bf16}
-//   %dw = nn.matmul %dy, %x {transpose_a}
+//   %m = nn.reduce %s · %u {max, all rows}
+//   %h = nn.cast (nn.mul %g, %s · %u / %m) {to = f8E5M2}
+//   %dw = nn.cast (nn.quantized_conv (nn.transpose %h), (nn.transpose %q)) · %m
+//   / %t
 //
-// A row of an input, or of its gradient, gets its scale in the call that rounds
-// it, by its largest number. So nothing overflows, no state is needed, and one
-// kernel finds the scale and rounds while it has the row. The weights of each
-// output share a scale. Weights are rounded once: the gradient by the input
-// multiplies their codes, too, and their scales, which are factors of its sums'
-// terms there, multiply the gradient before it is rounded.
+// ⌈⌉ is the next power of two. A row of an input, or of its gradient, gets its
+// scale in the call that rounds it, by its largest number. So nothing
+// overflows, no state is needed, and one kernel finds the scale and rounds
+// while it has the row. The weights of each output share a scale. Weights are
+// rounded once: the gradient by the input multiplies their codes, too, and
+// their scales, which are factors of its sums' terms there, multiply the
+// gradient before it is rounded.
 //
-// The gradients of weights stay in 16 bits: they sum over rows, whose scales
-// are factors of the terms, and tensor cores take 8 bits only with the terms of
-// a sum side by side, for which both operands had to be transposed.
+// The gradients of weights sum over rows, whose scales are factors of the terms
+// there. So the codes of the gradient are multiplied by both scales of the row,
+// relative to those of the row where they are largest. All are powers of two,
+// and e5m2 has 32 of them: the codes keep their bits, but for rows that are
+// smaller than others by many powers. Tensor cores take 8 bits only with the
+// terms of a sum side by side: both operands are transposed, as codes. With
+// gradients in e4m3 or bf16 these products stay in 16 bits.
 //
 // First and last products stay in 16 bits, as do those of odd sizes, and all
 // that multiply no weights, such as attention. Remarks say so. If the target
@@ -72,9 +80,14 @@ public:
 
 private:
   Legality rewrite(const LinearProduct &product, const LinearProducts &all);
-  void rewriteGradient(MatmulOp gradient, const RoundedTensor &weights);
+  RoundedTensor rewriteGradient(MatmulOp gradient,
+                                const RoundedTensor &weights);
+  void rewriteWeightGradients(Value x, const RoundedTensor &inputs, Value dy,
+                              const RoundedTensor &gradients,
+                              Value weightScale);
   Value multiply(NNBuilder &b, MatmulOp product, const RoundedTensor &rows,
                  Value weights, Value columns);
+  Value sumOf(NNBuilder &b, Value x, Value w);
 
   const Target &target;
   TargetRewrites rewrites;
@@ -94,6 +107,9 @@ static RoundedTensor roundTensor(NNBuilder &b, Value x, int64_t axis,
   Value scale = b.reduce(AbsOp::create(b, x), Combiner::max, axis);
   scale =
       MaxOp::create(b, b.div(scale, most), b.scalarLike(x, kLeastFloat8Scale));
+  // Rounded up to a power of two, which no code needs bits for.
+  Type power = Float8E8M0FNUType::get(b.getContext());
+  scale = b.cast(CastOp::create(b, scale, power), b.getF32Type());
   Value inverse = b.div(b.scalarLike(scale, 1), scale);
   return {b.cast(b.mul(x, inverse), format), scale};
 }
@@ -142,51 +158,142 @@ static Legality checkFloat8(const LinearProduct &product) {
   return std::nullopt;
 }
 
+/// Multiplies rows of codes by rows of codes. The sums are f32.
+Value Float8Products::sumOf(NNBuilder &b, Value x, Value w) {
+  Value none;
+  ArrayRef<int64_t> empty;
+  auto sums =
+      QuantizedConvOp::create(b, x, w, none, none, none, none, none, none,
+                              empty, empty, empty, 1, /*relu=*/false);
+  const auto *wanted = rewrites.find<QuantizedRewrite>();
+  if (!wanted || !wanted->narrowsFloats ||
+      target.keepsWhole(cast<CompositeOp>(sums.getOperation())))
+    return sums.getY();
+  sums.erase();
+  Type bf16 = b.getBF16Type();
+  Value y = MatmulOp::create(b, b.cast(x, bf16), b.cast(w, bf16),
+                             /*transpose_a=*/false, /*transpose_b=*/true,
+                             /*tf32=*/false);
+  return b.cast(y, b.getF32Type());
+}
+
+/// Returns a tensor as a matrix of its rows.
+static Value matrixOf(NNBuilder &b, Value x) {
+  int64_t depth = shapeOf(x).back();
+  return b.reshape(x, {tensorType(x).getNumElements() / depth, depth});
+}
+
+static Value transposed(NNBuilder &b, Value matrix) {
+  return TransposeOp::create(b, matrix, ArrayRef<int64_t>{1, 0});
+}
+
 /// Creates what replaces a product: rows of codes times the codes of weights,
 /// times the scales of the rows and, if there are any, of the columns. The
 /// scales come before a view, so that the kernel of the sums multiplies them.
 Value Float8Products::multiply(NNBuilder &b, MatmulOp product,
                                const RoundedTensor &rows, Value weights,
                                Value columns) {
-  int64_t depth = shapeOf(rows.codes).back();
-  int64_t count = tensorType(rows.codes).getNumElements() / depth;
-  Value codes = b.reshape(rows.codes, {count, depth});
+  Value codes = matrixOf(b, rows.codes);
   if (!product.getTransposeB())
-    weights = TransposeOp::create(b, weights, ArrayRef<int64_t>{1, 0});
-  Value none;
-  ArrayRef<int64_t> empty;
-  auto sums =
-      QuantizedConvOp::create(b, codes, weights, none, none, none, none, none,
-                              none, empty, empty, empty, 1, /*relu=*/false);
-  Value y = sums.getY();
-  const auto *wanted = rewrites.find<QuantizedRewrite>();
-  if (wanted && wanted->narrowsFloats &&
-      !target.keepsWhole(cast<CompositeOp>(sums.getOperation()))) {
-    sums.erase();
-    Type bf16 = b.getBF16Type();
-    y = MatmulOp::create(b, b.cast(codes, bf16), b.cast(weights, bf16),
-                         /*transpose_a=*/false, /*transpose_b=*/true,
-                         /*tf32=*/false);
-    y = b.cast(y, b.getF32Type());
-  }
+    weights = transposed(b, weights);
+  Value y = sumOf(b, codes, weights);
   if (columns)
     y = b.mul(y, b.reshape(columns, {shapeOf(y).back()}));
-  y = b.mul(y, b.reshape(rows.scale, {count, 1}));
+  y = b.mul(y, b.reshape(rows.scale, {shapeOf(y).front(), 1}));
   return b.reshape(b.cast(y, b.getBF16Type()), shapeOf(product.getY()));
 }
 
-/// Rewrites the product of a gradient by weights.
-void Float8Products::rewriteGradient(MatmulOp gradient,
-                                     const RoundedTensor &weights) {
-  NNBuilder b(gradient.getLoc(), gradient.getOperation());
-  Value dy = b.cast(gradient.getA(), b.getF32Type());
+/// Rewrites the product of a gradient by weights. Returns the rounded gradient,
+/// times the scales of the weights.
+RoundedTensor Float8Products::rewriteGradient(MatmulOp gradient,
+                                              const RoundedTensor &weights) {
+  Value dy = gradient.getA();
+  NNBuilder rounding = builderAfter(gradient.getLoc(), dy);
+  Value wide = rounding.cast(dy, rounding.getF32Type());
   int64_t outputs = tensorType(weights.scale).getNumElements();
-  dy = b.mul(dy, b.reshape(weights.scale, {outputs}));
-  RoundedTensor rows =
-      roundTensor(b, dy, tensorType(dy).getRank() - 1, gradientFormat);
+  wide = rounding.mul(wide, rounding.reshape(weights.scale, {outputs}));
+  RoundedTensor rows = roundTensor(
+      rounding, wide, tensorType(wide).getRank() - 1, gradientFormat);
+  NNBuilder b(gradient.getLoc(), gradient.getOperation());
   gradient.replaceAllUsesWith(
       multiply(b, gradient, rows, weights.codes, /*columns=*/Value()));
   gradient.erase();
+  return rows;
+}
+
+/// Returns the products of the transposed rows of `dy` and the rows of `x`, or
+/// the reverse.
+static SmallVector<MatmulOp> weightGradientsOf(Value x, Value dy) {
+  SmallVector<MatmulOp> found;
+  SmallVector<Value> views = {throughReshapes(x)};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (auto view = dyn_cast<ReshapeOp>(user))
+        views.push_back(view.getY());
+      auto matmul = dyn_cast<MatmulOp>(user);
+      if (!matmul || !matmul.getTransposeA() || matmul.getTransposeB() ||
+          tensorType(matmul.getY()).getRank() != 2 || !isBf16(matmul.getY()))
+        continue;
+      Value a = throughReshapes(matmul.getA());
+      Value b = throughReshapes(matmul.getB());
+      if ((a == throughReshapes(x) && b == throughReshapes(dy)) ||
+          (b == throughReshapes(x) && a == throughReshapes(dy)))
+        found.push_back(matmul);
+    }
+  return found;
+}
+
+/// Multiplies codes of e5m2 by `factor` / `most`, which are powers of two, the
+/// second the larger one: that lowers their exponents. Numbers below the least
+/// normal one keep wrong bits or become zero.
+static Value lowerExponents(NNBuilder &b, Value codes, Value factor,
+                            Value most) {
+  MLIRContext *context = b.getContext();
+  Type wide = b.getI32Type();
+  Type byte = IntegerType::get(context, 8, IntegerType::Unsigned);
+  auto bitsOf = [&](Value x) -> Value { return BitCastOp::create(b, x, wide); };
+  Value all = b.cast(BitCastOp::create(b, codes, byte), wide);
+  auto integer = [&](double value) { return b.scalarLike(all, value); };
+  // From the places of an exponent of f32 to those of one of e5m2.
+  Value lower = BitShiftOp::create(b, b.sub(bitsOf(most), bitsOf(factor)),
+                                   integer(23 - 2), "RIGHT");
+  Value size = BitwiseAndOp::create(b, all, integer(127));
+  size = MaxOp::create(b, b.sub(size, lower), integer(0));
+  Value sign = BitwiseAndOp::create(b, all, integer(128));
+  Value lowered = b.cast(BitwiseOrOp::create(b, size, sign), byte);
+  return BitCastOp::create(b, lowered, tensorType(codes).getElementType());
+}
+
+/// Rewrites the gradients of weights by an input and the gradient of an output.
+void Float8Products::rewriteWeightGradients(Value x,
+                                            const RoundedTensor &inputs,
+                                            Value dy,
+                                            const RoundedTensor &gradients,
+                                            Value weightScale) {
+  int64_t rows = tensorType(inputs.scale).getNumElements();
+  int64_t outputs = tensorType(weightScale).getNumElements();
+  if (rows % kFloat8Multiple != 0 || !isa<Float8E5M2Type>(gradientFormat))
+    return;
+  for (MatmulOp product : weightGradientsOf(x, dy)) {
+    NNBuilder b(product.getLoc(), product);
+    bool isLeft = throughReshapes(product.getA()) == throughReshapes(dy);
+    if (shapeOf(product.getA()).front() != rows)
+      continue;
+    Value factor = b.mul(b.reshape(inputs.scale, {rows, 1}),
+                         b.reshape(gradients.scale, {rows, 1}));
+    Value most = b.reduce(factor, Combiner::max, 0);
+    Value codes = lowerExponents(b, matrixOf(b, gradients.codes), factor, most);
+    Value left = transposed(b, codes);
+    Value right = transposed(b, matrixOf(b, inputs.codes));
+    if (!isLeft)
+      std::swap(left, right);
+    Value y = sumOf(b, left, right);
+    y = b.mul(y, b.reshape(most, {}));
+    y = b.div(y, isLeft ? b.reshape(weightScale, {outputs, 1})
+                        : b.reshape(weightScale, {outputs}));
+    product.replaceAllUsesWith(b.cast(y, b.getBF16Type()));
+    product.erase();
+  }
 }
 
 Legality Float8Products::rewrite(const LinearProduct &product,
@@ -218,8 +325,11 @@ Legality Float8Products::rewrite(const LinearProduct &product,
           !matmul.getTransposeA() && summedAxis(matmul) != axis &&
           tensorType(matmul.getA()).getRank() >= 2 && isBf16(matmul.getA()))
         gradients.push_back(matmul);
-  for (MatmulOp gradient : gradients)
-    rewriteGradient(gradient, weights);
+  for (MatmulOp gradient : gradients) {
+    Value dy = gradient.getA();
+    RoundedTensor rounded = rewriteGradient(gradient, weights);
+    rewriteWeightGradients(x, rows, dy, rounded, weights.scale);
+  }
   forward.replaceAllUsesWith(y);
   forward.erase();
   return std::nullopt;

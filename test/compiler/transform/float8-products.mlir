@@ -4,7 +4,9 @@
 
 // Between the first and the last layer, the weights of each output and the
 // inputs of each row share a scale. The gradient by the input multiplies the
-// same codes of weights; that of the weights stays in 16 bits.
+// same codes of weights; that of the weights multiplies both codes, transposed,
+// of which those of the gradient have their exponents lowered by the scales of
+// the row.
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[W:.*]] = nn.cast %arg2 {to = f32}
 // CHECK:         %[[MOST:.*]] = nn.constant dense<4.480000e+02>
@@ -12,7 +14,9 @@
 // CHECK:         %[[MW:.*]] = nn.reduce %[[AW]] {axes = array<i64: 1>, kind = #nn<combiner max>}
 // CHECK:         %[[LEAST:.*]] = nn.constant dense<7.88860905E-31>
 // CHECK:         %[[DW:.*]] = nn.div %[[MW]], %[[MOST]]
-// CHECK:         %[[T:.*]] = nn.max %[[DW]], %[[LEAST]] : (tensor<64x1xf32>
+// CHECK:         %[[AT:.*]] = nn.max %[[DW]], %[[LEAST]] : (tensor<64x1xf32>
+// CHECK:         %[[PT:.*]] = nn.cast %[[AT]] {to = f8E8M0FNU}
+// CHECK:         %[[T:.*]] = nn.cast %[[PT]] {to = f32}
 // CHECK:         %[[ONE:.*]] = nn.constant dense<1.000000e+00>
 // CHECK:         %[[TI:.*]] = nn.div %[[ONE]], %[[T]]
 // CHECK:         %[[WT:.*]] = nn.mul %[[W]], %[[TI]]
@@ -20,7 +24,9 @@
 // CHECK:         %[[H:.*]] = nn.matmul %arg0, %arg1
 // CHECK:         %[[X:.*]] = nn.cast %[[H]] {to = f32}
 // CHECK:         nn.reduce %{{.*}} {axes = array<i64: 2>, kind = #nn<combiner max>}
-// CHECK:         %[[S:.*]] = nn.max %{{.*}}, %[[LEAST]] : (tensor<2x8x1xf32>
+// CHECK:         %[[AS:.*]] = nn.max %{{.*}}, %[[LEAST]] : (tensor<2x8x1xf32>
+// CHECK:         %[[PS:.*]] = nn.cast %[[AS]] {to = f8E8M0FNU}
+// CHECK:         %[[S:.*]] = nn.cast %[[PS]] {to = f32}
 // CHECK:         %[[SI:.*]] = nn.div %[[ONE]], %[[S]]
 // CHECK:         %[[XS:.*]] = nn.mul %[[X]], %[[SI]]
 // CHECK:         %[[Q:.*]] = nn.cast %[[XS]] {to = f8E4M3FN}
@@ -37,7 +43,9 @@
 // CHECK:         %[[G:.*]] = nn.cast %[[DY]] {to = f32}
 // CHECK:         %[[E:.*]] = nn.mul %[[G]], %[[TV]]
 // CHECK:         nn.constant dense<5.734400e+04>
-// CHECK:         %[[U:.*]] = nn.max %{{.*}}, %[[LEAST]] : (tensor<2x8x1xf32>
+// CHECK:         %[[AU:.*]] = nn.max %{{.*}}, %[[LEAST]] : (tensor<2x8x1xf32>
+// CHECK:         %[[PU:.*]] = nn.cast %[[AU]] {to = f8E8M0FNU}
+// CHECK:         %[[U:.*]] = nn.cast %[[PU]] {to = f32}
 // CHECK:         %[[UI:.*]] = nn.div %[[ONE]], %[[U]]
 // CHECK:         %[[EU:.*]] = nn.mul %[[E]], %[[UI]]
 // CHECK:         %[[R:.*]] = nn.cast %[[EU]] {to = f8E5M2}
@@ -46,11 +54,31 @@
 // CHECK:         %[[DX:.*]] = nn.quantized_conv %[[RR]], %[[VT]] {
 // CHECK:         %[[UV:.*]] = nn.reshape %[[U]] {shape = array<i64: 16, 1>}
 // CHECK:         nn.mul %[[DX]], %[[UV]]
-// CHECK:         %[[DR:.*]] = nn.reshape %[[DY]] {shape = array<i64: 16, 64>}
-// CHECK:         nn.matmul %[[DR]], %{{.*}} {transpose_a}
-// CHECK-NOT:     nn.quantized_conv
+// CHECK:         %[[F:.*]] = nn.mul %[[SV]], %[[UV]]
+// CHECK:         %[[M:.*]] = nn.reduce %[[F]] {axes = array<i64: 0>, kind = #nn<combiner max>}
+// CHECK:         %[[BYTES:.*]] = nn.bit_cast %[[RR]] {to = ui8}
+// CHECK:         %[[BITS:.*]] = nn.cast %[[BYTES]] {to = i32}
+// CHECK:         %[[FB:.*]] = nn.bit_cast %[[F]] {to = i32}
+// CHECK:         %[[MB:.*]] = nn.bit_cast %[[M]] {to = i32}
+// CHECK:         %[[BY:.*]] = nn.sub %[[MB]], %[[FB]]
+// CHECK:         %[[LOWER:.*]] = nn.bit_shift %[[BY]], %{{.*}} {direction = "RIGHT"}
+// CHECK:         %[[SIZE:.*]] = nn.bitwise_and %[[BITS]]
+// CHECK:         %[[LESS:.*]] = nn.sub %[[SIZE]], %[[LOWER]]
+// CHECK:         %[[MORE:.*]] = nn.max %[[LESS]]
+// CHECK:         %[[SIGN:.*]] = nn.bitwise_and %[[BITS]]
+// CHECK:         %[[ALL:.*]] = nn.bitwise_or %[[MORE]], %[[SIGN]]
+// CHECK:         %[[NARROW:.*]] = nn.cast %[[ALL]] {{.*}}to = ui8}
+// CHECK:         %[[LOW:.*]] = nn.bit_cast %[[NARROW]] {to = f8E5M2}
+// CHECK:         %[[GT:.*]] = nn.transpose %[[LOW]] {perm = array<i64: 1, 0>}
+// CHECK:         %[[QT:.*]] = nn.transpose %[[ROWS]] {perm = array<i64: 1, 0>}
+// CHECK:         %[[DWS:.*]] = nn.quantized_conv %[[GT]], %[[QT]] {
+// CHECK:         %[[MR:.*]] = nn.reshape %[[M]] {shape = array<i64>}
+// CHECK:         %[[DW1:.*]] = nn.mul %[[DWS]], %[[MR]]
+// CHECK:         nn.div %[[DW1]], %[[T]]
+// CHECK-NOT:     nn.matmul {{.*}}transpose_a
 // E4M3-LABEL:    func.func @main
 // E4M3:          nn.cast %{{.*}}to = f8E4M3FN} : (tensor<2x8x64xf32>)
+// E4M3:          nn.matmul %{{.*}} {transpose_a}
 // E4M3-NOT:      f8E5M2
 // BF16-LABEL:    func.func @main
 // BF16:          nn.quantized_conv

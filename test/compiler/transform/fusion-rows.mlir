@@ -65,3 +65,43 @@ func.func @stored(%x: tensor<4x64xbf16>, %s: tensor<64xbf16>, %g: tensor<32x64xb
   %1 = nn.exp %n : (tensor<4x64xbf16>) -> tensor<4x64xbf16>
   return %0, %1 : tensor<4x32xbf16>, tensor<4x64xbf16>
 }
+
+// -----
+
+// A scale that is rounded to a power of two, and the codes of its row.
+// CHECK-LABEL: func.func @codes
+// CHECK:         nn.fusion(%arg0)
+// CHECK:           nn.reduce
+// CHECK:           nn.cast {{.*}}to = f8E8M0FNU}
+// CHECK:           nn.cast {{.*}}to = f8E5M2}
+// CHECK-NOT:     nn.fusion
+func.func @codes(%x: tensor<64x128xbf16>) -> (tensor<64x128xf8E5M2>, tensor<64x1xf32>) {
+  %0 = nn.cast %x {to = f32} : (tensor<64x128xbf16>) -> tensor<64x128xf32>
+  %1 = nn.abs %0 : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %2 = nn.reduce %1 {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %3 = nn.cast %2 {to = f8E8M0FNU} : (tensor<64x1xf32>) -> tensor<64x1xf8E8M0FNU>
+  %4 = nn.cast %3 {to = f32} : (tensor<64x1xf8E8M0FNU>) -> tensor<64x1xf32>
+  %5 = nn.reciprocal %4 : (tensor<64x1xf32>) -> tensor<64x1xf32>
+  %6 = nn.mul %0, %5 : (tensor<64x128xf32>, tensor<64x1xf32>) -> tensor<64x128xf32>
+  %7 = nn.cast %6 {to = f8E5M2} : (tensor<64x128xf32>) -> tensor<64x128xf8E5M2>
+  return %7, %4 : tensor<64x128xf8E5M2>, tensor<64x1xf32>
+}
+
+// -----
+
+// Bits of what is in memory are read by the kernel that computes with them.
+// CHECK-LABEL: func.func @bits
+// CHECK:         nn.fusion(%arg0)
+// CHECK:           nn.bit_cast
+// CHECK:           nn.transpose
+// CHECK-NOT:     nn.fusion
+func.func @bits(%x: tensor<64x128xf8E5M2>) -> tensor<128x64xf8E5M2> {
+  %0 = nn.bit_cast %x {to = ui8} : (tensor<64x128xf8E5M2>) -> tensor<64x128xui8>
+  %1 = nn.cast %0 {to = i32} : (tensor<64x128xui8>) -> tensor<64x128xi32>
+  %2 = nn.constant dense<127> : tensor<i32>
+  %3 = nn.bitwise_and %1, %2 : (tensor<64x128xi32>, tensor<i32>) -> tensor<64x128xi32>
+  %4 = nn.cast %3 {to = ui8} : (tensor<64x128xi32>) -> tensor<64x128xui8>
+  %5 = nn.bit_cast %4 {to = f8E5M2} : (tensor<64x128xui8>) -> tensor<64x128xf8E5M2>
+  %6 = nn.transpose %5 {perm = array<i64: 1, 0>} : (tensor<64x128xf8E5M2>) -> tensor<128x64xf8E5M2>
+  return %6 : tensor<128x64xf8E5M2>
+}
