@@ -155,6 +155,8 @@ private:
   bool changes(const Node *node) const;
   bool dependsOnColumn(const Node *node) const;
   bool followsFromPosition(Node *node) const;
+  Node *sharedValue(Node *term, const llvm::DenseSet<Node *> &known,
+                    const llvm::DenseSet<Node *> &later) const;
   void findStaged();
   bool readsOnlyStaged() const;
   Staging staging() const;

@@ -84,6 +84,29 @@ bool RowKernel::followsFromPosition(Node *node) const {
   return true;
 }
 
+/// Returns the value that a term is a function of, such as that whose size is
+/// reduced, if a later phase needs it and then no longer the values that it is
+/// computed from; null if there is none.
+Node *RowKernel::sharedValue(Node *term, const llvm::DenseSet<Node *> &known,
+                             const llvm::DenseSet<Node *> &later) const {
+  Node *value = term;
+  do {
+    SmallVector<Node *> operands = graph.operandsOf(value);
+    if (operands.size() != 1)
+      return nullptr;
+    value = operands.front();
+  } while (!later.contains(value));
+  if (value->kind != Node::Kind::operation)
+    return nullptr;
+  llvm::DenseSet<Node *> all = known;
+  all.insert(value);
+  llvm::DenseSet<Node *> left = usesOf(storeRoots(), all, graph);
+  for (Node *part : Graph::reachable(value, graph))
+    if (part->kind == Node::Kind::load && changes(part) && left.contains(part))
+      return nullptr;
+  return value;
+}
+
 /// Collects the nodes that vary along the row, need no reduction's result, and
 /// are either terms or operands of nodes that do need a result.
 void RowKernel::findFrontier(bool preload) {
@@ -120,11 +143,14 @@ void RowKernel::findFrontier(bool preload) {
     for (Node *part : Graph::reachable(node, graph))
       if (part->kind == Node::Kind::load && changes(part))
         loads.push_back(part);
-    if (llvm::all_of(loads, [&](Node *part) { return later.contains(part); }) &&
-        !later.contains(node))
-      kept.insert(loads.begin(), loads.end());
-    else
+    if (!llvm::all_of(loads,
+                      [&](Node *part) { return later.contains(part); }) ||
+        later.contains(node))
       kept.insert(node);
+    else if (Node *shared = sharedValue(node, known, later))
+      kept.insert(shared);
+    else
+      kept.insert(loads.begin(), loads.end());
   }
   frontier.assign(kept.begin(), kept.end());
 }

@@ -214,3 +214,28 @@ func.func @loss(%x: tensor<8x50304xbf16>, %l: tensor<8x1xi64>, %dy: tensor<f32>)
   }
   return
 }
+
+// Where the largest size of a value is a row's scale, the value is kept, and not
+// the two that it is computed from.
+// CHECK: struct k{{[0-9]+}}_body {
+// CHECK: struct Element {
+// CHECK-NEXT: float a0;
+// CHECK-NEXT: };
+// CHECK: e[v].a0 = a0[v] * frit::logistic(a0[v]) * a1[v];
+// CHECK: return frit::abs(e.a0);
+// CHECK: out1[v] = frit::toE4m3(e[v].a0 * v0);
+func.func @value(%x: tensor<64x8192xbf16>, %y: tensor<64x8192xbf16>) -> (tensor<64x1xf32>, tensor<64x8192xf8E4M3FN>) {
+  %0:2 = nn.fusion(%x, %y) : (tensor<64x8192xbf16>, tensor<64x8192xbf16>) -> (tensor<64x1xf32>, tensor<64x8192xf8E4M3FN>) {
+  ^bb0(%a: tensor<64x8192xbf16>, %b: tensor<64x8192xbf16>):
+    %1 = nn.silu %a : (tensor<64x8192xbf16>) -> tensor<64x8192xbf16>
+    %2 = nn.mul %1, %b : (tensor<64x8192xbf16>, tensor<64x8192xbf16>) -> tensor<64x8192xbf16>
+    %3 = nn.cast %2 {to = f32} : (tensor<64x8192xbf16>) -> tensor<64x8192xf32>
+    %4 = nn.abs %3 : (tensor<64x8192xf32>) -> tensor<64x8192xf32>
+    %5 = nn.reduce %4 {kind = #nn<combiner max>, axes = array<i64: 1>} : (tensor<64x8192xf32>) -> tensor<64x1xf32>
+    %6 = nn.reciprocal %5 : (tensor<64x1xf32>) -> tensor<64x1xf32>
+    %7 = nn.mul %3, %6 : (tensor<64x8192xf32>, tensor<64x1xf32>) -> tensor<64x8192xf32>
+    %8 = nn.cast %7 {to = f8E4M3FN} : (tensor<64x8192xf32>) -> tensor<64x8192xf8E4M3FN>
+    nn.yield %5, %8 : tensor<64x1xf32>, tensor<64x8192xf8E4M3FN>
+  }
+  return %0#0, %0#1 : tensor<64x1xf32>, tensor<64x8192xf8E4M3FN>
+}
