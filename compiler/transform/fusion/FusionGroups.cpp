@@ -78,6 +78,16 @@ static bool widens(Operation *op) {
              tensorType(cast.getY()).getElementTypeBitWidth();
 }
 
+/// Returns whether an operator begins to compute with bits of what is stored.
+static bool readsBits(Operation *op) {
+  return isa<BitCastOp>(op) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           auto cast = dyn_cast<CastOp>(user);
+           return cast && resultType(cast).getElementTypeBitWidth() >
+                              tensorType(cast.getX()).getElementTypeBitWidth();
+         });
+}
+
 SmallVector<Operation *, 2> frit::operandsInside(Operation *op,
                                                  const Target &target) {
   SmallVector<Operation *, 2> inside;
@@ -245,7 +255,7 @@ void FusionGroups::join() {
     if (isRecomputed(ops[index])) {
       joinProducers(index, /*onlyRecomputed=*/true);
       deferred.push_back(index);
-    } else if (widens(ops[index])) {
+    } else if (widens(ops[index]) || readsBits(ops[index])) {
       deferred.push_back(index);
     } else {
       joinProducers(index);

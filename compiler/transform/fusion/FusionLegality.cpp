@@ -120,18 +120,47 @@ bool frit::widensForReaders(Operation *op) {
          });
 }
 
+/// Returns whether an operator is what a kernel stores in 8 bits, or leads to
+/// it, or is computed along with it.
+static bool leadsToCodes(Operation *op) {
+  if (isa<GeluSlopeOp>(op))
+    return true;
+  for (int i = 0; i < 8; ++i) {
+    auto type = resultType(op);
+    if (isa<CastOp>(op) && isa<FloatType>(type.getElementType()) &&
+        type.getElementTypeBitWidth() == 8)
+      return true;
+    Operation *next = nullptr;
+    for (Operation *user : op->getUsers())
+      if (isa<ElementwiseOp>(user) &&
+          resultType(user).getShape() == type.getShape())
+        next = user;
+    if (!next)
+      return false;
+    op = next;
+  }
+  return false;
+}
+
 /// Any elementwise operators may follow a product of bytes, as many as there
-/// are, if they alone read its result.
+/// are, if they alone read its result. Of floats that become codes, what is in
+/// between is stored, too, if it has other readers.
 Legality FusionGroups::checkEndOfBytes(const Group &from,
                                        const Group &to) const {
   if (from.space != to.space)
     return Mismatch("it has another shape");
   Operation *product = productOfBytes(from);
   unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  bool makesCodes =
+      isa<FloatType>(
+          tensorType(cast<QuantizedConvOp>(product).getX()).getElementType()) &&
+      leadsToCodes(ops[to.members.front()]);
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if (!indices.contains(user) ||
-          !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
+      if ((!indices.contains(user) ||
+           !llvm::is_contained(ids, groupOf[indices.lookup(user)])) &&
+          !(makesCodes &&
+            resultType(ops[member]).getElementTypeBitWidth() == 16))
         return Mismatch("the intermediate value has other readers");
   for (unsigned member : to.members) {
     if (!target.canFuseEpilogue(product, ops[member]))

@@ -34,6 +34,9 @@
 // terms of a sum side by side: both operands are transposed, as codes. With
 // gradients in e4m3 or bf16 these products stay in 16 bits.
 //
+// A GELU, or its gradient, gets scales by a bound instead of its largest
+// numbers (Float8Bounds.h), so that the product before stores its codes.
+//
 // First and last products stay in 16 bits, as do those of odd sizes, and all
 // that multiply no weights, such as attention. Remarks say so. If the target
 // does not multiply 8-bit floats, it multiplies what they stand for.
@@ -42,6 +45,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/quantize/Float8Bounds.h"
 #include "compiler/transform/quantize/LinearProducts.h"
 #include "dialects/nn/Match.h"
 #include "dialects/nn/rewrites/QuantizedConvs.h"
@@ -64,9 +68,10 @@ static constexpr int64_t kFloat8Multiple = 16, kFewestFloat8 = 32;
 static constexpr double kLeastFloat8Scale = 0x1p-100;
 
 namespace {
-/// Floats of 8 bits, and the scale of each row, or of other slices.
+/// Floats of 8 bits, and the scale of each row, or of other slices; `wide` is
+/// what was rounded.
 struct RoundedTensor {
-  Value codes, scale;
+  Value codes, scale, wide;
 };
 
 class Float8Products : public frit::impl::Float8ProductsBase<Float8Products> {
@@ -80,8 +85,15 @@ public:
 
 private:
   Legality rewrite(const LinearProduct &product, const LinearProducts &all);
-  RoundedTensor rewriteGradient(MatmulOp gradient,
-                                const RoundedTensor &weights);
+  /// A product of a gradient by weights, what the forward product read, and
+  /// both rounded.
+  struct Backward {
+    MatmulOp gradient;
+    Value x;
+    RoundedTensor inputs, weights;
+  };
+
+  void rewriteGradient(const Backward &product);
   void rewriteWeightGradients(Value x, const RoundedTensor &inputs, Value dy,
                               const RoundedTensor &gradients,
                               Value weightScale);
@@ -94,24 +106,28 @@ private:
   Type gradientFormat; ///< null: gradients stay in 16 bits
   /// By the tensor, and the axis along which numbers share a scale.
   llvm::DenseMap<std::pair<Value, int64_t>, RoundedTensor> known;
+  Float8Bounds bounds;
+  SmallVector<Backward> backward;
 };
 } // namespace
 
-/// Rounds a tensor of f32. Numbers along `axis` share a scale.
+/// Rounds a tensor of f32. Numbers along `axis` share a scale: by their largest
+/// one, or by `bound`, which none of them exceeds.
 static RoundedTensor roundTensor(NNBuilder &b, Value x, int64_t axis,
-                                 Type format) {
+                                 Type format, Value bound = Value()) {
   const llvm::fltSemantics &semantics =
       cast<FloatType>(format).getFloatSemantics();
   Value most =
       b.scalarLike(x, APFloat::getLargest(semantics).convertToDouble());
-  Value scale = b.reduce(AbsOp::create(b, x), Combiner::max, axis);
+  Value scale =
+      bound ? bound : b.reduce(AbsOp::create(b, x), Combiner::max, axis);
   scale =
       MaxOp::create(b, b.div(scale, most), b.scalarLike(x, kLeastFloat8Scale));
   // Rounded up to a power of two, which no code needs bits for.
   Type power = Float8E8M0FNUType::get(b.getContext());
   scale = b.cast(CastOp::create(b, scale, power), b.getF32Type());
   Value inverse = b.div(b.scalarLike(scale, 1), scale);
-  return {b.cast(b.mul(x, inverse), format), scale};
+  return {b.cast(b.mul(x, inverse), format), scale, x};
 }
 
 /// Returns the axis of a product's weights that its sums run along.
@@ -200,25 +216,35 @@ Value Float8Products::multiply(NNBuilder &b, MatmulOp product,
   if (columns)
     y = b.mul(y, b.reshape(columns, {shapeOf(y).back()}));
   y = b.mul(y, b.reshape(rows.scale, {shapeOf(y).front(), 1}));
-  return b.reshape(b.cast(y, b.getBF16Type()), shapeOf(product.getY()));
+  y = b.cast(y, b.getBF16Type());
+  bounds.addSums(y, rows.wide, rows.scale, columns);
+  return b.reshape(y, shapeOf(product.getY()));
 }
 
-/// Rewrites the product of a gradient by weights. Returns the rounded gradient,
-/// times the scales of the weights.
-RoundedTensor Float8Products::rewriteGradient(MatmulOp gradient,
-                                              const RoundedTensor &weights) {
-  Value dy = gradient.getA();
+/// Rewrites the product of a gradient by weights, and the gradient of these.
+void Float8Products::rewriteGradient(const Backward &product) {
+  auto [gradient, x, inputs, weights] = product;
+  Value dy = bounds.flatten(gradient.getA());
   NNBuilder rounding = builderAfter(gradient.getLoc(), dy);
-  Value wide = rounding.cast(dy, rounding.getF32Type());
   int64_t outputs = tensorType(weights.scale).getNumElements();
+  // Formats of a smaller range need the largest number.
+  Value bound;
+  if (isa<Float8E5M2Type>(gradientFormat))
+    bound = bounds.ofRows(rounding, dy);
+  if (bound) {
+    dy = shareGeluSlope(dy);
+    Value most = rounding.reduce(weights.scale, Combiner::max, {0, 1});
+    bound = rounding.mul(bound, rounding.reshape(most, {}));
+  }
+  Value wide = rounding.cast(dy, rounding.getF32Type());
   wide = rounding.mul(wide, rounding.reshape(weights.scale, {outputs}));
   RoundedTensor rows = roundTensor(
-      rounding, wide, tensorType(wide).getRank() - 1, gradientFormat);
+      rounding, wide, tensorType(wide).getRank() - 1, gradientFormat, bound);
   NNBuilder b(gradient.getLoc(), gradient.getOperation());
   gradient.replaceAllUsesWith(
       multiply(b, gradient, rows, weights.codes, /*columns=*/Value()));
   gradient.erase();
-  return rows;
+  rewriteWeightGradients(x, inputs, dy, rows, weights.scale);
 }
 
 /// Returns the products of the transposed rows of `dy` and the rows of `x`, or
@@ -301,14 +327,15 @@ Legality Float8Products::rewrite(const LinearProduct &product,
   if (Legality why = checkFloat8(product))
     return why;
   auto forward = cast<MatmulOp>(product.op);
-  Value x = forward.getA(), w = forward.getB();
+  Value x = bounds.flatten(forward.getA()), w = forward.getB();
   Location loc = forward.getLoc();
   auto roundOnce = [&](Value value, int64_t axis) -> const RoundedTensor & {
     RoundedTensor &rounded = known[{value, axis}];
     if (!rounded.codes) {
       NNBuilder b = builderAfter(loc, value);
+      Value bound = bounds.ofRows(b, value);
       rounded = roundTensor(b, b.cast(value, b.getF32Type()), axis,
-                            Float8E4M3FNType::get(b.getContext()));
+                            Float8E4M3FNType::get(b.getContext()), bound);
     }
     return rounded;
   };
@@ -325,11 +352,8 @@ Legality Float8Products::rewrite(const LinearProduct &product,
           !matmul.getTransposeA() && summedAxis(matmul) != axis &&
           tensorType(matmul.getA()).getRank() >= 2 && isBf16(matmul.getA()))
         gradients.push_back(matmul);
-  for (MatmulOp gradient : gradients) {
-    Value dy = gradient.getA();
-    RoundedTensor rounded = rewriteGradient(gradient, weights);
-    rewriteWeightGradients(x, rows, dy, rounded, weights.scale);
-  }
+  for (MatmulOp gradient : gradients)
+    backward.push_back({gradient, x, rows, weights});
   forward.replaceAllUsesWith(y);
   forward.erase();
   return std::nullopt;
@@ -344,6 +368,8 @@ void Float8Products::runOnOperation() {
     if (function.isExternal() || function.getName() != "main")
       continue;
     known.clear();
+    bounds.clear();
+    backward.clear();
     LinearProducts products(function.getBody().front());
     for (const LinearProduct &product : products.list()) {
       Location loc = product.op->getLoc();
@@ -356,6 +382,9 @@ void Float8Products::runOnOperation() {
             loc, remark::RemarkOpts::name("Float8").category("quantization"))
             << remark::add("multiplies floats of 8 bits");
     }
+    // The last one first, so that a gradient's bound is known.
+    for (const Backward &product : llvm::reverse(backward))
+      rewriteGradient(product);
   }
 }
 

@@ -151,7 +151,7 @@ void frit::poolBytes(MaxPoolOp pool) {
 
 /// Returns the number that a binary operator has as one operand, and sets
 /// `other` to the other one.
-static std::optional<double> numberOf(Operation *op, Value &other) {
+static std::optional<double> numberBeside(Operation *op, Value &other) {
   for (unsigned i : {1, 0})
     if (hasOneElement(op->getOperand(i)))
       if (auto number = splatNumber(op->getOperand(i))) {
@@ -168,13 +168,13 @@ bool frit::dropQuantization(CastOp cast) {
   double least = to.isUnsignedInteger() ? 0 : -128, zero = 0;
   Value value = cast.getX();
   auto high = value.getDefiningOp<MinOp>();
-  if (!high || numberOf(high, value) != least + 255)
+  if (!high || numberBeside(high, value) != least + 255)
     return false;
   auto low = value.getDefiningOp<MaxOp>();
-  if (!low || numberOf(low, value) != least)
+  if (!low || numberBeside(low, value) != least)
     return false;
   if (auto add = value.getDefiningOp<AddOp>()) {
-    auto number = numberOf(add, value);
+    auto number = numberBeside(add, value);
     if (!number)
       return false;
     zero = *number;

@@ -119,3 +119,58 @@ func.func @main(%x: tensor<2x8x32xbf16>, %a: tensor<32x40xbf16> {nn.state = @a},
   %5 = nn.matmul %4, %e : (tensor<2x8x32xbf16>, tensor<32x32xbf16>) -> tensor<2x8x32xbf16>
   return %5 : tensor<2x8x32xbf16>
 }
+
+// -----
+
+// The rows of a GELU and of its gradient have scales by bounds: the norm of the
+// row that the product before reads times that of the codes of weights, and the
+// bias. The slope of one by tanh is computed beside it.
+// CHECK-LABEL: func.func @main
+// CHECK:         nn.matmul %arg0, %arg1
+// CHECK:         %[[XW:.*]] = nn.cast %{{.*}} {to = f32} : (tensor<2x8x32xbf16>)
+// CHECK:         %[[SQUARES:.*]] = nn.mul %[[XW]], %[[XW]]
+// CHECK:         %[[SUM:.*]] = nn.reduce %[[SQUARES]] {axes = array<i64: 2>, kind = #nn<combiner sum>}
+// CHECK:         %[[ROOT:.*]] = nn.sqrt %[[SUM]]
+// CHECK:         %[[MOST:.*]] = nn.constant dense<3041.12476>
+// CHECK:         nn.mul %[[ROOT]], %[[MOST]]
+// CHECK:         %[[P:.*]] = nn.add %{{.*}}, %arg3 : (tensor<16x64xbf16>, tensor<64xbf16>)
+// CHECK:         %[[SLOPE:.*]] = nn.gelu_slope %[[P]]
+// CHECK:         %[[G:.*]] = nn.gelu %[[P]]
+// CHECK:         %[[TMAX:.*]] = nn.reduce %{{.*}} {axes = array<i64: 0, 1>, kind = #nn<combiner max>} : (tensor<64x1xf32>)
+// CHECK:         %[[B:.*]] = nn.abs %{{.*}} : (tensor<64xf32>)
+// CHECK:         nn.reduce %[[B]] {axes = array<i64: 0>, kind = #nn<combiner max>}
+// CHECK:         %[[BOUND:.*]] = nn.add %{{.*}} : (tensor<16x1xf32>, tensor<f32>)
+// CHECK:         nn.cast %[[G]] {to = f32}
+// CHECK:         nn.div %[[BOUND]]
+// CHECK-NOT:     nn.abs %{{.*}} : (tensor<16x64xf32>)
+// CHECK:         nn.cast %{{.*}} {{.*}}to = f8E4M3FN} : (tensor<16x64xf32>)
+// CHECK:         %[[DG:.*]] = nn.cast %{{.*}} {storage, to = bf16} : (tensor<16x64xf32>)
+// CHECK:         %[[DP:.*]] = nn.mul %[[DG]], %[[SLOPE]]
+// CHECK:         nn.constant dense<1.130000e+00>
+// CHECK:         nn.cast %[[DP]] {to = f32}
+// CHECK-NOT:     nn.abs %{{.*}} : (tensor<16x64xf32>)
+// CHECK:         nn.cast %{{.*}} {{.*}}to = f8E5M2} : (tensor<16x64xf32>)
+// E4M3-LABEL:    func.func @main
+// E4M3:          nn.gelu_grad
+// E4M3:          nn.abs %{{.*}} : (tensor<16x64xf32>)
+// E4M3:          nn.cast %{{.*}} {{.*}}to = f8E4M3FN} : (tensor<16x64xf32>)
+// BF16-LABEL:    func.func @main
+// BF16:          nn.gelu_grad
+nn.state @a : tensor<32x32xbf16> []
+nn.state @b : tensor<64x32xbf16> []
+nn.state @c : tensor<32x64xbf16> []
+nn.state @e : tensor<32x32xbf16> []
+func.func @main(%x: tensor<2x8x32xbf16>, %a: tensor<32x32xbf16> {nn.state = @a}, %b: tensor<64x32xbf16> {nn.state = @b}, %bias: tensor<64xbf16>, %c: tensor<32x64xbf16> {nn.state = @c}, %e: tensor<32x32xbf16> {nn.state = @e}) -> (tensor<bf16>, tensor<2x8x32xbf16>) {
+  %h = nn.matmul %x, %a : (tensor<2x8x32xbf16>, tensor<32x32xbf16>) -> tensor<2x8x32xbf16>
+  %y = nn.matmul %h, %b {transpose_b} : (tensor<2x8x32xbf16>, tensor<64x32xbf16>) -> tensor<2x8x64xbf16>
+  %p = nn.add %y, %bias : (tensor<2x8x64xbf16>, tensor<64xbf16>) -> tensor<2x8x64xbf16>
+  %g = nn.gelu %p {approximate = "tanh"} : (tensor<2x8x64xbf16>) -> tensor<2x8x64xbf16>
+  %z = nn.matmul %g, %c {transpose_b} : (tensor<2x8x64xbf16>, tensor<32x64xbf16>) -> tensor<2x8x32xbf16>
+  %o = nn.matmul %z, %e : (tensor<2x8x32xbf16>, tensor<32x32xbf16>) -> tensor<2x8x32xbf16>
+  %s = nn.reduce %o {kind = #nn<combiner sum>, axes = array<i64: 0, 1, 2>} : (tensor<2x8x32xbf16>) -> tensor<1x1x1xbf16>
+  %loss = nn.reshape %s {shape = array<i64>} : (tensor<1x1x1xbf16>) -> tensor<bf16>
+  %dg = nn.matmul %o, %c : (tensor<2x8x32xbf16>, tensor<32x64xbf16>) -> tensor<2x8x64xbf16>
+  %dp = nn.gelu_grad %p, %dg {approximate = "tanh"} : (tensor<2x8x64xbf16>, tensor<2x8x64xbf16>) -> tensor<2x8x64xbf16>
+  %dx = nn.matmul %dp, %b : (tensor<2x8x64xbf16>, tensor<64x32xbf16>) -> tensor<2x8x32xbf16>
+  return %loss, %dx : tensor<bf16>, tensor<2x8x32xbf16>
+}

@@ -65,3 +65,30 @@ func.func @moved(%x: tensor<3x8x8xf32>) -> tensor<4x8x2x3xui8> {
   %6 = nn.transpose %5 {perm = array<i64: 1, 3, 2, 0>} : (tensor<3x4x2x8xui8>) -> tensor<4x8x2x3xui8>
   return %6 : tensor<4x8x2x3xui8>
 }
+
+// -----
+
+// What becomes codes of 8 bits is computed behind a product, whose kernel also
+// stores what is in between for other readers, and a slope.
+// CHECK-LABEL: func @codes
+// CHECK: nn.fusion(
+// CHECK-SAME: -> (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>) {
+// CHECK: nn.quantized_conv
+// CHECK: nn.gelu_slope
+// CHECK: nn.gelu
+// CHECK: nn.cast {{.*}}to = f8E4M3FN}
+// CHECK: nn.yield
+// CHECK: nn.fusion(
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: nn.transpose
+func.func @codes(%q: tensor<64x64xf8E4M3FN>, %w: tensor<64x64xf8E4M3FN>, %r: tensor<64x1xf32>) -> (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>) {
+  %0 = nn.quantized_conv %q, %w {operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>) -> tensor<64x64xf32>
+  %1 = nn.cast %0 {storage, to = bf16} : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %2 = nn.gelu_slope %1 : (tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  %3 = nn.gelu %1 : (tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  %4 = nn.cast %3 {to = f32} : (tensor<64x64xbf16>) -> tensor<64x64xf32>
+  %5 = nn.mul %4, %r : (tensor<64x64xf32>, tensor<64x1xf32>) -> tensor<64x64xf32>
+  %6 = nn.cast %5 {to = f8E4M3FN} : (tensor<64x64xf32>) -> tensor<64x64xf8E4M3FN>
+  %7 = nn.transpose %1 {perm = array<i64: 1, 0>} : (tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  return %7, %2, %6 : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>
+}

@@ -89,13 +89,21 @@ func.func @codes(%x: tensor<64x128xbf16>) -> (tensor<64x128xf8E5M2>, tensor<64x1
 
 // -----
 
-// Bits of what is in memory are read by the kernel that computes with them.
+// Bits of what is in memory are read by the kernel that computes with them, and
+// not by the one that stores them.
 // CHECK-LABEL: func.func @bits
 // CHECK:         nn.fusion(%arg0)
-// CHECK:           nn.bit_cast
+// CHECK:           nn.neg
+// CHECK:           nn.cast {{.*}}to = f8E5M2}
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.fusion(
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      nn.bit_cast
 // CHECK:           nn.transpose
 // CHECK-NOT:     nn.fusion
-func.func @bits(%x: tensor<64x128xf8E5M2>) -> tensor<128x64xf8E5M2> {
+func.func @bits(%y: tensor<64x128xf32>) -> (tensor<128x64xf8E5M2>, tensor<64x128xf8E5M2>) {
+  %n = nn.neg %y : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %x = nn.cast %n {to = f8E5M2} : (tensor<64x128xf32>) -> tensor<64x128xf8E5M2>
   %0 = nn.bit_cast %x {to = ui8} : (tensor<64x128xf8E5M2>) -> tensor<64x128xui8>
   %1 = nn.cast %0 {to = i32} : (tensor<64x128xui8>) -> tensor<64x128xi32>
   %2 = nn.constant dense<127> : tensor<i32>
@@ -103,5 +111,5 @@ func.func @bits(%x: tensor<64x128xf8E5M2>) -> tensor<128x64xf8E5M2> {
   %4 = nn.cast %3 {to = ui8} : (tensor<64x128xi32>) -> tensor<64x128xui8>
   %5 = nn.bit_cast %4 {to = f8E5M2} : (tensor<64x128xui8>) -> tensor<64x128xf8E5M2>
   %6 = nn.transpose %5 {perm = array<i64: 1, 0>} : (tensor<64x128xf8E5M2>) -> tensor<128x64xf8E5M2>
-  return %6 : tensor<128x64xf8E5M2>
+  return %6, %x : tensor<128x64xf8E5M2>, tensor<64x128xf8E5M2>
 }
