@@ -88,6 +88,12 @@ ROWS = {
     "llama-300m-b8-s2048/amp-bf16": (
         lambda: Llama(22, 16, 4, 1024, 2816, 32000, 2048),
         tokens(8, 2048, 32000), ADAMW, "amp-bf16"),
+    "bert-large-b32-s512/amp-fp8": (
+        lambda: Language(24, 16, 1024, 30522, 512, False),
+        tokens(32, 512, 30522), ADAMW, "amp-fp8"),
+    "gpt3-small-b16-s1024/amp-fp8": (
+        lambda: Language(12, 12, 768, 50304, 2048, True),
+        tokens(16, 1024, 50257), ADAMW, "amp-fp8"),
     **{f"llama-1b-quarter-b4-s2048/{precision}": (
         lambda: Llama(4, 32, 8, 2048, 8192, 32000, 2048),
         tokens(4, 2048, 32000), ADAMW, precision)
