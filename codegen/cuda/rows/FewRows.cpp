@@ -20,7 +20,7 @@ void cuda::printFewRows(KernelText &kernel, ProblemText &text,
   if (info.pairedB)
     text.addConstants("bool", {{"isPair", 1}});
   std::string matrices;
-  bool early = true;
+  bool early = !info.norm || text.isConstant(info.norm->scale);
   for (Value b : {info.b, info.pairedB}) {
     if (!b)
       continue;

@@ -306,11 +306,12 @@ codeRows(const typename P::A *a, const typename P::A *scale,
 #pragma unroll 1
   for (int i = 0; i < P::stages; ++i)
     fetch();
+  typename Rows::Pieces pieces;
+  Rows::readScales(pieces, scale, 0, 0);
   if constexpr (P::early)
     pdlWait();
 
-  typename Rows::Pieces pieces;
-  Rows::read(pieces, a, scale, 0, 0);
+  Rows::read(pieces, a, 0, 0);
   if constexpr (Rows::isWhole) {
     rows.convert(pieces, a, scale, 0, true);
     __syncthreads();
@@ -342,8 +343,10 @@ codeRows(const typename P::A *a, const typename P::A *scale,
         const int nextSlab = s + 1 < Shares::slabs ? s + 1 : 0;
         if constexpr (!Rows::isWhole) {
           __syncthreads();
-          if (nextSlab != 0 || round + 1 < rounds)
-            Rows::read(pieces, a, scale, 0, nextSlab);
+          if (nextSlab != 0 || round + 1 < rounds) {
+            Rows::read(pieces, a, 0, nextSlab);
+            Rows::readScales(pieces, scale, 0, nextSlab);
+          }
         }
         typename Kernel::Factors factors;
         Kernel::loadFactors(factors, rows, s, part);

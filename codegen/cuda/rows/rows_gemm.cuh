@@ -14,6 +14,7 @@
 //   static constexpr int threads;  // of a block
 //   static constexpr int sharedBytes; // at least rowsGemmShared
 //   static constexpr bool early;   // no kernel before this one writes B
+// or what rows are multiplied by
 //
 // and what plain_tiles.cuh or sparse_tiles.cuh reads B by; code_rows.cuh has
 // the same by codes. Which elements of k meet in a step does not matter, as

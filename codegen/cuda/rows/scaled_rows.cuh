@@ -133,33 +133,49 @@ template <class P> struct ScaledRows {
     return kHasPartialRows<P> && row >= P::m ? P::m - 1 : row;
   }
 
-  /// Reads the lane's elements from time `first` on.
-  static __device__ void read(Pieces &out, const typename P::A *a,
-                              const typename P::A *scale, int first, int slab) {
+  /// Calls `visit` for each of the lane's pieces from time `first` on that has
+  /// elements, with their number and the first one.
+  template <class Visit>
+  static __device__ void forPieces(int first, int slab, const Visit &visit) {
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
-      out.of[i] = {};
       int piece = pieceOf(first + i);
       int64_t k = elementOf(piece, slab);
       if ((allHavePieces || piece < piecesOfTime) &&
-          (allHaveElements || k < P::k)) {
-        out.of[i] =
-            *reinterpret_cast<const Elements *>(a + rowOf(piece) * P::lda + k);
-        if constexpr (kNormalizesRows<P>)
-          out.scales[i] = *reinterpret_cast<const Elements *>(scale + k);
-      }
+          (allHaveElements || k < P::k))
+        visit(i, piece, k);
     }
   }
+  /// Reads the lane's elements from time `first` on, or their scales.
+  static __device__ void read(Pieces &out, const typename P::A *a, int first,
+                              int slab) {
+#pragma unroll
+    for (int i = 0; i < ahead; ++i)
+      out.of[i] = {};
+    forPieces(first, slab, [&](int i, int piece, int64_t k) {
+      out.of[i] =
+          *reinterpret_cast<const Elements *>(a + rowOf(piece) * P::lda + k);
+    });
+  }
+  static __device__ void readScales(Pieces &out, const typename P::A *scale,
+                                    int first, int slab) {
+    if constexpr (kNormalizesRows<P>)
+      forPieces(first, slab, [&](int i, int, int64_t k) {
+        out.scales[i] = *reinterpret_cast<const Elements *>(scale + k);
+      });
+  }
 
-  /// Converts the slabs from `slab` on, whose first elements `read` got. Sums
-  /// squares if `isFirst`.
+  /// Converts the slabs from `slab` on, whose first elements and scales were
+  /// read. Sums squares if `isFirst`.
   __device__ void convert(Pieces &of, const typename P::A *a,
                           const typename P::A *scale, int slab,
                           bool isFirst) const {
 #pragma unroll 1
     for (int first = 0; first < times; first += ahead) {
-      if (first > 0)
-        read(of, a, scale, first, slab);
+      if (first > 0) {
+        read(of, a, first, slab);
+        readScales(of, scale, first, slab);
+      }
 #pragma unroll
       for (int i = 0; i < ahead; ++i)
         if (times % ahead == 0 || first + i < times)

@@ -31,3 +31,27 @@ func.func @gate(%x: tensor<1x2048xbf16>, %s: tensor<2048xbf16>, %g: tensor<8192x
   }
   return
 }
+
+// What a product reads before the kernels before it have finished are constants:
+// codes, and the scale of its rows.
+// CHECK: struct k2_problem
+// CHECK: static constexpr bool early = true;
+// CHECK: struct k3_problem
+// CHECK: static constexpr bool early = false;
+func.func @early(%x: tensor<1x2048xbf16>, %s: tensor<2048xbf16>, %c: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>) {
+  %0 = nn.fusion(%x, %s, %c, %f) {plan.constant_inputs = array<i64: 1, 2, 3>} : (tensor<1x2048xbf16>, tensor<2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<1x2048xbf16> {
+  ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<2048xbf16>, %d: tensor<128x32x512xui8>, %e: tensor<128x32x16xf16>):
+    %n = nn.rms_norm %a, %b : (tensor<1x2048xbf16>, tensor<2048xbf16>) -> tensor<1x2048xbf16>
+    %w = nn.dequantize %d, %e {code = "int4", tiled, to = bf16} : (tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<2048x2048xbf16>
+    %1 = nn.matmul %n, %w {transpose_b} : (tensor<1x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<1x2048xbf16>
+    nn.yield %1 : tensor<1x2048xbf16>
+  }
+  %2 = nn.fusion(%x, %s, %c, %f) {plan.constant_inputs = array<i64: 2, 3>} : (tensor<1x2048xbf16>, tensor<2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<1x2048xbf16> {
+  ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<2048xbf16>, %d: tensor<128x32x512xui8>, %e: tensor<128x32x16xf16>):
+    %n = nn.rms_norm %a, %b : (tensor<1x2048xbf16>, tensor<2048xbf16>) -> tensor<1x2048xbf16>
+    %w = nn.dequantize %d, %e {code = "int4", tiled, to = bf16} : (tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<2048x2048xbf16>
+    %1 = nn.matmul %n, %w {transpose_b} : (tensor<1x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<1x2048xbf16>
+    nn.yield %1 : tensor<1x2048xbf16>
+  }
+  return
+}
