@@ -201,6 +201,8 @@ attentionTile(Queries q, const typename P::T *k, const typename P::T *v,
         prefetchRows<threads, P::valueSize, P::V::row>(v, first, last);
       }
       pdlWait();
+      // Blocks of the next kernel would keep others of this one waiting.
+      pdlTrigger();
     }
   const RowRange keys = Scores::keysOf(mask, firstRow, P::tileM);
   // What is computed waits for its inputs while the range and keys arrive.
@@ -333,14 +335,15 @@ attentionTiles(const typename P::T *q, const typename P::T *k,
                const typename P::T *v, const typename P::Mask *mask,
                typename P::T *o, float *stats, unsigned char *shared,
                const Inputs &inputs = {}) {
-  pdlTrigger();
   constexpr int cluster = clusterSizeOf<P>();
 #ifndef FRIT_HAS_CLUSTERS
   static_assert(cluster == 1);
 #endif
   const int64_t first = blockIdx.x / cluster;
-  if (!Inputs::early || first >= AttentionShape<P>::kTilesOfHeads)
+  if (!Inputs::early || first >= AttentionShape<P>::kTilesOfHeads) {
+    pdlTrigger();
     pdlWait();
+  }
   for (int64_t i = first; i < AttentionShape<P>::kTilesOfHeads;
        i += gridDim.x / cluster) {
     AttentionTile tile = attentionTileAt<P>(i);
