@@ -10,7 +10,7 @@ bool frit::cuda::computesElementsAlone(Operation &op) {
   return !isa<nn::CompositeOp>(op) &&
          isa<nn::ElementwiseOp, nn::ConstantOp, nn::ReshapeOp, nn::TransposeOp,
              nn::ExpandOp, nn::SliceOp, nn::PadOp, nn::ConcatOp, nn::GatherOp,
-             nn::IotaOp, nn::TriluOp, nn::UpdateOp>(op);
+             nn::GatherElementsOp, nn::IotaOp, nn::TriluOp, nn::UpdateOp>(op);
 }
 
 const LinalgFusion &Problem::lowered() {

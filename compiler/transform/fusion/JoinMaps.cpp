@@ -10,7 +10,8 @@
 // to memory and back. A model that writes one token has many of them: it
 // rotates queries and keys, and appends keys and values to caches. Those that
 // do not depend on each other become one kernel, in which each has blocks of
-// its own.
+// its own. One that reads few elements of another, such as the place of a
+// token, computes them anew if that makes a kernel less.
 //
 // The joint fusion stands where the last of them was, and what depends on the
 // others follows it. Kernels of @prepare run once, and one serves many weights.
@@ -32,11 +33,13 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Operators that may move behind a joint fusion, and earlier fusions with
-/// which one is compared.
-static constexpr size_t kMostMoved = 8, kMostCompared = 8;
+/// Operators that may move behind a joint fusion, or one that computes what it
+/// read, and earlier fusions with which one is compared.
+static constexpr size_t kMostMoved = 8, kMostMovedFar = 16, kMostCompared = 8;
 /// Results of a joint fusion.
 static constexpr unsigned kMostResults = 8;
+/// Elements of a value that a kernel computes anew instead of reading it.
+static constexpr int64_t kMostRecomputed = 16;
 
 /// Returns whether `reader` reads a state of which `writer` replaces rows. In
 /// one kernel, some blocks would read what others have replaced.
@@ -51,26 +54,152 @@ static bool readsReplaced(FusionOp reader, FusionOp writer) {
   });
 }
 
-/// Builds the fusion of both before `second`.
-static FusionOp buildJoint(FusionOp first, FusionOp second) {
-  OpBuilder b(second);
-  llvm::SetVector<Value> inputs;
-  inputs.insert_range(first.getInputs());
-  inputs.insert_range(second.getInputs());
-  SmallVector<Type> types(first.getResultTypes());
-  llvm::append_range(types, second.getResultTypes());
-  auto joint = FusionOp::create(b, fuseLocations({first, second}), types,
-                                inputs.getArrayRef(), Schedule());
-  Block &body = joint.getBody().emplaceBlock();
+/// Builds a fusion of `inputs` before `next`, whose body `build` makes of them.
+static FusionOp buildFusion(
+    Operation *next, Location loc, ArrayRef<Value> inputs,
+    llvm::function_ref<SmallVector<Value>(OpBuilder &, IRMapping &)> build) {
+  OpBuilder b(next);
+  Region region;
+  Block &body = region.emplaceBlock();
   IRMapping values;
   for (Value input : inputs)
     values.map(input, body.addArgument(input.getType(), input.getLoc()));
   b.setInsertionPointToStart(&body);
-  SmallVector<Value> results;
-  for (FusionOp part : {first, second})
-    llvm::append_range(results, cloneBody(b, part, values));
-  YieldOp::create(b, joint.getLoc(), results);
-  return joint;
+  SmallVector<Value> results = build(b, values);
+  YieldOp::create(b, loc, results);
+  eraseDead(body);
+  b.setInsertionPoint(next);
+  auto fusion = FusionOp::create(b, loc, TypeRange(ValueRange(results)), inputs,
+                                 Schedule());
+  fusion.getBody().takeBody(region);
+  return fusion;
+}
+
+/// Builds the fusion of both before `second`.
+static FusionOp buildJoint(FusionOp first, FusionOp second) {
+  llvm::SetVector<Value> inputs;
+  inputs.insert_range(first.getInputs());
+  inputs.insert_range(second.getInputs());
+  return buildFusion(
+      second, fuseLocations({first, second}), inputs.getArrayRef(),
+      [&](OpBuilder &b, IRMapping &values) {
+        SmallVector<Value> results;
+        for (FusionOp part : {first, second})
+          llvm::append_range(results, cloneBody(b, part, values));
+        return results;
+      });
+}
+
+/// Returns the fusion of which a value of few elements is a result, maybe
+/// reshaped, and that result; null if there is none.
+static OpResult fewElementsOf(Value value) {
+  if (tensorType(value).getNumElements() > kMostRecomputed)
+    return {};
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value.getDefiningOp<FusionOp>() ? cast<OpResult>(value) : OpResult();
+}
+
+/// Returns whether a fusion may compute what an earlier one does, too: that
+/// replaces nothing, and nothing is replaced in the meantime that it reads.
+static bool mayRecompute(FusionOp producer, FusionOp reader) {
+  if (producer->getBlock() != reader->getBlock() ||
+      !producer.getBody().front().getOps<UpdateOp>().empty())
+    return false;
+  for (Operation *op = producer; op != reader; op = op->getNextNode())
+    if (auto writer = dyn_cast<FusionOp>(op->getNextNode()))
+      if (readsReplaced(producer, writer))
+        return false;
+  return true;
+}
+
+/// Builds a fusion before `fusion` that also computes what it reads of
+/// `producers`.
+static FusionOp buildRecomputing(FusionOp fusion,
+                                 const llvm::SetVector<FusionOp> &producers) {
+  auto isRecomputed = [&](Value input) {
+    OpResult few = fewElementsOf(input);
+    return few && producers.contains(cast<FusionOp>(few.getOwner()));
+  };
+  llvm::SetVector<Value> inputs;
+  for (FusionOp producer : producers)
+    inputs.insert_range(producer.getInputs());
+  for (Value input : fusion.getInputs())
+    if (!isRecomputed(input))
+      inputs.insert(input);
+  return buildFusion(
+      fusion, fusion.getLoc(), inputs.getArrayRef(),
+      [&](OpBuilder &b, IRMapping &values) {
+        IRMapping given = values;
+        for (FusionOp producer : producers)
+          values.map(producer.getResults(), cloneBody(b, producer, given));
+        for (Value input : fusion.getInputs()) {
+          if (!isRecomputed(input))
+            continue;
+          Value few = values.lookup(Value(fewElementsOf(input)));
+          if (few.getType() != input.getType())
+            few = ReshapeOp::create(b, input.getLoc(), input.getType(), few,
+                                    tensorType(input).getShape());
+          values.map(input, few);
+        }
+        return cloneBody(b, fusion, values);
+      });
+}
+
+/// Returns whether updates read the places of their rows, as kernels must.
+static bool readsPlaces(FusionOp fusion) {
+  return llvm::all_of(
+      fusion.getBody().front().getOps<UpdateOp>(), [](UpdateOp update) {
+        return !update.getOffset() || isa<BlockArgument>(update.getOffset());
+      });
+}
+
+/// Returns whether no other operator reads a value, be it reshaped.
+static bool onlyReads(FusionOp reader, Value value) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto reshape = dyn_cast<ReshapeOp>(user);
+    return user == reader || (reshape && onlyReads(reader, reshape.getY()));
+  });
+}
+
+/// Erases a fusion without readers, and of `open` and what reshapes them what
+/// it alone read.
+static void eraseReader(SmallVector<FusionOp> &open, FusionOp fusion) {
+  llvm::SetVector<Operation *> read;
+  for (Value input : fusion.getInputs())
+    if (Operation *op = input.getDefiningOp())
+      read.insert(op);
+  fusion.erase();
+  while (!read.empty()) {
+    Operation *op = read.pop_back_val();
+    if (!op->use_empty() || !isa<FusionOp, ReshapeOp>(op))
+      continue;
+    for (Value input : op->getOperands())
+      if (Operation *before = input.getDefiningOp())
+        read.insert(before);
+    llvm::erase_if(open, [&](FusionOp other) { return other == op; });
+    op->erase();
+  }
+}
+
+/// Returns a fusion with those of its results that are read.
+static FusionOp keepUsed(FusionOp fusion) {
+  SmallVector<unsigned> used;
+  for (OpResult result : fusion.getResults())
+    if (!result.use_empty())
+      used.push_back(result.getResultNumber());
+  if (used.size() == fusion.getNumResults())
+    return fusion;
+  FusionOp kept = buildFusion(
+      fusion, fusion.getLoc(), SmallVector<Value>(fusion.getInputs()),
+      [&](OpBuilder &b, IRMapping &values) {
+        SmallVector<Value> all = cloneBody(b, fusion, values);
+        return llvm::map_to_vector(used, [&](unsigned i) { return all[i]; });
+      });
+  for (auto [i, result] : llvm::zip_equal(used, kept.getResults()))
+    fusion.getResult(i).replaceAllUsesWith(result);
+  fusion.erase();
+  return kept;
 }
 
 namespace {
@@ -87,24 +216,64 @@ private:
     for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>())) {
       if (!rewrite->takes(fusion))
         continue;
+      FusionOp joint;
       for (FusionOp other : llvm::reverse(open))
-        if (FusionOp joint = join(other, fusion)) {
+        if ((joint = join(other, fusion, kMostMoved))) {
           llvm::erase(open, other);
-          fusion = joint;
           break;
         }
-      open.push_back(fusion);
+      if (!joint)
+        joint = joinRecomputed(open, fusion);
+      open.push_back(joint ? joint : fusion);
       if (open.size() > kMostCompared)
         open.erase(open.begin());
     }
   }
 
-  /// Joins `second` to `first`, which comes before it, if it can.
-  FusionOp join(FusionOp first, FusionOp second) const {
+  /// Computes the few elements that a fusion reads of earlier ones anew, if it
+  /// then can be joined to one of these or they have no other readers.
+  FusionOp joinRecomputed(SmallVector<FusionOp> &open, FusionOp fusion) const {
+    llvm::SetVector<FusionOp> producers;
+    for (Value input : fusion.getInputs())
+      if (OpResult few = fewElementsOf(input)) {
+        auto producer = cast<FusionOp>(few.getOwner());
+        if (rewrite->takes(producer) && mayRecompute(producer, fusion))
+          producers.insert(producer);
+      }
+    if (producers.empty())
+      return {};
+    FusionOp whole = buildRecomputing(fusion, producers);
+    bool spares = llvm::any_of(producers, [&](FusionOp producer) {
+      return llvm::all_of(producer.getResults(), [&](Value result) {
+        return onlyReads(fusion, result);
+      });
+    });
+    fusion.replaceAllUsesWith(whole);
+    const bool works = readsPlaces(whole) && rewrite->takes(whole);
+    FusionOp joint;
+    if (works)
+      for (FusionOp other : producers)
+        if (llvm::is_contained(open, other) &&
+            (joint = join(other, whole, kMostMovedFar))) {
+          llvm::erase(open, other);
+          break;
+        }
+    if (!joint && !(spares && works)) {
+      whole.replaceAllUsesWith(fusion);
+      whole.erase();
+      return {};
+    }
+    eraseReader(open, fusion);
+    return keepUsed(joint ? joint : whole);
+  }
+
+  /// Joins `second` to `first`, which comes before it, if it can and at most
+  /// `most` operators move.
+  FusionOp join(FusionOp first, FusionOp second, size_t most) const {
     if (first.getNumResults() + second.getNumResults() > kMostResults ||
         readsReplaced(first, second) || readsReplaced(second, first))
       return {};
-    auto moved = dependentsBefore(first, second, kMostMoved);
+    auto moved = dependentsBefore(first, second, most);
     if (!moved)
       return {};
     FusionOp joint = buildJoint(first, second);

@@ -105,3 +105,84 @@ func.func @prepare(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tens
   }
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// Few elements that one computes for the other are computed by both: the first
+// kernel of a step that reads its token, places it and looks up its rotation.
+// What had no other reader is gone, and so are results without readers.
+// CHECK-LABEL: func.func @recomputed
+// CHECK-NEXT:    nn.reshape
+// CHECK-NEXT:    %[[ALL:.*]]:2 = nn.fusion(
+// CHECK-DAG:       %[[TOKEN:.*]] = nn.gather_elements
+// CHECK-DAG:       %[[ROW:.*]] = nn.gather %{{.*}}, %[[TOKEN]]
+// CHECK-DAG:       %[[PLACE:.*]] = nn.add
+// CHECK-DAG:       %[[ANGLES:.*]] = nn.gather
+// CHECK:           nn.yield %[[ROW]], %[[ANGLES]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[PRODUCT:.*]] = nn.matmul %[[ALL]]#0
+// CHECK-NEXT:    return %[[PRODUCT]], %[[ALL]]#1
+func.func @recomputed(%tokens: tensor<1x64xi32>, %length: tensor<1xi32>, %table: tensor<32x8xf32>, %cosines: tensor<64x4xf32>, %w: tensor<8x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x4xf32>) {
+  %0 = nn.reshape %length {shape = array<i64: 1, 1>} : (tensor<1xi32>) -> tensor<1x1xi32>
+  %1 = nn.fusion(%tokens, %0) : (tensor<1x64xi32>, tensor<1x1xi32>) -> tensor<1x1xi32> {
+  ^bb0(%a: tensor<1x64xi32>, %b: tensor<1x1xi32>):
+    %7 = nn.gather_elements %a, %b {axis = 1 : si64} : (tensor<1x64xi32>, tensor<1x1xi32>) -> tensor<1x1xi32>
+    nn.yield %7 : tensor<1x1xi32>
+  }
+  %2:2 = nn.fusion(%table, %1, %0) : (tensor<32x8xf32>, tensor<1x1xi32>, tensor<1x1xi32>) -> (tensor<1x1x8xf32>, tensor<1x1xi32>) {
+  ^bb0(%a: tensor<32x8xf32>, %b: tensor<1x1xi32>, %c: tensor<1x1xi32>):
+    %7 = nn.gather %a, %b : (tensor<32x8xf32>, tensor<1x1xi32>) -> tensor<1x1x8xf32>
+    %8 = nn.constant dense<1> : tensor<i32>
+    %9 = nn.add %c, %8 : (tensor<1x1xi32>, tensor<i32>) -> tensor<1x1xi32>
+    nn.yield %7, %9 : tensor<1x1x8xf32>, tensor<1x1xi32>
+  }
+  %3 = nn.matmul %2#0, %w : (tensor<1x1x8xf32>, tensor<8x8xf32>) -> tensor<1x1x8xf32>
+  %4 = nn.reshape %2#1 {shape = array<i64: 1>} : (tensor<1x1xi32>) -> tensor<1xi32>
+  %5 = nn.fusion(%cosines, %4) : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<1x4xf32> {
+  ^bb0(%a: tensor<64x4xf32>, %b: tensor<1xi32>):
+    %7 = nn.gather %a, %b : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<1x4xf32>
+    nn.yield %7 : tensor<1x4xf32>
+  }
+  return %3, %5 : tensor<1x1x8xf32>, tensor<1x4xf32>
+}
+
+// An update between the two replaces what would be read again.
+// CHECK-LABEL: func.func @replaced_between
+// CHECK-COUNT-3: = nn.fusion
+func.func @replaced_between(%state: tensor<64xi32>, %at: tensor<i32>, %values: tensor<8xi32>, %cosines: tensor<64x4xf32>) -> (tensor<64xi32>, tensor<1x4xf32>) {
+  %0 = nn.fusion(%state) : (tensor<64xi32>) -> tensor<1xi32> {
+  ^bb0(%a: tensor<64xi32>):
+    %3 = nn.slice %a {sizes = array<i64: 1>, starts = array<i64: 3>, steps = array<i64: 1>} : (tensor<64xi32>) -> tensor<1xi32>
+    nn.yield %3 : tensor<1xi32>
+  }
+  %1 = nn.fusion(%state, %at, %values) : (tensor<64xi32>, tensor<i32>, tensor<8xi32>) -> tensor<64xi32> {
+  ^bb0(%a: tensor<64xi32>, %b: tensor<i32>, %c: tensor<8xi32>):
+    %3 = nn.reduce %c {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<8xi32>) -> tensor<1xi32>
+    %4 = nn.update %a, %3, %b {axis = 0 : i64} : (tensor<64xi32>, tensor<1xi32>, tensor<i32>) -> tensor<64xi32>
+    nn.yield %4 : tensor<64xi32>
+  }
+  %2 = nn.fusion(%cosines, %0) : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<1x4xf32> {
+  ^bb0(%a: tensor<64x4xf32>, %b: tensor<1xi32>):
+    %3 = nn.gather %a, %b : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<1x4xf32>
+    nn.yield %3 : tensor<1x4xf32>
+  }
+  return %1, %2 : tensor<64xi32>, tensor<1x4xf32>
+}
+
+// What updates a state does so once.
+// CHECK-LABEL: func.func @updated_once
+// CHECK-COUNT-2: = nn.fusion
+// CHECK-NOT:     = nn.fusion
+func.func @updated_once(%length: tensor<1xi32>, %cosines: tensor<64x4xf32>) -> (tensor<1xi32>, tensor<1x4xf32>) {
+  %0 = nn.fusion(%length) : (tensor<1xi32>) -> tensor<1xi32> {
+  ^bb0(%a: tensor<1xi32>):
+    %2 = nn.constant dense<1> : tensor<i32>
+    %3 = nn.add %a, %2 : (tensor<1xi32>, tensor<i32>) -> tensor<1xi32>
+    %4 = nn.update %a, %3 {axis = 0 : i64} : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi32>
+    nn.yield %4 : tensor<1xi32>
+  }
+  %1 = nn.fusion(%cosines, %0) : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<1x4xf32> {
+  ^bb0(%a: tensor<64x4xf32>, %b: tensor<1xi32>):
+    %2 = nn.gather %a, %b : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<1x4xf32>
+    nn.yield %2 : tensor<1x4xf32>
+  }
+  return %0, %1 : tensor<1xi32>, tensor<1x4xf32>
+}
