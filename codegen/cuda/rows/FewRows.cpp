@@ -43,7 +43,8 @@ void cuda::printFewRows(KernelText &kernel, ProblemText &text,
       text.parameter(info.pairedB ? Value() : info.epilogue.residual()) +
       ", y0);\n";
   KernelFrame frame = {.threads = schedule.threads,
-                       .wait = PdlWait::inSkeleton};
+                       .wait = PdlWait::inSkeleton,
+                       .occupancy = schedule.occupancy};
   kernel.source = text.definition() + kernelFunction(name, lowered, frame,
                                                      startText(lowered) + call);
   kernel.block[0] = schedule.threads;

@@ -211,7 +211,12 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       addCodes(text, *codes);
     else
       text.addConstants("int64_t", {{"ldb", info.ldb}});
-    printFewRows(kernel, text, info, lowered, fewRowsScheduleOf(schedule), name,
+    FewRowsSchedule few = fewRowsScheduleOf(schedule);
+    // An SM has one block of many warps. Left to itself, the compiler saves
+    // registers for more blocks, and products wait for each other.
+    if (codes && codes->code == nn::Code::int4 && info.m > kFewCodeRows)
+      few.occupancy = 1;
+    printFewRows(kernel, text, info, lowered, few, name,
                  codes ? "frit::codeRows" : "frit::rowsGemm",
                  [&](Value b) -> MatrixText {
                    auto codes = b.getDefiningOp<nn::DequantizeOp>();

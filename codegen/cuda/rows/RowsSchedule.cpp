@@ -22,9 +22,8 @@ static constexpr int64_t kMostTiles = 4, kMostPlainTiles = 2;
 /// an SM share it if SMs get at most one tile of columns each, and each warp
 /// then has kDeepParts tiles along k or more.
 static constexpr int64_t kCodeWarps = 16, kCodeSplit = 8, kDeepParts = 8;
-/// An SM has two blocks up to this many rows of A, if rows are at least so
-/// long.
-static constexpr int64_t kFewCodeRows = 2, kLongRows = 4096;
+/// Elements of a row of A from which on an SM has two blocks for few of them.
+static constexpr int64_t kLongRows = 4096;
 /// Tiles along k that a warp copies together, and how often it does ahead.
 static constexpr int64_t kMostTogether = 4, kMostCodeStages = 8;
 static constexpr int64_t kMostRounds = 1 << 16;

@@ -15,6 +15,10 @@ std::optional<nn::QuantizedMatrix> codesOf(const nn::GemmInfo &info);
 /// Rows of A that kernels of a few rows multiply at once.
 inline constexpr int64_t kMostTiledRows = 16;
 
+/// Rows of A up to which an SM may have two blocks that multiply by codes; for
+/// more it has one, whose warps convert them together.
+inline constexpr int64_t kFewCodeRows = 2;
+
 /// Returns the rows of A of a block.
 int64_t rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule);
 

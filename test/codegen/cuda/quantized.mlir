@@ -132,3 +132,18 @@ func.func @floats(%x: tensor<3x512xbf16>, %c: tensor<64x16x512xui8>, %s: tensor<
   }
   return
 }
+
+// -----
+
+// For several rows an SM has one block, whose threads may have all registers.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 8, threads = 512, together = 4> grid 64x1x1 block 512
+// CHECK: __launch_bounds__(512, 1)
+func.func @registers(%x: tensor<8x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<8x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<8x2048xbf16> {
+  ^bb0(%a: tensor<8x2048xbf16>, %b: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int4", tiled, to = bf16} : (tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<2048x2048xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<8x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<8x2048xbf16>
+    nn.yield %1 : tensor<8x2048xbf16>
+  }
+  return
+}
