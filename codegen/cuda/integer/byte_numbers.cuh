@@ -11,6 +11,7 @@
 
 #include "frit/base.cuh"
 #include "frit/float8.cuh"
+#include "frit/math.cuh"
 
 namespace frit {
 
@@ -55,9 +56,21 @@ __device__ inline void loadOwn(T (&to)[N], const T *from) {
   }
 }
 
+/// Returns the bits of 2^23 in a register, which the compiler does not know: a
+/// permutation of bytes takes one constant, and it has its selector.
+__device__ inline uint32_t largeBits() {
+#ifdef FRIT_EMULATE
+  return 0x4b000000;
+#else
+  uint32_t processor;
+  asm("mov.u32 %0, %%smid;" : "=r"(processor));
+  return 0x4b000000 | processor >> 20;
+#endif
+}
+
 /// Return the number of a byte minus `zero`, an integer of at most 255.
 __device__ inline float unsignedNumber(ByteOf byte, float zero) {
-  return bitCast<float>(byte.under(0x4b000000)) - (8388608.0f + zero);
+  return bitCast<float>(byte.under(largeBits())) - (8388608.0f + zero);
 }
 __device__ inline float unsignedNumber(int8_t byte, float zero) {
   return unsignedNumber(ByteOf{uint32_t(uint8_t(byte)), 0}, zero);
@@ -69,17 +82,25 @@ __device__ inline float signedNumber(int8_t byte, float zero) {
   return signedNumber(ByteOf{uint32_t(uint8_t(byte)), 0}, zero);
 }
 
-/// Returns the number of roundToByte's byte minus `offset`.
-__device__ inline float roundClamped(float x, float low, float high,
-                                     float offset) {
-  if (low + offset != 0.0f && x != x)
-    x = -offset;
-  float large = ::fminf(::fmaxf(x, low), high) + 12582912.0f;
-#ifndef FRIT_EMULATE
-  // A compiler must not take the sum and the difference for nothing.
-  asm("" : "+f"(large));
+/// Clamps to 0 to 1, which costs no instruction; 0 for NaN.
+__device__ inline float saturate(float x) {
+#ifdef FRIT_EMULATE
+  return x > 0.0f ? ::fminf(x, 1.0f) : 0.0f;
+#else
+  return __saturatef(x);
 #endif
-  return large - 12582912.0f;
+}
+
+/// Rounds unit * (high - low) to the nearest integer and clamps it to integers
+/// from `low` to `high`, which are below 2^21; -offset for NaN. The division
+/// that made `unit` may break ties.
+__device__ inline float roundClamped(float unit, float low, float high,
+                                     float offset) {
+  const float width = high - low;
+  if (low + offset != 0.0f && unit != unit)
+    unit = -offset / width;
+  float part = saturate(low == 0.0f ? unit : unit - low / width);
+  return ::fmaf(part, width, 12582912.0f + low) - 12582912.0f;
 }
 
 /// Computes GELU for results of 8 bits: x (1 + tanh(x p(x^2))) / 2, with p
@@ -121,6 +142,44 @@ template <bool E4m3> __device__ inline uint32_t roundFour(const float *x) {
   for (int i = 0; i < 4; ++i)
     codes |= uint32_t(uint8_t(E4m3 ? toE4m3(x[i]) : toE5m2(x[i]))) << 8 * i;
   return codes;
+#endif
+}
+
+/// Returns four bytes, the first in the lowest: rounds to integers, adds
+/// `offset`, and clamps to low + offset and high + offset. A multiple of the
+/// least float above 0 has the bits of an integer, and packing saturates. NaN
+/// becomes the highest code.
+__device__ inline uint32_t roundFourCodes(const float *x, float low, float high,
+                                          float offset) {
+#ifdef FRIT_EMULATE
+  uint32_t codes = 0;
+  for (int i = 0; i < 4; ++i)
+    codes |= uint32_t(uint8_t(roundToByte(x[i], low, high, offset))) << 8 * i;
+  return codes;
+#else
+  // Signed codes are packed as unsigned ones plus 128.
+  const bool isSigned = low + offset < 0.0f;
+  const int zero = int(offset) + (isSigned ? 128 : 0), odd = zero & 1;
+  const float least = __int_as_float(1), from = __int_as_float(zero + odd);
+  int codes[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    float number = x[i];
+    // Packing clamps to 0, unless 1 is subtracted before: an even number is
+    // added, so that ties are those of x.
+    if (odd || low + zero != 0.0f)
+      number = ::fmaxf(number, low);
+    if (high + zero != 255.0f)
+      number = ::fminf(number, high);
+    codes[i] = __float_as_int(::fmaf(number, least, from)) - odd;
+  }
+  uint32_t word;
+  asm("{\n.reg .b32 upper;\n"
+      "cvt.pack.sat.u8.s32.b32 upper, %4, %3, 0;\n"
+      "cvt.pack.sat.u8.s32.b32 %0, %2, %1, upper;\n}\n"
+      : "=r"(word)
+      : "r"(codes[0]), "r"(codes[1]), "r"(codes[2]), "r"(codes[3]));
+  return isSigned ? word ^ 0x80808080 : word;
 #endif
 }
 
@@ -209,6 +268,26 @@ template <int V>
 __device__ inline void storeE5m2If(bool isInside, int8_t *to,
                                    const float (&in)[V]) {
   storeFloat8If<false>(isInside, to, in);
+}
+
+/// Rounds V floats to bytes and writes them if `isInside`; see roundFourCodes.
+template <int V>
+__device__ inline void storeCodesIf(bool isInside, int8_t *to,
+                                    const float (&in)[V], float low, float high,
+                                    float offset) {
+  if constexpr (V % 4 == 0) {
+    uint32_t words[V / 4];
+#pragma unroll
+    for (int i = 0; i < V / 4; ++i)
+      words[i] = roundFourCodes(in + i * 4, low, high, offset);
+    storeVectorIf(isInside, reinterpret_cast<uint32_t *>(to), words);
+  } else {
+    int8_t codes[V];
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      codes[i] = roundToByte(in[i], low, high, offset);
+    storeVectorIf(isInside, to, codes);
+  }
 }
 
 } // namespace frit

@@ -160,6 +160,9 @@ private:
   Node *roundedTo16Bits(Node *value);
   /// Returns a cheaper form that is accurate enough for 8 bits, or `value`.
   Node *roundedTo8Bits(Node *value);
+  /// Returns x times a number, which the constants that x is a product by, or
+  /// a sum of such products, take in.
+  Node *scaled(Node *x, double factor);
   /// Returns the byte of a float that is rounded and clamped by constants, in
   /// fewer instructions, or null.
   Node *roundedToByte(const Node *value);

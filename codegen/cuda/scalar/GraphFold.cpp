@@ -109,6 +109,26 @@ static std::optional<double> smallInteger(const Node *node) {
   return isSmall && std::floor(*value) == *value ? value : std::nullopt;
 }
 
+/// Returns whether a node is a product by a constant, or a sum of such.
+static bool isScaled(const Node *node) {
+  if (node->kind != Node::Kind::operation || node->operands.size() != 2)
+    return false;
+  if (node->form->name == "arith.addf")
+    return llvm::all_of(node->operands, isScaled);
+  return node->form->name == "arith.mulf" &&
+         floatOf(node->operands[1]).has_value();
+}
+
+Node *Graph::scaled(Node *x, double factor) {
+  if (!isScaled(x))
+    return operation("arith.mulf",
+                     {x, constant(FloatAttr::get(x->type, factor), x->type)});
+  if (x->form->name == "arith.addf")
+    return operation("arith.addf", {scaled(x->operands[0], factor),
+                                    scaled(x->operands[1], factor)});
+  return scaled(x->operands[0], factor * *floatOf(x->operands[1]));
+}
+
 Node *Graph::roundedToByte(const Node *value) {
   auto is = [](const Node *node, StringRef form) {
     return node->kind == Node::Kind::operation && node->form->name == form;
@@ -142,7 +162,7 @@ Node *Graph::roundedToByte(const Node *value) {
     x = x->operands[0];
   if (is(node, "round.quotient")) {
     Node *by = node->operands[1], *inverse = node->operands[2];
-    x = followsSums ? operation("arith.mulf", {roundedTo8Bits(x), inverse})
+    x = followsSums ? scaled(roundedTo8Bits(x), *floatOf(inverse))
                     : operation("quotient", {x, by, inverse});
   }
   auto number = [&](double number) {
@@ -187,10 +207,15 @@ Node *Graph::numberOfByte(Node *difference) {
   double offset = *floatOf(byte->operands[3]);
   double least = *floatOf(byte->operands[1]) + offset,
          most = *floatOf(byte->operands[2]) + offset;
-  if (isSigned ? least < -128 || most > 127 : least < 0 || most > 255)
+  if (least >= most ||
+      (isSigned ? least < -128 || most > 127 : least < 0 || most > 255))
     return nullptr;
+  // The hardware clamps to 0 to 1 for nothing.
+  Node *unit = scaled(byte->operands[0], 1 / (most - least));
   Node *clamped =
-      operation(lookupForm("round.clamped"), byte->operands, f32, any);
+      operation(lookupForm("round.clamped"),
+                {unit, byte->operands[1], byte->operands[2], byte->operands[3]},
+                f32, any);
   return offset == zero
              ? clamped
              : operation("arith.addf", {clamped, number(offset - zero)});

@@ -89,11 +89,21 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
   if (roundsLate)
     store = node->form->name == "round.e4m3" ? "frit::storeE4m3If("
                                              : "frit::storeE5m2If(";
+  // So are bytes, four at a time.
+  bool roundsCodes = !guard.empty() && graph.lanes.width > 1 &&
+                     node->kind == Node::Kind::operation &&
+                     node->form->name == "round.byte";
+  std::string range;
+  if (roundsCodes) {
+    store = "frit::storeCodesIf(";
+    for (Node *limit : llvm::drop_begin(node->operands))
+      range += ", " + printer.value(limit);
+  }
   // The store itself rounds to 16 bits.
   bool isRounded = !guard.empty() && node->kind == Node::Kind::operation &&
                    ((node->form->name == "round.f16" && element.isF16()) ||
                     (node->form->name == "round.bf16" && element.isBF16()));
-  if (roundsLate || isRounded)
+  if (roundsLate || roundsCodes || isRounded)
     node = node->operands[0];
   std::string value = printer.value(node);
   if (graph.lanes.width == 1) {
@@ -122,7 +132,7 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
             ", own);")
         .str();
   return (condition + store + guard + (guard.empty() ? "" : ", ") + y + " + " +
-          offset + ", " + name + ");")
+          offset + ", " + name + range + ");")
       .str();
 }
 

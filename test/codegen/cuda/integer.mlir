@@ -24,8 +24,8 @@
 // CHECK-NEXT: unsigned col, bool isInside) const {
 // CHECK-NEXT: const unsigned at = row * 128 + col;
 // Rounding, clamps and the cast are one function.
-// CHECK: out0[v] = frit::roundToByte(float(sum[v]) * columns.of0[v], 0.0f, 255.0f, 0.0f);
-// CHECK: frit::storeVectorIf(isInside, y0 + at, out0);
+// CHECK: out0[v] = float(sum[v]) * columns.of0[v];
+// CHECK: frit::storeCodesIf(isInside, y0 + at, out0, 0.0f, 255.0f, 0.0f);
 // CHECK: frit::integerGemm(k0_product{x0, x1, x2, x3, x4, y0}, x0, x1, x2, x3);
 func.func @conv(%x: tensor<32x28x28x128xui8>, %w: tensor<128x3x3x128xi8>, %xz: tensor<ui8>, %wz: tensor<i8>, %s: tensor<128xf32>) {
   %0 = nn.fusion(%x, %w, %xz, %wz, %s) : (tensor<32x28x28x128xui8>, tensor<128x3x3x128xi8>, tensor<ui8>, tensor<i8>, tensor<128xf32>) -> tensor<32x28x28x128xui8> {

@@ -128,10 +128,10 @@ func.func @rows(%x: tensor<32x230x115x16xui8>, %w: tensor<64x7x4x16xi8>) {
 // A result that is quantized, dequantized and added to a residual stays a
 // float; clamping to 0 makes the relu needless, and quotients become products.
 // CHECK: void store(const int (&sum)[8], const Columns &columns,
-// CHECK: float v0 = frit::roundClamped(float(sum[v]) * columns.of0[v], -117.0f, 138.0f, 117.0f);
-// CHECK-NEXT: float v1 = v0 * 0.5f + frit::unsignedNumber(frit::byteAt(elements.of0, v), 3.0f) * 0.25f;
-// CHECK-NEXT: out0[v] = frit::roundToByte(v1 * 1e+01f, 0.0f, 255.0f, 0.0f);
-// CHECK: frit::storeVectorIf(isInside, y0 + at, out0);
+// CHECK: float v0 = frit::roundClamped(float(sum[v]) * columns.of0[v] * 0.003921569f, -117.0f, 138.0f, 117.0f);
+// CHECK-NEXT: float v1 = v0 * 5.0f + frit::unsignedNumber(frit::byteAt(elements.of0, v), 3.0f) * 2.5f;
+// CHECK-NEXT: out0[v] = v1;
+// CHECK: frit::storeCodesIf(isInside, y0 + at, out0, 0.0f, 255.0f, 0.0f);
 func.func @residual(%x: tensor<4096x256xui8>, %w: tensor<256x256xi8>, %s: tensor<256xf32>, %r: tensor<4096x256xui8>) {
   %xz = nn.constant dense<0> : tensor<ui8>
   %wz = nn.constant dense<0> : tensor<i8>

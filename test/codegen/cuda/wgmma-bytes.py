@@ -40,7 +40,7 @@ x = node("Conv", [x, weights("first", 256, 64, 3, 3)], "windows", pads=[1, 1, 1,
 x = quantize(node("Relu", [x], "relu"), 0.05, 0)
 x = node("Conv", [x, weights("second", 512, 256, 1, 1)], "strided", strides=[2, 2])
 # Pointwise: the zero point becomes a number for each filter.
-x = quantize(x, 0.03, 120)
+x = quantize(x, 0.0300117, 120)
 node("Conv", [x, weights("third", 256, 512, 1, 1)], "y")
 # MatMulInteger of codes whose zero point comes with the call.
 nodes.append(helper.make_node("DynamicQuantizeLinear", ["rows"], ["codes", "scale", "zero"]))

@@ -42,7 +42,9 @@ __global__ void countAll(const uint32_t *words, const float *x, float *numbers,
   const frit::ByteOf byte = frit::byteAt(own, threadIdx.x % 4);
   numbers[threadIdx.x] = frit::signedNumber(byte, 0);
   shifted[threadIdx.x] = frit::unsignedNumber(byte, 117);
-  rounded[threadIdx.x] = frit::roundClamped(x[threadIdx.x], -7, 248, 7);
+  // Past ties, which the division may break.
+  rounded[threadIdx.x] =
+      frit::roundClamped((x[threadIdx.x] + 0.01f) / 255, -7, 248, 7);
   gelus[threadIdx.x] = frit::geluTo8Bits(x[threadIdx.x]);
 }
 
@@ -64,7 +66,7 @@ static void checkNumbers() {
     wantNumbers.push_back(int8_t(i));
     wantShifted.push_back(int(i) - 117);
     wantRounded.push_back(
-        std::clamp(std::nearbyint(double(number)), -7.0, 248.0));
+        std::clamp(std::nearbyint(number + 0.01), -7.0, 248.0));
     wantGelus.push_back(number * 0.5 * std::erfc(-number / std::sqrt(2.0)));
   }
   x.host()[0] = NAN;
