@@ -92,6 +92,15 @@ template <class P, class Operands> struct WgmmaBlock {
     return stageA(stage) + Plan::kBytesA;
   }
 
+  /// Whether each stage may have the same part of B for all tiles of a block:
+  /// that of products of bytes is loaded once. With few columns, all blocks
+  /// would read the same few lines of L2 for every tile.
+  static constexpr bool kMayKeepB = kMultipliesBytes<P> &&
+                                    Plan::kCluster == 1 &&
+                                    P::stages % Operands::steps == 0 &&
+                                    (Plan::kTilesN == 1 || P::raster == 1);
+  __device__ bool keepsB() const { return tileStep % Plan::kTilesN == 0; }
+
   /// Producer thread: fills the ring. If no earlier kernel writes B, loads B
   /// for the first stages before the PDL wait.
   __device__ void produce(const Operands &operands) {
@@ -106,16 +115,21 @@ template <class P, class Operands> struct WgmmaBlock {
     }
     pdlWait();
     Place place;
+    [[maybe_unused]] int fills = 0;
     for (int index = firstTile; index < Plan::kTiles; index += tileStep) {
       WgmmaTile tile = Plan::tileAt(index, rank);
       for (int step = firstStep; step < lastStep; ++step) {
         Barrier &barrier = full[place.stage];
+        bool hasB = false;
+        if constexpr (kMayKeepB)
+          hasB = fills++ >= P::stages && keepsB();
         if (ahead > 0) {
           --ahead;
         } else {
           empty[place.stage].wait(place.parity ^ 1);
-          barrier.arriveExpecting(Plan::kStageBytes);
-          operands.loadB(stageB(place.stage), barrier, tile, step, rank);
+          barrier.arriveExpecting(hasB ? Plan::kBytesA : Plan::kStageBytes);
+          if (!hasB)
+            operands.loadB(stageB(place.stage), barrier, tile, step, rank);
         }
         operands.loadA(stageA(place.stage), barrier, tile, step);
         place.advance();
@@ -189,7 +203,8 @@ template <class P, class Operands> struct WgmmaBlock {
 /// finishes a warp's tiles. It is made of `ends` and of the warp's part of
 /// shared memory: boxes, their barriers and column moments. It has begin(tile),
 /// called before a tile is multiplied, end(sums, part), called after it, and
-/// drain(), called after the last one.
+/// drain(), called after the last one. If it has follow(index, step, row), that
+/// comes before begin and names the warp's tiles from the current one on.
 template <class P, class Store, class Operands, class... Ends>
 __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
   using Plan = WgmmaPlan<P>;
@@ -226,6 +241,8 @@ __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
     for (int index = block.firstTile + group * block.tileStep;
          index < Plan::kTiles; index += Plan::kTilesInFlight * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);
+      if constexpr (requires { store.follow(0, 0, 0); })
+        store.follow(index, Plan::kTilesInFlight * block.tileStep, row);
       if (part < Plan::kParts)
         store.begin({tile.m + row, tile.n + part * Plan::kUnitN, tile.batch});
       if constexpr (P::split > 1) {

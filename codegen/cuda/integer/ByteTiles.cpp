@@ -9,6 +9,8 @@ using namespace frit::cuda;
 /// Part of the model's time of wgmma_bytes that one of integer_gemm must be
 /// below: it counts neither what starts a tile nor what threads copy.
 static constexpr double kCopiedShare = 0.75;
+/// Minimum stages, of which each keeps its part of w.
+static constexpr int64_t kLeastKept = 3;
 
 bool frit::cuda::isByteProduct(const IntegerProduct &product) {
   return product.r * product.s == 1 && product.strideH == 1 &&
@@ -70,8 +72,8 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
                   ceilDiv(windows.c, kByteDepth);
   WgmmaWork work = {
       .m = product.pixels(), .n = product.k, .k = steps * kWgmmaDepth};
-  work.needs.storesRegisters = true;
   nn::FusionOp fusion = problem.fusion();
+  work.needs.storesRegisters = true;
   work.resultBytes = 0;
   for (Value result : fusion.getResults())
     work.resultBytes +=
@@ -88,6 +90,19 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
       double(work.m) * double(work.n * work.resultBytes) - work.weightBytes;
   work.endInstructions = product.endInstructions;
   return work;
+}
+
+WgmmaTile frit::cuda::byteTile(const WgmmaTile &pick, const WgmmaWork &work,
+                               const GpuArch &arch) {
+  WgmmaTile tile = pick.forWork(work, arch);
+  int64_t steps = work.k / kWgmmaDepth, columns = ceilDiv(work.n, tile.n);
+  int64_t stages = tile.stages / steps * steps;
+  if (tile.cluster * tile.split > 1 || stages < kLeastKept ||
+      tile.blocks == 0 || tile.blocks % columns)
+    return tile;
+  tile.stages = stages;
+  tile.raster = 1;
+  return tile;
 }
 
 nn::Match<nn::Schedule>
@@ -110,7 +125,7 @@ frit::cuda::chooseIntegerKernel(Problem &problem, const Machine &machine) {
             kCopiedShare * pick.microseconds)
       return nn::Schedule(copied.front());
     return nn::Schedule(scheduleOf<WgmmaBytesAttr>(
-        problem.context(), pick.tile.forWork(work, machine.arch)));
+        problem.context(), byteTile(pick.tile, work, machine.arch)));
   };
   return problem.decideOnce(decide, machine);
 }

@@ -38,6 +38,11 @@ byteCorners(const IntegerProduct &product);
 /// with what follows its sums.
 WgmmaWork workOf(const IntegerProduct &product, Problem &problem);
 
+/// Returns a tile with the rest of its schedule. If a block's tiles can have
+/// the same columns, and the stages hold all steps of k, these are read once.
+WgmmaTile byteTile(const WgmmaTile &pick, const WgmmaWork &work,
+                   const GpuArch &arch);
+
 } // namespace frit::cuda
 
 #endif // FRIT_CODEGEN_CUDA_INTEGER_BYTETILES_H

@@ -51,7 +51,7 @@ class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
     for (const WgmmaPick &pick : rankWgmmaTiles(work, machine.arch, offers.most,
                                                 !machine.batchInvariant))
       offers.add(scheduleOf<WgmmaBytesAttr>(
-          problem.context(), pick.tile.forWork(work, machine.arch)));
+          problem.context(), byteTile(pick.tile, work, machine.arch)));
     return std::nullopt;
   }
 

@@ -76,8 +76,8 @@ FAULTS = {"wgmma_gemm": {
          r"shared memory changed while a tensor copy read it"),
     "too few bytes expected":
         ("wgmma_tile.cuh",
-         "          barrier.arriveExpecting(Plan::kStageBytes);",
-         "          barrier.arriveExpecting(Plan::kStageBytes - 128);",
+         "(hasB ? Plan::kBytesA : Plan::kStageBytes);",
+         "((hasB ? Plan::kBytesA : Plan::kStageBytes) - 128);",
          DEADLOCK),
     "no fence before products":
         ("wgmma_tile.cuh", "      fenceProducts();\n", "",

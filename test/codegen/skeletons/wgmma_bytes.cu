@@ -107,6 +107,9 @@ static void checks() {
   check<Rows<Staged<128, 256, 4, 2>, 330, 288, 400>>();
   check<Rows<Staged<64, 64, 4, 2>, 330, 160, 400>>();
   check<Rows<Staged<128, 128, 5, 2>, 1200, 288, 272, true, true, 8, true>>();
+  // Every step of k has its stage, which keeps w.
+  check<Windows<Staged<64, 64, 5>, 3, 9, 14, 64, 64, 3, 3, 1, 1>>();
+  check<Rows<Staged<128, 64, 6>, 1200, 64, 304, true, true, 8, true>>();
   // Blocks that divide the steps.
   check<Rows<Staged<64, 192, 2, 1, 4, 2>, 197, 224, 1296>>();
   check<Rows<Staged<64, 128, 4, 1, 8>, 70, 160, 1296>>();
