@@ -43,6 +43,8 @@ struct WgmmaTile {
   /// Returns a block's layout of shared memory, for a product whose epilogue
   /// has these needs.
   WgmmaLayout layout(const EndNeeds &needs) const {
+    bool readsBoxes = needs.boxedBytes && split == 1 &&
+                      n * needs.boxedBytes % kLineBytes == 0;
     return {m,
             n,
             stages,
@@ -50,7 +52,8 @@ struct WgmmaTile {
             split,
             occupancy,
             needs.exchangesColumns,
-            !needs.storesRegisters};
+            !needs.storesRegisters,
+            readsBoxes};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
   /// per SM if they fit, ping-pong if it pays, the raster, and the blocks of

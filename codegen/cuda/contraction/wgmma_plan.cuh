@@ -29,6 +29,11 @@ struct WgmmaTile {
 /// twice as deep, and has as many bytes; threads store the result.
 template <class P>
 inline constexpr bool kMultipliesBytes = requires { typename P::Bytes; };
+/// Whether what follows its sums reads boxes.
+template <class P> inline constexpr bool kReadsBoxesOnly = false;
+template <class P>
+  requires kMultipliesBytes<P>
+inline constexpr bool kReadsBoxesOnly<P> = P::boxed > 0;
 
 /// The sums of a product, and the instruction that adds a step's quarter to
 /// those of 64 rows: 32 bytes of each row of A and column of B.
@@ -51,7 +56,8 @@ template <class P> struct WgmmaPlan {
                                           P::split,
                                           P::blocks,
                                           ReduceOf<P>::kReadsBoxes,
-                                          !kMultipliesBytes<P>};
+                                          !kMultipliesBytes<P>,
+                                          kReadsBoxesOnly<P>};
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kCluster = kLayout.blocksPerCluster();
 

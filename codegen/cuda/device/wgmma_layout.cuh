@@ -45,6 +45,8 @@ struct WgmmaLayout {
   /// Whether the result is stored through boxes in shared memory, or else by
   /// threads, from registers.
   bool storesBoxes = true;
+  /// Whether threads that store the result read what they add to it from boxes.
+  bool readsBoxes = false;
 
   /// Returns the number of consumer warps.
   constexpr long warps() const { return tileM / 16; }
@@ -90,11 +92,12 @@ struct WgmmaLayout {
     return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
            momentBytes() + kBarrierBytes;
   }
-  constexpr long leastSlots() const { return storesBoxes ? 1 : 0; }
+  constexpr bool hasBoxes() const { return storesBoxes || readsBoxes; }
+  constexpr long leastSlots() const { return hasBoxes() ? 1 : 0; }
   /// Returns the boxes of a unit in shared memory at a time: a power of two, or
   /// 0 if there are none.
   constexpr long slots() const {
-    long most = !storesBoxes ? 0 : tileM == 128 && split == 1 ? 4 : 2;
+    long most = !hasBoxes() ? 0 : tileM == 128 && split == 1 ? 4 : 2;
     while (most > 1 &&
            fixedBytes() + most * owned() * kBoxBytes > maxSharedBytes(blocks))
       most /= 2;

@@ -37,6 +37,9 @@ struct EndNeeds {
   bool computesLong = false;
   /// Whether threads store the result from registers, not through boxes.
   bool storesRegisters = false;
+  /// Bytes of an element that such threads read for each sum from boxes, if
+  /// tiles allow that; or 0.
+  int64_t boxedBytes = 0;
 };
 
 /// The part of a problem's text that describes its epilogue.

@@ -74,6 +74,9 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
       .m = product.pixels(), .n = product.k, .k = steps * kWgmmaDepth};
   nn::FusionOp fusion = problem.fusion();
   work.needs.storesRegisters = true;
+  if (product.boxed)
+    work.needs.boxedBytes =
+        storageBytes(elementType(fusion.getBody().getArgument(*product.boxed)));
   work.resultBytes = 0;
   for (Value result : fusion.getResults())
     work.resultBytes +=
@@ -102,6 +105,15 @@ WgmmaTile frit::cuda::byteTile(const WgmmaTile &pick, const WgmmaWork &work,
     return tile;
   tile.stages = stages;
   tile.raster = 1;
+  // Stages bring x alone, so boxes of a later tile are worth some.
+  auto slots = [&](int64_t stages) {
+    WgmmaTile other = tile;
+    other.stages = stages;
+    return other.layout(work.needs).slots();
+  };
+  while (tile.stages - steps >= kLeastKept &&
+         slots(tile.stages - steps) > slots(tile.stages))
+    tile.stages -= steps;
   return tile;
 }
 

@@ -97,6 +97,24 @@ static double countEnd(nn::FusionOp fusion, nn::QuantizedConvOp conv) {
   return count;
 }
 
+/// Returns the only operand besides those of the product that has a byte for
+/// each sum. Boxes of wider elements are more than shared memory has room for.
+static std::optional<unsigned> findBoxed(nn::FusionOp fusion,
+                                         nn::QuantizedConvOp conv) {
+  std::optional<unsigned> found;
+  for (BlockArgument argument : fusion.getBody().getArguments()) {
+    RankedTensorType type = nn::tensorType(argument);
+    unsigned bits = type.getElementTypeBitWidth();
+    if (llvm::is_contained(conv->getOperands(), argument) ||
+        type.getNumElements() != nn::tensorType(conv.getY()).getNumElements())
+      continue;
+    if (found || bits != 8)
+      return std::nullopt;
+    found = argument.getArgNumber();
+  }
+  return found;
+}
+
 nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   nn::QuantizedConvOp conv;
   for (Operation &op : fusion.getBody().front().without_terminator())
@@ -119,6 +137,7 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   if (!product)
     return product;
   product->endInstructions = countEnd(fusion, conv);
+  product->boxed = findBoxed(fusion, conv);
   // Kernels of a plan have no operands; the plan marks those that are 0.
   auto marked = fusion->getAttrOfType<DenseI64ArrayAttr>("plan.zero_inputs");
   auto isZero = [&](Value zero) {

@@ -24,6 +24,8 @@ struct IntegerProduct {
   bool isCentered = false;
   /// Instructions of the end per sum.
   double endInstructions = 6;
+  /// The only operand that has an element for each sum, if that is a byte.
+  std::optional<unsigned> boxed;
   /// The formats of floats as integer_mma.cuh names them; empty for bytes.
   llvm::StringRef floatX = {}, floatW = {};
 

@@ -28,10 +28,13 @@ public:
     nn::QuantizedConvOp op = product.op;
     graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
     count = product.k;
+    boxed = product.boxed;
   }
 
   /// Returns the struct Columns and the functions of integer_gemm.cuh.
   nn::Match<std::string> print();
+  /// Whether what is loaded for each sum may come through boxes.
+  bool readsBoxes = false;
 
 private:
   bool dependsOn(const Node *load, AffineExpr dim) const {
@@ -72,12 +75,15 @@ private:
            load->pattern.use == LaneUse::contiguous;
   }
   std::string valueOf(const Node *load, const Twine &field) const;
+  bool isBoxed(const Node *load);
+  std::string printBoxed(const Node *load);
   std::string printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
                          StringRef type, StringRef name, StringRef parameters);
 
   const LinalgFusion &lowered;
   Graph graph;
   int64_t vector, count;
+  std::optional<unsigned> boxed;
   bool hasFloats;
   std::string sumType;
   AffineExpr row, col, place;
@@ -147,6 +153,27 @@ std::string EndText::printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
       .str();
 }
 
+/// Returns whether a load of each sum's own may come through boxes.
+bool EndText::isBoxed(const Node *load) {
+  Bounds apart = graph.space.range(
+      graph.space.add(load->index, graph.space.mul(place, -1)));
+  return boxed == load->argument && vector == 8 && keepsOwn(load) &&
+         apart.low == 0 && apart.high == 0;
+}
+
+/// Prints the function that reads the only load of sums from a box.
+std::string EndText::printBoxed(const Node *load) {
+  readsBoxes = true;
+  Type element = lowered.inputElements()[load->argument];
+  StringRef type = storageName(element);
+  std::string from = ("reinterpret_cast<const " + type + " *>(at)").str();
+  return constantsText("int", {{"boxed", storageBytes(element)}}) +
+         "  __device__ Elements boxedElements(const unsigned char *at) const "
+         "{\n    Elements elements;\n    " +
+         (keepsWords(load) ? "frit::loadWords(" : "frit::loadOwn(") +
+         "elements.of0, " + from + ");\n    return elements;\n  }\n";
+}
+
 nn::Match<std::string> EndText::print() {
   SmallVector<Node *> roots;
   SmallVector<std::pair<unsigned, Node *>> outputs;
@@ -164,6 +191,8 @@ nn::Match<std::string> EndText::print() {
       printLoads(ofColumns, {}, "Columns", "columns", "unsigned col") +
       printLoads(ofSums, ofRows, "Elements", "elements",
                  "unsigned row, unsigned col");
+  if (ofSums.size() == 1 && ofRows.empty() && isBoxed(ofSums.front()))
+    loads += printBoxed(ofSums.front());
   Printer printer(graph);
   printer.setArguments(lowered.inputElements());
   printer.nameDim(row, "row");
@@ -225,10 +254,11 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
   int64_t vector = neighbours;
   while (product.k % vector)
     vector /= 2;
-  auto text = EndText(product, lowered, vector).print();
+  EndText end(product, lowered, vector);
+  auto text = end.print();
   if (!text)
     return text.mismatch();
-  return IntegerEnd{vector, *text};
+  return IntegerEnd{vector, end.readsBoxes, *text};
 }
 
 std::string frit::cuda::printStruct(const IntegerProduct &product,

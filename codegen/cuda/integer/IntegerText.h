@@ -10,6 +10,7 @@ namespace frit::cuda {
 /// What follows the sums.
 struct IntegerEnd {
   int64_t vector;   ///< neighbouring columns that are stored together
+  bool readsBoxes;  ///< whether what it reads may come through boxes
   std::string text; ///< the struct Columns and the functions of the end
 };
 

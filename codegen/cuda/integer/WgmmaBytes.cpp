@@ -140,6 +140,17 @@ static artifact::TensorMap mapOfW(const IntegerProduct &product,
   return map;
 }
 
+/// Returns the map of what the end reads through boxes.
+static artifact::TensorMap mapOfBoxed(const IntegerProduct &product,
+                                      Type element) {
+  int64_t bytes = storageBytes(element);
+  artifact::TensorMap map =
+      tensorMap(*product.boxed, element, {product.k, product.pixels()},
+                {product.k * bytes}, {kLineBytes / bytes, kBoxLines});
+  map.swizzle = kLineBytes;
+  return map;
+}
+
 KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
                              WgmmaBytesAttr, StringRef name) const {
   const auto &[product, tile, end] = fitted;
@@ -158,12 +169,17 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
   KernelText kernel;
   kernel.header = "wgmma_bytes";
   kernel.tensorMaps = {mapOfX(product, tile), mapOfW(product, tile)};
+  bool readsBoxes = layout.readsBoxes && end.readsBoxes;
+  if (readsBoxes)
+    kernel.tensorMaps.push_back(
+        mapOfBoxed(product, lowered.inputElements()[*product.boxed]));
   std::string problemText =
       name.str() + "_product{" + argumentList(lowered) + "}";
   std::string call =
       startText(lowered) + "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaBytes(" +
-      problemText + ", &m0, &m1);\n#else\nfrit::byteFloor(" + problemText +
-      ", " + parameterOf(conv.getX()) + ", " + parameterOf(conv.getW()) +
+      problemText + ", &m0, &m1" + (readsBoxes ? ", &m2" : "") +
+      ");\n#else\nfrit::byteFloor(" + problemText + ", " +
+      parameterOf(conv.getX()) + ", " + parameterOf(conv.getW()) +
       zeroParameters(product) + ");\n#endif\n";
   kernel.source = printStruct(product, end, lowered, name, constants) +
                   kernelFunction(name, lowered,

@@ -73,18 +73,33 @@ template <class Places, class P> struct SumEnd {
   /// `isMine(i, j, half)` says whether this block stores those of a row.
   template <class IsMine>
   __device__ void begin(int row, int col, int count, const IsMine &isMine) {
-    firstRow = row;
-    firstCol = col;
-    rows = count;
-    next = columnsOf(0);
+    begin(row, col, count);
 #pragma unroll
     for (int step = 0; step < kAhead; ++step)
       load(step, isMine);
   }
 
+  __device__ void begin(int row, int col, int count) {
+    firstRow = row;
+    firstCol = col;
+    rows = count;
+    next = columnsOf(0);
+  }
+
   /// `sumAt(i, j, c)` is accumulator c of matrix j of group i of rows.
   template <class SumAt, class IsMine>
   __device__ void end(const SumAt &sumAt, const IsMine &isMine) {
+    end<kSteps>(
+        sumAt, isMine, [](int) {}, [&](int step) { load(step, isMine); },
+        [](int) {});
+  }
+  /// The same if each Count steps are loaded by themselves: after enter(step),
+  /// by read(step), which fills `ahead`, and before leave(step).
+  template <int Count, class SumAt, class IsMine, class Enter, class Read,
+            class Leave>
+  __device__ void end(const SumAt &sumAt, const IsMine &isMine,
+                      const Enter &enter, const Read &read,
+                      const Leave &leave) {
 #pragma unroll
     for (int part = 0; part < kSteps / kRows; ++part) {
       const int col = colOf(part * kRows);
@@ -94,9 +109,11 @@ template <class Places, class P> struct SumEnd {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
         const int step = part * kRows + i, row = rowOf(step);
+        if (step % Count == 0)
+          enter(step);
         const typename P::Elements elements = ahead[step % kAhead];
-        if (step + kAhead < kSteps)
-          load(step + kAhead, isMine);
+        if (step % Count + kAhead < Count)
+          read(step + kAhead);
         decltype(sumAt(0, 0, 0)) mine[P::kVector];
 #pragma unroll
         for (int v = 0; v < P::kVector; ++v) {
@@ -108,6 +125,8 @@ template <class Places, class P> struct SumEnd {
         if (isOurs(step, isMine))
           problem.store(mine, columns, elements, row, col,
                         col < P::k && row < rows);
+        if (step % Count == Count - 1)
+          leave(step);
       }
     }
   }

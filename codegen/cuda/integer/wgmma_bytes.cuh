@@ -35,6 +35,17 @@
 //
 //   x   dims s * c, w - s + 1, h, n, but strides c, w * c, h * w * c
 //
+// What the end reads for each sum may come through boxes in shared memory, by a
+// third map. P then says `static constexpr int boxed`, the bytes of an element,
+// 1 or 2, and has, beside `elements`,
+//
+//   Elements boxedElements(const unsigned char *at) const;
+//
+// of kVector elements at `at`. Boxes are used if kVector is 8, split 1, and
+// tileN * boxed a multiple of 128; the layout of the launch has readsBoxes.
+//
+//   r   tiled, dims k, m; box 128 / boxed, 16
+//
 // Other channels that are no multiple of 128 leave a part of each tap's last
 // step empty: there x is 0, and w has any bytes, also of the next tap.
 //
@@ -53,9 +64,20 @@ namespace frit {
 /// Steps of k in a stage: the bytes of a line.
 inline constexpr int kByteDepth = kLineBytes;
 
+/// Bytes of an element that the end reads through boxes, and whether it does.
+template <class P> inline constexpr int kByteBoxElement = 1;
+template <class P>
+  requires requires { P::boxed; }
+inline constexpr int kByteBoxElement<P> = P::boxed;
+template <class P>
+inline constexpr bool kReadsByteBoxes =
+    requires { P::boxed; } && P::kVector == 8 && P::split == 1 &&
+    P::tileN * kByteBoxElement<P> % kLineBytes == 0;
+
 /// The product that computes a convolution P.
 template <class P> struct ByteProduct {
   using Bytes = P;
+  static constexpr int boxed = kReadsByteBoxes<P> ? kByteBoxElement<P> : 0;
   using D = unsigned char;
   static constexpr int64_t m = int64_t(P::n) * P::p * P::q, n = P::k;
   static constexpr int64_t batch = 1, ldd = P::k, strideD = 0;
@@ -154,46 +176,129 @@ template <class P> struct ByteOperands {
 };
 
 /// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
-/// warpgroup multiplies. What the end reads is loaded before the warpgroup
-/// multiplies.
+/// warpgroup multiplies. What the end reads comes into boxes by TMA, for later
+/// tiles, too; or else threads load it before the warpgroup multiplies.
 template <class P> struct ByteStore {
   using Product = ByteProduct<P>;
   using Plan = WgmmaPlan<Product>;
   using Sum = typename WgmmaElements<Product>::Sum;
   static constexpr int kCount = Plan::kUnitN / 8;
-  using End = SumEnd<SumPlaces<Plan::kRowBlocks, 64, kCount, 4, 128>, P>;
+  static constexpr bool kBoxed = kReadsByteBoxes<P>;
+  // Of boxes, 32 bytes of a thread are read ahead.
+  using End =
+      SumEnd<SumPlaces<Plan::kRowBlocks, 64, kCount, 4, kBoxed ? 32 : 128>, P>;
   struct IsMine {
     __device__ bool operator()(int, int, int) const { return true; }
   };
+  /// Bytes of an element, columns of a box, steps of the end that boxes of the
+  /// same columns serve, and boxes of a tile.
+  static constexpr int kBytes = kByteBoxElement<P>;
+  static constexpr int kBoxN = kLineBytes / kBytes;
+  static constexpr int kBoxSteps = kBoxN / 32 * End::kParts * End::kRows;
+  static constexpr int kBoxes = P::tileN / kBoxN * Plan::kRowBlocks;
 
   const P &problem;
+  const TensorMap *mapR;
   unsigned char *slots;
   Barrier *filled;
   float *told;
   End sumEnd = {problem};
+  /// The current tile's number, the step to the next one, and the warp's row.
+  int index = 0, step = 0, row = 0;
+  /// Boxes that were read in earlier tiles.
+  int boxes = 0;
+
+  __device__ void follow(int number, int between, int from) {
+    index = number;
+    step = between;
+    row = from;
+  }
+  /// Starts loading a box, counted from the current tile's first one, by one
+  /// lane. Those of the same columns follow each other.
+  __device__ void fetch(int box) {
+    const int number = index + box / kBoxes * step, i = box % kBoxes;
+    if (number >= Plan::kTiles)
+      return;
+    const WgmmaTile tile = Plan::tileAt(number, blockIdx.x % Plan::kCluster);
+    const int slot = (boxes + box) % Plan::kSlots;
+    filled[slot].arriveExpecting(kBoxBytes);
+    loadBox(slots + slot * kBoxBytes, mapR, filled[slot],
+            tile.n + i / Plan::kRowBlocks * kBoxN,
+            tile.m + i % Plan::kRowBlocks * 64 + row);
+  }
 
   __device__ void begin(const WgmmaTile &tile) {
-    sumEnd.begin(tile.m, tile.n, int(Product::m), IsMine());
+    if constexpr (kBoxed) {
+      if (boxes == 0 && threadIdx.x % 32 == 0)
+#pragma unroll
+        for (int box = 0; box < Plan::kSlots; ++box)
+          fetch(box);
+      sumEnd.begin(tile.m, tile.n, int(Product::m));
+    } else {
+      sumEnd.begin(tile.m, tile.n, int(Product::m), IsMine());
+    }
   }
+
+  /// Returns the first of the boxes that a step of the end reads.
+  __device__ static constexpr int boxOf(int step) {
+    return step / kBoxSteps * Plan::kRowBlocks;
+  }
+  __device__ void read(int step) {
+    const int lane = threadIdx.x % 32;
+    const int box = boxes + boxOf(step) + step % End::kRows / 2;
+    const int byte = (sumEnd.colOf(step) - sumEnd.firstCol) * kBytes % 128;
+    const WgmmaBox from = {slots + box % Plan::kSlots * kBoxBytes};
+    sumEnd.ahead[step % End::kAhead] = problem.boxedElements(
+        from.pieceOf(step % 2 * 8 + lane / 4, byte / 16) + byte % 16);
+  }
+  __device__ void enter(int step) {
+#pragma unroll
+    for (int i = 0; i < Plan::kRowBlocks; ++i) {
+      const int box = boxes + boxOf(step) + i;
+      filled[box % Plan::kSlots].wait(box / Plan::kSlots % 2);
+    }
+#pragma unroll
+    for (int i = 0; i < End::kAhead; ++i)
+      read(step + i);
+  }
+  /// Fetches later boxes into those that all lanes have read.
+  __device__ void leave(int step) {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+#pragma unroll
+      for (int i = 0; i < Plan::kRowBlocks; ++i)
+        fetch(boxOf(step) + i + Plan::kSlots);
+  }
+
   __device__ void end(const Sum (&sums)[Plan::kRowBlocks][P::tileN / 2],
                       int part = 0) {
-    sumEnd.end([&](int i, int j,
-                   int c) { return sums[i][(part * kCount + j) * 4 + c]; },
-               IsMine());
+    auto sumAt = [&](int i, int j, int c) {
+      return sums[i][(part * kCount + j) * 4 + c];
+    };
+    if constexpr (kBoxed) {
+      sumEnd.template end<kBoxSteps>(
+          sumAt, IsMine(), [&](int step) { enter(step); },
+          [&](int step) { read(step); }, [&](int step) { leave(step); });
+      boxes += kBoxes;
+    } else {
+      sumEnd.end(sumAt, IsMine());
+    }
   }
   __device__ static void drain() {}
 };
 
-/// Computes the whole product.
+/// Computes the whole product. `mapR` is the map of what P's end reads through
+/// boxes.
 template <class P>
 __device__ inline void wgmmaBytes(const P &end, const TensorMap *mapX,
-                                  const TensorMap *mapW) {
+                                  const TensorMap *mapW,
+                                  const TensorMap *mapR = nullptr) {
   ByteOperands<P> operands = {mapX, mapW};
   if (threadIdx.x == 0)
     prefetchMap(mapW);
   if (threadIdx.x == 32)
     prefetchMap(mapX);
-  wgmmaTiles<ByteProduct<P>, ByteStore<P>>(operands, end);
+  wgmmaTiles<ByteProduct<P>, ByteStore<P>>(operands, end, mapR);
 }
 
 #else

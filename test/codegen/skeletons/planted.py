@@ -145,6 +145,9 @@ FAULTS = {"wgmma_gemm": {
     "bytes by TMA: one tap on":
         ("wgmma_bytes.cuh", "tap % s * P::dilationW",
          "(tap + 1) % s * P::dilationW", WRONG),
+    "bytes by TMA: rows of a box":
+        ("wgmma_bytes.cuh", "from.pieceOf(step % 2 * 8 + lane / 4",
+         "from.pieceOf(lane / 4", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
         ("wgmma_attention_products.cuh",

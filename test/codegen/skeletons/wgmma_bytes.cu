@@ -83,11 +83,41 @@ template <class P> static void check() {
   expect(name, y, want, rounding);
 }
 
+/// Compares sums to which elements are added that come through boxes.
+template <class Of, class T> static void checkAdded() {
+  using P = Added<Of, T>;
+  Buffer<uint8_t> x{P::n * P::h * P::w * P::c}, w{P::k * P::r * P::s * P::c};
+  Buffer<T> added{size_t(P::m) * P::k};
+  Buffer<int32_t> y{size_t(P::m) * P::k};
+  fill(x, 1);
+  fill(w, 2);
+  for (size_t i = 0; i < added.size(); ++i)
+    added.host()[i] = T(i * 2654435761u >> 20);
+  added.upload();
+  std::vector<double> want =
+      convolve<P>([&](int i) { return double(valueOf(x[i], P::signedX)); },
+                  [&](int i) { return double(valueOf(w[i], P::signedW)); });
+  for (size_t i = 0; i < want.size(); ++i)
+    want[i] += added[i];
+  for (int i = 0; i < 2; ++i)
+    launchCut(&addedSums<P, T>, P::layout, P::m, P::k, 1,
+              (const T *)added.get(), y.get(), mapOfX<P>(x.get()),
+              mapOfW<P>(w.get()), mapOfBoxed<P>(added.get(), sizeof(T)));
+  waitForDevice();
+  expect("wgmma bytes, " + std::to_string(P::m) + " rows, boxes of " +
+             std::to_string(sizeof(T)) + " bytes, tile " +
+             std::to_string(P::tileM) + "x" + std::to_string(P::tileN),
+         y, want, 0);
+}
+template <int TileM, int TileN, int Stages, int Blocks = 1>
+using Boxed = Staged<TileM, TileN, Stages, 1, 1, Blocks, true>;
+
 #ifdef FRIT_FEW_CHECKS
 /// The checks for planted.py.
 static void checks() {
   check<Rows<Staged<64, 64, 3>, 331, 96, 400>>();
   check<Windows<Staged<64, 64, 3>, 1, 7, 6, 64, 64, 3, 3, 1, 1>>();
+  checkAdded<Rows<Boxed<64, 128, 3>, 331, 128, 64>, int8_t>();
 }
 #else
 static void checks() {
@@ -107,6 +137,17 @@ static void checks() {
   check<Rows<Staged<128, 256, 4, 2>, 330, 288, 400>>();
   check<Rows<Staged<64, 64, 4, 2>, 330, 160, 400>>();
   check<Rows<Staged<128, 128, 5, 2>, 1200, 288, 272, true, true, 8, true>>();
+  // What is added comes through boxes, for several tiles per block: one to four
+  // boxes per warp and tile, with tails.
+  checkAdded<Rows<Boxed<128, 256, 3>, 1900, 256, 64>, int8_t>();
+  checkAdded<Rows<Boxed<128, 256, 3>, 1100, 288, 128>, int16_t>();
+  checkAdded<Rows<Boxed<128, 128, 4>, 2100, 160, 64, true, true, 8, true>,
+             int8_t>();
+  checkAdded<Rows<Boxed<128, 128, 4>, 1900, 128, 400, true, true, 8, true>,
+             int16_t>();
+  checkAdded<Rows<Boxed<192, 128, 3>, 1900, 128, 64>, int8_t>();
+  checkAdded<Rows<Boxed<64, 64, 3, 2>, 700, 64, 64>, int16_t>();
+  checkAdded<Rows<Boxed<64, 64, 3, 2>, 700, 64, 64>, int8_t>();
   // Every step of k has its stage, which keeps w.
   check<Windows<Staged<64, 64, 5>, 3, 9, 14, 64, 64, 3, 3, 1, 1>>();
   check<Rows<Staged<128, 64, 6>, 1200, 64, 304, true, true, 8, true>>();

@@ -12,10 +12,10 @@
 
 /// A tile of the skeleton.
 template <int TileM, int TileN, int Stages, int Cluster = 1, int Split = 1,
-          int Blocks = 1>
+          int Blocks = 1, bool ReadsBoxes = false>
 struct Staged {
-  static constexpr frit::WgmmaLayout layout = {TileM, TileN,  Stages, Cluster,
-                                               Split, Blocks, false,  false};
+  static constexpr frit::WgmmaLayout layout = {
+      TileM, TileN, Stages, Cluster, Split, Blocks, false, false, ReadsBoxes};
   static constexpr int tileM = TileM, tileN = TileN, stages = Stages;
   static constexpr int cluster = Cluster, split = Split, blocks = Blocks;
   static constexpr int sms = 132; // of the H200 that tiles are scheduled for
@@ -41,6 +41,50 @@ template <class P, frit::Float8 X, frit::Float8 W> struct FloatTiled : P {
   }
   float *floats;
 };
+
+/// Sums of bytes and of numbers of type T that come through boxes. Blocks have
+/// tiles of the same columns, if their number allows that.
+template <class P, class T> struct Added : P {
+  static constexpr int boxed = sizeof(T), raster = 1;
+  struct Elements {
+    T of[8];
+  };
+  __device__ Elements elements(unsigned row, unsigned col) const {
+    Elements elements;
+    frit::loadOwn(elements.of, added + row * P::k + col);
+    return elements;
+  }
+  __device__ Elements boxedElements(const unsigned char *at) const {
+    Elements elements;
+    frit::loadOwn(elements.of, reinterpret_cast<const T *>(at));
+    return elements;
+  }
+  __device__ void store(const int (&sum)[8], const typename P::Columns &,
+                        const Elements &elements, unsigned row, unsigned col,
+                        bool isInside) const {
+    int out[8];
+#pragma unroll
+    for (int v = 0; v < 8; ++v)
+      out[v] = sum[v] + elements.of[v];
+    frit::storeVectorIf(isInside, P::y + row * P::k + col, out);
+  }
+  const T *added;
+};
+
+template <class P, class T>
+__global__ void __launch_bounds__(P::layout.threads(), P::blocks)
+    addedSums(const T *added, int32_t *y,
+              const __grid_constant__ frit::TensorMap mapX,
+              const __grid_constant__ frit::TensorMap mapW,
+              const __grid_constant__ frit::TensorMap mapR) {
+  frit::pdlTrigger();
+  P end;
+  end.added = added;
+  end.y = y;
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaBytes(end, &mapX, &mapW, &mapR);
+#endif
+}
 
 template <class P>
 __global__ void __launch_bounds__(P::layout.threads(), P::blocks)
@@ -130,6 +174,21 @@ template <class P> frit::TensorMap mapOfW(const uint8_t *w) {
   for (int i = 0; i < 4; ++i)
     map.strides[i] = strides[i] * depth;
   return byteMap(map, w);
+}
+
+/// Returns the map of an operand with an element of `bytes` bytes per sum.
+template <class P> frit::TensorMap mapOfBoxed(const void *r, int bytes) {
+  artifact::TensorMap map;
+  map.type = bytes == 2 ? artifact::DType::f16 : artifact::DType::u8;
+  map.rank = 2;
+  map.swizzle = 128;
+  map.dims[0] = P::k;
+  map.dims[1] = P::m;
+  map.strides[0] = P::k * bytes;
+  map.box[0] = 128 / bytes;
+  map.box[1] = 16;
+  map.elementStrides[0] = map.elementStrides[1] = 1;
+  return encode(map, r);
 }
 
 /// Runs the kernel.
