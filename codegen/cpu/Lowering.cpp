@@ -95,6 +95,35 @@ struct DropRoundingModes
   }
 };
 
+/// Keeps maxima and minima of f32 and f64 as LLVM's, whose loops it vectorizes.
+/// createArithExpandOpsPass() would make comparisons of them. As of those, the
+/// sign of a zero is any.
+struct KeepExtrema : PassWrapper<KeepExtrema, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepExtrema)
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect>();
+  }
+  void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      if (isa<arith::MaximumFOp>(op))
+        replace<LLVM::MaximumOp>(op);
+      else if (isa<arith::MinimumFOp>(op))
+        replace<LLVM::MinimumOp>(op);
+    });
+  }
+
+  template <typename By> static void replace(Operation *op) {
+    Type type = op->getResult(0).getType();
+    if (!type.isF32() && !type.isF64())
+      return;
+    OpBuilder b(op);
+    op->replaceAllUsesWith(By::create(b, op->getLoc(), op->getOperand(0),
+                                      op->getOperand(1),
+                                      LLVM::FastmathFlags::nsz));
+    op->erase();
+  }
+};
+
 /// Splits a fused multiply-add.
 struct SplitFma : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -210,6 +239,7 @@ void frit::cpu::addLLVMPasses(OpPassManager &passes,
   passes.addPass(std::make_unique<ApproximateMath>(
       machine.getTargetTriple().isAArch64() ||
       machine.getMCSubtargetInfo()->checkFeatures("+fma")));
+  passes.addNestedPass<func::FuncOp>(std::make_unique<KeepExtrema>());
   // On x86 the conversion of f32 to bf16 would call a function that older
   // libgcc lack.
   arith::ArithExpandOpsPassOptions expand;

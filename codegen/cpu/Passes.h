@@ -80,8 +80,8 @@ void addBufferizationPasses(mlir::OpPassManager &passes);
 ///   func @k(%x, %u) { %t = memref.alloca() : memref<4xf32> ... }
 std::unique_ptr<mlir::Pass> createPlaceAllocationsPass();
 
-/// Makes one loop of the loop nest of a merged operation whose buffers are
-/// contiguous, which LLVM compiles faster.
+/// Makes one loop of the loop nest of an operation whose buffers are contiguous
+/// if it was merged, which LLVM then compiles faster, or reduces everything.
 ///
 ///   linalg.generic ins(%x : memref<16x24xf32>) attrs = {cpu.merged}
 /// ==>

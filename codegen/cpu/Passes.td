@@ -41,7 +41,8 @@ def PlaceAllocations : KernelPass<"place-allocations"> {
 }
 
 def FlattenLoops : KernelPass<"flatten-loops"> {
-  let summary = "Make one loop of each nest of merged operations";
+  let summary = "Make one loop of nests of merged operations and of whole "
+                "reductions";
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 

@@ -6,6 +6,7 @@
 
 // CHECK: #[[ID:.*]] = affine_map<(d0) -> (d0)>
 // CHECK: #[[NONE:.*]] = affine_map<(d0) -> ()>
+// CHECK: #[[ONE:.*]] = affine_map<(d0) -> (0, 0)>
 
 // CHECK-LABEL: @merged
 // CHECK: %[[X:.*]] = memref.reinterpret_cast %arg0 to offset: [0], sizes: [384], strides: [1] : memref<16x24xf32> to memref<384xf32>
@@ -55,6 +56,34 @@ func.func @needs_rows(%x: memref<16xf32>, %v: memref<16x24xf32, strided<[32, 1]>
   ^bb0(%c: index):
     %row = linalg.index 0 : index
     linalg.yield %row : index
+  }
+  return
+}
+
+// What reduces everything becomes one loop, whatever the rank of its result.
+// CHECK-LABEL: @reduction
+// CHECK: %[[X:.*]] = memref.reinterpret_cast %arg0
+// CHECK: linalg.generic {indexing_maps = [#[[ID]], #[[ONE]]], iterator_types = ["reduction"]}
+// CHECK-SAME: ins(%[[X]] : memref<384xf32>) outs(%arg1 : memref<1x1xf32>)
+func.func @reduction(%x: memref<16x24xf32>, %y: memref<1x1xf32>) {
+  linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (0, 0)>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : memref<16x24xf32>) outs(%y : memref<1x1xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %most = arith.maximumf %a, %c : f32
+    linalg.yield %most : f32
+  }
+  return
+}
+
+// A reduction of columns is no such.
+// CHECK-LABEL: @columns
+// CHECK-NOT: reinterpret_cast
+func.func @columns(%x: memref<16x24xf32>, %y: memref<24xf32>) {
+  linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (d1)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<16x24xf32>) outs(%y : memref<24xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %most = arith.maximumf %a, %c : f32
+    linalg.yield %most : f32
   }
   return
 }
