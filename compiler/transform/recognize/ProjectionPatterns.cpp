@@ -12,12 +12,14 @@
 //
 // Larger products run faster. The attention reads the slices in place, as do
 // kernels in between, such as rotary embeddings and norms. The weights are
-// joined in @prepare.
+// joined in @prepare. Products of quantized tensors whose results are quantized
+// stay apart: each has a scale.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionPatterns.h"
+#include "compiler/transform/recognize/QuantizedOperands.h"
 
 using namespace mlir;
 using namespace frit;
@@ -92,6 +94,19 @@ static MatmulOp productUnder(Value value, unsigned &left) {
   return found;
 }
 
+/// Returns whether a product of quantized tensors is quantized again, by a
+/// scale of its own. It is a product of bytes as long as it stays one.
+static bool isQuantizedAgain(const Projection &projection) {
+  if (!multipliesQuantized(projection.product))
+    return false;
+  return llvm::any_of(projection.last->getUsers(), [](Operation *scaled) {
+    return llvm::any_of(scaled->getUsers(), [](Operation *user) {
+      auto round = dyn_cast<RoundOp>(user);
+      return round && quantizes(round);
+    });
+  });
+}
+
 /// Returns the projection from which a value is computed.
 static std::optional<Projection> projectionOf(Value value) {
   unsigned left = 32;
@@ -137,7 +152,8 @@ struct JoinProjections : OpRewritePattern<AttentionOp> {
     SmallVector<Projection> found;
     for (Value value : {op.getQ(), op.getK(), op.getV()}) {
       auto projection = projectionOf(value);
-      if (projection && llvm::none_of(found, [&](Projection other) {
+      if (projection && !isQuantizedAgain(*projection) &&
+          llvm::none_of(found, [&](Projection other) {
             return other.last == projection->last;
           }))
         found.push_back(*projection);

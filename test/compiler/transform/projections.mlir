@@ -125,3 +125,61 @@ func.func @turned_projections(%x: tensor<5x32xf32>) -> tensor<1x2x5x16xf32> {
   %10 = nn.attention %6, %8, %9 {scale = 0.25 : f32} : (tensor<1x2x5x16xf32>, tensor<1x1x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x2x5x16xf32>
   return %10 : tensor<1x2x5x16xf32>
 }
+
+// -----
+
+// Products of quantized tensors whose results are quantized stay apart.
+// CHECK-LABEL: func.func @quantized
+// CHECK-NOT:     nn.concat
+// CHECK-COUNT-3: nn.matmul
+// CHECK:         nn.attention
+func.func @quantized(%codes: tensor<2x5x32xi8>) -> tensor<2x2x5x16xf32> {
+  %s = nn.constant dense<0.25> : tensor<f32>
+  %low = nn.constant dense<-128.0> : tensor<f32>
+  %high = nn.constant dense<127.0> : tensor<f32>
+  %f = nn.cast %codes {to = f32} : (tensor<2x5x32xi8>) -> tensor<2x5x32xf32>
+  %x = nn.mul %f, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %wq = nn.constant "wq" dense<1> : tensor<32x32xi8>
+  %fq = nn.cast %wq {to = f32} : (tensor<32x32xi8>) -> tensor<32x32xf32>
+  %dq = nn.mul %fq, %s : (tensor<32x32xf32>, tensor<f32>) -> tensor<32x32xf32>
+  %pq = nn.matmul %x, %dq : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %nq = nn.div %pq, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %rq = nn.round %nq : (tensor<2x5x32xf32>) -> tensor<2x5x32xf32>
+  %lq = nn.max %rq, %low : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %hq = nn.min %lq, %high : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %cq = nn.cast %hq {to = i8} : (tensor<2x5x32xf32>) -> tensor<2x5x32xi8>
+  %eq = nn.cast %cq {to = f32} : (tensor<2x5x32xi8>) -> tensor<2x5x32xf32>
+  %q = nn.mul %eq, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %wk = nn.constant "wk" dense<2> : tensor<32x32xi8>
+  %fk = nn.cast %wk {to = f32} : (tensor<32x32xi8>) -> tensor<32x32xf32>
+  %dk = nn.mul %fk, %s : (tensor<32x32xf32>, tensor<f32>) -> tensor<32x32xf32>
+  %pk = nn.matmul %x, %dk : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %nk = nn.div %pk, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %rk = nn.round %nk : (tensor<2x5x32xf32>) -> tensor<2x5x32xf32>
+  %lk = nn.max %rk, %low : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %hk = nn.min %lk, %high : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %ck = nn.cast %hk {to = i8} : (tensor<2x5x32xf32>) -> tensor<2x5x32xi8>
+  %ek = nn.cast %ck {to = f32} : (tensor<2x5x32xi8>) -> tensor<2x5x32xf32>
+  %k = nn.mul %ek, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %wv = nn.constant "wv" dense<3> : tensor<32x32xi8>
+  %fv = nn.cast %wv {to = f32} : (tensor<32x32xi8>) -> tensor<32x32xf32>
+  %dv = nn.mul %fv, %s : (tensor<32x32xf32>, tensor<f32>) -> tensor<32x32xf32>
+  %pv = nn.matmul %x, %dv : (tensor<2x5x32xf32>, tensor<32x32xf32>) -> tensor<2x5x32xf32>
+  %nv = nn.div %pv, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %rv = nn.round %nv : (tensor<2x5x32xf32>) -> tensor<2x5x32xf32>
+  %lv = nn.max %rv, %low : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %hv = nn.min %lv, %high : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %cv = nn.cast %hv {to = i8} : (tensor<2x5x32xf32>) -> tensor<2x5x32xi8>
+  %ev = nn.cast %cv {to = f32} : (tensor<2x5x32xi8>) -> tensor<2x5x32xf32>
+  %v = nn.mul %ev, %s : (tensor<2x5x32xf32>, tensor<f32>) -> tensor<2x5x32xf32>
+  %3 = nn.reshape %q {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %4 = nn.transpose %3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %5 = nn.reshape %k {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %6 = nn.transpose %5 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x16x5xf32>
+  %7 = nn.reshape %v {shape = array<i64: 2, 5, 2, 16>} : (tensor<2x5x32xf32>) -> tensor<2x5x2x16xf32>
+  %8 = nn.transpose %7 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x5x2x16xf32>) -> tensor<2x2x5x16xf32>
+  %9 = nn.matmul %4, %6 : (tensor<2x2x5x16xf32>, tensor<2x2x16x5xf32>) -> tensor<2x2x5x5xf32>
+  %10 = nn.softmax %9 : (tensor<2x2x5x5xf32>) -> tensor<2x2x5x5xf32>
+  %11 = nn.matmul %10, %8 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
+  return %11 : tensor<2x2x5x16xf32>
+}
