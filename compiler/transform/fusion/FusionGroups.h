@@ -165,6 +165,7 @@ private:
   nn::Legality checkMovement(const Group &from, const Group &to) const;
   nn::Legality checkUpdates(const Group &from, const Group &to) const;
   bool spacesFit(const Group &from, const Group &to) const;
+  bool reducesAlone(const Group &from, const Group &to) const;
   /// Returns whether `to` repeats a number per row of `from` for each element.
   bool repeatsRows(const Group &from, const Group &to) const;
   /// Returns whether an operator of `to` reads one of `from` at other indices

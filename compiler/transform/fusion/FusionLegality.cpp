@@ -290,6 +290,24 @@ Legality FusionGroups::checkUpdates(const Group &from, const Group &to) const {
   return std::nullopt;
 }
 
+/// Returns whether a host would compute and store many elements on one thread,
+/// because a reduction of all of them is in the same kernel. By itself, the
+/// reduction reads them as fast as memory is.
+bool FusionGroups::reducesAlone(const Group &from, const Group &to) const {
+  constexpr int64_t kMany = 1 << 15;
+  if (!target.isHost() || to.kind != Kind::row ||
+      ShapedType::getNumElements(to.reduced()) != 1 ||
+      ShapedType::getNumElements(from.space) < kMany)
+    return false;
+  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  return llvm::any_of(operatorsOf(from), [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return !indices.contains(user) ||
+             !llvm::is_contained(ids, groupOf[indices.lookup(user)]);
+    });
+  });
+}
+
 Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
   const Group &producer = groups[from], &consumer = groups[to];
   Legality why = checkUpdates(producer, consumer);
@@ -320,6 +338,8 @@ Legality FusionGroups::checkLegality(unsigned from, unsigned to) const {
       why = Mismatch("they iterate over different shapes");
     else if (readsMoved(producer, consumer))
       why = Mismatch("its reader reads it at other indices");
+    else if (reducesAlone(producer, consumer))
+      why = Mismatch("one thread would compute both");
     break;
   }
   if (!why) {

@@ -1,5 +1,6 @@
 """Extrema of a whole tensor, whose loops LLVM vectorises: extrema.py BIN DIR
-ARCH. Compares them with NumPy's, with a NaN in any place too."""
+ARCH. Compares them with NumPy's, with a NaN in any place too. Many elements that
+are stored as well are computed by a kernel of their own, on all threads."""
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,24 @@ from onnx import TensorProto, helper
 
 tools, folder, arch = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 SHAPE = [3, 7, 57]
+
+
+def check_kernels(rows: int, kernels: int) -> None:
+    """Counts the kernels that compute, store and reduce rows x 1024 elements."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, 1024])
+            for name in "xy")
+    most = helper.make_tensor_value_info("most", TensorProto.FLOAT, [])
+    graph = helper.make_graph(
+        [helper.make_node("Tanh", ["x"], ["y"]),
+         helper.make_node("ReduceMax", ["y"], ["most"], keepdims=0)],
+        "stored", [x], [y, most])
+    path = folder / f"stored_{rows}.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[
+        helper.make_opsetid("", 17)]), path)
+    text = subprocess.run(
+        [tools / "fritc", path, f"-march={arch}", "--emit=fused", "-o", "-"],
+        check=True, capture_output=True, text=True).stdout
+    assert text.count("nn.fusion(") == kernels, text
 
 
 def make() -> Path:
@@ -46,6 +65,8 @@ def main() -> None:
         y = np.load(folder / "y.npz")
         np.testing.assert_array_equal(y["most"], x.max())
         np.testing.assert_array_equal(y["least"], x.min())
+    check_kernels(rows=16, kernels=1)
+    check_kernels(rows=64, kernels=2)
 
 
 main()
