@@ -207,7 +207,9 @@ std::string frit::describeOutputError(const std::string &path,
     if (error != OutputFault::isFolder)
       why += "; name another file";
   }
-  return "cannot write '" + path + "': " + why;
+  return "cannot write " +
+         (path == "-" ? "to the standard output" : "'" + path + "'") + ": " +
+         why;
 }
 
 bool frit::isStreamOutput(const std::string &path) {

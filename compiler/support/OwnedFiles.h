@@ -67,7 +67,7 @@ std::error_code checkOutput(const std::string &path);
 std::error_code refusalOf(const OutputTarget &target);
 
 /// Returns "cannot write 'path': why", where `error` is what prevents it. Names
-/// the input that the path leads to.
+/// the input that the path leads to, and the standard output for "-".
 std::string describeOutputError(const std::string &path, std::error_code error);
 
 /// Returns whether `path` is a stream, not a file: standard output, a device or
