@@ -229,6 +229,21 @@ template <class T> __device__ inline uint32_t packPair(float low, float high) {
 #endif
 }
 
+/// Rounds the values from `first` on to a pack.
+template <class T, int N, int V, class F>
+__device__ inline void roundToPack(Pack<T, N> &to, const F (&in)[V],
+                                   int first) {
+  if constexpr (kRoundsPairs<T> && N % 2 == 0) {
+#pragma unroll
+    for (int i = 0; i < N; i += 2)
+      storePair(to.at + i, in[first + i], in[first + i + 1]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      store(to.at[i], in[first + i]);
+  }
+}
+
 /// Writes V elements at `to`, which is aligned to min(16, V * sizeof(T)).
 template <int V, class T, class F>
 __device__ inline void storeVector(T *to, const F (&in)[V]) {
@@ -236,15 +251,7 @@ __device__ inline void storeVector(T *to, const F (&in)[V]) {
 #pragma unroll
   for (int i = 0; i < V; i += n) {
     Pack<T, n> pack;
-    if constexpr (kRoundsPairs<T> && n % 2 == 0) {
-#pragma unroll
-      for (int j = 0; j < n; j += 2)
-        storePair(pack.at + j, in[i + j], in[i + j + 1]);
-    } else {
-#pragma unroll
-      for (int j = 0; j < n; ++j)
-        store(pack.at[j], in[i + j]);
-    }
+    roundToPack(pack, in, i);
     storePack(to + i, pack);
   }
 }

@@ -228,15 +228,7 @@ __device__ inline void storeVectorIf(bool isInside, T *to, const F (&in)[V]) {
 #pragma unroll
   for (int i = 0; i < V; i += n) {
     Pack<T, n> pack;
-    if constexpr (kRoundsPairs<T> && n % 2 == 0) {
-#pragma unroll
-      for (int j = 0; j < n; j += 2)
-        storePair(pack.at + j, in[i + j], in[i + j + 1]);
-    } else {
-#pragma unroll
-      for (int j = 0; j < n; ++j)
-        store(pack.at[j], in[i + j]);
-    }
+    roundToPack(pack, in, i);
     storePackIf(isInside, to + i, pack);
   }
 }
