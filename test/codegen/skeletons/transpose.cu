@@ -133,6 +133,20 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 
 using namespace harness;
 
+/// Returns `factor` times each element of matrices, transposed, in runs.
+template <class T>
+static std::vector<double> transposed(Buffer<T> &x, size_t batch, size_t rows,
+                                      size_t cols, double factor,
+                                      size_t run = 1) {
+  std::vector<double> want(batch * rows * cols * run);
+  for (size_t b = 0, i = 0; b < batch; ++b)
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < cols; ++c)
+        for (size_t k = 0; k < run; ++k, ++i)
+          want[((b * cols + c) * rows + r) * run + k] = factor * toDouble(x[i]);
+  return want;
+}
+
 template <class T, unsigned Batch, unsigned Rows, unsigned Cols, int TileRows,
           int TileCols, int L, int S, int Word = 1, bool FlatLoad = false,
           bool FlatStore = false>
@@ -143,11 +157,7 @@ static void check(unsigned grid) {
   launch(twice<T, Batch, Rows, Cols, TileRows, TileCols, L, S, Word, FlatLoad,
                FlatStore>,
          grid, 256, x.get(), y.get());
-  std::vector<double> want(n);
-  for (size_t b = 0, i = 0; b < Batch; ++b)
-    for (size_t r = 0; r < Rows; ++r)
-      for (size_t c = 0; c < Cols; ++c, ++i)
-        want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
+  std::vector<double> want = transposed(x, Batch, Rows, Cols, 2);
   expect("transpose " + std::to_string(Rows) + "x" + std::to_string(Cols), y,
          want, 0);
 }
@@ -159,11 +169,7 @@ static void checkBytes(unsigned grid) {
   Buffer<int8_t> x(n), y(n);
   x.randomize(Rows);
   launch(twiceBytes<Batch, Rows, Cols>, grid, 256, x.get(), y.get());
-  std::vector<double> want(n);
-  for (size_t b = 0, i = 0; b < Batch; ++b)
-    for (size_t r = 0; r < Rows; ++r)
-      for (size_t c = 0; c < Cols; ++c, ++i)
-        want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
+  std::vector<double> want = transposed(x, Batch, Rows, Cols, 2);
   expect("bytes " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
          0);
 }
@@ -178,11 +184,7 @@ static void checkFlat() {
   unsigned tiles = ((Loads ? Rows : Cols) + Long - 1) / Long;
   launch(twiceFlat<T, Batch, Rows, Cols, Long, L, S, Loads>, Batch * tiles, 256,
          x.get(), y.get());
-  std::vector<double> want(n);
-  for (size_t b = 0, i = 0; b < Batch; ++b)
-    for (size_t r = 0; r < Rows; ++r)
-      for (size_t c = 0; c < Cols; ++c, ++i)
-        want[(b * Cols + c) * Rows + r] = 2 * toDouble(x[i]);
+  std::vector<double> want = transposed(x, Batch, Rows, Cols, 2);
   expect("flat " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
          0);
 }
@@ -202,11 +204,7 @@ static void checkMoved() {
   size_t shared = frit::SkewedTile<Line, kLines, Threads>::kBytes;
   launchShared(moved<Batch, Rows, Cols, Flat, Line, Threads>, Batch * tiles,
                Threads, shared, x.get(), y.get());
-  std::vector<double> want(n);
-  for (size_t b = 0, i = 0; b < Batch; ++b)
-    for (size_t r = 0; r < Rows; ++r)
-      for (size_t c = 0; c < Cols; ++c, ++i)
-        want[(b * Cols + c) * Rows + r] = toDouble(x[i]);
+  std::vector<double> want = transposed(x, Batch, Rows, Cols, 1);
   expect("skewed " + std::to_string(Rows) + "x" + std::to_string(Cols), y, want,
          0);
 }
@@ -222,12 +220,7 @@ static void checkRuns() {
       (Rows + TileRows - 1) / TileRows * ((Cols + TileCols - 1) / TileCols);
   launch(movedRuns<T, Batch, Rows, Cols, Run, TileRows, TileCols, Aligned>,
          Batch * tiles, 256, x.get(), y.get());
-  std::vector<double> want(n);
-  for (size_t b = 0, i = 0; b < Batch; ++b)
-    for (size_t r = 0; r < Rows; ++r)
-      for (size_t c = 0; c < Cols; ++c)
-        for (size_t k = 0; k < Run; ++k, ++i)
-          want[((b * Cols + c) * Rows + r) * Run + k] = toDouble(x[i]);
+  std::vector<double> want = transposed(x, Batch, Rows, Cols, 1, Run);
   expect("runs of " + std::to_string(Run), y, want, 0);
 }
 
