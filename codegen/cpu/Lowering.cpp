@@ -95,9 +95,9 @@ struct DropRoundingModes
   }
 };
 
-/// Keeps maxima and minima of f32 and f64 as LLVM's, whose loops it vectorizes.
-/// createArithExpandOpsPass() would make comparisons of them. As of those, the
-/// sign of a zero is any.
+/// Lowers maxima and minima of f32 and f64 to LLVM's intrinsics, whose loops
+/// LLVM vectorizes. createArithExpandOpsPass() would lower them to comparisons.
+/// In both forms a zero may have either sign.
 struct KeepExtrema : PassWrapper<KeepExtrema, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepExtrema)
   void getDependentDialects(DialectRegistry &registry) const override {

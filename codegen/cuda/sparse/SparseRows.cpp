@@ -15,8 +15,8 @@ static constexpr int64_t kMostSharing = 16, kReadingSparse = 28,
                          kWholeWarps = 8;
 /// Parts of k of a warp in shared memory, and tiles of a warp.
 static constexpr int64_t kMostSparseStages = 4, kMostSparseTiles = 4;
-/// How much faster than by the dense matrix a product of many rows must be, as
-/// estimates are not exact.
+/// A product of many rows is sparse if it is estimated to take at most this
+/// part of the dense one's time, since estimates are not exact.
 static constexpr double kSparseMargin = 0.95;
 
 static int64_t countSparse(const nn::GemmInfo &info) {

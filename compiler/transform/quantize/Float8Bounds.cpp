@@ -8,8 +8,10 @@ using namespace frit::nn;
 
 /// The largest numbers of e4m3 and e5m2.
 static constexpr double kMostE4M3 = 448, kMostE5M2 = 57344;
-/// What rounding to codes and to bf16 may add, and the largest slope of GELU.
-static constexpr double kRoundingBound = 1.2, kGeluSlopeBound = 1.13;
+/// The most by which rounding to codes and to bf16 makes a sum larger.
+static constexpr double kRoundingBound = 1.2;
+/// The largest slope of GELU.
+static constexpr double kGeluSlopeBound = 1.13;
 
 /// Returns the operand whose bound an operator passes on, or null.
 static Value boundedOperand(Operation *op) {

@@ -9,11 +9,11 @@
 
 namespace frit {
 
-/// What -fsparse asks of the weights of products.
+/// Which weights of products -fsparse multiplies as sparse ones.
 enum class Sparsity {
-  asTheyAre,
-  required, ///< they are 2:4 sparse; others are errors
-  pruned,   ///< by magnitude
+  asTheyAre, ///< those that are 2:4 sparse
+  required,  ///< they are 2:4 sparse; others are errors
+  pruned,    ///< by magnitude
 };
 
 /// Reads "2:4" and "2:4:magnitude".
