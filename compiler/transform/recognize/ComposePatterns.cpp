@@ -21,15 +21,17 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Compares with tolerance: models have constants rounded to f32 or to a few
-/// decimal places.
-static bool isNear(double x, double y) {
-  return std::abs(x - y) <= 1e-4 * std::abs(y);
+/// Compares with tolerance: models have constants rounded to a few decimal
+/// places, or to the type of `value`, which is computed from them.
+static bool isNear(double x, double y, Value value) {
+  auto type = dyn_cast<FloatType>(tensorType(value).getElementType());
+  double rounding = type ? std::ldexp(1, -int(type.getFPMantissaWidth())) : 0;
+  return std::abs(x - y) <= std::max(1e-4, rounding) * std::abs(y);
 }
 
 static bool isNearSplat(Value value, double number) {
   auto found = splatNumber(value);
-  return found && isNear(*found, number);
+  return found && isNear(*found, number, value);
 }
 
 static bool readOnce(Operation *op) { return llvm::all_equal(op->getUsers()); }
@@ -109,7 +111,7 @@ static Value addedTo(Value value, double number) {
 /// Returns whether `value` is `number` · x.
 static bool isScaled(Value value, Value x, double number) {
   Product product = productOf(value);
-  return isNear(product.number, number) && product.take(x) &&
+  return isNear(product.number, number, x) && product.take(x) &&
          product.factors.empty();
 }
 
@@ -118,7 +120,7 @@ static bool isScaled(Value value, Value x, double number) {
 static bool isTanhArgument(Value value, Value x) {
   constexpr double scale = 0.7978845608028654, cubic = 0.044715;
   Product product = productOf(value);
-  if (!isNear(product.number, scale))
+  if (!isNear(product.number, scale, x))
     return false;
   if (product.factors.size() == 2 && product.take(x)) {
     // x · (1 + 0.044715 · x²)
@@ -126,7 +128,7 @@ static bool isTanhArgument(Value value, Value x) {
     if (!square)
       return false;
     Product inner = productOf(square);
-    return isNear(inner.number, cubic) && inner.take(x) && inner.take(x) &&
+    return isNear(inner.number, cubic, x) && inner.take(x) && inner.take(x) &&
            inner.factors.empty();
   }
   if (product.factors.size() != 1)
@@ -139,7 +141,7 @@ static bool isTanhArgument(Value value, Value x) {
       continue;
     Product cube = productOf(sum->getOperand(1 - i));
     // The cube's square may be shared, so decompose it too.
-    if (isNear(cube.number, cubic) && cube.take(x) && cube.take(x) &&
+    if (isNear(cube.number, cubic, x) && cube.take(x) && cube.take(x) &&
         cube.take(x) && cube.factors.empty())
       return true;
   }
@@ -153,7 +155,7 @@ struct RecogniseGelu : OpRewritePattern<MulOp> {
   LogicalResult matchAndRewrite(MulOp op,
                                 PatternRewriter &rewriter) const override {
     Product product = productOf(op.getY());
-    if (!isNear(product.number, 0.5) || product.factors.size() != 2)
+    if (!isNear(product.number, 0.5, op.getY()) || product.factors.size() != 2)
       return rewriter.notifyMatchFailure(op, "not half of two factors");
     for (unsigned i = 0; i < 2; ++i) {
       Value x = product.factors[i];

@@ -120,6 +120,56 @@ func.func @gelu_erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %4 : tensor<4xf32>
 }
 
+// Constants are rounded to the type of the model: 1.4140625, 0.0447083 and
+// 0.797852 in f16.
+// CHECK-LABEL: func.func @gelu_half
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[Y:.*]] = nn.gelu %[[X]] :
+// CHECK:         %[[Z:.*]] = nn.gelu %[[Y]] {approximate = "tanh"}
+// CHECK:         return %[[Z]]
+func.func @gelu_half(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %root = nn.constant dense<1.41421354> : tensor<f16>
+  %one = nn.constant dense<1.0> : tensor<f16>
+  %half = nn.constant dense<0.5> : tensor<f16>
+  %three = nn.constant dense<3.0> : tensor<f16>
+  %cubic = nn.constant dense<0.0447149985> : tensor<f16>
+  %scale = nn.constant dense<0.797884583> : tensor<f16>
+  %0 = nn.div %x, %root : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %1 = nn.erf %0 : (tensor<4xf16>) -> tensor<4xf16>
+  %2 = nn.add %1, %one : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %3 = nn.mul %x, %2 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %4 = nn.mul %3, %half : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %5 = nn.pow %4, %three : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %6 = nn.mul %5, %cubic : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %7 = nn.add %4, %6 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %8 = nn.mul %7, %scale : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %9 = nn.tanh %8 : (tensor<4xf16>) -> tensor<4xf16>
+  %10 = nn.add %9, %one : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %11 = nn.mul %half, %4 : (tensor<f16>, tensor<4xf16>) -> tensor<4xf16>
+  %12 = nn.mul %11, %10 : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  return %12 : tensor<4xf16>
+}
+
+// Another number than GELU's, even as bf16 rounds it.
+// CHECK-LABEL: func.func @not_gelu
+// CHECK-NOT:     nn.gelu
+func.func @not_gelu(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %one = nn.constant dense<1.0> : tensor<bf16>
+  %half = nn.constant dense<0.5> : tensor<bf16>
+  %three = nn.constant dense<3.0> : tensor<bf16>
+  %cubic = nn.constant dense<0.045> : tensor<bf16>
+  %scale = nn.constant dense<0.797884583> : tensor<bf16>
+  %0 = nn.pow %x, %three : (tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %1 = nn.mul %0, %cubic : (tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %2 = nn.add %x, %1 : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+  %3 = nn.mul %2, %scale : (tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %4 = nn.tanh %3 : (tensor<4xbf16>) -> tensor<4xbf16>
+  %5 = nn.add %4, %one : (tensor<4xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %6 = nn.mul %half, %x : (tensor<bf16>, tensor<4xbf16>) -> tensor<4xbf16>
+  %7 = nn.mul %6, %5 : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+  return %7 : tensor<4xbf16>
+}
+
 // Both forms of the cube that exporters write, and the product in another
 // order.
 // CHECK-LABEL: func.func @gelu_tanh
