@@ -146,9 +146,8 @@ private:
           return shapeOf(x).size() < 2 || !tensorType(x).hasStaticShape();
         }))
       return rewriter.notifyMatchFailure(op, "an operand is a vector");
-    if (tensorType(q).getElementType() != tensorType(v).getElementType() ||
-        !isFloat(v))
-      return rewriter.notifyMatchFailure(op, "element types differ");
+    if (!isFloat(q) || !isFloat(k) || !isFloat(v))
+      return rewriter.notifyMatchFailure(op, "an operand is no float");
     if (scores.product.getTransposeA())
       q = swapLast(b, q);
     if (!scores.product.getTransposeB())
@@ -178,17 +177,23 @@ private:
     if (!scores.combineMasks(batchAndHeads))
       return rewriter.notifyMatchFailure(op, "a mask does not fit");
 
+    // A mask of a wider type leaves the weights, and values, wider than
+    // queries.
+    Type work = tensorType(v).getElementType();
+    if (tensorType(q).getElementTypeBitWidth() > work.getIntOrFloatBitWidth())
+      work = tensorType(q).getElementType();
     auto four = [&](Value x, int64_t heads) {
       SmallVector<int64_t> shape = {batchAndHeads[0], heads};
       llvm::append_range(shape, shapeOf(x).take_back(2));
-      return b.reshape(x, shape);
+      return b.reshape(b.cast(x, work), shape);
     };
     b.setLoc(fuseLocations({scores.product, softmax, op}));
     Value y = AttentionOp::create(
         b, four(q, batchAndHeads[1]), four(k, *groups), four(v, *groups),
         scores.mask, APFloat(float(scale)), scores.causal, /*tf32=*/false,
         /*unguarded=*/scores.mask && !hasRanges(scores.mask) && !guard);
-    rewriter.replaceOp(op, b.reshape(y, resultType(op).getShape()));
+    rewriter.replaceOp(op, b.cast(b.reshape(y, resultType(op).getShape()),
+                                  resultType(op).getElementType()));
     return success();
   }
 

@@ -402,3 +402,23 @@ func.func @keys_in_a_row(%q: tensor<8x5x16xf32>, %v: tensor<2x4x5x16xf32>, %m: t
   %4 = nn.matmul %3, %v : (tensor<2x4x5x5xf32>, tensor<2x4x5x16xf32>) -> tensor<2x4x5x16xf32>
   return %4 : tensor<2x4x5x16xf32>
 }
+
+// -----
+
+// A mask of f32 in a model of f16 makes weights and values wide.
+// CHECK-LABEL: func.func @wide_mask
+// CHECK-SAME:    %[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK-DAG:     %[[A:.*]] = nn.cast %[[Q]] {to = f32}
+// CHECK-DAG:     %[[B:.*]] = nn.cast %[[K]] {to = f32}
+// CHECK-DAG:     %[[C:.*]] = nn.cast %[[V]] {to = f32}
+// CHECK:         nn.attention %[[A]], %[[B]], %[[C]], %[[M]]
+// CHECK-SAME:      -> tensor<2x3x5x16xf32>
+func.func @wide_mask(%q: tensor<2x3x5x16xf16>, %k: tensor<2x3x5x16xf16>, %v: tensor<2x3x5x16xf16>, %m: tensor<2x1x1x5xf32>) -> tensor<2x3x5x16xf32> {
+  %0 = nn.matmul %q, %k {transpose_b} : (tensor<2x3x5x16xf16>, tensor<2x3x5x16xf16>) -> tensor<2x3x5x5xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<2x3x5x5xf16>) -> tensor<2x3x5x5xf32>
+  %2 = nn.add %1, %m : (tensor<2x3x5x5xf32>, tensor<2x1x1x5xf32>) -> tensor<2x3x5x5xf32>
+  %3 = nn.softmax %2 : (tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32>
+  %4 = nn.cast %v {to = f32} : (tensor<2x3x5x16xf16>) -> tensor<2x3x5x16xf32>
+  %5 = nn.matmul %3, %4 : (tensor<2x3x5x5xf32>, tensor<2x3x5x16xf32>) -> tensor<2x3x5x16xf32>
+  return %5 : tensor<2x3x5x16xf32>
+}
