@@ -19,7 +19,8 @@
 // FusionGroups.h defines which operators join. Every operator except constants
 // and views ends up in a fusion; with fuse=false, in one of its own. Before
 // grouping, a concat of very many operands is split, and broadcasts, counters
-// and slices are cloned for each reader. A reshape between a contraction and a
+// and slices are cloned for each reader, as are a few additions of what is
+// broadcast (FusionRepeats.h). A reshape between a contraction and a
 // possible epilogue moves after the epilogue, and a view of an elementwise
 // function moves before the function (FusionReshapes.h). Movement that an
 // opaque composite does by strides is cloned for it (FusionViews.h).
@@ -29,6 +30,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/fusion/FusionGroups.h"
+#include "compiler/transform/fusion/FusionRepeats.h"
 #include "compiler/transform/fusion/FusionReshapes.h"
 #include "compiler/transform/fusion/FusionViews.h"
 #include "dialects/nn/operators/Custom.h"
@@ -315,6 +317,8 @@ private:
     splitConcats(block, target);
     cloneOperands(block, target);
     if (fuse) {
+      if (!target.isHost())
+        repeatFew(block);
       cloneGenerators(block);
       sinkReshapes(block, target);
       raiseViews(block);

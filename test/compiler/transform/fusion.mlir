@@ -351,3 +351,26 @@ func.func @repeated(%x: tensor<8x4x6xf32>) -> (tensor<8x1x24xf32>, tensor<8x4x6x
   %3 = nn.sub %x, %0 : (tensor<8x4x6xf32>, tensor<8x4x1xf32>) -> tensor<8x4x6xf32>
   return %2, %3 : tensor<8x1x24xf32>, tensor<8x4x6xf32>
 }
+
+// A scale of channels, and what is added to it, are computed where they are
+// read: they would be a kernel of few elements. A function is not.
+// CHECK-LABEL: func.func @few_elements
+// CHECK-SAME:    %[[X:[^:]*]]: {{[^,]*}}, %[[M:[^:]*]]:
+// CHECK:         nn.fusion(%[[M]])
+// CHECK:           nn.exp
+// CHECK:         nn.fusion(%[[M]], %[[X]], %{{.*}})
+// CHECK:           %[[S:.*]] = nn.slice
+// CHECK:           %[[E:.*]] = nn.expand %[[S]] {shape = array<i64: 2, 256, 64>}
+// CHECK:           %[[A:.*]] = nn.add %[[E]], %{{.*}} -> tensor<2x256x64xf16>
+// CHECK:           nn.mul %{{.*}}, %[[A]]
+// CHECK-NOT:     nn.fusion
+func.func @few_elements(%x: tensor<2x256x64xf16>, %m: tensor<2x1x128xf16>) -> tensor<2x256x64xf16> {
+  %one = nn.constant dense<1.0> : tensor<f16>
+  %s = nn.slice %m {sizes = array<i64: 2, 1, 64>, starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : (tensor<2x1x128xf16>) -> tensor<2x1x64xf16>
+  %t = nn.slice %m {sizes = array<i64: 2, 1, 64>, starts = array<i64: 0, 0, 64>, steps = array<i64: 1, 1, 1>} : (tensor<2x1x128xf16>) -> tensor<2x1x64xf16>
+  %0 = nn.add %s, %one : (tensor<2x1x64xf16>, tensor<f16>) -> tensor<2x1x64xf16>
+  %1 = nn.exp %t : (tensor<2x1x64xf16>) -> tensor<2x1x64xf16>
+  %2 = nn.mul %x, %0 : (tensor<2x256x64xf16>, tensor<2x1x64xf16>) -> tensor<2x256x64xf16>
+  %3 = nn.add %2, %1 : (tensor<2x256x64xf16>, tensor<2x1x64xf16>) -> tensor<2x256x64xf16>
+  return %3 : tensor<2x256x64xf16>
+}
