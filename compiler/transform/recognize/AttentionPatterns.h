@@ -23,6 +23,9 @@ void populateSharedHeads(mlir::RewritePatternSet &patterns);
 /// and values into one matmul.
 void populateProjections(mlir::RewritePatternSet &patterns);
 
+/// Makes one product of many of the same few rows.
+void joinSiblings(mlir::Block &block);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_ATTENTIONPATTERNS_H

@@ -277,8 +277,10 @@ public:
         rewriteConstantMasks(function.front());
       if (failed(applyPatternsGreedily(function, patterns, config)))
         return signalPassFailure();
-      if (!function.isDeclaration())
-        readCachesInPlace(function.front());
+      if (function.isDeclaration())
+        continue;
+      readCachesInPlace(function.front());
+      joinSiblings(function.front());
     }
   }
 

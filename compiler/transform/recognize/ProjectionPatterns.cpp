@@ -15,11 +15,17 @@
 // joined in @prepare. Products of quantized tensors whose results are quantized
 // stay apart: each has a scale.
 //
+// Many products of the same few rows become one as well, as all layers of a
+// diffusion model have one of its time. It reads weights, and nothing else that
+// takes time; each by itself spends half of it on its start and its end.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionPatterns.h"
 #include "compiler/transform/recognize/QuantizedOperands.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace frit;
@@ -67,6 +73,11 @@ static bool isFromTable(Value value, unsigned depth = 8) {
          });
 }
 
+/// Rows of products that only read weights, and how many products of the same
+/// rows are worth joining. Fewer are of one layer, whose patterns know better.
+static constexpr int64_t kFewRows = 16;
+static constexpr size_t kManyProducts = 6;
+
 /// Returns the product by a weight from which `value` is computed through rows
 /// that are written to a cache, views, norms and elementwise operators with
 /// constants, such as rotary embeddings; else null. Visits at most `left`
@@ -107,11 +118,10 @@ static bool isQuantizedAgain(const Projection &projection) {
   });
 }
 
-/// Returns the projection from which a value is computed.
-static std::optional<Projection> projectionOf(Value value) {
-  unsigned left = 32;
+/// Returns the projection that a product computes.
+static std::optional<Projection> projectionOf(MatmulOp product) {
   Projection found;
-  found.product = productUnder(value, left);
+  found.product = product;
   if (!found.product || shapeOf(found.product.getB()).size() != 2 ||
       shapeOf(found.product.getA()).size() < 2 ||
       !isWeight(found.product.getB()) ||
@@ -132,15 +142,139 @@ static std::optional<Projection> projectionOf(Value value) {
   return found;
 }
 
+/// Returns the projection from which a value is computed.
+static std::optional<Projection> projectionOf(Value value) {
+  unsigned left = 32;
+  return projectionOf(productUnder(value, left));
+}
+
 /// Moves the computation of a weight before `op`.
 static void moveWeightBefore(Value weight, Operation *op,
-                             PatternRewriter &rewriter) {
+                             RewriterBase &rewriter) {
   Operation *def = weight.getDefiningOp();
   if (def->isBeforeInBlock(op))
     return;
   for (Value operand : def->getOperands())
     moveWeightBefore(operand, op, rewriter);
   rewriter.moveOpBefore(def, op);
+}
+
+/// Replaces projections of one value by slices of one product, and returns
+/// those.
+static SmallVector<SliceOp> makeOne(ArrayRef<Projection> parts,
+                                    RewriterBase &rewriter) {
+  Operation *first = parts[0].product;
+  for (Projection part : parts)
+    if (part.product->isBeforeInBlock(first))
+      first = part.product;
+  SmallVector<Value> weights, biases;
+  SmallVector<Operation *> ops;
+  bool hasBias = false;
+  for (Projection part : parts) {
+    weights.push_back(part.product.getB());
+    moveWeightBefore(weights.back(), first, rewriter);
+    if (part.bias)
+      moveWeightBefore(part.bias, first, rewriter);
+    hasBias |= bool(part.bias);
+    ops.push_back(part.last);
+  }
+  rewriter.setInsertionPoint(first);
+  NNBuilder b(fuseLocations(ops), rewriter);
+  for (Projection part : parts)
+    biases.push_back(
+        part.bias
+            ? part.bias
+            : createSplat(
+                  b, b.getLoc(),
+                  resultType(part.product).clone({widthOf(part.product)}), 0));
+  MatmulOp model = parts[0].product;
+  Value w = ConcatOp::create(b, weights, model.getTransposeB() ? 0 : 1);
+  Value y = MatmulOp::create(b, model.getA(), w, model.getTransposeA(),
+                             model.getTransposeB(), model.getTf32());
+  if (hasBias)
+    y = b.add(y, ConcatOp::create(b, biases, 0));
+  SmallVector<int64_t> starts(shapeOf(y).size(), 0);
+  SmallVector<int64_t> sizes(shapeOf(y)), steps(starts.size(), 1);
+  // Create all slices before erasing the first product, their insertion
+  // point.
+  SmallVector<SliceOp> slices;
+  for (Projection part : parts) {
+    sizes.back() = widthOf(part.product);
+    b.setLoc(part.last->getLoc());
+    slices.push_back(SliceOp::create(b, y, starts, sizes, steps));
+    starts.back() += sizes.back();
+  }
+  for (auto [part, slice] : llvm::zip(parts, slices))
+    rewriter.replaceOp(part.last, slice);
+  return slices;
+}
+
+/// Returns which dimensions of the shape `to` are ones added to `from`, or
+/// nothing if more differs.
+static std::optional<SmallVector<bool>> addedOnes(ArrayRef<int64_t> from,
+                                                  ArrayRef<int64_t> to) {
+  SmallVector<bool> added;
+  for (int64_t size : to) {
+    added.push_back(from.empty() || size != from.front());
+    if (added.back() && size != 1)
+      return std::nullopt;
+    if (!added.back())
+      from = from.drop_front();
+  }
+  return from.empty() ? std::optional(added) : std::nullopt;
+}
+
+/// Lets slices of a slice be slices of what that is of.
+static void sliceAtOnce(SliceOp slice, RewriterBase &rewriter) {
+  for (Operation *user : llvm::make_early_inc_range(slice->getUsers())) {
+    auto part = dyn_cast<SliceOp>(user);
+    if (!part)
+      continue;
+    SmallVector<int64_t> starts(slice.getStarts());
+    for (auto [start, inner] : llvm::zip(starts, part.getStarts()))
+      start += inner;
+    rewriter.setInsertionPoint(part);
+    rewriter.replaceOpWithNewOp<SliceOp>(part, slice.getX(), starts,
+                                         part.getSizes(), part.getSteps());
+  }
+  if (slice->use_empty())
+    rewriter.eraseOp(slice);
+}
+
+/// Moves the views of slices that add ones before the slices, whose readers can
+/// then index the product's result:
+///
+///   reshape(slice(y: 2x24, [0, 8], 2x8), 2x1x8)
+///     ==>  slice(reshape(y, 2x1x24), [0, 0, 8], 2x1x8)
+static void viewProduct(ArrayRef<SliceOp> slices, RewriterBase &rewriter) {
+  std::map<SmallVector<int64_t>, Value> views;
+  for (SliceOp slice : slices) {
+    auto view = slice->hasOneUse() ? dyn_cast<ReshapeOp>(*slice->user_begin())
+                                   : ReshapeOp();
+    if (!view)
+      continue;
+    auto added = addedOnes(shapeOf(slice.getY()), shapeOf(view.getY()));
+    if (!added)
+      continue;
+    SmallVector<int64_t> shape, starts, steps(added->size(), 1);
+    ArrayRef<int64_t> whole = shapeOf(slice.getX()), from = slice.getStarts();
+    for (bool one : *added) {
+      shape.push_back(one ? 1 : whole.front());
+      starts.push_back(one ? 0 : from.front());
+      whole = whole.drop_front(!one);
+      from = from.drop_front(!one);
+    }
+    NNBuilder b(view.getLoc(), rewriter);
+    b.setInsertionPointAfterValue(slice.getX());
+    Value &y = views[shape];
+    if (!y)
+      y = b.reshape(slice.getX(), shape);
+    b.setInsertionPoint(view);
+    auto moved = SliceOp::create(b, y, starts, shapeOf(view.getY()), steps);
+    rewriter.replaceOp(view, moved);
+    rewriter.eraseOp(slice);
+    sliceAtOnce(moved, rewriter);
+  }
 }
 
 namespace {
@@ -169,62 +303,32 @@ struct JoinProjections : OpRewritePattern<AttentionOp> {
     makeOne(found, rewriter);
     return success();
   }
-
-private:
-  static Value noBias(OpBuilder &b, MatmulOp product) {
-    auto type = resultType(product).clone({widthOf(product)});
-    return createSplat(b, product.getLoc(), type, 0);
-  }
-
-  static void makeOne(ArrayRef<Projection> parts, PatternRewriter &rewriter) {
-    Operation *first = parts[0].product;
-    for (Projection part : parts)
-      if (part.product->isBeforeInBlock(first))
-        first = part.product;
-    SmallVector<Value> weights, biases;
-    SmallVector<Operation *> ops;
-    bool hasBias = false;
-    for (Projection part : parts) {
-      weights.push_back(part.product.getB());
-      moveWeightBefore(weights.back(), first, rewriter);
-      if (part.bias)
-        moveWeightBefore(part.bias, first, rewriter);
-      hasBias |= bool(part.bias);
-      ops.push_back(part.last);
-    }
-    rewriter.setInsertionPoint(first);
-    NNBuilder b(fuseLocations(ops), rewriter);
-    for (Projection part : parts)
-      biases.push_back(
-          part.bias
-              ? part.bias
-              : createSplat(
-                    b, b.getLoc(),
-                    resultType(part.product).clone({widthOf(part.product)}),
-                    0));
-    MatmulOp model = parts[0].product;
-    Value w = ConcatOp::create(b, weights, model.getTransposeB() ? 0 : 1);
-    Value y = MatmulOp::create(b, model.getA(), w, model.getTransposeA(),
-                               model.getTransposeB(), model.getTf32());
-    if (hasBias)
-      y = b.add(y, ConcatOp::create(b, biases, 0));
-    SmallVector<int64_t> starts(shapeOf(y).size(), 0);
-    SmallVector<int64_t> sizes(shapeOf(y)), steps(starts.size(), 1);
-    // Create all slices before erasing the first product, their insertion
-    // point.
-    SmallVector<Value> slices;
-    for (Projection part : parts) {
-      sizes.back() = widthOf(part.product);
-      b.setLoc(part.last->getLoc());
-      slices.push_back(SliceOp::create(b, y, starts, sizes, steps));
-      starts.back() += sizes.back();
-    }
-    for (auto [part, slice] : llvm::zip(parts, slices))
-      rewriter.replaceOp(part.last, slice);
-  }
 };
 } // namespace
 
 void frit::populateProjections(RewritePatternSet &patterns) {
   patterns.add<JoinProjections>(patterns.getContext());
+}
+
+void frit::joinSiblings(Block &block) {
+  IRRewriter rewriter(block.getParentOp()->getContext());
+  llvm::MapVector<Value, SmallVector<Projection>> groups;
+  for (auto product : block.getOps<MatmulOp>()) {
+    auto found = projectionOf(product);
+    if (!found || isQuantizedAgain(*found) || product.getTransposeA() ||
+        product.getB().getDefiningOp<DequantizeOp>() ||
+        resultType(product).getNumElements() > kFewRows * widthOf(product))
+      continue;
+    SmallVector<Projection> &group = groups[product.getA()];
+    if (group.empty() || ::join(group.front().product, product))
+      group.push_back(*found);
+  }
+  for (auto &[a, group] : groups) {
+    if (group.size() < kManyProducts)
+      continue;
+    viewProduct(makeOne(group, rewriter), rewriter);
+    for (Projection &part : group)
+      if (part.last != part.product)
+        rewriter.eraseOp(part.product);
+  }
 }

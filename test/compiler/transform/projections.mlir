@@ -183,3 +183,66 @@ func.func @quantized(%codes: tensor<2x5x32xi8>) -> tensor<2x2x5x16xf32> {
   %11 = nn.matmul %10, %8 : (tensor<2x2x5x5xf32>, tensor<2x2x5x16xf32>) -> tensor<2x2x5x16xf32>
   return %11 : tensor<2x2x5x16xf32>
 }
+
+// -----
+
+// Products of the same two rows, which all layers have of a time.
+// CHECK-LABEL: func.func @times
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-DAG:     %[[W:.*]] = nn.concat {{.*}} {axis = 1 : si64} : {{.*}} -> tensor<32x88xf32>
+// CHECK-DAG:     %[[P:.*]] = nn.matmul %[[X]], %[[W]]
+// CHECK-DAG:     %[[B:.*]] = nn.concat {{.*}} {axis = 0 : si64} : {{.*}} -> tensor<88xf32>
+// CHECK:         %[[S:.*]] = nn.add %[[P]], %[[B]]
+// CHECK-DAG:     %[[F:.*]] = nn.reshape %[[S]] {shape = array<i64: 2, 1, 88>}
+// CHECK-DAG:     %[[A:.*]] = nn.slice %[[F]] {sizes = array<i64: 2, 1, 16>, starts = array<i64: 0, 0, 0>
+// CHECK-DAG:     %[[L:.*]] = nn.slice %[[S]] {sizes = array<i64: 2, 8>, starts = array<i64: 0, 80>
+// CHECK:         nn.add %{{.*}}, %[[A]]
+// CHECK-NOT:     nn.matmul
+func.func @times(%x: tensor<2x32xf32>, %y: tensor<2x5x16xf32>) -> (tensor<2x5x16xf32>, tensor<2x5x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x8xf32>) {
+  %b = nn.constant "b" dense<1.0> : tensor<16xf32>
+  %w0 = nn.constant "w0" dense<1.0> : tensor<32x16xf32>
+  %w1 = nn.constant "w1" dense<2.0> : tensor<32x16xf32>
+  %w2 = nn.constant "w2" dense<3.0> : tensor<32x16xf32>
+  %w3 = nn.constant "w3" dense<4.0> : tensor<32x16xf32>
+  %w4 = nn.constant "w4" dense<5.0> : tensor<32x16xf32>
+  %w5 = nn.constant "w5" dense<6.0> : tensor<32x8xf32>
+  %p0 = nn.matmul %x, %w0 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p1 = nn.matmul %x, %w1 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p2 = nn.matmul %x, %w2 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p3 = nn.matmul %x, %w3 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p4 = nn.matmul %x, %w4 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p5 = nn.matmul %x, %w5 : (tensor<2x32xf32>, tensor<32x8xf32>) -> tensor<2x8xf32>
+  %0 = nn.add %p0, %b : (tensor<2x16xf32>, tensor<16xf32>) -> tensor<2x16xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 1, 16>} : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %2 = nn.add %y, %1 : (tensor<2x5x16xf32>, tensor<2x1x16xf32>) -> tensor<2x5x16xf32>
+  %3 = nn.reshape %p1 {shape = array<i64: 2, 1, 16>} : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %4 = nn.slice %3 {sizes = array<i64: 2, 1, 1>, starts = array<i64: 0, 0, 5>, steps = array<i64: 1, 1, 1>} : (tensor<2x1x16xf32>) -> tensor<2x1x1xf32>
+  %5 = nn.add %y, %4 : (tensor<2x5x16xf32>, tensor<2x1x1xf32>) -> tensor<2x5x16xf32>
+  return %2, %5, %p2, %p3, %p4, %p5 : tensor<2x5x16xf32>, tensor<2x5x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x8xf32>
+}
+
+// -----
+
+// Five are of one layer, and stay; so do products of many rows.
+// CHECK-LABEL: func.func @few_or_long
+// CHECK-NOT:     nn.concat
+func.func @few_or_long(%x: tensor<2x32xf32>, %z: tensor<17x32xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>) {
+  %w0 = nn.constant "w0" dense<1.0> : tensor<32x16xf32>
+  %w1 = nn.constant "w1" dense<2.0> : tensor<32x16xf32>
+  %w2 = nn.constant "w2" dense<3.0> : tensor<32x16xf32>
+  %w3 = nn.constant "w3" dense<4.0> : tensor<32x16xf32>
+  %w4 = nn.constant "w4" dense<5.0> : tensor<32x16xf32>
+  %w5 = nn.constant "w5" dense<6.0> : tensor<32x16xf32>
+  %p0 = nn.matmul %x, %w0 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p1 = nn.matmul %x, %w1 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p2 = nn.matmul %x, %w2 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p3 = nn.matmul %x, %w3 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %p4 = nn.matmul %x, %w4 : (tensor<2x32xf32>, tensor<32x16xf32>) -> tensor<2x16xf32>
+  %q0 = nn.matmul %z, %w0 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
+  %q1 = nn.matmul %z, %w1 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
+  %q2 = nn.matmul %z, %w2 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
+  %q3 = nn.matmul %z, %w3 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
+  %q4 = nn.matmul %z, %w4 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
+  %q5 = nn.matmul %z, %w5 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
+  return %p0, %p1, %p2, %p3, %p4, %q0, %q1, %q2, %q3, %q4, %q5 : tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>
+}
