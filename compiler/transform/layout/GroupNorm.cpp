@@ -8,9 +8,11 @@
 //   first(nn.group_norm %x, %scale, %bias {groups = 32})
 //
 // where first(x) transposes n×spatial×c to n×c×spatial. This is how exporters
-// write group norms, and instance norms, whose groups are single channels. The
-// rows are contiguous only with channels first, which would cost a transpose
-// before the norm and one after it, and two more for the gradient.
+// write group norms, and instance norms, whose groups are single channels.
+// Those without an operator for it write an instance norm of the groups, whose
+// scale and bias of each group, ones and zeros, become part of the channels'.
+// The rows are contiguous only with channels first, which would cost a
+// transpose before the norm and one after it, and two more for the gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,8 +93,19 @@ struct FormGroupNorm : OpRewritePattern<LayerNormOp> {
     if (!type.hasStaticShape() || rows[0] != type.getDimSize(0) ||
         rows[1] == 0 || channels % rows[1])
       return failure();
-    Operation *mul = soleReader(op.getY());
-    Value scale = takeChannels<MulOp>(mul, op.getY(), rows[0], channels);
+    // Of each group.
+    Value inner = op.getY(), innerScale, innerBias;
+    auto take = [&](auto like, Value &factor) {
+      Operation *reader = soleReader(inner);
+      if (rows[1] != channels)
+        factor = takeChannels<decltype(like)>(reader, inner, rows[0], rows[1]);
+      if (factor)
+        inner = reader->getResult(0);
+    };
+    take(MulOp(), innerScale);
+    take(AddOp(), innerBias);
+    Operation *mul = soleReader(inner);
+    Value scale = takeChannels<MulOp>(mul, inner, rows[0], channels);
     if (!scale)
       return failure();
     Operation *add = soleReader(mul->getResult(0));
@@ -101,6 +114,21 @@ struct FormGroupNorm : OpRewritePattern<LayerNormOp> {
       return failure();
     rewriter.setInsertionPoint(add);
     NNBuilder b(op.getLoc(), rewriter);
+    // The numbers of each group, with a channel's.
+    int64_t groups = rows[1];
+    auto ofGroup = [&](Value value, Value like) {
+      return b.cast(b.reshape(value, {groups, 1}),
+                    tensorType(like).getElementType());
+    };
+    auto grouped = [&](Value value) {
+      return b.reshape(value, {groups, channels / groups});
+    };
+    if (innerBias)
+      bias = b.add(grouped(bias),
+                   b.cast(b.mul(grouped(scale), ofGroup(innerBias, scale)),
+                          tensorType(bias).getElementType()));
+    if (innerScale)
+      scale = b.mul(grouped(scale), ofGroup(innerScale, scale));
     Value y = GroupNormOp::create(b, x, b.reshape(scale, {channels}),
                                   b.reshape(bias, {channels}), rows[1],
                                   op.getEpsilon());

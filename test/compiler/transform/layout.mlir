@@ -153,6 +153,34 @@ func.func @group_norm(%x: tensor<2x16x8x8xbf16>, %s: tensor<16xf32>, %b: tensor<
   return %11 : tensor<2x16x8x8xbf16>
 }
 
+// Exporters without an operator for it norm the groups as an instance norm does,
+// with a scale and bias of each.
+// GROUPS-LABEL: func.func @norm_of_groups
+// GROUPS-SAME:    %[[S:[^:]*]]: tensor<16xf32>, %[[B:[^:]*]]: tensor<16xf32>, %[[T:[^:]*]]: tensor<4x1xf32>, %[[C:[^:]*]]: tensor<4x1xf32>)
+// GROUPS-DAG:     %[[S4:.*]] = nn.reshape %[[S]] {shape = array<i64: 4, 4>}
+// GROUPS-DAG:     %[[B4:.*]] = nn.reshape %[[B]] {shape = array<i64: 4, 4>}
+// GROUPS-DAG:     %[[P:.*]] = nn.mul %[[S4]], %[[C]]
+// GROUPS-DAG:     %[[B2:.*]] = nn.add %[[B4]], %[[P]]
+// GROUPS-DAG:     %[[S2:.*]] = nn.mul %[[S4]], %[[T]]
+// GROUPS-DAG:     %[[S3:.*]] = nn.reshape %[[S2]] {shape = array<i64: 16>}
+// GROUPS-DAG:     %[[B3:.*]] = nn.reshape %[[B2]] {shape = array<i64: 16>}
+// GROUPS:         nn.group_norm %{{.*}}, %[[S3]], %[[B3]] {groups = 4 : si64}
+func.func @norm_of_groups(%x: tensor<2x16x8x8xf32>, %s: tensor<16xf32>, %b: tensor<16xf32>, %t: tensor<4x1xf32>, %c: tensor<4x1xf32>) -> tensor<2x16x8x8xf32> {
+  %w = nn.constant "w" dense<1.0> : tensor<16x16x1x1xf32>
+  %ones = nn.constant dense<1.0> : tensor<256xf32>
+  %0 = nn.conv %x, %w {dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x16x8x8xf32>, tensor<16x16x1x1xf32>) -> tensor<2x16x8x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 2, 4, 256>} : (tensor<2x16x8x8xf32>) -> tensor<2x4x256xf32>
+  %2 = nn.layer_norm %1, %ones : (tensor<2x4x256xf32>, tensor<256xf32>) -> tensor<2x4x256xf32>
+  %3 = nn.mul %2, %t : (tensor<2x4x256xf32>, tensor<4x1xf32>) -> tensor<2x4x256xf32>
+  %4 = nn.add %3, %c : (tensor<2x4x256xf32>, tensor<4x1xf32>) -> tensor<2x4x256xf32>
+  %5 = nn.reshape %4 {shape = array<i64: 2, 16, 8, 8>} : (tensor<2x4x256xf32>) -> tensor<2x16x8x8xf32>
+  %6 = nn.reshape %s {shape = array<i64: 16, 1, 1>} : (tensor<16xf32>) -> tensor<16x1x1xf32>
+  %7 = nn.mul %5, %6 : (tensor<2x16x8x8xf32>, tensor<16x1x1xf32>) -> tensor<2x16x8x8xf32>
+  %8 = nn.reshape %b {shape = array<i64: 16, 1, 1>} : (tensor<16xf32>) -> tensor<16x1x1xf32>
+  %9 = nn.add %7, %8 : (tensor<2x16x8x8xf32>, tensor<16x1x1xf32>) -> tensor<2x16x8x8xf32>
+  return %9 : tensor<2x16x8x8xf32>
+}
+
 // Instance norms are group norms of single channels. One whose scale has an
 // element per pixel is none.
 // GROUPS-LABEL: func.func @instance_norm
