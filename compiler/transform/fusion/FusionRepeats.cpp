@@ -75,7 +75,8 @@ void frit::repeatFew(Block &block) {
       auto type = dyn_cast<RankedTensorType>(use.get().getType());
       unsigned operators = 0;
       // A reader that repeats no element joins its producer's kernel anyway.
-      if (!type || !type.hasStaticShape() || ShapedType::isDynamicShape(shape) ||
+      if (!type || !type.hasStaticShape() ||
+          ShapedType::isDynamicShape(shape) ||
           type.getNumElements() > kMostElements ||
           type.getNumElements() == ShapedType::getNumElements(shape) ||
           !isCheap(use.get(), operators))

@@ -97,6 +97,33 @@ static RowGuard describeGuard(Operation *op) {
 }
 
 namespace {
+/// What computes the weights of values.
+struct WeightsOfValues {
+  SoftmaxOp softmax;
+  RowGuard guard;
+};
+} // namespace
+
+/// Returns the softmax, and the guard after it, that `weights` come from
+/// through casts and views that nothing else reads.
+static WeightsOfValues followWeights(Value weights) {
+  WeightsOfValues found;
+  RowGuard before;
+  for (Operation *def = weights.getDefiningOp();
+       def && (before || def->hasOneUse()); def = weights.getDefiningOp()) {
+    found.softmax = dyn_cast<SoftmaxOp>(def);
+    before = describeGuard(def);
+    if (before)
+      weights = (found.guard = before).weights;
+    else if (!found.softmax && (isFloatCast(def) || keepsMatrices(def)))
+      weights = def->getOperand(0);
+    else
+      break;
+  }
+  return found;
+}
+
+namespace {
 struct RecogniseAttention : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -114,21 +141,7 @@ struct RecogniseAttention : OpRewritePattern<MatmulOp> {
 
 private:
   static LogicalResult recognise(MatmulOp op, PatternRewriter &rewriter) {
-    Value weights = op.getA();
-    SmallVector<int64_t> batchAndHeads;
-    SoftmaxOp softmax;
-    RowGuard guard, before;
-    for (Operation *def = weights.getDefiningOp();
-         def && (before || def->hasOneUse()); def = weights.getDefiningOp()) {
-      softmax = dyn_cast<SoftmaxOp>(def);
-      before = describeGuard(def);
-      if (before)
-        weights = (guard = before).weights;
-      else if (!softmax && (isFloatCast(def) || keepsMatrices(def)))
-        weights = def->getOperand(0);
-      else
-        break;
-    }
+    auto [softmax, guard] = followWeights(op.getA());
     if (!softmax || op.getTransposeA() || !resultType(op).hasStaticShape())
       return rewriter.notifyMatchFailure(op, "no softmax of its own");
     int64_t rank = tensorType(softmax.getX()).getRank();
@@ -164,6 +177,7 @@ private:
     }
 
     // Take batch and heads from a value in which they are two dimensions.
+    SmallVector<int64_t> batchAndHeads;
     for (Value value : {q, Value(op.getA()), Value(op.getY())})
       if (shapeOf(value).size() == 4)
         batchAndHeads = leadingShape(value);
