@@ -44,7 +44,15 @@ private:
 };
 
 /// Instruction sets with kernels, of x86-64 and of Arm.
-enum class Isa : uint32_t { sse2, avx2, avx512, avx512vnni, neon, i8mm };
+enum class Isa : uint32_t {
+  sse2,
+  avx2,
+  avx512,
+  avx512vnni,
+  amx, ///< with avx512vnni
+  neon,
+  i8mm
+};
 
 /// Returns the sets that the processor and the operating system support, the
 /// best last.

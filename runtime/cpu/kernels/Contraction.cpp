@@ -30,10 +30,10 @@ int64_t Contraction::Side::count(int64_t panel) const {
 
 Contraction::Contraction(const MicroKernel &kernel, int64_t m, int64_t n,
                          int64_t k, int64_t batch, unsigned threads)
-    : kernel(kernel), k(k), batch(batch),
-      blocks(std::max<int64_t>(1, ceilDiv(k, kDepth))),
+    : kernel(kernel), k(ceilDiv(k, kernel.depthStep) * kernel.depthStep),
+      batch(batch), blocks(std::max<int64_t>(1, ceilDiv(k, kDepth))),
       a(m, kernel.rows, kPartRows), b(n, kernel.cols, kPartCols) {
-  depth = ceilDiv(k, blocks);
+  depth = ceilDiv(ceilDiv(k, blocks), kernel.depthStep) * kernel.depthStep;
   // Split the longer side until there are a few parts per thread, a multiple of
   // the threads for an even load.
   const double work = double(m) * double(n) * double(k) * double(batch);
@@ -133,6 +133,8 @@ void Contraction::compute(const Item &item) const {
     directB = item.direct->data + item.direct->origin(item.matrix) * bytes;
   }
 
+  if (kernel.begin)
+    kernel.begin();
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t deep = depthOf(block);
     auto packLocal = [&](const Side &side, PackPanel pack, char *to,
@@ -176,6 +178,8 @@ void Contraction::compute(const Item &item) const {
         }
     }
   }
+  if (kernel.end)
+    kernel.end();
 }
 
 /// Stores a tile.

@@ -169,6 +169,13 @@ struct MicroKernel {
   void (*streamCols)(int64_t rows, int64_t cols, int64_t depth, const void *a,
                      int64_t lda, const void *b, artifact::DType type,
                      int64_t ldb, void *sums, int64_t sumStride);
+
+  /// Depths are rounded up to multiples of it, by zeros on the right-hand side.
+  /// If above 1, a left-hand panel holds `rows` rows of so many elements, then
+  /// the rows of the next elements.
+  int64_t depthStep = 1;
+  /// Called by a thread before and after its tiles; may be null.
+  void (*begin)() = nullptr, (*end)() = nullptr;
 };
 
 /// The inner loops of integer products with exact 32-bit sums. An element of a
@@ -181,6 +188,8 @@ struct IntegerKernel {
   MicroKernel pairs;
   MicroKernel quads;
   bool hasQuads; ///< otherwise only `pairs` may be used
+  /// Multiplies quads of many rows, in place of `quads`; null: there is none.
+  const MicroKernel *matrices;
 
   /// Packs a panel: element (k, i) is group k of `rows[i]`; zero for i from
   /// `count` on, which nothing reads if it is the only row of a left-hand
@@ -229,6 +238,9 @@ const MicroKernel &microKernel(Accumulator accumulator);
 const IntegerKernel &integerKernel();
 } // namespace avx512
 namespace avx512vnni {
+const IntegerKernel &integerKernel();
+}
+namespace amx {
 const IntegerKernel &integerKernel();
 }
 namespace neon {

@@ -7,7 +7,7 @@
 //
 //   quads: 4 numbers of 8 bits, where the processor has VNNI and w - wZero fits
 //          8 bits. x - xZero does not: its zero point is subtracted later, as
-//          xZero · Σ w for each filter.
+//          xZero · Σ w for each filter. By AMX if there are many rows.
 //   pairs: 2 numbers of 16 bits, from copies of x and w less their zero points
 //
 // Products with few rows read w once; unless it was packed when the model was
@@ -29,6 +29,21 @@ namespace frit::cpu::quantized {
 namespace {
 /// Filters of a work item if filters are not packed.
 constexpr int64_t kStreamCols = 64;
+
+/// Packs groups [first, first + depth) of rows for tiles with a depthStep.
+void packSteps(char *panel, const MicroKernel &tiles, int64_t first,
+               int64_t count, int64_t depth, const void *const *rows) {
+  const int64_t step = tiles.depthStep;
+  for (int64_t done = 0; done < depth;) {
+    const int64_t at = first + done, inside = at % step;
+    const int64_t size = std::min(step - inside, depth - done);
+    char *to = panel + ((at - inside) * tiles.rows + inside) * 4;
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(to + i * step * 4,
+                  static_cast<const char *>(rows[i]) + done * 4, size * 4);
+    done += size;
+  }
+}
 
 /// One call. Its scratch memory begins with the contraction's.
 class Call {
@@ -175,14 +190,19 @@ void Call::contract(const MicroKernel &tiles, bool isQuads) {
     int64_t origins[kWidest];
     for (int64_t i = 0; i < count; ++i)
       origins[i] = shape.origin(first + i) + matrix * shape.channels;
-    for (int64_t done = 0; done < depth;) {
+    // A rounded depth has no pixels; filters are zero there.
+    const int64_t end = std::min(depth, shape.segments * deep - k);
+    for (int64_t done = 0; done < end;) {
       const int64_t tap = (k + done) / deep, inside = (k + done) % deep;
-      const int64_t size = std::min(deep - inside, depth - done);
+      const int64_t size = std::min(deep - inside, end - done);
       const void *rows[kWidest];
       for (int64_t i = 0; i < count; ++i)
         rows[i] = pixels + (origins[i] + shape.tap(tap)) * element + inside * 4;
-      kernel.packRows(static_cast<char *>(panel) + done * width * 4, width,
-                      count, size, rows);
+      if (tiles.depthStep == 1)
+        kernel.packRows(static_cast<char *>(panel) + done * width * 4, width,
+                        count, size, rows);
+      else
+        packSteps(static_cast<char *>(panel), tiles, done, count, size, rows);
       done += size;
     }
     if (flipsX)
@@ -283,7 +303,7 @@ void Call::run() {
       return stream();
     [[fallthrough]];
   case Form::quads:
-    return contract(kernel.quads, true);
+    return contract(quadsOf(shape, kernel), true);
   case Form::pairs:
     return contract(kernel.pairs, false);
   }
@@ -317,7 +337,9 @@ frit::cpu::quantizedScratch(const artifact::Conv &problem, Isa isa,
                 shape.copyBytes(2);
   if (!kernel.hasQuads)
     return size;
-  ScratchSize quads = shape.contraction(kernel.quads, 1, threads).scratch();
+  ScratchSize quads =
+      shape.contraction(quantized::quadsOf(shape, kernel), 1, threads)
+          .scratch();
   quads.shared = quantized::align(quads.shared) + offsets + shape.copyBytes(1);
   size.include(quads);
   if (shape.isStreamed())

@@ -54,6 +54,10 @@ void quantized::FilterPacker::operator()(void *panel, int64_t width,
                                          int64_t depth) const {
   const int64_t stride = shape.taps * element, bytes = shape.segment * element;
   const char *from = filters + (matrix * shape.filters + first) * stride;
+  const int64_t rounded = depth;
+  depth = std::clamp<int64_t>(shape.segments * deep - k, 0, depth);
+  std::memset(static_cast<char *>(panel) + depth * width * 4, 0,
+              (rounded - depth) * width * 4);
   if (bytes % 4 == 0) { // segments follow each other
     const void *rows[kWidest];
     for (int64_t i = 0; i < count; ++i)
@@ -90,10 +94,11 @@ PackedForm quantized::packedForm(const artifact::Conv &problem,
   case Form::depthwise:
     return {sums + align(problem.c * shape.taps * 4), 1};
   case Form::streamed:
-  case Form::quads:
-    return {sums +
-                align(shape.contraction(kernel.quads, 1, 1).packedBytes(true)),
-            2};
+  case Form::quads: {
+    const MicroKernel &tiles = quadsOf(shape, kernel);
+    return {sums + align(shape.contraction(tiles, 1, 1).packedBytes(true)),
+            tiles.depthStep == 1 ? 2 : 4};
+  }
   case Form::pairs:
     break;
   }
@@ -117,7 +122,7 @@ bool quantized::packFilters(const artifact::Conv &problem, const void *filters,
   for (int64_t i = 0; i < problem.k; ++i)
     sums[i] = sumFilter(shape, bytes + i * shape.taps);
   if (form == Form::quads || form == Form::streamed)
-    shape.contraction(kernel.quads, 1, 1)
+    shape.contraction(quadsOf(shape, kernel), 1, 1)
         .packAll(true, FilterPacker(shape, kernel, true, filters), rest);
   if (form != Form::pairs)
     return true;

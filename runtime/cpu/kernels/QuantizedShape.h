@@ -103,6 +103,13 @@ enum class Form { pairs, quads, streamed, depthwise };
 /// Returns the form of a convolution whose filters have this zero point.
 Form formOf(const Shape &shape, const IntegerKernel &kernel, int32_t zeroW);
 
+/// Returns the loops that multiply the quads of a convolution.
+inline const MicroKernel &quadsOf(const Shape &shape,
+                                  const IntegerKernel &kernel) {
+  return kernel.matrices && shape.pixels > kFewRows ? *kernel.matrices
+                                                    : kernel.quads;
+}
+
 /// Returns the sum of a filter, with its bytes as quads have them.
 int32_t sumFilter(const Shape &shape, const uint8_t *filter);
 
@@ -111,8 +118,8 @@ int32_t sumFilter(const Shape &shape, const uint8_t *filter);
 void widenDepthwise(const Shape &shape, const uint8_t *w, int32_t zeroW,
                     int32_t *weights, int32_t *sums);
 
-/// Packs panels of filters. `filters` are bytes, or 16-bit numbers less the
-/// zero point.
+/// Packs panels of filters, with zeros past the last segment. `filters` are
+/// bytes, or 16-bit numbers less the zero point.
 class FilterPacker {
 public:
   FilterPacker(const Shape &shape, const IntegerKernel &kernel, bool isQuads,
