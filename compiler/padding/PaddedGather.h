@@ -31,6 +31,14 @@ std::optional<PaddedValue> padLimitedGather(nn::GatherOp small,
                                             const PaddedValue &x,
                                             const PaddedValue &indices);
 
+/// Compares selections from a dimension whose elements may have an offset in
+/// `x`, by indices that are constants of both models: those of the large one
+/// are greater by the offset. Tables of relative positions are read so.
+std::optional<PaddedValue> padElements(nn::GatherElementsOp small,
+                                       nn::GatherElementsOp large,
+                                       const PaddedValue &x,
+                                       EvaluatedConstants &evaluated);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_PADDING_PADDEDGATHER_H

@@ -25,6 +25,18 @@ bool PaddingProof::padPicks(GatherOp small, GatherOp large, ValuePairs &pairs) {
   return true;
 }
 
+/// Compares two selections by constant indices from a dimension with an offset.
+bool PaddingProof::padPicks(GatherElementsOp small, GatherElementsOp large,
+                            ValuePairs &pairs) {
+  auto x = pairs.find(small.getX(), large.getX());
+  if (!x || !llvm::any_of(x->places, hasOffset))
+    return false;
+  auto picked = padElements(small, large, *x, evaluated);
+  if (picked)
+    pairs.set(small.getY(), *picked);
+  return picked.has_value();
+}
+
 /// Compares two gathers of a padded dimension by indices that are computed of
 /// its size. With other sizes the indices may have been compared as constants.
 std::optional<PaddedValue>

@@ -26,6 +26,8 @@ std::optional<PaddedValue> PaddingProof::moveResult(Operation *small,
                                                     Operation *large,
                                                     unsigned index,
                                                     PaddedValue result) {
+  if (llvm::any_of(result.places, hasOffset))
+    return std::nullopt;
   for (size_t dim = 0; dim < result.places.size(); ++dim) {
     if (isLeading(result.places[dim]))
       continue;

@@ -175,6 +175,17 @@ static std::string reasonOf(Operation *large) {
   return "combines or moves elements along it";
 }
 
+/// As reasonOf, for a result that is not the large one's leading elements.
+static std::string reasonOfResult(const PaddedValue &result) {
+  Operation *op = result.large.getDefiningOp();
+  if (!llvm::any_of(result.places, hasOffset))
+    return "returns the dimension joined with another; an output that has it "
+           "as a dimension of its own may be padded";
+  return isa_and_nonnull<SliceOp>(op)
+             ? reasonOf(op)
+             : "returns a part of a table that begins elsewhere for each size";
+}
+
 /// Returns the value of an input, which the runtime pads with zeros.
 static std::optional<PaddedValue> padInput(Value small, Value large) {
   std::optional<PaddedValue> value = leadingValue(small, large);
@@ -329,8 +340,11 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     // Shape arithmetic may have led to other operators.
     if (!areAlike(&*a, &*b))
       return Mixing{b->getLoc(), "computes something else for other sizes"};
-    if (isa<GatherOp>(*a) &&
-        padPicks(cast<GatherOp>(*a), cast<GatherOp>(*b), pairs)) {
+    auto isPick = [&](auto small) {
+      return small && padPicks(small, cast<decltype(small)>(*b), pairs);
+    };
+    if (isPick(dyn_cast<GatherOp>(*a)) ||
+        isPick(dyn_cast<GatherElementsOp>(*a))) {
       ++a, ++b;
       continue;
     }
@@ -347,10 +361,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       for (auto [i, result] : llvm::enumerate(operands))
         if (!result.anywhere && !areLeading(result.places) &&
             !moveResult(&*a, &*b, i, result))
-          return Mixing{result.large.getLoc(),
-                        "returns the dimension joined with another; an output "
-                        "that has it "
-                        "as a dimension of its own may be padded"};
+          return Mixing{result.large.getLoc(), reasonOfResult(result)};
       return std::nullopt;
     }
     if (auto custom = dyn_cast<CustomOp>(*a)) {

@@ -67,6 +67,8 @@ private:
   bool padScan(nn::ScanOp small, nn::ScanOp large,
                llvm::ArrayRef<PaddedValue> operands, ValuePairs &pairs);
   bool padPicks(nn::GatherOp small, nn::GatherOp large, ValuePairs &pairs);
+  bool padPicks(nn::GatherElementsOp small, nn::GatherElementsOp large,
+                ValuePairs &pairs);
   std::optional<PaddedValue> padComputed(nn::GatherOp small, nn::GatherOp large,
                                          llvm::ArrayRef<PaddedValue> operands);
   std::optional<PaddedValue> padMasked(mlir::Operation *small,

@@ -64,7 +64,7 @@ bool PaddingMasks::addSample(Mask &mask, const DimPlaces &places) const {
       part.sizes.add(smallSizes, part.length);
     return true;
   }
-  if (places.size() != mask.parts.size())
+  if (places.size() != mask.parts.size() || hasOffset(places))
     return false;
   for (auto [part, place] : llvm::zip_equal(mask.parts, places)) {
     if (part.length != place.large)
@@ -96,7 +96,7 @@ PaddingMasks::search(Operation *large, const Operands &operands, Pad pad) {
     if (operand.anywhere)
       continue;
     for (auto [dim, places] : llvm::enumerate(operand.places))
-      if (!areSame(places)) {
+      if (!areSame(places) && !hasOffset(places)) {
         sites.push_back({unsigned(i), unsigned(dim), places});
         types.push_back(tensorType(operand.large).getElementType());
       }
@@ -198,7 +198,7 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
     if (operand.anywhere)
       return std::nullopt;
     for (auto [dim, part] : llvm::enumerate(operand.places))
-      if (int64_t(dim) != axis && !isLeading(part))
+      if (int64_t(dim) == axis ? hasOffset(part) : !isLeading(part))
         return std::nullopt;
     places.push_back(operand.places[axis]);
     // New elements behind those of a cache have a variant for each size of it.

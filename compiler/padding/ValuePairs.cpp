@@ -37,13 +37,14 @@ bool ValuePairs::isCompared(Operation *op) {
   return dependsOnConstants || isa<ReshapeOp>(op);
 }
 
+/// Returns whether a slice skips no element between those that it takes.
+static bool isAdjacent(SliceOp slice) {
+  return llvm::all_of(slice.getSteps(), [](int64_t by) { return by == 1; });
+}
+
 bool ValuePairs::skipSlice(Operation *small) {
   auto slice = dyn_cast<SliceOp>(small);
-  if (!slice ||
-      !llvm::all_of(slice.getStarts(), [](int64_t at) { return at == 0; }) ||
-      !llvm::all_of(slice.getSteps(), [](int64_t by) { return by == 1; }))
-    return false;
-  return slices.insert(small).second;
+  return slice && isAdjacent(slice) && slices.insert(small).second;
 }
 
 std::optional<PaddedValue> ValuePairs::find(Value small, Value large) {
@@ -79,21 +80,77 @@ std::optional<PaddedValue> ValuePairs::search(Value small, Value large,
   } else if (inSmall != small || inLarge != large) {
     result = search(inSmall, inLarge, levels - 1);
     if (!result)
+      if (auto rows = inSmall.getDefiningOp<GatherOp>();
+          rows && shapeOf(small).size() == shapeOf(large).size())
+        result = findRows(rows, inLarge, levels - 1);
+    if (!result)
       return std::nullopt;
     result = padView(*result, small, large);
     if (!result)
       failure = to;
   } else if (from && slices.contains(from)) {
-    auto whole = search(from->getOperand(0), large, levels - 1);
-    if (!whole || whole->anywhere || !areLeading(whole->places))
+    result = findSlice(cast<SliceOp>(from), large, levels);
+    if (!result)
       return std::nullopt;
-    result = leadingValue(small, large);
-    if (result)
-      result->content = {whole->content.inside, whole->content.all(), {}, {}};
   }
   if (!result && !failure)
     return std::nullopt;
   pairs.try_emplace({small, large}, result);
+  return result;
+}
+
+/// Compares a slice of the small model with the whole of which it is a part.
+std::optional<PaddedValue> ValuePairs::findSlice(SliceOp small, Value large,
+                                                 int levels) {
+  auto whole = search(small.getX(), large, levels - 1);
+  if (!whole || whole->anywhere || !areLeading(whole->places))
+    return std::nullopt;
+  auto result = leadingValue(small.getY(), large);
+  if (!result)
+    return std::nullopt;
+  for (auto [part, start] : llvm::zip_equal(result->places, small.getStarts()))
+    part.front().offset = start;
+  result->content = {whole->content.inside, whole->content.all(), {}, {}};
+  return result;
+}
+
+/// Compares the first rows of a table, which the small model gathers, with all
+/// of them. The places are of the gather's dimensions, which may be more than
+/// the table's.
+std::optional<PaddedValue> ValuePairs::findRows(GatherOp small, Value large,
+                                                int levels) {
+  if (shapeOf(small.getX()).size() != shapeOf(large).size())
+    return std::nullopt;
+  ArrayRef<int64_t> shape = shapeOf(small.getIndices());
+  std::optional<ConstantValue> rows = evaluateConstant(small.getIndices());
+  if (axisOf(small.getX(), small.getAxis()) != 0 || !rows ||
+      rows->readsWeights || shape.empty() ||
+      ShapedType::getNumElements(shape) > kMostCompared)
+    return std::nullopt;
+  float next = 0;
+  bool areFirst = true;
+  forEachLine(
+      shape, {&rows->elements.places}, [&](auto at, int64_t count, auto steps) {
+        for (int64_t i = 0; i < count; ++i)
+          areFirst &= (*rows->elements.data)[at[0] + i * steps[0]] == next++;
+      });
+  auto whole =
+      areFirst ? search(small.getX(), large, levels - 1) : std::nullopt;
+  if (!whole || whole->anywhere || !areLeading(whole->places) ||
+      next > float(shapeOf(large).front()))
+    return std::nullopt;
+  failure = nullptr;
+  PaddedValue result{large, {}, false, {}};
+  result.content = {whole->content.inside, whole->content.all(), {}, {}};
+  auto along = llvm::find_if(shape, [](int64_t size) { return size > 1; });
+  size_t dim = along == shape.end() ? 0 : along - shape.begin();
+  if (llvm::any_of(shape.drop_front(dim + 1),
+                   [](int64_t size) { return size > 1; }))
+    return std::nullopt;
+  for (size_t i = 0; i < shape.size(); ++i)
+    result.places.push_back(
+        {{shape[i], i == dim ? shapeOf(large).front() : 1}});
+  llvm::append_range(result.places, llvm::drop_begin(whole->places));
   return result;
 }
 
@@ -118,6 +175,14 @@ std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
   }
   if (auto result = compareElements(small, large))
     return result;
+  // The large model needs all of a table.
+  if (auto slice = dyn_cast<SliceOp>(from); slice && isAdjacent(slice))
+    if (auto result = findSlice(slice, large, levels))
+      return result;
+  if (auto rows = dyn_cast<GatherOp>(from);
+      rows && shapeOf(small).size() == shapeOf(large).size())
+    if (auto result = findRows(rows, large, levels))
+      return result;
   if (!failure)
     failure = to;
   return std::nullopt;

@@ -37,7 +37,7 @@ public:
   /// Returns whether an operator is compared where it is used. Operators are
   /// passed in order, each after those that it depends on.
   bool isCompared(mlir::Operation *op);
-  /// Skips a slice of the small model that takes leading elements, where the
+  /// Skips a slice of the small model that takes adjacent elements, where the
   /// large model takes all. Returns false for other operators.
   bool skipSlice(mlir::Operation *small);
 
@@ -51,6 +51,10 @@ public:
 private:
   std::optional<PaddedValue> search(mlir::Value small, mlir::Value large,
                                     int levels);
+  std::optional<PaddedValue> findSlice(nn::SliceOp small, mlir::Value large,
+                                       int levels);
+  std::optional<PaddedValue> findRows(nn::GatherOp small, mlir::Value large,
+                                      int levels);
   std::optional<PaddedValue> findConstant(mlir::Value small, mlir::Value large,
                                           int levels);
   std::optional<PaddedValue> compareElements(mlir::Value small,

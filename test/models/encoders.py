@@ -22,6 +22,10 @@ ENCODERS = {
         **SIZES, relative_attention=True, pos_att_type=["p2c", "c2p"],
         position_buckets=8, norm_rel_ebd="layer_norm", share_att_key=True,
         type_vocab_size=0)),
+    # Slices its table of relative positions by the length.
+    "deberta-v1": lambda: hf.DebertaModel(hf.DebertaConfig(
+        **SIZES, relative_attention=True, pos_att_type=["c2p", "p2c"],
+        position_biased_input=False, type_vocab_size=0)),
 }
 
 

@@ -32,7 +32,7 @@ bool PaddedLoops::read(const PaddedValue &operand, AffineMap a, AffineMap b) {
     }
     auto constant = dyn_cast<AffineConstantExpr>(expr);
     // Index 0 is the same in both tensors.
-    if (constant && constant.getValue() == 0)
+    if (constant && constant.getValue() == 0 && !hasOffset(dim))
       continue;
     if (!isLeading(dim))
       return false;
@@ -47,11 +47,23 @@ void PaddedLoops::suggest(unsigned loop, const DimPlaces &dim) {
     places[loop] = dim;
 }
 
+/// Returns whether these are places of a loop of so many iterations.
+static bool isWhole(const DimPlaces &dim, int64_t small, int64_t large) {
+  for (SizePair part : dim) {
+    small = part.small && small % part.small == 0 ? small / part.small : 0;
+    large = part.large && large % part.large == 0 ? large / part.large : 0;
+  }
+  return small == 1 && large == 1;
+}
+
 bool PaddedLoops::finish() {
   for (unsigned i = 0; i < small.size(); ++i) {
     if (!places[i])
       places[i] = DimPlaces{{small[i], large[i]}};
-    if ((mustLead[i] && !isLeading(*places[i])) || small[i] > large[i])
+    const bool leads = isLeading(*places[i]);
+    // A loop may index a part of a dimension, as in a slice.
+    if ((mustLead[i] && !leads) || small[i] > large[i] ||
+        (!leads && !isWhole(*places[i], small[i], large[i])))
       return false;
   }
   return true;

@@ -279,16 +279,26 @@ static std::optional<PaddedValue> padCounted(CountedOp small, CountedOp large,
   return leadingValue(small.getY(), large.getY());
 }
 
-/// Maps an element of a slice to its place in the operand.
+/// Maps an element of a slice to its place in the operand. The large slice may
+/// begin before the small one.
 static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
                                            const PaddedValue &x) {
-  if (small.getStarts() != large.getStarts() ||
-      small.getSteps() != large.getSteps() || x.anywhere ||
+  if (small.getSteps() != large.getSteps() || x.anywhere ||
       !areLeading(x.places))
     return std::nullopt;
   auto result = leadingValue(small.getY(), large.getY());
-  if (result)
-    result->content = {x.content.inside, x.content.all(), {}, {}};
+  if (!result)
+    return std::nullopt;
+  for (auto [part, from, to, step] :
+       llvm::zip_equal(result->places, small.getStarts(), large.getStarts(),
+                       small.getSteps())) {
+    SizePair &pair = part.front();
+    pair.offset = step == 0 ? 0 : (from - to) / step;
+    if (to + pair.offset * step != from || pair.offset < 0 ||
+        pair.offset + pair.small > pair.large)
+      return std::nullopt;
+  }
+  result->content = {x.content.inside, x.content.all(), {}, {}};
   return result;
 }
 

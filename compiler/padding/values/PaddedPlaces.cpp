@@ -16,6 +16,7 @@ static DimPlaces normalize(const DimPlaces &dim) {
     if (!result.empty() && part.small == part.large) {
       result.back().small *= part.small;
       result.back().large *= part.large;
+      result.back().offset *= part.large;
     } else {
       result.push_back(part);
     }
@@ -38,9 +39,13 @@ bool frit::areLeading(const Places &places) {
                       [](const DimPlaces &dim) { return isLeading(dim); });
 }
 
+bool frit::hasOffset(const DimPlaces &dim) {
+  return llvm::any_of(dim, [](SizePair part) { return part.offset != 0; });
+}
+
 /// Elements are in lexicographic order of all parts, so any adjacent parts may
 /// form a dimension. A part may be split if its inner part has the same size in
-/// both.
+/// both, of which its offset is a multiple.
 std::optional<Places> frit::reshapePlaces(const Places &places,
                                           llvm::ArrayRef<int64_t> small,
                                           llvm::ArrayRef<int64_t> large) {
@@ -72,9 +77,13 @@ std::optional<Places> frit::reshapePlaces(const Places &places,
       if (part.small % rest.small || part.large % rest.large ||
           part.small / rest.small != part.large / rest.large)
         return std::nullopt;
+      int64_t inner = part.small / rest.small;
+      if (part.offset % inner)
+        return std::nullopt;
+      rest.offset = part.offset / inner;
       dim.push_back(rest);
       done = {a, b};
-      part = {part.small / rest.small, part.large / rest.large};
+      part = {inner, inner};
     }
     result.push_back(normalize(dim));
   }
@@ -88,9 +97,11 @@ std::string frit::placesText(const Places &places) {
   std::string text;
   for (const DimPlaces &dim : places) {
     text += "[";
-    for (SizePair part : dim)
-      text +=
-          std::to_string(part.small) + ":" + std::to_string(part.large) + ",";
+    for (SizePair part : dim) {
+      text += std::to_string(part.small) + ":" + std::to_string(part.large);
+      text += part.offset ? "+" + std::to_string(part.offset) : "";
+      text += ",";
+    }
     text += "]";
   }
   return text;

@@ -10,16 +10,19 @@
 
 namespace frit {
 
-/// Sizes of a dimension in a small and in a large tensor.
+/// Sizes of a dimension in a small and in a large tensor, and how many elements
+/// of the large one are before the small one's first.
 struct SizePair {
   int64_t small, large;
+  int64_t offset = 0; ///< at most large - small
   bool operator==(const SizePair &) const = default;
 };
 
 /// Maps the indices of a small tensor's dimension into a large tensor's: the
 /// dimension is split into parts, outermost first, and in each part indices are
-/// equal. A single part means the leading indices. For example 2x3 in 2x4,
-/// folded to 6 in 8, has the parts (2, 2) and (3, 4).
+/// equal, but for its offset. A single part without one means the leading
+/// indices. For example 2x3 in 2x4, folded to 6 in 8, has the parts (2, 2) and
+/// (3, 4). Entries [3, 9) of a table are in its entries [2, 10) from 1 on.
 using DimPlaces = llvm::SmallVector<SizePair, 2>;
 
 /// The places of all dimensions of a tensor.
@@ -31,8 +34,14 @@ Places leadingPlaces(llvm::ArrayRef<int64_t> small,
 
 /// Return whether the places are the leading indices of a dimension, or the
 /// leading elements of a tensor.
-inline bool isLeading(const DimPlaces &dim) { return dim.size() == 1; }
+inline bool isLeading(const DimPlaces &dim) {
+  return dim.size() == 1 && dim.front().offset == 0;
+}
 bool areLeading(const Places &places);
+
+/// Returns whether the first index of a dimension is not the first one of the
+/// large tensor's.
+bool hasOffset(const DimPlaces &dim);
 
 /// Returns the places after reshaping both tensors, or nothing if they cannot
 /// be expressed.

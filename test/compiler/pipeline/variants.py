@@ -217,7 +217,7 @@ SEQUENCES = [("tiny/bert-large-torchscript-dynamic.onnx", 20),
              ("tiny/gpt3-small-torchscript-dynamic.onnx", 24)]
 # Text encoders with masks: constants of 64 tokens are not folded, those of 63 are.
 ENCODERS = ["encoder-bert-dynamo.onnx", "encoder-bert-torchscript.onnx",
-            "encoder-deberta-dynamo.onnx"]
+            "encoder-deberta-dynamo.onnx", "encoder-deberta-v1-torchscript.onnx"]
 
 
 def open_sequence(path, work):
@@ -247,8 +247,9 @@ def models(folder, work, written):
                [{"batch": b, "seq": s} for b in (1, 2)
                 for s in (most, 1, 2, 3, most // 2, most - 1)])
     for name in ENCODERS:
-        yield (folder / name, ["batch=1..2", "seq=2..70"],
-               [{"batch": b, "seq": s} for b in (1, 2) for s in (70, 2, 3, 16, 33, 63)])
+        yield (folder / name, ["batch=1..2", "seq=2..80"],
+               [{"batch": b, "seq": s} for b in (1, 2)
+                for s in (80, 70, 2, 3, 16, 33, 63)])
 
 
 class Reference:
