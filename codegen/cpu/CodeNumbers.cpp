@@ -3,7 +3,6 @@
 #include "codegen/cpu/CodeNumbers.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <cmath>
 #include <numeric>
@@ -12,94 +11,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cpu;
 
-//===----------------------------------------------------------------------===//
-// Vectors
-//===----------------------------------------------------------------------===//
-
 Value CodeNumbers::splat(VectorType type, int64_t value) {
   return arith::ConstantOp::create(
       b, DenseElementsAttr::get(
              type, b.getIntegerAttr(type.getElementType(), value)));
-}
-
-Value CodeNumbers::splat(float value) {
-  return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(vectorOf(b.getF32Type(), lanes), value));
-}
-
-Value CodeNumbers::zeros() { return splat(0.f); }
-
-Value CodeNumbers::broadcast(Value scalar) {
-  VectorType type = vectorOf(scalar.getType(), lanes);
-  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
-  Value one = LLVM::InsertElementOp::create(b, LLVM::UndefOp::create(b, type),
-                                            scalar, zero);
-  SmallVector<int32_t> all(size_t(lanes), 0);
-  return LLVM::ShuffleVectorOp::create(b, one, one, all);
-}
-
-Value CodeNumbers::mulAdd(Value x, Value y, Value sum) {
-  return LLVM::FMulAddOp::create(b, x.getType(), x, y, sum);
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value CodeNumbers::pointerTo(Value buffer) {
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
-  address = arith::IndexCastOp::create(b, b.getI64Type(), address);
-  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
-                                  address);
-}
-
-Value CodeNumbers::address(Value base, Type element, Value offset) {
-  Value at = arith::IndexCastOp::create(b, b.getI64Type(), offset);
-  return LLVM::GEPOp::create(b, base.getType(), element, base, at);
-}
-
-/// Returns an operand's bytes, which elements are aligned to.
-static unsigned alignmentOf(Type element) {
-  return element.getIntOrFloatBitWidth() / 8;
-}
-
-Value CodeNumbers::loadFloats(Value from, Type element, Value offset) {
-  Value loaded = LLVM::LoadOp::create(b, vectorOf(element, lanes),
-                                      address(from, element, offset),
-                                      alignmentOf(element));
-  if (element.isF32())
-    return loaded;
-  return arith::ExtFOp::create(b, vectorOf(b.getF32Type(), lanes), loaded);
-}
-
-void CodeNumbers::storeFloats(Value vector, Value to, Value offset) {
-  LLVM::StoreOp::create(b, vector, address(to, b.getF32Type(), offset),
-                        alignmentOf(b.getF32Type()));
-}
-
-void CodeNumbers::storeSum(Value vector, Value to, Type element, Value offset) {
-  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  Value sum = LLVM::vector_reduce_fadd::create(
-      b, b.getF32Type(), zero, vector,
-      LLVM::FastmathFlagsAttr::get(b.getContext(),
-                                   LLVM::FastmathFlags::reassoc));
-  if (!element.isF32())
-    sum = arith::TruncFOp::create(b, element, sum);
-  LLVM::StoreOp::create(b, sum, address(to, element, offset),
-                        alignmentOf(element));
-}
-
-//===----------------------------------------------------------------------===//
-// Codes
-//===----------------------------------------------------------------------===//
-
-/// Loads the scale or the offset of a block.
-Value CodeNumbers::loadFactor(Value from, Value block) {
-  Value one = LLVM::LoadOp::create(b, factor, address(from, factor, block),
-                                   alignmentOf(factor));
-  if (factor.isF32())
-    return one;
-  return arith::ExtFOp::create(b, b.getF32Type(), one);
 }
 
 CodeNumbers::Factors CodeNumbers::loadFactors(Value block) {
@@ -107,9 +22,9 @@ CodeNumbers::Factors CodeNumbers::loadFactors(Value block) {
     return arith::MulFOp::create(
         b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(number)));
   };
-  Value scale = loadFactor(scales, block), offset;
+  Value scale = loadFloat(scales, factor, block), offset;
   if (offsets)
-    offset = loadFactor(offsets, block);
+    offset = loadFloat(offsets, factor, block);
   if (code == nn::Code::e2m1)
     scale = times(scale, 0.5f);
   // A code is a number plus this; the product is exact.

@@ -22,11 +22,10 @@
 #include "codegen/cpu/CodedProducts.h"
 
 #include "codegen/cpu/CodeNumbers.h"
-#include "codegen/cpu/Passes.h"
+#include "codegen/cpu/KernelBuilder.h"
 #include "dialects/nn/Problem.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace frit;
@@ -63,36 +62,14 @@ struct Tile {
   int64_t rows, columns;
 };
 
-/// Vectors of a processor: f32 lanes and registers.
-struct Vectors {
-  int64_t lanes, registers;
-};
-
 /// Builds the body of a kernel.
-class CodedProduct {
+class CodedProduct : KernelBuilder {
 public:
   CodedProduct(nn::FusionOp fusion, const nn::GemmInfo &info, Vectors vectors,
                func::FuncOp function);
   void build();
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  /// x · factor + y, of indices.
-  Value mulAdd(Value x, int64_t factor, Value y) {
-    return arith::AddIOp::create(b, arith::MulIOp::create(b, x, index(factor)),
-                                 y);
-  }
-  Value plus(Value x, int64_t offset) {
-    return offset ? arith::AddIOp::create(b, x, index(offset)).getResult() : x;
-  }
-  using Body = llvm::function_ref<SmallVector<Value>(Value at, ValueRange)>;
-  SmallVector<Value> loop(Value from, Value to, int64_t step, ValueRange start,
-                          Body body);
-  void loop(Value from, Value to, int64_t step,
-            llvm::function_ref<void(Value at)> body);
-
   Value rowsOfA(Value row, Value column);
   void forSteps(
       ArrayRef<Value> rows, ValueRange start,
@@ -106,23 +83,15 @@ private:
   void buildTile(Tile tile, Value rowA, Value first, Value local,
                  Value numbers);
 
-  ImplicitLocOpBuilder b;
   nn::GemmInfo info;
   nn::QuantizedMatrix matrix;
   Vectors vectors;
   CodeNumbers coder;
   int64_t itemRows;
-  Value begin, end;
   Value a, y; ///< pointers
   Type aType, yType;
 };
 } // namespace
-
-/// Returns the argument of a kernel's function that is an operand of its
-/// fusion's body.
-static Value argumentOf(func::FuncOp function, Value operand) {
-  return function.getArgument(cast<BlockArgument>(operand).getArgNumber());
-}
 
 /// Returns the rows of an item: a power of two that divides those of the
 /// matrix.
@@ -135,44 +104,20 @@ static int64_t itemRowsOf(const nn::GemmInfo &info) {
 
 CodedProduct::CodedProduct(nn::FusionOp fusion, const nn::GemmInfo &info,
                            Vectors vectors, func::FuncOp function)
-    : b(function.getLoc(), OpBuilder::atBlockEnd(&function.getBody().front())),
-      info(info),
+    : KernelBuilder(fusion, function), info(info),
       matrix(nn::describeQuantized(info.b.getDefiningOp<nn::DequantizeOp>())),
       vectors(vectors), coder(b, matrix.code, vectors.lanes),
       itemRows(itemRowsOf(info)) {
-  unsigned operands = fusion->getNumOperands();
-  begin = function.getArgument(operands + 1);
-  end = function.getArgument(operands + 2);
   auto pointer = [&](Value buffer) { return coder.pointerTo(buffer); };
-  a = pointer(argumentOf(function, info.a));
-  y = pointer(function.getArgument(operands));
+  a = pointer(argumentOf(info.a));
+  y = pointer(resultArgument(0));
   aType = nn::tensorType(info.a).getElementType();
   yType = nn::tensorType(fusion->getResult(0)).getElementType();
-  coder.codes = pointer(argumentOf(function, matrix.codes));
-  coder.scales = pointer(argumentOf(function, matrix.scales));
+  coder.codes = pointer(argumentOf(matrix.codes));
+  coder.scales = pointer(argumentOf(matrix.scales));
   if (matrix.offsets)
-    coder.offsets = pointer(argumentOf(function, matrix.offsets));
+    coder.offsets = pointer(argumentOf(matrix.offsets));
   coder.factor = nn::tensorType(matrix.scales).getElementType();
-}
-
-SmallVector<Value> CodedProduct::loop(Value from, Value to, int64_t step,
-                                      ValueRange start, Body body) {
-  auto made = scf::ForOp::create(b, from, to, index(step), start);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(made.getBody());
-  SmallVector<Value> next =
-      body(made.getInductionVar(), made.getRegionIterArgs());
-  if (!start.empty())
-    scf::YieldOp::create(b, next);
-  return SmallVector<Value>(made.getResults());
-}
-
-void CodedProduct::loop(Value from, Value to, int64_t step,
-                        llvm::function_ref<void(Value at)> body) {
-  loop(from, to, step, {}, [&](Value at, ValueRange) {
-    body(at);
-    return SmallVector<Value>();
-  });
 }
 
 /// Loads a vector of A in f32.
@@ -212,7 +157,7 @@ void CodedProduct::forSteps(
 }
 
 void CodedProduct::store(Value sum, Value row, Value column) {
-  coder.storeSum(sum, y, yType, mulAdd(row, info.ldd, column));
+  coder.store(coder.sumOf(sum), y, yType, mulAdd(row, info.ldd, column));
 }
 
 /// Multiplies numbers in registers. The sums of all rows of A fit there, too.
@@ -289,10 +234,9 @@ void CodedProduct::buildStored(Value first, Value numbers) {
         row, {},
         [&](Value column, ArrayRef<SmallVector<Value>> decoded, ValueRange) {
           for (auto [part, vector] : llvm::enumerate(decoded.front()))
-            coder.storeFloats(
-                vector, numbers,
-                mulAdd(local, info.k,
-                       plus(column, int64_t(part) * vectors.lanes)));
+            coder.store(vector, numbers, b.getF32Type(),
+                        mulAdd(local, info.k,
+                               plus(column, int64_t(part) * vectors.lanes)));
           return SmallVector<Value>();
         },
         none);
@@ -329,34 +273,12 @@ void CodedProduct::build() {
   func::ReturnOp::create(b);
 }
 
-/// Returns the vectors of a target. More than the processor's would be several
-/// registers each.
-static Vectors vectorsOf(StringRef arch) {
-  const HostArch *known = findHostArch(arch);
-  if (known->machine == HostMachine::aarch64)
-    return {4, 32};
-  return known->level >= 4   ? Vectors{16, 32}
-         : known->level >= 3 ? Vectors{8, 16}
-                             : Vectors{4, 16};
-}
-
 func::FuncOp cpu::createCodedProduct(nn::FusionOp fusion, StringRef name,
                                      StringRef arch, OpBuilder &builder) {
   nn::Problem problem(fusion);
   const nn::GemmInfo &info = *problem.preparedGemm();
-  SmallVector<Type> types;
-  for (TypeRange tensors : {TypeRange(fusion->getOperandTypes()),
-                            TypeRange(fusion->getResultTypes())})
-    for (Type tensor : tensors) {
-      auto type = cast<RankedTensorType>(nn::signlessType(tensor));
-      types.push_back(MemRefType::get(type.getShape(), type.getElementType()));
-    }
-  types.append(2, builder.getIndexType());
-  auto function = func::FuncOp::create(builder, fusion.getLoc(), name,
-                                       builder.getFunctionType(types, {}));
-  function.addEntryBlock();
-  function->setAttr(kItems,
-                    builder.getI64IntegerAttr(info.n / itemRowsOf(info)));
+  func::FuncOp function =
+      createKernelFunction(fusion, name, info.n / itemRowsOf(info), builder);
   CodedProduct(fusion, info, vectorsOf(arch), function).build();
   return function;
 }

@@ -9,8 +9,8 @@ def Cpu_Dialect : Dialect {
   let cppNamespace = "::frit::cpu";
   let summary = "Schedules of fusions on CPUs";
   let description = [{
-    Which code runs a fusion: loops, a product by codes, a kernel of the
-    runtime, or a user's.
+    Which code runs a fusion: loops, a product by codes, attention to a
+    state, a kernel of the runtime, or a user's.
     The attributes have no parameters. Set by the pass `schedule`.
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -46,6 +46,11 @@ def Cpu_GemmAttr : Cpu_CallSchedule<"Gemm", "gemm"> {
 
 def Cpu_CodedGemmAttr : Cpu_Schedule<"CodedGemm", "coded_gemm"> {
   let summary = "A matrix product that decodes its matrix in registers.";
+}
+
+def Cpu_RangedAttentionAttr
+    : Cpu_Schedule<"RangedAttention", "ranged_attention"> {
+  let summary = "Attention to the keys of a state that are in ranges.";
 }
 
 def Cpu_ConvAttr : Cpu_CallSchedule<"Conv", "conv"> {

@@ -12,6 +12,7 @@
 #include "codegen/cpu/CodedProducts.h"
 #include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/RangedAttention.h"
 #include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -231,6 +232,11 @@ cpu::LoweredKernels cpu::lowerFusions(plan::TargetOp target) {
     }
     if (isa_and_nonnull<CodedGemmAttr>(fusion.getScheduleAttr())) {
       createCodedProduct(fusion, name, target.getArch(), b);
+      continue;
+    }
+    if (isa_and_nonnull<RangedAttentionAttr>(fusion.getScheduleAttr())) {
+      createRangedAttention(*nn::describeAttention(fusion), fusion, name,
+                            target.getArch(), b);
       continue;
     }
     auto function = nn::lowerFusion(fusion, name, b);

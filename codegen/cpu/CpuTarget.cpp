@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/CodedProducts.h"
 #include "codegen/cpu/CpuDialect.h"
+#include "codegen/cpu/RangedAttention.h"
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Problem.h"
 #include "dialects/nn/operators/Custom.h"
@@ -94,12 +95,20 @@ bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {
       return product && use.getOperandNumber() == 1 &&
              !checkCodedProduct(product);
     });
+  if (auto attention = dyn_cast<nn::AttentionOp>(*composite))
+    return takesRangedAttention(attention);
   auto conv = dyn_cast<nn::QuantizedConvOp>(composite.getOperation());
   return conv && !nn::multipliesFloats(conv);
 }
 
 bool cpu::CpuTarget::canFuseCodes(nn::MatmulOp product) const {
   return !checkCodedProduct(product);
+}
+
+bool cpu::CpuTarget::canUseView(nn::CompositeOp composite, Type element,
+                                const nn::StridedPlaces &places) const {
+  return isa<nn::AttentionOp>(*composite) &&
+         takesAttentionView(element, places);
 }
 
 void cpu::CpuTarget::getDialects(DialectRegistry &registry) const {
@@ -121,6 +130,8 @@ nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   const auto &gemm = problem.gemm();
   if (gemm && fits(gemm->epilogue) && hasKernel(gemm->a))
     return GemmAttr::get(context);
+  if (problem.kind() == nn::Problem::Kind::attention)
+    return RangedAttentionAttr::get(context);
   if (problem.kind() == nn::Problem::Kind::contraction)
     if (const auto &coded = problem.preparedGemm();
         coded && coded->b.getDefiningOp<nn::DequantizeOp>())

@@ -18,6 +18,8 @@ public:
   double compileSeconds() const override { return 0.02; }
   void populateRewrites(nn::TargetRewrites &rewrites) const override;
   bool keepsWhole(nn::CompositeOp composite) const override;
+  bool canUseView(nn::CompositeOp composite, mlir::Type element,
+                  const nn::StridedPlaces &places) const override;
   bool canFuseCodes(nn::MatmulOp product) const override;
   bool canFuseEpilogue(llvm::ArrayRef<mlir::Operation *> fused,
                        mlir::Operation *next) const override;

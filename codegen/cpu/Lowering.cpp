@@ -29,6 +29,7 @@
 #include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -138,8 +139,9 @@ struct SplitFma : OpRewritePattern<math::FmaOp> {
 
 /// Computes exp, log, tanh and erf of f32 by polynomials, which vectorize; libm
 /// calls do not. Each is a function that LLVM inlines, so that only one of them
-/// is expanded and converted. Only the polynomials have fused multiply-adds: a
-/// processor without them would call a function for each.
+/// is expanded and converted; one for vectors of each size. Only the
+/// polynomials have fused multiply-adds: a processor without them would call a
+/// function for each.
 ///
 ///   func @k(…) { … %y = math.exp %x : f32 … }
 /// ==>
@@ -149,8 +151,8 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
   explicit ApproximateMath(bool hasFma) : hasFma(hasFma) {}
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<arith::ArithDialect, func::FuncDialect, math::MathDialect>();
+    registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                    vector::VectorDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -167,12 +169,14 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   /// Replaces operators by calls. Returns the functions that are called.
   SmallVector<func::FuncOp> shareFunctions() {
     OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
-    llvm::SmallMapVector<OperationName, func::FuncOp, 4> functions;
+    llvm::SmallMapVector<std::pair<OperationName, Type>, func::FuncOp, 4>
+        functions;
     getOperation().walk([&](Operation *op) {
       if (!isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op) ||
-          !op->getResult(0).getType().isF32())
+          !getElementTypeOrSelf(op->getResult(0)).isF32())
         return;
-      func::FuncOp &function = functions[op->getName()];
+      func::FuncOp &function =
+          functions[{op->getName(), op->getResult(0).getType()}];
       if (!function)
         function = createFunction(b, op);
       OpBuilder calls(op);
@@ -187,8 +191,11 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   /// Creates the function that computes what `op` does.
   static func::FuncOp createFunction(OpBuilder &b, Operation *op) {
     OpBuilder::InsertionGuard guard(b);
+    std::string name = ("frit_" + op->getName().stripDialect()).str();
+    if (auto type = dyn_cast<VectorType>(op->getResult(0).getType()))
+      name += "_" + std::to_string(type.getNumElements());
     auto function = func::FuncOp::create(
-        b, op->getLoc(), ("frit_" + op->getName().stripDialect()).str(),
+        b, op->getLoc(), name,
         b.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
     function.setPrivate();
     function->setAttr("passthrough", b.getStrArrayAttr({"alwaysinline"}));

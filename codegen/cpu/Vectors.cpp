@@ -1,0 +1,126 @@
+//===- Vectors.cpp - Vectors of f32 in registers --------------------------===//
+
+#include "codegen/cpu/Vectors.h"
+
+#include "frit/host_arch.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace frit;
+using namespace frit::cpu;
+
+Vectors cpu::vectorsOf(StringRef arch) {
+  const HostArch *known = findHostArch(arch);
+  if (known->machine == HostMachine::aarch64)
+    return {4, 32};
+  return known->level >= 4   ? Vectors{16, 32}
+         : known->level >= 3 ? Vectors{8, 16}
+                             : Vectors{4, 16};
+}
+
+Value VectorBuilder::splat(float value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(vectorOf(b.getF32Type()), value));
+}
+
+Value VectorBuilder::broadcast(Value scalar) {
+  VectorType type = vectorOf(scalar.getType());
+  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+  Value one = LLVM::InsertElementOp::create(b, LLVM::UndefOp::create(b, type),
+                                            scalar, zero);
+  SmallVector<int32_t> all(size_t(lanes), 0);
+  return LLVM::ShuffleVectorOp::create(b, one, one, all);
+}
+
+Value VectorBuilder::mulAdd(Value x, Value y, Value sum) {
+  return LLVM::FMulAddOp::create(b, x.getType(), x, y, sum);
+}
+
+Value VectorBuilder::sumOf(Value vector) {
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  return LLVM::vector_reduce_fadd::create(
+      b, b.getF32Type(), zero, vector,
+      LLVM::FastmathFlagsAttr::get(b.getContext(),
+                                   LLVM::FastmathFlags::reassoc));
+}
+
+Value VectorBuilder::most(Value x, Value y) {
+  return LLVM::MaximumOp::create(b, x, y, LLVM::FastmathFlags::nsz);
+}
+
+Value VectorBuilder::mostOf(Value vector) {
+  return LLVM::vector_reduce_fmaximum::create(b, b.getF32Type(), vector);
+}
+
+Value VectorBuilder::isWithin(Value start, Value first, Value last) {
+  Type i32 = b.getI32Type();
+  auto spread = [&](Value at) {
+    return broadcast(arith::IndexCastOp::create(b, i32, at));
+  };
+  SmallVector<int32_t> steps(lanes);
+  std::iota(steps.begin(), steps.end(), 0);
+  Value places = arith::AddIOp::create(
+      b, spread(start),
+      arith::ConstantOp::create(
+          b, DenseElementsAttr::get(vectorOf(i32), ArrayRef(steps))));
+  return arith::AndIOp::create(
+      b,
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, places,
+                            spread(first)),
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, places,
+                            spread(last)));
+}
+
+Value VectorBuilder::pointerTo(Value buffer) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
+  address = arith::IndexCastOp::create(b, b.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext()),
+                                  address);
+}
+
+Value VectorBuilder::address(Value base, Type element, Value offset) {
+  Value at = arith::IndexCastOp::create(b, b.getI64Type(), offset);
+  return LLVM::GEPOp::create(b, base.getType(), element, base, at);
+}
+
+/// Returns an operand's bytes, which elements are aligned to.
+static unsigned alignmentOf(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+Value VectorBuilder::loadInteger(Value from, Type type, Value offset) {
+  return LLVM::LoadOp::create(b, type, address(from, type, offset),
+                              alignmentOf(type));
+}
+
+Value VectorBuilder::loadFloat(Value from, Type element, Value offset) {
+  Value one = LLVM::LoadOp::create(b, element, address(from, element, offset),
+                                   alignmentOf(element));
+  if (element.isF32())
+    return one;
+  return arith::ExtFOp::create(b, b.getF32Type(), one);
+}
+
+Value VectorBuilder::loadFloats(Value from, Type element, Value offset) {
+  Value loaded =
+      LLVM::LoadOp::create(b, vectorOf(element), address(from, element, offset),
+                           alignmentOf(element));
+  if (element.isF32())
+    return loaded;
+  return arith::ExtFOp::create(b, vectorOf(b.getF32Type()), loaded);
+}
+
+void VectorBuilder::store(Value value, Value to, Type element, Value offset) {
+  if (!element.isF32()) {
+    Type type = element;
+    if (isa<VectorType>(value.getType()))
+      type = vectorOf(element);
+    value = arith::TruncFOp::create(b, type, value);
+  }
+  LLVM::StoreOp::create(b, value, address(to, element, offset),
+                        alignmentOf(element));
+}
