@@ -59,6 +59,12 @@ std::unique_ptr<Decoder> decoder::readFolder(StringRef path,
     return nullptr;
   if (made->config.relativeBuckets)
     made->config.tiesHead = !weights->has({Part::head});
+  if (made->config.tiesHead && weights->hasOtherHead()) {
+    emitWarning(loc) << "\"tie_word_embeddings\" is true, but the head differs "
+                        "from the embedding in the files; it is used, as by "
+                        "transformers [-Wtied]";
+    made->config.tiesHead = false;
+  }
   if (made->config.type.empty())
     llvm::raw_string_ostream(made->config.type) << weights->embeddingType();
   made->weights = std::move(weights);

@@ -105,12 +105,13 @@ std::unique_ptr<FolderWeights> FolderWeights::open(StringRef folder,
   std::unique_ptr<FolderWeights> made(
       new FolderWeights(folder, config, std::move(scheme), context));
   bool isOpen;
-  if (auto index = llvm::MemoryBuffer::getFile(pathIn(folder, kIndex))) {
+  // An index beside the whole file is of an older version, as for transformers.
+  if (llvm::sys::fs::exists(pathIn(folder, kFile))) {
+    isOpen = made->openFile(kFile, options);
+  } else if (auto index = llvm::MemoryBuffer::getFile(pathIn(folder, kIndex))) {
     if (options.onFile)
       options.onFile(pathIn(folder, kIndex));
     isOpen = made->openIndex((*index)->getBuffer(), options);
-  } else if (llvm::sys::fs::exists(pathIn(folder, kFile))) {
-    isOpen = made->openFile(kFile, options);
   } else {
     emitError(made->tensors.locate(""))
         << "has neither " << kFile << " nor " << kIndex
@@ -250,6 +251,16 @@ LogicalResult FolderWeights::checkAllRead() {
                    << " with this config.json does not have";
   }
   return success(extra.empty());
+}
+
+bool FolderWeights::hasOtherHead() const {
+  ElementsAttr embedding = tensors.find(nameOf({Part::embedding}));
+  ElementsAttr head = tensors.find(nameOf({Part::head}));
+  if (!embedding || !head)
+    return false;
+  std::vector<char> own[2];
+  return embedding.getType() != head.getType() ||
+         bytesOf(embedding, own[0]) != bytesOf(head, own[1]);
 }
 
 Type FolderWeights::embeddingType() const {

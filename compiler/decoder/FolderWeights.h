@@ -37,6 +37,9 @@ public:
     return tensors.contains(nameOf(id)) || hasCodes(tensors, moduleOf(id));
   }
 
+  /// Returns whether the files have the embedding and a head that differs.
+  bool hasOtherHead() const;
+
 private:
   FolderWeights(llvm::StringRef folder, const DecoderConfig &config,
                 Scheme scheme, mlir::MLIRContext &context)

@@ -78,13 +78,14 @@ static void readActivation(JsonFields &fields, const Family &family,
   // Files of the first Gemma say gelu; the models use its approximation.
   if (name.empty() || (family.type == "gemma" && name == "gelu"))
     return;
-  auto found =
-      llvm::StringSwitch<std::optional<Activation>>(name)
-          .Cases({"silu", "swish"}, Activation::silu)
-          .Case("gelu", Activation::gelu)
-          .Cases({"gelu_new", "gelu_pytorch_tanh"}, Activation::geluTanh)
-          .Case("relu", Activation::relu)
-          .Default(std::nullopt);
+  auto found = llvm::StringSwitch<std::optional<Activation>>(name)
+                   .Cases({"silu", "swish"}, Activation::silu)
+                   .Cases({"gelu", "gelu_python"}, Activation::gelu)
+                   .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast",
+                           "gelu_accurate", "gelu_python_tanh"},
+                          Activation::geluTanh)
+                   .Case("relu", Activation::relu)
+                   .Default(std::nullopt);
   if (found)
     config.activation = *found;
   else

@@ -37,12 +37,6 @@ static RotaryConfig readRotary(const Json &object, JsonFields &whole,
   JsonFields fields(object, loc);
   RotaryConfig rotary;
   rotary.theta = fields.above("rope_theta", 1, theta);
-  double share = fields.above("partial_rotary_factor", 0,
-                              whole.above("partial_rotary_factor", 0, 1));
-  rotary.size = std::min(share, 1.) * config.headSize;
-  if (rotary.size < 2 || rotary.size % 2)
-    fields.fail("heads rotate " + Twine(rotary.size) +
-                " elements, which are not an even number of at least 2");
   std::string name =
       fields.text(fields.choose({"rope_type", "type"}), "default");
   auto kind = kindNamed(name, family);
@@ -51,6 +45,15 @@ static RotaryConfig readRotary(const Json &object, JsonFields &whole,
                 "' is not supported; default, linear, dynamic, llama3, yarn "
                 "and longrope are");
   rotary.kind = kind.value_or(RotaryKind::plain);
+  double share = fields.above("partial_rotary_factor", 0,
+                              whole.above("partial_rotary_factor", 0, 1));
+  // Plain positions of other families rotate whole heads, whatever files say.
+  if (rotary.kind == RotaryKind::plain && family.type != "phi3")
+    share = 1;
+  rotary.size = std::min(share, 1.) * config.headSize;
+  if (rotary.size < 2 || rotary.size % 2)
+    fields.fail("heads rotate " + Twine(rotary.size) +
+                " elements, which are not an even number of at least 2");
   rotary.originalPositions = fields.size(
       "original_max_position_embeddings",
       whole.size("original_max_position_embeddings", config.maxPositions));

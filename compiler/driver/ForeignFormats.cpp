@@ -1,6 +1,8 @@
 //===- ForeignFormats.cpp - Files that are no ONNX models -----------------===//
 
 #include "compiler/driver/ForeignFormats.h"
+
+#include "compiler/import/LfsPointer.h"
 #include "compiler/support/Npy.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -77,9 +79,8 @@ static bool isPickle(StringRef content) {
 /// Describes a file of text; "" if it may be a graph for frit.
 static std::string describeText(StringRef content) {
   StringRef text = content.take_front(4096).ltrim();
-  if (text.starts_with("version https://git-lfs.github.com/spec/"))
-    return "is a pointer of Git LFS, not the model itself; `git lfs pull` "
-           "fetches it";
+  if (frit::importer::isLfsPointer(text))
+    return frit::importer::kLfsPointer.str();
   if (text.starts_with_insensitive("<!doctype html") ||
       text.starts_with_insensitive("<html"))
     return "is a web page (HTML) in place of the file; download the file "
@@ -177,9 +178,19 @@ std::string frit::describeForeignFolder(StringRef path) {
       models = std::max(models, file->path());
   if (!models.empty())
     return "is a folder; give the model in it, such as '" + models + "'";
+  bool hasPickle =
+      has("pytorch_model.bin") || has("pytorch_model.bin.index.json");
+  if (has("config.json") && hasPickle)
+    return ("has weights as pickles of Python and none as safetensors, which "
+            "model.save_pretrained(FOLDER) of transformers writes; of models "
+            "without a family that frit knows, " +
+            kFromHuggingFace)
+        .str();
   if (has("config.json"))
     return ("is the folder of a Hugging Face model, without a graph; " +
             kFromHuggingFace)
         .str();
+  if (has("model.safetensors") || has("model.safetensors.index.json"))
+    return "has weights, but no config.json, which says what they are for";
   return "is a folder; give the .onnx file";
 }

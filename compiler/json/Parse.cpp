@@ -2,6 +2,8 @@
 
 #include "compiler/json/Parse.h"
 
+#include "compiler/import/LfsPointer.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace frit;
@@ -78,6 +80,8 @@ static std::string lineAndColumn(StringRef text, size_t position) {
 }
 
 std::string importer::whyDiscarded(StringRef text) {
+  if (isLfsPointer(text))
+    return kLfsPointer.str();
   FindError finder;
   if (Json::sax_parse(text.begin(), text.end(), &finder) &&
       !finder.twice.empty())

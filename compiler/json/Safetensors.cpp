@@ -3,6 +3,7 @@
 #include "compiler/json/Safetensors.h"
 
 #include "compiler/import/Elements.h"
+#include "compiler/import/LfsPointer.h"
 
 #include "frit/dtype.h"
 #include "runtime/exec/Safetensors.h"
@@ -44,6 +45,10 @@ static ElementsAttr readTensor(const std::string &name,
 std::optional<llvm::StringMap<ElementsAttr>>
 frit::importer::readSafetensors(std::shared_ptr<llvm::MemoryBuffer> file,
                                 Location loc) {
+  if (isLfsPointer(file->getBuffer())) {
+    emitError(loc) << kLfsPointer;
+    return std::nullopt;
+  }
   std::map<std::string, StoredTensor> stored;
   Status status = frit::readSafetensors(
       reinterpret_cast<const uint8_t *>(file->getBufferStart()),

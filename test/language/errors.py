@@ -141,8 +141,48 @@ fails("outside", llama(), TENSORS,
 fails("mapless", llama(), TENSORS, 'has no "weight_map"', change=index(weights=ALL))
 fails("not-there", llama(), TENSORS, "tensor 'y' is not in a.safetensors",
       change=index(weight_map=ALL | {"y": "a.safetensors"}))
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 12345\n"
+for name in ("config.json", "model.safetensors"):
+    fails("lfs", llama(), TENSORS, f"lfs/{name}: is a pointer of Git LFS, not the file itself; "
+          "`git lfs pull` fetches it", change=lambda folder: (folder / name).write_text(LFS))
+fails("pickle", llama(), TENSORS, "has weights as pickles of Python and none as safetensors, which "
+      "model.save_pretrained(FOLDER) of transformers writes",
+      change=lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"))
+fails("no-config", llama(), TENSORS, "has weights, but no config.json",
+      change=lambda folder: (folder / "config.json").unlink())
 fails("no-weights", llama(), TENSORS, "is the folder of a Hugging Face model, without a graph",
       change=lambda folder: (folder / "model.safetensors").unlink())
+
+
+
+# What is read as transformers reads it.
+def reads(name, config, tensors, change=None):
+    """Returns the module of a folder and what was said."""
+    folders.write_folder(work / name, config, tensors)
+    if change:
+        change(work / name)
+    done = fritc(work / name)
+    assert done.returncode == 0, (name, done)
+    return (work / "out.mlir").read_text(), done.stderr
+
+
+# An older index, of parts that are gone.
+reads("older-index", llama(), TENSORS, lambda folder: (
+    folder / "model.safetensors.index.json").write_text(json.dumps(dict(weight_map=ALL))))
+# A head beside the embedding that it should be.
+tied = llama(tie_word_embeddings=True)
+module, said = reads("other-head", tied, TENSORS)
+assert '"lm_head.weight"' in module and "the head differs from the embedding" in said, said
+assert "config.json: " in said and "[-Wtied]" in said, said
+module, said = reads("same-head", tied, TENSORS | {
+    "lm_head.weight": TENSORS["model.embed_tokens.weight"]})
+assert '"lm_head.weight"' not in module and "tied" not in said, said
+# Only Phi 3 rotates a part of a head without another type of positions.
+half = folders.rope(partial_rotary_factor=0.5)
+whole, part = (reads(f"half-{name}", folders.CONFIGS[name] | half, folders.random_tensors(
+    folders.CONFIGS[name], 1))[0] for name in ("llama", "phi3"))
+assert whole.count("x1x4xf32>, tensor") and not part.count("x1x4xf32>, tensor")
+reads("activation-name", llama(hidden_act="gelu_fast"), TENSORS)
 
 # Options.
 good = work / "good"
