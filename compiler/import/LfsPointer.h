@@ -1,4 +1,4 @@
-//===- LfsPointer.h - Files that Git LFS has not fetched -------------------===//
+//===- LfsPointer.h - Files that Git LFS has not fetched ------------------===//
 
 #ifndef FRIT_COMPILER_IMPORT_LFSPOINTER_H
 #define FRIT_COMPILER_IMPORT_LFSPOINTER_H
@@ -10,7 +10,8 @@ namespace frit::importer {
 /// Returns whether a file has what Git LFS leaves in its place until it is
 /// fetched.
 inline bool isLfsPointer(llvm::StringRef content) {
-  return content.ltrim().starts_with("version https://git-lfs.github.com/spec/");
+  return content.ltrim().starts_with(
+      "version https://git-lfs.github.com/spec/");
 }
 
 /// What such a file is, and what to do.

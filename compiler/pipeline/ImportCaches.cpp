@@ -62,13 +62,16 @@ static OwningOpRef<ModuleOp> importStep(const ModelFile &file,
   if (!module)
     return {};
   if (role == FRIT_FUNCTION_DECODE &&
-      (call.places || !(readsPositions(*module) || takesLengths(*module)))) {
+      (call.places || !readsPositions(*module))) {
     CacheCall few = call;
     few.context = kFewEntries;
     auto shorter = importFor(file, import, few, context);
     ++few.context;
     auto longer = importFor(file, import, few, context);
-    if (!shorter || !longer || failed(decoder::checkPadding(*shorter, *longer)))
+    auto padding = takesLengths(*module) ? decoder::Padding::back
+                                         : decoder::Padding::front;
+    if (!shorter || !longer ||
+        failed(decoder::checkPadding(*shorter, *longer, padding, kFewEntries)))
       return {};
   }
   if (failed(decoder::bindCaches(

@@ -44,6 +44,9 @@ def build(model, packed=True, window=-1, lengths="mask"):
     angles = np.arange(64)[:, None] * 1e4 ** -(np.arange(0, size, 2) / size)
     cos, sin = (g.weight(f(angles).astype(np.float32)) for f in (np.cos, np.sin))
     x = g("Gather", g.weight(model.tensor("embed_tokens.weight")), "input_ids", axis=0)
+    if lengths == "size":  # scaled by the number of entries
+        entries = g("Gather", g("Shape", "past_key_values.0.key"), g.weight(np.int64(2)), axis=0)
+        x = g("Mul", x, g("Cast", entries, to=TensorProto.FLOAT))
     presents = []
     for i in range(model.layers):
         at = f"layers.{i}."
@@ -105,6 +108,9 @@ def check(work, name, folder, **form):
         for part in (long[:1], long[1:4], long[4:20], long[20:35], long[35:]):
             logits = session.prefill(part)
         assert np.allclose(logits, model.logits(long), atol=3e-5), name
+    # A chunk that fills the caches.
+    full = compile(path, "-fshape=chunk=16", context=16)
+    assert list(full.generate(PROMPT)) == expected[:16 - len(PROMPT) + 1], name
     batch = frit.Session(compile(path, "--batch=2"))
     prompts = [PROMPT, [2, 3]]
     for i, each in enumerate(prompts):
@@ -124,6 +130,7 @@ def check_errors(work, model):
 
     fails("writes into the cache 'past_key_values.0.key' elsewhere than behind the entries that "
           "an input of a mask of keys counts", build(model, lengths="constant"))
+    fails("depends on the size of the caches", build(model, lengths="size"))
     # Nothing says the size of heads.
     hidden = build(model)
     for node in hidden.graph.node:

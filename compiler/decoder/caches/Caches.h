@@ -38,12 +38,16 @@ inline bool isOfSource(llvm::StringRef name) {
 llvm::LogicalResult bindCaches(mlir::ModuleOp module, const CacheSizes &sizes,
                                frit_function_role role);
 
-/// Compares two imports of a model, for `context` and `context` + 1 entries and
-/// otherwise alike: whether padding on the left, which the entries' number
-/// decides, changes what the model computes. Constants have to be the same, or
-/// the same but for one more entry in front. Fails after reporting the first
-/// that is not.
-llvm::LogicalResult checkPadding(mlir::ModuleOp model, mlir::ModuleOp longer);
+/// Where entries of caches that are not filled lie: before the others in models
+/// that concatenate rows, behind them in models that write rows in place.
+enum class Padding { front, back };
+
+/// Compares two imports of a model, for `entries` and `entries` + 1 entries and
+/// otherwise alike: whether padding, which the entries' number decides, changes
+/// what the model computes. Constants have to be the same, or the same but for
+/// one more entry on that side. Fails after reporting the first that is not.
+llvm::LogicalResult checkPadding(mlir::ModuleOp model, mlir::ModuleOp longer,
+                                 Padding padding, int64_t entries);
 
 } // namespace frit::decoder
 

@@ -169,7 +169,9 @@ bool GroupQuery::readLengths() {
     node.error() << "caches have at most 2147483647 entries, not " << capacity;
     return false;
   }
-  bool isFirst = known ? *known == tokens : past < tokens;
+  // Calls by --context have a mask as long as the caches, filled or not.
+  bool isFirst =
+      known ? *known == tokens && !node.import().positions : past < tokens;
   node.checkNumbers(lengths, known && !isFirst ? tokens - 1 : 0, capacity - 1,
                     "says 1 less than the entries in use, of " +
                         Twine(capacity));
