@@ -195,6 +195,11 @@ def check_written(work):
     expected = model.generate(prompt, CAPACITY - len(prompt) + 1)
     for written in ("ScatterND", "ScatterElements"):
         path = write(work / f"{written}.onnx", model, written=written)
+        # Masks by positions are ranges: attention reads the keys in use.
+        fused = subprocess.run(["fritc", path, "-march=x86-64-v3", "--context=40", "--emit=fused",
+                                "-fshape=chunk=8", "-o", "-"], check=True, capture_output=True,
+                               text=True).stdout
+        assert fused.count("#cpu.ranged_attention") == 2 * model.layers, fused
         module = compile(path, "--verify=5")
         assert list(module.generate(prompt)) == expected, written
         assert list(module.generate(prompt, speculate="lookup")) == expected, written

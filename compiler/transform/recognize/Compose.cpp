@@ -27,6 +27,7 @@
 #include "compiler/transform/recognize/CachesInPlace.h"
 #include "compiler/transform/recognize/ComposePatterns.h"
 #include "compiler/transform/recognize/MaskValue.h"
+#include "compiler/transform/recognize/PositionMasks.h"
 #include "compiler/transform/simplify/RowMovement.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -280,6 +281,7 @@ public:
       if (function.isDeclaration())
         continue;
       readCachesInPlace(function.front());
+      rewritePositionMasks(function.front());
       joinSiblings(function.front());
     }
   }
