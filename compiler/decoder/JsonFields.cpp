@@ -57,8 +57,9 @@ double JsonFields::above(StringRef key, double bound,
   if (!value && otherwise)
     return *otherwise;
   if (value && value->is_number()) {
+    // What becomes 0 or infinite in f32 is none, either.
     double number = value->get<double>();
-    if (std::isfinite(number) && number > bound)
+    if (std::isfinite(float(number)) && float(number) > bound)
       return number;
   }
   failMember(key, bound == -INFINITY ? "a number"
@@ -90,8 +91,8 @@ std::vector<double> JsonFields::numbers(StringRef key, size_t count) {
   std::vector<double> result;
   if (value && value->is_array() && value->size() == count)
     for (const Json &entry : *value)
-      if (entry.is_number() && std::isfinite(entry.get<double>()) &&
-          entry.get<double>() > 0)
+      if (entry.is_number() && std::isfinite(entry.get<float>()) &&
+          entry.get<float>() > 0)
         result.push_back(entry.get<double>());
   if (result.size() != count) {
     failMember(key, ("a list of " + Twine(count) + " positive numbers").str());

@@ -75,6 +75,8 @@ fails("layers", llama(num_hidden_layers=100000), TENSORS,
 fails("head", llama(head_dim=1 << 27), TENSORS,
       "heads have 134217728 elements; up to 4096 are supported")
 fails("epsilon", llama(rms_norm_eps=0), TENSORS, '"rms_norm_eps" is 0, not a positive number')
+for epsilon in (1e300, 1e-300):
+    fails("epsilon", llama(rms_norm_eps=epsilon), TENSORS, "not a positive number")
 fails("theta", llama(**folders.rope(rope_theta=1)), TENSORS,
       '"rope_theta" is 1, not a number above 1')
 fails("factor", llama(**folders.rope(rope_type="linear")), TENSORS,
