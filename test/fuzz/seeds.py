@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+import folder_seeds
 import numpy as np
 
 DTYPES = ("F32 F64 F16 BF16 I8 I16 I32 I64 U8 U16 U32 U64 BOOL F8_E4M3 F8_E5M2 "
@@ -184,7 +185,8 @@ def make(target, root, build):
             "numpy": tensor_files,
             "plan": lambda: plans(build),
             "tokenizer": lambda: tokenizers(root),
-            "gguf": lambda: gguf_models(root)}[target]()
+            "gguf": lambda: gguf_models(root),
+            "folder": lambda: folder_seeds.make(root)}[target]()
 
 
 def words(target, root):
@@ -215,6 +217,8 @@ def words(target, root):
                      "rope.scaling.type", "linear", "output.weight", "blk.0.attn_q.bias",
                      "rope_freqs.weight", "attention.sliding_window", "expert_count"):
             yield word.encode()
+    if target == "folder":
+        yield from folder_seeds.words()
     if target == "tokenizer":
         for word in ("type", "vocab", "merges", "normalizer", "Sequence", "decoders",
                      "pretokenizers", "normalizers", "Regex", "String", "BPE",
