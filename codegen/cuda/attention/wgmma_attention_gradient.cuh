@@ -312,6 +312,9 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
         this->addend[half] = memory.rowNumbers[i];
         this->delta[half] = memory.rowNumbers[Shape::kRows + i];
       }
+    // An arrival does not wait for loads in flight. Without a fence, TMA would
+    // sometimes write the next tile's rows before they are read.
+    fenceAsync();
     __syncwarp();
     release(*memory.rowsEmpty);
     const typename P::Mask *ranges = tensors.maskOf(tile.batch, tile.head);

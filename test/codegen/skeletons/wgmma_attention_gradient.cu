@@ -305,6 +305,32 @@ template <class P> static void check(int blocks = 0) {
   expect(name + " dv", all.dv, dv, tolerance);
 }
 
+#ifndef FRIT_EMULATE
+/// Checks that all of many launches have the bits of the first.
+template <class P> static void checkRepeats() {
+  Tensors<P> all;
+  for (size_t i = 0; i < all.stats.size(); ++i)
+    all.stats[i] += 4;
+  all.stats.upload();
+  all.launch();
+  all.dq.download();
+  std::vector<uint16_t> first(all.kQueries), now(all.kQueries);
+  memcpy(first.data(), all.dq.host(), 2 * all.kQueries);
+  int others = 0;
+  for (int launch = 0; launch < 40; ++launch) {
+    all.launch();
+    all.dq.download();
+    memcpy(now.data(), all.dq.host(), 2 * all.kQueries);
+    others += now != first;
+  }
+  if (others) {
+    ++failures;
+    printf("gradient: %d of 40 launches have other bits than the first\n",
+           others);
+  }
+}
+#endif
+
 #ifdef FRIT_FEW_CHECKS
 /// The checks for planted.py.
 static void checks() {
@@ -348,6 +374,8 @@ static void checks() {
 #ifndef FRIT_EMULATE
   check<Gradient<bf16, 2, 3, 3, 512, 512, 64, 6>>(5);
   check<Causal<Gradient<bf16, 1, 3, 3, 1024, 1024, 64, 6>>>(7);
+  // The next head's rows arrive while a tile's are read.
+  checkRepeats<Causal<Gradient<bf16, 4, 32, 8, 512, 512, 64, 6>>>();
 #endif
 }
 #endif
