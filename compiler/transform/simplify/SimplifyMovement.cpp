@@ -346,6 +346,36 @@ private:
     return partOf(op.getY(), op.getLow(), shapeOf(op.getX()));
   }
 };
+
+/// move(cast(attention)) ==> cast(move(attention)), where `Move` is a transpose
+/// or a reshape: the kernel of attention stores its result in any order, but
+/// not in a wider type.
+template <class Move> struct CastAfterMove : OpRewritePattern<Move> {
+  using OpRewritePattern<Move>::OpRewritePattern;
+
+  static bool isAttention(Value value) {
+    Operation *op = value.getDefiningOp();
+    while (isa_and_nonnull<TransposeOp, ReshapeOp>(op))
+      op = op->getOperand(0).getDefiningOp();
+    return isa_and_nonnull<AttentionOp>(op);
+  }
+
+  LogicalResult matchAndRewrite(Move op,
+                                PatternRewriter &rewriter) const override {
+    auto cast = op.getX().template getDefiningOp<CastOp>();
+    if (!cast || !cast->hasOneUse() || !isAttention(cast.getX()))
+      return failure();
+    Operation *moved = rewriter.clone(*op);
+    Operation *wide = rewriter.clone(*cast);
+    auto shape = op.getY().getType().getShape();
+    moved->setOperand(0, cast.getX());
+    moved->getResult(0).setType(cast.getX().getType().clone(shape));
+    wide->setOperand(0, moved->getResult(0));
+    wide->getResult(0).setType(op.getY().getType());
+    rewriter.replaceOp(op, wide);
+    return success();
+  }
+};
 } // namespace
 
 bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
@@ -356,5 +386,6 @@ bool frit::splits(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
 void frit::populateMovement(RewritePatternSet &patterns) {
   patterns.add<RepeatNumber, MergeAfterTranspose, SplitBeforeTranspose,
                SqueezeTranspose, SliceAfterSplit, SliceBeforeTranspose,
-               GatherToSlice, SumOfParts>(patterns.getContext());
+               GatherToSlice, SumOfParts, CastAfterMove<TransposeOp>,
+               CastAfterMove<ReshapeOp>>(patterns.getContext());
 }

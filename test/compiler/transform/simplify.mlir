@@ -363,3 +363,18 @@ func.func @sum_of_parts(%g: tensor<2x6x4xf32>) -> (tensor<2x3x8xf32>, tensor<2x6
   %9 = nn.add %7, %8 : (tensor<2x6x4xf32>, tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
   return %6, %9 : tensor<2x3x8xf32>, tensor<2x6x4xf32>
 }
+
+// A wider type comes after the order in which attention's result is stored.
+// CHECK-LABEL: func.func @wide_attention
+// CHECK:         %[[A:.*]] = nn.attention
+// CHECK-NOT:     nn.cast
+// CHECK:         nn.transpose {{.*}} -> tensor<5x2x8xf16>
+// CHECK:         %[[C:.*]] = nn.cast {{.*}} -> tensor<1x5x16xf32>
+// CHECK-NEXT:    return %[[C]]
+func.func @wide_attention(%q: tensor<1x2x5x8xf16>) -> tensor<1x5x16xf32> {
+  %0 = nn.attention %q, %q, %q {scale = 0.5 : f32} : (tensor<1x2x5x8xf16>, tensor<1x2x5x8xf16>, tensor<1x2x5x8xf16>) -> tensor<1x2x5x8xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<1x2x5x8xf16>) -> tensor<1x2x5x8xf32>
+  %2 = nn.transpose %1 {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x2x5x8xf32>) -> tensor<1x5x2x8xf32>
+  %3 = nn.reshape %2 {shape = array<i64: 1, 5, 16>} : (tensor<1x5x2x8xf32>) -> tensor<1x5x16xf32>
+  return %3 : tensor<1x5x16xf32>
+}
