@@ -9,6 +9,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
+/// Reductions that wait for another of the same tensor.
+static constexpr size_t kMostOpen = 8;
+
 std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
   ArrayRef<int64_t> shape = shapeOf(reduce.getX());
   int64_t rows = shape.size();
@@ -263,6 +266,51 @@ void FusionGroups::join() {
   }
   for (unsigned index : deferred)
     joinProducers(index);
+  // A launch costs a device more than what two reductions share.
+  if (!target.isHost())
+    joinRanges();
+}
+
+void FusionGroups::joinRanges() {
+  auto isAlone = [&](unsigned index) {
+    const Group &group = groups[groupOf[index]];
+    auto reduce = dyn_cast<ReduceOp>(ops[index]);
+    return reduce && group.kind == Kind::row && group.members.size() == 1 &&
+           (reduce.getKind() == Combiner::max ||
+            reduce.getKind() == Combiner::min);
+  };
+  auto readsSame = [&](Value a, Value b) {
+    auto first = indices.find(a.getDefiningOp());
+    auto second = indices.find(b.getDefiningOp());
+    return a == b || (first != indices.end() && second != indices.end() &&
+                      groupOf[first->second] == groupOf[second->second]);
+  };
+  SmallVector<unsigned> open;
+  for (unsigned index = 0; index < ops.size(); ++index) {
+    if (!isAlone(index))
+      continue;
+    auto reduce = cast<ReduceOp>(ops[index]);
+    auto fits = [&](unsigned before) {
+      auto other = cast<ReduceOp>(ops[before]);
+      return other.getKind() != reduce.getKind() &&
+             other.getX().getType() == reduce.getX().getType() &&
+             other.getAxes() == reduce.getAxes() &&
+             readsSame(other.getX(), reduce.getX());
+    };
+    auto other = llvm::find_if(open, fits);
+    if (other == open.end()) {
+      open.push_back(index);
+      if (open.size() > kMostOpen)
+        open.erase(open.begin());
+      continue;
+    }
+    unsigned from = groupOf[*other], to = groupOf[index];
+    open.erase(other);
+    if (groups[from].place > groups[to].place)
+      std::swap(from, to);
+    if (findBetween(from, to))
+      merge(from, to);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -137,6 +137,9 @@ private:
   /// Joins a group to its producers; with `onlyRecomputed`, only to those of
   /// isRecomputed().
   void joinProducers(unsigned index, bool onlyRecomputed = false);
+  /// Joins reductions to the largest and the smallest numbers of a tensor, by
+  /// which it is quantized, or of parts of it.
+  void joinRanges();
   /// Returns the operators of a group, in program order.
   llvm::SmallVector<mlir::Operation *> operatorsOf(const Group &group) const;
   /// Returns them without what computes an operand of a contraction.

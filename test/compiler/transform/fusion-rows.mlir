@@ -113,3 +113,37 @@ func.func @bits(%y: tensor<64x128xf32>) -> (tensor<128x64xf8E5M2>, tensor<64x128
   %6 = nn.transpose %5 {perm = array<i64: 1, 0>} : (tensor<64x128xf8E5M2>) -> tensor<128x64xf8E5M2>
   return %6, %x : tensor<128x64xf8E5M2>, tensor<64x128xf8E5M2>
 }
+
+// -----
+
+// The largest and the smallest number of each row are found by one kernel, and
+// those of all rows by another.
+// CHECK-LABEL: func @range
+// CHECK-NEXT:    %[[R:.*]]:2 = nn.fusion(%arg0)
+// CHECK-NEXT:    ^bb0(
+// CHECK-NEXT:      nn.reduce {{.*}} {axes = array<i64: 1>, kind = #nn<combiner max>}
+// CHECK-NEXT:      nn.reduce {{.*}} {axes = array<i64: 1>, kind = #nn<combiner min>}
+// CHECK:         %[[A:.*]]:2 = nn.fusion(%[[R]]#0, %[[R]]#1)
+// CHECK-NEXT:    ^bb0(
+// CHECK-NEXT:      nn.reduce {{.*}} {axes = array<i64: 0, 1>, kind = #nn<combiner max>}
+// CHECK-NEXT:      nn.reduce {{.*}} {axes = array<i64: 0, 1>, kind = #nn<combiner min>}
+// CHECK:         return %[[A]]#0, %[[A]]#1
+func.func @range(%x: tensor<64x128xf32>) -> (tensor<1x1xf32>, tensor<1x1xf32>) {
+  %0 = nn.reduce %x {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %1 = nn.reduce %0 {axes = array<i64: 0, 1>, kind = #nn<combiner max>} : (tensor<64x1xf32>) -> tensor<1x1xf32>
+  %2 = nn.reduce %x {axes = array<i64: 1>, kind = #nn<combiner min>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %3 = nn.reduce %2 {axes = array<i64: 0, 1>, kind = #nn<combiner min>} : (tensor<64x1xf32>) -> tensor<1x1xf32>
+  return %1, %3 : tensor<1x1xf32>, tensor<1x1xf32>
+}
+
+// -----
+
+// Reductions of other tensors stay apart, and so do two of the same kind.
+// CHECK-LABEL: func @apart
+// CHECK-COUNT-3: nn.fusion
+func.func @apart(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>) {
+  %0 = nn.reduce %x {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %1 = nn.reduce %y {axes = array<i64: 1>, kind = #nn<combiner min>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %2 = nn.reduce %y {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  return %0, %1, %2 : tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>
+}
