@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from runtime import Step  # noqa: E402
 from decoders import DECODERS  # noqa: E402
 from networks import Language, Llama, UNet  # noqa: E402
+from repeated import export_blocks  # noqa: E402
 
 
 def vision(name):
@@ -94,9 +95,10 @@ ROWS = {
     "gpt3-small-b16-s1024/amp-fp8": (
         lambda: Language(12, 12, 768, 50304, 2048, True),
         tokens(16, 1024, 50257), ADAMW, "amp-fp8"),
-    **{f"llama-1b-quarter-b4-s2048/{precision}": (
-        lambda: Llama(4, 32, 8, 2048, 8192, 32000, 2048),
+    **{f"llama-1b{part}-b4-s2048/{precision}": (
+        lambda layers=layers: Llama(layers, 32, 8, 2048, 8192, 32000, 2048),
         tokens(4, 2048, 32000), ADAMW, precision)
+       for part, layers in (("-quarter", 4), ("", 16))
        for precision in ("amp-bf16", "amp-fp8")},
     "vit-b16-b128/amp-bf16": (vision("vit_b_16"), images(128), ADAMW, "amp-bf16"),
     "unet-b32/amp-bf16": (lambda: UNet(192, (1, 2, 3, 4), 2, 64, {32, 16, 8}),
@@ -108,6 +110,11 @@ ROWS = {
 ROWS |= {f"{name}-b{8192 // length}-s{length}/amp-bf16":
          (build, tokens(8192 // length, length, vocabulary), ADAMW, "amp-bf16")
          for name, (build, length, vocabulary) in DECODERS.items()}
+
+
+# Bytes of weights from which a network is exported by two of its layers: an ONNX
+# file has at most 2 GB.
+MOST_EXPORTED = 1 << 31
 
 
 def make_batches(data, steps):
@@ -142,7 +149,13 @@ def export(model, inputs, optimizer, folder, dynamic_axes=None):
     """Writes m.onnx and train.json. The last input is the loss's target."""
     *names, target = inputs
     arguments = tuple(inputs[n] for n in names)
-    if getattr(model, "exporter", None) == "dynamo":
+    bytes_of = sum(4 * p.numel() for p in model.parameters())
+    if hasattr(model, "blocks") and bytes_of > MOST_EXPORTED:
+        export_blocks(model, arguments, folder / "m.onnx", opset_version=18,
+                      input_names=names, output_names=["logits"],
+                      do_constant_folding=False,
+                      training=torch.onnx.TrainingMode.TRAINING)
+    elif getattr(model, "exporter", None) == "dynamo":
         torch.onnx.export(model, arguments, folder / "m.onnx", dynamo=True,
                           optimize=False, verbose=False, input_names=names,
                           output_names=["logits"])

@@ -1,14 +1,14 @@
 """Trains a small GPT, BERT and Llama on a GPU with amp-bf16 and amp-fp8, and
 compares losses, and replays of the CUDA graph with steps without one.
 
-    train_losses.py [--steps N] [--rate R] [--only NAME] BIN
+    train_losses.py [--steps N] [--rate R] [--only NAME] [--precisions LIST] BIN
 
 BIN has fritc. The texts are those of a chain of tokens of which each has four
 successors; BERT's hide 15 % of the tokens, which alone count. Each network is a
 line of JSON: `worst` is the largest relative deviation of the mean of ten losses
-from that of amp-bf16, and `after` the step before them. `replays` says whether a
-second run has the same losses and state, to the bit, and `eager` whether a run
-without CUDA graph has.
+from that of the first precision, and `after` the step before them. `replays`
+says whether a second run has the same losses and state, to the bit, and `eager`
+whether a run without CUDA graph has.
 """
 import argparse
 import json
@@ -28,6 +28,11 @@ from networks import Language, Llama  # noqa: E402
 from train import export  # noqa: E402
 
 VOCABULARY, BATCH, LENGTH = 512, 16, 256
+PRECISIONS = {
+    "amp-bf16": ["-fprecision=amp-bf16"],
+    "amp-fp8": ["-fprecision=amp-fp8"],
+    "amp-fp8-e4m3": ["-fprecision=amp-fp8", "-ffp8-gradients=e4m3"],
+}
 NETWORKS = {
     "gpt": lambda: Language(6, 8, 512, VOCABULARY, LENGTH, True),
     "bert": lambda: Language(6, 8, 512, VOCABULARY, LENGTH, False),
@@ -71,10 +76,10 @@ def compare(args, name, make, folder):
     export(make().train().cuda(), batch,
            {"kind": "adamw", "learning_rate": args.rate, "weight_decay": 0.01}, folder)
     wide = None
-    for precision in ("amp-bf16", "amp-fp8"):
+    for precision in args.precisions.split(","):
         artifact = folder / f"{precision}.so"
         subprocess.run([f"{args.bin}/fritc", folder / "m.onnx", "-march=sm_90a",
-                        f"--train={folder}/train.json", f"-fprecision={precision}",
+                        f"--train={folder}/train.json", *PRECISIONS[precision],
                         "-o", artifact], check=True)
         losses, _ = run(artifact, name, args.steps)
         means = losses.reshape(-1, 10).mean(1)
@@ -95,6 +100,8 @@ def main():
     parser.add_argument("--only", default=".")
     parser.add_argument("--steps", type=int, default=200, help="a multiple of 10")
     parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--precisions", default=",".join(PRECISIONS),
+                        help="in this order; the first is the one to compare with")
     args = parser.parse_args()
     for name, make in NETWORKS.items():
         if re.search(args.only, name):
