@@ -9,8 +9,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::nn;
 
-/// Reductions that wait for another of the same tensor.
+/// Reductions that wait for another of the same tensor, and the most numbers
+/// that each reduces to one: one block reads them all, once for each.
 static constexpr size_t kMostOpen = 8;
+static constexpr int64_t kMostReduced = 1 << 14;
 
 std::optional<int64_t> frit::rowDimensions(ReduceOp reduce) {
   ArrayRef<int64_t> shape = shapeOf(reduce.getX());
@@ -277,7 +279,9 @@ void FusionGroups::joinRanges() {
     auto reduce = dyn_cast<ReduceOp>(ops[index]);
     return reduce && group.kind == Kind::row && group.members.size() == 1 &&
            (reduce.getKind() == Combiner::max ||
-            reduce.getKind() == Combiner::min);
+            reduce.getKind() == Combiner::min) &&
+           ShapedType::getNumElements(group.space) <=
+               kMostReduced * ShapedType::getNumElements(group.reduced());
   };
   auto readsSame = [&](Value a, Value b) {
     auto first = indices.find(a.getDefiningOp());

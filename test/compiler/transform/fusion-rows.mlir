@@ -138,12 +138,14 @@ func.func @range(%x: tensor<64x128xf32>) -> (tensor<1x1xf32>, tensor<1x1xf32>) {
 
 // -----
 
-// Reductions of other tensors stay apart, and so do two of the same kind.
+// Reductions of other tensors and other kinds stay apart, and so do long ones.
 // CHECK-LABEL: func @apart
-// CHECK-COUNT-3: nn.fusion
-func.func @apart(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>) {
+// CHECK-COUNT-5: nn.fusion
+func.func @apart(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>, %z: tensor<2x32768xf32>) -> (tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>) {
   %0 = nn.reduce %x {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   %1 = nn.reduce %y {axes = array<i64: 1>, kind = #nn<combiner min>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
   %2 = nn.reduce %y {axes = array<i64: 1>, kind = #nn<combiner sum>} : (tensor<64x128xf32>) -> tensor<64x1xf32>
-  return %0, %1, %2 : tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>
+  %3 = nn.reduce %z {axes = array<i64: 1>, kind = #nn<combiner max>} : (tensor<2x32768xf32>) -> tensor<2x1xf32>
+  %4 = nn.reduce %z {axes = array<i64: 1>, kind = #nn<combiner min>} : (tensor<2x32768xf32>) -> tensor<2x1xf32>
+  return %0, %1, %2, %3, %4 : tensor<64x1xf32>, tensor<64x1xf32>, tensor<64x1xf32>, tensor<2x1xf32>, tensor<2x1xf32>
 }
