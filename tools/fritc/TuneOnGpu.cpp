@@ -86,7 +86,7 @@ static llvm::Error failed(const Error &error) {
 }
 
 /// Fills `data` with floats spread evenly over [-1, 1], because power draw and
-/// so clocks depend on the data; integers are 0 or 1.
+/// so clocks depend on the data; codes are any, other integers 0 or 1.
 static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
   std::minstd_rand random(2);
   size_t size = std::max<size_t>(frit_dtype_size(dtype), 1);
@@ -95,12 +95,13 @@ static void fill(std::vector<uint8_t> &data, frit_dtype dtype) {
     uint32_t bits = uint32_t(random());
     // Each power of two below one is half as likely as the next.
     uint64_t below = std::countr_zero(uint32_t(random()) | 1u << 8);
-    uint64_t value = dtype == FRIT_F16    ? (14 - below) << 10 | (bits & 0x83ff)
-                     : dtype == FRIT_BF16 ? (126 - below) << 7 | (bits & 0x807f)
-                     : dtype == FRIT_F32
-                         ? (126 - below) << 23 | (bits & 0x807fffff)
-                     : dtype == FRIT_F64 ? (1022 - below) << 52 | bits
-                                         : bits & 1;
+    uint64_t value =
+        dtype == FRIT_F16    ? (14 - below) << 10 | (bits & 0x83ff)
+        : dtype == FRIT_BF16 ? (126 - below) << 7 | (bits & 0x807f)
+        : dtype == FRIT_F32  ? (126 - below) << 23 | (bits & 0x807fffff)
+        : dtype == FRIT_F64  ? (1022 - below) << 52 | bits
+        : size == 1 && dtype != FRIT_BOOL && data.size() > 1 ? bits >> 8
+                                                             : bits & 1;
     memcpy(data.data() + i, &value, size);
   }
   for (size_t i = period; i < data.size(); i += period)

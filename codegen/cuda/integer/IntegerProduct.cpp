@@ -97,22 +97,26 @@ static double countEnd(nn::FusionOp fusion, nn::QuantizedConvOp conv) {
   return count;
 }
 
-/// Returns the only operand besides those of the product that has a byte for
-/// each sum. Boxes of wider elements are more than shared memory has room for.
-static std::optional<unsigned> findBoxed(nn::FusionOp fusion,
-                                         nn::QuantizedConvOp conv) {
-  std::optional<unsigned> found;
-  for (BlockArgument argument : fusion.getBody().getArguments()) {
-    RankedTensorType type = nn::tensorType(argument);
-    unsigned bits = type.getElementTypeBitWidth();
-    if (llvm::is_contained(conv->getOperands(), argument) ||
-        type.getNumElements() != nn::tensorType(conv.getY()).getNumElements())
-      continue;
-    if (found || bits != 8)
-      return std::nullopt;
-    found = argument.getArgNumber();
-  }
-  return found;
+/// Returns the operands besides those of the product that have an element for
+/// each sum.
+static SmallVector<BlockArgument> findAddends(nn::FusionOp fusion,
+                                              nn::QuantizedConvOp conv) {
+  int64_t sums = nn::tensorType(conv.getY()).getNumElements();
+  SmallVector<BlockArgument> addends;
+  for (BlockArgument argument : fusion.getBody().getArguments())
+    if (!llvm::is_contained(conv->getOperands(), argument) &&
+        nn::tensorType(argument).getNumElements() == sums)
+      addends.push_back(argument);
+  return addends;
+}
+
+/// Returns the only one of these operands if it has bytes. Boxes of wider
+/// elements are more than shared memory has room for.
+static std::optional<unsigned> findBoxed(ArrayRef<BlockArgument> addends) {
+  if (addends.size() != 1 ||
+      nn::tensorType(addends.front()).getElementTypeBitWidth() != 8)
+    return std::nullopt;
+  return addends.front().getArgNumber();
 }
 
 nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
@@ -137,7 +141,11 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   if (!product)
     return product;
   product->endInstructions = countEnd(fusion, conv);
-  product->boxed = findBoxed(fusion, conv);
+  SmallVector<BlockArgument> addends = findAddends(fusion, conv);
+  product->boxed = findBoxed(addends);
+  for (BlockArgument addend : addends)
+    product->addedBytes +=
+        llvm::divideCeil(nn::tensorType(addend).getElementTypeBitWidth(), 8);
   // Kernels of a plan have no operands; the plan marks those that are 0.
   auto marked = fusion->getAttrOfType<DenseI64ArrayAttr>("plan.zero_inputs");
   auto isZero = [&](Value zero) {

@@ -24,7 +24,9 @@ struct IntegerProduct {
   bool isCentered = false;
   /// Instructions of the end per sum.
   double endInstructions = 6;
-  /// The only operand that has an element for each sum, if that is a byte.
+  /// Bytes that the end reads for each sum, of tensors of the result's size.
+  int64_t addedBytes = 0;
+  /// The only such tensor, if it has bytes.
   std::optional<unsigned> boxed;
   /// The formats of floats as integer_mma.cuh names them; empty for bytes.
   llvm::StringRef floatX = {}, floatW = {};

@@ -125,7 +125,7 @@ static std::string attentionProblem(nn::AttentionInfo info) {
   return line.take();
 }
 
-/// Leaves out what follows the sums.
+/// Leaves out what follows the sums, but for what is read and stored for each.
 static std::string integerProblem(IntegerProduct product, Type result) {
   ProblemLine line("bytes", elementType(product.op.getX()));
   line.add("signed", product.signedW);
@@ -144,6 +144,7 @@ static std::string integerProblem(IntegerProduct product, Type result) {
   line.add("dw", product.dilationW, 1);
   line.add("top", product.padTop, 0);
   line.add("left", product.padLeft, 0);
+  line.add("reads", product.addedBytes, 0);
   line.addEpilogue({}, elementType(product.op.getY()), result);
   return line.take();
 }

@@ -41,8 +41,15 @@ static bool isWeight(Value input) {
          function.getArgAttr(argument.getArgNumber(), "nn.prepared");
 }
 
-/// Creates a constant of random numbers around one: sums of products stay in
-/// range, and no zeros save power.
+/// Returns whether `input` is a constant number, such as a zero point, on which
+/// the choice of a schedule may depend.
+static bool isNumber(Value input) {
+  return input.getDefiningOp<nn::ConstantOp>() &&
+         nn::tensorType(input).getNumElements() == 1;
+}
+
+/// Creates a constant of random codes, or numbers around one: sums of products
+/// stay in range, and no zeros save power.
 static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
                                  RankedTensorType type) {
   size_t bytes = size_t(bytesOf(type));
@@ -61,6 +68,7 @@ static nn::ConstantOp makeWeight(ImplicitLocOpBuilder &b,
                      : element.isBF16() ? 0x3f00 | (bits & 0x80ff)
                      : element.isF32()  ? 0x3f000000 | (bits & 0x807fffff)
                      : element.isF64()  ? 0x3fe0000000000000 | bits
+                     : width == 8       ? bits >> 8 & 0xff
                                         : bits & 1;
     std::memcpy(data.data() + i, &value, std::max(1u, width / 8));
   }
@@ -112,7 +120,8 @@ void TuneImage::build() {
     unsigned next = 0;
     for (Value input : fusion.getInputs())
       list.push_back(
-          isWeight(input)
+          isNumber(input) ? b.clone(*input.getDefiningOp())->getResult(0)
+          : isWeight(input)
               ? Value(makeWeight(b, cast<RankedTensorType>(input.getType()))
                           .getY())
               : Value(body->getArgument(next++)));
