@@ -27,8 +27,8 @@ bool WgmmaTile::fits(const EndNeeds &needs, const GpuArch &arch) const {
                           : arch.registersFor(occupancy * layout.threads());
   int64_t others =
       needs.storesRegisters ? kEndRegisters + n / 8 : kOtherRegisters;
-  // In ping-pong, a warp reads boxes of two blocks of rows together.
-  int64_t slots = layout.readsBoxes && layout.canPingPong() ? 2 : 0;
+  // In ping-pong, a warp takes boxes of two blocks of rows together.
+  int64_t slots = layout.passesBoxes && layout.canPingPong() ? 2 : 0;
   return layout.fits() &&
          layout.slots() >= std::max(slots, needs.boxesStored) &&
          std::min(registers, kThreadRegisters) >= n / 2 + others;

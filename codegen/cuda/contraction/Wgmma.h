@@ -43,8 +43,8 @@ struct WgmmaTile {
   /// Returns a block's layout of shared memory, for a product whose epilogue
   /// has these needs.
   WgmmaLayout layout(const EndNeeds &needs) const {
-    bool readsBoxes = needs.boxedBytes && split == 1 &&
-                      n * needs.boxedBytes % kLineBytes == 0;
+    bool passesBoxes = needs.boxedBytes && split == 1 &&
+                       n * needs.boxedBytes % kLineBytes == 0;
     return {m,
             n,
             stages,
@@ -53,7 +53,7 @@ struct WgmmaTile {
             occupancy,
             needs.exchangesColumns,
             !needs.storesRegisters,
-            readsBoxes};
+            passesBoxes};
   }
   /// Returns this tile with the rest of its schedule for a product: two blocks
   /// per SM if they fit, ping-pong if it pays, the raster, and the blocks of

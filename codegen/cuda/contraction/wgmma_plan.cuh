@@ -29,11 +29,11 @@ struct WgmmaTile {
 /// twice as deep, and has as many bytes; threads store the result.
 template <class P>
 inline constexpr bool kMultipliesBytes = requires { typename P::Bytes; };
-/// Whether what follows its sums reads boxes.
-template <class P> inline constexpr bool kReadsBoxesOnly = false;
+/// Whether what follows its sums passes through boxes.
+template <class P> inline constexpr bool kPassesBoxes = false;
 template <class P>
   requires kMultipliesBytes<P>
-inline constexpr bool kReadsBoxesOnly<P> = P::boxed > 0;
+inline constexpr bool kPassesBoxes<P> = P::hasBoxes;
 
 /// The sums of a product, and the instruction that adds a step's quarter to
 /// those of 64 rows: 32 bytes of each row of A and column of B.
@@ -57,7 +57,7 @@ template <class P> struct WgmmaPlan {
                                           P::blocks,
                                           ReduceOf<P>::kReadsBoxes,
                                           !kMultipliesBytes<P>,
-                                          kReadsBoxesOnly<P>};
+                                          kPassesBoxes<P>};
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kCluster = kLayout.blocksPerCluster();
 

@@ -294,6 +294,13 @@ __device__ inline void prefetchBox(const TensorMap *map, int x, int y, int z) {
 /// the threads that wrote the box have called fenceAsync() and synchronized
 /// with this one.
 __device__ inline void storeBox(const TensorMap *map, const void *from, int x,
+                                int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
+               "[%0, {%2, %3}], [%1];" ::"l"(map),
+               "r"(sharedAddress(from)), "r"(x), "r"(y)
+               : "memory");
+}
+__device__ inline void storeBox(const TensorMap *map, const void *from, int x,
                                 int y, int z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
                "[%0, {%2, %3, %4}], [%1];" ::"l"(map),

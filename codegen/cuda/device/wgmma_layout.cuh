@@ -45,8 +45,9 @@ struct WgmmaLayout {
   /// Whether the result is stored through boxes in shared memory, or else by
   /// threads, from registers.
   bool storesBoxes = true;
-  /// Whether threads that store the result read what they add to it from boxes.
-  bool readsBoxes = false;
+  /// Whether boxes bring what the threads that store the result read, or take
+  /// it from these threads.
+  bool passesBoxes = false;
 
   /// Returns the number of consumer warps.
   constexpr long warps() const { return tileM / 16; }
@@ -92,7 +93,7 @@ struct WgmmaLayout {
     return stages * stageBytes() + (overlaysStages() ? 0 : receiveBytes()) +
            momentBytes() + kBarrierBytes;
   }
-  constexpr bool hasBoxes() const { return storesBoxes || readsBoxes; }
+  constexpr bool hasBoxes() const { return storesBoxes || passesBoxes; }
   constexpr long leastSlots() const { return hasBoxes() ? 1 : 0; }
   /// Returns the boxes of a unit in shared memory at a time: a power of two, or
   /// 0 if there are none.

@@ -37,8 +37,8 @@ struct EndNeeds {
   bool computesLong = false;
   /// Whether threads store the result from registers, not through boxes.
   bool storesRegisters = false;
-  /// Bytes of an element that such threads read for each sum from boxes, if
-  /// tiles allow that; or 0.
+  /// Bytes of an element that such threads read or store for each sum through
+  /// boxes, if tiles allow that; or 0.
   int64_t boxedBytes = 0;
 };
 

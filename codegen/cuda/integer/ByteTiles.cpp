@@ -75,12 +75,13 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
   nn::FusionOp fusion = problem.fusion();
   work.needs.storesRegisters = true;
   if (product.boxed)
-    work.needs.boxedBytes =
-        storageBytes(elementType(fusion.getBody().getArgument(*product.boxed)));
+    work.needs.boxedBytes = 1;
   work.resultBytes = 0;
   for (Value result : fusion.getResults())
     work.resultBytes +=
         llvm::divideCeil(nn::tensorType(result).getElementTypeBitWidth(), 8);
+  if (!product.boxed && product.storesBoxes)
+    work.needs.boxedBytes = work.resultBytes;
   auto bytesOf = [](Value value) {
     auto type = nn::tensorType(value);
     return double(type.getNumElements() * type.getElementTypeBitWidth()) / 8;

@@ -15,6 +15,12 @@ using namespace frit::cuda;
 static constexpr double kSumInstructions = 1.5, kOperatorInstructions = 0.75,
                         kGeluInstructions = 8;
 
+/// Maximum bytes along k, and minimum sums per SM, of products whose time is
+/// that of loads and stores: boxes then gain more than they cost, which is
+/// memory of stages, and time at the end of the last tile (measured on an
+/// H200).
+static constexpr int64_t kBoxedDepth = 128, kBoxedSums = 4 * 128 * 256;
+
 /// Maximum strides, pads and dilations, so that places of taps fit an int.
 static constexpr int64_t kMostOffset = 1 << 15;
 
@@ -119,6 +125,12 @@ static std::optional<unsigned> findBoxed(ArrayRef<BlockArgument> addends) {
   return addends.front().getArgNumber();
 }
 
+bool frit::cuda::favorsBoxes(const IntegerProduct &product,
+                             const GpuArch &arch) {
+  return product.depth() <= kBoxedDepth &&
+         product.pixels() * product.k >= kBoxedSums * arch.sms;
+}
+
 nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   nn::QuantizedConvOp conv;
   for (Operation &op : fusion.getBody().front().without_terminator())
@@ -146,6 +158,11 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
   for (BlockArgument addend : addends)
     product->addedBytes +=
         llvm::divideCeil(nn::tensorType(addend).getElementTypeBitWidth(), 8);
+  if (fusion.getNumResults() == 1) {
+    Type result = elementType(fusion.getResult(0));
+    unsigned bits = result.getIntOrFloatBitWidth();
+    product->storesBoxes = bits == 8 || bits == 16;
+  }
   // Kernels of a plan have no operands; the plan marks those that are 0.
   auto marked = fusion->getAttrOfType<DenseI64ArrayAttr>("plan.zero_inputs");
   auto isZero = [&](Value zero) {

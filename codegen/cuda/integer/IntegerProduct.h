@@ -28,6 +28,8 @@ struct IntegerProduct {
   int64_t addedBytes = 0;
   /// The only such tensor, if it has bytes.
   std::optional<unsigned> boxed;
+  /// Whether its one result, of 8 or 16 bits, is stored through boxes.
+  bool storesBoxes = false;
   /// The formats of floats as integer_mma.cuh names them; empty for bytes.
   llvm::StringRef floatX = {}, floatW = {};
 
@@ -44,6 +46,9 @@ nn::Match<IntegerProduct> describeProduct(nn::QuantizedConvOp op);
 /// the whole: every result has an element for each sum.
 nn::Match<IntegerProduct> describeProduct(nn::FusionOp fusion);
 
+/// Returns whether stores through boxes are faster than those of threads.
+bool favorsBoxes(const IntegerProduct &product, const GpuArch &arch);
+
 /// Describes an operator or a fusion, or says why the target does not compute
 /// it.
 template <class Source>
@@ -51,6 +56,8 @@ nn::Match<IntegerProduct> describeFor(Source source, const Machine &machine) {
   nn::Match<IntegerProduct> product = describeProduct(source);
   if (product && product->hasFloats() && !machine.arch.hasFloat8())
     return nn::Mismatch("the target does not multiply floats of 8 bits");
+  if (product && product->storesBoxes)
+    product->storesBoxes = favorsBoxes(*product, machine.arch);
   return product;
 }
 

@@ -29,12 +29,15 @@ public:
     graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
     count = product.k;
     boxed = product.boxed;
+    mayStoreBoxes = product.storesBoxes;
   }
 
   /// Returns the struct Columns and the functions of integer_gemm.cuh.
   nn::Match<std::string> print();
   /// Whether what is loaded for each sum may come through boxes.
   bool readsBoxes = false;
+  /// Whether the result may be stored through boxes.
+  bool storesBoxes = false;
 
 private:
   bool dependsOn(const Node *load, AffineExpr dim) const {
@@ -76,6 +79,7 @@ private:
   }
   std::string valueOf(const Node *load, const Twine &field) const;
   bool isBoxed(const Node *load);
+  bool isStoredBoxed() const;
   std::string printBoxed(const Node *load);
   std::string printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
                          StringRef type, StringRef name, StringRef parameters);
@@ -84,6 +88,7 @@ private:
   Graph graph;
   int64_t vector, count;
   std::optional<unsigned> boxed;
+  bool mayStoreBoxes;
   bool hasFloats;
   std::string sumType;
   AffineExpr row, col, place;
@@ -161,6 +166,13 @@ bool EndText::isBoxed(const Node *load) {
          apart.low == 0 && apart.high == 0;
 }
 
+/// Returns whether the result may be stored through boxes.
+bool EndText::isStoredBoxed() const {
+  return mayStoreBoxes && lowered.outputs().size() == 1 && vector == 8 &&
+         !lowered.destination(0) &&
+         storageBytes(elementType(lowered.outputs().front())) <= 2;
+}
+
 /// Prints the function that reads the only load of sums from a box.
 std::string EndText::printBoxed(const Node *load) {
   readsBoxes = true;
@@ -206,15 +218,26 @@ nn::Match<std::string> EndText::print() {
   for (auto [i, load] : llvm::enumerate(ofRows))
     printer.define(load, "elements.ofRow" + std::to_string(i));
   printer.expect(roots);
-  return loads + "  __device__ void store(const " + sumType + " (&sum)[" +
-         std::to_string(vector) +
-         "], const Columns &columns,\n"
-         "                        const Elements &elements, unsigned row,\n"
-         "                        unsigned col, bool isInside) const {\n"
-         "    const unsigned at = row * " +
-         std::to_string(count) + " + col;\n" +
-         storeOutputs(printer, graph, lowered, outputs, "at", "isInside") +
-         "  }\n";
+  std::string parameters =
+      "const " + sumType + " (&sum)[" + std::to_string(vector) +
+      "], const Columns &columns,\n"
+      "                        const Elements &elements, unsigned row,\n"
+      "                        unsigned col, bool isInside";
+  std::string place = "row * " + std::to_string(count) + " + col";
+  storesBoxes = isStoredBoxed();
+  if (!storesBoxes)
+    return loads + "  __device__ void store(" + parameters +
+           ") const {\n    const unsigned at = " + place + ";\n" +
+           storeOutputs(printer, graph, lowered, outputs, "at", "isInside") +
+           "  }\n";
+  std::string type = storageName(elementType(lowered.outputs().front())).str();
+  return loads + "  using Stored = " + type + ";\n  __device__ void storeTo(" +
+         parameters + ", Stored *to) const {\n" +
+         storeOutputs(printer, graph, lowered, outputs, "", "isInside") +
+         "  }\n  __device__ void store(" + parameters +
+         ") const {\n    storeTo(sum, columns, elements, row, col, isInside, "
+         "y0 + (" +
+         place + "));\n  }\n";
 }
 
 /// Prints the sizes and types of a product.
@@ -258,7 +281,7 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
   auto text = end.print();
   if (!text)
     return text.mismatch();
-  return IntegerEnd{vector, end.readsBoxes, *text};
+  return IntegerEnd{vector, end.readsBoxes, end.storesBoxes, *text};
 }
 
 std::string frit::cuda::printStruct(const IntegerProduct &product,

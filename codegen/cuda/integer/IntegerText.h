@@ -9,8 +9,9 @@ namespace frit::cuda {
 
 /// What follows the sums.
 struct IntegerEnd {
-  int64_t vector;   ///< neighbouring columns that are stored together
-  bool readsBoxes;  ///< whether what it reads may come through boxes
+  int64_t vector; ///< neighbouring columns that are stored together
+  /// Whether what it reads may come through boxes, and what it stores leave.
+  bool readsBoxes, storesBoxes;
   std::string text; ///< the struct Columns and the functions of the end
 };
 

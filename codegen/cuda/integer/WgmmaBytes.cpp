@@ -140,12 +140,12 @@ static artifact::TensorMap mapOfW(const IntegerProduct &product,
   return map;
 }
 
-/// Returns the map of what the end reads through boxes.
-static artifact::TensorMap mapOfBoxed(const IntegerProduct &product,
-                                      Type element) {
+/// Returns the map of boxes of a tensor with an element for each sum.
+static artifact::TensorMap mapOfBoxes(const IntegerProduct &product,
+                                      unsigned argument, Type element) {
   int64_t bytes = storageBytes(element);
   artifact::TensorMap map =
-      tensorMap(*product.boxed, element, {product.k, product.pixels()},
+      tensorMap(argument, element, {product.k, product.pixels()},
                 {product.k * bytes}, {kLineBytes / bytes, kBoxLines});
   map.swizzle = kLineBytes;
   return map;
@@ -169,16 +169,29 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
   KernelText kernel;
   kernel.header = "wgmma_bytes";
   kernel.tensorMaps = {mapOfX(product, tile), mapOfW(product, tile)};
-  bool readsBoxes = layout.readsBoxes && end.readsBoxes;
-  if (readsBoxes)
-    kernel.tensorMaps.push_back(
-        mapOfBoxed(product, lowered.inputElements()[*product.boxed]));
+  // As wgmma_bytes.cuh decides from the end's text.
+  SmallVector<Type> inputs(lowered.inputElements());
+  Type stored = elementType(lowered.outputs().front());
+  std::string maps = ", &m0, &m1";
+  auto addBoxes = [&](bool isBoxed, unsigned argument, Type element) {
+    maps += isBoxed ? ", &m" + std::to_string(kernel.tensorMaps.size())
+                    : ", nullptr";
+    if (isBoxed)
+      kernel.tensorMaps.push_back(mapOfBoxes(product, argument, element));
+  };
+  bool reads = layout.passesBoxes && end.readsBoxes;
+  Type read = reads ? inputs[*product.boxed] : stored;
+  bool stores = layout.passesBoxes && end.storesBoxes &&
+                storageBytes(read) == storageBytes(stored);
+  if (reads || stores) {
+    addBoxes(reads, product.boxed.value_or(0), read);
+    addBoxes(stores, unsigned(inputs.size()), stored);
+  }
   std::string problemText =
       name.str() + "_product{" + argumentList(lowered) + "}";
   std::string call =
       startText(lowered) + "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaBytes(" +
-      problemText + ", &m0, &m1" + (readsBoxes ? ", &m2" : "") +
-      ");\n#else\nfrit::byteFloor(" + problemText + ", " +
+      problemText + maps + ");\n#else\nfrit::byteFloor(" + problemText + ", " +
       parameterOf(conv.getX()) + ", " + parameterOf(conv.getW()) +
       zeroParameters(product) + ");\n#endif\n";
   kernel.source = printStruct(product, end, lowered, name, constants) +

@@ -91,14 +91,20 @@ template <class Places, class P> struct SumEnd {
   __device__ void end(const SumAt &sumAt, const IsMine &isMine) {
     end<kSteps>(
         sumAt, isMine, [](int) {}, [&](int step) { load(step, isMine); },
+        [&](int step, int row, int col, const auto &mine, const auto &columns,
+            const auto &elements) {
+          problem.store(mine, columns, elements, row, col,
+                        col < P::k && row < rows);
+        },
         [](int) {});
   }
-  /// The same if each Count steps are loaded by themselves: after enter(step),
-  /// by read(step), which fills `ahead`, and before leave(step).
-  template <int Count, class SumAt, class IsMine, class Enter, class Read,
-            class Leave>
+  /// The same if each Count steps are stored, and, Apart, loaded by themselves:
+  /// after enter(step), by read(step), which fills `ahead`, and store(step,
+  /// row, col, mine, columns, elements), before leave(step).
+  template <int Count, bool Apart = true, class SumAt, class IsMine,
+            class Enter, class Read, class Store, class Leave>
   __device__ void end(const SumAt &sumAt, const IsMine &isMine,
-                      const Enter &enter, const Read &read,
+                      const Enter &enter, const Read &read, const Store &store,
                       const Leave &leave) {
 #pragma unroll
     for (int part = 0; part < kSteps / kRows; ++part) {
@@ -112,7 +118,7 @@ template <class Places, class P> struct SumEnd {
         if (step % Count == 0)
           enter(step);
         const typename P::Elements elements = ahead[step % kAhead];
-        if (step % Count + kAhead < Count)
+        if (Apart ? step % Count + kAhead < Count : step + kAhead < kSteps)
           read(step + kAhead);
         decltype(sumAt(0, 0, 0)) mine[P::kVector];
 #pragma unroll
@@ -123,8 +129,7 @@ template <class Places, class P> struct SumEnd {
         }
         // A branch around the arithmetic would keep steps from overlapping.
         if (isOurs(step, isMine))
-          problem.store(mine, columns, elements, row, col,
-                        col < P::k && row < rows);
+          store(step, row, col, mine, columns, elements);
         if (step % Count == Count - 1)
           leave(step);
       }

@@ -13,8 +13,8 @@
 //
 // for the product with m = n * p * q, n = k and B transposed. k is a multiple
 // of 32, c of 16, zero points are 0, and padding is 0. kVector is 1, 2, 4 or 8.
-// The launch is that of wgmma_gemm.cuh, of a WgmmaLayout without boxes. A step
-// of k has 128 bytes.
+// The launch is that of wgmma_gemm.cuh, with passesBoxes in the WgmmaLayout if
+// the end has boxes. A step of k has 128 bytes.
 //
 // Threads store the result from registers. TMA deals the filters out to the
 // columns of a tile (integer_end.cuh): of 32 filters, bits 1 and 2 of the
@@ -35,16 +35,17 @@
 //
 //   x   dims s * c, w - s + 1, h, n, but strides c, w * c, h * w * c
 //
-// What the end reads for each sum may come through boxes in shared memory, by a
-// third map. P then says `static constexpr int boxed`, the bytes of an element,
-// 1 or 2, and has, beside `elements`,
+// What the end reads for each sum may come through boxes in shared memory: P
+// says `static constexpr int boxed`, an element's bytes, 1 or 2, and has
 //
 //   Elements boxedElements(const unsigned char *at) const;
 //
-// of kVector elements at `at`. Boxes are used if kVector is 8, split 1, and
-// tileN * boxed a multiple of 128; the layout of the launch has readsBoxes.
+// of kVector elements at `at`. Its only result leaves through boxes if P has
+// `Stored`, its type of 1 or 2 bytes, those of `boxed` if P has that, and
+// storeTo, like `store` with the place to store to as one more argument. Both
+// need kVector 8, split 1, and tileN elements of a multiple of 128 bytes. Maps:
 //
-//   r   tiled, dims k, m; box 128 / boxed, 16
+//   r, y   tiled, dims k, m; box 128 / (bytes of an element), 16
 //
 // Other channels that are no multiple of 128 leave a part of each tap's last
 // step empty: there x is 0, and w has any bytes, also of the next tap.
@@ -64,20 +65,30 @@ namespace frit {
 /// Steps of k in a stage: the bytes of a line.
 inline constexpr int kByteDepth = kLineBytes;
 
-/// Bytes of an element that the end reads through boxes, and whether it does.
-template <class P> inline constexpr int kByteBoxElement = 1;
+/// Bytes of an element that the end reads through boxes, and of one that it
+/// stores through them; 0 if it does not.
+template <class P, int Bytes>
+inline constexpr int kByteBoxed =
+    P::kVector == 8 && P::split == 1 && Bytes <= 2 &&
+            P::tileN * Bytes % kLineBytes == 0
+        ? Bytes
+        : 0;
+template <class P> inline constexpr int kByteBoxRead = 0;
 template <class P>
   requires requires { P::boxed; }
-inline constexpr int kByteBoxElement<P> = P::boxed;
+inline constexpr int kByteBoxRead<P> = kByteBoxed<P, P::boxed>;
+template <class P> inline constexpr int kByteBoxStored = 0;
 template <class P>
-inline constexpr bool kReadsByteBoxes =
-    requires { P::boxed; } && P::kVector == 8 && P::split == 1 &&
-    P::tileN * kByteBoxElement<P> % kLineBytes == 0;
+  requires requires { typename P::Stored; }
+inline constexpr int kByteBoxStored<P> =
+    kByteBoxRead<P> == 0 || kByteBoxRead<P> == int(sizeof(typename P::Stored))
+        ? kByteBoxed<P, int(sizeof(typename P::Stored))>
+        : 0;
 
 /// The product that computes a convolution P.
 template <class P> struct ByteProduct {
   using Bytes = P;
-  static constexpr int boxed = kReadsByteBoxes<P> ? kByteBoxElement<P> : 0;
+  static constexpr bool hasBoxes = kByteBoxRead<P> || kByteBoxStored<P>;
   using D = unsigned char;
   static constexpr int64_t m = int64_t(P::n) * P::p * P::q, n = P::k;
   static constexpr int64_t batch = 1, ldd = P::k, strideD = 0;
@@ -177,41 +188,52 @@ template <class P> struct ByteOperands {
 
 /// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
 /// warpgroup multiplies. What the end reads comes into boxes by TMA, for later
-/// tiles, too; or else threads load it before the warpgroup multiplies.
+/// tiles, too, and what it stores leaves in them; or else threads load before
+/// the warpgroup multiplies, and store.
 template <class P> struct ByteStore {
   using Product = ByteProduct<P>;
   using Plan = WgmmaPlan<Product>;
   using Sum = typename WgmmaElements<Product>::Sum;
   static constexpr int kCount = Plan::kUnitN / 8;
-  static constexpr bool kBoxed = kReadsByteBoxes<P>;
+  static constexpr bool kReads = kByteBoxRead<P> > 0,
+                        kStores = kByteBoxStored<P> > 0;
   // Of boxes, 32 bytes of a thread are read ahead.
   using End =
-      SumEnd<SumPlaces<Plan::kRowBlocks, 64, kCount, 4, kBoxed ? 32 : 128>, P>;
+      SumEnd<SumPlaces<Plan::kRowBlocks, 64, kCount, 4, kReads ? 32 : 128>, P>;
   struct IsMine {
     __device__ bool operator()(int, int, int) const { return true; }
   };
   /// Bytes of an element, columns of a box, steps of the end that boxes of the
   /// same columns serve, and boxes of a tile.
-  static constexpr int kBytes = kByteBoxElement<P>;
+  static constexpr int kBytes = kReads    ? kByteBoxRead<P>
+                                : kStores ? kByteBoxStored<P>
+                                          : 1;
   static constexpr int kBoxN = kLineBytes / kBytes;
   static constexpr int kBoxSteps = kBoxN / 32 * End::kParts * End::kRows;
   static constexpr int kBoxes = P::tileN / kBoxN * Plan::kRowBlocks;
+  /// Boxes by which loads stay behind, so that they need not wait for the store
+  /// of the box just left.
+  static constexpr int kBehind =
+      kStores && Plan::kSlots >= 2 * Plan::kRowBlocks ? Plan::kRowBlocks : 0;
 
   const P &problem;
-  const TensorMap *mapR;
+  const TensorMap *mapR, *mapY;
   unsigned char *slots;
   Barrier *filled;
   float *told;
   End sumEnd = {problem};
   /// The current tile's number, the step to the next one, and the warp's row.
   int index = 0, step = 0, row = 0;
-  /// Boxes that were read in earlier tiles.
+  /// Boxes of earlier tiles.
   int boxes = 0;
 
   __device__ void follow(int number, int between, int from) {
     index = number;
     step = between;
     row = from;
+  }
+  __device__ unsigned char *boxAt(int box) const {
+    return slots + (boxes + box) % Plan::kSlots * kBoxBytes;
   }
   /// Starts loading a box, counted from the current tile's first one, by one
   /// lane. Those of the same columns follow each other.
@@ -220,18 +242,17 @@ template <class P> struct ByteStore {
     if (number >= Plan::kTiles)
       return;
     const WgmmaTile tile = Plan::tileAt(number, blockIdx.x % Plan::kCluster);
-    const int slot = (boxes + box) % Plan::kSlots;
-    filled[slot].arriveExpecting(kBoxBytes);
-    loadBox(slots + slot * kBoxBytes, mapR, filled[slot],
-            tile.n + i / Plan::kRowBlocks * kBoxN,
+    Barrier &barrier = filled[(boxes + box) % Plan::kSlots];
+    barrier.arriveExpecting(kBoxBytes);
+    loadBox(boxAt(box), mapR, barrier, tile.n + i / Plan::kRowBlocks * kBoxN,
             tile.m + i % Plan::kRowBlocks * 64 + row);
   }
 
   __device__ void begin(const WgmmaTile &tile) {
-    if constexpr (kBoxed) {
+    if constexpr (kReads) {
       if (boxes == 0 && threadIdx.x % 32 == 0)
 #pragma unroll
-        for (int box = 0; box < Plan::kSlots; ++box)
+        for (int box = 0; box < Plan::kSlots - kBehind; ++box)
           fetch(box);
       sumEnd.begin(tile.m, tile.n, int(Product::m));
     } else {
@@ -239,35 +260,62 @@ template <class P> struct ByteStore {
     }
   }
 
-  /// Returns the first of the boxes that a step of the end reads.
+  /// Returns the first of the boxes of a step of the end.
   __device__ static constexpr int boxOf(int step) {
     return step / kBoxSteps * Plan::kRowBlocks;
   }
-  __device__ void read(int step) {
-    const int lane = threadIdx.x % 32;
-    const int box = boxes + boxOf(step) + step % End::kRows / 2;
+  /// Returns the place of the thread's elements of a step.
+  __device__ unsigned char *placeOf(int step) const {
+    const int row = step % 2 * 8 + threadIdx.x % 32 / 4;
     const int byte = (sumEnd.colOf(step) - sumEnd.firstCol) * kBytes % 128;
-    const WgmmaBox from = {slots + box % Plan::kSlots * kBoxBytes};
-    sumEnd.ahead[step % End::kAhead] = problem.boxedElements(
-        from.pieceOf(step % 2 * 8 + lane / 4, byte / 16) + byte % 16);
+    const WgmmaBox box = {boxAt(boxOf(step) + step % End::kRows / 2)};
+    return box.pieceOf(row, byte / 16) + byte % 16;
+  }
+  __device__ void read(int step) {
+    if constexpr (kReads)
+      sumEnd.ahead[step % End::kAhead] = problem.boxedElements(placeOf(step));
+    else
+      sumEnd.load(step, IsMine());
   }
   __device__ void enter(int step) {
+    if constexpr (kReads) {
 #pragma unroll
-    for (int i = 0; i < Plan::kRowBlocks; ++i) {
-      const int box = boxes + boxOf(step) + i;
-      filled[box % Plan::kSlots].wait(box / Plan::kSlots % 2);
+      for (int i = 0; i < Plan::kRowBlocks; ++i) {
+        const int box = boxes + boxOf(step) + i;
+        filled[box % Plan::kSlots].wait(box / Plan::kSlots % 2);
+      }
+#pragma unroll
+      for (int i = 0; i < End::kAhead; ++i)
+        read(step + i);
+    } else {
+      if (threadIdx.x % 32 == 0)
+        waitStores<Plan::kSlots / Plan::kRowBlocks - 1>();
+      __syncwarp();
     }
-#pragma unroll
-    for (int i = 0; i < End::kAhead; ++i)
-      read(step + i);
   }
-  /// Fetches later boxes into those that all lanes have read.
+  /// Stores boxes that are complete, and loads later ones into those that all
+  /// lanes have read.
   __device__ void leave(int step) {
+    if constexpr (kStores)
+      fenceAsync();
     __syncwarp();
-    if (threadIdx.x % 32 == 0)
+    if (threadIdx.x % 32 != 0)
+      return;
+    if constexpr (kStores) {
 #pragma unroll
       for (int i = 0; i < Plan::kRowBlocks; ++i)
-        fetch(boxOf(step) + i + Plan::kSlots);
+        storeBox(mapY, boxAt(boxOf(step) + i),
+                 sumEnd.firstCol + step / kBoxSteps * kBoxN,
+                 sumEnd.firstRow + i * 64);
+      commitStores();
+    }
+    if constexpr (kReads) {
+      if constexpr (kStores)
+        waitStores<kBehind ? 1 : 0>();
+#pragma unroll
+      for (int i = 0; i < Plan::kRowBlocks; ++i)
+        fetch(boxOf(step) + i + Plan::kSlots - kBehind);
+    }
   }
 
   __device__ void end(const Sum (&sums)[Plan::kRowBlocks][P::tileN / 2],
@@ -275,30 +323,45 @@ template <class P> struct ByteStore {
     auto sumAt = [&](int i, int j, int c) {
       return sums[i][(part * kCount + j) * 4 + c];
     };
-    if constexpr (kBoxed) {
-      sumEnd.template end<kBoxSteps>(
+    if constexpr (kReads || kStores) {
+      // Without boxes to read, loads go on from one box to the next.
+      sumEnd.template end<kBoxSteps, kReads>(
           sumAt, IsMine(), [&](int step) { enter(step); },
-          [&](int step) { read(step); }, [&](int step) { leave(step); });
+          [&](int step) { read(step); },
+          [&](int step, int row, int col, const auto &mine, const auto &columns,
+              const auto &elements) {
+            if constexpr (kStores)
+              problem.storeTo(
+                  mine, columns, elements, row, col, true,
+                  reinterpret_cast<typename P::Stored *>(placeOf(step)));
+            else
+              problem.store(mine, columns, elements, row, col,
+                            col < P::k && row < sumEnd.rows);
+          },
+          [&](int step) { leave(step); });
       boxes += kBoxes;
     } else {
       sumEnd.end(sumAt, IsMine());
     }
   }
-  __device__ static void drain() {}
+  __device__ static void drain() {
+    if (kStores && threadIdx.x % 32 == 0)
+      waitStores<0>();
+  }
 };
 
-/// Computes the whole product. `mapR` is the map of what P's end reads through
-/// boxes.
+/// Computes the whole product. `mapR` and `mapY` are the maps of what P's end
+/// reads and stores through boxes.
 template <class P>
-__device__ inline void wgmmaBytes(const P &end, const TensorMap *mapX,
-                                  const TensorMap *mapW,
-                                  const TensorMap *mapR = nullptr) {
+__device__ inline void
+wgmmaBytes(const P &end, const TensorMap *mapX, const TensorMap *mapW,
+           const TensorMap *mapR = nullptr, const TensorMap *mapY = nullptr) {
   ByteOperands<P> operands = {mapX, mapW};
   if (threadIdx.x == 0)
     prefetchMap(mapW);
   if (threadIdx.x == 32)
     prefetchMap(mapX);
-  wgmmaTiles<ByteProduct<P>, ByteStore<P>>(operands, end, mapR);
+  wgmmaTiles<ByteProduct<P>, ByteStore<P>>(operands, end, mapR, mapY);
 }
 
 #else

@@ -131,8 +131,9 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
     return (condition + "frit::storeOwn(" + y + " + " + offset + ", " + name +
             ", own);")
         .str();
-  return (condition + store + guard + (guard.empty() ? "" : ", ") + y + " + " +
-          offset + ", " + name + range + ");")
+  std::string place = offset.empty() ? "to" : (y + " + " + offset).str();
+  return (condition + store + guard + (guard.empty() ? "" : ", ") + place +
+          ", " + name + range + ");")
       .str();
 }
 

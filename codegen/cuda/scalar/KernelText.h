@@ -80,7 +80,8 @@ std::string argumentList(const LinalgFusion &lowered);
 /// Prints the store of `node` to element `offset` of output `y<output>`. Inside
 /// a loop over lanes returns the vector store, to be printed after the loop;
 /// else returns "". The store is done if `condition`, "if (...) ", holds and,
-/// of what follows sums of bytes, the variable `guard`.
+/// of what follows sums of bytes, the variable `guard`. An empty `offset`
+/// stores to the variable `to`.
 std::string storeOutput(Printer &printer, Graph &graph, unsigned output,
                         mlir::Type element, Node *node, llvm::StringRef offset,
                         llvm::StringRef condition = "",

@@ -127,16 +127,23 @@ func.func @rows(%x: tensor<32x230x115x16xui8>, %w: tensor<64x7x4x16xi8>) {
 
 // A result that is quantized, dequantized and added to a residual stays a
 // float; clamping to 0 makes the relu needless, and quotients become products.
-// CHECK: void store(const int (&sum)[8], const Columns &columns,
+// Both pass through boxes: each SM stores many sums of few products.
+// CHECK: static constexpr int boxed = 1;
+// CHECK-NEXT: __device__ Elements boxedElements(const unsigned char *at) const {
+// CHECK: frit::loadWords(elements.of0, reinterpret_cast<const int8_t *>(at));
+// CHECK: using Stored = int8_t;
+// CHECK-NEXT: __device__ void storeTo(const int (&sum)[8], const Columns &columns,
 // CHECK: float v0 = frit::roundClamped(float(sum[v]) * columns.of0[v] * 0.003921569f, -117.0f, 138.0f, 117.0f);
 // CHECK-NEXT: float v1 = v0 * 5.0f + frit::unsignedNumber(frit::byteAt(elements.of0, v), 3.0f) * 2.5f;
 // CHECK-NEXT: out0[v] = v1;
-// CHECK: frit::storeCodesIf(isInside, y0 + at, out0, 0.0f, 255.0f, 0.0f);
-func.func @residual(%x: tensor<4096x256xui8>, %w: tensor<256x256xi8>, %s: tensor<256xf32>, %r: tensor<4096x256xui8>) {
+// CHECK: frit::storeCodesIf(isInside, to, out0, 0.0f, 255.0f, 0.0f);
+// CHECK: storeTo(sum, columns, elements, row, col, isInside, y0 + (row * 256 + col));
+// CHECK: frit::wgmmaBytes(k0_product{x0, x1, x2, x3, x4, x5, y0}, &m0, &m1, &m2, &m3);
+func.func @residual(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<256xf32>, %r: tensor<131072x256xui8>) {
   %xz = nn.constant dense<0> : tensor<ui8>
   %wz = nn.constant dense<0> : tensor<i8>
-  %0 = nn.fusion(%x, %w, %xz, %wz, %s, %r) : (tensor<4096x256xui8>, tensor<256x256xi8>, tensor<ui8>, tensor<i8>, tensor<256xf32>, tensor<4096x256xui8>) -> tensor<4096x256xui8> {
-  ^bb0(%a: tensor<4096x256xui8>, %b: tensor<256x256xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<256xf32>, %f: tensor<4096x256xui8>):
+  %0 = nn.fusion(%x, %w, %xz, %wz, %s, %r) : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>, tensor<256xf32>, tensor<131072x256xui8>) -> tensor<131072x256xui8> {
+  ^bb0(%a: tensor<131072x64xui8>, %b: tensor<256x64xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<256xf32>, %f: tensor<131072x256xui8>):
     %low = nn.constant dense<0.0> : tensor<f32>
     %high = nn.constant dense<255.0> : tensor<f32>
     %zero = nn.constant dense<117.0> : tensor<f32>
@@ -145,30 +152,30 @@ func.func @residual(%x: tensor<4096x256xui8>, %w: tensor<256x256xi8>, %s: tensor
     %half = nn.constant dense<0.5> : tensor<f32>
     %quarter = nn.constant dense<0.25> : tensor<f32>
     %tenth = nn.constant dense<0.1> : tensor<f32>
-    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<4096x256xui8>, tensor<256x256xi8>, tensor<ui8>, tensor<i8>) -> tensor<4096x256xi32>
-    %2 = nn.cast %1 {to = f32} : (tensor<4096x256xi32>) -> tensor<4096x256xf32>
-    %3 = nn.mul %2, %e : (tensor<4096x256xf32>, tensor<256xf32>) -> tensor<4096x256xf32>
-    %4 = nn.round %3 : (tensor<4096x256xf32>) -> tensor<4096x256xf32>
-    %5 = nn.add %4, %zero : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %6 = nn.max %5, %low : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %7 = nn.min %6, %high : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %8 = nn.cast %7 {to = ui8} : (tensor<4096x256xf32>) -> tensor<4096x256xui8>
-    %9 = nn.cast %8 {to = i32} : (tensor<4096x256xui8>) -> tensor<4096x256xi32>
-    %10 = nn.sub %9, %yz : (tensor<4096x256xi32>, tensor<i32>) -> tensor<4096x256xi32>
-    %11 = nn.cast %10 {to = f32} : (tensor<4096x256xi32>) -> tensor<4096x256xf32>
-    %12 = nn.mul %11, %half : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %13 = nn.cast %f {to = i32} : (tensor<4096x256xui8>) -> tensor<4096x256xi32>
-    %14 = nn.sub %13, %rz : (tensor<4096x256xi32>, tensor<i32>) -> tensor<4096x256xi32>
-    %15 = nn.cast %14 {to = f32} : (tensor<4096x256xi32>) -> tensor<4096x256xf32>
-    %16 = nn.mul %15, %quarter : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %17 = nn.add %12, %16 : (tensor<4096x256xf32>, tensor<4096x256xf32>) -> tensor<4096x256xf32>
-    %18 = nn.relu %17 : (tensor<4096x256xf32>) -> tensor<4096x256xf32>
-    %19 = nn.div %18, %tenth : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %20 = nn.round %19 : (tensor<4096x256xf32>) -> tensor<4096x256xf32>
-    %21 = nn.max %20, %low : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %22 = nn.min %21, %high : (tensor<4096x256xf32>, tensor<f32>) -> tensor<4096x256xf32>
-    %23 = nn.cast %22 {to = ui8} : (tensor<4096x256xf32>) -> tensor<4096x256xui8>
-    nn.yield %23 : tensor<4096x256xui8>
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<131072x256xi32>
+    %2 = nn.cast %1 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %3 = nn.mul %2, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %4 = nn.round %3 : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %5 = nn.add %4, %zero : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %6 = nn.max %5, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %7 = nn.min %6, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %8 = nn.cast %7 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    %9 = nn.cast %8 {to = i32} : (tensor<131072x256xui8>) -> tensor<131072x256xi32>
+    %10 = nn.sub %9, %yz : (tensor<131072x256xi32>, tensor<i32>) -> tensor<131072x256xi32>
+    %11 = nn.cast %10 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %12 = nn.mul %11, %half : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %13 = nn.cast %f {to = i32} : (tensor<131072x256xui8>) -> tensor<131072x256xi32>
+    %14 = nn.sub %13, %rz : (tensor<131072x256xi32>, tensor<i32>) -> tensor<131072x256xi32>
+    %15 = nn.cast %14 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %16 = nn.mul %15, %quarter : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %17 = nn.add %12, %16 : (tensor<131072x256xf32>, tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %18 = nn.relu %17 : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %19 = nn.div %18, %tenth : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %20 = nn.round %19 : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %21 = nn.max %20, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %22 = nn.min %21, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %23 = nn.cast %22 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    nn.yield %23 : tensor<131072x256xui8>
   }
   return
 }

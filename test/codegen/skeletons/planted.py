@@ -146,8 +146,8 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_bytes.cuh", "tap % s * P::dilationW",
          "(tap + 1) % s * P::dilationW", WRONG),
     "bytes by TMA: rows of a box":
-        ("wgmma_bytes.cuh", "from.pieceOf(step % 2 * 8 + lane / 4",
-         "from.pieceOf(lane / 4", WRONG),
+        ("wgmma_bytes.cuh", "row = step % 2 * 8 + threadIdx.x % 32 / 4;",
+         "row = threadIdx.x % 32 / 4;", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
         ("wgmma_attention_products.cuh",

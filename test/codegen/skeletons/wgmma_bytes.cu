@@ -83,12 +83,13 @@ template <class P> static void check() {
   expect(name, y, want, rounding);
 }
 
-/// Compares sums to which elements are added that come through boxes.
-template <class Of, class T> static void checkAdded() {
-  using P = Added<Of, T>;
+/// Compares sums to which elements are added, read and stored through boxes.
+template <template <class, class, class> class Kind, class Of, class T, class D>
+static void checkBoxes(const char *what) {
+  using P = Kind<Of, T, D>;
   Buffer<uint8_t> x{P::n * P::h * P::w * P::c}, w{P::k * P::r * P::s * P::c};
   Buffer<T> added{size_t(P::m) * P::k};
-  Buffer<int32_t> y{size_t(P::m) * P::k};
+  Buffer<D> y{size_t(P::m) * P::k};
   fill(x, 1);
   fill(w, 2);
   for (size_t i = 0; i < added.size(); ++i)
@@ -98,16 +99,22 @@ template <class Of, class T> static void checkAdded() {
       convolve<P>([&](int i) { return double(valueOf(x[i], P::signedX)); },
                   [&](int i) { return double(valueOf(w[i], P::signedW)); });
   for (size_t i = 0; i < want.size(); ++i)
-    want[i] += added[i];
+    want[i] = D(int(want[i]) + added[i]);
   for (int i = 0; i < 2; ++i)
-    launchCut(&addedSums<P, T>, P::layout, P::m, P::k, 1,
+    launchCut(&addedSums<P, T, D>, P::layout, P::m, P::k, 1,
               (const T *)added.get(), y.get(), mapOfX<P>(x.get()),
-              mapOfW<P>(w.get()), mapOfBoxed<P>(added.get(), sizeof(T)));
+              mapOfW<P>(w.get()), mapOfBoxes<P>(added.get(), sizeof(T)),
+              mapOfBoxes<P>(y.get(), sizeof(D)));
   waitForDevice();
-  expect("wgmma bytes, " + std::to_string(P::m) + " rows, boxes of " +
-             std::to_string(sizeof(T)) + " bytes, tile " +
+  expect("wgmma bytes, " + std::string(what) + " " + std::to_string(P::m) +
+             " rows, of " + std::to_string(sizeof(T)) + " and " +
+             std::to_string(sizeof(D)) + " bytes, tile " +
              std::to_string(P::tileM) + "x" + std::to_string(P::tileN),
          y, want, 0);
+}
+template <class Of, class T, class D = T> static void checkAdded() {
+  checkBoxes<Added, Of, T, D>("boxes that are read,");
+  checkBoxes<Unread, Of, T, D>("boxes that are stored,");
 }
 template <int TileM, int TileN, int Stages, int Blocks = 1>
 using Boxed = Staged<TileM, TileN, Stages, 1, 1, Blocks, true>;
@@ -137,8 +144,8 @@ static void checks() {
   check<Rows<Staged<128, 256, 4, 2>, 330, 288, 400>>();
   check<Rows<Staged<64, 64, 4, 2>, 330, 160, 400>>();
   check<Rows<Staged<128, 128, 5, 2>, 1200, 288, 272, true, true, 8, true>>();
-  // What is added comes through boxes, for several tiles per block: one to four
-  // boxes per warp and tile, with tails.
+  // What is added comes and leaves through boxes, for several tiles per block:
+  // one to four boxes per warp and tile, with tails, and of several types.
   checkAdded<Rows<Boxed<128, 256, 3>, 1900, 256, 64>, int8_t>();
   checkAdded<Rows<Boxed<128, 256, 3>, 1100, 288, 128>, int16_t>();
   checkAdded<Rows<Boxed<128, 128, 4>, 2100, 160, 64, true, true, 8, true>,
@@ -146,6 +153,11 @@ static void checks() {
   checkAdded<Rows<Boxed<128, 128, 4>, 1900, 128, 400, true, true, 8, true>,
              int16_t>();
   checkAdded<Rows<Boxed<192, 128, 3>, 1900, 128, 64>, int8_t>();
+  checkAdded<Rows<Boxed<128, 192, 3>, 1900, 192, 64>, int8_t>();
+  checkAdded<Rows<Boxed<128, 64, 3>, 1900, 64, 64>, int8_t, int32_t>();
+  checkAdded<Rows<Boxed<128, 128, 3>, 1900, 128, 64>, int16_t, int8_t>();
+  checkAdded<Rows<Boxed<128, 64, 5>, 1900, 64, 64, true, true, 8, true>,
+             int8_t>();
   checkAdded<Rows<Boxed<64, 64, 3, 2>, 700, 64, 64>, int16_t>();
   checkAdded<Rows<Boxed<64, 64, 3, 2>, 700, 64, 64>, int8_t>();
   // Every step of k has its stage, which keeps w.

@@ -42,10 +42,12 @@ template <class P, frit::Float8 X, frit::Float8 W> struct FloatTiled : P {
   float *floats;
 };
 
-/// Sums of bytes and of numbers of type T that come through boxes. Blocks have
-/// tiles of the same columns, if their number allows that.
-template <class P, class T> struct Added : P {
+/// Sums of bytes and of numbers of type T that come through boxes. Results of
+/// type D leave through boxes, as far as they fit. Blocks have tiles of the
+/// same columns, if their number allows that.
+template <class P, class T, class D> struct Added : P {
   static constexpr int boxed = sizeof(T), raster = 1;
+  using Stored = D;
   struct Elements {
     T of[8];
   };
@@ -59,30 +61,61 @@ template <class P, class T> struct Added : P {
     frit::loadOwn(elements.of, reinterpret_cast<const T *>(at));
     return elements;
   }
-  __device__ void store(const int (&sum)[8], const typename P::Columns &,
-                        const Elements &elements, unsigned row, unsigned col,
-                        bool isInside) const {
-    int out[8];
+  __device__ void storeTo(const int (&sum)[8], const typename P::Columns &,
+                          const Elements &elements, unsigned, unsigned,
+                          bool isInside, D *to) const {
+    D out[8];
 #pragma unroll
     for (int v = 0; v < 8; ++v)
-      out[v] = sum[v] + elements.of[v];
-    frit::storeVectorIf(isInside, P::y + row * P::k + col, out);
+      out[v] = D(sum[v] + elements.of[v]);
+    frit::storeVectorIf(isInside, to, out);
+  }
+  __device__ void store(const int (&sum)[8], const typename P::Columns &columns,
+                        const Elements &elements, unsigned row, unsigned col,
+                        bool isInside) const {
+    storeTo(sum, columns, elements, row, col, isInside, to + row * P::k + col);
   }
   const T *added;
+  D *to;
+};
+/// The same without boxes to read.
+template <class P, class T, class D> struct Unread : P {
+  static constexpr int raster = 1;
+  using Stored = D;
+  __device__ void storeTo(const int (&sum)[8], const typename P::Columns &,
+                          const typename P::Elements &, unsigned row,
+                          unsigned col, bool isInside, D *to) const {
+    D out[8];
+#pragma unroll
+    for (int v = 0; v < 8; ++v)
+      out[v] =
+          D(sum[v] + (isInside && row < unsigned(P::m) && col < unsigned(P::k)
+                          ? added[row * P::k + col + v]
+                          : T(0)));
+    frit::storeVectorIf(isInside, to, out);
+  }
+  __device__ void store(const int (&sum)[8], const typename P::Columns &columns,
+                        const typename P::Elements &elements, unsigned row,
+                        unsigned col, bool isInside) const {
+    storeTo(sum, columns, elements, row, col, isInside, to + row * P::k + col);
+  }
+  const T *added;
+  D *to;
 };
 
-template <class P, class T>
+template <class P, class T, class D>
 __global__ void __launch_bounds__(P::layout.threads(), P::blocks)
-    addedSums(const T *added, int32_t *y,
+    addedSums(const T *added, D *to,
               const __grid_constant__ frit::TensorMap mapX,
               const __grid_constant__ frit::TensorMap mapW,
-              const __grid_constant__ frit::TensorMap mapR) {
+              const __grid_constant__ frit::TensorMap mapR,
+              const __grid_constant__ frit::TensorMap mapY) {
   frit::pdlTrigger();
   P end;
   end.added = added;
-  end.y = y;
+  end.to = to;
 #ifdef FRIT_HAS_WGMMA
-  frit::wgmmaBytes(end, &mapX, &mapW, &mapR);
+  frit::wgmmaBytes(end, &mapX, &mapW, &mapR, &mapY);
 #endif
 }
 
@@ -176,8 +209,8 @@ template <class P> frit::TensorMap mapOfW(const uint8_t *w) {
   return byteMap(map, w);
 }
 
-/// Returns the map of an operand with an element of `bytes` bytes per sum.
-template <class P> frit::TensorMap mapOfBoxed(const void *r, int bytes) {
+/// Returns the map of boxes of numbers of `bytes` bytes, one per sum.
+template <class P> frit::TensorMap mapOfBoxes(const void *at, int bytes) {
   artifact::TensorMap map;
   map.type = bytes == 2 ? artifact::DType::f16 : artifact::DType::u8;
   map.rank = 2;
@@ -188,7 +221,7 @@ template <class P> frit::TensorMap mapOfBoxed(const void *r, int bytes) {
   map.box[0] = 128 / bytes;
   map.box[1] = 16;
   map.elementStrides[0] = map.elementStrides[1] = 1;
-  return encode(map, r);
+  return encode(map, at);
 }
 
 /// Runs the kernel.
