@@ -14,6 +14,12 @@
 //   static constexpr int padTop, padLeft;
 //   void store(const float (&sum)[V], unsigned i) const;  // y[i .. i + V - 1]
 //
+// Of bytes, x and w are int8_t, w has the taps of a channel together, and the
+// padding is x's zero point. The sums are integers below 2^24. Body has
+//
+//   static constexpr bool signedX, signedW;
+//   float zeroX() const, zeroW() const;                   // after the PDL wait
+//
 // x and y have fewer than 2^31 elements. Blocks and threads are
 // one-dimensional; there are at least StripPlace::kThreads of them.
 //
@@ -22,7 +28,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONVOLUTION_DEPTHWISE_CUH
 #define FRIT_CODEGEN_CUDA_CONVOLUTION_DEPTHWISE_CUH
 
-#include "frit/base.cuh"
+#include "frit/byte_numbers.cuh"
 
 namespace frit {
 
@@ -101,19 +107,22 @@ __device__ inline uint16_t highHalf(uint32_t word) {
 #endif
 }
 
-/// V elements in storage form, in words; a single 16-bit element fills half a
-/// word.
+/// V elements in storage form, in words, the last of which may not be full.
 template <class T, int V> struct Elements {
   static constexpr int kWords = (V * sizeof(T) + 3) / 4;
   uint32_t words[kWords];
 
-  /// Loads the elements, or zeros if not `isThere`. Loads whole words:
-  /// combining parts would wait for the load.
-  __device__ void read(const T *from, bool isThere = true) {
+  /// Loads the elements, or if not `isThere` words of `other`. Loads whole
+  /// words: combining parts would wait for the load.
+  __device__ void read(const T *from, bool isThere = true, uint32_t other = 0) {
     Pack<uint32_t, kWords> pack = {};
+    if (sizeof(T) == 1)
+      pack.at[0] = other;
     if (isThere) {
-      if constexpr (V * sizeof(T) == 2)
-        pack.at[0] = from->bits;
+      if constexpr (V * sizeof(T) == 1)
+        pack.at[0] = uint8_t(*from);
+      else if constexpr (V * sizeof(T) == 2)
+        pack.at[0] = *reinterpret_cast<const uint16_t *>(from);
       else
         pack = *reinterpret_cast<const Pack<uint32_t, kWords> *>(from);
     }
@@ -121,12 +130,54 @@ template <class T, int V> struct Elements {
     for (int i = 0; i < kWords; ++i)
       words[i] = pack.at[i];
   }
+  /// Returns an element; of bytes, see byteNumber.
   __device__ float at(int v) const {
     const uint32_t word = words[v * sizeof(T) / 4];
     if constexpr (sizeof(T) == 4)
       return bitsToFloat(word);
     else
       return load(T{v % 2 ? highHalf(word) : lowHalf(word)});
+  }
+};
+
+/// Returns the number of a byte minus the zero point.
+template <bool IsSigned, int N>
+__device__ inline float byteNumber(const uint32_t (&words)[N], int i,
+                                   float zero) {
+  return IsSigned ? signedNumber(byteAt(words, i), zero)
+                  : unsignedNumber(byteAt(words, i), zero);
+}
+
+/// The filters of a thread: a vector of channels for each tap.
+template <int V, class Body, class T> struct DepthwiseFilters {
+  Elements<T, V> stored[Body::r * Body::s];
+
+  __device__ void read(const T *filters, unsigned channel) {
+#pragma unroll
+    for (int tap = 0; tap < Body::r * Body::s; ++tap)
+      stored[tap].read(filters + unsigned(tap * Body::c) + channel);
+  }
+  __device__ float at(int tap, int v, float) const { return stored[tap].at(v); }
+};
+/// Of bytes, the taps of each channel.
+template <int V, class Body> struct DepthwiseFilters<V, Body, int8_t> {
+  static constexpr int kTaps = Body::r * Body::s, kWords = (V * kTaps + 3) / 4;
+  uint32_t words[kWords] = {};
+
+  __device__ void read(const int8_t *filters, unsigned channel) {
+    const int8_t *from = filters + channel * kTaps;
+    if constexpr (V % 4 == 0) {
+#pragma unroll
+      for (int i = 0; i < kWords; ++i)
+        words[i] = reinterpret_cast<const uint32_t *>(from)[i];
+    } else {
+#pragma unroll
+      for (int i = 0; i < V * kTaps; ++i)
+        words[i / 4] |= uint32_t(uint8_t(from[i])) << i % 4 * 8;
+    }
+  }
+  __device__ float at(int tap, int v, float zero) const {
+    return byteNumber<Body::signedW>(words, v * kTaps + tap, zero);
   }
 };
 
@@ -150,14 +201,19 @@ __device__ inline void depthwise(const Body &body, const T *x,
   if constexpr (!IsConstant)
     pdlWait();
   const Place at(thread < Place::kThreads ? thread : Place::kThreads - 1);
-  Vector stored[kTaps];
-#pragma unroll
-  for (int tap = 0; tap < kTaps; ++tap)
-    stored[tap].read(filters + unsigned(tap * Body::c) + at.channel);
+  DepthwiseFilters<V, Body, T> stored;
+  stored.read(filters, at.channel);
   if constexpr (IsConstant)
     pdlWait();
   if (thread >= Place::kThreads)
     return;
+  float zeroX = 0, zeroW = 0;
+  uint32_t outside = 0;
+  if constexpr (sizeof(T) == 1) {
+    zeroX = body.zeroX();
+    zeroW = body.zeroW();
+    outside = uint32_t(int(zeroX) & 255) * 0x01010101;
+  }
 
   const int top = int(at.first) * Body::strideH - Body::padTop;
   const int left = int(at.col) * Body::strideW - Body::padLeft;
@@ -174,7 +230,7 @@ __device__ inline void depthwise(const Body &body, const T *x,
     for (int s = 0; s < Body::s; ++s)
       row[s].read(corner +
                       (int64_t(y) * Body::w + s * Body::dilationW) * Body::c,
-                  !kPadded || (isRow && inside[s]));
+                  !kPadded || (isRow && inside[s]), outside);
   };
   Vector rows[kRows][Body::s];
 #pragma unroll
@@ -186,7 +242,7 @@ __device__ inline void depthwise(const Body &body, const T *x,
   for (int tap = 0; tap < kTaps; ++tap)
 #pragma unroll
     for (int v = 0; v < V; ++v)
-      filter[tap][v] = stored[tap].at(v);
+      filter[tap][v] = stored.at(tap, v, zeroW);
 
   float sums[L][V] = {};
 #pragma unroll
@@ -199,7 +255,11 @@ __device__ inline void depthwise(const Body &body, const T *x,
     for (int s = 0; s < Body::s; ++s)
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        const float value = rows[y % kRows][s].at(v);
+        float value;
+        if constexpr (sizeof(T) == 1)
+          value = byteNumber<Body::signedX>(rows[y % kRows][s].words, v, zeroX);
+        else
+          value = rows[y % kRows][s].at(v);
 #pragma unroll
         for (int o = 0; o < L; ++o)
           if (const int r = Rows::tap(y, o); r >= 0)

@@ -35,6 +35,32 @@ __global__ void __launch_bounds__(128)
   frit::depthwise<P::kVector, P::kStrip, IsConstant>(P{bias, y}, x, w);
 }
 
+/// The sums of bytes, whose zero points are in memory.
+template <class P, bool SignedX, bool SignedW> struct Codes : P {
+  static constexpr bool signedX = SignedX, signedW = SignedW;
+  const int8_t *zeros;
+  int32_t *sums;
+
+  static __device__ float numberOf(int8_t code, bool isSigned) {
+    return isSigned ? int(code) : int(uint8_t(code));
+  }
+  __device__ float zeroX() const { return numberOf(zeros[0], SignedX); }
+  __device__ float zeroW() const { return numberOf(zeros[1], SignedW); }
+  __device__ void store(const float (&sum)[P::kVector], unsigned i) const {
+#pragma unroll
+    for (int v = 0; v < P::kVector; ++v)
+      sums[i + v] = int(sum[v]);
+  }
+};
+
+template <class C, bool IsConstant>
+__global__ void __launch_bounds__(128)
+    codeSums(const int8_t *x, const int8_t *w, const int8_t *zeros,
+             int32_t *sums) {
+  frit::pdlTrigger();
+  frit::depthwise<C::kVector, C::kStrip, IsConstant>(C{{}, zeros, sums}, x, w);
+}
+
 // MobileNet's, EfficientNet's and ConvNeXt's at batch 32, also for NVRTC.
 using Mobile = Problem<frit::f16, 4, 8, 32, 56, 56, 144, 3, 3, 1, 1>;
 using Halved = Problem<frit::f16, 4, 7, 32, 112, 112, 96, 3, 3, 2, 1>;
@@ -99,7 +125,49 @@ template <class P, bool IsConstant = true> static void check() {
          y, want, epsilonOf<typename P::T>());
 }
 
+/// Compares sums of bytes, which are exact.
+template <class P, bool SignedX, bool SignedW, bool IsConstant = true>
+static void checkCodes(int zeroX, int zeroW) {
+  using C = Codes<P, SignedX, SignedW>;
+  Buffer<int8_t> x{P::n * P::h * P::w * P::c}, w{P::r * P::s * P::c}, zeros{2};
+  Buffer<int32_t> y{P::n * P::p * P::q * P::c};
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = int8_t(i * 2654435761u >> 13);
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] = int8_t(i * 2246822519u >> 11);
+  zeros[0] = int8_t(zeroX);
+  zeros[1] = int8_t(zeroW);
+  std::vector<double> want(y.size());
+  for (int to = 0; to < int(y.size()); ++to) {
+    int c = to % P::c, q = to / P::c % P::q, p = to / P::c / P::q % P::p;
+    int n = to / P::c / P::q / P::p;
+    for (int i = 0; i < P::r; ++i)
+      for (int j = 0; j < P::s; ++j) {
+        int h = p * P::strideH - P::padTop + i * P::dilationH;
+        int v = q * P::strideW - P::padLeft + j * P::dilationW;
+        if (h >= 0 && h < P::h && v >= 0 && v < P::w)
+          want[to] +=
+              (C::numberOf(x[((n * P::h + h) * P::w + v) * P::c + c], SignedX) -
+               zeroX) *
+              (C::numberOf(w[(c * P::r + i) * P::s + j], SignedW) - zeroW);
+      }
+  }
+  launch(codeSums<C, IsConstant>, blocksOf<P>(), 128, x.get(), w.get(),
+         zeros.get(), y.get());
+  expect("depthwise " + std::to_string(P::r) + "x" + std::to_string(P::s) +
+             " of " + std::to_string(P::c) + " channels of bytes",
+         y, want, 0);
+}
+
 static void checks() {
+  checkCodes<Problem<int8_t, 4, 4, 2, 7, 9, 24, 3, 3, 1, 1>, false, true>(117,
+                                                                          0);
+  checkCodes<Problem<int8_t, 4, 3, 1, 13, 11, 128, 5, 5, 2, 2>, true, true>(-9,
+                                                                            3);
+  checkCodes<Problem<int8_t, 2, 2, 1, 10, 7, 10, 3, 3, 1, 1>, true, false,
+             false>(5, 128);
+  checkCodes<Problem<int8_t, 1, 2, 1, 9, 8, 7, 9, 9, 1, 4>, false, false>(255,
+                                                                          255);
   check<Problem<f16, 4, 1, 2, 7, 9, 24, 3, 3, 1, 1>>();
   check<Problem<f16, 4, 4, 1, 13, 11, 128, 3, 3, 1, 1>, false>();
   check<Problem<bf16, 2, 3, 3, 10, 7, 10, 3, 3, 2, 1>>();
