@@ -31,7 +31,11 @@ static constexpr int64_t kMostRounds = 1 << 16;
 /// which all of them are in shared memory, and sums of rounds: as in
 /// code_rows.cuh.
 static constexpr int64_t kSlab = 256, kMostWhole = 72 << 10;
-static constexpr int64_t kMostSumBytes = 32 << 10;
+/// Of few rows they are fewer, so that the head of a language model leaves an
+/// SM the division of its memory that its layers have.
+static int64_t mostSumBytes(int64_t rows) {
+  return (rows <= kFewCodeRows ? 28 : 32) << 10;
+}
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
@@ -110,8 +114,8 @@ static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t buffers = isWhole ? slabs : 2 * slabBytes <= kMostWhole ? 2 : 1;
   int64_t squares = info.norm ? (isWhole ? slabs : 1) * pieces : 0;
   int64_t roundBytes = warps * m * (nn::kTileRows * warpTiles + 4) * 4;
-  int64_t rounds =
-      std::clamp<int64_t>(kMostSumBytes / roundBytes, 1, schedule.getRounds());
+  int64_t rounds = std::clamp<int64_t>(mostSumBytes(m) / roundBytes, 1,
+                                       schedule.getRounds());
   return ring + buffers * slabBytes + rounds * roundBytes +
          (buffers * pieces + squares) * 4;
 }
@@ -146,7 +150,11 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   // of a block convert rows of A together, which many rows need.
   bool isLong = !isDeep && info.k >= kLongRows;
   bool isFloat4 = codesOf(info)->code == nn::Code::e2m1; // takes registers
-  int64_t blocks = isLong && !isWide && !isFloat4 ? 2 : 1;
+  // Small blocks of short kernels find room beside those of the kernels before
+  // on every SM, where larger ones share one.
+  bool isSmall = !isWide && !isLong && codesOf(info)->code == nn::Code::int4;
+  bool isDouble = isSmall ? !isDeep : isLong && !isWide && !isFloat4;
+  int64_t blocks = isDouble ? 2 : 1;
   int64_t groups = std::max<int64_t>(1, kCodeWarps / blocks / split);
   while (groups > 1 && ceilDiv(columnTiles, groups) < (isWide ? sms / 3 : sms))
     groups /= 2;
@@ -163,9 +171,12 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
     // All blocks run at the same time.
     rounds = ceilDiv(ceilDiv(columnTiles, groups), blocks * sms);
     together = info.m > 8 ? kMostTogether / 2 : kMostTogether; // registers
+    if (isSmall)
+      together = isDeep ? 1 : 2 / countMatrices(info);
     int64_t parts = CodeShares(info, split).parts;
     while (!CodeShares(info, split).consistOf(together) ||
-           (!isWide && rounds * parts / together < kMostParts && together > 1))
+           (!isWide && !isSmall && rounds * parts / together < kMostParts &&
+            together > 1))
       together /= 2;
     while (together > 1 && !fitsIn(room))
       together /= 2;
@@ -179,7 +190,7 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   while (stages < kMostCodeStages && stages < all) {
     stages *= 2;
     if (fitsIn(stages <= least ? machine.arch.sharedPerBlock
-                               : machine.arch.sharedFor(2)))
+                               : machine.arch.sharedFor(isSmall ? 4 : 2)))
       continue;
     stages /= 2;
     break;

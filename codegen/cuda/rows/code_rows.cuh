@@ -48,7 +48,7 @@ template <class P> struct CodeRows {
   static constexpr int sumsOfRow = 16 * kWarpTiles<P> + 4;
   static constexpr int roundBytes =
       Shares::warps * rows * sumsOfRow * int(sizeof(float));
-  static constexpr int kMostSums = 32 << 10;
+  static constexpr int kMostSums = (rows <= 2 ? 28 : 32) << 10;
   static constexpr int sumRounds =
       kRounds<P> * roundBytes <= kMostSums ? kRounds<P>
       : roundBytes <= kMostSums            ? kMostSums / roundBytes

@@ -3,13 +3,13 @@
 // Products of a few rows read codes. Warps share k until all SMs have enough of
 // them; the epilogue is a part of the kernel.
 
-// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 256> grid 128x1x1 block 256
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 8, threads = 256, together = 2> grid 128x1x1 block 256
 // CHECK: static constexpr int64_t m = 1, n = 2048, k = 2048;
 // CHECK: using Scale = frit::f16;
 // CHECK: static constexpr int block = 64;
 // CHECK: static constexpr bool hasOffsets = false;
 // CHECK: static constexpr frit::Code code = frit::Code::int4;
-// CHECK: static constexpr int tiles = 1, stages = 4, split = 8, threads = 256,
+// CHECK: static constexpr int tiles = 1, stages = 2, split = 8, threads = 256,
 // CHECK: frit::codeRows<k0_problem>(x0, nullptr, {{[{][{]}}x1, x2, nullptr{{[}][}]}}, x3, nullptr, y0);
 func.func @residual(%x: tensor<1x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>, %r: tensor<1x2048xbf16>) {
   %0 = nn.fusion(%x, %c, %s, %r) : (tensor<1x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
