@@ -43,6 +43,11 @@ __device__ inline uint32_t selectBytes(uint32_t low, uint32_t high,
 #endif
 }
 
+/// Returns numbers i and i + 4 of 8 of 16 bits: a pair of decodePair's order.
+__device__ inline uint32_t selectPair(const uint32_t (&of)[4], int i) {
+  return selectBytes(of[i / 2], of[2 + i / 2], i % 2 ? 0x7632 : 0x5410);
+}
+
 /// Returns (bits & mask) | set, in one instruction.
 __device__ inline uint32_t keepAndSet(uint32_t bits, uint32_t mask,
                                       uint32_t set) {

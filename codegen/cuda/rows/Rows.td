@@ -20,7 +20,9 @@ def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
       NumberOr<"16", "rows of A of a block, if it has so many">:$rows,
       NumberOr<"1", "groups of tiles that a warp multiplies one after another, "
                     "of codes">:$rounds,
-      NumberOr<"1", "tiles along k of a part, of codes: 1, 2 or 4">:$together);
+      NumberOr<"1", "tiles along k of a part, of codes: 1, 2 or 4">:$together,
+      Choice<"codes become numbers of A's type, instead of A what codes are "
+             "multiplied by">:$widens);
   let extraClassDeclaration = [{
     bool readsConstantsEarly() const { return true; }
   }];

@@ -183,6 +183,9 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
                                 "tiles that are copied together"
                               : "products of numbers have neither rounds nor "
                                 "tiles that are copied together");
+    if (schedule.getWidens() &&
+        !(codesOf(*info) && elementType(info->a).isBF16()))
+      return nn::Mismatch("only codes that meet rows of bf16 become numbers");
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
     return info;
@@ -207,6 +210,8 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       text.addConstants("int", {{"rounds", schedule.getRounds()}});
     if (schedule.getTogether() > 1)
       text.addConstants("int", {{"together", schedule.getTogether()}});
+    if (schedule.getWidens())
+      text.addConstants("bool", {{"widens", 1}});
     if (codes)
       addCodes(text, *codes);
     else

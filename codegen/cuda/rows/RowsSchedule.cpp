@@ -31,6 +31,8 @@ static constexpr int64_t kMostRounds = 1 << 16;
 /// which all of them are in shared memory, and sums of rounds: as in
 /// code_rows.cuh.
 static constexpr int64_t kSlab = 256, kMostWhole = 72 << 10;
+/// Likewise of rows that are copied as they are.
+static constexpr int64_t kMostCopied = 152 << 10;
 /// Of few rows they are fewer, so that the head of a language model leaves an
 /// SM the division of its memory that its layers have.
 static int64_t mostSumBytes(int64_t rows) {
@@ -110,14 +112,16 @@ static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t slabs = ceilDiv(shares.parts, shares.slab);
   // Two bytes, or a number of 16 bits.
   int64_t slabBytes = pieces * 2 * (width + (width % 64 ? 0 : 32));
-  bool isWhole = slabs * slabBytes <= kMostWhole;
+  bool copies =
+      schedule.getWidens() && !info.norm && nn::bitsOf(matrix.code) == 4;
+  bool isWhole = slabs * slabBytes <= (copies ? kMostCopied : kMostWhole);
   int64_t buffers = isWhole ? slabs : 2 * slabBytes <= kMostWhole ? 2 : 1;
   int64_t squares = info.norm ? (isWhole ? slabs : 1) * pieces : 0;
   int64_t roundBytes = warps * m * (nn::kTileRows * warpTiles + 4) * 4;
   int64_t rounds = std::clamp<int64_t>(mostSumBytes(m) / roundBytes, 1,
                                        schedule.getRounds());
   return ring + buffers * slabBytes + rounds * roundBytes +
-         (buffers * pieces + squares) * 4;
+         ((schedule.getWidens() ? 0 : buffers * pieces) + squares) * 4;
 }
 
 /// Returns the bytes of shared memory of a block, as rowsGemmShared does.
@@ -133,6 +137,14 @@ int64_t cuda::sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
                  (nn::kTileRows * tiles + 4 + (info.norm ? 1 : 0)) *
                  sizeof(float);
   return warps * std::max(schedule.getStages() * stage, sums);
+}
+
+/// Returns whether rows are copied to shared memory as they are, and codes made
+/// numbers: to convert several rows anew in each block, norms apart, takes
+/// longer than the codes of one or two tiles.
+static bool paysToWiden(const nn::GemmInfo &info) {
+  return elementType(info.a).isBF16() && !info.norm &&
+         codesOf(info)->code == nn::Code::int4;
 }
 
 /// Chooses for code_rows.cuh.
@@ -159,10 +171,11 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   while (groups > 1 && ceilDiv(columnTiles, groups) < (isWide ? sms / 3 : sms))
     groups /= 2;
   int64_t rounds = 1, together = kMostTogether, stages = 1;
+  const bool widens = !machine.batchInvariant && isWide && paysToWiden(info);
   auto chosen = [&] {
     return RowsGemmAttr::get(info.a.getContext(), /*tiles=*/1, stages, split,
                              groups * split * 32, kMostTiledRows, rounds,
-                             together);
+                             together, widens);
   };
   auto fitsIn = [&](int64_t room) {
     return sharedBytesOf(info, chosen()) <= room;
@@ -195,6 +208,10 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
     stages /= 2;
     break;
   }
+  // If all of a warp's codes are on their way, products begin with their half.
+  if (isWide && !widens && all == 1 && together == kMostTogether &&
+      codesOf(info)->code == nn::Code::int4)
+    together /= 2, stages *= 2;
   return chosen();
 }
 
@@ -225,7 +242,7 @@ static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
     auto chosen =
         RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
                           std::max(split, kBlockWarps) * 32, kMostTiledRows,
-                          /*rounds=*/1, /*together=*/1);
+                          /*rounds=*/1, /*together=*/1, /*widens=*/false);
     if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
@@ -249,7 +266,7 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
     auto wide =
         RowsGemmAttr::get(info.a.getContext(), same.getTiles(), stages,
                           same.getSplit(), same.getThreads(), kMostBlockRows,
-                          /*rounds=*/1, /*together=*/1);
+                          /*rounds=*/1, /*together=*/1, /*widens=*/false);
     if (sharedBytesOf(info, wide) <= machine.arch.sharedPerBlock)
       return wide;
   }
@@ -260,7 +277,7 @@ LogicalResult
 RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t tiles, int64_t stages, int64_t split,
                      int64_t threads, int64_t rows, int64_t rounds,
-                     int64_t together) {
+                     int64_t together, bool widens) {
   if (failed(requireBlock(emitError, threads)) ||
       failed(require(emitError,
                      isPowerOf2UpTo(split, threads / 32) &&

@@ -38,6 +38,37 @@ __device__ inline uint32_t convertE4m3(uint32_t word, int i) {
   return pair;
 }
 
+/// Whether codes become numbers of A's type, by which its rows are multiplied
+/// as they are. Else A becomes bytes or f16, which codes need few instructions
+/// for.
+template <class P> __device__ constexpr bool widensCodes() {
+  if constexpr (requires { P::widens; })
+    return P::widens;
+  return false;
+}
+template <class P> inline constexpr bool kWidens = widensCodes<P>();
+template <class P>
+inline constexpr bool kMakesBytes = kHasIntegers<P::code> && !kWidens<P>;
+/// The numbers that are multiplied if they are no bytes.
+template <class P, bool widens = kWidens<P>> struct CodeNumbers {
+  using Type = f16;
+  static constexpr float bias = 0;
+};
+template <class P> struct CodeNumbers<P, true> {
+  using Type = typename P::A;
+  /// What they exceed codes by.
+  static constexpr float bias = codeBias<Type, P::code>(0);
+  static_assert(kSame<Type, bf16>);
+};
+
+/// Sums of products: integers of bytes, else floats.
+template <class P, bool isInteger = kMakesBytes<P>> struct ProductSum {
+  using Type = int;
+};
+template <class P> struct ProductSum<P, false> {
+  using Type = float;
+};
+
 /// Columns that the codes of a step have, of which tensor cores multiply bytes
 /// at once.
 inline constexpr int kUnit = 32;
@@ -105,11 +136,13 @@ template <class P> struct LaneCodes {
   }
 
   /// What products are multiplied by beside the scale.
-  static constexpr bool converts = P::code == Code::e4m3 && kConvertsE4m3;
-  static constexpr float kFactor = P::code == Code::int4 ? 1.f / 16
-                                   : kHasIntegers<P::code> || converts
-                                       ? 1.f
-                                       : kCodeFactor<f16, P::code>;
+  using Number = typename CodeNumbers<P>::Type;
+  static constexpr bool converts =
+      P::code == Code::e4m3 && kConvertsE4m3 && !kWidens<P>;
+  static constexpr float kFactor =
+      kMakesBytes<P> ? (P::code == Code::int4 ? 1.f / 16 : 1.f)
+      : converts     ? 1.f
+                     : kCodeFactor<Number, P::code>;
 
   /// Returns the first fragment of unit `unit` in bytes.
   __device__ void bytes(uint32_t (&a)[4], int unit) const {
@@ -124,7 +157,7 @@ template <class P> struct LaneCodes {
       }
     }
   }
-  /// Returns that of its half `half` in f16.
+  /// Returns that of its half `half` in numbers.
   __device__ void halves(uint32_t (&a)[4], int unit, int half) const {
     constexpr bool isFine = kCodeBits<P::code> == 4;
 #pragma unroll
@@ -132,7 +165,7 @@ template <class P> struct LaneCodes {
       const uint32_t word = words.at[i % 2 * 2 + (isFine ? unit : half)];
       const int pair = (isFine ? 2 * half : 0) + i / 2;
       a[i] = converts ? convertE4m3(word, pair)
-                      : decodePair<f16, P::code>(word, pair);
+                      : decodePair<Number, P::code>(word, pair);
     }
   }
 };

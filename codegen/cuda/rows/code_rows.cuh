@@ -3,14 +3,16 @@
 // Computes what rows_gemm.cuh does for a matrix B of codes, as fast as they are
 // read. Rows of A are converted once a block, as scaled_rows.cuh says, so that
 // codes need few instructions before tensor cores multiply them: of integers,
-// one a word or two. A warp copies its codes to its own ring in shared memory,
-// `stages` parts of k ahead. Those that a ring holds are on their way before
-// the kernels before this one have finished. P is that of rows_gemm.cuh with
-// the fields of code_lanes.cuh; tiles along k of warps that share it are
-// neighbours. P may have
+// one a word or two. With `widens` rows stay as they are, and codes become
+// numbers of their type: more instructions a code, and fewer a row. A warp
+// copies its codes to its own ring in shared memory, `stages` parts of k ahead.
+// Those that a ring holds are on their way before the kernels before this one
+// have finished. P is that of rows_gemm.cuh with the fields of code_lanes.cuh;
+// tiles along k of warps that share it are neighbours. P may have
 //
 //   static constexpr int rounds;   // groups of tiles of a warp
 //   static constexpr int together; // tiles along k of a stage: 1, 2 or 4
+//   static constexpr bool widens;  // A is bf16, and what multiplies it too
 //
 // A warp multiplies the groups one after another by the same rows of A. The
 // grid is ceil(m / rows) · ceil(n / (16 · tiles · rounds · warps / split)).
@@ -28,20 +30,15 @@
 
 namespace frit {
 
-/// Integers for bytes, else floats.
-template <bool isInteger> struct ProductSum {
-  using Type = int;
-};
-template <> struct ProductSum<false> {
-  using Type = float;
-};
-
 template <class P> struct CodeRows {
   using Shares = CodeShares<P>;
   using Rows = ScaledRows<P>;
   using Codes = LaneCodes<P>;
   static constexpr int columnTiles = Rows::columnTiles;
   static constexpr bool isInteger = Rows::isInteger;
+  /// What numbers exceed codes by. That, or offsets, need the sums of rows.
+  static constexpr float bias = CodeNumbers<P>::bias;
+  static constexpr bool sumsRows = P::hasOffsets || bias != 0;
   /// Sums of the warps, of a row of A and the columns of their tiles, of as
   /// many rounds as have room.
   static constexpr int rows = Rows::rows;
@@ -62,7 +59,7 @@ template <class P> struct CodeRows {
   /// the four of a fragment make one.
   static constexpr int sumsOfLane = 4 / Rows::columnsOfRow;
   using Totals = float[kWarpTiles<P>][columnTiles][sumsOfLane];
-  using Acc = typename ProductSum<isInteger>::Type;
+  using Acc = typename ProductSum<P>::Type;
   using Sums = Acc[kWarpTiles<P>][columnTiles][4];
   using RowSums = Acc[columnTiles][4];
   /// Units after which sums are scaled: as many as have the same scale in a
@@ -113,7 +110,10 @@ template <class P> struct CodeRows {
           const int upper = upperOf(i);
           float &to = totals[t][j][i];
           to = fma(load(codes[t].scales[group].at[upper]) * factor,
-                   total(sums[t][j], i), to);
+                   bias == 0
+                       ? total(sums[t][j], i)
+                       : fma(-bias, total(ofA[j], i), total(sums[t][j], i)),
+                   to);
           if constexpr (P::hasOffsets)
             to = fma(load(codes[t].offsets[group].at[upper]) *
                          (factor * (1.f / Codes::kFactor)),
@@ -150,8 +150,9 @@ template <class P> struct CodeRows {
 #pragma unroll
         for (int i = 0; i < 2; ++i)
           x[j][i] = b[j].at[half * 2 + i];
-      if constexpr (P::hasOffsets) {
-        constexpr uint32_t one = isInteger ? 0x01010101 : twice(0x3c00);
+      if constexpr (sumsRows) {
+        constexpr uint32_t one =
+            isInteger ? 0x01010101 : twice(kWidens<P> ? 0x3f80 : 0x3c00);
         const uint32_t ones[4] = {
             first || !isInteger ? one : 0, first || !isInteger ? one : 0,
             second || !isInteger ? one : 0, second || !isInteger ? one : 0};
@@ -182,7 +183,7 @@ template <class P> struct CodeRows {
     if constexpr (isInteger)
       mmaBytes<true, true>(to, a, b);
     else
-      mma<f16>(to, a, b);
+      mma<typename Codes::Number>(to, a, b);
   }
 
   /// Adds the products of a tile along k, number `at` of a slab.
@@ -311,7 +312,10 @@ codeRows(const typename P::A *a, const typename P::A *scale,
   if constexpr (P::early)
     pdlWait();
 
-  Rows::read(pieces, a, 0, 0);
+  if constexpr (Rows::copies)
+    rows.copy(a);
+  else
+    Rows::read(pieces, a, 0, 0);
   if constexpr (Rows::isWhole) {
     rows.convert(pieces, a, scale, 0, true);
     __syncthreads();

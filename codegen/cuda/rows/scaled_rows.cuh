@@ -13,6 +13,9 @@
 //
 // If an element is infinite or no number, sums of its row are no numbers.
 //
+// Where codes become numbers of bf16 instead, elements stay as they are,
+// rounded if they are multiplied by a norm's scale; only their order changes.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
@@ -58,7 +61,7 @@ __device__ inline uint32_t largerOfPairs(uint32_t a, uint32_t b) {
 template <class P> struct ScaledRows {
   using Shares = CodeShares<P>;
   static constexpr int rows = kBlockRows<P>, pieces = rows * P::split;
-  static constexpr bool isInteger = kHasIntegers<P::code>;
+  static constexpr bool isInteger = kMakesBytes<P>;
   static constexpr bool isFine = kCodeBits<P::code> == 4;
   /// Columns of a row, and bytes of an element, of a lane's part of a unit, and
   /// of a column. Columns that are read together are in different banks.
@@ -70,8 +73,12 @@ template <class P> struct ScaledRows {
   static constexpr int partBytes = columnsOfRow * rows * columnBytes;
   static constexpr int slabBytes = P::split * partBytes;
   /// Bytes up to which all slabs are in shared memory, or two.
-  static constexpr int kMostWhole = 72 << 10;
-  static constexpr bool isWhole = Shares::slabs * slabBytes <= kMostWhole;
+  static constexpr int kMostWhole = 72 << 10, kMostCopied = 152 << 10;
+  /// Whether rows are only copied, of which no register then needs to know.
+  static constexpr bool copies = kWidens<P> && !kNormalizesRows<P> && isFine &&
+                                 Shares::slabs * slabBytes <= kMostCopied;
+  static constexpr bool isWhole =
+      copies || Shares::slabs * slabBytes <= kMostWhole;
   static constexpr int buffers = isWhole                       ? Shares::slabs
                                  : 2 * slabBytes <= kMostWhole ? 2
                                                                : 1;
@@ -79,7 +86,7 @@ template <class P> struct ScaledRows {
   /// Slabs and pieces that are converted at a time, and sums of squares.
   static constexpr int slabsOfTime = isWhole ? Shares::slabs : 1;
   static constexpr int piecesOfTime = slabsOfTime * pieces;
-  static constexpr int factorCount = buffers * pieces;
+  static constexpr int factorCount = kWidens<P> ? 0 : buffers * pieces;
   static constexpr int squareCount = kNormalizesRows<P> ? piecesOfTime : 0;
   /// Lanes that convert a piece, how often a warp converts pieces, and how many
   /// times it has registers to read elements ahead.
@@ -165,11 +172,33 @@ template <class P> struct ScaledRows {
       });
   }
 
+  /// Copies all slabs, and waits for what the thread copies.
+  __device__ void copy(const typename P::A *a) const {
+    const int lane = int(threadIdx.x) % lanes;
+#pragma unroll 4
+    for (int time = 0; time < times; ++time) {
+      const int piece = pieceOf(time);
+      if ((!allHavePieces && piece >= piecesOfTime) ||
+          (!allHaveElements && lane * 8 >= Shares::width))
+        continue;
+      const int64_t k = elementOf(piece, 0);
+      char *to = columnOf(piece, 0) + lane % 4 * laneBytes;
+      if (allHaveElements || k < P::k)
+        copyAsync(to, a + rowOf(piece) * P::lda + k);
+      else
+        *reinterpret_cast<Elements *>(to) = {};
+    }
+    commitCopies();
+    waitCopies<0>();
+  }
+
   /// Converts the slabs from `slab` on, whose first elements and scales were
-  /// read. Sums squares if `isFirst`.
+  /// read, unless they are copied. Sums squares if `isFirst`.
   __device__ void convert(Pieces &of, const typename P::A *a,
                           const typename P::A *scale, int slab,
                           bool isFirst) const {
+    if constexpr (copies)
+      return;
 #pragma unroll 1
     for (int first = 0; first < times; first += ahead) {
       if (first > 0) {
@@ -212,6 +241,11 @@ template <class P> struct ScaledRows {
         for (int i = 0; i < 8; ++i)
           x[i] *= elementIn(scales, i);
     }
+    if constexpr (kWidens<P>) {
+      if (isPiece && (allHaveElements || lane * 8 < Shares::width))
+        storePairs(columnOf(piece, slab), elements, x);
+      return;
+    }
     // Bits of magnitudes are in the order of these; no number is above all.
     uint32_t largest = 0;
     if constexpr (kSame<typename P::A, bf16> && !kNormalizesRows<P>) {
@@ -240,9 +274,7 @@ template <class P> struct ScaledRows {
     const float factor = bitsToFloat(uint32_t(253 + above - exponent) << 23);
     if (!isPiece || (!allHaveElements && lane * 8 >= Shares::width))
       return;
-    char *to = columns + in / pieces * slabBytes + in % P::split * partBytes +
-               in % pieces / P::split * columnsOfRow * columnBytes +
-               lane / 4 * kUnit * elementBytes;
+    char *to = columnOf(piece, slab);
     if constexpr (isInteger) {
       uint32_t fixed[8]; // the low bytes are high and low, plus 128
 #pragma unroll
@@ -271,6 +303,30 @@ template <class P> struct ScaledRows {
       }
       storeHalves(to, pairs);
     }
+  }
+
+  /// Returns where the unit of the lane's elements of a piece is.
+  __device__ char *columnOf(int piece, int slab) const {
+    const int in = bufferOf(slab) * pieces + piece;
+    return columns + in / pieces * slabBytes + in % P::split * partBytes +
+           in % pieces / P::split * columnsOfRow * columnBytes +
+           int(threadIdx.x) % lanes / 4 * kUnit * elementBytes;
+  }
+
+  /// Stores the lane's 8 elements, or what a norm's scale has made of them, as
+  /// pairs that meet those of decodePair.
+  static __device__ void storePairs(char *to, const Elements &elements,
+                                    const float (&x)[8]) {
+    uint32_t pairs[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if constexpr (kNormalizesRows<P>)
+        pairs[i] = packPair<typename P::A>(x[isFine ? i : 2 * i],
+                                           x[isFine ? i + 4 : 2 * i + 1]);
+      else
+        pairs[i] = isFine ? selectPair(elements.at, i) : elements.at[i];
+    }
+    storeHalves(to, pairs);
   }
 
   /// Stores the lane's 8 elements of a column. A lane of a fragment has
@@ -308,6 +364,12 @@ template <class P> struct ScaledRows {
           columns + bufferOf(slab) * slabBytes + part * partBytes +
           column * columnBytes + unit * kUnit * elementBytes +
           lane % 4 * laneBytes);
+      if constexpr (copies) {
+        const Unit whole = of[j];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          of[j].at[i] = selectPair(whole.at, i);
+      }
     }
   }
 
@@ -315,6 +377,8 @@ template <class P> struct ScaledRows {
   static constexpr int factorsOfTile = isInteger ? 1 : 2;
   /// Returns the factor of a row of A, or any one beyond the last row.
   __device__ float factorOf(int slab, int part, int row) const {
+    if constexpr (kWidens<P>)
+      return 1;
     if (rows % 8 != 0 && row >= rows)
       row = rows - 1;
     return factors[bufferOf(slab) * pieces + row * P::split + part];

@@ -167,6 +167,19 @@ func.func @together(%x: tensor<1x640xf16>, %c: tensor<8x10x512xui8>, %s: tensor<
 
 // -----
 
+func.func @widened(%x: tensor<1x640xf16>, %c: tensor<8x10x512xui8>, %s: tensor<8x10x16xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: only codes that meet rows of bf16 become numbers (schedule #cuda.}}
+  %0 = nn.fusion(%x, %c, %s) schedule(#cuda.rows_gemm<tiles = 1, stages = 2, split = 2, threads = 64, widens = true>) : (tensor<1x640xf16>, tensor<8x10x512xui8>, tensor<8x10x16xf16>) -> tensor<1x128xf16> {
+  ^bb0(%x_: tensor<1x640xf16>, %c_: tensor<8x10x512xui8>, %s_: tensor<8x10x16xf16>):
+    %w = nn.dequantize %c_, %s_ {code = "int4", tiled, to = f16} : (tensor<8x10x512xui8>, tensor<8x10x16xf16>) -> tensor<128x640xf16>
+    %m = nn.matmul %x_, %w {transpose_b} : (tensor<1x640xf16>, tensor<128x640xf16>) -> tensor<1x128xf16>
+    nn.yield %m : tensor<1x128xf16>
+  }
+  return
+}
+
+// -----
+
 func.func @rounds(%x: tensor<6x512xf16>, %y: tensor<1024x512xf16>) {
   // expected-error@+1 {{has no CUDA kernel: products of numbers have neither rounds nor tiles that are copied together (schedule #cuda.}}
   %0 = nn.fusion(%x, %y) schedule(#cuda.rows_gemm<tiles = 2, stages = 1, split = 2, threads = 128, rounds = 2>) : (tensor<6x512xf16>, tensor<1024x512xf16>) -> tensor<6x1024xf16> {

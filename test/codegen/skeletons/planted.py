@@ -186,6 +186,12 @@ FAULTS = {"wgmma_gemm": {
         ("code_rows.cuh", """    rows.convert(pieces, a, scale, 0, true);
     __syncthreads();
 """, "    rows.convert(pieces, a, scale, 0, true);\n", WRONG),
+    "codes: no wait for rows of A that are copied":
+        ("scaled_rows.cuh", "    commitCopies();\n    waitCopies<0>();\n",
+         "    commitCopies();\n", WRONG),
+    "codes: numbers of other elements than they meet":
+        ("scaled_rows.cuh", "of[j].at[i] = selectPair(whole.at, i);",
+         "of[j].at[i] = whole.at[i];", WRONG),
     "rows: no wait for copies":
         ("rows_gemm.cuh", "    waitCopies<P::stages - 1>();\n", "", WRONG),
     "rows: the stage of another part of k":

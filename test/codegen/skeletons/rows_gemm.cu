@@ -50,6 +50,10 @@ template <class P> struct Paired : P {
 template <class P, int Rounds, int Together = 1> struct InRounds : P {
   static constexpr int rounds = Rounds, together = Together;
 };
+/// Makes numbers of codes, instead of bytes or f16 of A.
+template <class P> struct Widened : P {
+  static constexpr bool widens = true;
+};
 /// Has so many rows of A in a block.
 template <class P, int Rows> struct Blocks : P {
   static constexpr int rows = Rows;
@@ -208,7 +212,7 @@ template <class P> static void check(bool isFull) {
   Matrix<P> b;
   auto *offsets = P::hasOffsets ? b.offsets.get() : nullptr;
   std::string kind = "code " + std::to_string(int(P::code));
-  checkProduct<P, false>(
+  checkProduct<P, frit::kWidens<P>>(
       "rows_gemm " + kind, isFull,
       [&](int64_t row, int64_t k) { return b.numbers[row * P::k + k]; },
       [&](auto *a, auto *scale, auto *bias, auto *r, auto *d) {
@@ -334,6 +338,34 @@ static void checks() {
   check<InRounds<
       Normed<Problem<bf16, Code::e4m3, 16, 96, 4096, 128, false, 1, 2, 8>>, 3,
       4>>(false);
+  // Codes that become numbers: of all formats, with offsets, norms, two
+  // matrices, rounds, several slabs.
+  check<Widened<Problem<bf16, Code::int4, 8, 64, 512, 64, false, 1, 2, 8>>>(
+      true);
+  check<
+      Widened<Problem<bf16, Code::int4, 13, 48, 896, 128, true, 1, 4, 2, 64>>>(
+      false);
+  check<Widened<Normed<
+      Paired<Problem<bf16, Code::int4, 8, 96, 512, 64, false, 1, 1, 4>>>>>(
+      false);
+  check<Widened<InRounds<
+      Normed<Problem<bf16, Code::int4, 5, 160, 1024, 64, true, 1, 2, 4>>, 3,
+      4>>>(true);
+  check<Widened<
+      Problem<bf16, Code::int4, 8, 32, 8192, 64, false, 1, 1, 16, 512>>>(true);
+  check<Widened<
+      Problem<bf16, Code::int4, 16, 32, 8192, 64, false, 1, 1, 16, 512>>>(
+      false);
+  check<Widened<
+      Problem<bf16, Code::int4, 3, 64, 1408, 32, true, 2, 2, 2, 128, f16, 8>>>(
+      true);
+  check<Widened<
+      Problem<bf16, Code::e2m1, 8, 48, 1408, 32, false, 2, 2, 2, 128, bf16>>>(
+      true);
+  check<Widened<Problem<bf16, Code::int8, 3, 64, 512, 128, true, 1, 2, 4>>>(
+      false);
+  check<Widened<Problem<bf16, Code::e4m3, 9, 64, 512, 512, false, 2, 2, 4>>>(
+      true);
   // Rows with padding, an activation.
   check<Problem<f16, Code::int4, 4, 64, 320, 32, false, 1, 4, 4, 256, f16, 8,
                 frit::Silu>>(true);
