@@ -1,5 +1,6 @@
 //===- ExternalData.cpp - Weights in files beside the model ---------------===//
 
+#include "compiler/import/LfsPointer.h"
 #include "compiler/onnx/reader/Tensors.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -96,6 +97,10 @@ std::optional<Bytes> TensorReader::external(const TensorProto &tensor,
     }
     if (options.randomWeights)
       return random(tensor, size / elementBytes(element), element);
+    return std::nullopt;
+  }
+  if (isLfsPointer(buffer->getBuffer())) {
+    emitError(loc) << "its file '" << location << "' " << kLfsPointer;
     return std::nullopt;
   }
   if (offset > buffer->getBufferSize() ||

@@ -37,6 +37,7 @@ def external(name, **entries):
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
+(FOLDER / "lfs.bin").write_text("version https://git-lfs.github.com/spec/v1\n")
 (FOLDER / "w.bin").write_bytes(b"xxx" + DATA.tobytes() + DATA.tobytes())
 np.savez(FOLDER / "in.npz", x=DATA)
 np.savez(FOLDER / "out.npz", y1=3 * DATA)
@@ -57,6 +58,7 @@ save(
         external("nul", location="w.bin\0x"),
         external("absolute", location="/etc/passwd"),
         external("nowhere", offset=0),
+        external("pointer", location="lfs.bin"),
         external("odd", location="w.bin", offset="one"),
         external("length", location="w.bin", length=4),
         external("folder", location="."),
