@@ -90,35 +90,44 @@ float frit::logProbability(const float *logits, uint32_t vocabulary,
   return float(double(logits[token]) - best - std::log(sum));
 }
 
+Status frit::checkSampling(const frit_sampling &chosen) {
+  if (chosen.temperature >= 0 && chosen.top_p >= 0 && chosen.top_p <= 1 &&
+      chosen.min_p >= 0 && chosen.min_p <= 1 && chosen.repetition_penalty >= 0)
+    return Status();
+  return invalidArgument("a temperature and a repetition penalty are at least "
+                         "0, top_p and min_p from 0 to 1");
+}
+
+Status frit::checkLogits(const float *logits, uint32_t vocabulary) {
+  for (uint32_t i = 0; i < vocabulary; ++i)
+    if (logits[i] > kNever)
+      return Status();
+  return Status(FRIT_INVALID_ARGUMENT,
+                "no token may follow: all logits are NaN or minus infinity");
+}
+
 frit_status frit_sample(const frit_sampling *sampling, float *logits,
                         uint32_t vocabulary, const int32_t *tokens,
                         uint32_t count, int32_t *token) {
   if (!logits || !token || (!tokens && count))
     return nullArgument("frit_sample");
   frit_sampling chosen = sampling ? *sampling : frit_sampling();
-  if (!(chosen.temperature >= 0) || !(chosen.top_p >= 0) ||
-      !(chosen.top_p <= 1) || !(chosen.min_p >= 0) || !(chosen.min_p <= 1) ||
-      !(chosen.repetition_penalty >= 0))
-    return report(invalidArgument(
-        "a temperature and a repetition penalty are at least 0, top_p and "
-        "min_p from 0 to 1"));
+  if (Status status = checkSampling(chosen); status.failed())
+    return report(std::move(status));
   if (chosen.bias)
     for (uint32_t i = 0; i < vocabulary; ++i)
       logits[i] += chosen.bias[i];
   if (chosen.repetition_penalty > 0 && chosen.repetition_penalty != 1)
     penalize(logits, vocabulary, chosen.repetition_penalty, tokens, count);
-  uint32_t best = vocabulary;
+  if (Status status = checkLogits(logits, vocabulary); status.failed())
+    return report(std::move(status));
+  uint32_t best = 0;
   for (uint32_t i = 0; i < vocabulary; ++i) {
     if (std::isnan(logits[i]))
       logits[i] = kNever;
-    else if (logits[i] > kNever &&
-             (best == vocabulary || logits[i] > logits[best]))
+    if (logits[i] > logits[best])
       best = i;
   }
-  if (best == vocabulary)
-    return report(Status(FRIT_INVALID_ARGUMENT,
-                         "no token may follow: all logits are NaN "
-                         "or minus infinity"));
   *token = int32_t(best);
   if (chosen.temperature == 0 || logits[best] == -kNever)
     return FRIT_OK;

@@ -125,6 +125,8 @@ Status frit_session::checkBegun() const {
           format("sequence %u has no token to continue from; "
                  "frit_session_prefill gives it one",
                  i));
+    else if (sequences[i].next == Next::ready)
+      FRIT_TRY(checkLogits(logitsOf(i), vocabulary));
   return Status();
 }
 
@@ -208,6 +210,8 @@ frit_status frit_session_prefill(frit_session *session, uint32_t sequence,
 static Status decodeChecked(frit_session &session,
                             const frit_sampling *sampling, int32_t *tokens,
                             uint32_t count) {
+  if (sampling)
+    FRIT_TRY(checkSampling(*sampling));
   FRIT_TRY(session.checkBegun());
   FRIT_TRY(session.checkRoom(count));
   if (isGreedy(sampling))

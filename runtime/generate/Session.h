@@ -67,13 +67,16 @@ struct frit_session {
         [&](const frit::Sequence &own) { return own.next == next; });
   }
   frit::Status checkRoom(uint32_t steps) const;
-  /// Fails if a sequence has no token to continue from.
+  /// Fails if a sequence has no token to continue from, or if none may follow.
   frit::Status checkBegun() const;
   frit::Status writeLengths();
   /// Makes the device's lengths and tokens those of the sequences, whose next
   /// tokens are known.
   frit::Status writeSequences();
   float *logitsOf(uint32_t sequence) {
+    return logits.data() + size_t(sequence) * vocabulary;
+  }
+  const float *logitsOf(uint32_t sequence) const {
     return logits.data() + size_t(sequence) * vocabulary;
   }
 
@@ -122,6 +125,12 @@ inline frit_tensor hostTensor(const char *name, void *data, frit_dtype dtype,
                               const int64_t *dims, uint32_t rank) {
   return {name, data, dtype, rank, dims, FRIT_HOST};
 }
+
+/// Fails if numbers of a choice are out of their ranges.
+Status checkSampling(const frit_sampling &chosen);
+
+/// Fails if no token may follow, since no logit is a number above -inf.
+Status checkLogits(const float *logits, uint32_t vocabulary);
 
 /// Returns the natural logarithm of a token's share of exp(logits).
 float logProbability(const float *logits, uint32_t vocabulary, int32_t token);
