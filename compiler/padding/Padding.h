@@ -6,6 +6,8 @@
 #include "compiler/padding/PaddingMasks.h"
 #include "compiler/padding/ValuePairs.h"
 
+#include "dialects/nn/operators/Custom.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -64,6 +66,9 @@ private:
       llvm::DenseMap<mlir::Value, PaddedValue> &known,
       llvm::function_ref<std::optional<PaddedValue>(mlir::Value, mlir::Value)>
           find);
+  static bool padCustom(nn::CustomOp small, nn::CustomOp large,
+                        llvm::ArrayRef<PaddedValue> operands,
+                        ValuePairs &pairs);
   bool padScan(nn::ScanOp small, nn::ScanOp large,
                llvm::ArrayRef<PaddedValue> operands, ValuePairs &pairs);
   bool padPicks(nn::GatherOp small, nn::GatherOp large, ValuePairs &pairs);

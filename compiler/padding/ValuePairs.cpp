@@ -24,6 +24,12 @@ static constexpr int kMostLevels = 200;
 /// Most elements of a constant that are compared one by one.
 static constexpr int64_t kMostCompared = int64_t(1) << 22;
 
+bool frit::areAlike(Operation *small, Operation *large) {
+  return small->getName() == large->getName() &&
+         small->getNumResults() == large->getNumResults() &&
+         small->getNumOperands() == large->getNumOperands();
+}
+
 bool ValuePairs::isCompared(Operation *op) {
   auto isConstant = [&](Value value) {
     return value.getDefiningOp() && constants.contains(value.getDefiningOp());
@@ -162,9 +168,7 @@ std::optional<PaddedValue> ValuePairs::findRows(GatherOp small, Value large,
 std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
                                                     int levels) {
   Operation *from = small.getDefiningOp(), *to = large.getDefiningOp();
-  if (from->getName() == to->getName() &&
-      from->getNumOperands() == to->getNumOperands() &&
-      from->getNumResults() == to->getNumResults()) {
+  if (areAlike(from, to)) {
     SmallVector<PaddedValue, 3> operands;
     for (auto [a, b] : llvm::zip(from->getOperands(), to->getOperands()))
       if (auto operand = search(a, b, levels - 1))

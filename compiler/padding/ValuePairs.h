@@ -13,6 +13,10 @@
 
 namespace frit {
 
+/// Returns whether two operators have the same kind and numbers of operands and
+/// results.
+bool areAlike(mlir::Operation *small, mlir::Operation *large);
+
 /// Elements of constants of the large model, evaluated once.
 using EvaluatedConstants =
     llvm::DenseMap<mlir::Value, std::optional<nn::ConstantValue>>;

@@ -13,6 +13,11 @@
 using namespace mlir;
 using namespace frit;
 
+bool frit::isEmpty(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() == 0;
+}
+
 bool frit::mayLead(Type small, Type large) {
   auto a = dyn_cast<RankedTensorType>(small);
   auto b = dyn_cast<RankedTensorType>(large);

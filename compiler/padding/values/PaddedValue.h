@@ -20,6 +20,9 @@ struct PaddedValue {
   PaddedContent content = {};
 };
 
+/// Returns whether a value has no elements.
+bool isEmpty(mlir::Value value);
+
 /// Returns whether a tensor of type `small` can be the leading elements of one
 /// of type `large`.
 bool mayLead(mlir::Type small, mlir::Type large);
