@@ -44,7 +44,7 @@ static std::string reasonOf(Operation *large) {
   if (llvm::all_of(large->getOperands(),
                    [](Value x) { return x.getDefiningOp<ConstantOp>(); }))
     return "has numbers that were computed for one size, as resizing with "
-           "antialiasing does";
+           "antialiasing or to a size does, and grids of anchors";
   if (isa<PadOp>(large))
     return "puts elements after its last one";
   if (isa<SliceOp>(large))
@@ -156,8 +156,19 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     std::optional<PaddedValue> result;
     if (auto gather = dyn_cast<GatherOp>(*a))
       result = padComputed(gather, cast<GatherOp>(*b), operands);
+    auto slice = dyn_cast<SliceOp>(*a);
+    auto shift = [&](bool isNew) {
+      return slice ? masks.shift(slice, cast<SliceOp>(*b), operands[0], isNew)
+                   : std::nullopt;
+    };
+    if (!result)
+      result = shift(/*isNew=*/false);
     if (!result)
       result = padMasked(&*a, &*b, operands);
+    // What begins elsewhere in the large model is of use in tables only.
+    if (!result || (slice && llvm::any_of(result->places, hasOffset)))
+      if (auto shifted = shift(/*isNew=*/true))
+        result = shifted;
     if (!result && isExpandable(&*a)) {
       masks.forget(&*b);
       lines.erase(&*b);

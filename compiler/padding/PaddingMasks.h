@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_PADDING_PADDINGMASKS_H
 
 #include "compiler/padding/PaddedJoin.h"
+#include "compiler/padding/PaddedSlice.h"
 #include "compiler/padding/SizeSamples.h"
 #include "compiler/padding/values/PaddedOperator.h"
 #include "dialects/nn/NN.h"
@@ -53,6 +54,12 @@ public:
                                   const Operands &operands, bool isNew);
   /// Returns the lists that are joined from padded ones.
   auto joined() const { return llvm::make_second_range(joins); }
+
+  /// Returns the padded value of a slice that begins where the sizes say, as if
+  /// the large model's began where the small one's does. Nothing if `isNew` is
+  /// false and others do not need that.
+  std::optional<PaddedValue> shift(nn::SliceOp small, nn::SliceOp large,
+                                   const PaddedValue &x, bool isNew);
 
   /// Drops the masks of an operator of the large model that is being
   /// decomposed.
@@ -127,6 +134,7 @@ private:
   llvm::MapVector<mlir::Operation *, SizeSamples> constants;
   llvm::MapVector<mlir::Operation *, Limit> limits;
   llvm::MapVector<mlir::Operation *, PaddedJoin> joins;
+  llvm::MapVector<mlir::Operation *, PaddedSlice> slices;
 
   // State of apply().
   llvm::function_ref<mlir::Value(unsigned)> sizeOf;

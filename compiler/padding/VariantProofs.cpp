@@ -167,7 +167,7 @@ bool Variants::proveEach() {
     varies[index] = true;
     Sizes failed;
     if (std::optional<Mixing> mixing = prove(varies, failed)) {
-      if (!mixing->isInvalid && proveSums())
+      if (!mixing->isInvalid && proveJoins())
         return true;
       if (!makeExact(index, *mixing, failed))
         return false;
@@ -176,10 +176,21 @@ bool Variants::proveEach() {
   return true;
 }
 
+/// Returns the number of sizes of a symbol's ranges.
+static int64_t countSizes(const SymbolSizes &symbol) {
+  int64_t count = 0;
+  for (auto [first, last] : symbol.ranges)
+    count += (last - first) / symbol.multiple + 1;
+  return count;
+}
+
 /// Proves all symbols together if one alone may not be padded: where lists of
-/// two open sizes are joined, neither is the part that stays.
-bool Variants::proveSums() {
-  if (symbols.size() < 2 || llvm::is_contained(padded, false))
+/// two open sizes are joined, neither is the part that stays. A list of one
+/// open size may be a cache, which gets a variant for each size if it can.
+bool Variants::proveJoins() {
+  if (llvm::is_contained(padded, false) ||
+      (symbols.size() == 1 &&
+       (symbols[0].isList() || countSizes(symbols[0]) <= kMostVariants)))
     return false;
   joinsFixed = true;
   Sizes failed;
@@ -239,9 +250,7 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
   int64_t others = 1;
   for (const SymbolSizes &other : symbols)
     others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
-  int64_t count = 0;
-  for (auto [first, last] : symbol.ranges)
-    count += (last - first) / symbol.multiple + 1;
+  int64_t count = countSizes(symbol);
   if (!symbol.isList() && count > kMostVariants / others) {
     // Some sizes of the range, as an example.
     auto [least, most] = symbol.ranges.front();

@@ -238,8 +238,11 @@ Extent Variants::outputExtentOf(const Sizes &sizes, size_t output,
   Extent extent = extentOf(sizes, &Shapes::outputs, output, dim);
   if (isLengthOf(extent, sizes, output, dim))
     return extent;
-  if (auto size = sampleLengths(sizes, output, dim).fit();
-      size && size->isExtent())
+  SizeSamples samples = sampleLengths(sizes, output, dim);
+  // Windows with a stride may leave as much of 3 elements as of 4.
+  if (samples.isFixed())
+    return Extent();
+  if (auto size = samples.fit(); size && size->isExtent())
     extent = {size->symbol, std::nullopt,  size->factor,
               size->offset, size->divisor, size->shift};
   return extent;

@@ -63,7 +63,7 @@ private:
   static std::vector<Sizes> combine(const std::vector<Sizes> &lists);
 
   bool proveEach();
-  bool proveSums();
+  bool proveJoins();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
   void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);

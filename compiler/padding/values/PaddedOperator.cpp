@@ -302,6 +302,28 @@ static std::optional<PaddedValue> padSlice(SliceOp small, SliceOp large,
   return result;
 }
 
+/// Compares concats of which only the last operand is padded along the axis, as
+/// where a token is put before a text.
+static std::optional<PaddedValue> padConcat(ConcatOp small, ConcatOp large,
+                                            ArrayRef<PaddedValue> operands) {
+  size_t axis = axisOf(small.getY(), small.getAxis());
+  auto result = leadingValue(small.getY(), large.getY());
+  if (!result || int64_t(axis) != axisOf(large.getY(), large.getAxis()))
+    return std::nullopt;
+  result->content = {};
+  for (auto [from, to, operand] :
+       llvm::zip_equal(small.getXs(), large.getXs(), operands)) {
+    if ((!operand.anywhere && !areLeading(operand.places)) ||
+        (to != large.getXs().back() &&
+         shapeOf(from)[axis] != shapeOf(to)[axis]))
+      return std::nullopt;
+    PaddedContent &content = result->content;
+    content.inside = content.inside | operand.content.inside;
+    content.outside = content.outside | operand.content.all();
+  }
+  return result;
+}
+
 /// Returns whether both are the same operator on the same tensors.
 static bool isSame(Operation *small, Operation *large,
                    ArrayRef<PaddedValue> operands) {
@@ -332,7 +354,11 @@ static std::optional<PaddedValue> padByMeaning(Operation *small,
   if (!isa<ElementwiseOp, StructuralOp>(small))
     return std::nullopt;
   auto result = LinalgFusion().pad(small, large, operands);
-  return result ? result : padWindows(small, large, operands);
+  if (!result)
+    result = padWindows(small, large, operands);
+  if (auto concat = dyn_cast<ConcatOp>(small); concat && !result)
+    result = padConcat(concat, cast<ConcatOp>(large), operands);
+  return result;
 }
 
 std::optional<PaddedValue> frit::padOperator(Operation *small, Operation *large,
