@@ -194,13 +194,18 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
     return std::nullopt;
   result->content = {};
   SmallVector<DimPlaces> places;
-  for (const PaddedValue &operand : operands) {
-    if (operand.anywhere)
+  for (auto [from, to, operand] :
+       llvm::zip_equal(small.getXs(), large.getXs(), operands)) {
+    // Of equal elements, places are the same in both models.
+    int64_t length = shapeOf(to)[axis];
+    if (operand.anywhere && shapeOf(from)[axis] != length)
       return std::nullopt;
     for (auto [dim, part] : llvm::enumerate(operand.places))
-      if (int64_t(dim) == axis ? hasOffset(part) : !isLeading(part))
+      if (!operand.anywhere &&
+          (int64_t(dim) == axis ? hasOffset(part) : !isLeading(part)))
         return std::nullopt;
-    places.push_back(operand.places[axis]);
+    places.push_back(operand.anywhere ? DimPlaces{{length, length}}
+                                      : operand.places[axis]);
     // New elements behind those of a cache have a variant for each size of it.
     if (found == joins.end() && !joinsFixed && areSame(places.back()))
       return std::nullopt;
