@@ -28,7 +28,7 @@ using namespace frit::nn;
 
 /// Elements that are computed anew, and operators that compute one.
 static constexpr int64_t kMostElements = 1 << 16;
-static constexpr unsigned kMostOperators = 4;
+static constexpr unsigned kMostRepeated = 4;
 
 /// Returns whether `value` is computed from slices by few cheap operators,
 /// which are counted in `operators`.
@@ -36,7 +36,7 @@ static bool isCheap(Value value, unsigned &operators) {
   bool slices = false;
   Operation *op = value.getDefiningOp();
   if (!isa_and_nonnull<ElementwiseOp>(op) || op->getNumResults() != 1 ||
-      countInstructions(op) > 1 || ++operators > kMostOperators)
+      countInstructions(op) > 1 || ++operators > kMostRepeated)
     return false;
   for (Value operand : op->getOperands()) {
     if (splatOf(operand))
