@@ -9,7 +9,9 @@
 // where %t is %sin with the signs of the halves, usually computed in @prepare
 // (Su et al., "RoFormer", arXiv:2104.09864). The swap is a slice with a
 // negative step, so everything is one elementwise kernel. If %x was transposed,
-// the result is transposed instead, since attention reads any strides.
+// the result is transposed instead, since attention reads any strides. Casts of
+// %x and of the result, in a model of 16 bits that rotates in f32, are then
+// inside of the transposes and part of that kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,11 +58,21 @@ struct Moved {
 };
 } // namespace
 
+/// Converts as a cast of the model does.
+static Value castTo(NNBuilder &b, Value value, Type element) {
+  if (tensorType(value).getElementType() == element)
+    return value;
+  return CastOp::create(b, value, element);
+}
+
 /// Returns the tensor of which `x` is a transpose that keeps the last
-/// dimension.
+/// dimension, in the type of `x`: models of 16 bits may rotate in f32, after
+/// the transpose.
 static Moved movedFrom(NNBuilder &b, Value x) {
   SmallVector<int64_t> shape = withoutOnes(shapeOf(x));
   Value from = x;
+  if (auto cast = from.getDefiningOp<CastOp>(); cast && isFloat(cast.getX()))
+    from = cast.getX();
   if (auto reshape = from.getDefiningOp<ReshapeOp>();
       reshape && withoutOnes(shapeOf(reshape.getX())) == shape)
     from = reshape.getX();
@@ -73,7 +85,9 @@ static Moved movedFrom(NNBuilder &b, Value x) {
       if (before[d] != 1)
         perm.push_back(place[d]);
     if (perm.back() == static_cast<int64_t>(perm.size()) - 1)
-      return {b.reshape(transpose.getX(), withoutOnes(before)), perm};
+      return {castTo(b, b.reshape(transpose.getX(), withoutOnes(before)),
+                     tensorType(x).getElementType()),
+              perm};
   }
   return {b.reshape(x, shape),
           llvm::to_vector(llvm::seq<int64_t>(0, shape.size()))};
@@ -156,11 +170,20 @@ private:
         StringAttr());
     Value y = b.add(b.mul(halves, factor(cos)),
                     b.mul(swapped, b.mul(factor(sin), sign)));
+    // A cast of the result comes before the transpose, too.
+    Operation *last = op;
+    if (auto cast = dyn_cast<CastOp>(*op->user_begin());
+        cast && op->hasOneUse()) {
+      y = castTo(b, y, cast.getTo());
+      last = cast;
+    }
     y = b.reshape(y, shapeOf(moved.from));
     if (!llvm::is_sorted(moved.perm))
       y = TransposeOp::create(b, y, moved.perm);
     y = b.reshape(y, shape);
-    rewriter.replaceOp(op, y);
+    rewriter.replaceOp(last, y);
+    if (last != op)
+      rewriter.eraseOp(op);
   }
 };
 } // namespace

@@ -42,3 +42,29 @@ func.func @rotary_of_nothing(%x: tensor<3x0xf32>, %cos: tensor<3x0xf32>) -> tens
   %5 = nn.add %0, %4 : (tensor<3x0xf32>, tensor<3x0xf32>) -> tensor<3x0xf32>
   return %5 : tensor<3x0xf32>
 }
+
+// -----
+
+// A model of 16 bits may rotate in f32: its casts come before the heads are
+// moved, so that one elementwise kernel reads and stores 16 bits.
+// CHECK-LABEL: func.func @rotary_in_f32
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK-NOT:     nn.concat
+// CHECK:         nn.cast {{.*}} -> tensor<5x3x{{.*}}xf32>
+// CHECK:         %[[Y:.*]] = nn.add {{.*}} -> tensor<5x3x2x8xf32>
+// CHECK:         nn.cast {{.*}} -> tensor<5x3x{{.*}}xf16>
+// CHECK:         nn.transpose {{.*}} -> tensor<3x5x2x8xf16>
+// CHECK-NOT:     nn.cast
+func.func @rotary_in_f32(%x: tensor<1x5x3x16xf16>, %cos: tensor<1x1x5x16xf32>, %sin: tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf16> {
+  %0 = nn.transpose %x {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x3x16xf16>) -> tensor<1x3x5x16xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<1x3x5x16xf16>) -> tensor<1x3x5x16xf32>
+  %2 = nn.mul %1, %cos : (tensor<1x3x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %3 = nn.slice %1 {sizes = array<i64: 1, 3, 5, 8>, starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x8xf32>
+  %4 = nn.slice %1 {sizes = array<i64: 1, 3, 5, 8>, starts = array<i64: 0, 0, 0, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x8xf32>
+  %5 = nn.neg %4 : (tensor<1x3x5x8xf32>) -> tensor<1x3x5x8xf32>
+  %6 = nn.concat %5, %3 {axis = 3 : si64} : (tensor<1x3x5x8xf32>, tensor<1x3x5x8xf32>) -> tensor<1x3x5x16xf32>
+  %7 = nn.mul %6, %sin : (tensor<1x3x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %8 = nn.add %2, %7 : (tensor<1x3x5x16xf32>, tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %9 = nn.cast %8 {to = f16} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf16>
+  return %9 : tensor<1x3x5x16xf16>
+}
