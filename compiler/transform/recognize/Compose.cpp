@@ -261,6 +261,7 @@ public:
             TransposeAfterScale>(context);
     populateRecognition(set);
     populatePatches(set);
+    populateHalfRange(set);
     populateRotary(set);
     populateAttention(set);
     populateProjections(set);

@@ -17,6 +17,10 @@ void populateExperts(mlir::RewritePatternSet &patterns);
 /// Adds the pattern that rewrites convolutions over image patches as matmuls.
 void populatePatches(mlir::RewritePatternSet &patterns);
 
+/// Adds the pattern that clamps to the range of fp16 whether or not an element
+/// is infinite.
+void populateHalfRange(mlir::RewritePatternSet &patterns);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_COMPOSEPATTERNS_H
