@@ -21,8 +21,18 @@ static Size lengthOf(Node &node, const Size &length, const Window &window,
                         window.strides[d]);
 }
 
+Value frit::importer::weightFor(Node &node, Value x, size_t i) {
+  Value weight = node.input(i);
+  if (!x || !weight || !weight.getDefiningOp<nn::ConstantOp>())
+    return weight;
+  Type type = nn::tensorType(x).getElementType();
+  bool isFolded =
+      type.isBF16() && nn::tensorType(weight).getElementType().isF32();
+  return isFolded ? node.cast(weight, type) : weight;
+}
+
 Results frit::importer::conv(Node &node) {
-  Value x = node.input(0), w = node.input(1);
+  Value x = node.input(0), w = weightFor(node, x, 1);
   int64_t group = node.integer("group", 1);
   auto kernel = node.integers("kernel_shape");
   if (!x || !w)
@@ -71,7 +81,7 @@ Results frit::importer::conv(Node &node) {
                    << " instead of " << filter[0];
       return {};
     }
-    operands.push_back(node.input(2));
+    operands.push_back(weightFor(node, x, 2));
   }
   Value y = node.create<nn::ConvOp>(
       operands,
@@ -83,7 +93,7 @@ Results frit::importer::conv(Node &node) {
 
 /// Builds alpha · a · b + beta · c; a and b may be stored transposed.
 Results frit::importer::gemm(Node &node) {
-  Value a = node.input(0), b = node.input(1);
+  Value a = node.input(0), b = weightFor(node, a, 1);
   double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
   node.ignore("broadcast"); // Before opset 7; c is always broadcast.
   SmallVector<NamedAttribute> transposed;
@@ -105,7 +115,7 @@ Results frit::importer::gemm(Node &node) {
     y = node.create<nn::MulOp>({y, node.scalar(y, alpha)});
   if (!node.has(2) || beta == 0 || !y)
     return {y};
-  Value c = node.input(2);
+  Value c = weightFor(node, a, 2);
   auto shape = nn::broadcastShapes({nn::shapeOf(y), nn::shapeOf(c)});
   if (shape && ArrayRef(*shape) != nn::shapeOf(y)) {
     node.error() << nn::shapeText(nn::shapeOf(c)) << " does not broadcast to "

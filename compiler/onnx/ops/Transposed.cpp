@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/indexing/Scatter.h"
+#include "compiler/onnx/ops/Contraction.h"
 #include "compiler/onnx/ops/Window.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -53,7 +54,7 @@ static bool isTooLarge(int64_t size) {
 }
 
 static Results convTranspose(Node &node) {
-  Expr x = input(node, 0), w = input(node, 1);
+  Expr x = input(node, 0), w(node, weightFor(node, x, 1));
   int64_t group = node.integer("group", 1);
   auto outputShape = node.integers("output_shape");
   StringRef autoPad = node.string("auto_pad", "NOTSET");
@@ -124,7 +125,7 @@ static Results convTranspose(Node &node) {
   }
   SmallVector<Value> operands = {reverseFilters(w, group)};
   if (node.has(2))
-    operands.push_back(node.input(2));
+    operands.push_back(weightFor(node, x, 2));
   y = y.apply<nn::ConvOp>(
       operands, {node.named("strides", ones), node.named("pads", around),
                  node.named("dilations", dilations),
