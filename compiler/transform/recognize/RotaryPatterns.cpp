@@ -37,7 +37,14 @@ static bool isHalf(Value value, Value x, int64_t start) {
 }
 
 /// Returns whether `value` is `x` with swapped halves, the first one negated.
+/// Both may be casts that widen.
 static bool isRotatedHalf(Value value, Value x) {
+  auto cast = value.getDefiningOp<CastOp>();
+  auto wide = x.getDefiningOp<CastOp>();
+  if (cast && wide && cast->hasOneUse() && isFloat(wide.getX()) &&
+      tensorType(wide.getX()).getElementTypeBitWidth() <
+          tensorType(x).getElementTypeBitWidth())
+    return isRotatedHalf(cast.getX(), wide.getX());
   auto concat = value.getDefiningOp<ConcatOp>();
   int64_t rank = shapeOf(x).size();
   if (!concat || !concat->hasOneUse() || concat.getXs().size() != 2 ||

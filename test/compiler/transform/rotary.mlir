@@ -68,3 +68,28 @@ func.func @rotary_in_f32(%x: tensor<1x5x3x16xf16>, %cos: tensor<1x1x5x16xf32>, %
   %9 = nn.cast %8 {to = f16} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf16>
   return %9 : tensor<1x3x5x16xf16>
 }
+
+// -----
+
+// Or only its sines are f32, so that halves are swapped before the cast.
+// CHECK-LABEL: func.func @rotary_by_sines_of_f32
+// CHECK-NOT:     nn.concat
+// CHECK:         nn.cast {{.*}} -> tensor<5x3x{{.*}}xf32>
+// CHECK-NOT:     nn.concat
+// CHECK:         nn.add {{.*}} -> tensor<5x3x2x8xf32>
+// CHECK:         nn.cast {{.*}} -> tensor<5x3x{{.*}}xf16>
+// CHECK:         nn.transpose {{.*}} -> tensor<3x5x2x8xf16>
+func.func @rotary_by_sines_of_f32(%x: tensor<1x5x3x16xf16>, %cos: tensor<1x1x5x16xf32>, %sin: tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf16> {
+  %0 = nn.transpose %x {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x5x3x16xf16>) -> tensor<1x3x5x16xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<1x3x5x16xf16>) -> tensor<1x3x5x16xf32>
+  %2 = nn.mul %1, %cos : (tensor<1x3x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %3 = nn.slice %0 {sizes = array<i64: 1, 3, 5, 8>, starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x16xf16>) -> tensor<1x3x5x8xf16>
+  %4 = nn.slice %0 {sizes = array<i64: 1, 3, 5, 8>, starts = array<i64: 0, 0, 0, 8>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x16xf16>) -> tensor<1x3x5x8xf16>
+  %5 = nn.neg %4 : (tensor<1x3x5x8xf16>) -> tensor<1x3x5x8xf16>
+  %6 = nn.concat %5, %3 {axis = 3 : si64} : (tensor<1x3x5x8xf16>, tensor<1x3x5x8xf16>) -> tensor<1x3x5x16xf16>
+  %7 = nn.cast %6 {to = f32} : (tensor<1x3x5x16xf16>) -> tensor<1x3x5x16xf32>
+  %8 = nn.mul %7, %sin : (tensor<1x3x5x16xf32>, tensor<1x1x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %9 = nn.add %2, %8 : (tensor<1x3x5x16xf32>, tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf32>
+  %10 = nn.cast %9 {to = f16} : (tensor<1x3x5x16xf32>) -> tensor<1x3x5x16xf16>
+  return %10 : tensor<1x3x5x16xf16>
+}
