@@ -1,5 +1,6 @@
 //===- Epilogue.cpp - Operators after a contraction as stages -------------===//
 
+#include "dialects/nn/Fold.h"
 #include "dialects/nn/contraction/Contraction.h"
 #include "dialects/nn/operators/Statistics.h"
 
@@ -11,9 +12,12 @@ using frit::Activation;
 // Operators
 //===----------------------------------------------------------------------===//
 
+/// Returns whether a kernel has `v` as a number. It reads weights from memory,
+/// even if all elements are equal, as they are before training.
 static bool isSplat(Value v) {
   auto constant = v.getDefiningOp<ConstantOp>();
-  return constant && isa<SplatElementsAttr>(constant.getValue());
+  return constant && isa<SplatElementsAttr>(constant.getValue()) &&
+         isFoldable(constant);
 }
 
 static Activation kindOf(Operation *op) {
