@@ -28,7 +28,7 @@ using namespace frit;
 using namespace frit::nn;
 
 /// Operators between a cache and attention.
-static constexpr unsigned kMostOperators = 32;
+static constexpr unsigned kMostBetween = 32;
 
 namespace {
 /// Builds the operands of one attention with entries in the caches' order.
@@ -38,7 +38,7 @@ public:
 
   /// Builds `value`, which depends on a cache, with the cache's entries along
   /// the dimension, in their own order; null if it does not or cannot.
-  Value read(Value value, int64_t axis, unsigned depth = kMostOperators);
+  Value read(Value value, int64_t axis, unsigned depth = kMostBetween);
   /// Gathers `value`, which broadcasts to `whole`, in the order of the entries
   /// along a dimension of that; null if sequences are not the first one.
   Value move(Value value, int64_t axis, ArrayRef<int64_t> whole);
