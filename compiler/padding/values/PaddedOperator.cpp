@@ -311,11 +311,12 @@ static std::optional<PaddedValue> padConcat(ConcatOp small, ConcatOp large,
   if (!result || int64_t(axis) != axisOf(large.getY(), large.getAxis()))
     return std::nullopt;
   result->content = {};
-  for (auto [from, to, operand] :
-       llvm::zip_equal(small.getXs(), large.getXs(), operands)) {
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    // The last tensor may also be another operand.
+    bool isLast = i + 1 == operands.size();
     if ((!operand.anywhere && !areLeading(operand.places)) ||
-        (to != large.getXs().back() &&
-         shapeOf(from)[axis] != shapeOf(to)[axis]))
+        (!isLast &&
+         shapeOf(small.getXs()[i])[axis] != shapeOf(large.getXs()[i])[axis]))
       return std::nullopt;
     PaddedContent &content = result->content;
     content.inside = content.inside | operand.content.inside;
