@@ -78,7 +78,7 @@ public:
 
 private:
   using Operand = nn::AttentionOperand;
-  /// What an item's code reads: its batch and group, and its rows.
+  /// The part of the result that an item computes: rows of one group.
   struct Item {
     Value batch, group, firstRow, lastRow;
   };

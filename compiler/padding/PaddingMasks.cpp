@@ -196,7 +196,7 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
   SmallVector<DimPlaces> places;
   for (auto [from, to, operand] :
        llvm::zip_equal(small.getXs(), large.getXs(), operands)) {
-    // Of equal elements, places are the same in both models.
+    // Elements that are all equal need no places.
     int64_t length = shapeOf(to)[axis];
     if (operand.anywhere && shapeOf(from)[axis] != length)
       return std::nullopt;

@@ -8,10 +8,10 @@
 
 #include "compiler/decoder/Decoder.h"
 #include "compiler/import/Import.h"
+#include "test/fuzz/BuildFunction.h"
 #include "test/fuzz/Context.h"
 #include "test/fuzz/Target.h"
 
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -43,19 +43,6 @@ struct Folder {
   }
   llvm::SmallString<128> path;
 };
-
-/// Returns whether the function was built and is valid.
-static bool build(decoder::Decoder &model, const decoder::DecoderSizes &sizes,
-                  frit_function_role role, int64_t chunk) {
-  unsigned before = fuzz::errors();
-  auto module =
-      decoder::buildFunction(model.config, *model.weights, sizes, role, chunk);
-  if (!module && fuzz::errors() == before)
-    fuzz::broken("a model is refused only with an error");
-  if (module && failed(verify(*module)))
-    fuzz::broken("a model that was built is valid");
-  return bool(module);
-}
 
 /// Takes up to `size` characters off the front.
 static StringRef take(StringRef &bytes, size_t size) {
@@ -98,12 +85,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const auto &encoder = model->config.encoder;
   // As the pipeline, no more tokens in a call than there is room for.
   auto chunk = [](int64_t room) { return std::min<int64_t>(room, 4); };
-  bool isBuilt =
-      build(*model, *sizes, FRIT_FUNCTION_PREFILL, chunk(sizes->context)) &&
-      build(*model, *sizes, FRIT_FUNCTION_DECODE, 1);
+  bool isBuilt = fuzz::buildFunction(*model, *sizes, FRIT_FUNCTION_PREFILL,
+                                     chunk(sizes->context)) &&
+                 fuzz::buildFunction(*model, *sizes, FRIT_FUNCTION_DECODE, 1);
   if (isBuilt && encoder)
-    isBuilt = build(*model, *sizes, FRIT_FUNCTION_ENCODE,
-                    encoder->bins ? sizes->places : chunk(sizes->places));
+    isBuilt = fuzz::buildFunction(*model, *sizes, FRIT_FUNCTION_ENCODE,
+                                  encoder->bins ? sizes->places
+                                                : chunk(sizes->places));
   if (isBuilt)
     (void)model->weights->checkAllRead();
   return 0;

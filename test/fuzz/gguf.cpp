@@ -7,27 +7,14 @@
 
 #include "compiler/gguf/Model.h"
 #include "compiler/import/Import.h"
+#include "test/fuzz/BuildFunction.h"
 #include "test/fuzz/Context.h"
 #include "test/fuzz/Target.h"
 
-#include "mlir/IR/Verifier.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace frit;
-
-/// Returns whether the function was built and is valid.
-static bool build(decoder::Decoder &model, const decoder::DecoderSizes &sizes,
-                  frit_function_role role, int64_t chunk) {
-  unsigned before = fuzz::errors();
-  auto module =
-      decoder::buildFunction(model.config, *model.weights, sizes, role, chunk);
-  if (!module && fuzz::errors() == before)
-    fuzz::broken("a model is refused only with an error");
-  if (module && failed(verify(*module)))
-    fuzz::broken("a model that was built is valid");
-  return bool(module);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext &context = fuzz::context(loadImportDialects);
@@ -45,8 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.context = 16;
   options.type = size % 2 ? "f32" : "bf16";
   auto sizes = decoder::chooseSizes(model->config, options, loc);
-  if (sizes && build(*model, *sizes, FRIT_FUNCTION_PREFILL, 4) &&
-      build(*model, *sizes, FRIT_FUNCTION_DECODE, 1))
+  if (sizes && fuzz::buildFunction(*model, *sizes, FRIT_FUNCTION_PREFILL, 4) &&
+      fuzz::buildFunction(*model, *sizes, FRIT_FUNCTION_DECODE, 1))
     (void)model->weights->checkAllRead();
   return 0;
 }

@@ -12,7 +12,7 @@
 #include <cstring>
 
 namespace {
-/// What LDTILECFG reads.
+/// The operand of LDTILECFG: rows and bytes a row of each register.
 struct Layout {
   uint8_t palette, startRow, reserved[14];
   uint16_t rowBytes[16];

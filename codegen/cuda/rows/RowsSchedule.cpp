@@ -33,8 +33,9 @@ static constexpr int64_t kMostRounds = 1 << 16;
 static constexpr int64_t kSlab = 256, kMostWhole = 72 << 10;
 /// Likewise of rows that are copied as they are.
 static constexpr int64_t kMostCopied = 152 << 10;
-/// Of few rows they are fewer, so that the head of a language model leaves an
-/// SM the division of its memory that its layers have.
+/// Returns the most bytes of sums in shared memory. With fewer for few rows,
+/// the head of a language model asks for no more of an SM's memory than its
+/// layers.
 static int64_t mostSumBytes(int64_t rows) {
   return (rows <= kFewCodeRows ? 28 : 32) << 10;
 }

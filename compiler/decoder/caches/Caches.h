@@ -38,8 +38,8 @@ inline bool isOfSource(llvm::StringRef name) {
 llvm::LogicalResult bindCaches(mlir::ModuleOp module, const CacheSizes &sizes,
                                frit_function_role role);
 
-/// Where entries of caches that are not filled lie: before the others in models
-/// that concatenate rows, behind them in models that write rows in place.
+/// The place of a cache's empty entries: before the filled ones if the model
+/// concatenates rows, behind them if it writes rows in place.
 enum class Padding { front, back };
 
 /// Compares two imports of a model, for `entries` and `entries` + 1 entries and

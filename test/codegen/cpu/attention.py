@@ -1,25 +1,15 @@
 """Attention to states on the CPU target, beside NumPy: attention.py WORK"""
 import itertools
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import frit
-import ml_dtypes
 import numpy as np
+from programs import NEEDS, TYPES, run
 
 work = Path(sys.argv[1])
-TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 TOLERANCE = {"f32": 1e-6, "f16": 1e-3, "bf16": 8e-3}
-NEEDS = {"x86-64": [], "x86-64-v3": ["avx2", "fma", "f16c"],
-         "x86-64-v4": ["avx512f", "avx512bw", "avx512vl", "avx512dq"]}
-
-
-def run(*command):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def build(arch, shape, keys, element, moved):

@@ -2,26 +2,16 @@
 import itertools
 import json
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
+from programs import NEEDS, TYPES, run
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "ops"))
 from codes import numbers_of, packed, random_codes  # noqa: E402
 
 work = Path(sys.argv[1])
-TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
-NEEDS = {"x86-64": [], "x86-64-v3": ["avx2", "fma", "f16c"],
-         "x86-64-v4": ["avx512f", "avx512bw", "avx512vl", "avx512dq"]}
-
-
-def run(*command):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def write_safetensors(path, tensors):
