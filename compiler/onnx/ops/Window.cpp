@@ -67,18 +67,18 @@ std::optional<Window> frit::importer::readWindow(Node &node, Value x,
       w.shape.push_back(count);
       continue;
     }
+    // With ceil_mode the last window may extend past the end, but must start
+    // inside: also the only window, where it is larger than the input.
     int64_t free = input[d] + w.pads[d] + w.pads[d + rank] - reach;
-    if (free < 0) {
+    int64_t count = llvm::divideFloorSigned(free, stride) + 1;
+    if (roundUp && free % stride && count * stride < input[d] + w.pads[d])
+      ++count;
+    if (count < 1) {
       node.error() << "a window of " << nn::shapeText(size)
                    << " does not fit into "
                    << nn::shapeText(nn::shapeOf(x).drop_front(2));
       return std::nullopt;
     }
-    int64_t count = free / stride + 1;
-    // With ceil_mode the last window may extend past the end, but must start
-    // inside.
-    if (roundUp && free % stride && count * stride < input[d] + w.pads[d])
-      ++count;
     w.shape.push_back(count);
   }
   return w;
