@@ -54,6 +54,9 @@ struct EntryPoint {
   /// The importer has chosen the types of all values.
   bool hasTypes = false;
   std::string sampler = {}; ///< as in its source
+  /// The 16-bit type of a model that is quantized, as a precision: its values
+  /// are f32 until the precision is applied. Empty for other models.
+  std::string ownPrecision = {};
 
   bool isTrainStep() const { return role == FRIT_FUNCTION_TRAIN_STEP; }
 };

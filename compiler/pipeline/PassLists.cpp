@@ -28,14 +28,33 @@ void frit::addRecognitionPasses(OpPassManager &passes,
     passes.addPass(createCompose());
 }
 
+void frit::addWideningPasses(OpPassManager &passes) {
+  PrecisionOptions precision;
+  precision.mode = "fp32";
+  precision.keep.push_back("*");
+  passes.addPass(createPrecision(precision));
+  passes.addPass(createSimplify());
+}
+
+/// Returns the precision of a function's values.
+static StringRef precisionOf(const PipelineOptions &options,
+                             const EntryPoint &entry) {
+  bool isGiven = options.precision != "fp32";
+  return isGiven || entry.ownPrecision.empty() ? options.precision
+                                               : entry.ownPrecision;
+}
+
+static bool isNarrow(StringRef precision) {
+  return precision != "fp32" && precision != "tf32";
+}
+
 void frit::addPrecisionPasses(OpPassManager &passes,
                               const PipelineOptions &options,
                               const EntryPoint &entry) {
   // Casts go in by operator class; sums stay f32.
   PrecisionOptions precision;
-  bool isNarrow = options.precision != "fp32" && options.precision != "tf32";
-  precision.mode =
-      entry.hasTypes && isNarrow ? std::string("fp32") : options.precision;
+  StringRef wanted = precisionOf(options, entry);
+  precision.mode = entry.hasTypes && isNarrow(wanted) ? "fp32" : wanted.str();
   precision.keep = options.keepWide;
   passes.addPass(createPrecision(precision));
   // Inputs and outputs get the caller's types; casts connect them to the chosen
@@ -67,8 +86,7 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // Products of integers, with the quantization of their results, and of 8-bit
   // floats.
   QuantizedConvsOptions quantized;
-  quantized.narrowsFloats =
-      options.precision != "fp32" && options.precision != "tf32";
+  quantized.narrowsFloats = isNarrow(precisionOf(options, entry));
   passes.addPass(createQuantizedConvs(target, quantized));
   // Convolutional networks run channels last from end to end. A group norm that
   // trains has a kernel for its moments and a gradient of its own there;

@@ -143,6 +143,20 @@ void Pipeline::tellMemory() {
     hooks.tell(describeMemory(countWeightBytes(entries)));
 }
 
+/// Returns the 16-bit type of a model's products, as a precision; empty if they
+/// have none.
+static StringRef findHalves(ModuleOp model) {
+  StringRef found;
+  model.walk([&](Operation *op) {
+    if (!isa<nn::MatmulOp, nn::ConvOp>(op))
+      return WalkResult::advance();
+    Type element = nn::tensorType(op->getResult(0)).getElementType();
+    found = element.isF16() ? "fp16" : element.isBF16() ? "bf16" : "";
+    return found.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return found;
+}
+
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
   for (EntryPoint &entry : entries) {
@@ -160,6 +174,11 @@ LogicalResult Pipeline::simplify() {
       passes.addPass(createAddLoss(*training, entry.role));
     }
     addRecognitionPasses(passes, options);
+    // A model of 16 bits is quantized as one of f32.
+    if (options.quantize)
+      entry.ownPrecision = findHalves(*entry.model.modules.front());
+    if (!entry.ownPrecision.empty())
+      addWideningPasses(passes);
     passes.enableTiming(scope);
     addPrecisionPasses(narrowing, options, entry);
     if (!options.weights.empty()) {

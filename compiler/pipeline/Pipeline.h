@@ -194,6 +194,10 @@ private:
 void addRecognitionPasses(mlir::OpPassManager &passes,
                           const PipelineOptions &options);
 
+/// Adds the pass that makes all values of 16 bits f32, as the quantization of a
+/// model wants them.
+void addWideningPasses(mlir::OpPassManager &passes);
+
 /// Adds the passes after these that are the same for every target: they apply
 /// the chosen precision.
 void addPrecisionPasses(mlir::OpPassManager &passes,

@@ -262,7 +262,7 @@ Expected<ScaleTable> Quantizer::run() {
   if (products.empty())
     return llvm::createStringError(
         "-fquantize: the model has no convolution of one group and no product "
-        "with a matrix of weights, of static shapes in f32");
+        "with a matrix of weights, of static shapes");
   for (const QuantizableProduct &product : products)
     table.rows.push_back({product.node});
   if (std::error_code error = TemporaryFolder::create(folder))
@@ -297,7 +297,7 @@ static Expected<ScaleTable> scaleRows(ModuleOp model) {
   if (count == 0)
     return llvm::createStringError(
         "-fquantize=fp8: the model has no product with a matrix of weights, of "
-        "static shapes in f32; convolutions need --calibrate=DATA or "
+        "static shapes; convolutions need --calibrate=DATA or "
         "--scales=FILE");
   return table;
 }

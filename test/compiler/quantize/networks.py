@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small network and data for it: networks.py KIND FOLDER
+"""Writes a small network and data for it: networks.py KIND FOLDER [TYPE]
 
     transformer     two layers of BERT, of which a few columns are far larger than
                     the others, as in trained ones (SmoothQuant, Xiao et al.,
@@ -8,13 +8,14 @@
     residual        a residual network with batch norms, strides and pooling
 
 Each gets KIND.onnx, calibration data KIND.npz and others KIND-test.npz, for
-`batch` calls of a dynamic batch.
+`batch` calls of a dynamic batch. TYPE is of weights, inputs and results:
+float32 if it is not given, or float16, in KIND-float16.onnx and so on.
 """
 import sys
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 ROWS, WIDTH, HEADS, INNER, CLASSES = 12, 64, 4, 128, 10
 OUTLIERS, OUTLIER = (5, 17, 40), 60.0
@@ -22,7 +23,8 @@ random = np.random.default_rng(0)
 
 
 class Network:
-    def __init__(self) -> None:
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
 
@@ -31,9 +33,9 @@ class Network:
         self.nodes.append(helper.make_node(kind, inputs, [name], name, **attributes))
         return name
 
-    def weight(self, values: np.ndarray, dtype: type = np.float32) -> str:
+    def weight(self, values: np.ndarray, dtype: type | None = None) -> str:
         name = f"w{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(np.asarray(values, dtype), name))
+        self.weights.append(numpy_helper.from_array(np.asarray(values, dtype or self.dtype), name))
         return name
 
     def shaped(self, x: str, *shape: int) -> str:
@@ -41,17 +43,18 @@ class Network:
 
     def write(self, path: str, x: list[int | str], y: str) -> None:
         self.nodes.append(helper.make_node("Identity", [y], ["y"], "y"))
+        element = helper.np_dtype_to_tensor_dtype(self.dtype)
         graph = helper.make_graph(
-            self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x)],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", CLASSES])],
+            self.nodes, "g", [helper.make_tensor_value_info("x", element, x)],
+            [helper.make_tensor_value_info("y", element, ["batch", CLASSES])],
             self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.checker.check_model(model, full_check=True)
         onnx.save(model, path)
 
 
-def transformer() -> tuple[Network, list[int], str]:
-    net = Network()
+def transformer(dtype: np.dtype) -> tuple[Network, list[int], str]:
+    net = Network(dtype)
     large = np.ones(WIDTH)
     large[list(OUTLIERS)] = OUTLIER
 
@@ -88,8 +91,8 @@ def transformer() -> tuple[Network, list[int], str]:
     return net, [ROWS, WIDTH], dense(first, WIDTH, CLASSES, large)
 
 
-def residual() -> tuple[Network, list[int], str]:
-    net = Network()
+def residual(dtype: np.dtype) -> tuple[Network, list[int], str]:
+    net = Network(dtype)
 
     def conv(x: str, inputs: int, outputs: int, size: int, stride: int) -> str:
         w = random.standard_normal((outputs, inputs, size, size)) * (2 / inputs) ** 0.5 / size
@@ -111,9 +114,11 @@ def residual() -> tuple[Network, list[int], str]:
     return net, [3, 32, 32], net.add("MatMul", pooled, net.weight(w))
 
 
-kind, folder = sys.argv[1:]
-network, shape, result = {"transformer": transformer, "residual": residual}[kind]()
-network.write(f"{folder}/{kind}.onnx", ["batch", *shape], result)
+kind, folder, *types = sys.argv[1:]
+dtype = np.dtype(*types or ["float32"])
+network, shape, result = {"transformer": transformer, "residual": residual}[kind](dtype)
+name = "-".join([kind, *types])
+network.write(f"{folder}/{name}.onnx", ["batch", *shape], result)
 for suffix, count in ("", 32), ("-test", 64):
-    np.savez(f"{folder}/{kind}{suffix}.npz",
-             x=random.standard_normal((count, *shape)).astype(np.float32))
+    np.savez(f"{folder}/{name}{suffix}.npz",
+             x=random.standard_normal((count, *shape)).astype(dtype))
