@@ -4,6 +4,7 @@
 // match a product as the set of its factors:
 //
 //   x · 0.5 · (1 + erf(x / √2))                        ==>  gelu(x)
+//   x · (0.5 + 0.5 · erf(x / √2))                      ==>  gelu(x)
 //   0.5 · x · (1 + tanh(0.79788 · (x + 0.044715 · x³)))  ==>  gelu(x), tanh
 //   x · sigmoid(x)                                     ==>  silu(x)
 //   d / sqrt(mean(d · d) + ε) · scale + bias, d = x - mean(x)
@@ -149,24 +150,26 @@ static bool isTanhArgument(Value value, Value x) {
 }
 
 namespace {
-struct RecogniseGelu : OpRewritePattern<MulOp> {
-  using OpRewritePattern::OpRewritePattern;
+/// Root is the last operator: a multiplication, or a division by a number.
+template <typename Root> struct RecogniseGelu : OpRewritePattern<Root> {
+  using OpRewritePattern<Root>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MulOp op,
+  LogicalResult matchAndRewrite(Root op,
                                 PatternRewriter &rewriter) const override {
-    Product product = productOf(op.getY());
-    if (!isNear(product.number, 0.5, op.getY()) || product.factors.size() != 2)
-      return rewriter.notifyMatchFailure(op, "not half of two factors");
+    Value y = op.getY();
+    Product product = productOf(y);
+    if (product.factors.size() != 2)
+      return rewriter.notifyMatchFailure(op, "no product of two values");
     for (unsigned i = 0; i < 2; ++i) {
       Value x = product.factors[i];
-      Value inner = addedTo(product.factors[1 - i], 1);
-      if (!inner || x.getType() != op.getY().getType())
+      Value gate = gateOf(product.factors[1 - i], product.number, y);
+      if (!gate || x.getType() != y.getType())
         continue;
       StringRef approximate;
-      if (auto erf = inner.getDefiningOp<ErfOp>();
+      if (auto erf = gate.getDefiningOp<ErfOp>();
           erf && isScaled(erf.getX(), x, 0.7071067811865476))
         approximate = "none";
-      else if (auto tanh = inner.getDefiningOp<TanhOp>();
+      else if (auto tanh = gate.getDefiningOp<TanhOp>();
                tanh && isTanhArgument(tanh.getX(), x))
         approximate = "tanh";
       else
@@ -175,6 +178,21 @@ struct RecogniseGelu : OpRewritePattern<MulOp> {
       return success();
     }
     return rewriter.notifyMatchFailure(op, "no 1 + erf or 1 + tanh");
+  }
+
+private:
+  /// Returns g if `number` · `value` is ½ + ½ · g, else null.
+  static Value gateOf(Value value, double number, Value y) {
+    auto add = value.getDefiningOp<AddOp>();
+    for (unsigned i = 0; add && i < 2; ++i) {
+      auto shift = splatNumber(add->getOperand(i));
+      if (!shift || !isNear(number * *shift, 0.5, y))
+        continue;
+      Product scaled = productOf(add->getOperand(1 - i));
+      if (scaled.factors.size() == 1 && isNear(number * scaled.number, 0.5, y))
+        return scaled.factors.front();
+    }
+    return {};
   }
 };
 
@@ -358,7 +376,6 @@ struct RecogniseNormMul : OpRewritePattern<MulOp> {
 } // namespace
 
 void frit::populateRecognition(RewritePatternSet &patterns) {
-  patterns
-      .add<RecogniseGelu, RecogniseGate, RecogniseNormDiv, RecogniseNormMul>(
-          patterns.getContext());
+  patterns.add<RecogniseGelu<MulOp>, RecogniseGelu<DivOp>, RecogniseGate,
+               RecogniseNormDiv, RecogniseNormMul>(patterns.getContext());
 }

@@ -120,6 +120,44 @@ func.func @gelu_erf(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %4 : tensor<4xf32>
 }
 
+// The half may be within the sum, or a division by 2 after all.
+// CHECK-LABEL: func.func @gelu_halves
+// CHECK-SAME:    %[[X:[^:]*]]:
+// CHECK:         %[[Y:.*]] = nn.gelu %[[X]]
+// CHECK:         %[[Z:.*]] = nn.gelu %[[Y]]
+// CHECK:         return %[[Z]]
+func.func @gelu_halves(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %root = nn.constant dense<0.707106769> : tensor<f32>
+  %one = nn.constant dense<1.0> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %0 = nn.mul %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = nn.mul %1, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = nn.add %half, %2 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = nn.mul %x, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = nn.mul %4, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %6 = nn.erf %5 : (tensor<4xf32>) -> tensor<4xf32>
+  %7 = nn.add %6, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %8 = nn.mul %4, %7 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %9 = nn.div %8, %two : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %9 : tensor<4xf32>
+}
+
+// Only one term is halved.
+// CHECK-LABEL: func.func @not_halves
+// CHECK-NOT:     nn.gelu
+// CHECK:         return
+func.func @not_halves(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %root = nn.constant dense<0.707106769> : tensor<f32>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %0 = nn.mul %x, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = nn.erf %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = nn.add %1, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = nn.mul %x, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
 // Constants are rounded to the type of the model: 1.4140625, 0.0447083 and
 // 0.797852 in f16.
 // CHECK-LABEL: func.func @gelu_half
