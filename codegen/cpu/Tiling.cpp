@@ -31,8 +31,9 @@ static constexpr int64_t kTileElements = 8192;
 
 /// Returns the tile size, 1 or 0 (not tiled), of each loop of `op`. Tiles
 /// leading parallel loops until one tile remains, but never the last,
-/// contiguous one.
-static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
+/// contiguous one. Work items are of the outermost: with `skipsOnes`, one of a
+/// single iteration is none of them.
+static SmallVector<int64_t> tileSizes(linalg::LinalgOp op, bool skipsOnes) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<int64_t> sizes(ranges.size(), 0);
   auto iterators = op.getIteratorTypesArray();
@@ -41,6 +42,8 @@ static SmallVector<int64_t> tileSizes(linalg::LinalgOp op) {
   for (size_t i = 0; i + 1 < ranges.size(); ++i) {
     if (left <= kTileElements || iterators[i] != utils::IteratorType::parallel)
       break;
+    if (skipsOnes && ranges[i] == 1)
+      continue;
     sizes[i] = 1;
     left /= ranges[i];
   }
@@ -125,6 +128,21 @@ static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
   }
 }
 
+/// Returns whether a function has neither reductions nor reshapes. Reductions
+/// that stay outside of the tiles would be repeated for every range of items.
+static bool isElementwise(func::FuncOp function) {
+  return !function
+              .walk([](Operation *op) {
+                auto loops = dyn_cast<linalg::LinalgOp>(op);
+                return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+                           op) ||
+                               (loops && loops.getNumReductionLoops())
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 /// Returns the number of work items.
 static int64_t tileOuterLoops(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
@@ -134,7 +152,7 @@ static int64_t tileOuterLoops(func::FuncOp function) {
   auto last = terminator->getOperand(0).getDefiningOp<linalg::LinalgOp>();
   if (!last || last->getNumResults() != 1)
     return 1;
-  SmallVector<int64_t> sizes = tileSizes(last);
+  SmallVector<int64_t> sizes = tileSizes(last, isElementwise(function));
   if (llvm::all_of(sizes, [](int64_t s) { return s == 0; }))
     return 1;
 

@@ -38,6 +38,25 @@ func.func @rows(%x: tensor<64x256xf32>, %out: memref<64x256xf32>, %begin: index,
   return %y : tensor<64x256xf32>
 }
 
+// The loop of a leading 1 is none of them: rows are work items here too.
+
+// CHECK-LABEL: func.func @one(
+// CHECK-SAME: %[[BEGIN:[^:]*]]: index, %[[END:[^:]*]]: index)
+// CHECK-SAME: cpu.items = 64 : i64
+// CHECK-NOT: scf.for
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK-NOT: scf.for
+// CHECK: return %{{.*}} : tensor<1x64x256xf32>
+func.func @one(%x: tensor<1x64x256xf32>, %out: memref<1x64x256xf32>, %begin: index, %end: index) -> tensor<1x64x256xf32> {
+  %e = tensor.empty() : tensor<1x64x256xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<1x64x256xf32>) outs(%e : tensor<1x64x256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<1x64x256xf32>
+  return %y : tensor<1x64x256xf32>
+}
+
 // The loops over a window go outside of the one along channels, which are last
 // in the result and in what the body extracts.
 
