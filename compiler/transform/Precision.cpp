@@ -42,6 +42,10 @@
 //   their norms. A residual stream with layer scale is thus f32, as under
 //   PyTorch's autocast: 16-bit sums would lose a branch that is scaled by 1e-5.
 //
+// Sums of codes, and elementwise functions of these, are f32 by the second
+// rule. A value among them that a norm or a reduction reads is rounded to 16
+// bits first: another kernel reads it.
+//
 // In every mode, the model's own f16 and bf16 values become f32 by these rules,
 // except the last one: of a model in f16, (x - mean(x))² is f32 up to the root
 // of its mean.
@@ -56,6 +60,7 @@
 #include "compiler/transform/recognize/QuantizedOperands.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Quantized.h"
+#include "dialects/nn/operators/Statistics.h"
 
 #include <limits>
 
@@ -94,6 +99,7 @@ private:
     bool named = false;     ///< computed by a node that `keep` names
     bool parameter = false; ///< the elements of a parameter that trains
     bool scaled = false;    ///< multiplied by one, and only elementwise since
+    bool summed = false;    ///< sums of codes, and only elementwise since
   };
 
   void rewrite(Operation *op);
@@ -107,6 +113,7 @@ private:
   bool centres(Operation *op);
   bool isScale(Operation *op);
   bool isScaled(Operation *op);
+  bool isSummed(Operation *op);
 
   bool isFrom(Value value) const { return hasElement(value, from); }
   /// Returns whether the value has type `from` in the model; its type may have
@@ -281,6 +288,28 @@ bool Narrowing::isScaled(Operation *op) {
          });
 }
 
+/// Returns whether an operator multiplies codes, or is elementwise on f32
+/// values of which one comes from such a product.
+bool Narrowing::isSummed(Operation *op) {
+  if (widens())
+    return false;
+  return multipliesQuantized(op) ||
+         (isa<ElementwiseOp>(op) && !isa<CastOp>(op) &&
+          llvm::any_of(op->getOperands(), [&](Value operand) {
+            return forms.lookup(operand).summed;
+          }));
+}
+
+/// Returns whether a kernel after the one that computes a value reads it: a
+/// reduction, or a norm.
+static bool isReadByNorm(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *reader) {
+    return isa<ReshapeOp>(reader) ? isReadByNorm(reader->getResult(0))
+                                  : isa<ReduceOp, ReduceMeanOp, LayerNormOp,
+                                        RmsNormOp, GroupNormOp>(reader);
+  });
+}
+
 void Narrowing::rewrite(Operation *op) {
   if (isa<ConstantOp>(op))
     return;
@@ -290,7 +319,7 @@ void Narrowing::rewrite(Operation *op) {
   bool readsNamed = llvm::any_of(op->getOperands(), [&](Value operand) {
     return forms.lookup(operand).named;
   });
-  bool scale = isScale(op), scaled = isScaled(op);
+  bool scale = isScale(op), scaled = isScaled(op), summed = isSummed(op);
   bool normOfScaled =
       isa<LayerNormOp, RmsNormOp>(op) && forms.lookup(op->getOperand(0)).scaled;
   bool keep = named || readsNamed || scale || scaled || normOfScaled ||
@@ -328,6 +357,16 @@ void Narrowing::rewrite(Operation *op) {
       form.named = named;
       form.parameter = scale;
       form.scaled = scaled;
+      form.summed = summed;
+      // Codes are summed in f32, but their sums are stored in 16 bits.
+      if (summed && !named && isReadByNorm(result)) {
+        OpBuilder builder(op->getContext());
+        setInsertionPointAfterValue(builder, result);
+        auto rounded = NNBuilder(op->getLoc(), builder).cast(result, to);
+        // With `storage` it would merge with a cast back.
+        rounded.getDefiningOp<CastOp>().setStorage(false);
+        form = {Value(), rounded};
+      }
     } else {
       result.setType(tensorType(result).clone(to));
       form.narrow = result;
