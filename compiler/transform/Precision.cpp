@@ -60,7 +60,6 @@
 #include "compiler/transform/recognize/QuantizedOperands.h"
 #include "dialects/nn/Fold.h"
 #include "dialects/nn/operators/Quantized.h"
-#include "dialects/nn/operators/Statistics.h"
 
 #include <limits>
 
@@ -289,25 +288,16 @@ bool Narrowing::isScaled(Operation *op) {
 }
 
 /// Returns whether an operator multiplies codes, or is elementwise on f32
-/// values of which one comes from such a product.
+/// values of which one comes from such a product. Magnitudes do not count: they
+/// give scales of rows, and narrowQuantizedRows rounds what they are of.
 bool Narrowing::isSummed(Operation *op) {
   if (widens())
     return false;
   return multipliesQuantized(op) ||
-         (isa<ElementwiseOp>(op) && !isa<CastOp>(op) &&
+         (isa<ElementwiseOp>(op) && !isa<CastOp, AbsOp>(op) &&
           llvm::any_of(op->getOperands(), [&](Value operand) {
             return forms.lookup(operand).summed;
           }));
-}
-
-/// Returns whether a kernel after the one that computes a value reads it: a
-/// reduction, or a norm.
-static bool isReadByNorm(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *reader) {
-    return isa<ReshapeOp>(reader) ? isReadByNorm(reader->getResult(0))
-                                  : isa<ReduceOp, ReduceMeanOp, LayerNormOp,
-                                        RmsNormOp, GroupNormOp>(reader);
-  });
 }
 
 void Narrowing::rewrite(Operation *op) {
@@ -358,14 +348,12 @@ void Narrowing::rewrite(Operation *op) {
       form.parameter = scale;
       form.scaled = scaled;
       form.summed = summed;
-      // Codes are summed in f32, but their sums are stored in 16 bits.
-      if (summed && !named && isReadByNorm(result)) {
+      // Codes are summed in f32, but their sums are stored in 16 bits. A cast
+      // with `storage` would merge with a cast back.
+      if (summed && !named && isReduced(result)) {
         OpBuilder builder(op->getContext());
         setInsertionPointAfterValue(builder, result);
-        auto rounded = NNBuilder(op->getLoc(), builder).cast(result, to);
-        // With `storage` it would merge with a cast back.
-        rounded.getDefiningOp<CastOp>().setStorage(false);
-        form = {Value(), rounded};
+        form = {Value(), CastOp::create(builder, op->getLoc(), result, to)};
       }
     } else {
       result.setType(tensorType(result).clone(to));

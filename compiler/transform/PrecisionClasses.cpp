@@ -127,6 +127,14 @@ bool precision::leadsToLog(Operation *op) {
   return isa<ElementwiseOp, SoftmaxOp>(op) || movesElements(op);
 }
 
+bool precision::isReduced(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *reader) {
+    return isa<ReshapeOp>(reader) ? isReduced(reader->getResult(0))
+                                  : isa<ReduceOp, ReduceMeanOp, LayerNormOp,
+                                        RmsNormOp, GroupNormOp>(reader);
+  });
+}
+
 bool precision::sums(Operation *op) {
   return isa<ReduceOp, ReduceMeanOp, AvgPoolOp, CumSumOp>(op);
 }

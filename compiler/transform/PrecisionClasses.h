@@ -58,6 +58,10 @@ bool computesPositions(mlir::Operation *op);
 /// their logarithms: formulas, movement, and softmax.
 bool leadsToLog(mlir::Operation *op);
 
+/// Returns whether a reduction or a norm reads the value, perhaps reshaped: in
+/// another kernel than the product that it comes from.
+bool isReduced(mlir::Value value);
+
 /// Returns whether an operator sums or averages.
 bool sums(mlir::Operation *op);
 

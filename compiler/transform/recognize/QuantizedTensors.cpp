@@ -100,9 +100,8 @@ void frit::narrowQuantizedRows(Block &block, FloatType narrow) {
       continue;
     NNBuilder b(x.getLoc(), def);
     b.setInsertionPointAfter(def);
-    auto rounded = b.cast(x, narrow).getDefiningOp<CastOp>();
-    // Otherwise it would merge with the cast back.
-    rounded.setStorage(false);
+    // With `storage` it would merge with the cast back.
+    auto rounded = CastOp::create(b, x, narrow);
     x.replaceAllUsesExcept(b.cast(rounded, b.getF32Type()), rounded);
   }
 }

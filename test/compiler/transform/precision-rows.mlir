@@ -6,7 +6,8 @@
 // CHECK: %[[G:.*]] = nn.gelu %{{.*}} -> tensor<4x6xf32>
 // CHECK: %[[H:.*]] = nn.cast %[[G]] {to = f16}
 // CHECK: %[[W:.*]] = nn.cast %[[H]] {to = f32}
-// CHECK: nn.abs %[[W]]
+// CHECK-NEXT: %[[A:.*]] = nn.abs %[[W]]
+// CHECK-NEXT: nn.reduce %[[A]]
 // CHECK: nn.div %[[W]]
 func.func @rows(%x: tensor<4x8xf8E4M3FN>, %r: tensor<4x1xf32>) -> tensor<4x6xf8E4M3FN> {
   %w = nn.constant "w" dense<1.5> : tensor<6x8xf8E4M3FN>
