@@ -110,9 +110,8 @@ private:
       };
     if (!options.quantization.format.empty())
       pipelineOptions.quantize =
-          [this](MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
-            return quantize(variants);
-          };
+          [this](MutableArrayRef<OwningOpRef<ModuleOp>> variants,
+                 StringRef precision) { return quantize(variants, precision); };
     if (!options.weights.empty() && !options.quantization.data.empty())
       pipelineOptions.searchWeights = [this](ModuleOp model,
                                              RoundedWeights &rounded) {
@@ -123,9 +122,10 @@ private:
     pipelineOptions.weightsName = weightsName(outputs.artifactOptions());
   }
 
-  LogicalResult quantize(MutableArrayRef<OwningOpRef<ModuleOp>> variants) {
+  LogicalResult quantize(MutableArrayRef<OwningOpRef<ModuleOp>> variants,
+                         StringRef precision) {
     if (options.quantization.hasFloats())
-      warnOfFloats(options, pipelineOptions.precision, outputs.diagnostics);
+      warnOfFloats(options, precision, outputs.diagnostics);
     return outputs.checkReported(
         quantizeModel(variants, options.quantization, runner,
                       [this](const Twine &message) { outputs.tell(message); }));

@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/GpuArch.h"
+#include "compiler/pipeline/Pipeline.h"
 
 using namespace mlir;
 using namespace frit;
@@ -28,7 +29,6 @@ void frit::warnOfHosts(const DriverOptions &options,
 
 void frit::warnOfFloats(const DriverOptions &options, StringRef precision,
                         DiagnosticPrinter &diagnostics) {
-  bool isNarrow = precision != "fp32" && precision != "tf32";
   bool trains = precision == "amp-fp8";
   for (const std::string &arch : options.archs) {
     bool isCuda = cuda::isCudaArch(arch);
@@ -40,7 +40,7 @@ void frit::warnOfFloats(const DriverOptions &options, StringRef precision,
         " does not multiply floats of 8 bits, as sm_89 and later do: with " +
         (trains ? "-fprecision=amp-fp8" : "-fquantize=fp8") +
         " it rounds to them and multiplies " +
-        (isNarrow && capability >= 80 ? "bf16" : "f32") +
+        (isNarrow(precision) && capability >= 80 ? "bf16" : "f32") +
         (trains ? "; -fprecision=amp-bf16 is faster there"
                 : "; -fquantize=int8 would multiply bytes") +
         " [-Wtarget]");

@@ -36,16 +36,11 @@ void frit::addWideningPasses(OpPassManager &passes) {
   passes.addPass(createSimplify());
 }
 
-/// Returns the precision of a function's values.
-static StringRef precisionOf(const PipelineOptions &options,
-                             const EntryPoint &entry) {
+StringRef frit::precisionOf(const PipelineOptions &options,
+                            const EntryPoint &entry) {
   bool isGiven = options.precision != "fp32";
   return isGiven || entry.ownPrecision.empty() ? options.precision
                                                : entry.ownPrecision;
-}
-
-static bool isNarrow(StringRef precision) {
-  return precision != "fp32" && precision != "tf32";
 }
 
 void frit::addPrecisionPasses(OpPassManager &passes,

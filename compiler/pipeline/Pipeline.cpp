@@ -201,7 +201,9 @@ LogicalResult Pipeline::simplify() {
         return failure();
     }
     // Products get scales, of a table or by the ranges of their inputs.
-    if (options.quantize && failed(options.quantize(entry.model.modules)))
+    if (options.quantize &&
+        failed(
+            options.quantize(entry.model.modules, precisionOf(options, entry))))
       return failure();
     for (auto [i, variant] : llvm::enumerate(entry.model.modules))
       if (failed(narrowing.run(*variant)) ||

@@ -54,7 +54,8 @@ struct PipelineOptions {
   /// Quantizes the variants of a model once composites are recognized, before
   /// the precision is applied. May be null.
   std::function<llvm::LogicalResult(
-      llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants)>
+      llvm::MutableArrayRef<mlir::OwningOpRef<mlir::ModuleOp>> variants,
+      llvm::StringRef precision)>
       quantize;
 
   /// Targets, each once: sm_90a, x86-64-v3.
@@ -194,8 +195,18 @@ private:
 void addRecognitionPasses(mlir::OpPassManager &passes,
                           const PipelineOptions &options);
 
-/// Adds the pass that makes all values of 16 bits f32, as the quantization of a
-/// model wants them.
+/// Returns the precision of a function's values: -fprecision's or, if it is not
+/// given, the model's own.
+llvm::StringRef precisionOf(const PipelineOptions &options,
+                            const EntryPoint &entry);
+
+/// Returns whether a precision has values of 16 bits.
+inline bool isNarrow(llvm::StringRef precision) {
+  return precision != "fp32" && precision != "tf32";
+}
+
+/// Adds the passes that make all values of 16 bits f32, as the quantization of
+/// a model wants them.
 void addWideningPasses(mlir::OpPassManager &passes);
 
 /// Adds the passes after these that are the same for every target: they apply
