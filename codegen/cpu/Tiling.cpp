@@ -31,8 +31,8 @@ static constexpr int64_t kTileElements = 8192;
 
 /// Returns the tile size, 1 or 0 (not tiled), of each loop of `op`. Tiles
 /// leading parallel loops until one tile remains, but never the last,
-/// contiguous one. Work items are of the outermost: with `skipsOnes`, one of a
-/// single iteration is none of them.
+/// contiguous one. The outermost tiled loop becomes work items, so `skipsOnes`
+/// leaves loops of one iteration untiled.
 static SmallVector<int64_t> tileSizes(linalg::LinalgOp op, bool skipsOnes) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<int64_t> sizes(ranges.size(), 0);
