@@ -39,16 +39,8 @@ static void describe(plan::AttentionOp attention, Step &step, Tables &tables) {
 
 static void describe(plan::CopyOp, Step &, Tables &) {}
 
-static void describe(plan::AllReduceOp reduce, Step &step, Tables &) {
-  step.problem = uint32_t(reduce.getSum() ? Collective::sum : Collective::mean);
-}
-
-static void describe(plan::ReduceScatterOp, Step &step, Tables &) {
-  step.problem = uint32_t(Collective::reduceScatter);
-}
-
-static void describe(plan::AllGatherOp, Step &step, Tables &) {
-  step.problem = uint32_t(Collective::allGather);
+static void describe(plan::CollectiveOp op, Step &step, Tables &) {
+  step.problem = uint32_t(op.getCollective());
 }
 
 static void describe(plan::AwaitOp, Step &, Tables &) {}

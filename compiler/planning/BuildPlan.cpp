@@ -31,7 +31,7 @@
 // in the state's buffer, or in a copy of it if something still reads the old
 // ones.
 //
-// An nn.all_reduce becomes a plan.all_reduce of its operand's buffer, as soon
+// An nn.all_reduce becomes a plan.collective of its operand's buffer, as soon
 // as the operand is ready, and a plan.await before the first step that uses the
 // result; likewise nn.reduce_scatter and nn.all_gather. Launches between these
 // two compute the rank's shard.

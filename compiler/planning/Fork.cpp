@@ -204,7 +204,7 @@ private:
         llvm::sort(own);
       }
       // All later steps lead to this one.
-      if (!plan::isCollective(steps[place]))
+      if (!isa<plan::CollectiveOp>(steps[place]))
         break;
     }
   }
@@ -251,7 +251,7 @@ size_t frit::planning::countForked(plan::CommandListOp list) {
   llvm::BitVector forked(count);
   for (size_t b = 0; b < count; ++b)
     for (size_t a = 0; a < b; ++a)
-      if (!order.precedes(a, b) && !plan::isCollective(order.steps()[a])) {
+      if (!order.precedes(a, b) && !isa<plan::CollectiveOp>(order.steps()[a])) {
         forked.set(a);
         forked.set(b);
       }

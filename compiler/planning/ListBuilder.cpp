@@ -81,10 +81,12 @@ private:
       place = copy;
     }
     buffers.set(op->getResult(0), place);
-    if (auto reduce = dyn_cast<nn::AllReduceOp>(op))
-      plan::AllReduceOp::create(b, place, reduce.getSum());
-    else
-      plan::ReduceScatterOp::create(b, place);
+    auto reduce = dyn_cast<nn::AllReduceOp>(op);
+    plan::CollectiveOp::create(b,
+                               !reduce ? plan::Collective::reduce_scatter
+                               : reduce.getSum() ? plan::Collective::sum
+                                                 : plan::Collective::mean,
+                               place);
     exchanged.push_back(place);
   }
 
@@ -92,7 +94,7 @@ private:
   void translateAllGather(nn::AllGatherOp op) {
     Value place = buffers.of(op.getX());
     buffers.set(op.getY(), place);
-    plan::AllGatherOp::create(b, place);
+    plan::CollectiveOp::create(b, plan::Collective::all_gather, place);
     exchanged.push_back(place);
   }
 

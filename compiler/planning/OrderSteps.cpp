@@ -1,13 +1,13 @@
 //===- OrderSteps.cpp - Let collectives run beside other steps ------------===//
 //
 //   plan.launch @a(%x) -> (%0)
-//   plan.all_reduce %0
+//   plan.collective mean %0
 //   plan.launch @b(%x) -> (%1)
 //   plan.await %0
 //   plan.launch @c(%0, %1) -> (%y)
 // ==>
 //   plan.launch @a(%x) -> (%0)
-//   plan.all_reduce %0
+//   plan.collective mean %0
 //   plan.launch @b(%x) -> (%1) {follows = array<i64: 0>}
 //   plan.await %0 {follows = array<i64: 1, 2>}
 //   plan.launch @c(%0, %1) -> (%y)
@@ -46,7 +46,7 @@ struct OrderSteps : frit::planning::impl::OrderStepsBase<OrderSteps> {
 private:
   static void orderSteps(plan::CommandListOp list) {
     SmallVector<Operation *> steps = plan::stepsOf(list);
-    if (llvm::none_of(steps, plan::isCollective) ||
+    if (llvm::none_of(steps, llvm::IsaPred<plan::CollectiveOp>) ||
         llvm::any_of(steps, [](Operation *step) {
           return bool(cast<plan::StepOp>(step).getFollowsAttr());
         }))
@@ -61,7 +61,7 @@ private:
       own.clear();
       if (last)
         own.push_back(*last);
-      if (plan::isCollective(step)) {
+      if (isa<plan::CollectiveOp>(step)) {
         if (lastCollective)
           own.push_back(*lastCollective);
         lastCollective = place;

@@ -42,17 +42,17 @@ bool StepOrder::findChain(ArrayRef<plan::Follows> follows) {
     const plan::Follows &own = follows[place];
     auto leadsFrom = [&](int64_t other) {
       return llvm::any_of(own, [&](int64_t direct) {
-        return direct == other ||
-               (direct > other && !drops && plan::isCollective(all[direct]));
+        return direct == other || (direct > other && !drops &&
+                                   isa<plan::CollectiveOp>(all[direct]));
       });
     };
     // The step before it that is no collective.
     plan::Follows previous = chain[place];
-    while (!previous.empty() && plan::isCollective(all[previous[0]]))
+    while (!previous.empty() && isa<plan::CollectiveOp>(all[previous[0]]))
       previous = chain[previous[0]];
     if (!previous.empty() && !leadsFrom(previous[0]))
       return false;
-    if (plan::isCollective(step)) {
+    if (isa<plan::CollectiveOp>(step)) {
       if (lastCollective && !leadsFrom(*lastCollective) &&
           awaited[*lastCollective] == all.size())
         return false;
@@ -63,7 +63,7 @@ bool StepOrder::findChain(ArrayRef<plan::Follows> follows) {
     awaited[place] = place + 1;
     for (int64_t other : own)
       for (; int64_t(firstOpen) <= other; ++firstOpen)
-        if (plan::isCollective(all[firstOpen]))
+        if (isa<plan::CollectiveOp>(all[firstOpen]))
           awaited[firstOpen] = place;
     while (firstOpen < all.size() && awaited[firstOpen] < all.size())
       ++firstOpen;
@@ -81,7 +81,7 @@ void StepOrder::order(size_t count, ArrayRef<plan::Follows> follows) {
   llvm::BitVector collectives(count);
   for (size_t place = 0; place < count; ++place) {
     Operation *step = all[first + place];
-    collectives[place] = plan::isCollective(step);
+    collectives[place] = isa<plan::CollectiveOp>(step);
     llvm::BitVector &ended = before.emplace_back(count);
     for (size_t other : follows[first + place]) {
       if (other < first)
@@ -320,7 +320,7 @@ frit::planning::dependences(ArrayRef<Operation *> steps) {
       Uses &memory = uses[write.memory];
       auto isOver = [&](const Access &other) { return write.covers(other); };
       // On one rank a collective overwrites nothing.
-      if (!plan::isCollective(step)) {
+      if (!isa<plan::CollectiveOp>(step)) {
         llvm::erase_if(memory.writers, isOver);
         llvm::erase_if(memory.readers, isOver);
       }

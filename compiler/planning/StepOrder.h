@@ -35,7 +35,7 @@ public:
   /// Returns whether step `a` has ended when step `b` starts.
   bool precedes(size_t a, size_t b) const {
     if (isChain())
-      return a < b && (b > lastBeside(a) || plan::isCollective(all[b]));
+      return a < b && (b > lastBeside(a) || isa<plan::CollectiveOp>(all[b]));
     return a < b && (a < first || b >= first + before.size() ||
                      before[b - first][a - first]);
   }

@@ -279,11 +279,10 @@ static Call describeAttention(plan::AttentionOp op, StringRef arch) {
   return call;
 }
 
-/// Describes an exchange that replaces `buffer` by `value`.
-static Call describeExchange(Value buffer, StringRef arch, StringRef value) {
+static Call describeCollective(plan::CollectiveOp op, StringRef arch) {
   Call call;
-  call.formula = ("buffer = " + value).str();
-  call.operands = {operandOf("buffer", buffer)};
+  call.formula = std::string("buffer = ") + traitsOf(op.getCollective()).result;
+  call.operands = {operandOf("buffer", op.getBuffer())};
   call.facts = {
       {"computed by",
        isHost(arch) ? "the runtime's exchange between processes" : "NCCL"},
@@ -296,20 +295,7 @@ std::optional<Call> report::describeCall(Operation *step, StringRef arch) {
       .Case([&](plan::GemmOp op) { return describeGemm(op, arch); })
       .Case([&](plan::ConvOp op) { return describeConv(op, arch); })
       .Case([&](plan::AttentionOp op) { return describeAttention(op, arch); })
-      .Case([&](plan::AllReduceOp op) {
-        return describeExchange(op.getBuffer(), arch,
-                                op.getSum() ? "its sum over the ranks"
-                                            : "its mean over the ranks");
-      })
-      .Case([&](plan::ReduceScatterOp op) {
-        return describeExchange(
-            op.getBuffer(), arch,
-            "its mean over the ranks in this rank's shard, 0 elsewhere");
-      })
-      .Case([&](plan::AllGatherOp op) {
-        return describeExchange(op.getBuffer(), arch,
-                                "the shards of all ranks");
-      })
+      .Case([&](plan::CollectiveOp op) { return describeCollective(op, arch); })
       .Case([](plan::AwaitOp op) {
         Call call;
         call.formula = "waits for the exchange of its buffers";

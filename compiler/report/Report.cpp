@@ -71,7 +71,9 @@ private:
   Step readStep(Operation *op) {
     size_t place = result.steps.size();
     Step step;
-    step.kind = op->getName().stripDialect();
+    auto collective = dyn_cast<plan::CollectiveOp>(op);
+    step.kind = collective ? traitsOf(collective.getCollective()).name
+                           : op->getName().stripDialect();
     step.call = describeCall(op, target.getArch());
     placeOf[op] = place;
     if (auto guard = dyn_cast<plan::GuardOp>(op->getParentOp()))
@@ -89,8 +91,7 @@ private:
         });
     SmallVector<Value> reads = plan::readsOf(op);
     // An exchange replaces its buffer, and the step that awaits it does too.
-    if (isa<plan::AllReduceOp, plan::ReduceScatterOp, plan::AllGatherOp,
-            plan::AwaitOp>(op))
+    if (isa<plan::CollectiveOp, plan::AwaitOp>(op))
       reads = plan::writesOf(op);
     for (Value value : reads) {
       size_t buffer = bufferOf(value, place);

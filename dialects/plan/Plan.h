@@ -78,10 +78,6 @@ void setKernel(mlir::Operation *step, mlir::FlatSymbolRefAttr kernel);
 /// Returns whether `op` is a step, not a buffer or view.
 inline bool isStep(mlir::Operation *op) { return llvm::isa<StepOp>(op); }
 
-/// Returns whether a step is a collective, which only the next collective and
-/// steps that await it wait for.
-bool isCollective(mlir::Operation *step);
-
 /// Returns the steps of a list or guard in the order they run. A guard is
 /// followed by the steps it guards.
 llvm::SmallVector<mlir::Operation *> stepsOf(mlir::Operation *list);

@@ -71,6 +71,15 @@ def Plan_Space : I32EnumAttr<"Space", "the memory space of a buffer", [
 }
 def Plan_SpaceAttr : EnumAttr<Plan_Dialect, Plan_Space, "space">;
 
+def Plan_Collective : I32EnumAttr<"Collective",
+    "what ranks compute together; see frit/collectives.h", [
+    I32EnumAttrCase<"mean", 0>, I32EnumAttrCase<"sum", 1>,
+    I32EnumAttrCase<"reduce_scatter", 2>, I32EnumAttrCase<"all_gather", 3>]> {
+  let cppNamespace = "::frit::plan";
+  let genSpecializedAttr = 0;
+}
+def Plan_CollectiveAttr : EnumAttr<Plan_Dialect, Plan_Collective, "collective">;
+
 def Plan_ConvPass : I32EnumAttr<"ConvPass", "what a convolution's step computes", [
     I32EnumAttrCase<"forward", 0>, I32EnumAttrCase<"grad_input", 1>,
     I32EnumAttrCase<"grad_weight", 2>]> {

@@ -12,9 +12,8 @@ using namespace frit::plan;
 
 static constexpr llvm::StringLiteral kFollows = "follows";
 
-bool frit::plan::isCollective(Operation *step) {
-  return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(step);
-}
+static_assert(getMaxEnumValForCollective() + 1 ==
+              std::size(artifact::kCollectives));
 
 SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
   SmallVector<Operation *> steps;
@@ -83,14 +82,8 @@ SmallVector<Value> AttentionOp::getWrites() { return outputsOf(*this); }
 SmallVector<Value> CopyOp::getReads() { return {getSource()}; }
 SmallVector<Value> CopyOp::getWrites() { return {getTarget()}; }
 
-SmallVector<Value> AllReduceOp::getReads() { return {}; }
-SmallVector<Value> AllReduceOp::getWrites() { return {getBuffer()}; }
-
-SmallVector<Value> ReduceScatterOp::getReads() { return {}; }
-SmallVector<Value> ReduceScatterOp::getWrites() { return {getBuffer()}; }
-
-SmallVector<Value> AllGatherOp::getReads() { return {}; }
-SmallVector<Value> AllGatherOp::getWrites() { return {getBuffer()}; }
+SmallVector<Value> CollectiveOp::getReads() { return {}; }
+SmallVector<Value> CollectiveOp::getWrites() { return {getBuffer()}; }
 
 SmallVector<Value> AwaitOp::getReads() { return {}; }
 SmallVector<Value> AwaitOp::getWrites() { return getBuffers(); }
@@ -269,33 +262,24 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
-LogicalResult AllReduceOp::verify() {
-  BufferOp root = rootOf(getBuffer());
-  if (!nn::isReducible(cast<MemRefType>(getBuffer().getType())) ||
-      (root && root.getSpace() != Space::arena))
-    return emitOpError("takes a buffer of f32 or bf16 in the arena");
-  return success();
-}
-
-LogicalResult ReduceScatterOp::verify() {
-  BufferOp root = rootOf(getBuffer());
+LogicalResult CollectiveOp::verify() {
+  const artifact::CollectiveTraits &traits = traitsOf(getCollective());
   auto type = cast<MemRefType>(getBuffer().getType());
-  if (!nn::isReducible(type) || type.getNumElements() % nn::kShardRow ||
-      (root && root.getSpace() != Space::arena))
-    return emitOpError("takes rows of ")
-           << nn::kShardRow << " elements of f32 or bf16 in the arena";
-  return success();
-}
-
-LogicalResult AllGatherOp::verify() {
   BufferOp root = rootOf(getBuffer());
-  auto type = cast<MemRefType>(getBuffer().getType());
-  if (!type.getElementType().isF32() || type.getNumElements() % nn::kShardRow ||
-      (root && root.getSpace() != Space::arena &&
-       root.getSpace() != Space::state))
-    return emitOpError("takes rows of ")
-           << nn::kShardRow << " elements of f32 in the arena or a state";
-  return success();
+  bool hasType =
+      traits.gathers ? type.getElementType().isF32() : nn::isReducible(type);
+  bool hasRows = !traits.divides || type.getNumElements() % nn::kShardRow == 0;
+  bool hasPlace = !root || root.getSpace() == Space::arena ||
+                  (traits.gathers && root.getSpace() == Space::state);
+  if (hasType && hasRows && hasPlace)
+    return success();
+  InFlightDiagnostic error = emitOpError("takes ");
+  if (traits.divides)
+    error << "rows of " << nn::kShardRow << " elements";
+  else
+    error << "a buffer";
+  return error << " of f32" << (traits.gathers ? "" : " or bf16")
+               << " in the arena" << (traits.gathers ? " or a state" : "");
 }
 
 LogicalResult GuardOp::verify() {

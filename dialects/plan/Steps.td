@@ -133,37 +133,26 @@ def Plan_CopyOp : Plan_Step<"copy"> {
   let hasVerifier = 1;
 }
 
-def Plan_AllReduceOp : Plan_SharedStep<"all_reduce"> {
-  let summary = "Begins to replace a buffer by its mean over the ranks.";
+def Plan_CollectiveOp : Plan_SharedStep<"collective"> {
+  let summary = "Begins to replace a buffer by what all ranks compute of it.";
   let description = [{
-    With `sum`, by their sum. `order-steps` lets it run concurrently with the
-    steps after it until the buffer's `plan.await`; no step between the two uses
-    the buffer. Each collective follows the one before it. A context that has
-    joined no group leaves the buffer as it is.
+    `mean` and `sum` replace it by its mean or sum over the ranks;
+    `reduce_scatter` replaces the rank's shard by the mean, and the rest by 0;
+    `all_gather` replaces the buffer, which may be a state, by the shards of all
+    ranks. `order-steps` lets it run concurrently with the steps after it until
+    the buffer's `plan.await`; no step between the two uses the buffer. Each
+    collective follows the one before it. A context that has joined no group
+    leaves the buffer as it is.
   }];
-  let arguments = (ins Plan_Buffer:$buffer, UnitAttr:$sum);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+  let arguments = (ins Plan_CollectiveAttr:$kind, Plan_Buffer:$buffer);
+  let assemblyFormat = "$kind $buffer attr-dict `:` type($buffer)";
   let hasVerifier = 1;
-}
-
-def Plan_ReduceScatterOp : Plan_SharedStep<"reduce_scatter"> {
-  let summary = "Begins to replace a rank's shard by its mean over the ranks.";
-  let description = [{
-    The rest of the buffer becomes 0. Runs as `plan.all_reduce` does.
+  let extraClassDeclaration = [{
+    /// Returns what the runtime calls it.
+    artifact::Collective getCollective() {
+      return artifact::Collective(getKind());
+    }
   }];
-  let arguments = (ins Plan_Buffer:$buffer);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
-  let hasVerifier = 1;
-}
-
-def Plan_AllGatherOp : Plan_SharedStep<"all_gather"> {
-  let summary = "Begins to replace a buffer by the shards of all ranks.";
-  let description = [{
-    The buffer lies in the arena or is a state. Runs as `plan.all_reduce` does.
-  }];
-  let arguments = (ins Plan_Buffer:$buffer);
-  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
-  let hasVerifier = 1;
 }
 
 def Plan_AwaitOp : Plan_SharedStep<"await"> {

@@ -121,22 +121,17 @@ Status CpuSteps::runExchange(size_t index, ThreadPool &) {
   artifact::Shard shard = group->shardOf(count / artifact::kShardRow);
   HostGroup::Part own = {shard.begin * artifact::kShardRow,
                          shard.end * artifact::kShardRow};
-  switch (Collective(step.problem)) {
-  case Collective::mean:
-  case Collective::sum:
-    return stepFailed(
-        model.plan, step,
-        group->reduce(data, count, type,
-                      Collective(step.problem) == Collective::mean,
-                      {0, count}));
-  case Collective::allGather:
+  auto collective = Collective(step.problem);
+  const artifact::CollectiveTraits &traits = traitsOf(collective);
+  if (traits.gathers)
     return stepFailed(model.plan, step,
                       group->gather(static_cast<float *>(data), count, own));
-  case Collective::reduceScatter:
-    break;
-  }
+  bool isMean = collective != Collective::sum;
+  HostGroup::Part part = traits.divides ? own : HostGroup::Part{0, count};
   FRIT_TRY(stepFailed(model.plan, step,
-                      group->reduce(data, count, type, /*isMean=*/true, own)));
+                      group->reduce(data, count, type, isMean, part)));
+  if (!traits.divides)
+    return Status();
   auto *bytes = static_cast<uint8_t *>(data);
   memset(bytes, 0, own.begin * width);
   memset(bytes + own.end * width, 0, (count - own.end) * width);

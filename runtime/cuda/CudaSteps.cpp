@@ -233,7 +233,8 @@ Status CudaSteps::exchange(const Step &step, DevicePointer data,
   auto collective = Collective(step.problem);
   FRIT_TRY(group->enqueue(collective, data, buffer.bytes / elementBytes(type),
                           type, stream));
-  if (collective != Collective::reduceScatter)
+  const artifact::CollectiveTraits &traits = traitsOf(collective);
+  if (!traits.divides || traits.gathers)
     return Status();
   artifact::Shard own = group->shardOf(buffer.bytes / rowBytes);
   uint64_t begin = own.begin * rowBytes, end = own.end * rowBytes;

@@ -143,13 +143,12 @@ std::string PlanView::textOf(const Guard &guard, const char *by) const {
 static std::string describeCollective(Collective collective, uint64_t bytes) {
   // The optimizer's buckets consist of whole rows of at least 16 bits.
   bool isBucket = bytes && bytes % (kShardRow * 2) == 0;
-  const char *of = !isBucket                             ? ""
-                   : collective == Collective::allGather ? " of weights"
-                                                         : " of gradients";
-  const char *kind = collective == Collective::reduceScatter ? "reduce-scatter"
-                     : collective == Collective::allGather   ? "all-gather"
-                                                             : "all-reduce";
-  return format("the %s of %s%s", kind, formatBytes(bytes).c_str(), of);
+  const CollectiveTraits &traits = traitsOf(collective);
+  const char *of = !isBucket        ? ""
+                   : traits.gathers ? " of weights"
+                                    : " of gradients";
+  return format("the %s of %s%s", traits.phrase, formatBytes(bytes).c_str(),
+                of);
 }
 
 std::string PlanView::nodeOf(const Step &step) const {

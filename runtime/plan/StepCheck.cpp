@@ -191,20 +191,19 @@ Status PlanCheck::checkKind<StepKind::await>(const Memory &, const Step &) {
 
 const char *PlanCheck::checkCollective(Collective collective,
                                        std::span<const Buffer> arguments) {
-  if (collective > Collective::allGather)
+  if (!isKnown(collective))
     return "it is no known collective";
   if (arguments.size() != 1 || !arguments[0].written)
     return "it does not replace its argument";
   const Buffer &buffer = arguments[0];
-  bool gathers = collective == Collective::allGather;
+  const CollectiveTraits &traits = traitsOf(collective);
   auto type = DType(buffer.type);
-  if (type != DType::f32 && (type != DType::bf16 || gathers))
+  if (type != DType::f32 && (type != DType::bf16 || traits.gathers))
     return "its elements are of the wrong type";
   if (buffer.space != Space::arena &&
-      (buffer.space != Space::state || !gathers))
+      (buffer.space != Space::state || !traits.gathers))
     return "its argument lies outside of a call's arena";
-  bool divides = gathers || collective == Collective::reduceScatter;
-  if (buffer.bytes % (elementBytes(type) * (divides ? kShardRow : 1)))
+  if (buffer.bytes % (elementBytes(type) * (traits.divides ? kShardRow : 1)))
     return "its argument is no whole number of rows";
   return nullptr;
 }

@@ -27,8 +27,6 @@ for line in body.splitlines():
         int(place) for place in (listed[1] or "").split(",") if place]
     steps.append((step[1], kernel and kernel[1], follows))
 
-COLLECTIVES = {"all_reduce", "reduce_scatter", "all_gather"}
-
 
 def edges(has_group):
     """What the plan says: (to, from, "full" or "ahead") for each edge."""
@@ -36,9 +34,9 @@ def edges(has_group):
     for kind, kernel, follows in steps:
         before = set()
         for other in follows:
-            if has_group or kind != "await" or steps[other][0] not in COLLECTIVES:
+            if has_group or kind != "await" or steps[other][0] != "collective":
                 before |= ends[other]
-        if kind == "await" or (kind in COLLECTIVES and not has_group):
+        if kind == "await" or (kind == "collective" and not has_group):
             ends.append(before)
             continue
         count += 1

@@ -19,7 +19,7 @@ from tree import files
 MLIR = ["mlir/", "llvm/", "llvm-c/"]
 ROLES = ["frit/role_names.h", "frit/roles.h"]
 ARTIFACT = [*ROLES, "frit/activation.h", "frit/artifact.h", "frit/artifact_library.h",
-            "frit/artifact_strings.h", "frit/artifact_types.h", "frit/dtype.h", "frit/host_arch.h",
+            "frit/artifact_strings.h", "frit/artifact_types.h", "frit/collectives.h", "frit/dtype.h", "frit/host_arch.h",
             "frit/image.h", "frit/plan_tables.h", "frit/printable.h", "frit/safetensors.h", "frit/signature.h",
             "frit/step_kinds.h", "frit/tensor_cores.h", "frit/units.h"]
 COMPILER = ["compiler/", "dialects/", *MLIR]

@@ -98,14 +98,15 @@ int Communicator::enqueueShards(bool gathers, DevicePointer data,
 
 Status Communicator::enqueue(Collective collective, DevicePointer data,
                              uint64_t count, DType type, Stream stream) const {
-  bool gathers = collective == Collective::allGather;
+  const artifact::CollectiveTraits &traits = traitsOf(collective);
   int result =
-      gathers || collective == Collective::reduceScatter
-          ? enqueueShards(gathers, data, count, type, stream)
+      traits.divides
+          ? enqueueShards(traits.gathers, data, count, type, stream)
           : nccl->allReduce(pointerTo(data), pointerTo(data), count,
                             ncclType(type),
                             collective == Collective::sum ? kNcclSum : kNcclAvg,
                             comm, stream);
   return nccl->check(
-      result, gathers ? "gather from the GPUs" : "average over the GPUs", comm);
+      result, traits.gathers ? "gather from the GPUs" : "average over the GPUs",
+      comm);
 }

@@ -27,6 +27,7 @@
 #include "frit/artifact_library.h"
 #include "frit/artifact_strings.h"
 #include "frit/artifact_types.h"
+#include "frit/collectives.h"
 #include "frit/image.h"
 #include "frit/plan_tables.h"
 #include "frit/roles.h"
@@ -257,18 +258,6 @@ struct Kernel {
   uint64_t workspaceBytes = 0;
 };
 
-/// Collective operation of all ranks on a tensor of f32 or bf16.
-enum class Collective : uint32_t {
-  mean,          ///< replaces it by its mean over the ranks
-  sum,           ///< replaces it by its sum
-  reduceScatter, ///< replaces the rank's shard by the mean; clears the rest
-  allGather,     ///< replaces it by the shards of all ranks
-};
-
-/// Names in reports, by collective.
-inline constexpr const char *kCollectives[] = {"all_reduce", "all_reduce",
-                                               "reduce_scatter", "all_gather"};
-
 /// One step of a list. It runs when the steps that `follows` names have ended.
 /// If the library of a gemm, conv or attention is missing or declines,
 /// the step launches `kernel` with the same arguments except the workspace.
@@ -303,8 +292,9 @@ struct Step {
 
 /// Returns the name of a checked step's kind in reports.
 constexpr const char *kindName(const Step &step) {
-  return step.kind == StepKind::collective ? kCollectives[step.problem]
-                                           : kStepKinds[uint32_t(step.kind)];
+  return step.kind == StepKind::collective
+             ? traitsOf(Collective(step.problem)).name
+             : kStepKinds[uint32_t(step.kind)];
 }
 
 /// The next `steps` steps are needed only if the byte that is the guard's

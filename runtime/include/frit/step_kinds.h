@@ -33,7 +33,7 @@
   /* A collective operation of all ranks of the context's group on argument 0; \
      `problem` is a Collective. It follows the previous collective. Not        \
      allowed in a guard or in a prepare list. */                               \
-  STEP(collective, Exchange, AllReduceOp, ReduceScatterOp, AllGatherOp)        \
+  STEP(collective, Exchange, CollectiveOp)                                     \
   /* waits for the collectives of its arguments; in no guard */                \
   STEP(await, Await, AwaitOp)
 

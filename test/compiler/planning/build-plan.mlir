@@ -198,9 +198,9 @@ func.func @main(%x: tensor<1x4x4x2xf32>, %w: tensor<4x1x1x2xf32>) -> tensor<1x2x
 // CHECK: %[[Y:.*]] = plan.buffer output[0] : memref<2xf32>
 // CHECK: plan.launch @{{.*}} -> (%[[A:.*]]) : memref<2xf32> -> memref<2xf32>
 // CHECK: plan.launch @{{.*}}(%[[A]]) -> (%[[B:.*]]) :
-// CHECK: plan.all_reduce %[[B]] : memref<2xf32>
+// CHECK: plan.collective mean %[[B]] : memref<2xf32>
 // CHECK: plan.copy %[[A]] to %[[COPY:.*]] :
-// CHECK: plan.all_reduce %[[COPY]] : memref<2xf32>
+// CHECK: plan.collective mean %[[COPY]] : memref<2xf32>
 // CHECK: plan.await %[[B]], %[[COPY]] : memref<2xf32>, memref<2xf32>
 // CHECK: plan.launch @{{.*}}(%[[COPY]], %[[B]]) -> (%[[Y]])
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -234,7 +234,7 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK: plan.launch @relu_0
 // CHECK: plan.launch @neg_1
 // CHECK: plan.launch @copy_2
-// CHECK: plan.all_reduce %[[BUCKET]] : memref<8xf32>
+// CHECK: plan.collective mean %[[BUCKET]] : memref<8xf32>
 // CHECK: plan.launch @exp_3
 // CHECK: plan.await %[[BUCKET]]
 func.func @main(%x: tensor<4xbf16>) -> (tensor<8xf32>, tensor<4xbf16>) {
@@ -279,10 +279,10 @@ func.func @main(%x: tensor<4xbf16>) -> (tensor<8xf32>, tensor<4xbf16>) {
 // CHECK: plan.kernel @matmul_3 attributes {flops = 1048576 : i64
 // CHECK: plan.command_list @main
 // CHECK: plan.launch @matmul_1
-// CHECK: plan.all_reduce
+// CHECK: plan.collective
 // CHECK: plan.launch @exp_2
 // CHECK: plan.launch @matmul_3
-// CHECK: plan.all_reduce
+// CHECK: plan.collective
 func.func @main(%x: tensor<8x8192xf32>, %y: tensor<8192x8xf32>, %z: tensor<8x16xf32>, %w: tensor<16x8xf32>) -> (tensor<8x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
   %s = nn.fusion(%z) schedule(#cuda.map<threads = 64>) : (tensor<8x16xf32>) -> tensor<8x16xf32> {
   ^bb0(%i: tensor<8x16xf32>):

@@ -55,7 +55,7 @@ plan.target "sm_90a" {
     %a = plan.buffer arena : memref<4xf32>
     plan.copy %x to %a : memref<4xf32> to memref<4xf32>
     // expected-note@+1 {{step 1}}
-    plan.all_reduce %a : memref<4xf32>
+    plan.collective mean %a : memref<4xf32>
     // expected-error@+1 {{may run before step 1 has ended}}
     plan.await %a {follows = array<i64: 0>} : memref<4xf32>
     plan.copy %a to %y : memref<4xf32> to memref<4xf32>
@@ -72,7 +72,7 @@ plan.target "sm_90a" {
     %a = plan.buffer arena : memref<4xf32>
     plan.copy %x to %a : memref<4xf32> to memref<4xf32>
     // expected-note@+1 {{step 1}}
-    plan.all_reduce %a : memref<4xf32>
+    plan.collective mean %a : memref<4xf32>
     // expected-error@+1 {{may run before step 1 has ended}}
     plan.copy %a to %y {follows = array<i64: 0>} : memref<4xf32> to memref<4xf32>
     plan.await %a {follows = array<i64: 1, 2>} : memref<4xf32>
@@ -92,7 +92,7 @@ plan.target "sm_90a" {
     // expected-note@+1 {{step 0}}
     plan.copy %x to %a : memref<4xf32> to memref<4xf32>
     plan.copy %x to %z {follows = array<i64>} : memref<4xf32> to memref<4xf32>
-    plan.all_reduce %a {follows = array<i64: 0>} : memref<4xf32>
+    plan.collective mean %a {follows = array<i64: 0>} : memref<4xf32>
     // expected-error@+1 {{may run before step 0 has ended}}
     plan.await %a {follows = array<i64: 1, 2>} : memref<4xf32>
     plan.copy %a to %y : memref<4xf32> to memref<4xf32>

@@ -349,10 +349,10 @@ plan.target "sm_90a" {
 
 // CHECK-LABEL: command_list @beside
 // CHECK: plan.launch @relu({{.*}}) -> (%[[a:.*]]) :
-// CHECK-NEXT: plan.all_reduce %[[r:[^ ]*]] :
+// CHECK-NEXT: plan.collective mean %[[r:[^ ]*]] :
 // CHECK-NEXT: plan.launch @relu(%[[a]]) -> (%[[b:.*]]) {follows = array<i64: 0>} :
 // CHECK-NEXT: plan.launch @relu(%[[a]]) -> (%[[c:.*]]) {follows = array<i64: 0>} :
-// CHECK-NEXT: plan.all_reduce %[[q:[^ ]*]] {follows = array<i64: 1, 2, 3>} :
+// CHECK-NEXT: plan.collective mean %[[q:[^ ]*]] {follows = array<i64: 1, 2, 3>} :
 // CHECK-NEXT: plan.launch @add(%[[b]], %[[c]]) -> ({{.*}}) {follows = array<i64: 2, 3>} :
 // CHECK-NEXT: plan.await %[[r]], %[[q]] {follows = array<i64: 1, 4, 5>} :
 // CHECK-NEXT: plan.launch @add(%[[r]], %[[q]]) -> ({{.*}}) :
@@ -383,10 +383,10 @@ plan.target "sm_90a" {
     %b = plan.buffer output[2] : memref<256xf32>
     %c = plan.buffer output[3] : memref<256xf32>
     plan.launch @relu(%x) -> (%y) : memref<256xf32> -> memref<256xf32>
-    plan.all_reduce %r : memref<256xf32>
+    plan.collective mean %r : memref<256xf32>
     plan.launch @relu(%y) -> (%b) {follows = array<i64: 0>} : memref<256xf32> -> memref<256xf32>
     plan.launch @relu(%y) -> (%c) : memref<256xf32> -> memref<256xf32>
-    plan.all_reduce %q {follows = array<i64: 1, 3>} : memref<256xf32>
+    plan.collective mean %q {follows = array<i64: 1, 3>} : memref<256xf32>
     plan.launch @add(%b, %c) -> (%z) {follows = array<i64: 3>} : memref<256xf32>, memref<256xf32> -> memref<256xf32>
     plan.await %r, %q {follows = array<i64: 1, 4, 5>} : memref<256xf32>, memref<256xf32>
     plan.launch @add(%r, %q) -> (%z) : memref<256xf32>, memref<256xf32> -> memref<256xf32>

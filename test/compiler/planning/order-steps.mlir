@@ -7,9 +7,9 @@
 
 // CHECK-LABEL: command_list @main
 // CHECK: plan.copy %{{[^ ]*}} to %[[a:[^ ]*]] :
-// CHECK-NEXT: plan.all_reduce %[[a]] :
+// CHECK-NEXT: plan.collective mean %[[a]] :
 // CHECK-NEXT: plan.copy %{{[^ ]*}} to %[[b:[^ ]*]] {follows = array<i64: 0>} :
-// CHECK-NEXT: plan.reduce_scatter %[[b]] {follows = array<i64: 1, 2>} :
+// CHECK-NEXT: plan.collective reduce_scatter %[[b]] {follows = array<i64: 1, 2>} :
 // CHECK-NEXT: plan.guard %{{.*}} is true attributes {follows = array<i64: 2>} :
 // CHECK-NEXT: plan.copy {{[^{]*$}}
 // CHECK: plan.await %[[a]] {follows = array<i64: 1, 4>} :
@@ -30,9 +30,9 @@ plan.target "sm_90a" {
     %a = plan.buffer arena : memref<4096xf32>
     %b = plan.buffer arena : memref<4096xf32>
     plan.copy %x to %a : memref<4096xf32> to memref<4096xf32>
-    plan.all_reduce %a : memref<4096xf32>
+    plan.collective mean %a : memref<4096xf32>
     plan.copy %x to %b : memref<4096xf32> to memref<4096xf32>
-    plan.reduce_scatter %b : memref<4096xf32>
+    plan.collective reduce_scatter %b : memref<4096xf32>
     plan.guard %go is true : memref<i1> {
       plan.copy %x to %w : memref<4096xf32> to memref<4096xf32>
     }
@@ -59,7 +59,7 @@ plan.target "sm_90a" {
     %a = plan.buffer arena : memref<4096xf32>
     %b = plan.buffer arena : memref<4096xf32>
     plan.copy %x to %a : memref<4096xf32> to memref<4096xf32>
-    plan.all_reduce %a : memref<4096xf32>
+    plan.collective mean %a : memref<4096xf32>
     plan.copy %x to %b {follows = array<i64: 0>} : memref<4096xf32> to memref<4096xf32>
     plan.copy %b to %y : memref<4096xf32> to memref<4096xf32>
   }
@@ -70,7 +70,7 @@ plan.target "sm_90a" {
 // A list with edges of its own stays as it is.
 
 // CHECK-LABEL: command_list @main
-// CHECK: plan.all_reduce
+// CHECK: plan.collective
 // CHECK-NEXT: plan.copy {{[^{]*$}}
 // CHECK-NEXT: plan.copy {{.*}} {follows = array<i64: 0>} :
 // CHAIN-LABEL: command_list @main
@@ -81,7 +81,7 @@ plan.target "sm_90a" {
     %z = plan.buffer output[1] : memref<4096xf32>
     %a = plan.buffer arena : memref<4096xf32>
     plan.copy %x to %a : memref<4096xf32> to memref<4096xf32>
-    plan.all_reduce %a : memref<4096xf32>
+    plan.collective mean %a : memref<4096xf32>
     plan.copy %x to %y : memref<4096xf32> to memref<4096xf32>
     plan.copy %x to %z {follows = array<i64: 0>} : memref<4096xf32> to memref<4096xf32>
   }

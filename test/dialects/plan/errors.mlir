@@ -196,7 +196,7 @@ plan.target "sm_90a" {
   plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4xf32>
     // expected-error@+1 {{follows an array of i64, not 0 : i64}}
-    plan.all_reduce %x {follows = 0 : i64} : memref<4xf32>
+    plan.collective mean %x {follows = 0 : i64} : memref<4xf32>
   }
 }
 
@@ -389,7 +389,7 @@ plan.target "sm_90a" {
   plan.command_list @main of "main" {
     %x = plan.buffer output[0] : memref<8xf32>
     // expected-error@+1 {{takes a buffer of f32 or bf16 in the arena}}
-    plan.all_reduce %x : memref<8xf32>
+    plan.collective mean %x : memref<8xf32>
   }
 }
 
@@ -399,7 +399,7 @@ plan.target "sm_90a" {
   plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<8xf32>
     // expected-error@+1 {{takes rows of 4096 elements of f32 or bf16 in the arena}}
-    plan.reduce_scatter %x : memref<8xf32>
+    plan.collective reduce_scatter %x : memref<8xf32>
   }
 }
 
@@ -409,7 +409,7 @@ plan.target "sm_90a" {
   plan.command_list @main of "main" {
     %x = plan.buffer arena : memref<4096xbf16>
     // expected-error@+1 {{takes rows of 4096 elements of f32 in the arena or a state}}
-    plan.all_gather %x : memref<4096xbf16>
+    plan.collective all_gather %x : memref<4096xbf16>
   }
 }
 

@@ -80,7 +80,7 @@ plan.target "sm_90a" {
   plan.command_list @derive {
     %x = plan.buffer arena : memref<4096xf32>
     // expected-error@+1 {{the derive list has launches and copies only}}
-    plan.all_reduce %x : memref<4096xf32>
+    plan.collective mean %x : memref<4096xf32>
   }
 }
 
