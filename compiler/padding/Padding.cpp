@@ -105,9 +105,13 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       a = expand(&*a);
       continue;
     }
-    // The large model needs no slice of a table with exactly this many entries.
+    // A slice of exactly this many entries is none.
     if (a->getName() != b->getName() && pairs.skipSlice(&*a)) {
       ++a;
+      continue;
+    }
+    if (a->getName() != b->getName() && pairs.skipSlice(&*b)) {
+      ++b;
       continue;
     }
     if (Operation *list = listAlike(&*a, &*b))

@@ -271,6 +271,14 @@ bool PaddingMasks::areAmbiguous() const {
   });
 }
 
+std::optional<SmallVector<int64_t, 2>>
+PaddingMasks::findProbe(ArrayRef<int64_t> least) const {
+  for (auto [op, samples] : uses())
+    if (auto sizes = samples->findProbe(least, largeSizes, multiples))
+      return sizes;
+  return std::nullopt;
+}
+
 std::vector<bool> PaddingMasks::symbols() const {
   std::vector<bool> needed(largeSizes.size());
   for (auto [op, samples] : uses()) {

@@ -79,6 +79,10 @@ public:
   /// Returns whether comparisons with models of more sizes may show that a mask
   /// is wrong.
   bool areAmbiguous() const;
+  /// Returns sizes from `least` on for which a comparison tells whether a mask
+  /// is wrong, or nothing; see SizeSamples::findProbe.
+  std::optional<llvm::SmallVector<int64_t, 2>>
+  findProbe(llvm::ArrayRef<int64_t> least) const;
   /// Returns the symbols whose sizes apply() needs.
   std::vector<bool> symbols() const;
 

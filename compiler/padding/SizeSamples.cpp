@@ -23,8 +23,12 @@ bool SizeSamples::isFixed() const {
   });
 }
 
-/// The largest distance of windows, as a product of strides, that is fitted.
+/// The largest distance of windows, as a product of strides, of which samples
+/// show every remainder.
 static constexpr int64_t kMostDivisor = 64;
+/// The largest distance that is fitted, as that of frames of sound: 160 of
+/// Whisper, 320 of wav2vec 2.0.
+static constexpr int64_t kMostStride = 2048;
 /// The largest numerator of a scale that is fitted, and its denominator.
 static constexpr int64_t kMostScale = 16, kMostScaleDivisor = 32;
 
@@ -98,16 +102,93 @@ std::optional<SizeExpr> SizeSamples::fit() const {
              std::gcd(scale, divisor) == 1 && shift < divisor; ++shift)
           if (auto expr = fit(symbol, divisor, shift, scale))
             return expr;
+  llvm::SmallVector<Solution> solutions;
+  for (int64_t divisor = kMostDivisor + 1; divisor <= kMostStride; ++divisor)
+    for (unsigned symbol = 0; symbol < symbols; ++symbol)
+      if (solve(symbol, divisor, solutions); !solutions.empty())
+        return solutions.front().expr;
   return std::nullopt;
 }
 
 bool SizeSamples::isAmbiguous(llvm::ArrayRef<int64_t> multiples) const {
   auto expr = fit();
-  if (!expr || expr->divisor == 1)
+  if (!expr || expr->divisor == 1 || expr->divisor > kMostDivisor)
     return false;
   llvm::SmallDenseSet<int64_t> seen;
   for (const auto &[sizes, value] : samples)
     seen.insert(sizes[expr->symbol] % expr->divisor);
   return int64_t(seen.size()) <
          expr->divisor / std::gcd(expr->divisor, multiples[expr->symbol]);
+}
+
+//===----------------------------------------------------------------------===//
+// Long strides
+//===----------------------------------------------------------------------===//
+
+/// Each sample says which quotient it has once the factor and the quotient of
+/// the smallest size are chosen, and so bounds the shift.
+void SizeSamples::solve(unsigned symbol, int64_t divisor,
+                        llvm::SmallVectorImpl<Solution> &solutions) const {
+  auto bySize = [&](const auto &a, const auto &b) {
+    return a.first[symbol] < b.first[symbol];
+  };
+  auto [first, last] =
+      std::minmax_element(samples.begin(), samples.end(), bySize);
+  int64_t least = first->first[symbol], value = first->second;
+  int64_t distance = last->first[symbol] - least;
+  int64_t change = last->second - value;
+  for (int64_t steps : {distance / divisor, distance / divisor + 1}) {
+    if (steps == 0 || change == 0 || change % steps)
+      continue;
+    int64_t factor = change / steps;
+    for (int64_t quotient : {least / divisor, least / divisor + 1}) {
+      int64_t from = 0, to = divisor - 1;
+      for (const auto &[sizes, number] : samples) {
+        if ((number - value) % factor) {
+          from = divisor;
+          break;
+        }
+        int64_t begin = (quotient + (number - value) / factor) * divisor;
+        from = std::max(from, begin - sizes[symbol]);
+        to = std::min(to, begin + divisor - 1 - sizes[symbol]);
+      }
+      if (from <= to)
+        solutions.push_back(
+            {{symbol, factor, value - factor * quotient, divisor, from}, to});
+    }
+  }
+}
+
+std::optional<llvm::SmallVector<int64_t, 2>>
+SizeSamples::findProbe(llvm::ArrayRef<int64_t> least,
+                       llvm::ArrayRef<int64_t> large,
+                       llvm::ArrayRef<int64_t> multiples) const {
+  auto expr = fit();
+  if (!expr || expr->divisor <= kMostDivisor)
+    return std::nullopt;
+  unsigned symbol = expr->symbol;
+  llvm::SmallVector<int64_t, 2> sizes(large);
+  int64_t begin = least[symbol], step = multiples[symbol];
+  // The first size for which two expressions differ.
+  auto differ = [&](const SizeExpr &other) {
+    for (sizes[symbol] = begin; sizes[symbol] <= large[symbol];
+         sizes[symbol] += step)
+      if ((*expr)(sizes) != other(sizes))
+        return true;
+    return false;
+  };
+  llvm::SmallVector<Solution> solutions;
+  for (int64_t divisor = expr->divisor; divisor <= kMostStride; ++divisor)
+    solve(symbol, divisor, solutions);
+  for (const Solution &solution : solutions) {
+    // Halve the shifts that are left.
+    SizeExpr other = solution.expr;
+    for (int64_t shift : {(other.shift + solution.lastShift + 1) / 2,
+                          other.shift, solution.lastShift}) {
+      other.shift = shift;
+      if (differ(other))
+        return sizes;
+    }
+  }
+  return std::nullopt;
 }

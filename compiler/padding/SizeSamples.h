@@ -44,11 +44,27 @@ public:
   /// Returns whether all samples are what the expression says.
   bool match(const SizeExpr &expr) const;
   /// Returns whether samples of other sizes may tell that fit() is wrong: it
-  /// divides, and no sample has one of the remainders that there are of sizes
-  /// which are multiples of these numbers, one per symbol.
+  /// divides by a short stride, and no sample has one of the remainders that
+  /// there are of sizes which are multiples of these numbers, one per symbol.
   bool isAmbiguous(llvm::ArrayRef<int64_t> multiples) const;
 
+  /// Returns sizes from `least` to `large`, multiples of these numbers, for
+  /// which a number tells whether fit() is wrong: it divides by a long stride,
+  /// and another expression matches all samples but differs for these sizes.
+  /// Nothing if there are none.
+  std::optional<llvm::SmallVector<int64_t, 2>>
+  findProbe(llvm::ArrayRef<int64_t> least, llvm::ArrayRef<int64_t> large,
+            llvm::ArrayRef<int64_t> multiples) const;
+
 private:
+  /// An expression that matches all samples, also with any larger shift up to
+  /// `lastShift`.
+  struct Solution {
+    SizeExpr expr;
+    int64_t lastShift;
+  };
+  void solve(unsigned symbol, int64_t divisor,
+             llvm::SmallVectorImpl<Solution> &solutions) const;
   std::optional<SizeExpr> fit(unsigned symbol, int64_t divisor, int64_t shift,
                               int64_t scale) const;
   std::optional<SizeExpr> fitSum(unsigned symbol, unsigned second) const;

@@ -48,9 +48,14 @@ static bool isAdjacent(SliceOp slice) {
   return llvm::all_of(slice.getSteps(), [](int64_t by) { return by == 1; });
 }
 
-bool ValuePairs::skipSlice(Operation *small) {
-  auto slice = dyn_cast<SliceOp>(small);
-  return slice && isAdjacent(slice) && slices.insert(small).second;
+bool ValuePairs::skipSlice(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  return slice && isAdjacent(slice) && slices.insert(op).second;
+}
+
+SliceOp ValuePairs::skippedSlice(Value value) const {
+  auto slice = value.getDefiningOp<SliceOp>();
+  return slice && slices.contains(slice) ? slice : SliceOp();
 }
 
 std::optional<PaddedValue> ValuePairs::find(Value small, Value large) {
@@ -81,23 +86,27 @@ std::optional<PaddedValue> ValuePairs::search(Value small, Value large,
   Value inSmall = withoutViews(small), inLarge = withoutViews(large);
   if (from && to && constants.contains(from) && constants.contains(to))
     result = findConstant(small, large, levels);
+  bool isRankKept = shapeOf(small).size() == shapeOf(large).size();
+  SliceOp sliceOfSmall = skippedSlice(small),
+          sliceOfLarge = skippedSlice(large);
+  if (!result && isRankKept && sliceOfSmall)
+    result = findSlice(sliceOfSmall, large, levels);
+  if (!result && isRankKept && sliceOfLarge)
+    result = findInSlice(small, sliceOfLarge, levels);
   if (result) {
     failure = nullptr;
   } else if (inSmall != small || inLarge != large) {
     result = search(inSmall, inLarge, levels - 1);
     if (!result)
-      if (auto rows = inSmall.getDefiningOp<GatherOp>();
-          rows && shapeOf(small).size() == shapeOf(large).size())
+      if (auto rows = inSmall.getDefiningOp<GatherOp>(); rows && isRankKept)
         result = findRows(rows, inLarge, levels - 1);
     if (!result)
       return std::nullopt;
     result = padView(*result, small, large);
     if (!result)
       failure = to;
-  } else if (from && slices.contains(from)) {
-    result = findSlice(cast<SliceOp>(from), large, levels);
-    if (!result)
-      return std::nullopt;
+  } else if (sliceOfSmall || sliceOfLarge) {
+    return std::nullopt;
   }
   if (!result && !failure)
     return std::nullopt;
@@ -117,6 +126,30 @@ std::optional<PaddedValue> ValuePairs::findSlice(SliceOp small, Value large,
   for (auto [part, start] : llvm::zip_equal(result->places, small.getStarts()))
     part.front().offset = start;
   result->content = {whole->content.inside, whole->content.all(), {}, {}};
+  return result;
+}
+
+/// Compares a value of the small model with what the large model cuts from a
+/// longer one, as where a convolution gives one element more than is wanted for
+/// an even length.
+std::optional<PaddedValue> ValuePairs::findInSlice(Value small, SliceOp large,
+                                                   int levels) {
+  auto result = search(small, large.getX(), levels - 1);
+  if (!result)
+    return std::nullopt;
+  result->large = large.getY();
+  if (result->anywhere)
+    return result;
+  for (auto [dim, start, size, whole] :
+       llvm::zip_equal(result->places, large.getStarts(), large.getSizes(),
+                       shapeOf(large.getX()))) {
+    if (start == 0 && size == whole)
+      continue;
+    if (start != 0 || dim.size() != 1 ||
+        dim.front().offset + dim.front().small > size)
+      return std::nullopt;
+    dim.front().large = size;
+  }
   return result;
 }
 
@@ -164,21 +197,26 @@ std::optional<PaddedValue> ValuePairs::findRows(GatherOp small, Value large,
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Compares operator by operator, and where that fails by elements.
+/// Compares operator by operator, and by elements where that fails or cannot
+/// tell that they are numbers, as sin(x) / x where x may be 0.
 std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
                                                     int levels) {
   Operation *from = small.getDefiningOp(), *to = large.getDefiningOp();
+  std::optional<PaddedValue> compared;
   if (areAlike(from, to)) {
     SmallVector<PaddedValue, 3> operands;
     for (auto [a, b] : llvm::zip(from->getOperands(), to->getOperands()))
       if (auto operand = search(a, b, levels - 1))
         operands.push_back(*operand);
     if (operands.size() == from->getNumOperands())
-      if (auto result = compare(from, to, operands))
-        return result;
+      compared = compare(from, to, operands);
   }
+  if (compared && compared->content.all().kind != AbstractValue::any)
+    return compared;
   if (auto result = compareElements(small, large))
     return result;
+  if (compared)
+    return compared;
   // The large model needs all of a table.
   if (auto slice = dyn_cast<SliceOp>(from); slice && isAdjacent(slice))
     if (auto result = findSlice(slice, large, levels))

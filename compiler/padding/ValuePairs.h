@@ -41,9 +41,9 @@ public:
   /// Returns whether an operator is compared where it is used. Operators are
   /// passed in order, each after those that it depends on.
   bool isCompared(mlir::Operation *op);
-  /// Skips a slice of the small model that takes adjacent elements, where the
-  /// large model takes all. Returns false for other operators.
-  bool skipSlice(mlir::Operation *small);
+  /// Skips a slice of either model that takes adjacent elements, where the
+  /// other model takes all. Returns false for other operators.
+  bool skipSlice(mlir::Operation *op);
 
   /// Returns nothing if the values are no pair, or the small one is not part of
   /// the large one.
@@ -57,6 +57,10 @@ private:
                                     int levels);
   std::optional<PaddedValue> findSlice(nn::SliceOp small, mlir::Value large,
                                        int levels);
+  std::optional<PaddedValue> findInSlice(mlir::Value small, nn::SliceOp large,
+                                         int levels);
+  /// Returns a value's slice that was skipped, or null.
+  nn::SliceOp skippedSlice(mlir::Value value) const;
   std::optional<PaddedValue> findRows(nn::GatherOp small, mlir::Value large,
                                       int levels);
   std::optional<PaddedValue> findConstant(mlir::Value small, mlir::Value large,

@@ -120,6 +120,18 @@ OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes,
   return module;
 }
 
+/// Returns the symbol whose size is why the model does not exist for `sizes`:
+/// it does if only that one is the largest.
+size_t Variants::findInvalid(const Sizes &sizes) {
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    Sizes others = sizes;
+    others[index] = symbols[index].sizes.back();
+    if (importQuietly(others))
+      return index;
+  }
+  return 0;
+}
+
 bool Variants::importVariants() {
   std::vector<Sizes> lists;
   for (const SymbolSizes &symbol : symbols)
@@ -133,14 +145,12 @@ bool Variants::importVariants() {
       modules.push_back(std::move(found->second.large));
       continue;
     }
-    // Suppress warnings: the first import has reported them.
-    ScopedDiagnosticHandler once(&context, [](Diagnostic &diagnostic) {
-      return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
-    });
-    OwningOpRef<ModuleOp> module = import(sizes);
-    if (!module)
+    Mixing failure{UnknownLoc::get(&context), "", true};
+    OwningOpRef<ModuleOp> module = importQuietly(sizes, &failure);
+    if (!module) {
+      reportInvalid(findInvalid(sizes), failure, sizes);
       return false;
-    record(sizes, *module);
+    }
     modules.push_back(std::move(module));
   }
   return true;
@@ -259,6 +269,25 @@ bool Variants::areLengthsAmbiguous(const Sizes &sizes) const {
       if (sampleLengths(sizes, output, dim).isAmbiguous(multiples))
         return true;
   return false;
+}
+
+/// Returns sizes that the variant of `large` serves and for which an import
+/// tells whether a mask or the length of an output is wrong, or nothing.
+std::optional<Variants::Sizes>
+Variants::findProbe(const Sizes &large, const PaddingMasks &masks) const {
+  Sizes least, multiples;
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    least.push_back(leastServed(index, large[index]));
+    multiples.push_back(symbols[index].multiple);
+  }
+  auto probe = masks.findProbe(least);
+  for (auto [output, shape] : llvm::enumerate(known.at(large).outputs))
+    for (size_t dim = 0; dim < shape.size() && !probe; ++dim)
+      probe =
+          sampleLengths(large, output, dim).findProbe(least, large, multiples);
+  if (!probe)
+    return std::nullopt;
+  return Sizes(probe->begin(), probe->end());
 }
 
 void Variants::describeSymbols() {

@@ -66,6 +66,8 @@ private:
   bool proveJoins();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
+  size_t findInvalid(const Sizes &sizes);
+  std::optional<int64_t> leastValid(size_t index, int64_t invalid);
   void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
   int64_t leastServed(size_t index, int64_t size) const;
   std::map<Sizes, std::vector<Sizes>>
@@ -96,6 +98,8 @@ private:
   mlir::Value sizeInput(mlir::func::FuncOp main, unsigned symbol) const;
   bool tellsInputs() const;
   bool areLengthsAmbiguous(const Sizes &sizes) const;
+  std::optional<Sizes> findProbe(const Sizes &large,
+                                 const PaddingMasks &masks) const;
   std::optional<size_t>
   findMisfit(const Sizes &sizes, ShapeList Shapes::*list,
              llvm::ArrayRef<llvm::SmallVector<plan::Extent>> extents) const;

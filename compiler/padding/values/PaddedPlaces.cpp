@@ -49,7 +49,8 @@ bool frit::hasOffset(const DimPlaces &dim) {
 std::optional<Places> frit::reshapePlaces(const Places &places,
                                           llvm::ArrayRef<int64_t> small,
                                           llvm::ArrayRef<int64_t> large) {
-  if (llvm::is_contained(small, 0) || llvm::is_contained(large, 0))
+  if (small.size() != large.size() || llvm::is_contained(small, 0) ||
+      llvm::is_contained(large, 0))
     return std::nullopt;
   DimPlaces parts;
   for (const DimPlaces &dim : places)

@@ -129,6 +129,25 @@ m (float[batch,batch] x) => (y) { y = Trilu<upper=1>(x) }
 # Rows are combined, or divided by their number: safe with masks and the true size, or because
 # padded zeros do no harm.
 MASKED = [
+    ("first_row", """
+m (float[batch,4] x) => (y) <int64[1] s={0}, int64[1] e={1}, int64[1]
+a={0}> { y = Slice(x,s,e,a) }
+"""),
+    # A convolution gives as many elements as are wanted, or one more.
+    ("half_rate", """
+m (float[1,batch] x) => (y) <float[1,1,1,4] k={1,2,3,4}, int64[2] d={1,2},
+int64[1] z={0}, int64[1] one={1}, int64[1] two={2}, int64[2] f={1,-1}> {
+n=Shape<start=1,end=2>(x) m1=Add(n,one) m=Div(m1,two) u=Unsqueeze(x,d)
+c=Conv<pads=[0,2,0,2],strides=[1,2]>(u,k) t=Transpose<perm=[0,3,2,1]>(c)
+r=Reshape(t,f) y=Slice(r,z,m,one) }
+"""),
+    ("third_rate", """
+m (float[1,batch] x) => (y) <float[1,1,1,5] k={1,2,3,4,5}, int64[2] d={1,2},
+int64[1] z={0}, int64[1] one={1}, int64[1] two={2}, int64[1] h={3},
+int64[2] f={1,-1}> { n=Shape<start=1,end=2>(x) m1=Add(n,two) m=Div(m1,h)
+u=Unsqueeze(x,d) c=Conv<pads=[0,2,0,4],strides=[1,3]>(u,k)
+t=Transpose<perm=[0,3,2,1]>(c) r=Reshape(t,f) y=Slice(r,z,m,one) }
+"""),
     ("reversed", """
 m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={-1000}, int64[1]
 a={0}, int64[1] st={-1}> { y = Slice(x,s,e,a,st) }
@@ -251,10 +270,6 @@ a={0}> { y = Slice(x,s,e,a) }
 m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={100000},
 int64[1] a={0}> { y = Slice(x,s,e,a) }
 """),
-    ("first_row", """
-m (float[batch,4] x) => (y) <int64[1] s={0}, int64[1] e={1}, int64[1]
-a={0}> { y = Slice(x,s,e,a) }
-"""),
     ("rows_by_index", """
 m (float[batch,4] x, int64[batch] i) => (y) { y = Gather<axis=0>(x,i) }
 """),
@@ -266,6 +281,27 @@ c=Cast<to=1>(r) u=Unsqueeze(c,au) e=Add(f,u) y=Reshape(e,b) }
 """),
 ]
 
+# Frames of sound: products of strides are the distance of what is left.
+STRIDES = [
+    ("strides_of_80", """
+m (float[1,1,batch] x) => (y) <float[1,1,20] k={1,2,3,4,5,6,7,8,9,10,11,12,13,
+14,15,16,17,18,19,20}, float[1,1,16] l={1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>
+{ c=Conv<strides=[10]>(x,k) y=Conv<strides=[8]>(c,l) }
+"""),
+    ("strides_of_160", """
+m (float[1,1,batch] x) => (y) <float[1,1,5] k={1,2,3,4,5}, float[1,1,3]
+l={1,2,3}> { a=Conv<strides=[20],pads=[2,2]>(x,k) b=Conv<strides=[8]>(a,l)
+y=Softmax<axis=2>(b) }
+"""),
+    ("frames_of_100", """
+m (float[1,batch] x) => (y) <int64 z={0}, int64 one={1}, int64 hop={100},
+int64[150] w={%s}, int64[1] zz={0}, int64[1] au={1}, int64 last={50}> {
+n=Shape<start=1,end=2>(x) s=Squeeze(n) a=Sub(s,last) c=Div(a,hop)
+r=Range(z,c,one) o=Mul(r,hop) u=Unsqueeze(o,au) p=Add(u,w)
+y=Gather<axis=1>(x,p) }
+""" % ",".join(map(str, range(150)))),
+]
+
 
 for name, text in (*MASKED_ACROSS, *EXACT_ACROSS):
     PADDED.append((f"{name}_within", text.replace("$", "1")))
@@ -275,11 +311,11 @@ for name, text in EXACT_ACROSS:
     EXACT.append((f"{name}_across", text.replace("$", "0")))
 
 
-def is_padded(name, text, work):
+def is_padded(name, text, work, sizes="2,8", served="1..8"):
     path = work / f"{name}.onnx"
     onnx.save(onnx.parser.parse_model(HEADER + text), path)
     done = subprocess.run(
-        ["fritc", path, "-march=x86-64", "-fshape=batch=2,8",
+        ["fritc", path, "-march=x86-64", f"-fshape=batch={sizes}",
          "-Rpass-missed=shape", "-o", work / f"{name}.so"],
         capture_output=True, text=True)
     if done.returncode:
@@ -287,18 +323,18 @@ def is_padded(name, text, work):
     said = subprocess.run(
         ["frit-run", work / f"{name}.so", "--info", "--device=none"],
         capture_output=True, text=True, check=True).stdout
-    padded = "1..8" in said
+    padded = served in said
     if not padded:
         assert "[-Rpass-missed=shape]" in done.stderr, name
     return padded
 
 
-def agrees(name, work):
+def agrees(name, work, sizes=(1, 3, 5, 7, 8)):
     """Returns whether all sizes give ONNX Runtime's results."""
     session = onnxruntime.InferenceSession(work / f"{name}.onnx")
     generator = numpy.random.default_rng(5)
     agreed = True
-    for batch in (1, 3, 5, 7, 8):
+    for batch in sizes:
         inputs = {
             value.name: generator.standard_normal(
                 [n if isinstance(n, int) else batch for n in value.shape]
@@ -326,7 +362,12 @@ def main():
              for name, text in models
              if is_padded(name, text, work) != expected]
     wrong += [name for name, text in MASKED + POSITIONS if not agrees(name, work)]
-    print(f"{len(PADDED) + len(POSITIONS)} padded, {len(MASKED)} masked, {len(EXACT)} exact:",
+    for name, text in STRIDES:
+        if not (is_padded(name, text, work, "300..1500", "300..1500") and
+                agrees(name, work, (300, 319, 320, 321, 479, 480, 549, 550, 551,
+                                    1023, 1024, 1025, 1499, 1500))):
+            wrong.append(name)
+    print(f"{len(PADDED) + len(POSITIONS) + len(STRIDES)} padded, {len(MASKED)} masked, {len(EXACT)} exact:",
           f"wrong: {wrong}" if wrong else "all as expected")
     sys.exit(len(wrong) > 0)
 
