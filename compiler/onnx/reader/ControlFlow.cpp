@@ -31,8 +31,18 @@ static std::optional<bool> known(Value condition) {
 static Value choose(Node &node, Value condition, Value x, Value y) {
   if (!x || !y || isList(x) != isList(y) || isStrings(x) || isStrings(y))
     return {};
-  if (!isList(x))
+  if (!isList(x)) {
+    auto isSingle = [](Value value) {
+      RankedTensorType type = nn::tensorType(value);
+      return type.hasStaticShape() && type.getNumElements() == 1;
+    };
+    // A single element is a scalar in one branch, and a vector in the other.
+    if (isSingle(x) && isSingle(y) && rankOf(x) != rankOf(y)) {
+      Value &more = rankOf(x) > rankOf(y) ? x : y;
+      more = node.reshape(more, nn::shapeOf(rankOf(x) > rankOf(y) ? y : x));
+    }
     return node.choose(condition, x, y);
+  }
   ValueRange left = x.getDefiningOp()->getOperands(),
              right = y.getDefiningOp()->getOperands();
   SmallVector<Value> chosen;
