@@ -311,6 +311,30 @@ def from_sizes(g, inputs, outputs):
     g.nodes[:] = g.nodes[-9:] + g.nodes[:-9]
 
 
+def computed(form, size, g, inputs, outputs):
+    """Angles are positions, which follow from the size of a cache, and frequencies."""
+    from_sizes(g, inputs, outputs)
+    steps = 1e4 ** -(np.arange(0, size, 2) / size)
+    before = list(g.nodes)
+    number = g("Cast", "position_ids", to=TensorProto.FLOAT)
+    if form == "MatMul":
+        frequencies = g.weight(steps.astype(np.float32)[None, :, None])
+        half = g("Transpose", g("MatMul", frequencies, g("Unsqueeze", number, g.ints(1))),
+                 perm=[0, 2, 1])
+    elif form == "Einsum":
+        half = g("Einsum", number, g.weight(steps.astype(np.float32)), equation="bi,j->bij")
+    else:
+        factor = steps if form == "Mul" else 1 / steps
+        half = g(form, g("Unsqueeze", number, g.ints(2)), g.weight(factor.astype(np.float32)))
+    angles = g("Concat", half, half, axis=-1)
+    tables = [n for n in before if n.op_type == "Gather" and "position_ids" in n.input]
+    for turn, table in zip(("Cos", "Sin"), tables):
+        g(turn, angles, name=table.output[0])
+    first = next(i for i, n in enumerate(before) if n.output[0] == "position_ids") + 1
+    g.nodes[:] = [*before[:first], *g.nodes[len(before):],
+                  *(n for n in before[first:] if n not in tables)]
+
+
 def check_sizes(work):
     """Positions and the mask of keys follow from the sizes of caches."""
     model = Decoder(work / "llama", CAPACITY)
@@ -338,13 +362,20 @@ def check_sizes(work):
         g("Unsqueeze", "cache_position", g.ints(0), name="position_ids")
         g.nodes.insert(0, g.nodes.pop())
 
+    forms = {form: lambda *all, form=form: computed(form, model.size, *all)
+             for form in ("MatMul", "Mul", "Einsum")}
     for name, change in (("positions", from_sizes), ("keys", without_mask), ("slices", sliced),
-                         ("shared", shared)):
+                         ("shared", shared), *forms.items()):
         path = write(work / f"{name}.onnx", model, change=change)
         module = compile(path, "--verify=5")
         expected = model.generate(prompt, CAPACITY - len(prompt) + 1)
         assert list(module.generate(prompt)) == expected, name
         assert list(module.generate(prompt, speculate="lookup")) == expected, name
+        if name in forms:
+            batch = frit.Session(compile(path, "--batch=2"))
+            for i, each in enumerate((prompt, [2, 3])):
+                batch.prefill(each, i)
+            assert batch.decode(8).tolist() == [model.generate(each, 8) for each in (prompt, [2, 3])]
     print("ok sizes")
 
 
@@ -419,6 +450,8 @@ def check_errors(work):
 
     chunk = "-fshape=chunk=1"
     fails(work, model, "angles", angles, "depends on the size of the caches, which frit keeps", chunk)
+    fails(work, model, "quotients", lambda *all: computed("Div", model.size, *all),
+          "depends on the size of the caches, which frit keeps", chunk)
     fails(work, model, "reduced", reduced,
           "reads a cache in a way in which its free entries cannot be hidden", chunk)
     fails(work, model, "extra", extra("temperature", TensorProto.FLOAT, [1]),

@@ -79,8 +79,9 @@ LogicalResult decoder::checkPadding(ModuleOp model, ModuleOp longer,
         op.getNumOperands() != other->getNumOperands())
       return fail(&op);
     Operation &theirs = *other++;
-    // What all of an operator's operands decide is compared at its readers.
-    if (op.getNumResults() == 1 && nn::mayEvaluate(op.getResult(0)))
+    // What all of an operator's operands decide is compared at its readers, if
+    // it is known there.
+    if (op.getNumResults() == 1 && elementsOf(op.getResult(0)))
       continue;
     for (auto [less, more] :
          llvm::zip_equal(op.getOperands(), theirs.getOperands())) {

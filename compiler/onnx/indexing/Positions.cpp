@@ -4,6 +4,7 @@
 //
 //   past = Gather(Shape(past_key_values.0.key), 2)
 //   rows = Gather(embed_positions.weight, Range(past, past + sequence))
+//   angles = MatMul(frequencies, Cast(Unsqueeze(Range(past, past + sequence))))
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,4 +92,51 @@ Value importer::rowsOfPositions(Node &node, Value table,
   if (!node.checkIndices(rows, sizes(table)[0]))
     return {};
   return Expr(node, table).gather(rows, 0);
+}
+
+/// Returns the axis along which a value that sizes alone decide lists the
+/// positions of the call's tokens, which follow the caches' entries.
+static std::optional<int64_t> axisOfPositions(Node &node, Value x) {
+  const auto &call = node.import().positions;
+  auto type = nn::tensorType(x);
+  int64_t count = type.getNumElements();
+  if (!type.getRank() ||
+      (count != call->tokens && count != call->batch * call->tokens))
+    return std::nullopt;
+  auto constant = x.getDefiningOp<nn::ConstantOp>();
+  auto known = constant && constant.getNameAttr() ? std::nullopt
+                                                  : nn::evaluateConstant(x);
+  if (!known || known->readsWeights)
+    return std::nullopt;
+  int64_t axis = type.getRank() - 1;
+  while (axis > 0 && type.getDimSize(axis) == 1)
+    --axis;
+  if (call->tokens == 1 || type.getDimSize(axis) != call->tokens)
+    axis = type.getRank() - 1;
+  auto elements = nn::readElements(known->elements, type.getShape());
+  for (auto [i, position] : llvm::enumerate(elements))
+    if (position != float(call->past + int64_t(i) % call->tokens))
+      return std::nullopt;
+  return axis;
+}
+
+void importer::multiplyPositions(Node &node) {
+  const auto &call = node.import().positions;
+  if (!call || node.inputs().size() != 2 || !node.has(0) || !node.has(1))
+    return;
+  for (size_t i : {0, 1}) {
+    Value x = node.input(i), other = node.input(1 - i);
+    if (!x || !other || !isa<FloatType>(elementOf(x)) ||
+        nn::tensorType(other).getNumElements() < 2 || !nn::mayEvaluate(other))
+      continue;
+    auto axis = axisOfPositions(node, x);
+    SmallVector<int64_t> shape = sizes(x);
+    // Sequences beside one another have positions of their own.
+    if (!axis || (call->batch > 1 && (*axis == 0 || shape[0] > call->batch)))
+      continue;
+    if (call->batch > 1)
+      shape[0] = call->batch;
+    node.setInput(i, rowsOfTokens(node, 0).to(elementOf(x)).reshape(shape));
+    return;
+  }
 }

@@ -19,6 +19,10 @@ mlir::Value rowsOfPositions(Node &node, mlir::Value table,
                             llvm::ArrayRef<int64_t> starts,
                             llvm::ArrayRef<int64_t> ends);
 
+/// Replaces an operand of a product with constants, the frequencies of rotary
+/// embeddings, if it lists the positions of the call's tokens.
+void multiplyPositions(Node &node);
+
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_ONNX_INDEXING_POSITIONS_H

@@ -1,6 +1,7 @@
 //===- Contraction.cpp - Convolutions and Gemm ----------------------------===//
 
 #include "compiler/onnx/ops/Contraction.h"
+#include "compiler/onnx/indexing/Positions.h"
 #include "compiler/onnx/ops/Window.h"
 
 using namespace mlir;
@@ -91,6 +92,11 @@ Results frit::importer::conv(Node &node) {
   return {isOpen ? node.marked(y, lengths) : y};
 }
 
+static Results matMul(Node &node) {
+  multiplyPositions(node);
+  return {node.create<nn::MatmulOp>({node.input(0), node.input(1)})};
+}
+
 /// Builds alpha · a · b + beta · c; a and b may be stored transposed.
 Results frit::importer::gemm(Node &node) {
   Value a = node.input(0), b = weightFor(node, a, 1);
@@ -131,6 +137,7 @@ ArrayRef<Hook> frit::importer::contractionHooks() {
   static constexpr Hook hooks[] = {
       {"Conv", 1, 2, 3, conv, takesCounts},
       {"Gemm", 1, 2, 3, gemm, takesCounts},
+      {"MatMul", 1, 2, 2, matMul, takesCounts},
   };
   return hooks;
 }

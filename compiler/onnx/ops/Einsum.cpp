@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/indexing/Positions.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -161,6 +162,7 @@ static SmallVector<int> impliedLabels(ArrayRef<Labelled> terms) {
 }
 
 static Results einsum(Node &node) {
+  multiplyPositions(node);
   std::string equation;
   for (char c : node.string("equation", ""))
     if (c != ' ')

@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - Elementwise operators ----------------------------===//
 
+#include "compiler/onnx/indexing/Positions.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 #include "dialects/nn/Fold.h"
@@ -14,6 +15,8 @@ using namespace frit::importer;
 /// Imports binary operators. Before opset 7 broadcasting was an attribute, with
 /// the first dimension of the second input as another.
 template <typename Op> static Results binary(Node &node) {
+  if (std::is_same_v<Op, nn::MulOp>)
+    multiplyPositions(node);
   Expr a = input(node, 0), b = input(node, 1);
   if (node.opset < 7 && node.integer("broadcast", 0) && a && b &&
       node.attribute("axis")) {
