@@ -100,10 +100,16 @@ static Value throughTruths(Value value) {
   return found;
 }
 
+/// Returns the size of the last dimension, 1 of a number.
+static int64_t lastSize(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  return shape.empty() ? 1 : shape.back();
+}
+
 /// Returns whether a value is the places of all keys, in one row.
 static bool arePlaces(Value value, int64_t keys) {
   return tensorType(value).getNumElements() == keys &&
-         shapeOf(value).back() == keys && mayEvaluate(value) && countsUp(value);
+         lastSize(value) == keys && mayEvaluate(value) && countsUp(value);
 }
 
 namespace {
@@ -157,7 +163,7 @@ std::optional<Bound> BoundCollector::findBound(Value value) {
 bool BoundCollector::addComparison(Value key, Value position, bool isEnd,
                                    int64_t offset) {
   // One row of places, and one position for each query.
-  if (!arePlaces(key, keys) || (keys != 1 && shapeOf(position).back() != 1))
+  if (!arePlaces(key, keys) || (keys != 1 && lastSize(position) != 1))
     return false;
   auto bound = findBound(position);
   std::optional<Bound> &known = isEnd ? end : start;

@@ -59,3 +59,18 @@ func.func @others(%length: tensor<1xi32> {nn.state = @length}, %k: tensor<1x2x4x
   %b = nn.attention %q, %k, %v, %later {scale = 0.5 : f32, unguarded} : (tensor<1x2x1x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4xi1>) -> tensor<1x2x1x8xf32>
   return %a, %b, %length : tensor<1x2x1x8xf32>, tensor<1x2x1x8xf32>, tensor<1xi32>
 }
+
+// -----
+
+// The position of a call's only token is a number.
+// CHECK-LABEL: func.func @number
+// CHECK:         nn.attention {{.*}} tensor<1x1x1x2xi32>)
+nn.state @length : tensor<1xi32> [#nn.member<"length" at 0 : tensor<1xi32>>] {role = "length"}
+func.func @number(%length: tensor<1xi32> {nn.state = @length}, %k: tensor<1x2x4x8xf32>, %v: tensor<1x2x4x8xf32>, %q: tensor<1x2x1x8xf32>) -> (tensor<1x2x1x8xf32>, tensor<1xi32> {nn.state = @length}) {
+  %own = nn.reshape %length {shape = array<i64>} : (tensor<1xi32>) -> tensor<i32>
+  %places = nn.constant dense<[0, 1, 2, 3]> : tensor<4xi32>
+  %seen = nn.less_equal %places, %own : (tensor<4xi32>, tensor<i32>) -> tensor<4xi1>
+  %mask = nn.reshape %seen {shape = array<i64: 1, 4>} : (tensor<4xi1>) -> tensor<1x4xi1>
+  %y = nn.attention %q, %k, %v, %mask {scale = 0.5 : f32, unguarded} : (tensor<1x2x1x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4xi1>) -> tensor<1x2x1x8xf32>
+  return %y, %length : tensor<1x2x1x8xf32>, tensor<1xi32>
+}
