@@ -27,8 +27,11 @@ static llvm::StringMap<int64_t> multipliedRows(const onnx::GraphProto &graph) {
     weights[weight.name()] = &weight;
   llvm::StringMap<int64_t> rows;
   for (const onnx::NodeProto &node : graph.node()) {
-    if (node.input_size() < 2)
+    if (node.input_size() < 2 || node.output_size() < 1)
       continue;
+    // Codes have the shape of the matrix that they stand for.
+    if (node.op_type() == "DequantizeLinear")
+      weights[node.output(0)] = weights.lookup(node.input(0));
     const onnx::TensorProto *weight = weights.lookup(node.input(1));
     if (node.op_type() == "MatMulNBits")
       rows[node.input(0)] = integerOf(node, "K");

@@ -24,7 +24,7 @@ def attention(*inputs, outputs, name, **attributes):
                             domain="com.microsoft", **attributes)
 
 
-def build(model, packed=True, window=-1, lengths="mask"):
+def build(model, packed=True, window=-1, lengths="mask", coded=False):
     g, size, heads, groups = Graph(), model.size, model.heads, model.groups
 
     def norm(x, name):
@@ -34,6 +34,13 @@ def build(model, packed=True, window=-1, lengths="mask"):
     def product(x, *names):
         return g("MatMul", x, g.weight(np.concatenate(
             [model.tensor(name + ".weight") for name in names]).T))
+
+    def multiply(x, name):
+        """Codes of 8 bits, whose numbers the model gets, too."""
+        weight = model.tensor(name + ".weight").T
+        codes = np.rint(weight * 64).clip(-128, 127).astype(np.int8)
+        model.tensor(name + ".weight")[:] = (codes / np.float32(64)).T
+        return g("MatMul", x, g("DequantizeLinear", g.weight(codes), g.number(1 / 64)))
 
     used = g("Cast", g("Sub", g("ReduceSum", "attention_mask", g.ints(1), keepdims=0), g.ints(1)),
              to=TensorProto.INT32)
@@ -64,7 +71,7 @@ def build(model, packed=True, window=-1, lengths="mask"):
                                  name=f"attention{i}", num_heads=heads, kv_num_heads=groups,
                                  do_rotary=1, scale=model.scale, local_window_size=window))
         presents += present
-        x = g("Add", x, product(f"y{i}", at + "self_attn.o_proj"))
+        x = g("Add", x, (multiply if coded else product)(f"y{i}", at + "self_attn.o_proj"))
         y = norm(x, at + "post_attention_layernorm")
         gate = product(y, at + "mlp.gate_proj")
         y = g("Mul", g("Mul", gate, g("Sigmoid", gate)), product(y, at + "mlp.up_proj"))
@@ -146,5 +153,6 @@ work.mkdir(parents=True, exist_ok=True)
 path, model = check(work, "packed", "llama")
 check(work, "apart", "llama", packed=False)
 check(work, "window", "mistral", window=8)
+check(work, "coded", "llama", coded=True)
 emulate(path, ["prefill", "decode"], "--context=16", "-fshape=chunk=2")
 check_errors(work, model)
