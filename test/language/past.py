@@ -394,6 +394,26 @@ def without_mask(g, inputs, outputs):
         g.nodes.remove(node)
 
 
+def pruned(g, inputs, outputs):
+    """The head reads the last token alone."""
+    head = g.nodes[-1]
+    row = g("Gather", head.input[0], g("Squeeze", g.ints(-1)), axis=1)
+    g("MatMul", g("Unsqueeze", row, g.ints(1)), head.input[1], name="logits")
+    g.nodes.remove(head)
+    outputs["logits"] = ["batch", 1, 61]
+
+
+def check_pruned(work):
+    model = Decoder(work / "llama", CAPACITY)
+    module = compile(write(work / "pruned.onnx", model, change=pruned), "--batch=2")
+    prompts = [[5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7], [2, 3]]
+    session = frit.Session(module)
+    for i, prompt in enumerate(prompts):
+        session.prefill(prompt, i)
+    assert session.decode(8).tolist() == [model.generate(prompt, 8) for prompt in prompts]
+    print("ok pruned")
+
+
 def check_errors(work):
     model = Decoder(work / "llama", CAPACITY)
 
@@ -461,6 +481,8 @@ def check_errors(work):
     fails(work, model, "reads", reads, "reads the cache 'past_key_values.1.key' beside the output")
     fails(work, model, "unnamed", unnamed, "has 2 outputs besides its caches, none of which")
     fails(work, model, "pooled", pooled, "but --context needs floats for each token")
+    fails(work, model, "pruned", pruned, "has logits of the last token alone, and --verify needs",
+          "--verify=2")
     fails(work, model, "fixed", fixed, "no input of the model is one")
     fails(work, model, "several", several, "has several open dimensions besides the batch")
     fails(work, model, "long", lambda *all: None, "exceeds the 64 that the model has",
@@ -477,6 +499,7 @@ if __name__ == "__main__":
             "-fshape=chunk=2", "--verify=3")
     check_merged(work)
     check_sizes(work)
+    check_pruned(work)
     check_written(work)
     emulate(work / "ScatterND.onnx", ["prefill", "decode"], "--context=40", "-fshape=chunk=2")
     check_errors(work)

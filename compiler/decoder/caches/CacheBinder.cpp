@@ -205,18 +205,33 @@ Value CacheBinder::bind(Cache cache) {
   return next;
 }
 
+/// Builds the places of the last tokens that count among those of all
+/// sequences.
+Value CacheBinder::lastPlaces(Value count) {
+  Value first =
+      nn::IotaOp::create(b, b.scalarLike(count, 0), b.scalarLike(count, tokens),
+                         ArrayRef<int64_t>{batch}, 0);
+  Value last = nn::MaxOp::create(b, b.sub(count, b.scalarLike(count, 1)),
+                                 b.scalarLike(count, 0));
+  return b.add(first, last);
+}
+
 /// Builds the logits after the last token that counts: batch × vocabulary.
 Value CacheBinder::lastRows(Value count) {
   int64_t vocabulary = nn::shapeOf(logits)[2];
-  Value flat = b.reshape(logits, {batch * tokens, vocabulary});
-  if (tokens > 1) {
-    Value first = nn::IotaOp::create(b, b.scalarLike(count, 0),
-                                     b.scalarLike(count, tokens),
-                                     ArrayRef<int64_t>{batch}, 0);
-    Value last = nn::MaxOp::create(b, b.sub(count, b.scalarLike(count, 1)),
-                                   b.scalarLike(count, 0));
-    flat = nn::GatherOp::create(b, flat, b.add(first, last), 0);
+  if (last) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(last);
+    Value rows = last.getX();
+    rows = b.reshape(rows, {batch * tokens, nn::shapeOf(rows)[2]});
+    rows = nn::GatherOp::create(b, rows, lastPlaces(count), 0);
+    last.getY().replaceAllUsesWith(b.reshape(rows, nn::shapeOf(last.getY())));
   }
+  Value flat =
+      b.reshape(logits, {nn::tensorType(logits).getNumElements() / vocabulary,
+                         vocabulary});
+  if (!last && tokens > 1)
+    flat = nn::GatherOp::create(b, flat, lastPlaces(count), 0);
   return b.cast(flat, b.getF32Type());
 }
 

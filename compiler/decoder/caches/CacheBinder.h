@@ -40,6 +40,7 @@ private:
   llvm::LogicalResult findOutputs();
   llvm::LogicalResult checkCaches();
   llvm::LogicalResult checkPlaces();
+  llvm::LogicalResult checkLogits();
   llvm::LogicalResult addAppended(nn::ConcatOp all, llvm::StringRef name);
   llvm::LogicalResult addWritten(mlir::Value all, WrittenCache written,
                                  llvm::StringRef name);
@@ -57,6 +58,7 @@ private:
   mlir::Value countTo(int64_t size);
   mlir::Value bind(Cache cache);
   mlir::Value readAppended(Cache cache, mlir::Value next);
+  mlir::Value lastPlaces(mlir::Value count);
   mlir::Value lastRows(mlir::Value count);
   void giveInputs(mlir::Value ids);
   void giveSource();
@@ -77,6 +79,7 @@ private:
   std::vector<unsigned> sources;   ///< what an encoder gives
   std::vector<Cache> caches;
   mlir::Value logits, length;
+  nn::SliceOp last; ///< chooses the last token, if logits are of it alone
   /// Values after the call; null for a state that it does not write.
   llvm::SmallVector<std::pair<std::string, mlir::Value>> states;
 };

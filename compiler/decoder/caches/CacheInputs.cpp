@@ -1,6 +1,7 @@
 //===- CacheInputs.cpp - Inputs and outputs of decoders with caches -------===//
 
 #include "compiler/decoder/caches/CacheBinder.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 using namespace mlir;
 using namespace frit;
@@ -151,13 +152,55 @@ LogicalResult CacheBinder::findOutputs() {
     return error() << "has " << others.size()
                    << " outputs besides its caches, none of which is called "
                       "'logits'";
+  return checkLogits();
+}
+
+/// Returns what chooses the last token for a value, the only way from the
+/// tokens to it.
+static nn::SliceOp findLastToken(Value value, ArrayRef<int64_t> tokens) {
+  while (Operation *def = value.getDefiningOp()) {
+    auto slice = dyn_cast<nn::SliceOp>(def);
+    ArrayRef<int64_t> shape =
+        slice ? nn::shapeOf(slice.getX()) : ArrayRef<int64_t>();
+    if (slice && shape.size() == 3 && shape.take_front(2) == tokens)
+      return slice.getStarts() == ArrayRef<int64_t>{0, tokens[1] - 1, 0} &&
+                     slice.getSizes() ==
+                         ArrayRef<int64_t>{tokens[0], 1, shape[2]}
+                 ? slice
+                 : nn::SliceOp();
+    // The other operands, as weights, depend on no token.
+    Value next;
+    for (Value operand : def->getOperands())
+      if (!nn::mayEvaluate(operand)) {
+        if (next && next != operand)
+          return {};
+        next = operand;
+      }
+    if (!next)
+      return {};
+    value = next;
+  }
+  return {};
+}
+
+/// Checks that there are logits of each token, or of the last one alone, as
+/// where exporters prune the head.
+LogicalResult CacheBinder::checkLogits() {
   ArrayRef<int64_t> shape = nn::shapeOf(logits);
-  if (shape.size() != 3 || shape[0] != batch || shape[1] != tokens ||
-      shape[2] < 1 || !isa<FloatType>(nn::tensorType(logits).getElementType()))
-    return error() << "the logits are " << nn::tensorType(logits)
-                   << ", but --context needs floats for each token: " << batch
-                   << "x" << tokens << "xVOCABULARY";
-  return success();
+  bool isKnown = shape.size() == 3 && shape[0] == batch && shape[2] >= 1 &&
+                 isa<FloatType>(nn::tensorType(logits).getElementType());
+  if (isKnown && shape[1] == tokens)
+    return success();
+  if (isKnown && shape[1] == 1)
+    last = findLastToken(logits, {batch, tokens});
+  if (last && role == FRIT_FUNCTION_VERIFY)
+    return error() << "has logits of the last token alone, and --verify needs "
+                      "those of each";
+  if (last)
+    return success();
+  return error() << "the logits are " << nn::tensorType(logits)
+                 << ", but --context needs floats for each token: " << batch
+                 << "x" << tokens << "xVOCABULARY";
 }
 
 /// Checks that nothing reads a cache but its output.
