@@ -4,6 +4,7 @@
 
 #include "compiler/gguf/Keys.h"
 #include "compiler/gguf/ModelWeights.h"
+#include "compiler/gguf/SplitFiles.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -18,8 +19,22 @@ bool gguf::isModel(StringRef path) {
   return start && (*start)->getBuffer() == "GGUF";
 }
 
+/// Makes the decoder of a file whose bytes are in `buffers`.
+static std::unique_ptr<decoder::Decoder>
+makeDecoder(Buffers buffers, GgufFile file, Location loc) {
+  auto config = readKeys(file, loc);
+  if (!config)
+    return nullptr;
+  auto made = std::make_unique<decoder::Decoder>();
+  made->config = std::move(*config);
+  made->weights = std::make_unique<ModelWeights>(
+      std::make_shared<Buffers>(std::move(buffers)), std::move(file),
+      made->config, loc);
+  return made;
+}
+
 std::unique_ptr<decoder::Decoder>
-gguf::readModel(std::shared_ptr<llvm::MemoryBuffer> buffer, Location loc) {
+gguf::readModel(std::unique_ptr<llvm::MemoryBuffer> buffer, Location loc) {
   GgufFile file;
   std::string error;
   if (!readGguf({reinterpret_cast<const uint8_t *>(buffer->getBufferStart()),
@@ -28,29 +43,20 @@ gguf::readModel(std::shared_ptr<llvm::MemoryBuffer> buffer, Location loc) {
     emitError(loc) << "cannot be read: " << error;
     return nullptr;
   }
-  auto config = readKeys(file, loc);
-  if (!config)
-    return nullptr;
-  auto made = std::make_unique<decoder::Decoder>();
-  made->config = std::move(*config);
-  made->weights = std::make_unique<ModelWeights>(
-      std::move(buffer), std::move(file), made->config, loc);
-  return made;
+  Buffers buffers;
+  buffers.push_back(std::move(buffer));
+  return makeDecoder(std::move(buffers), std::move(file), loc);
 }
 
 std::unique_ptr<decoder::Decoder> gguf::readModel(StringRef path,
                                                   const ImportOptions &options,
                                                   MLIRContext &context) {
-  Location loc = FileLineColLoc::get(&context, path, 0, 0);
-  if (options.onFile)
-    options.onFile(path);
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    emitError(loc) << "cannot be read: " << buffer.getError().message();
+  GgufFile file;
+  Buffers buffers;
+  if (failed(readFile(path, options, context, buffers, file)) ||
+      (splitCount(file) > 1 &&
+       failed(readOtherFiles(path, options, context, buffers, file))))
     return nullptr;
-  }
-  if (options.onMap)
-    options.onMap(path, (*buffer)->getBuffer());
-  return readModel(std::move(*buffer), loc);
+  return makeDecoder(std::move(buffers), std::move(file),
+                     FileLineColLoc::get(&context, path, 0, 0));
 }

@@ -10,15 +10,16 @@ namespace frit::gguf {
 /// Returns whether a file begins as GGUF files do.
 bool isModel(llvm::StringRef path);
 
-/// Reads a file that may be damaged. Null after errors at the file. It stays
-/// mapped as long as the context lives; `options` is called with it.
+/// Reads a file that may be damaged, or the first of several and the others.
+/// Null after errors at a file. They stay mapped as long as the context lives;
+/// `options` is called with each.
 std::unique_ptr<decoder::Decoder> readModel(llvm::StringRef path,
                                             const ImportOptions &options,
                                             mlir::MLIRContext &context);
 
 /// Reads a file's bytes.
 std::unique_ptr<decoder::Decoder>
-readModel(std::shared_ptr<llvm::MemoryBuffer> buffer, mlir::Location loc);
+readModel(std::unique_ptr<llvm::MemoryBuffer> buffer, mlir::Location loc);
 
 } // namespace frit::gguf
 

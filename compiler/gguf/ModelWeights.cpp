@@ -146,7 +146,7 @@ ElementsAttr ModelWeights::elementsOf(const GgufTensor &tensor,
         RankedTensorType::get(shape, plain),
         {{reinterpret_cast<const char *>(tensor.data.data()),
           tensor.data.size()},
-         buffer},
+         buffers},
         name);
 
   GgufBlock block = *blockOf(tensor.type);

@@ -5,12 +5,11 @@
 
 #include "compiler/decoder/Config.h"
 #include "compiler/decoder/Weights.h"
-#include "compiler/support/Gguf.h"
+#include "compiler/gguf/SplitFiles.h"
 #include "dialects/nn/operators/Quantized.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace frit::gguf {
 
@@ -18,10 +17,10 @@ namespace frit::gguf {
 /// if 16-bit numbers are asked for, else numbers, once for all functions.
 class ModelWeights final : public decoder::DecoderWeights {
 public:
-  /// `config` must outlive the result.
-  ModelWeights(std::shared_ptr<llvm::MemoryBuffer> buffer, GgufFile file,
+  /// `buffers` has the bytes of `file`. `config` must outlive the result.
+  ModelWeights(std::shared_ptr<Buffers> buffers, GgufFile file,
                const decoder::DecoderConfig &config, mlir::Location loc)
-      : buffer(std::move(buffer)), file(std::move(file)), config(config),
+      : buffers(std::move(buffers)), file(std::move(file)), config(config),
         loc(loc) {}
 
   mlir::Value build(nn::NNBuilder &b, const decoder::TensorId &id,
@@ -47,7 +46,7 @@ private:
                          const GgufTensor &tensor, const decoder::TensorId &id,
                          llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
-  std::shared_ptr<llvm::MemoryBuffer> buffer;
+  std::shared_ptr<Buffers> buffers;
   GgufFile file;
   const decoder::DecoderConfig &config;
   mlir::Location loc;

@@ -3,6 +3,7 @@
 #include "compiler/support/Gguf.h"
 #include "frit/printable.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -252,6 +253,21 @@ private:
     for (Place place : places)
       if (!findData(place, start, alignment))
         return false;
+    return areApart(places);
+  }
+
+  /// Checks that no byte belongs to two tensors.
+  bool areApart(std::vector<Place> &places) {
+    std::ranges::sort(places, {}, &Place::offset);
+    const Place *before = nullptr;
+    for (const Place &place : places) {
+      if (place.tensor->data.empty())
+        continue;
+      if (before && place.offset - before->offset < before->tensor->data.size())
+        return fail("tensors '" + printable(before->tensor->name) + "' and '" +
+                    printable(place.tensor->name) + "' overlap");
+      before = &place;
+    }
     return true;
   }
 

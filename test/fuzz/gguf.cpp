@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext &context = fuzz::context(loadImportDialects);
   unsigned before = fuzz::errors();
   Location loc = UnknownLoc::get(&context);
-  std::shared_ptr<llvm::MemoryBuffer> file =
+  std::unique_ptr<llvm::MemoryBuffer> file =
       llvm::MemoryBuffer::getMemBufferCopy(
           {reinterpret_cast<const char *>(data), size}, "m.gguf");
   auto model = gguf::readModel(std::move(file), loc);

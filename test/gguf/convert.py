@@ -90,8 +90,8 @@ def factors(config: dict, size: int) -> dict:
 
 
 def convert(config: dict, tensors: dict[str, np.ndarray], changes: dict | None = None,
-            raw: dict | None = None, values: dict | None = None) -> bytes:
-    """`raw` has numbers of types and bytes of some tensors, by their names in the
+            raw: dict | None = None, values: dict | None = None, files: int = 1):
+    """Returns the file's bytes, or a list of those of several files. `raw` has numbers of types and bytes of some tensors, by their names in the
     folder, whose rows are in the folder's order. `changes` are keys; None takes one
     away."""
     raw = raw or {}
@@ -121,5 +121,6 @@ def convert(config: dict, tensors: dict[str, np.ndarray], changes: dict | None =
         f"{architecture}.{key}": value
         for key, value in keys(config, architecture, size).items()}
     all_keys |= (values or {}) | (changes or {})
-    return gguf_file.make({key: value for key, value in all_keys.items()
-                           if value is not None}, result)
+    all_keys = {key: value for key, value in all_keys.items() if value is not None}
+    return gguf_file.make(all_keys, result) if files == 1 else gguf_file.split(
+        all_keys, result, files)

@@ -43,3 +43,14 @@ def make(values: dict, tensors: dict | None = None, version: int = 3) -> bytes:
                                          kind, len(data))
         data += content + bytes(-len(content) % align)
     return head + bytes(-len(head) % align) + data
+
+
+def split(values: dict, tensors: dict, count: int) -> list[bytes]:
+    """Several files, as llama.cpp's gguf-split writes them: all keys are in the first."""
+    names, parts = list(tensors), []
+    for i in range(count):
+        own = {"split.no": (U16, i), "split.count": (U16, count),
+               "split.tensors.count": (I32, len(tensors))}
+        parts.append(make((values if i == 0 else {}) | own,
+                          {name: tensors[name] for name in names[i::count]}))
+    return parts

@@ -29,7 +29,13 @@ def check_codes(work, name, model, prompt, expected):
 def check(work, name, config, tensors, **options):
     folders.write_folder(work / name, config, tensors)
     model, artifact = work / f"{name}.gguf", work / f"{name}.so"
-    model.write_bytes(convert.convert(config, tensors, **options))
+    made = convert.convert(config, tensors, **options)
+    if files := options.get("files"):
+        parts = [work / f"{name}-{i + 1:05}-of-{files:05}.gguf" for i in range(files)]
+        for model, data in zip(reversed(parts), reversed(made)):
+            model.write_bytes(data)
+    else:
+        model.write_bytes(made)
     subprocess.run(["fritc", model, "-march=x86-64-v3", f"--context={CONTEXT}",
                     "-fshape=chunk=1,8", "-o", artifact], check=True)
     prompt = np.random.default_rng(5).integers(0, 61, 19).tolist()
@@ -83,6 +89,9 @@ if __name__ == "__main__":
     for name in sys.argv[2:]:
         if name in definition.TYPES:
             check_type(work, name)
+        elif name == "split":
+            config = family("qwen3")
+            check(work, name, config, folders.random_tensors(config, 5), files=3)
         else:
             config = family(name)
             tensors = folders.random_tensors(config, sum(map(ord, name)))

@@ -41,8 +41,8 @@ def tensors(name, changed, *messages, config=CONFIG, **options):
     fails(name, convert.convert(config, own, **options), f"{name}.gguf: ", *messages)
 
 
-def header(name, *messages, **options):
-    fails(name, gguf_file.make(**options), "cannot be read: ", *messages)
+def header(name, *messages, change=(b"", b""), **options):
+    fails(name, gguf_file.make(**options).replace(*change), "cannot be read: ", *messages)
 
 
 # Every way to cut it off.
@@ -124,4 +124,48 @@ fails("factors", convert.convert(llama3, folders.random_tensors(llama3, 1)).repl
 gemma3 = folders.CONFIGS["gemma3"]
 fails("window", convert.convert(gemma3, folders.random_tensors(gemma3, 1), changes={
     "gemma3.attention.sliding_window": None}), "lacks the key 'gemma3.attention.sliding_window'")
+header("overlap", "tensors 'x' and 'y' overlap", values={},
+       tensors={"x": (0, (9,), bytes(36)), "z": (0, (0,), b""), "y": (0, (8,), bytes(32))},
+       change=(struct.pack("<IQ", 0, 64), struct.pack("<IQ", 0, 32)))
+
+
+def parts(name, *messages, change=None, named="model-{:05}-of-00003.gguf", given=1):
+    """A model in three files, of which `change` changes one."""
+    (work / name).mkdir()
+    made = convert.convert(CONFIG, TENSORS, files=3)
+    if change:
+        change(made)
+    for i, data in enumerate(made):
+        if data is not None:
+            (work / name / named.format(i + 1)).write_bytes(data)
+    fails(f"{name}/{named.format(given)[:-5]}", made[given - 1], *messages)
+
+
+def put(number, place, what):
+    def change(made):
+        made[number] = made[place] if what is None else made[number].replace(*what)
+    return change
+
+
+def lose(made):
+    made[2] = None
+
+
+def repeat(made):
+    first, second = (next(name for part in "qkv" if (name := f"blk.0.attn_{part}.weight".encode())
+                          in data) for data in made[:2])
+    made[1] = made[1].replace(second, first)
+
+
+parts("split-second", "is file 2 of 3; give the first one, whose name ends in "
+      "'-00001-of-00003.gguf'", given=2)
+parts("split-name", "but its name does not end in '-00001-of-00003.gguf'", named="m{}.gguf")
+parts("split-lost", "model-00003-of-00003.gguf: cannot be read: No such file", change=lose)
+parts("split-order", "model-00003-of-00003.gguf: does not say that it is file 3 of 3",
+      change=put(2, 1, None))
+parts("split-twice", "model-00002-of-00003.gguf: has the tensor 'blk.0.attn_",
+      "', as has a file before it", change=repeat)
+parts("split-count", "says that the 3 files have 20 tensors, but they have 21",
+      change=put(0, 0, (gguf_file.pair("split.tensors.count", (gguf_file.I32, 21)),
+                        gguf_file.pair("split.tensors.count", (gguf_file.I32, 20)))))
 fails("context", GOOD, "exceeds", options=["--context=1000"], status=0)
