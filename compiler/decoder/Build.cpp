@@ -18,6 +18,7 @@
 #include "compiler/decoder/FunctionBuilder.h"
 #include "compiler/decoder/Verify.h"
 #include "compiler/import/Elements.h"
+#include "dialects/nn/operators/Places.h"
 
 using namespace mlir;
 using namespace frit;
@@ -143,8 +144,7 @@ Value StepBuilder::buildLayers(LayerBuilder &layers, size_t source) {
 /// Chooses the next token, writes it behind the others, and adds to the length.
 void StepBuilder::extend(Value logits) {
   Value length = tokens.length;
-  Value best =
-      b.cast(nn::ArgMaxOp::create(b, logits, -1, 1, 0), b.getI32Type());
+  Value best = b.cast(nn::createPlaceOfMost(b, logits), b.getI32Type());
   Value added = takesTokens() ? count : b.scalarLike(length, 1);
   if (role == FRIT_FUNCTION_VERIFY) {
     int64_t batch = sizes.batch, chunk = tokens.queries;

@@ -91,7 +91,29 @@ Status frit_session::decodeOnDevice(int32_t *to, uint32_t count) {
     own.next = Next::chosen;
     std::copy_n(first + own.length + 1 - count, count, to + size_t(i) * count);
   }
-  return Status();
+  return checkTokens();
+}
+
+Status frit_session::checkTokens() {
+  Status failed;
+  for (uint32_t i = 0; i < batch; ++i) {
+    Sequence &own = sequences[i];
+    auto wrong =
+        std::find_if(own.tokens.begin(), own.tokens.end(), [&](int32_t token) {
+          return uint32_t(token) >= vocabulary;
+        });
+    if (wrong == own.tokens.end())
+      continue;
+    own.length = uint32_t(wrong - own.tokens.begin());
+    own.tokens.resize(own.length);
+    own.next = Next::none;
+    FRIT_TRY(writeLengths());
+    failed = Status(FRIT_INVALID_ARGUMENT,
+                    format("no token may follow the %u of sequence %u: logits "
+                           "are NaN",
+                           own.length, i));
+  }
+  return failed;
 }
 
 Status frit_session::decodeByLogits(const frit_sampling &sampling, int32_t *to,

@@ -151,7 +151,7 @@ Status Verification::run() {
       token = likeliest[place];
       return Status();
     }));
-  return greedy ? Status() : session.writeSequences();
+  return greedy ? session.checkTokens() : session.writeSequences();
 }
 
 /// Calls the function for rows of `most` tokens. Reads the likeliest tokens, or

@@ -151,6 +151,39 @@ def check_nan(work):
     print("ok not a number")
 
 
+def check_late_nan(work):
+    """The row of a token that is chosen is no number: the tokens before it stay."""
+    config = CONFIGS["llama"]
+    tensors = random_tensors(config, sum(map(ord, "llama")))
+    write_folder(work / "right", config, tensors)
+    expected = Decoder(work / "right", CAPACITY).generate(PROMPT, 16)
+    first = next(i for i, token in enumerate(expected) if i > 2 and token not in PROMPT and
+                 token not in expected[:i])
+    tensors["model.embed_tokens.weight"][expected[first]] = np.nan
+    write_folder(work / "late", config, tensors)
+    subprocess.run(["fritc", work / "late", "-march=x86-64-v3", f"--context={CAPACITY}",
+                    "--verify=4", "-o", work / "late.so"], check=True, stderr=subprocess.DEVNULL)
+    session = frit.Session(frit.load(work / "late.so", device="cpu", threads=1))
+    reason = f"no token may follow the {len(PROMPT) + first + 1} of sequence 0: logits are NaN"
+    for calls in ([16], [first + 1, 1], [1] * (first + 2)):
+        session.rewind(0)
+        session.prefill(PROMPT)
+        for count in calls[:-1]:
+            session.decode(count)
+        fails(reason, lambda: session.decode(calls[-1]))
+        fails("sequence 0 has no token to continue from", lambda: session.decode(1))
+    # A guess that leads there. Products of a call may mix its rows' NaNs with zeros.
+    session.rewind(0)
+    session.prefill(PROMPT)
+    made = session.decode(first)[0].tolist()
+    assert made == expected[:first]
+    fails("of sequence 0: logits are NaN", lambda: session.verify([[expected[first]]]))
+    session.rewind(len(PROMPT))
+    session.prefill([expected[0]])
+    assert session.decode(2).tolist() == [expected[1:3]]
+    print("ok late not a number")
+
+
 def check_batch(work, model):
     module = compiled(work, "batch", "--batch=3")
     session = frit.Session(module)
@@ -203,6 +236,7 @@ def main(work):
     check_one(module, model)
     check_sampling(module, model)
     check_nan(work)
+    check_late_nan(work)
     check_batch(work, model)
     check_threads(module)
     expected = " ".join(map(str, model.generate(PROMPT, 10)))

@@ -26,6 +26,7 @@
 #include "compiler/decoder/Verify.h"
 #include "compiler/decoder/caches/HideKeys.h"
 #include "dialects/nn/IndexRange.h"
+#include "dialects/nn/operators/Places.h"
 
 #include "frit/role_names.h"
 
@@ -288,7 +289,7 @@ LogicalResult CacheBinder::run() {
   b.setLoc(main.getLoc());
   bool verifies = role == FRIT_FUNCTION_VERIFY;
   Value rows = verifies ? b.cast(logits, b.getF32Type()) : lastRows(count);
-  Value best = b.cast(nn::ArgMaxOp::create(b, rows, -1, 1, 0), i32);
+  Value best = b.cast(nn::createPlaceOfMost(b, rows), i32);
   SmallVector<std::pair<StringRef, Value>> outputs{{"logits", rows}};
   Value added = takesTokens() ? count : Value(b.scalarLike(length, 1));
   if (verifies) {

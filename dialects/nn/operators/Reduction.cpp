@@ -2,6 +2,7 @@
 
 #include "dialects/nn/lowering/Loops.h"
 #include "dialects/nn/lowering/Lowering.h"
+#include "dialects/nn/operators/Places.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -145,14 +146,15 @@ static int64_t partsOf(RankedTensorType type, int64_t axis) {
 
 /// Builds the first (or last) of `places` along an axis whose element of `x` is
 /// the best, by two reductions. A NaN is better than numbers, which is also
-/// what reductions make of it.
+/// what reductions make of it; with `numbersOnly` nothing equals it, and the
+/// place is `none`.
 static std::pair<Value, Value> reduceToPlace(NNBuilder &b, Value x,
                                              Value places, Value none,
                                              Combiner kind, bool last,
-                                             int64_t axis) {
+                                             int64_t axis, bool numbersOnly) {
   Value best = b.reduce(x, kind, axis);
   Value wins = EqualOp::create(b, x, best);
-  if (isa<FloatType>(tensorType(x).getElementType()))
+  if (!numbersOnly && isa<FloatType>(tensorType(x).getElementType()))
     wins = OrOp::create(b, wins, IsNaNOp::create(b, x));
   return {best, b.reduce(WhereOp::create(b, wins, places, none),
                          last ? Combiner::max : Combiner::min, axis)};
@@ -167,7 +169,7 @@ static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
   auto type = tensorType(x);
   int64_t axis = axisOf(x, op.getAxis()), size = type.getDimSize(axis);
   int64_t parts = partsOf(type, axis), each = size / parts;
-  bool last = op.getSelectLastIndex();
+  bool last = op.getSelectLastIndex(), numbersOnly = op->hasAttr(kNumbersOnly);
   auto numbers = [&](int64_t count, int64_t along) {
     SmallVector<int64_t> line(shapeOf(x).size(), 1);
     line[along] = count;
@@ -175,8 +177,9 @@ static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
   };
   if (parts == 1) {
     Value none = b.integer(last ? -1 : size);
-    Value y =
-        reduceToPlace(b, x, numbers(size, axis), none, kind, last, axis).second;
+    Value y = reduceToPlace(b, x, numbers(size, axis), none, kind, last, axis,
+                            numbersOnly)
+                  .second;
     return {b.reshape(y, shapeOf(op.getY()))};
   }
   SmallVector<int64_t> shape(type.getShape().drop_back());
@@ -185,11 +188,13 @@ static SmallVector<Value> decomposeArgReduce(Op op, NNBuilder &b,
   // Rows of f32 have fast kernels, and places are exact there.
   Type f32 = b.getF32Type();
   Value none = b.cast(b.integer(last ? -1 : size), f32);
-  auto [bests, within] = reduceToPlace(
-      b, x, b.cast(numbers(each, axis + 1), f32), none, kind, last, axis + 1);
+  auto [bests, within] =
+      reduceToPlace(b, x, b.cast(numbers(each, axis + 1), f32), none, kind,
+                    last, axis + 1, numbersOnly);
   Value first = b.mul(numbers(parts, axis), b.integer(each));
   Value places = b.add(within, b.cast(first, f32));
-  Value y = reduceToPlace(b, bests, places, none, kind, last, axis).second;
+  Value y = reduceToPlace(b, bests, places, none, kind, last, axis, numbersOnly)
+                .second;
   return {b.reshape(b.cast(y, b.getI64Type()), shapeOf(op.getY()))};
 }
 

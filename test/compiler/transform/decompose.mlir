@@ -49,3 +49,20 @@ func.func @shared_keys(%q: tensor<1x2x4x8xf16>, %k: tensor<1x1x4x8xf16>, %v: ten
   %y = nn.attention %q, %k, %v {scale = 0.5 : f32} : (tensor<1x2x4x8xf16>, tensor<1x1x4x8xf16>, tensor<1x1x4x8xf16>) -> tensor<1x2x4x8xf16>
   return %y : tensor<1x2x4x8xf16>
 }
+
+// The place of the largest number; a NaN has one, too, or is none.
+// CHECK-LABEL: func.func @places
+// CHECK:         nn.is_nan
+// CHECK:         return
+// CHECK-LABEL: func.func @places_of_numbers
+// CHECK-NOT:     nn.is_nan
+// CHECK:         return
+func.func @places(%x: tensor<2x9xf32>) -> tensor<2x1xi64> {
+  %y = nn.arg_max %x {axis = 1 : si64} : (tensor<2x9xf32>) -> tensor<2x1xi64>
+  return %y : tensor<2x1xi64>
+}
+func.func @places_of_numbers(%x: tensor<2x9xf32>, %long: tensor<2x8192xf32>) -> (tensor<2x1xi64>, tensor<2x1xi64>) {
+  %y = nn.arg_max %x {axis = 1 : si64, nn.numbers_only} : (tensor<2x9xf32>) -> tensor<2x1xi64>
+  %z = nn.arg_max %long {axis = 1 : si64, nn.numbers_only} : (tensor<2x8192xf32>) -> tensor<2x1xi64>
+  return %y, %z : tensor<2x1xi64>, tensor<2x1xi64>
+}
