@@ -30,7 +30,16 @@ inline constexpr llvm::StringLiteral kMerged = "cpu.merged";
 /// number of the argument with the places of the rows.
 inline constexpr llvm::StringLiteral kUpdate = "cpu.update";
 
-/// Adds passes that fuse chains of elementwise linalg operations.
+/// Lets linalg operations read tensors as they were before dimensions of 1 were
+/// added, such as what a reduction leaves: it then is fused into their tiles.
+///
+///   %m = reduce max %x; %e = expand_shape %m; %y[i, j] = %x[i, j] - %e[i, 0]
+/// ==>
+///   %m = reduce max %x; %y[i, j] = %x[i, j] - %m[i]
+std::unique_ptr<mlir::Pass> createReadUnexpandedPass();
+
+/// Adds passes that fuse chains of elementwise linalg operations, the first of
+/// them the one above.
 void addLoopFusionPasses(mlir::OpPassManager &passes);
 
 /// Tiles the last linalg operation of a function and fuses everything before it
@@ -44,7 +53,8 @@ void addLoopFusionPasses(mlir::OpPassManager &passes);
 ///     %row = extract_slice %x; %m = reduce max %row; sub %row, %m } }
 ///
 /// If nothing can be tiled, leaves the function unchanged; it has one work
-/// item.
+/// item. So has a function whose other operations stay before the loop, as
+/// every range of items would repeat them, if they take long.
 std::unique_ptr<mlir::Pass> createTileOuterLoopsPass();
 
 /// Merges elementwise linalg operations of a block over the same elements into

@@ -10,6 +10,11 @@ class KernelPass<string argument> : Pass<argument, "::mlir::func::FuncOp"> {
   let constructor = "made in Passes.h";
 }
 
+def ReadUnexpanded : KernelPass<"read-unexpanded"> {
+  let summary = "Let the loops of host kernels read tensors without their "
+                "dimensions of 1";
+}
+
 def TileOuterLoops : KernelPass<"tile-outer-loops"> {
   let summary = "Tile host kernels, so that their outermost loop runs over work "
                 "items";

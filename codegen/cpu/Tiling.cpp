@@ -1,6 +1,7 @@
 //===- Tiling.cpp - One loop over independent work items ------------------===//
 
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/TiledLoops.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,11 +13,13 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
-
-#include <numeric>
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace frit::cpu {
 #define GEN_PASS_DEF_STORERESULTS
@@ -26,29 +29,8 @@ namespace frit::cpu {
 
 using namespace mlir;
 
-/// Elements per tile, which stays in L1 and L2 with its temporaries.
-static constexpr int64_t kTileElements = 8192;
-
-/// Returns the tile size, 1 or 0 (not tiled), of each loop of `op`. Tiles
-/// leading parallel loops until one tile remains, but never the last,
-/// contiguous one. The outermost tiled loop becomes work items, so `skipsOnes`
-/// leaves loops of one iteration untiled.
-static SmallVector<int64_t> tileSizes(linalg::LinalgOp op, bool skipsOnes) {
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  SmallVector<int64_t> sizes(ranges.size(), 0);
-  auto iterators = op.getIteratorTypesArray();
-  int64_t left = std::accumulate(ranges.begin(), ranges.end(), int64_t(1),
-                                 std::multiplies<>());
-  for (size_t i = 0; i + 1 < ranges.size(); ++i) {
-    if (left <= kTileElements || iterators[i] != utils::IteratorType::parallel)
-      break;
-    if (skipsOnes && ranges[i] == 1)
-      continue;
-    sizes[i] = 1;
-    left /= ranges[i];
-  }
-  return sizes;
-}
+/// The part of a kernel's work that may be repeated for every range of items.
+static constexpr int64_t kRepeated = 8;
 
 /// Returns whether a value with `map` is a vector along a loop: its last index
 /// is the loop's, and no other index is.
@@ -128,19 +110,26 @@ static void copyStarts(linalg::LinalgOp op, IRRewriter &rewriter) {
   }
 }
 
-/// Returns whether a function has neither reductions nor reshapes. Reductions
-/// that stay outside of the tiles would be repeated for every range of items.
-static bool isElementwise(func::FuncOp function) {
-  return !function
-              .walk([](Operation *op) {
-                auto loops = dyn_cast<linalg::LinalgOp>(op);
-                return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
-                           op) ||
-                               (loops && loops.getNumReductionLoops())
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
-              })
-              .wasInterrupted();
+/// Counts the iterations of the linalg operations of a function that are
+/// outside of loops. Erases operations whose results nothing reads.
+static int64_t countOutside(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+  int64_t count = 0;
+  for (auto op : function.getOps<linalg::LinalgOp>())
+    if (!isa<linalg::FillOp>(op))
+      count += frit::cpu::countIterations(op);
+  return count;
+}
+
+/// Makes temporaries of a tile as large as the tile: parts of temporaries of
+/// the whole become temporaries of their own.
+static void shrinkTemporaries(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  walkAndApplyPatterns(function, std::move(patterns));
 }
 
 /// Returns the number of work items.
@@ -152,23 +141,35 @@ static int64_t tileOuterLoops(func::FuncOp function) {
   auto last = terminator->getOperand(0).getDefiningOp<linalg::LinalgOp>();
   if (!last || last->getNumResults() != 1)
     return 1;
-  SmallVector<int64_t> sizes = tileSizes(last, isElementwise(function));
-  if (llvm::all_of(sizes, [](int64_t s) { return s == 0; }))
+  frit::cpu::TiledLoops loops = frit::cpu::chooseTiledLoops(last);
+  if (llvm::all_of(loops.sizes, [](int64_t s) { return s == 0; }))
     return 1;
+  const int64_t all = countOutside(function);
 
   IRRewriter rewriter(function.getContext());
   rewriter.setInsertionPoint(last);
   copyStarts(last, rewriter);
   scf::SCFTilingOptions tiling;
-  tiling.setTileSizes(getAsIndexOpFoldResult(function.getContext(), sizes));
+  tiling.setTileSizes(
+      getAsIndexOpFoldResult(function.getContext(), loops.sizes));
   scf::SCFTileAndFuseOptions options;
   options.setTilingOptions(tiling);
+  using Fused = scf::SCFTileAndFuseOptions::ControlFnResult;
+  options.setFusionControlFn([&](tensor::ExtractSliceOp, OpResult producer,
+                                 bool) -> std::optional<Fused> {
+    if (loops.outside.contains(producer.getOwner()))
+      return std::nullopt;
+    return Fused();
+  });
   auto result = scf::tileConsumerAndFuseProducersUsingSCF(
       rewriter, cast<TilingInterface>(last.getOperation()), options);
   if (failed(result))
     return 1;
   for (auto [from, to] : result->replacements)
     rewriter.replaceAllUsesWith(from, to);
+  shrinkTemporaries(function);
+  if (countOutside(function) > all / kRepeated)
+    return 1;
 
   // The outermost loop with more than one iteration gets the bounds.
   for (LoopLikeOpInterface loop : result->loops) {

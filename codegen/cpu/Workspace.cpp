@@ -113,6 +113,7 @@ std::unique_ptr<Pass> cpu::createPlaceAllocationsPass() {
 }
 
 void cpu::registerPasses() {
+  registerPass(createReadUnexpandedPass);
   registerPass(createTileOuterLoopsPass);
   registerPass(createMergeLoopsPass);
   registerPass(createStoreResultsPass);

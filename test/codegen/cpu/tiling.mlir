@@ -108,3 +108,79 @@ func.func @planes(%x: tensor<64x12x12xf32>, %window: tensor<5x5xf32>, %out: memr
   } -> tensor<64x8x8xf32>
   return %y : tensor<64x8x8xf32>
 }
+
+// A reduction that does not vary along a loop would be repeated in each of its
+// iterations: columns' maxima are computed in tiles of whole columns.
+
+// CHECK-LABEL: func.func @columns(
+// CHECK-SAME: cpu.items = 8 : i64
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @columns(%x: tensor<8x64x256xf32>, %out: memref<8x64x256xf32>, %begin: index, %end: index) -> tensor<8x64x256xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<8x256xf32>
+  %f = linalg.fill ins(%least : f32) outs(%e : tensor<8x256xf32>) -> tensor<8x256xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(b, j, i) -> (b, i, j)>, affine_map<(b, j, i) -> (b, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<8x64x256xf32>) outs(%f : tensor<8x256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.maximumf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x256xf32>
+  %d = tensor.empty() : tensor<8x64x256xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i, j)>, affine_map<(b, i, j) -> (b, j)>, affine_map<(b, i, j) -> (b, i, j)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %m : tensor<8x64x256xf32>, tensor<8x256xf32>) outs(%d : tensor<8x64x256xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.subf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x64x256xf32>
+  return %y : tensor<8x64x256xf32>
+}
+
+// A short one stays before the tiles of all loops.
+
+// CHECK-LABEL: func.func @short(
+// CHECK-SAME: cpu.items = 64 : i64
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK: scf.for
+// CHECK-NOT: "reduction"
+// CHECK: return
+func.func @short(%x: tensor<64x256xf32>, %w: tensor<4x256xf32>, %out: memref<64x256xf32>, %begin: index, %end: index) -> tensor<64x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<256xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256xf32>) -> tensor<256xf32>
+  %m = linalg.generic {indexing_maps = [affine_map<(j, i) -> (i, j)>, affine_map<(j, i) -> (j)>], iterator_types = ["parallel", "reduction"]} ins(%w : tensor<4x256xf32>) outs(%f : tensor<256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<256xf32>
+  %d = tensor.empty() : tensor<64x256xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<64x256xf32>, tensor<256xf32>) outs(%d : tensor<64x256xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.subf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x256xf32>
+  return %y : tensor<64x256xf32>
+}
+
+// What cannot be tiled, here for a reshape, would be repeated for every range of
+// items: there is one.
+
+// CHECK-LABEL: func.func @reshaped(
+// CHECK-SAME: cpu.items = 1 : i64
+func.func @reshaped(%x: tensor<16384xf32>, %out: memref<64x256xf32>, %begin: index, %end: index) -> tensor<64x256xf32> {
+  %e = tensor.empty() : tensor<16384xf32>
+  %flat = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<16384xf32>) outs(%e : tensor<16384xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<16384xf32>
+  %rows = tensor.expand_shape %flat [[0, 1]] output_shape [64, 256] : tensor<16384xf32> into tensor<64x256xf32>
+  %d = tensor.empty() : tensor<64x256xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%rows : tensor<64x256xf32>) outs(%d : tensor<64x256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x256xf32>
+  return %y : tensor<64x256xf32>
+}
