@@ -1,10 +1,10 @@
 //===- ErrorFunction.cpp - erf by polynomials and exp ---------------------===//
 //
-// erf x = x · p(x²) / q(x²), up to where it is 1. Upstream's approximation selects
-// each coefficient of two polynomials of degree 9 from four intervals. Forms with
-// exp (Norbert Juffa's, which ONNX Runtime has) are off by 1 unit in the last
-// place instead of 6, but each operation waits for the one before it: GELU took
-// longer with it than with upstream's. The coefficients are XLA's.
+// erf x = x · p(x²) / q(x²), up to where it is 1. Upstream's approximation
+// selects each coefficient of two polynomials of degree 9 from four intervals.
+// Forms with exp (Norbert Juffa's, which ONNX Runtime has) are off by 1 unit in
+// the last place instead of 6, but each operation waits for the one before it:
+// GELU took longer with it than with upstream's. The coefficients are XLA's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,13 @@ static constexpr float kOne = 3.832506856900711f;
 static constexpr float kP[] = {0.00022905065861350646f, 0.0034082910107109506f,
                                0.050955695062380861f, 0.18520832239976145f,
                                1.128379143519084f};
-static constexpr float kQ[] = {
-    -1.1791602954361697e-7f, 0.000023547966471313185f, 0.0010179625278914885f,
-    0.014070470171167667f,   0.11098505178285362f,     0.49746925110067538f,
-    1};
+static constexpr float kQ[] = {-1.1791602954361697e-7f,
+                               0.000023547966471313185f,
+                               0.0010179625278914885f,
+                               0.014070470171167667f,
+                               0.11098505178285362f,
+                               0.49746925110067538f,
+                               1};
 
 Value frit::cpu::buildErf(ImplicitLocOpBuilder &b, Value x) {
   Type type = x.getType();

@@ -1,4 +1,4 @@
-//===- ErrorFunction.h - erf by polynomials and exp ------------*- C++ -*-===//
+//===- ErrorFunction.h - erf by polynomials and exp ------------*- C++ -* -===//
 //
 // Internal to codegen/cpu.
 //

@@ -56,9 +56,7 @@ static void readUnexpanded(linalg::GenericOp op) {
 
 namespace {
 struct ReadUnexpanded : frit::cpu::impl::ReadUnexpandedBase<ReadUnexpanded> {
-  void runOnOperation() override {
-    getOperation().walk(readUnexpanded);
-  }
+  void runOnOperation() override { getOperation().walk(readUnexpanded); }
 };
 } // namespace
 

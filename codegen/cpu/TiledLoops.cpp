@@ -49,8 +49,8 @@ private:
       auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
       if (!producer)
         continue;
-      AffineMap result = producer.getIndexingMapMatchingResult(
-          cast<OpResult>(operand->get()));
+      AffineMap result =
+          producer.getIndexingMapMatchingResult(cast<OpResult>(operand->get()));
       if (!result.isProjectedPermutation())
         continue; // tiling does not fuse it
       Places inner(producer.getNumLoops());

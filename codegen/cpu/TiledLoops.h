@@ -1,4 +1,4 @@
-//===- TiledLoops.h - Which loops of a kernel are tiled --------*- C++ -*-===//
+//===- TiledLoops.h - Which loops of a kernel are tiled --------*- C++ -* -===//
 //
 // Internal to codegen/cpu.
 //

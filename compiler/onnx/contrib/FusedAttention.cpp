@@ -1,14 +1,16 @@
 //===- FusedAttention.cpp - Attention that ONNX Runtime has fused ---------===//
 //
 //   Attention:           q, k, v = split(x · w + b); softmax(q · kᵀ · s) · v
+//   QAttention:          the same, with x and w quantized
 //   MultiHeadAttention:  of queries, keys and values that are given, + b
 //
-// Both take masks of several forms, a bias of the scores, and earlier keys and
+// All take masks of several forms, a bias of the scores, and earlier keys and
 // values to which the new ones are appended.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/onnx/ops/AttentionParts.h"
+#include "compiler/onnx/ops/Quantization.h"
 #include "compiler/onnx/reader/Hooks.h"
 
 #include <cmath>
@@ -26,10 +28,14 @@ public:
       : node(node), q{node, {}}, k{node, {}}, v{node, {}}, mask{node, {}} {}
 
   Results buildOfProduct();
+  Results buildOfQuantized();
   Results buildOfHeads();
 
 private:
   bool readAttributes();
+  bool readProductAttributes();
+  bool checkProduct(Expr x, Expr w);
+  Results attendTo(Expr product, size_t mask, size_t past);
   Expr split(Expr x, Expr bias);
   bool readPast(size_t key, size_t value, int64_t which);
   void addMask(size_t input);
@@ -39,6 +45,7 @@ private:
 
   Node &node;
   int64_t heads = 0, past = 0;
+  std::optional<size_t> scores; ///< the input that is a bias of the scores
   bool isCausal = false;
   double scale = 0, never = -10000;
   Expr q, k, v;
@@ -172,22 +179,30 @@ Expr FusedAttention::attend() {
   return joinHeads(q.apply<nn::AttentionOp>(operands, attributes));
 }
 
-Results FusedAttention::buildOfProduct() {
-  auto sizes = node.integers("qkv_hidden_sizes");
+bool FusedAttention::readProductAttributes() {
   if (node.integer("do_rotary", 0))
     node.error() << "do_rotary is not supported";
   node.ignore("past_present_share_buffer");
   node.ignore("rotary_embedding_dim");
-  if (!readAttributes())
+  return readAttributes();
+}
+
+bool FusedAttention::checkProduct(Expr x, Expr w) {
+  if (x && w && x.rank() == 3 && w.rank() == 2)
+    return true;
+  if (!node.failed)
+    node.error() << "multiplies " << nn::shapeText(x.shape()) << " by "
+                 << nn::shapeText(w.shape());
+  return false;
+}
+
+/// Builds the attention of queries, keys and values side by side. Inputs
+/// `mask` and `past` are of these names.
+Results FusedAttention::attendTo(Expr product, size_t mask, size_t past) {
+  auto sizes = node.integers("qkv_hidden_sizes");
+  if (!product)
     return {};
-  Expr x = input(node, 0), w = input(node, 1);
-  if (!x || !w || x.rank() != 3 || w.rank() != 2) {
-    if (!node.failed)
-      node.error() << "multiplies " << nn::shapeText(x.shape()) << " by "
-                   << nn::shapeText(w.shape());
-    return {};
-  }
-  int64_t all = w.size(1);
+  int64_t all = product.size(2);
   SmallVector<int64_t> parts = sizes.value_or(SmallVector<int64_t>(3, all / 3));
   if (parts.size() != 3 ||
       llvm::any_of(parts,
@@ -197,19 +212,17 @@ Results FusedAttention::buildOfProduct() {
                  << "queries, keys and values";
     return {};
   }
-  Expr product = x.matmul(w);
-  if (node.has(2))
-    product = product + input(node, 2);
   int64_t first = 0;
   for (auto [part, size] :
        llvm::zip_equal(SmallVector<Expr *>{&q, &k, &v}, parts)) {
     *part = split(product.slice(2, first, size), {node, {}});
     first += size;
   }
-  if (!readPast(4, 4, 0))
+  if (!readPast(past, past, 0))
     return {};
-  addMask(3);
-  addBias(5);
+  addMask(mask);
+  if (scores)
+    addBias(*scores);
   Expr y = attend();
   if (!node.wants(1) || !y)
     return {y};
@@ -219,6 +232,33 @@ Results FusedAttention::buildOfProduct() {
     return Value(part.reshape(shape));
   };
   return {y, node.concat({row(k), row(v)}, 0)};
+}
+
+Results FusedAttention::buildOfProduct() {
+  if (!readProductAttributes())
+    return {};
+  Expr x = input(node, 0), w = input(node, 1);
+  if (!checkProduct(x, w))
+    return {};
+  Expr product = x.matmul(w);
+  if (node.has(2))
+    product = product + input(node, 2);
+  scores = 5;
+  return attendTo(product, 3, 4);
+}
+
+/// Inputs: x, w, a bias, the scales of both, a mask, their zero points, and
+/// earlier keys and values.
+Results FusedAttention::buildOfQuantized() {
+  if (!readProductAttributes())
+    return {};
+  Expr x = input(node, 0), w = input(node, 1), bias = input(node, 2);
+  Expr scale = input(node, 3) * input(node, 4);
+  if (!checkProduct(x, w) || node.failed)
+    return {};
+  Expr sums = subtractZero(x, optionalInput(node, 6), true)
+                  .matmul(subtractZero(w, optionalInput(node, 7), false));
+  return attendTo(sums.to(scale.element()) * scale + bias, 5, 8);
 }
 
 /// Takes part `i` of a packed tensor, batch×tokens×heads×parts×size.
@@ -338,6 +378,10 @@ static Results productAttention(Node &node) {
   return FusedAttention(node).buildOfProduct();
 }
 
+static Results quantizedAttention(Node &node) {
+  return FusedAttention(node).buildOfQuantized();
+}
+
 static Results multiHeadAttention(Node &node) {
   return FusedAttention(node).buildOfHeads();
 }
@@ -345,6 +389,7 @@ static Results multiHeadAttention(Node &node) {
 ArrayRef<Hook> frit::importer::fusedAttentionHooks() {
   static constexpr Hook hooks[] = {
       {"com.microsoft::Attention", 1, 2, 7, productAttention},
+      {"com.microsoft::QAttention", 1, 5, 9, quantizedAttention},
       {"com.microsoft::MultiHeadAttention", 1, 1, 8, multiHeadAttention},
       {"com.microsoft::RotaryEmbedding", 1, 4, 4, rotateByTables},
   };

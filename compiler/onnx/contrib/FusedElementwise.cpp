@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/ops/Quantization.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -120,7 +121,9 @@ static Expr embed(Node &node, size_t table, Expr ids) {
 }
 
 /// Imports the norm of the sum of embeddings of words, positions and segments.
-static Results embedLayerNorm(Node &node) {
+/// Where embeddings, scale and bias are quantized, inputs 8 to 12 are their
+/// scales, and inputs 13 to 17 their zero points.
+static Results embedLayerNorm(Node &node, bool isQuantized) {
   Expr ids = input(node, 0);
   bool countsMask = node.integer("mask_index_type", 0) != 0 || node.has(7);
   double epsilon = node.real("epsilon", 1e-12);
@@ -132,17 +135,36 @@ static Results embedLayerNorm(Node &node) {
   }
   Type i32 = node.builder().getI32Type();
   int64_t batch = ids.size(0), length = ids.size(1);
-  Expr positions =
-      node.has(8) ? input(node, 8) : iota(node, i32, {1, length}, 1);
-  Expr sum = embed(node, 2, ids) + embed(node, 3, positions);
+  auto unquantized = [&](Expr x, size_t which) {
+    const size_t part = which - 2;
+    return isQuantized && x ? dequantize(x, input(node, 8 + part),
+                                         optionalInput(node, 13 + part), 0, 0)
+                            : x;
+  };
+  auto rows = [&](size_t table, Expr at) {
+    return unquantized(embed(node, table, at), table);
+  };
+  Expr positions = !isQuantized && node.has(8)
+                       ? input(node, 8)
+                       : iota(node, i32, {1, length}, 1);
+  Expr sum = rows(2, ids) + rows(3, positions);
   if (node.has(1) && node.has(4))
-    sum = sum + embed(node, 4, input(node, 1));
+    sum = sum + rows(4, input(node, 1));
   // The number of keys that the mask lets through.
   Expr count = filled(node, i32, {batch}, 0);
   if (countsMask && node.has(7))
     count = input(node, 7).to(i32).sum(1).reshape({batch});
-  return {normalize(node, sum, node.input(5), node.input(6), false, epsilon),
+  return {normalize(node, sum, unquantized(input(node, 5), 5),
+                    unquantized(input(node, 6), 6), false, epsilon),
           count, sum};
+}
+
+static Results embedLayerNorm(Node &node) {
+  return embedLayerNorm(node, false);
+}
+
+static Results quantizedEmbedLayerNorm(Node &node) {
+  return embedLayerNorm(node, true);
 }
 
 ArrayRef<Hook> frit::importer::fusedElementwiseHooks() {
@@ -160,6 +182,8 @@ ArrayRef<Hook> frit::importer::fusedElementwiseHooks() {
       {"SimplifiedLayerNormalization", 1, 2, 2, simplifiedLayerNorm,
        takesCounts},
       {"com.microsoft::EmbedLayerNormalization", 1, 7, 9, embedLayerNorm},
+      {"com.microsoft::QEmbedLayerNormalization", 1, 13, 18,
+       quantizedEmbedLayerNorm},
   };
   return hooks;
 }

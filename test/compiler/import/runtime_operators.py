@@ -20,6 +20,10 @@ def floats(*shape):
     return RNG.standard_normal(shape).astype(np.float32)
 
 
+def codes(*shape, type=np.uint8):
+    return RNG.integers(np.iinfo(type).min, np.iinfo(type).max, shape, type, endpoint=True)
+
+
 def gelu(x):
     from math import erf
     return 0.5 * x * (1 + np.vectorize(erf)(x / np.sqrt(2)))
@@ -51,6 +55,8 @@ X, BIAS = floats(2, 5, 8), floats(8)
 IDS = RNG.integers(0, 9, (2, 5)).astype(np.int32)
 MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
 NHWC, FILTERS = floats(2, 4, 4, 6), floats(4, 3, 3, 6)
+# A scale and a zero point of one number.
+SCALE, ZERO = np.float32(0.02), np.uint8(131)
 CASES = [
     ("gelu", "Gelu", [X], 1, {}),
     ("bias_gelu", "BiasGelu", [X, BIAS], 1, {}),
@@ -97,6 +103,23 @@ CASES = [
      {"num_heads": 2, "unidirectional": 1}),
     ("attention_bias", "Attention",
      [X, floats(8, 24), floats(24), None, None, floats(1, 2, 5, 5)], 1, {"num_heads": 2}),
+    ("q_attention", "QAttention",
+     [codes(2, 5, 8), codes(8, 24), floats(24), SCALE, SCALE, MASK, ZERO, ZERO], 1,
+     {"num_heads": 2}),
+    ("q_attention_columns", "QAttention",
+     [codes(2, 5, 8), codes(8, 24, type=np.int8), floats(24), SCALE,
+      np.abs(floats(24)) / 50, None, ZERO, np.zeros(24, np.int8)], 1,
+     {"num_heads": 2}),
+    ("q_attention_past", "QAttention",
+     [codes(2, 5, 8), codes(8, 24, type=np.int8), floats(24), SCALE, SCALE, None, ZERO, np.int8(3),
+      floats(2, 2, 2, 3, 4)], 2, {"num_heads": 2, "unidirectional": 1}),
+    ("q_embed", "QEmbedLayerNormalization",
+     [IDS, IDS % 2, codes(9, 8), codes(6, 8), codes(2, 8), codes(8), codes(8), MASK,
+      *[np.float32(0.01 * i) for i in range(1, 6)], *[np.uint8(120 + i) for i in range(5)]], 2, {}),
+    ("q_embed_words", "QEmbedLayerNormalization",
+     [IDS, None, *[codes(n, 8, type=np.int8) for n in (9, 6)], None,
+      *[codes(8, type=np.int8) for _ in range(2)], None, SCALE, SCALE, None, SCALE, SCALE,
+      np.int8(1), np.int8(-2), None, np.int8(3), np.int8(0)], 2, {"epsilon": 1e-3}),
     ("heads", "MultiHeadAttention", [X, floats(2, 7, 8), floats(2, 7, 8)], 1, {"num_heads": 2}),
     ("heads_bias", "MultiHeadAttention",
      [X, floats(2, 5, 8), floats(2, 5, 8), floats(24), MASK], 1, {"num_heads": 2}),
@@ -147,12 +170,12 @@ def check(case, work):
     node = helper.make_node(operator.lstrip(":"), names, results, name=name,
                             domain="" if operator[0] == ":" else "com.microsoft", **attributes)
     # Weights are constants, as in models; what else is two-dimensional or more, an input.
-    weights = [k for k, x in named.items() if x.dtype == np.float32 and x.ndim == 1]
+    weights = [k for k, x in named.items() if x.ndim == 0 or x.ndim == 1 and x.dtype != np.int32]
     graph = helper.make_graph(
         [node], name,
         [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
          for k, x in named.items() if k not in weights],
-        [helper.make_tensor_value_info(y, TensorProto.INT32 if operator.startswith("Embed")
+        [helper.make_tensor_value_info(y, TensorProto.INT32 if "Embed" in operator
                                        and y == "y1" else TensorProto.FLOAT, None)
          for y in results if y],
         [onnx.numpy_helper.from_array(named[k], k) for k in weights])
