@@ -78,9 +78,21 @@ bool Variants::isServed(const Sizes &sizes) const {
 bool Variants::build() {
   padded.assign(symbols.size(), true);
   // Errors that do not depend on sizes are reported here.
-  OwningOpRef<ModuleOp> module = import(largest());
-  if (!module)
+  Mixing first{UnknownLoc::get(&context), "", true};
+  OwningOpRef<ModuleOp> module;
+  {
+    ScopedDiagnosticHandler listen(&context, [&](Diagnostic &diagnostic) {
+      if (first.reason.empty() &&
+          diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        first = {diagnostic.getLocation(), diagnostic.str(), true};
+      return failure(); // others handle it, too
+    });
+    module = import(largest());
+  }
+  if (!module) {
+    explainFailure(first);
     return false;
+  }
   record(largest(), *module);
   if (!proveEach() || !proveTogether() || !importVariants())
     return false;

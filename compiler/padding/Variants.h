@@ -77,6 +77,15 @@ private:
   std::optional<Mixing> prove(const std::vector<bool> &varies, Sizes &failed);
   void putMasks();
   bool importVariants();
+  /// Returns whether the model can be imported with one symbol's size and the
+  /// largest sizes of all others.
+  bool imports(size_t index, int64_t size);
+  /// Report what to give for a symbol instead of its range, after an error of
+  /// the largest size: its largest size, or the size in the file. Return false
+  /// if neither is found.
+  bool explainMost(size_t index, const Mixing &error);
+  bool explainTraced(size_t index, const Mixing &error);
+  void explainFailure(const Mixing &error);
   mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes,
                                                   Mixing *failure = nullptr);
   void record(const Sizes &sizes, mlir::ModuleOp module);

@@ -143,9 +143,10 @@ bool Importer::checkNodes(const Nodes &nodes, const Scope &scope,
     else if (domain.empty())
       emitError(loc) << "not supported";
     else if (domain == "com.microsoft.nchwc")
-      emitError(loc) << "not supported: ONNX Runtime's optimiser wrote the file "
-                        "for one processor; give the model it was made of, or "
-                        "save it with ORT_ENABLE_EXTENDED (opt_level=2)";
+      emitError(loc)
+          << "not supported: ONNX Runtime's optimiser wrote the file "
+             "for one processor; give the model it was made of, or "
+             "save it with ORT_ENABLE_EXTENDED (opt_level=2)";
     else
       emitError(loc) << "not supported; --custom-op=FILE binds a kernel of "
                         "your own to it";
