@@ -39,11 +39,15 @@ for part, count in ("train", 40), ("test", 15):
     for is_down, name in enumerate(("across", "down")):
         for i in range(count):
             write_png(folder / part / name / f"{i // 10}" / f"{i}.png", stripes(is_down))
-for name in "broken", "empty", "other", "renamed":
+for name in "broken", "empty", "linked", "moved", "other", "renamed":
     shutil.copytree(folder / "train", folder / name)
 whole = (folder / "broken/down/0/3.png").read_bytes()
 (folder / "broken/down/0/3.png").write_bytes(whole[:len(whole) // 2])
 (folder / "renamed/across/0/0.png").write_text("no image")
+(folder / "linked/down/0/3.png").unlink()
+(folder / "linked/down/0/3.png").symlink_to("/none/3.png")
+shutil.rmtree(folder / "moved/down")
+(folder / "moved/down").symlink_to("/none/down")
 shutil.rmtree(folder / "empty/down")
 (folder / "empty/down").mkdir()
 (folder / "other/down").rename(folder / "other/oblique")

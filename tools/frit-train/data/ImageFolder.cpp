@@ -48,7 +48,8 @@ static Fault cannotRead(const std::string &path, const std::string &why) {
   return Fault("cannot read '" + path + "': " + why);
 }
 
-/// Lists a class's images, also those in folders within its folder.
+/// Lists a class's images, also those in folders within its folder, and links
+/// to nothing, which cannot be read then.
 Fault ImageFolder::addClass(const std::string &name) {
   std::error_code code;
   std::vector<std::string> paths;
@@ -56,7 +57,7 @@ Fault ImageFolder::addClass(const std::string &name) {
   for (fs::recursive_directory_iterator at(place, code), end;
        !code && at != end; at.increment(code)) {
     std::error_code ignored;
-    if (isImage(at->path()) && at->is_regular_file(ignored))
+    if (isImage(at->path()) && !at->is_directory(ignored))
       paths.push_back(at->path().native().substr(folder.size() + 1));
   }
   if (code)
@@ -82,7 +83,11 @@ Fault ImageFolder::open(const std::string &path) {
   for (fs::directory_iterator at(folder, code), end; !code && at != end;
        at.increment(code)) {
     std::error_code ignored;
-    if (!isHidden(at->path()) && at->is_directory(ignored))
+    if (isHidden(at->path()))
+      continue;
+    if (!at->exists(code))
+      return cannotRead(at->path().native(), "it is a link to nothing");
+    if (at->is_directory(ignored))
       found.push_back(at->path().filename().native());
   }
   if (code)
