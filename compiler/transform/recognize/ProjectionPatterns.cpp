@@ -24,6 +24,7 @@
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/AttentionPatterns.h"
 #include "compiler/transform/recognize/QuantizedOperands.h"
+#include "dialects/nn/operators/Quantized.h"
 
 #include <map>
 
