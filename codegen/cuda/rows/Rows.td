@@ -22,7 +22,8 @@ def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
                     "of codes">:$rounds,
       NumberOr<"1", "tiles along k of a part, of codes: 1, 2 or 4">:$together,
       Choice<"codes become numbers of A's type, instead of A what codes are "
-             "multiplied by">:$widens);
+             "multiplied by">:$widens,
+      NumberOr<"32", "KiB of sums of rounds in shared memory, of codes">:$sums);
   let extraClassDeclaration = [{
     bool readsConstantsEarly() const { return true; }
   }];

@@ -212,6 +212,8 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       text.addConstants("int", {{"together", schedule.getTogether()}});
     if (schedule.getWidens())
       text.addConstants("bool", {{"widens", 1}});
+    if (schedule.getSums() != kMostSums)
+      text.addConstants("int", {{"sums", schedule.getSums()}});
     if (codes)
       addCodes(text, *codes);
     else

@@ -28,17 +28,13 @@ static constexpr int64_t kLongRows = 4096;
 static constexpr int64_t kMostTogether = 4, kMostCodeStages = 8;
 static constexpr int64_t kMostRounds = 1 << 16;
 /// Columns for which a row of A has one factor, of a warp, and the bytes up to
-/// which all of them are in shared memory, and sums of rounds: as in
-/// code_rows.cuh.
+/// which all of them are in shared memory: as in scaled_rows.cuh.
 static constexpr int64_t kSlab = 256, kMostWhole = 72 << 10;
 /// Likewise of rows that are copied as they are.
 static constexpr int64_t kMostCopied = 152 << 10;
-/// Returns the most bytes of sums in shared memory. With fewer for few rows,
-/// the head of a language model asks for no more of an SM's memory than its
-/// layers.
-static int64_t mostSumBytes(int64_t rows) {
-  return (rows <= kFewCodeRows ? 28 : 32) << 10;
-}
+/// KiB of these with which the head of a language model asks for no more of an
+/// SM's memory than layers whose blocks are small.
+static constexpr int64_t kFewSums = 28;
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
@@ -119,8 +115,8 @@ static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t buffers = isWhole ? slabs : 2 * slabBytes <= kMostWhole ? 2 : 1;
   int64_t squares = info.norm ? (isWhole ? slabs : 1) * pieces : 0;
   int64_t roundBytes = warps * m * (nn::kTileRows * warpTiles + 4) * 4;
-  int64_t rounds = std::clamp<int64_t>(mostSumBytes(m) / roundBytes, 1,
-                                       schedule.getRounds());
+  int64_t rounds = std::clamp<int64_t>((schedule.getSums() << 10) / roundBytes,
+                                       1, schedule.getRounds());
   return ring + buffers * slabBytes + rounds * roundBytes +
          ((schedule.getWidens() ? 0 : buffers * pieces) + squares) * 4;
 }
@@ -148,6 +144,19 @@ static bool paysToWiden(const nn::GemmInfo &info) {
          codesOf(info)->code == nn::Code::int4;
 }
 
+/// Returns whether the function of a product by codes multiplies by codes of
+/// int4, too, for few rows of which blocks are small.
+static bool hasSmallBlocks(const nn::GemmInfo &info) {
+  auto function =
+      info.b.getDefiningOp()->getParentOfType<FunctionOpInterface>();
+  bool found = false;
+  if (function)
+    function->walk([&](nn::DequantizeOp codes) {
+      found |= nn::describeQuantized(codes).code == nn::Code::int4;
+    });
+  return found;
+}
+
 /// Chooses for code_rows.cuh.
 static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
                                 const Machine &machine) {
@@ -171,12 +180,12 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   int64_t groups = std::max<int64_t>(1, kCodeWarps / blocks / split);
   while (groups > 1 && ceilDiv(columnTiles, groups) < (isWide ? sms / 3 : sms))
     groups /= 2;
-  int64_t rounds = 1, together = kMostTogether, stages = 1;
+  int64_t rounds = 1, together = kMostTogether, stages = 1, sums = kMostSums;
   const bool widens = !machine.batchInvariant && isWide && paysToWiden(info);
   auto chosen = [&] {
     return RowsGemmAttr::get(info.a.getContext(), /*tiles=*/1, stages, split,
                              groups * split * 32, kMostTiledRows, rounds,
-                             together, widens);
+                             together, widens, sums);
   };
   auto fitsIn = [&](int64_t room) {
     return sharedBytesOf(info, chosen()) <= room;
@@ -213,6 +222,12 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   if (isWide && !widens && all == 1 && together == kMostTogether &&
       codesOf(info)->code == nn::Code::int4)
     together /= 2, stages *= 2;
+  if (!isWide && hasSmallBlocks(info)) {
+    int64_t bytes = sharedBytesOf(info, chosen());
+    sums = kFewSums;
+    if (sharedBytesOf(info, chosen()) == bytes)
+      sums = kMostSums;
+  }
   return chosen();
 }
 
@@ -240,10 +255,10 @@ static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
   int64_t room = machine.arch.sharedPerBlock / (split > 1 ? 2 : 1);
   int64_t stages = llvm::bit_floor(uint64_t(std::min(parts, kMostParts)));
   while (true) {
-    auto chosen =
-        RowsGemmAttr::get(info.a.getContext(), tiles / matrices, stages, split,
-                          std::max(split, kBlockWarps) * 32, kMostTiledRows,
-                          /*rounds=*/1, /*together=*/1, /*widens=*/false);
+    auto chosen = RowsGemmAttr::get(
+        info.a.getContext(), tiles / matrices, stages, split,
+        std::max(split, kBlockWarps) * 32, kMostTiledRows,
+        /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums);
     if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
@@ -264,10 +279,10 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
   if (info.m <= kMostTiledRows || codesOf(info))
     return same;
   for (int64_t stages = same.getStages(); stages > 0; stages /= 2) {
-    auto wide =
-        RowsGemmAttr::get(info.a.getContext(), same.getTiles(), stages,
-                          same.getSplit(), same.getThreads(), kMostBlockRows,
-                          /*rounds=*/1, /*together=*/1, /*widens=*/false);
+    auto wide = RowsGemmAttr::get(
+        info.a.getContext(), same.getTiles(), stages, same.getSplit(),
+        same.getThreads(), kMostBlockRows,
+        /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums);
     if (sharedBytesOf(info, wide) <= machine.arch.sharedPerBlock)
       return wide;
   }
@@ -278,7 +293,7 @@ LogicalResult
 RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t tiles, int64_t stages, int64_t split,
                      int64_t threads, int64_t rows, int64_t rounds,
-                     int64_t together, bool widens) {
+                     int64_t together, bool widens, int64_t sums) {
   if (failed(requireBlock(emitError, threads)) ||
       failed(require(emitError,
                      isPowerOf2UpTo(split, threads / 32) &&
@@ -292,6 +307,9 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      "together", "1, 2 or 4")))
     return failure();
   if (failed(require(emitError, rows == 16 || rows == 32, "rows", "16 or 32")))
+    return failure();
+  if (failed(
+          require(emitError, sums > 0 && sums <= kMostSums, "sums", "1 to 32")))
     return failure();
   return require(emitError, isPowerOf2UpTo(stages, 16), "stages",
                  "a power of 2 up to 16");

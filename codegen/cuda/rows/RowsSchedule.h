@@ -19,6 +19,9 @@ inline constexpr int64_t kMostTiledRows = 16;
 /// more it has one, whose warps convert them together.
 inline constexpr int64_t kFewCodeRows = 2;
 
+/// KiB of sums of rounds in shared memory: as in code_products.cuh.
+inline constexpr int64_t kMostSums = 32;
+
 /// Returns the rows of A of a block.
 int64_t rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule);
 

@@ -14,6 +14,14 @@
 
 namespace frit {
 
+/// Bytes of the sums of rounds in shared memory, if one round has no more.
+template <class P> __device__ constexpr int countSumBytes() {
+  if constexpr (requires { P::sums; })
+    return P::sums << 10;
+  return 32 << 10;
+}
+template <class P> inline constexpr int kSumBytes = countSumBytes<P>();
+
 template <class P> struct CodeRows {
   using Shares = CodeShares<P>;
   using Rows = ScaledRows<P>;
@@ -29,11 +37,10 @@ template <class P> struct CodeRows {
   static constexpr int sumsOfRow = 16 * kWarpTiles<P> + 4;
   static constexpr int roundBytes =
       Shares::warps * rows * sumsOfRow * int(sizeof(float));
-  static constexpr int kMostSums = (rows <= 2 ? 28 : 32) << 10;
   static constexpr int sumRounds =
-      kRounds<P> * roundBytes <= kMostSums ? kRounds<P>
-      : roundBytes <= kMostSums            ? kMostSums / roundBytes
-                                           : 1;
+      kRounds<P> * roundBytes <= kSumBytes<P> ? kRounds<P>
+      : roundBytes <= kSumBytes<P>            ? kSumBytes<P> / roundBytes
+                                              : 1;
   static constexpr int ringBytes = Shares::warps * CodeRing<P>::bytes;
   static constexpr int bytes =
       ringBytes + Rows::bytes + sumRounds * roundBytes +

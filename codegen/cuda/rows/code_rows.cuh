@@ -13,6 +13,7 @@
 //   static constexpr int rounds;   // groups of tiles of a warp
 //   static constexpr int together; // tiles along k of a stage: 1, 2 or 4
 //   static constexpr bool widens;  // A is bf16, and what multiplies it too
+//   static constexpr int sums;     // KiB of sums of rounds: 32
 //
 // A warp multiplies the groups one after another by the same rows of A. The
 // grid is ceil(m / rows) · ceil(n / (16 · tiles · rounds · warps / split)).

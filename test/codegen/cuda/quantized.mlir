@@ -49,6 +49,44 @@ func.func @wide(%x: tensor<8x512xf16>, %y: tensor<16x512xf16>, %c: tensor<1024x1
 
 // -----
 
+// The head of a model has fewer sums in shared memory if its layers have small
+// blocks, as those of int4.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 2, split = 8, threads = 512, rounds = 31, together = 4> grid 130x1x1
+// CHECK: sharedBytes = 102176;
+func.func @head(%x: tensor<1x2048xbf16>, %c: tensor<8016x64x512xui8>, %s: tensor<8016x1x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<1x2048xbf16>, tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<1x128256xbf16> {
+  ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<8016x64x512xui8>, %f: tensor<8016x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = bf16} : (tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<128256x2048xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<1x2048xbf16>, tensor<128256x2048xbf16>) -> tensor<1x128256xbf16>
+    nn.yield %1 : tensor<1x128256xbf16>
+  }
+  return
+}
+
+// -----
+
+// CHECK: // k0 #cuda.rows_gemm<{{.*}}rounds = 31, together = 4, sums = 28> grid 130x1x1
+// CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 2, split = 8, threads = 256, together = 2> grid 128x1x1
+// CHECK: static constexpr int sums = 28;
+// CHECK: sharedBytes = 98336;
+func.func @head_of_int4(%x: tensor<1x2048xbf16>, %c: tensor<8016x64x512xui8>, %s: tensor<8016x1x16xf16>, %d: tensor<128x32x512xui8>, %t: tensor<128x32x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<1x2048xbf16>, tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<1x128256xbf16> {
+  ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<8016x64x512xui8>, %f: tensor<8016x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = bf16} : (tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<128256x2048xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<1x2048xbf16>, tensor<128256x2048xbf16>) -> tensor<1x128256xbf16>
+    nn.yield %1 : tensor<1x128256xbf16>
+  }
+  %2 = nn.fusion(%x, %d, %t) : (tensor<1x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<1x2048xbf16> {
+  ^bb0(%a: tensor<1x2048xbf16>, %b: tensor<128x32x512xui8>, %f: tensor<128x32x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int4", tiled, to = bf16} : (tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<2048x2048xbf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<1x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<1x2048xbf16>
+    nn.yield %1 : tensor<1x2048xbf16>
+  }
+  return
+}
+
+// -----
+
 // For long rows an SM has two blocks; for several of them one, whose warps
 // convert them together.
 // CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 256, together = 4> grid 256x1x1

@@ -50,6 +50,10 @@ template <class P> struct Paired : P {
 template <class P, int Rounds, int Together = 1> struct InRounds : P {
   static constexpr int rounds = Rounds, together = Together;
 };
+/// Has so many KiB of sums of rounds in shared memory.
+template <class P, int KiB> struct Sums : P {
+  static constexpr int sums = KiB;
+};
 /// Makes numbers of codes, instead of bytes or f16 of A.
 template <class P> struct Widened : P {
   static constexpr bool widens = true;
@@ -338,6 +342,9 @@ static void checks() {
   check<InRounds<
       Normed<Problem<bf16, Code::e4m3, 16, 96, 4096, 128, false, 1, 2, 8>>, 3,
       4>>(false);
+  check<Sums<
+      InRounds<Problem<bf16, Code::int8, 1, 144, 512, 512, false, 1, 2, 4>, 5>,
+      1>>(true);
   // Codes that become numbers: of all formats, with offsets, norms, two
   // matrices, rounds, several slabs.
   check<Widened<Problem<bf16, Code::int4, 8, 64, 512, 64, false, 1, 2, 8>>>(
