@@ -112,6 +112,10 @@ inline void loadPixels(void *to, const TensorMap *map, Barrier &barrier, int c,
                {{c, col, row, image}, {tapCol, tapRow}}, to, &barrier,
                1u << emu::currentBlock().rank, where);
 }
+inline void copyInto(uint16_t blocks, void *to, const void *from,
+                     uint32_t bytes, Barrier &barrier) {
+  emu::copyInto(blocks, to, from, bytes, &barrier);
+}
 inline void prefetchBox(const TensorMap *, int, int, int) {}
 
 template <class... Coordinates>

@@ -176,6 +176,30 @@ inline void loadBox(const TensorMap &map, const Corner &corner, void *to,
   }
 }
 
+/// Starts a copy of bytes in a row to the same offset in all blocks of the
+/// mask.
+inline void copyInto(unsigned blocks, void *to, const void *from,
+                     uint32_t bytes, const void *barrier) {
+  constexpr char where[] = "cp.async.bulk.multicast";
+  const uint32_t offset = sharedAddress(to), done = sharedAddress(barrier);
+  require(bytes % 16 == 0 && offset % 16 == 0 && uintptr_t(from) % 16 == 0,
+          "a copy does not consist of aligned pieces of 16 bytes", where);
+  for (uint32_t rank = 0; rank < machine.blocks.size(); ++rank) {
+    if (!(blocks >> rank & 1))
+      continue;
+    Block &block = blockOf((rank + 1) << 24, where);
+    require(offset + bytes <= block.sharedBytes,
+            "a copy does not fit into shared memory", where);
+    BarrierState &state = fencedBarrierAt(block, done, where);
+    memset(block.shared + offset, kPoison, bytes);
+    machine.pending.push_back(
+        {"a block ends while a copy into it is under way", [=, &block, &state] {
+           memcpy(block.shared + offset, from, bytes);
+           completeBytes(state, bytes);
+         }});
+  }
+}
+
 /// Starts a store from shared memory, in the thread's open group.
 inline void storeBox(const TensorMap &map, const Corner &corner,
                      const void *from, const char *where) {

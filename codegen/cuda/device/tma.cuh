@@ -283,6 +283,18 @@ __device__ inline void loadPixels(void *to, const TensorMap *map,
                : "memory");
 }
 
+/// Copies `bytes` bytes, a multiple of 16, to the same place of every block of
+/// the cluster whose bit is set in `blocks`, completing on the same barrier of
+/// each.
+__device__ inline void copyInto(uint16_t blocks, void *to, const void *from,
+                                uint32_t bytes, Barrier &barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global"
+               ".mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1], %2, [%3], %4;" ::"r"(sharedAddress(to)),
+               "l"(from), "r"(bytes), "r"(sharedAddress(&barrier)), "h"(blocks)
+               : "memory");
+}
+
 /// Prefetches a box into L2.
 __device__ inline void prefetchBox(const TensorMap *map, int x, int y, int z) {
   asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile "

@@ -44,6 +44,7 @@ void cuda::printFewRows(KernelText &kernel, ProblemText &text,
       ", y0);\n";
   KernelFrame frame = {.threads = schedule.threads,
                        .wait = PdlWait::inSkeleton,
+                       .cluster = schedule.cluster,
                        .occupancy = schedule.occupancy};
   kernel.source = text.definition() + kernelFunction(name, lowered, frame,
                                                      startText(lowered) + call);

@@ -11,7 +11,7 @@ namespace frit::cuda {
 /// The numbers that schedules of rows_gemm.cuh and of the loops like it have.
 struct FewRowsSchedule {
   int64_t tiles, stages, split, threads;
-  int64_t occupancy = 0; ///< as in KernelFrame
+  int64_t occupancy = 0, cluster = 1; ///< as in KernelFrame
 };
 template <class Attr> FewRowsSchedule fewRowsScheduleOf(Attr schedule) {
   return {schedule.getTiles(), schedule.getStages(), schedule.getSplit(),

@@ -23,7 +23,9 @@ def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
       NumberOr<"1", "tiles along k of a part, of codes: 1, 2 or 4">:$together,
       Choice<"codes become numbers of A's type, instead of A what codes are "
              "multiplied by">:$widens,
-      NumberOr<"32", "KiB of sums of rounds in shared memory, of codes">:$sums);
+      NumberOr<"32", "KiB of sums of rounds in shared memory, of codes">:$sums,
+      NumberOr<"1", "blocks of a cluster that copy rows of A for each other, if "
+                    "these are copied as they are">:$sharing);
   let extraClassDeclaration = [{
     bool readsConstantsEarly() const { return true; }
   }];

@@ -186,6 +186,11 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
     if (schedule.getWidens() &&
         !(codesOf(*info) && elementType(info->a).isBF16()))
       return nn::Mismatch("only codes that meet rows of bf16 become numbers");
+    if (schedule.getSharing() > 1 && machine.arch.mma != Mma::wgmma)
+      return nn::Mismatch("the target has no clusters");
+    if (schedule.getSharing() > 1 && !canShareRows(*info, schedule))
+      return nn::Mismatch("only rows that are copied as they are, in equal "
+                          "parts, are shared, by a multiple of the blocks");
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
     return info;
@@ -214,11 +219,14 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
       text.addConstants("bool", {{"widens", 1}});
     if (schedule.getSums() != kMostSums)
       text.addConstants("int", {{"sums", schedule.getSums()}});
+    if (schedule.getSharing() > 1)
+      text.addConstants("int", {{"sharing", schedule.getSharing()}});
     if (codes)
       addCodes(text, *codes);
     else
       text.addConstants("int64_t", {{"ldb", info.ldb}});
     FewRowsSchedule few = fewRowsScheduleOf(schedule);
+    few.cluster = schedule.getSharing();
     // An SM has one block of many warps. Left to itself, the compiler saves
     // registers for more blocks, and products wait for each other.
     if (codes && codes->code == nn::Code::int4 && info.m > kFewCodeRows)
@@ -235,10 +243,7 @@ class RowsGemm : public SkeletonOf<RowsGemmAttr, nn::GemmInfo> {
                                text.parameter(matrix.offsets) + "}",
                            text.isConstant(matrix.codes)};
                  });
-    int64_t groups = schedule.getThreads() / 32 / schedule.getSplit();
-    kernel.grid[0] = ceilDiv(info.m, rows) *
-                     ceilDiv(info.n, nn::kTileRows * schedule.getTiles() *
-                                         groups * schedule.getRounds());
+    kernel.grid[0] = ceilDiv(info.m, rows) * blocksOfRow(info, schedule);
     return kernel;
   }
 };

@@ -35,6 +35,9 @@ static constexpr int64_t kMostCopied = 152 << 10;
 /// KiB of these with which the head of a language model asks for no more of an
 /// SM's memory than layers whose blocks are small.
 static constexpr int64_t kFewSums = 28;
+/// Blocks that share rows of A. All SMs have clusters of two; of four, some
+/// cards run only 30 at a time.
+static constexpr int64_t kSharing = 2;
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
@@ -86,6 +89,31 @@ bool cuda::fitsShares(const nn::GemmInfo &info, RowsGemmAttr schedule) {
       .consistOf(schedule.getTogether());
 }
 
+int64_t cuda::blocksOfRow(const nn::GemmInfo &info, RowsGemmAttr schedule) {
+  int64_t groups = schedule.getThreads() / 32 / schedule.getSplit();
+  return ceilDiv(info.n, nn::kTileRows * schedule.getTiles() * groups *
+                             schedule.getRounds());
+}
+
+/// Returns whether rows of A are copied as they are if all of them fit.
+static bool copiesRows(const nn::GemmInfo &info, RowsGemmAttr schedule) {
+  return schedule.getWidens() && !info.norm &&
+         nn::bitsOf(codesOf(info)->code) == 4;
+}
+
+bool cuda::canShareRows(const nn::GemmInfo &info, RowsGemmAttr schedule) {
+  if (!codesOf(info) || !copiesRows(info, schedule))
+    return false;
+  const CodeShares shares(info, schedule.getSplit());
+  int64_t width = shares.slab * shares.depth;
+  return info.m <= schedule.getRows() &&
+         shares.chunks == shares.parts * schedule.getSplit() &&
+         shares.parts % shares.slab == 0 && llvm::isPowerOf2_64(width) &&
+         info.m * info.k / width * 2 * (width + (width % 64 ? 0 : 32)) <=
+             kMostCopied &&
+         blocksOfRow(info, schedule) % schedule.getSharing() == 0;
+}
+
 /// Returns the bytes of shared memory of a block, as codeRowsShared does.
 static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   const CodeShares shares(info, schedule.getSplit());
@@ -109,8 +137,7 @@ static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t slabs = ceilDiv(shares.parts, shares.slab);
   // Two bytes, or a number of 16 bits.
   int64_t slabBytes = pieces * 2 * (width + (width % 64 ? 0 : 32));
-  bool copies =
-      schedule.getWidens() && !info.norm && nn::bitsOf(matrix.code) == 4;
+  bool copies = copiesRows(info, schedule);
   bool isWhole = slabs * slabBytes <= (copies ? kMostCopied : kMostWhole);
   int64_t buffers = isWhole ? slabs : 2 * slabBytes <= kMostWhole ? 2 : 1;
   int64_t squares = info.norm ? (isWhole ? slabs : 1) * pieces : 0;
@@ -118,7 +145,8 @@ static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t rounds = std::clamp<int64_t>((schedule.getSums() << 10) / roundBytes,
                                        1, schedule.getRounds());
   return ring + buffers * slabBytes + rounds * roundBytes +
-         ((schedule.getWidens() ? 0 : buffers * pieces) + squares) * 4;
+         ((schedule.getWidens() ? 0 : buffers * pieces) + squares) * 4 +
+         (schedule.getSharing() > 1 ? schedule.getSplit() * 8 : 0);
 }
 
 /// Returns the bytes of shared memory of a block, as rowsGemmShared does.
@@ -180,12 +208,13 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   int64_t groups = std::max<int64_t>(1, kCodeWarps / blocks / split);
   while (groups > 1 && ceilDiv(columnTiles, groups) < (isWide ? sms / 3 : sms))
     groups /= 2;
-  int64_t rounds = 1, together = kMostTogether, stages = 1, sums = kMostSums;
+  int64_t rounds = 1, together = kMostTogether, stages = 1;
+  int64_t sums = kMostSums, sharing = 1;
   const bool widens = !machine.batchInvariant && isWide && paysToWiden(info);
   auto chosen = [&] {
     return RowsGemmAttr::get(info.a.getContext(), /*tiles=*/1, stages, split,
                              groups * split * 32, kMostTiledRows, rounds,
-                             together, widens, sums);
+                             together, widens, sums, sharing);
   };
   auto fitsIn = [&](int64_t room) {
     return sharedBytesOf(info, chosen()) <= room;
@@ -222,6 +251,12 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   if (isWide && !widens && all == 1 && together == kMostTogether &&
       codesOf(info)->code == nn::Code::int4)
     together /= 2, stages *= 2;
+  // Long rows of A take longer to read for each block than its codes.
+  if (widens && machine.arch.mma == Mma::wgmma) {
+    sharing = kSharing;
+    if (!canShareRows(info, chosen()) || !fitsIn(machine.arch.sharedPerBlock))
+      sharing = 1;
+  }
   if (!isWide && hasSmallBlocks(info)) {
     int64_t bytes = sharedBytesOf(info, chosen());
     sums = kFewSums;
@@ -258,7 +293,8 @@ static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
     auto chosen = RowsGemmAttr::get(
         info.a.getContext(), tiles / matrices, stages, split,
         std::max(split, kBlockWarps) * 32, kMostTiledRows,
-        /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums);
+        /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums,
+        /*sharing=*/1);
     if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
@@ -282,7 +318,8 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
     auto wide = RowsGemmAttr::get(
         info.a.getContext(), same.getTiles(), stages, same.getSplit(),
         same.getThreads(), kMostBlockRows,
-        /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums);
+        /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums,
+        /*sharing=*/1);
     if (sharedBytesOf(info, wide) <= machine.arch.sharedPerBlock)
       return wide;
   }
@@ -293,7 +330,8 @@ LogicalResult
 RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t tiles, int64_t stages, int64_t split,
                      int64_t threads, int64_t rows, int64_t rounds,
-                     int64_t together, bool widens, int64_t sums) {
+                     int64_t together, bool widens, int64_t sums,
+                     int64_t sharing) {
   if (failed(requireBlock(emitError, threads)) ||
       failed(require(emitError,
                      isPowerOf2UpTo(split, threads / 32) &&
@@ -308,8 +346,10 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
     return failure();
   if (failed(require(emitError, rows == 16 || rows == 32, "rows", "16 or 32")))
     return failure();
-  if (failed(
-          require(emitError, sums > 0 && sums <= kMostSums, "sums", "1 to 32")))
+  if (failed(require(emitError, sums > 0 && sums <= kMostSums, "sums",
+                     "1 to 32")) ||
+      failed(require(emitError, isPowerOf2UpTo(sharing, 8), "sharing",
+                     "1, 2, 4 or 8")))
     return failure();
   return require(emitError, isPowerOf2UpTo(stages, 16), "stages",
                  "a power of 2 up to 16");

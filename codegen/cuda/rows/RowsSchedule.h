@@ -25,12 +25,19 @@ inline constexpr int64_t kMostSums = 32;
 /// Returns the rows of A of a block.
 int64_t rowsOfBlock(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
+/// Returns the blocks that have the same rows of A.
+int64_t blocksOfRow(const nn::GemmInfo &info, RowsGemmAttr schedule);
+
 /// Returns the bytes of shared memory of a block, as the kernels compute them.
 int64_t sharedBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
 /// Returns whether warps share k as a schedule says; of numbers, whether it has
 /// nothing that only kernels of codes have.
 bool fitsShares(const nn::GemmInfo &info, RowsGemmAttr schedule);
+
+/// Returns whether the blocks of clusters can copy rows of A for each other:
+/// what shared_rows.cuh requires.
+bool canShareRows(const nn::GemmInfo &info, RowsGemmAttr schedule);
 
 /// Returns the schedule of a product that one of the kernels computes. The
 /// order of its sums is the same for up to 16 rows, if enough shared memory is

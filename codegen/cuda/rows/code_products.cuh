@@ -10,7 +10,7 @@
 #ifndef FRIT_CODEGEN_CUDA_ROWS_CODE_PRODUCTS_CUH
 #define FRIT_CODEGEN_CUDA_ROWS_CODE_PRODUCTS_CUH
 
-#include "frit/scaled_rows.cuh"
+#include "frit/shared_rows.cuh"
 
 namespace frit {
 
@@ -42,9 +42,10 @@ template <class P> struct CodeRows {
       : roundBytes <= kSumBytes<P>            ? kSumBytes<P> / roundBytes
                                               : 1;
   static constexpr int ringBytes = Shares::warps * CodeRing<P>::bytes;
-  static constexpr int bytes =
+  static constexpr int barriersFrom =
       ringBytes + Rows::bytes + sumRounds * roundBytes +
       (Rows::factorCount + Rows::squareCount) * int(sizeof(float));
+  static constexpr int bytes = barriersFrom + SharedRows<P>::bytes;
 
   /// Sums of products that a lane has of a tile: of high and low bytes two of
   /// the four of a fragment make one.

@@ -14,6 +14,7 @@
 //   static constexpr int together; // tiles along k of a stage: 1, 2 or 4
 //   static constexpr bool widens;  // A is bf16, and what multiplies it too
 //   static constexpr int sums;     // KiB of sums of rounds: 32
+//   static constexpr int sharing;  // blocks of a cluster: as shared_rows.cuh
 //
 // A warp multiplies the groups one after another by the same rows of A. The
 // grid is ceil(m / rows) · ceil(n / (16 · tiles · rounds · warps / split)).
@@ -67,6 +68,8 @@ codeRows(const typename P::A *a, const typename P::A *scale,
   using Part = typename Kernel::Part;
   Part *sumsOf = reinterpret_cast<Part *>(squares + Rows::squareCount);
   const Rows rows = {columns, factorsOf, squares};
+  const SharedRows<P> others = {rows, shared + Kernel::barriersFrom};
+  others.open();
 
   // Beyond the last row of tiles is the last one.
   auto rowOfTiles = [&](int first, int t) {
@@ -113,11 +116,15 @@ codeRows(const typename P::A *a, const typename P::A *scale,
   if constexpr (P::early)
     pdlWait();
 
-  if constexpr (Rows::copies)
+  if constexpr (others.isUsed)
+    others.copy(a, part, group);
+  else if constexpr (Rows::copies)
     rows.copy(a);
   else
     Rows::read(pieces, a, 0, 0);
-  if constexpr (Rows::isWhole) {
+  if constexpr (others.isUsed) {
+    others.wait(part);
+  } else if constexpr (Rows::isWhole) {
     rows.convert(pieces, a, scale, 0, true);
     __syncthreads();
   }

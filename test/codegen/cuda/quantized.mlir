@@ -112,7 +112,7 @@ func.func @long(%x: tensor<1x14336xbf16>, %y: tensor<4x14336xbf16>, %c: tensor<2
 // Several rows of bf16 stay as they are, and codes of 4 bits become numbers of
 // their type. Results that must not depend on the batch need bytes, as of one
 // row (batch-invariant.py).
-// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 16, threads = 512, together = 4, widens = true> grid 128x1x1 block 512
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 16, threads = 512, together = 4, widens = true, sharing = 2> grid 128x1x1 block 512
 // CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 1, split = 16, threads = 512, together = 4> grid
 // CHECK: static constexpr bool widens = true;
 // CHECK-NOT: widens
@@ -199,7 +199,7 @@ func.func @floats(%x: tensor<3x512xbf16>, %c: tensor<64x16x512xui8>, %s: tensor<
 // -----
 
 // For several rows an SM has one block, whose threads may have all registers.
-// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 8, threads = 512, together = 4, widens = true> grid 64x1x1 block 512
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 8, threads = 512, together = 4, widens = true, sharing = 2> grid 64x1x1 block 512
 // CHECK: __launch_bounds__(512, 1)
 func.func @registers(%x: tensor<8x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<8x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<8x2048xbf16> {

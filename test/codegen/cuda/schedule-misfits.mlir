@@ -180,6 +180,19 @@ func.func @widened(%x: tensor<1x640xf16>, %c: tensor<8x10x512xui8>, %s: tensor<8
 
 // -----
 
+func.func @shared(%x: tensor<4x640xbf16>, %c: tensor<8x10x512xui8>, %s: tensor<8x10x16xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: only rows that are copied as they are, in equal parts, are shared, by a multiple of the blocks (schedule #cuda.}}
+  %0 = nn.fusion(%x, %c, %s) schedule(#cuda.rows_gemm<tiles = 1, stages = 2, split = 4, threads = 128, widens = true, sharing = 2>) : (tensor<4x640xbf16>, tensor<8x10x512xui8>, tensor<8x10x16xf16>) -> tensor<4x128xbf16> {
+  ^bb0(%x_: tensor<4x640xbf16>, %c_: tensor<8x10x512xui8>, %s_: tensor<8x10x16xf16>):
+    %w = nn.dequantize %c_, %s_ {code = "int4", tiled, to = bf16} : (tensor<8x10x512xui8>, tensor<8x10x16xf16>) -> tensor<128x640xbf16>
+    %m = nn.matmul %x_, %w {transpose_b} : (tensor<4x640xbf16>, tensor<128x640xbf16>) -> tensor<4x128xbf16>
+    nn.yield %m : tensor<4x128xbf16>
+  }
+  return
+}
+
+// -----
+
 func.func @rounds(%x: tensor<6x512xf16>, %y: tensor<1024x512xf16>) {
   // expected-error@+1 {{has no CUDA kernel: products of numbers have neither rounds nor tiles that are copied together (schedule #cuda.}}
   %0 = nn.fusion(%x, %y) schedule(#cuda.rows_gemm<tiles = 2, stages = 1, split = 2, threads = 128, rounds = 2>) : (tensor<6x512xf16>, tensor<1024x512xf16>) -> tensor<6x1024xf16> {

@@ -197,6 +197,15 @@ FAULTS = {"wgmma_gemm": {
     "rows: the stage of another part of k":
         ("rows_gemm.cuh", "const char *stage = own + at % P::stages * stageBytes;\n    Tiles",
          "const char *stage = own + (at + 1) % P::stages * stageBytes;\n    Tiles", WRONG),
+}, "rows_clusters": {
+    "rows that blocks share: no wait for a part":
+        ("shared_rows.cuh", "{ barrierOf(part).wait(0); }", "{}", WRONG),
+    "rows that blocks share: the parts of another block":
+        ("shared_rows.cuh", "part % kSharing<P> != int(clusterRank())",
+         "part % kSharing<P> == int(clusterRank())", WRONG),
+    "rows that blocks share: no wait for the other blocks":
+        ("shared_rows.cuh", "    waitCluster();\n", "",
+         r"a barrier was not (initialised|fenced)"),
 }, "attention_clusters": {
     "columns: no wait for the cluster":
         ("attention_columns.cuh", """    arriveClusterShared();
