@@ -27,6 +27,9 @@ static constexpr int64_t kLongRows = 4096;
 /// Tiles along k that a warp copies together, and how often it does ahead.
 static constexpr int64_t kMostTogether = 4, kMostCodeStages = 8;
 static constexpr int64_t kMostRounds = 1 << 16;
+/// Rounds from which on a kernel is so long that it hides its ends, and the
+/// stages that it has even if no other block fits beside it.
+static constexpr int64_t kManyRounds = 16, kLongStages = 4;
 /// Columns for which a row of A has one factor, of a warp, and the bytes up to
 /// which all of them are in shared memory: as in scaled_rows.cuh.
 static constexpr int64_t kSlab = 256, kMostWhole = 72 << 10;
@@ -238,7 +241,10 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   }
   // More stages than that would keep the next kernel's blocks away.
   int64_t all = rounds * CodeShares(info, split).parts / together;
-  int64_t least = isWide && isLong ? 2 : 1;
+  int64_t least = !isWide                 ? 1
+                  : isLong                ? 2
+                  : rounds >= kManyRounds ? kLongStages
+                                          : 1;
   while (stages < kMostCodeStages && stages < all) {
     stages *= 2;
     if (fitsIn(stages <= least ? machine.arch.sharedPerBlock
@@ -247,10 +253,10 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
     stages /= 2;
     break;
   }
-  // If all of a warp's codes are on their way, products begin with their half.
-  if (isWide && !widens && all == 1 && together == kMostTogether &&
-      codesOf(info)->code == nn::Code::int4)
-    together /= 2, stages *= 2;
+  // If a part is all that is on its way, products begin with its first tile.
+  if (isWide && !widens && !isDeep && !isLong && stages == 1 &&
+      together == kMostTogether && codesOf(info)->code == nn::Code::int4)
+    std::swap(stages, together);
   // Long rows of A take longer to read for each block than its codes.
   if (widens && machine.arch.mma == Mma::wgmma) {
     sharing = kSharing;

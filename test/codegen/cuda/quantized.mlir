@@ -87,6 +87,28 @@ func.func @head_of_int4(%x: tensor<1x2048xbf16>, %c: tensor<8016x64x512xui8>, %s
 
 // -----
 
+// For several rows a long kernel has more on its way, and products of a short
+// one begin when the first tiles have arrived.
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512, rounds = 31, together = 4> grid 130x1x1
+// CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512> grid 96x1x1
+func.func @several(%x: tensor<8x2048xf16>, %c: tensor<8016x64x512xui8>, %s: tensor<8016x1x16xf16>, %d: tensor<192x32x512xui8>, %t: tensor<192x32x16xf16>) {
+  %0 = nn.fusion(%x, %c, %s) : (tensor<8x2048xf16>, tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<8x128256xf16> {
+  ^bb0(%a: tensor<8x2048xf16>, %b: tensor<8016x64x512xui8>, %f: tensor<8016x1x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int8", tiled, to = f16} : (tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<128256x2048xf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<8x2048xf16>, tensor<128256x2048xf16>) -> tensor<8x128256xf16>
+    nn.yield %1 : tensor<8x128256xf16>
+  }
+  %2 = nn.fusion(%x, %d, %t) : (tensor<8x2048xf16>, tensor<192x32x512xui8>, tensor<192x32x16xf16>) -> tensor<8x3072xf16> {
+  ^bb0(%a: tensor<8x2048xf16>, %b: tensor<192x32x512xui8>, %f: tensor<192x32x16xf16>):
+    %w = nn.dequantize %b, %f {code = "int4", tiled, to = f16} : (tensor<192x32x512xui8>, tensor<192x32x16xf16>) -> tensor<3072x2048xf16>
+    %1 = nn.matmul %a, %w {transpose_b} : (tensor<8x2048xf16>, tensor<3072x2048xf16>) -> tensor<8x3072xf16>
+    nn.yield %1 : tensor<8x3072xf16>
+  }
+  return
+}
+
+// -----
+
 // For long rows an SM has two blocks; for several of them one, whose warps
 // convert them together.
 // CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 256, together = 4> grid 256x1x1

@@ -13,15 +13,14 @@ template <class P, int Blocks> struct Sharing : P {
 };
 
 // Of a language model of a billion weights, for eight sequences; for NVRTC.
-using Down8 =
-    Sharing<Widened<InRounds<Problem<frit::bf16, Code::int4, 8, 2048, 8192, 64,
-                                     false, 1, 1, 16, 512>,
-                             1, 4>>,
-            2>;
-template __global__ void
-product<Down8>(const frit::bf16 *, const frit::bf16 *, const void *,
-               const frit::f16 *, const frit::f16 *, const frit::bf16 *,
-               const frit::bf16 *, frit::bf16 *);
+using Down8 = Sharing<Widened<InRounds<Problem<frit::bf16, Code::int4, 8, 2048,
+                                               8192, 64, false, 1, 1, 16, 512>,
+                                       1, 4>>,
+                      2>;
+template __global__ void product<Down8>(const frit::bf16 *, const frit::bf16 *,
+                                        const void *, const frit::f16 *,
+                                        const frit::f16 *, const frit::bf16 *,
+                                        const frit::bf16 *, frit::bf16 *);
 
 #ifndef __CUDACC_RTC__
 #include "hopper.h"
@@ -50,9 +49,9 @@ template <class P> static void check(bool isFull) {
 
 static void checks() {
   // Warps that share k, and groups of them; several slabs; other rows than 8.
-  check<Sharing<Widened<Problem<bf16, Code::int4, 8, 64, 2048, 64, false, 1, 1,
-                                16, 512>>,
-                2>>(true);
+  check<Sharing<
+      Widened<Problem<bf16, Code::int4, 8, 64, 2048, 64, false, 1, 1, 16, 512>>,
+      2>>(true);
   check<Sharing<Widened<InRounds<Problem<bf16, Code::int4, 8, 64, 8192, 64,
                                          false, 1, 1, 16, 512>,
                                  1, 4>>,
