@@ -318,8 +318,16 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
   nn::GemmInfo few = info;
   few.m = kMostTiledRows;
   RowsGemmAttr same = chooseForFew(few, machine);
-  if (info.m <= kMostTiledRows || codesOf(info))
+  if (codesOf(info))
     return same;
+  if (info.m <= kMostTiledRows) {
+    // Beside fewer rows, more parts of k fit.
+    RowsGemmAttr own = chooseForFew(info, machine);
+    bool hasShares = own.getTiles() == same.getTiles() &&
+                     own.getSplit() == same.getSplit() &&
+                     own.getThreads() == same.getThreads();
+    return hasShares ? own : same;
+  }
   for (int64_t stages = same.getStages(); stages > 0; stages /= 2) {
     auto wide = RowsGemmAttr::get(
         info.a.getContext(), same.getTiles(), stages, same.getSplit(),
