@@ -10,7 +10,7 @@ using namespace frit::cuda;
 static constexpr int64_t kPieceBytes = 16;
 /// Maximum head sizes: for 16-bit elements, for f32, and for WGMMA.
 static constexpr int64_t kMaxSize = 256, kMaxSingleSize = 128,
-                         kMaxWgmmaSize = 128;
+                         kMaxWgmmaSize = 192;
 /// Maximum blocks per SM: more of them gain nothing.
 static constexpr int64_t kMostOccupancy = 3;
 
@@ -112,7 +112,8 @@ bool AttentionTile::hasRegisters(const nn::AttentionInfo &info, int64_t blocks,
                                  const GpuArch &arch) const {
   // Per thread: the scores of a tile's keys in f32, their weights in 16 bits,
   // the accumulators, the mask's addends, and a few more.
-  int64_t needed = n / 2 + n / 4 + roundUp(info.valueSize, 64) / 2 + 32;
+  int64_t needed =
+      n / 2 + n / 4 + WgmmaAttentionLayout::columns(info.valueSize) / 2 + 32;
   if (info.mask)
     needed += info.mask->strides[2] ? 12 : n / 4;
   // The producer warpgroup of wgmma_attention.cuh keeps 24 registers.

@@ -111,13 +111,28 @@ AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
       info.causal &&
       (info.queries >= kLongCausal ||
        (info.queries >= kShorterCausal && blocks >= kManyTiles * arch.sms));
-  if (std::max(info.size, info.valueSize) > 64) {
+  const int64_t size = std::max(info.size, info.valueSize);
+  // The stage that all keys fit into, if there is one.
+  auto fitKeys = [&](ArrayRef<int64_t> widths, int64_t otherwise) {
+    auto fits = [&](int64_t n) { return info.keys <= n; };
+    auto least = llvm::find_if(widths, fits);
+    return least == widths.end() ? otherwise : *least;
+  };
+  if (size > 128) {
+    tile.n = fitKeys({64, 80, 96}, 64);
+    return tile;
+  }
+  if (size > 64) {
     AttentionTile three = {192, 16, 64, 1, /*stages=*/3};
     tile.n = 128;
     if (blocks > 2 * arch.sms && isLong && three.hasRegisters(info, 1, arch))
       tile = three;
     else if (blocks > 2 * arch.sms)
       tile.m = 128;
+    else if (!info.causal && 4 * blocks >= 3 * arch.sms)
+      // Larger tiles than SMs could share: with splits, a warpgroup would have
+      // one stage and wait for each copy.
+      tile = {128, 16, fitKeys({64, 80}, 96), 1, /*stages=*/3};
     else if (info.keys > tile.n)
       tile.splits = 2;
     return tile;

@@ -18,14 +18,15 @@
 //   static constexpr int stages;      // 2 or more, a multiple of splits
 //   static constexpr int blocks;      // per SM
 //
-// where size and valueSize are at most 128 and causalOffset is 0. Kernels are
+// where size and valueSize are at most 192 and causalOffset is 0. Kernels are
 // declared with `__launch_bounds__(threads, blocks)` and launched with
 //
 //   threads    = 2 · tileM · splits + 128
 //   rounded(s) = s rounded up to 64
+//   columns    = valueSize rounded up to an N of Wgmma
 //   least      = 2 · tileM · (rounded(size) + rounded(valueSize))
 //                + 2 · stages · tileN · (rounded(size) + rounded(valueSize))
-//                + (splits - 1) · 512 · (rounded(valueSize) / 2 + 4) + 256
+//                + (splits - 1) · 512 · (columns / 2 + 4) + 256
 //   more       = least + 2 · tileM · rounded(size)
 //   shared     = more if that is at most maxSharedBytes(blocks), else least
 //   grid.x     = at most batch · heads · ceil(queries / tileM); one wave of

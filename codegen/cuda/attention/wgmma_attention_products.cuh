@@ -21,7 +21,7 @@ namespace frit {
 template <class P> struct WgmmaAttentionProducts {
   using T = typename P::T;
   using Shape = WgmmaAttentionShape<P>;
-  static constexpr int kValues = Shape::kValueSize / 8;
+  static constexpr int kValues = Shape::kValueColumns / 8;
   using Sums = float[kValues][4];
 
   /// Scores and weights of 8 · Keys keys.
@@ -37,7 +37,7 @@ template <class P> struct WgmmaAttentionProducts {
                                       const unsigned char *k) {
     fenceProducts();
 #pragma unroll
-    for (int step = 0; step < Shape::kSize / 16; ++step) {
+    for (int step = 0; step < Shape::kSizeSteps; ++step) {
       int box = step / 4, by = step % 4 * kNextSteps<true>;
       Wgmma<Keys * 8>::template multiply<T, true, true>(
           reinterpret_cast<float (&)[Keys * 4]>(scores),
@@ -61,7 +61,7 @@ template <class P> struct WgmmaAttentionProducts {
       for (int i = 0; i < 4; ++i)
         scores[key][i] = 0;
 #pragma unroll 1
-    for (int step = 0; step < Shape::kSize / 16; ++step) {
+    for (int step = 0; step < Shape::kSizeSteps; ++step) {
       unsigned char *q = queries + step / 4 * P::tileM * 128;
       unsigned char *k = keys + step / 4 * P::tileN * 128;
       const int piece = step % 4 * 2;
@@ -89,7 +89,7 @@ template <class P> struct WgmmaAttentionProducts {
     fenceProducts();
 #pragma unroll
     for (int step = 0; step < Steps; ++step)
-      Wgmma<Shape::kValueSize>::template multiply<T, false>(
+      Wgmma<Shape::kValueColumns>::template multiply<T, false>(
           reinterpret_cast<float (&)[kValues * 4]>(sums), weights[step],
           advanceOperand(v, step * kNextSteps<false>), true);
     commitProducts();

@@ -22,6 +22,10 @@ template <class P> struct WgmmaAttentionShape {
       P::splits, P::stages,    P::blocks};
   static constexpr int kSize = kLayout.rounded(P::size);
   static constexpr int kValueSize = kLayout.rounded(P::valueSize);
+  /// Steps of k of the product with keys, and columns of that with values. The
+  /// padding of `kSize` and `kValueSize` is not multiplied.
+  static constexpr int kSizeSteps = (P::size + 15) / 16;
+  static constexpr int kValueColumns = kLayout.columns(P::valueSize);
   /// Consumer warps; each stage is read by those of one split.
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kReaders = kWarps / P::splits;
@@ -61,7 +65,7 @@ template <class P> struct WgmmaAttentionShape {
   static constexpr int kMany = kRoom > 240 ? 240 : kRoom;
 
   static_assert(P::tileM % 64 == 0 && P::tileN % 16 == 0);
-  static_assert(kSize <= 128 && kValueSize <= 128 && P::causalOffset == 0);
+  static_assert(kSize <= 192 && kValueSize <= 192 && P::causalOffset == 0);
   static_assert(P::stages >= 2 && P::stages <= 6);
   static_assert(P::splits == 1 || P::tileM == 64);
   // Each stage belongs to one warpgroup for a whole tile. Otherwise a warpgroup

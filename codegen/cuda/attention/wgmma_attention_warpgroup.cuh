@@ -253,7 +253,9 @@ template <class P> struct AttentionWarpgroup {
       uint32_t pairs[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float *pair = &sums[value + i / 2][i % 2 * 2];
+        // Of an odd number of groups of columns, the last is beside none.
+        const int columns = value + i / 2 < kValues ? value + i / 2 : value;
+        const float *pair = &sums[columns][i % 2 * 2];
         pairs[i] =
             packPair<T>(pair[0] * scales[i % 2], pair[1] * scales[i % 2]);
       }

@@ -117,15 +117,22 @@ template <int Registers> __device__ inline void decMaxRegisters() {
 #define FRIT_F8(i)                                                             \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]),  \
       "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define FRIT_F4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define FRIT_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define FRIT_SUMS_8 FRIT_F8(0)
 #define FRIT_NAMES_16 FRIT_NAMES_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define FRIT_SUMS_16 FRIT_SUMS_8, FRIT_F8(8)
+#define FRIT_NAMES_20 FRIT_NAMES_16 ", %16, %17, %18, %19"
+#define FRIT_SUMS_20 FRIT_SUMS_16, FRIT_F4(16)
+#define FRIT_NAMES_24 FRIT_NAMES_20 ", %20, %21, %22, %23"
+#define FRIT_SUMS_24 FRIT_SUMS_16, FRIT_F8(16)
 #define FRIT_NAMES_32                                                          \
   FRIT_NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27" \
                 ", %28, %29, %30, %31"
 #define FRIT_SUMS_32 FRIT_SUMS_16, FRIT_F8(16), FRIT_F8(24)
-#define FRIT_NAMES_40 FRIT_NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define FRIT_NAMES_36 FRIT_NAMES_32 ", %32, %33, %34, %35"
+#define FRIT_SUMS_36 FRIT_SUMS_32, FRIT_F4(32)
+#define FRIT_NAMES_40 FRIT_NAMES_36 ", %36, %37, %38, %39"
 #define FRIT_SUMS_40 FRIT_SUMS_32, FRIT_F8(32)
 #define FRIT_NAMES_48 FRIT_NAMES_40 ", %40, %41, %42, %43, %44, %45, %46, %47"
 #define FRIT_SUMS_48 FRIT_SUMS_40, FRIT_F8(40)
@@ -197,7 +204,10 @@ template <int Registers> __device__ inline void decMaxRegisters() {
 
 FRIT_WGMMA(16, 8, 9, 10, 11, 12, 13, 14)
 FRIT_WGMMA(32, 16, 17, 18, 19, 20, 21, 22)
+FRIT_WGMMA(40, 20, 21, 22, 23, 24, 25, 26)
+FRIT_WGMMA(48, 24, 25, 26, 27, 28, 29, 30)
 FRIT_WGMMA(64, 32, 33, 34, 35, 36, 37, 38)
+FRIT_WGMMA(72, 36, 37, 38, 39, 40, 41, 42)
 FRIT_WGMMA(80, 40, 41, 42, 43, 44, 45, 46)
 FRIT_WGMMA(96, 48, 49, 50, 51, 52, 53, 54)
 FRIT_WGMMA(128, 64, 65, 66, 67, 68, 69, 70)
@@ -213,8 +223,14 @@ FRIT_WGMMA(256, 128, 129, 130, 131, 132, 133, 134)
 #undef FRIT_SUMS_8
 #undef FRIT_NAMES_16
 #undef FRIT_SUMS_16
+#undef FRIT_NAMES_20
+#undef FRIT_SUMS_20
+#undef FRIT_NAMES_24
+#undef FRIT_SUMS_24
 #undef FRIT_NAMES_32
 #undef FRIT_SUMS_32
+#undef FRIT_NAMES_36
+#undef FRIT_SUMS_36
 #undef FRIT_NAMES_40
 #undef FRIT_SUMS_40
 #undef FRIT_NAMES_48
@@ -229,6 +245,7 @@ FRIT_WGMMA(256, 128, 129, 130, 131, 132, 133, 134)
 #undef FRIT_SUMS_112
 #undef FRIT_NAMES_128
 #undef FRIT_SUMS_128
+#undef FRIT_F4
 #undef FRIT_F8
 
 /// Keeps the compiler from moving reads of accumulators above the wait.

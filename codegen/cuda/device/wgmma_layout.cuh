@@ -231,6 +231,14 @@ struct WgmmaAttentionLayout {
   static constexpr long rounded(long size) {
     return (size + kWgmmaDepth - 1) / kWgmmaDepth * kWgmmaDepth;
   }
+  /// Returns the columns of the product with values: the least N of Wgmma that
+  /// `size` fits into.
+  static constexpr long columns(long size) {
+    for (long n : {16, 32, 40, 48, 64, 72, 80, 96, 128, 160})
+      if (size <= n)
+        return n;
+    return rounded(size);
+  }
   /// Returns the number of consumer warps; the producer is another warpgroup.
   constexpr long warps() const { return tileM / 16 * splits; }
   constexpr long threads() const { return 32 * warps() + 128; }
@@ -241,7 +249,7 @@ struct WgmmaAttentionLayout {
   constexpr long resultBytes() const { return tileM * rounded(valueSize) * 2; }
   /// Returns the floats per thread that warpgroups with the same queries
   /// exchange.
-  constexpr long joined() const { return rounded(valueSize) / 2 + 4; }
+  constexpr long joined() const { return columns(valueSize) / 2 + 4; }
   constexpr long joinBytes() const { return (splits - 1) * joined() * 128 * 4; }
 
   constexpr long leastBytes() const {

@@ -95,6 +95,15 @@ static void checks() {
                                                                     3);
   check<Hopper<Problem<f16, 2, 2, 2, 130, 130, 128>, 128, 64, 2, 1>>();
   check<Hopper<Problem<f16, 1, 2, 2, 70, 70, 80>, 64, 32, 2, 1>>();
+  // Sizes whose padding is not multiplied: half a step of k, an odd number of
+  // groups of columns, a second or third box that is partly used.
+  check<Hopper<Problem<f16, 1, 2, 2, 130, 90, 40>, 128, 64, 2, 1>>();
+  check<Hopper<Problem<bf16, 1, 2, 2, 70, 70, 48>, 64, 48, 2, 1>>();
+  check<Hopper<Problem<f16, 1, 2, 2, 130, 197, 72>, 64, 64, 4, 1, 2>>(
+      Fill::large, 3);
+  check<Hopper<Problem<f16, 1, 2, 2, 90, 77, 160>, 64, 80, 2, 1>>();
+  check<Hopper<Problem<bf16, 1, 1, 1, 64, 130, 160>, 64, 64, 2, 1, 2>>();
+  check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 90, 192>>, 64, 64, 2, 1>>();
   check<Hopper<Causal<Problem<f16, 1, 3, 3, 250, 250, 64>>, 192, 64, 2, 1>>(
       Fill::large, 2);
   check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 40, 64>>, 64, 32, 2, 1>>();
@@ -135,6 +144,7 @@ static void checks() {
   check<Hopper<Steep<Problem<bf16, 1, 1, 1, 64, 500, 128>>, 64, 32, 2, 1, 2>>();
   check<Hopper<Causal<Steep<Problem<f16, 1, 2, 2, 200, 200, 80>>>, 128, 80, 2,
                1>>();
+  check<Hopper<Steep<Problem<f16, 1, 2, 2, 130, 300, 40>>, 128, 80, 2, 1>>();
 #ifndef FRIT_EMULATE
   check<Hopper<Square<1, 3, 384, 64>, 192, 96, 5, 1>>(Fill::large, 2);
   check<Hopper<Square<1, 2, 600, 128>, 128, 128, 2, 1>>(Fill::large, 7);
@@ -165,6 +175,10 @@ static void benches() {
   HOPPER("bert b32", Bert, 192, 96, 5, 1);
   HOPPER("vit b32", Vit, 64, 80, 2, 3);
   HOPPER("vit b32", Vit, 256, 64, 4, 1);
+  HOPPER("u-net 64x64", Square<2, 8, 4096, 40>, 256, 80, 4, 1);
+  HOPPER("u-net 32x32", Square<2, 8, 1024, 80>, 128, 96, 3, 1);
+  HOPPER("u-net 16x16", Square<2, 8, 256, 160>, 64, 64, 2, 1);
+  HOPPER("dit b2", Square<2, 16, 256, 72>, 128, 96, 3, 1);
   HOPPER("long", Long, 128, 128, 2, 1);
   HOPPER("long causal", Causal<Long>, 128, 128, 2, 1);
 #undef HOPPER
