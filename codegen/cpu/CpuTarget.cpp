@@ -83,7 +83,8 @@ static bool takesChannelsLast(nn::ConvOp conv) {
 void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
   rewrites.add(
       nn::ConvRewrite{nn::ConvRewrite::Form::channelsLast, takesChannelsLast});
-  rewrites.add(nn::GroupNormRewrite());
+  rewrites.add(
+      nn::GroupNormRewrite{[](RankedTensorType, int64_t) { return true; }});
   rewrites.add(nn::TransposeWeightsRewrite{takesTransposed});
   rewrites.add(ByteTablesRewrite());
 }

@@ -4,6 +4,7 @@
 
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Quantized.h"
+#include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/training/Gradient.h"
 
 using namespace mlir;
@@ -23,6 +24,7 @@ static Problem::Kind kindOf(Operation &op) {
       .Case<MatmulOp, ConvOp>([](auto) { return Kind::contraction; })
       .Case<DequantizeOp>([](auto) { return Kind::dequantization; })
       .Case<DepthwiseConvOp>([](auto) { return Kind::depthwise; })
+      .Case<GroupNormOp>([](auto) { return Kind::groupNorm; })
       .Case<ReduceOp>([](auto) { return Kind::reduction; })
       .Case<TransposeOp>([](auto) { return Kind::transpose; })
       .Default(Kind::elementwise);

@@ -36,6 +36,7 @@ public:
     contraction,
     dequantization, ///< nn.dequantize, without the product that reads it
     depthwise,
+    groupNorm, ///< nn.group_norm
     reduction,
     transpose,
     elementwise

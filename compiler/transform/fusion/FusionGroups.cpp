@@ -4,6 +4,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "dialects/nn/operators/Custom.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit;
@@ -162,7 +163,7 @@ FusionGroups::Group FusionGroups::single(unsigned index) const {
   } else if (isEpilogueOnly(op)) {
     group.kind = Kind::epilogue;
     group.space = llvm::to_vector(shapeOf(op->getOperand(0)));
-  } else if (isContraction(op)) {
+  } else if (isContraction(op) || isa<GroupNormOp>(op)) {
     group.kind = Kind::anchored;
   } else if (isa<CompositeOp, FusionOp, GuardOp, CustomOp>(op) ||
              isCollective(op)) {

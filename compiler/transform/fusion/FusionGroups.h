@@ -161,6 +161,8 @@ private:
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
   /// Returns the product of bytes of a group, or null.
   mlir::Operation *productOfBytes(const Group &group) const;
+  /// Returns the group norm of a group, or null.
+  mlir::Operation *normOf(const Group &group) const;
   nn::Legality checkEndOfBytes(const Group &from, const Group &to) const;
   /// Returns whether only the elementwise operators after a product of bytes
   /// read `from`, such as the dequantization of a residual.

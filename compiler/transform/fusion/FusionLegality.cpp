@@ -4,6 +4,7 @@
 
 #include "compiler/transform/Graph.h"
 #include "dialects/nn/contraction/Contraction.h"
+#include "dialects/nn/operators/Statistics.h"
 
 using namespace mlir;
 using namespace frit;
@@ -76,6 +77,8 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
     return Mismatch("it has another shape");
   SmallVector<Operation *> fused = chainOf(from);
   Operation *next = ops[to.members.front()];
+  if (isEpilogueOnly(next) && normOf(from))
+    return Mismatch("only elementwise operators follow it in one kernel");
   // Values inside an epilogue are never stored, unless moments end it.
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
@@ -86,9 +89,10 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
 }
 
 Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
-  Operation *reader = ops[to.members.front()];
-  if (from.kind != Kind::map || to.members.size() != 1 ||
-      !isa<ReduceOp, TransposeOp, SliceOp>(reader))
+  Operation *norm = normOf(to), *reader = norm ? norm : ops[to.members.front()];
+  if (from.kind != Kind::map ||
+      (!norm && (to.members.size() != 1 ||
+                 !isa<ReduceOp, TransposeOp, SliceOp>(reader))))
     return Mismatch("its reader needs the elements in memory");
   if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
     return Mismatch("they iterate over different shapes");
@@ -104,6 +108,13 @@ Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
 Operation *FusionGroups::productOfBytes(const Group &group) const {
   for (unsigned member : group.members)
     if (isa<QuantizedConvOp>(ops[member]))
+      return ops[member];
+  return nullptr;
+}
+
+Operation *FusionGroups::normOf(const Group &group) const {
+  for (unsigned member : group.members)
+    if (isa<GroupNormOp>(ops[member]))
       return ops[member];
   return nullptr;
 }

@@ -12,6 +12,7 @@
 #include "compiler/transform/fusion/FusionViews.h"
 
 #include "compiler/transform/fusion/FusionGroups.h"
+#include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/training/Gradient.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -172,7 +173,7 @@ SmallVector<SmallVector<Operation *>> frit::bringViews(Block &block,
   SmallVector<SmallVector<Operation *>> fusions;
   for (CompositeOp composite : composites) {
     if (isEpilogueOnly(composite) ||
-        isa<AttentionStatsOp, QuantizedConvOp>(*composite))
+        isa<AttentionStatsOp, QuantizedConvOp, GroupNormOp>(*composite))
       continue;
     SmallVector<Operation *> members;
     OpBuilder builder(composite);

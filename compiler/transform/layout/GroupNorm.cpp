@@ -76,7 +76,9 @@ static Value takeChannels(Operation *op, Value value, int64_t samples,
 
 namespace {
 struct FormGroupNorm : OpRewritePattern<LayerNormOp> {
-  using OpRewritePattern::OpRewritePattern;
+  using Pays = std::function<bool(RankedTensorType, int64_t)>;
+  FormGroupNorm(MLIRContext *context, Pays pays)
+      : OpRewritePattern(context, /*benefit=*/2), pays(std::move(pays)) {}
 
   LogicalResult matchAndRewrite(LayerNormOp op,
                                 PatternRewriter &rewriter) const override {
@@ -91,7 +93,7 @@ struct FormGroupNorm : OpRewritePattern<LayerNormOp> {
     auto type = tensorType(x);
     int64_t channels = type.getShape().back();
     if (!type.hasStaticShape() || rows[0] != type.getDimSize(0) ||
-        rows[1] == 0 || channels % rows[1])
+        rows[1] == 0 || channels % rows[1] || !pays(type, rows[1]))
       return failure();
     // Of each group.
     Value inner = op.getY(), innerScale, innerBias;
@@ -136,9 +138,14 @@ struct FormGroupNorm : OpRewritePattern<LayerNormOp> {
     rewriter.replaceOp(add, b.cast(y, resultType(add).getElementType()));
     return success();
   }
+
+private:
+  Pays pays;
 };
 } // namespace
 
-void frit::populateGroupNorms(RewritePatternSet &patterns) {
-  patterns.add<FormGroupNorm>(patterns.getContext(), /*benefit=*/2);
+void frit::populateGroupNorms(
+    RewritePatternSet &patterns,
+    std::function<bool(RankedTensorType, int64_t)> pays) {
+  patterns.add<FormGroupNorm>(patterns.getContext(), std::move(pays));
 }

@@ -118,16 +118,17 @@ class Layout : public frit::impl::LayoutBase<Layout> {
 public:
   Layout(const Target &target, LayoutOptions options) : LayoutBase(options) {
     target.populateRewrites(rewrites);
-    if (rewrites.find<GroupNormRewrite>())
-      groupNorms = true;
   }
   Layout(const Layout &) = default;
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateLayout(set);
+    auto *rewrite = rewrites.find<GroupNormRewrite>();
     if (groupNorms)
-      populateGroupNorms(set);
+      populateGroupNorms(set, [](RankedTensorType, int64_t) { return true; });
+    else if (rewrite)
+      populateGroupNorms(set, rewrite->pays);
     patterns = std::move(set);
     return success();
   }

@@ -5,6 +5,8 @@
 
 #include "dialects/nn/NN.h"
 
+#include <functional>
+
 namespace frit {
 
 /// Return the permutation from n×c×spatial to n×spatial×c, and back.
@@ -26,8 +28,10 @@ mlir::Value channelsLast(mlir::Value value);
 void populateLayout(mlir::RewritePatternSet &patterns);
 
 /// Adds the pattern that turns norms of rows into group norms where channels
-/// are last (GroupNorm.cpp).
-void populateGroupNorms(mlir::RewritePatternSet &patterns);
+/// are last, if that pays (GroupNorm.cpp).
+void populateGroupNorms(
+    mlir::RewritePatternSet &patterns,
+    std::function<bool(mlir::RankedTensorType x, int64_t groups)> pays);
 
 } // namespace frit
 

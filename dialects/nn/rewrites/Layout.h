@@ -24,8 +24,11 @@ struct ConvRewrite {
 };
 
 /// A rewrite of the pass `layout`: norms of channels-first rows become
-/// nn.group_norm where channels are last, whether or not a model trains.
-struct GroupNormRewrite {};
+/// nn.group_norm of `x`, where channels are last, if it pays whether or not a
+/// model trains.
+struct GroupNormRewrite {
+  std::function<bool(mlir::RankedTensorType x, int64_t groups)> pays;
+};
 
 } // namespace frit::nn
 

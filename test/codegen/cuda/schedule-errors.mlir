@@ -606,3 +606,49 @@ func.func @bytes_end(%x: tensor<64x64xi8>, %z: tensor<i8>, %s: tensor<f32>) {
   }
   return
 }
+
+// -----
+
+// expected-error@+1 {{'run' must be from 1 to 8}}
+#groups = #cuda.group_norm<run = 9, threads = 256>
+
+// -----
+
+// expected-error@+1 {{'cluster' must be 1, 2, 4 or 8}}
+#clusters = #cuda.group_norm<run = 1, cluster = 3, threads = 256>
+
+// -----
+
+func.func @norm_of_part(%x: tensor<1x8x8x40xf16>, %s: tensor<40xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: its runs of groups are not whole vectors (schedule #cuda.}}
+  %0 = nn.fusion(%x, %s) schedule(#cuda.group_norm<run = 2, threads = 256>) : (tensor<1x8x8x40xf16>, tensor<40xf32>) -> tensor<1x8x8x40xf16> {
+  ^bb0(%a: tensor<1x8x8x40xf16>, %c: tensor<40xf32>):
+    %1 = nn.group_norm %a, %c, %c {groups = 4 : si64} : (tensor<1x8x8x40xf16>, tensor<40xf32>, tensor<40xf32>) -> tensor<1x8x8x40xf16>
+    nn.yield %1 : tensor<1x8x8x40xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @norm_of_no_pixels(%x: tensor<1x1x5x40xf16>, %s: tensor<40xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: a block has no pixels (schedule #cuda.}}
+  %0 = nn.fusion(%x, %s) schedule(#cuda.group_norm<run = 4, cluster = 4, threads = 256>) : (tensor<1x1x5x40xf16>, tensor<40xf32>) -> tensor<1x1x5x40xf16> {
+  ^bb0(%a: tensor<1x1x5x40xf16>, %c: tensor<40xf32>):
+    %1 = nn.group_norm %a, %c, %c {groups = 4 : si64} : (tensor<1x1x5x40xf16>, tensor<40xf32>, tensor<40xf32>) -> tensor<1x1x5x40xf16>
+    nn.yield %1 : tensor<1x1x5x40xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @norm_of_many(%x: tensor<1x64x64x40xf16>, %s: tensor<40xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: a thread has more vectors than registers (schedule #cuda.}}
+  %0 = nn.fusion(%x, %s) schedule(#cuda.group_norm<run = 4, threads = 256>) : (tensor<1x64x64x40xf16>, tensor<40xf32>) -> tensor<1x64x64x40xf16> {
+  ^bb0(%a: tensor<1x64x64x40xf16>, %c: tensor<40xf32>):
+    %1 = nn.group_norm %a, %c, %c {groups = 4 : si64} : (tensor<1x64x64x40xf16>, tensor<40xf32>, tensor<40xf32>) -> tensor<1x64x64x40xf16>
+    nn.yield %1 : tensor<1x64x64x40xf16>
+  }
+  return
+}

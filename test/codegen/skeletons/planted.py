@@ -162,6 +162,13 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_attention_warpgroup.cuh",
          "      arriveOrder();\n      waitProducts<1>();",
          "      waitProducts<1>();", DEADLOCK),
+}, "group_norm": {
+    "norms: no wait for the other blocks' moments":
+        ("group_norm.cuh",
+         "    arriveClusterShared();\n    waitCluster();\n", "", WRONG),
+    "norms: counts of whole blocks":
+        ("group_norm.cuh", "float(rest < kPixels ? rest : kPixels)",
+         "float(kPixels)", WRONG),
 }, "wgmma_attention_gradient": {
     "no wait for products":
         ("wgmma_attention_gradient.cuh",
