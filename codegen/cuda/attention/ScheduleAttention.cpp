@@ -124,15 +124,15 @@ AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
   }
   if (size > 64) {
     AttentionTile three = {192, 16, 64, 1, /*stages=*/3};
-    tile.n = 128;
+    tile.n = fitKeys({64, 80}, 128);
+    // Of warpgroups that share keys, each has one stage, and would wait for a
+    // copy for each of several.
+    bool wouldWait = info.keys > 2 * tile.n && 4 * blocks >= 3 * arch.sms;
     if (blocks > 2 * arch.sms && isLong && three.hasRegisters(info, 1, arch))
       tile = three;
-    else if (blocks > 2 * arch.sms)
+    else if (blocks > 2 * arch.sms || wouldWait ||
+             (info.keys <= tile.n && blocks > arch.sms))
       tile.m = 128;
-    else if (!info.causal && 4 * blocks >= 3 * arch.sms)
-      // Larger tiles than SMs could share: with splits, a warpgroup would have
-      // one stage and wait for each copy.
-      tile = {128, 16, fitKeys({64, 80}, 96), 1, /*stages=*/3};
     else if (info.keys > tile.n)
       tile.splits = 2;
     return tile;

@@ -25,14 +25,14 @@ func.func @sizes(%q0: tensor<2x8x4096x40xf16>,
     nn.yield %o : tensor<2x8x4096x40xf16>
   }
   // One wave of tiles of 128 queries.
-  // CHECK: // k1 #cuda.wgmma_attention<tile_m = 128, tile_n = 96, stages = 3>
+  // CHECK: // k1 #cuda.wgmma_attention<tile_m = 128, tile_n = 128, stages = 2>
   %1 = nn.fusion(%q1) : (tensor<2x8x1024x80xf16>) -> tensor<2x8x1024x80xf16> {
   ^bb0(%q: tensor<2x8x1024x80xf16>):
     %o = nn.attention %q, %q, %q {scale = 0.125 : f32} : (tensor<2x8x1024x80xf16>, tensor<2x8x1024x80xf16>, tensor<2x8x1024x80xf16>) -> tensor<2x8x1024x80xf16>
     nn.yield %o : tensor<2x8x1024x80xf16>
   }
   // All keys are one stage.
-  // CHECK: // k2 #cuda.wgmma_attention<tile_m = 128, tile_n = 80, stages = 3>
+  // CHECK: // k2 #cuda.wgmma_attention<tile_m = 128, tile_n = 80, stages = 2>
   %2 = nn.fusion(%q2, %k2) : (tensor<2x8x1024x80xf16>, tensor<2x8x77x80xf16>) -> tensor<2x8x1024x80xf16> {
   ^bb0(%q: tensor<2x8x1024x80xf16>, %k: tensor<2x8x77x80xf16>):
     %o = nn.attention %q, %k, %k {scale = 0.125 : f32} : (tensor<2x8x1024x80xf16>, tensor<2x8x77x80xf16>, tensor<2x8x77x80xf16>) -> tensor<2x8x1024x80xf16>

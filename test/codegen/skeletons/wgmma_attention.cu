@@ -176,7 +176,7 @@ static void benches() {
   HOPPER("vit b32", Vit, 64, 80, 2, 3);
   HOPPER("vit b32", Vit, 256, 64, 4, 1);
   HOPPER("u-net 64x64", Square<2, 8, 4096, 40>, 256, 80, 4, 1);
-  HOPPER("u-net 32x32", Square<2, 8, 1024, 80>, 128, 96, 3, 1);
+  HOPPER("u-net 32x32", Square<2, 8, 1024, 80>, 128, 128, 2, 1);
   HOPPER("u-net 16x16", Square<2, 8, 256, 160>, 64, 64, 2, 1);
   HOPPER("dit b2", Square<2, 16, 256, 72>, 128, 96, 3, 1);
   HOPPER("long", Long, 128, 128, 2, 1);
