@@ -21,7 +21,7 @@ static constexpr int64_t kMostKept = 16, kMostRun = 8;
 /// Threads of a block, and those of a block whose threads would keep more than
 /// `kFewKept` vectors.
 static constexpr int64_t kFewNormThreads = 256, kManyNormThreads = 512,
-                         kFewKept = 6;
+                         kFewKept = 12;
 /// Channels that are read together from which on lines are used well, and
 /// pixels from which on a block is worth its latency.
 static constexpr int64_t kWideRun = 32, kLeastPixels = 16;

@@ -1,9 +1,9 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 // The blocks of clusters divide the pixels of four groups, whose 40 channels
-// are five vectors; a thread has six of them. What is before and after the norm
+// are five vectors; a thread has eleven of them. What is before and after the norm
 // is computed as vectors are loaded and stored.
-// CHECK:       // k0 #cuda.group_norm<run = 4, cluster = 8, threads = 512> grid 128x1x1 block 512 shared 336
+// CHECK:       // k0 #cuda.group_norm<run = 4, cluster = 8, threads = 256> grid 128x1x1 block 256 shared 208
 // CHECK:       // k1 #cuda.group_norm<run = 1, cluster = 4, threads = 256> grid 256x1x1
 // CHECK:       // k2 #cuda.group_norm<run = 2, threads = 512> grid 32x1x1
 // CHECK:       static constexpr int samples = 2, pixels = 4096, channels = 320, groups = 32;
@@ -16,7 +16,7 @@
 // CHECK-NEXT:    frit::loadVector(bias, x3 + channel);
 // CHECK:       void store(const float (&norm)[8], unsigned sample, unsigned pixel, unsigned channel) const {
 // CHECK:       __cluster_dims__(8
-// CHECK:       frit::groupNorm<4, 8, 512>(k0_body{x0, x1, x2, x3, y0});
+// CHECK:       frit::groupNorm<4, 8, 256>(k0_body{x0, x1, x2, x3, y0});
 func.func @both(%x: tensor<2x64x64x320xf16>, %e: tensor<2x1x1x320xf16>, %s: tensor<320xf16>, %b: tensor<320xf16>) {
   %0 = nn.fusion(%x, %e, %s, %b) : (tensor<2x64x64x320xf16>, tensor<2x1x1x320xf16>, tensor<320xf16>, tensor<320xf16>) -> tensor<2x64x64x320xf16> {
   ^bb0(%a: tensor<2x64x64x320xf16>, %c: tensor<2x1x1x320xf16>, %d: tensor<320xf16>, %f: tensor<320xf16>):
