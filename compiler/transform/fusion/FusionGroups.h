@@ -164,6 +164,7 @@ private:
   /// Returns the group norm of a group, or null.
   mlir::Operation *normOf(const Group &group) const;
   nn::Legality checkEndOfBytes(const Group &from, const Group &to) const;
+  nn::Legality checkEndOfNorm(const Group &from, const Group &to) const;
   /// Returns whether only the elementwise operators after a product of bytes
   /// read `from`, such as the dequantization of a residual.
   bool feedsEnd(const Group &from, const Group &to) const;

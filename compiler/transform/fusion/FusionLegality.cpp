@@ -70,6 +70,8 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
     return std::nullopt;
   if (productOfBytes(from) && to.kind == Kind::map)
     return checkEndOfBytes(from, to);
+  if (normOf(from))
+    return checkEndOfNorm(from, to);
   if ((to.kind != Kind::map && to.kind != Kind::epilogue) ||
       to.members.size() != 1)
     return Mismatch("only elementwise operators follow it in one kernel");
@@ -77,8 +79,6 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
     return Mismatch("it has another shape");
   SmallVector<Operation *> fused = chainOf(from);
   Operation *next = ops[to.members.front()];
-  if (isEpilogueOnly(next) && normOf(from))
-    return Mismatch("only elementwise operators follow it in one kernel");
   // Values inside an epilogue are never stored, unless moments end it.
   if (isa<MomentsOp>(fused.back()) ||
       (onlyReader(fused.back()) != next && !isa<MomentsOp>(next)))
@@ -182,6 +182,33 @@ Legality FusionGroups::checkEndOfBytes(const Group &from,
           return indices.contains(user) &&
                  llvm::is_contained(ids, groupOf[indices.lookup(user)]);
         }))
+      return Mismatch("a wider type would be stored");
+  }
+  return std::nullopt;
+}
+
+/// Any elementwise operators may follow a group norm, if they alone read its
+/// result: a quantization is several.
+Legality FusionGroups::checkEndOfNorm(const Group &from,
+                                      const Group &to) const {
+  if (to.kind != Kind::map)
+    return Mismatch("only elementwise operators follow it in one kernel");
+  if (from.space != to.space)
+    return Mismatch("it has another shape");
+  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  auto isInside = [&](Operation *user) {
+    return indices.contains(user) &&
+           llvm::is_contained(ids, groupOf[indices.lookup(user)]);
+  };
+  for (unsigned member : from.members)
+    if (!llvm::all_of(ops[member]->getUsers(), isInside))
+      return Mismatch("the intermediate value has other readers");
+  for (unsigned member : to.members) {
+    Operation *op = ops[member];
+    if (!isa<ElementwiseOp>(op) ||
+        shapeOf(op->getResult(0)) != ArrayRef(from.space))
+      return Mismatch("only elementwise operators follow it in one kernel");
+    if (widensForReaders(op) && llvm::none_of(op->getUsers(), isInside))
       return Mismatch("a wider type would be stored");
   }
   return std::nullopt;
