@@ -157,8 +157,11 @@ public:
   }
 
   bool canFusePair(llvm::ArrayRef<mlir::Operation *> operators) const override {
+    auto isOfBytes = [](mlir::Operation *op) {
+      return llvm::isa<nn::QuantizedConvOp>(op);
+    };
     auto info = nn::describePair(operators);
-    return info && info->m <= 16;
+    return (info && info->m <= 16) || llvm::count_if(operators, isOfBytes) == 2;
   }
 
   bool canFuseEpilogue(llvm::ArrayRef<mlir::Operation *> fused,

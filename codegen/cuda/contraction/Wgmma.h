@@ -26,6 +26,8 @@ struct WgmmaWork {
   double weightBytes = 0, otherBytes = 0;
   /// Instructions per element of the result, if threads store them.
   double endInstructions = 0;
+  /// Whether warpgroups may have tiles of their own.
+  bool alternates = true;
 };
 
 /// A tile of the skeletons: P::tileM and so on.
@@ -73,7 +75,8 @@ struct WgmmaTile {
   }
   /// Returns whether ping-pong pays for a product.
   bool pingPongs(const WgmmaWork &work, const GpuArch &arch) const {
-    return layout(work.needs).pingPongs(work.m, work.n, work.batch, arch.sms);
+    return work.alternates &&
+           layout(work.needs).pingPongs(work.m, work.n, work.batch, arch.sms);
   }
   /// Returns whether the result, with elements of `bytes` bytes, is stored by
   /// TMA.

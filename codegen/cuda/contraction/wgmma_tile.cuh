@@ -158,13 +158,14 @@ template <class P, class Operands> struct WgmmaBlock {
                        : (i * 32 / line * P::tileM * line + i * 32 % line) / 16;
   }
 
-  /// Consumer warpgroup: multiplies its rows of a tile.
-  __device__ void multiply(Sums &sums, Place &place) {
+  /// Consumer warpgroup: multiplies its rows of a tile, the steps from `first`
+  /// on to that before `end`.
+  __device__ void multiply(Sums &sums, Place &place, int first, int end) {
     constexpr bool alongA = !P::transposeA, alongB = P::transposeB;
     constexpr int line = Operands::lineBytesA;
     const int rows = Plan::kPingPong ? 0 : threadIdx.x / 128 * 64;
     int last = 0;
-    for (int step = firstStep; step < lastStep; ++step) {
+    for (int step = first; step < end; ++step) {
       full[place.stage].wait(place.parity);
       uint64_t a = describeOperand<alongA, line>(
           stageA(place.stage) + rows * line, kWgmmaDepth);
@@ -176,11 +177,11 @@ template <class P, class Operands> struct WgmmaBlock {
         for (int j = 0; j < Plan::kRowBlocks; ++j)
           Elements::template multiply<alongA, alongB>(
               sums[j], a + stepsA(i) + j * (64 * line / 16),
-              b + i * kNextSteps<alongB>, i > 0 || step > firstStep);
+              b + i * kNextSteps<alongB>, i > 0 || step > first);
       commitProducts();
       // The previous step's products have finished.
       waitProducts<1>();
-      if (step > firstStep)
+      if (step > first)
         release(last);
       last = place.stage;
       place.advance();
@@ -204,7 +205,9 @@ template <class P, class Operands> struct WgmmaBlock {
 /// shared memory: boxes, their barriers and column moments. It has begin(tile),
 /// called before a tile is multiplied, end(sums, part), called after it, and
 /// drain(), called after the last one. If it has follow(index, step, row), that
-/// comes before begin and names the warp's tiles from the current one on.
+/// comes before begin and names the warp's tiles from the current one on. If
+/// Operands says `apart`, so many steps are those of another product: its sums
+/// are passed to keep(sums), and others begin.
 template <class P, class Store, class Operands, class... Ends>
 __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
   using Plan = WgmmaPlan<P>;
@@ -248,7 +251,7 @@ __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
       if constexpr (P::split > 1) {
         if (part < Plan::kParts)
           shares.expect(part);
-        block.multiply(sums, place);
+        block.multiply(sums, place, block.firstStep, block.lastStep);
         if constexpr (Plan::kLayout.overlaysStages()) {
           arriveCluster();
           waitCluster();
@@ -268,7 +271,14 @@ __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
         // that are two or more behind.
         if constexpr (Plan::kPingPong)
           block.order[group].wait((group + ++ownTiles) % 2);
-        block.multiply(sums, place);
+        if constexpr (requires { Operands::apart; }) {
+          static_assert(!Plan::kPingPong);
+          block.multiply(sums, place, 0, Operands::apart);
+          store.keep(sums);
+          block.multiply(sums, place, Operands::apart, Operands::steps);
+        } else {
+          block.multiply(sums, place, block.firstStep, block.lastStep);
+        }
         place.skip((Plan::kTilesInFlight - 1) * Operands::steps);
         store.end(sums);
       }

@@ -46,6 +46,13 @@ nn::Legality frit::cuda::checkWgmmaBytes(const IntegerProduct &product,
                                          const Machine &machine) {
   if (machine.arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no WGMMA");
+  if (product.first) {
+    IntegerProduct first = describeFirst(product);
+    if (tapsOfByteStep(product) * tapsOfByteStep(first) > 1)
+      return nn::Mismatch("steps of its two products have several taps");
+    if (nn::Legality why = checkWgmmaBytes(first, machine))
+      return why;
+  }
   if (product.c % kUnit || product.k % kDealt)
     return nn::Mismatch("its channels are no multiple of 16, or its filters of "
                         "32");
@@ -66,12 +73,20 @@ nn::Legality frit::cuda::checkWgmmaBytes(const IntegerProduct &product,
   return std::nullopt;
 }
 
-WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
+/// Returns the steps of k of one product.
+static int64_t stepsOf(const IntegerProduct &product) {
   ByteWindows windows = windowsOf(product);
-  int64_t steps = ceilDiv(product.r * windows.s, tapsOfByteStep(product)) *
-                  ceilDiv(windows.c, kByteDepth);
+  return ceilDiv(product.r * windows.s, tapsOfByteStep(product)) *
+         ceilDiv(windows.c, kByteDepth);
+}
+
+WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
+  int64_t steps = stepsOf(product);
+  if (product.first)
+    steps += stepsOf(describeFirst(product));
   WgmmaWork work = {
       .m = product.pixels(), .n = product.k, .k = steps * kWgmmaDepth};
+  work.alternates = !product.first;
   nn::FusionOp fusion = problem.fusion();
   work.needs.storesRegisters = true;
   if (product.boxed)
@@ -88,12 +103,19 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
   };
   nn::QuantizedConvOp conv = product.op;
   work.weightBytes = bytesOf(conv.getW());
+  if (nn::QuantizedConvOp first = product.first)
+    work.weightBytes += bytesOf(first.getW());
   for (Value operand : fusion.getOperands())
     work.otherBytes += bytesOf(operand);
   work.otherBytes +=
       double(work.m) * double(work.n * work.resultBytes) - work.weightBytes;
   work.endInstructions = product.endInstructions;
   return work;
+}
+
+bool frit::cuda::maySplit(const IntegerProduct &product,
+                          const Machine &machine) {
+  return !product.first && !machine.batchInvariant;
 }
 
 WgmmaTile frit::cuda::byteTile(const WgmmaTile &pick, const WgmmaWork &work,
@@ -125,14 +147,16 @@ frit::cuda::chooseIntegerKernel(Problem &problem, const Machine &machine) {
     auto product = describeFor(problem.fusion(), machine);
     if (!product)
       return product.mismatch();
-    SmallVector<IntegerGemmAttr> copied =
-        rankTiles(*product, machine.arch, /*most=*/1);
-    if (checkWgmmaBytes(*product, machine))
-      return nn::Schedule(copied.front());
+    SmallVector<IntegerGemmAttr> copied;
+    if (!product->first)
+      copied = rankTiles(*product, machine.arch, /*most=*/1);
+    if (nn::Legality why = checkWgmmaBytes(*product, machine))
+      return copied.empty() ? nn::Match<nn::Schedule>(*why)
+                            : nn::Schedule(copied.front());
     WgmmaWork work = workOf(*product, problem);
-    WgmmaPick pick =
-        rankWgmmaTiles(work, machine.arch, /*most=*/1, !machine.batchInvariant)
-            .front();
+    WgmmaPick pick = rankWgmmaTiles(work, machine.arch, /*most=*/1,
+                                    maySplit(*product, machine))
+                         .front();
     if (!copied.empty() &&
         estimateTime(*product, copied.front(), machine.arch) <
             kCopiedShare * pick.microseconds)

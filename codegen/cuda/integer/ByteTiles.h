@@ -12,7 +12,8 @@ namespace frit::cuda {
 /// bytes of TMA's units.
 inline constexpr int64_t kByteDepth = kLineBytes, kDealt = 32, kUnit = 16;
 
-/// Returns why wgmma_bytes.cuh does not compute a product.
+/// Returns why wgmma_bytes.cuh does not compute a product, or byte_pair.cuh
+/// two.
 nn::Legality checkWgmmaBytes(const IntegerProduct &product,
                              const Machine &machine);
 
@@ -34,9 +35,12 @@ int64_t tapsOfByteStep(const IntegerProduct &product);
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
 byteCorners(const IntegerProduct &product);
 
-/// Describes a product to the model of WGMMA's tiles. `problem` is the product
-/// with what follows its sums.
+/// Describes a product, or two, to the model of WGMMA's tiles. `problem` is the
+/// product with what follows its sums.
 WgmmaWork workOf(const IntegerProduct &product, Problem &problem);
+
+/// Returns whether blocks may divide the steps of k.
+bool maySplit(const IntegerProduct &product, const Machine &machine);
 
 /// Returns a tile with the rest of its schedule. If a block's tiles can have
 /// the same columns, and the stages hold all steps of k, these are read once.

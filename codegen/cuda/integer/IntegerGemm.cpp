@@ -103,10 +103,10 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
       return chosen.mismatch();
     if (auto schedule = dyn_cast<IntegerGemmAttr>(*chosen))
       offers.add(schedule);
-    if (offers.wantsSeveral())
+    auto product = describeFor(problem.fusion(), machine);
+    if (offers.wantsSeveral() && !product->first)
       for (IntegerGemmAttr schedule :
-           rankTiles(*describeFor(problem.fusion(), machine), machine.arch,
-                     offers.most))
+           rankTiles(*product, machine.arch, offers.most))
         offers.add(schedule);
     return std::nullopt;
   }
@@ -167,6 +167,8 @@ nn::Match<FittedProduct> IntegerGemm::fit(Problem &problem,
     return nn::Mismatch("the target has no WGMMA");
   if (schedule.getCluster() > 1 && machine.arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no clusters");
+  if (product->first)
+    return nn::Mismatch("it has two products");
   auto end = printEnd(*product, problem.lowered(), neighboursOf(schedule));
   if (!end)
     return end.mismatch();

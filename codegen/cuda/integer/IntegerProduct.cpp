@@ -103,17 +103,89 @@ static double countEnd(nn::FusionOp fusion, nn::QuantizedConvOp conv) {
   return count;
 }
 
-/// Returns the operands besides those of the product that have an element for
-/// each sum.
+/// Returns the operands besides those of products that have an element for each
+/// sum.
 static SmallVector<BlockArgument> findAddends(nn::FusionOp fusion,
                                               nn::QuantizedConvOp conv) {
   int64_t sums = nn::tensorType(conv.getY()).getNumElements();
   SmallVector<BlockArgument> addends;
   for (BlockArgument argument : fusion.getBody().getArguments())
-    if (!llvm::is_contained(conv->getOperands(), argument) &&
+    if (llvm::none_of(argument.getUsers(),
+                      llvm::IsaPred<nn::QuantizedConvOp>) &&
         nn::tensorType(argument).getNumElements() == sums)
       addends.push_back(argument);
   return addends;
+}
+
+/// Returns the bytes that a product becomes by operators in a row, each the
+/// only reader of the one before; null if it does not.
+static Value codesOf(nn::QuantizedConvOp conv) {
+  Value value = conv.getY();
+  for (;;) {
+    Operation *reader = nullptr;
+    for (Operation *user : value.getUsers()) {
+      if (reader && reader != user)
+        return nullptr;
+      reader = user;
+    }
+    if (!isa_and_nonnull<nn::ElementwiseOp>(reader) ||
+        reader->getNumResults() != 1 ||
+        nn::shapeOf(reader->getResult(0)) != nn::shapeOf(value))
+      return nullptr;
+    for (Value operand : reader->getOperands())
+      if (operand != value && nn::tensorType(operand).getNumElements() ==
+                                  nn::tensorType(value).getNumElements())
+        return nullptr;
+    value = reader->getResult(0);
+    auto element = dyn_cast<IntegerType>(elementType(value));
+    if (element && element.getWidth() == 8)
+      return value;
+  }
+}
+
+nn::Match<IntegerProduct>
+frit::cuda::describePair(ArrayRef<Operation *> operators) {
+  SmallVector<nn::QuantizedConvOp> convs;
+  llvm::DenseSet<Operation *> inside(operators.begin(), operators.end());
+  for (Operation *op : operators)
+    if (auto conv = dyn_cast<nn::QuantizedConvOp>(op))
+      convs.push_back(conv);
+  if (convs.size() != 2)
+    return nn::Mismatch("it is not two products of bytes");
+  if (nn::multipliesFloats(convs[0]) || nn::multipliesFloats(convs[1]) ||
+      convs[0].getY().getType() != convs[1].getY().getType() ||
+      elementType(convs[0].getX()) != elementType(convs[1].getX()) ||
+      elementType(convs[0].getW()) != elementType(convs[1].getW()))
+    return nn::Mismatch("its two products have other types or results");
+  int64_t sums = nn::tensorType(convs[0].getY()).getNumElements();
+  for (Operation *op : operators)
+    for (Value operand : op->getOperands())
+      if (isa<nn::QuantizedConvOp>(op)
+              ? inside.contains(operand.getDefiningOp())
+              : !inside.contains(operand.getDefiningOp()) &&
+                    nn::tensorType(operand).getNumElements() == sums)
+        return nn::Mismatch("its two products read or add other tensors");
+  for (unsigned i : {0, 1}) {
+    Value codes = codesOf(convs[i]);
+    if (!codes || !inside.contains(codes.getDefiningOp()) ||
+        llvm::any_of(codes.getUsers(),
+                     [&](Operation *user) { return !inside.contains(user); }))
+      continue;
+    auto product = describeProduct(convs[1 - i]);
+    auto first = describeProduct(convs[i]);
+    if (!product || !first)
+      return product ? first : product;
+    product->first = convs[i];
+    product->firstCodes = codes;
+    return product;
+  }
+  return nn::Mismatch("neither of its two products becomes bytes alone");
+}
+
+IntegerProduct frit::cuda::describeFirst(const IntegerProduct &product) {
+  IntegerProduct first = *describeProduct(product.first);
+  first.isCentered = product.isCentered;
+  return first;
 }
 
 /// Returns the only one of these operands if it has bytes. Boxes of wider
@@ -127,31 +199,36 @@ static std::optional<unsigned> findBoxed(ArrayRef<BlockArgument> addends) {
 
 bool frit::cuda::favorsBoxes(const IntegerProduct &product,
                              const GpuArch &arch) {
+  if (product.first && describeFirst(product).depth() > kBoxedDepth)
+    return false;
   return product.depth() <= kBoxedDepth &&
          product.pixels() * product.k >= kBoxedSums * arch.sms;
 }
 
 nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
-  nn::QuantizedConvOp conv;
-  for (Operation &op : fusion.getBody().front().without_terminator())
-    if (auto found = dyn_cast<nn::QuantizedConvOp>(op)) {
-      if (conv)
-        return nn::Mismatch("it has two products");
-      conv = found;
-    }
-  if (!conv)
+  SmallVector<Operation *> operators =
+      llvm::map_to_vector(fusion.getBody().front().without_terminator(),
+                          [](Operation &op) { return &op; });
+  auto convs = llvm::filter_to_vector(
+      operators, [](Operation *op) { return isa<nn::QuantizedConvOp>(op); });
+  if (convs.empty())
     return nn::Mismatch("it has no product of bytes");
-  for (Value operand : conv->getOperands())
-    if (!isa<BlockArgument>(operand))
-      return nn::Mismatch("an operand of the product is computed in the "
-                          "fusion");
+  for (Operation *each : convs)
+    for (Value operand : each->getOperands())
+      if (!isa<BlockArgument>(operand))
+        return nn::Mismatch("an operand of the product is computed in the "
+                            "fusion");
+  nn::Match<IntegerProduct> product =
+      convs.size() == 1
+          ? describeProduct(cast<nn::QuantizedConvOp>(convs.front()))
+          : describePair(operators);
+  if (!product)
+    return product;
+  nn::QuantizedConvOp conv = product->op;
   for (Value result : fusion.getResults())
     if (nn::tensorType(result).getNumElements() !=
         nn::tensorType(conv.getY()).getNumElements())
       return nn::Mismatch("a result has not one element for each sum");
-  auto product = describeProduct(conv);
-  if (!product)
-    return product;
   product->endInstructions = countEnd(fusion, conv);
   SmallVector<BlockArgument> addends = findAddends(fusion, conv);
   product->boxed = findBoxed(addends);
@@ -171,7 +248,10 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
            (number < int64_t(fusion.getInputs().size()) &&
             nn::isZeroInteger(fusion.getInputs()[number]));
   };
-  product->isCentered = product->hasFloats() ||
-                        (isZero(conv.getXZero()) && isZero(conv.getWZero()));
+  product->isCentered =
+      product->hasFloats() || llvm::all_of(convs, [&](Operation *each) {
+        auto one = cast<nn::QuantizedConvOp>(each);
+        return isZero(one.getXZero()) && isZero(one.getWZero());
+      });
   return product;
 }

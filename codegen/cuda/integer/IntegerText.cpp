@@ -27,6 +27,12 @@ public:
                             vector > 1 ? kLane : 0);
     nn::QuantizedConvOp op = product.op;
     graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
+    if (Value codes = product.firstCodes) {
+      Node *kept = graph.given(IntegerType::get(lowered.context(), 8),
+                               "frit::byteAt(elements.first.words, v)", kLane);
+      graph.give(lowered[codes], [kept](ArrayRef<AffineExpr>) { return kept; });
+      keeps = true;
+    }
     count = product.k;
     boxed = product.boxed;
     mayStoreBoxes = product.storesBoxes;
@@ -34,6 +40,8 @@ public:
 
   /// Returns the struct Columns and the functions of integer_gemm.cuh.
   nn::Match<std::string> print();
+  /// Returns those of a product that becomes `codes` (byte_pair.cuh).
+  nn::Match<std::string> printFirst(Value codes);
   /// Whether what is loaded for each sum may come through boxes.
   bool readsBoxes = false;
   /// Whether the result may be stored through boxes.
@@ -81,6 +89,7 @@ private:
   bool isBoxed(const Node *load);
   bool isStoredBoxed() const;
   std::string printBoxed(const Node *load);
+  std::string printAllLoads(ArrayRef<Node *> roots, Printer &printer);
   std::string printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
                          StringRef type, StringRef name, StringRef parameters);
 
@@ -90,6 +99,8 @@ private:
   std::optional<unsigned> boxed;
   bool mayStoreBoxes;
   bool hasFloats;
+  /// Whether elements have codes of the product before.
+  bool keeps = false;
   std::string sumType;
   AffineExpr row, col, place;
 };
@@ -152,6 +163,8 @@ std::string EndText::printLoads(ArrayRef<Node *> loads, ArrayRef<Node *> ofRows,
                  printer.value(load) + ";");
   }
   printer.closeLanes();
+  if (keeps && type == "Elements")
+    fields += "    frit::Codes<" + lanes + "> first = {};\n";
   return ("  struct " + type + " {\n" + fields + "  };\n  __device__ " + type +
           " " + name + "(" + parameters + ") const {\n    " + type + " " +
           name + ";\n" + printer.str(4) + "    return " + name + ";\n  }\n")
@@ -186,15 +199,8 @@ std::string EndText::printBoxed(const Node *load) {
          "elements.of0, " + from + ");\n    return elements;\n  }\n";
 }
 
-nn::Match<std::string> EndText::print() {
-  SmallVector<Node *> roots;
-  SmallVector<std::pair<unsigned, Node *>> outputs;
-  for (auto [number, output] : llvm::enumerate(lowered.outputs())) {
-    roots.push_back(graph.elementAt(output, place));
-    outputs.push_back({number, roots.back()});
-  }
-  if (!graph.failure().empty())
-    return nn::Mismatch(graph.failure());
+/// Prints what the end of `roots` loads; defines its names in `printer`.
+std::string EndText::printAllLoads(ArrayRef<Node *> roots, Printer &printer) {
   SmallVector<Node *> nodes = Graph::reachable(roots, graph);
   SmallVector<Node *> ofColumns = loadsOf(nodes, /*ofSums=*/false);
   SmallVector<Node *> ofSums = loadsOf(nodes, /*ofSums=*/true);
@@ -205,7 +211,6 @@ nn::Match<std::string> EndText::print() {
                  "unsigned row, unsigned col");
   if (ofSums.size() == 1 && ofRows.empty() && isBoxed(ofSums.front()))
     loads += printBoxed(ofSums.front());
-  Printer printer(graph);
   printer.setArguments(lowered.inputElements());
   printer.nameDim(row, "row");
   printer.nameDim(col, "col");
@@ -218,6 +223,41 @@ nn::Match<std::string> EndText::print() {
   for (auto [i, load] : llvm::enumerate(ofRows))
     printer.define(load, "elements.ofRow" + std::to_string(i));
   printer.expect(roots);
+  return loads;
+}
+
+nn::Match<std::string> EndText::printFirst(Value codes) {
+  Node *root = graph.elementAt(lowered[codes], place);
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
+  Printer printer(graph);
+  std::string loads = printAllLoads(root, printer);
+  printer.openLanes();
+  std::string store =
+      storeOutput(printer, graph, 0, elementType(lowered[codes]), root,
+                  /*offset=*/"", "", "true");
+  printer.closeLanes();
+  std::string lanes = std::to_string(vector);
+  return loads + "  __device__ void keep(const " + sumType + " (&sum)[" +
+         lanes +
+         "], const Columns &columns,\n"
+         "                       const Elements &elements, unsigned row,\n"
+         "                       unsigned col, frit::Codes<" +
+         lanes + "> &to) const {\n" + printer.str(4) + "    " + store +
+         "\n  }\n";
+}
+
+nn::Match<std::string> EndText::print() {
+  SmallVector<Node *> roots;
+  SmallVector<std::pair<unsigned, Node *>> outputs;
+  for (auto [number, output] : llvm::enumerate(lowered.outputs())) {
+    roots.push_back(graph.elementAt(output, place));
+    outputs.push_back({number, roots.back()});
+  }
+  if (!graph.failure().empty())
+    return nn::Mismatch(graph.failure());
+  Printer printer(graph);
+  std::string loads = printAllLoads(roots, printer);
   std::string parameters =
       "const " + sumType + " (&sum)[" + std::to_string(vector) +
       "], const Columns &columns,\n"
@@ -281,21 +321,40 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
   auto text = end.print();
   if (!text)
     return text.mismatch();
-  return IntegerEnd{vector, end.readsBoxes, end.storesBoxes, *text};
+  IntegerEnd printed = {vector, end.readsBoxes, end.storesBoxes, *text};
+  if (!product.first)
+    return printed;
+  if (vector != neighbours)
+    return nn::Mismatch("the filters of its two products are no multiple of " +
+                        Twine(neighbours));
+  auto first = EndText(describeFirst(product), lowered, vector)
+                   .printFirst(product.firstCodes);
+  if (!first)
+    return first.mismatch();
+  printed.first = *first;
+  return printed;
 }
 
 std::string frit::cuda::printStruct(const IntegerProduct &product,
                                     const IntegerEnd &end,
                                     const LinalgFusion &lowered, StringRef name,
                                     StringRef tile) {
-  nn::QuantizedConvOp conv = product.op;
-  auto w = cast<BlockArgument>(conv.getW()).getArgNumber();
-  bool early = llvm::is_contained(lowered.constantInputs(), int64_t(w));
-  return ("struct " + name + "_product {\n").str() +
-         parameterList(lowered, /*asFields=*/true) +
-         printSizes(product, early) + tile.str() +
-         constantsText("int", {{"kVector", end.vector}}) + "\n" + end.text +
-         "};\n";
+  auto isConstant = [&](nn::QuantizedConvOp conv) {
+    auto w = cast<BlockArgument>(conv.getW()).getArgNumber();
+    return llvm::is_contained(lowered.constantInputs(), int64_t(w));
+  };
+  bool early =
+      isConstant(product.op) && (!product.first || isConstant(product.first));
+  std::string text = ("struct " + name + "_product {\n").str() +
+                     parameterList(lowered, /*asFields=*/true) +
+                     printSizes(product, early) + tile.str() +
+                     constantsText("int", {{"kVector", end.vector}}) + "\n" +
+                     end.text + "};\n";
+  if (product.first)
+    text += ("struct " + name + "_first : " + name + "_product {\n").str() +
+            printSizes(describeFirst(product), early) + "\n" + end.first +
+            "};\n";
+  return text;
 }
 
 std::string frit::cuda::parameterOf(Value operand) {

@@ -12,7 +12,8 @@ struct IntegerEnd {
   int64_t vector; ///< neighbouring columns that are stored together
   /// Whether what it reads may come through boxes, and what it stores leave.
   bool readsBoxes, storesBoxes;
-  std::string text; ///< the struct Columns and the functions of the end
+  std::string text;       ///< the struct Columns and the functions of the end
+  std::string first = {}; ///< those of the other product, if there is one
 };
 
 /// Prints what follows the sums, of which a thread has `neighbours` of a row;
@@ -20,8 +21,9 @@ struct IntegerEnd {
 nn::Match<IntegerEnd> printEnd(const IntegerProduct &product,
                                const LinalgFusion &lowered, int64_t neighbours);
 
-/// Prints the struct NAME_product of integer_gemm.cuh; `tile` is the text of
-/// the tile's constants.
+/// Prints the struct NAME_product of integer_gemm.cuh, and NAME_first of
+/// byte_pair.cuh if there are two products; `tile` is the text of the tile's
+/// constants.
 std::string printStruct(const IntegerProduct &product, const IntegerEnd &end,
                         const LinalgFusion &lowered, llvm::StringRef name,
                         llvm::StringRef tile);

@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/integer/ByteTiles.h"
 #include "codegen/cuda/integer/IntegerText.h"
+#include "dialects/nn/Fold.h"
 
 using namespace mlir;
 using namespace frit;
@@ -49,10 +50,24 @@ class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
       return std::nullopt;
     WgmmaWork work = workOf(*product, problem);
     for (const WgmmaPick &pick : rankWgmmaTiles(work, machine.arch, offers.most,
-                                                !machine.batchInvariant))
+                                                maySplit(*product, machine)))
       offers.add(scheduleOf<WgmmaBytesAttr>(
           problem.context(), byteTile(pick.tile, work, machine.arch)));
     return std::nullopt;
+  }
+
+  bool canFusePair(ArrayRef<Operation *> operators,
+                   const Machine &machine) const override {
+    auto product = describePair(operators);
+    if (!product)
+      return false;
+    // These are values of the model, not yet of a fusion.
+    nn::QuantizedConvOp both[] = {product->op, product->first};
+    product->isCentered = llvm::all_of(both, [](nn::QuantizedConvOp conv) {
+      return nn::isZeroInteger(conv.getXZero()) &&
+             nn::isZeroInteger(conv.getWZero());
+    });
+    return !checkWgmmaBytes(*product, machine);
   }
 
   std::optional<nn::StepCost> costOf(Problem &problem, WgmmaBytesAttr schedule,
@@ -82,6 +97,8 @@ class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
       return nn::Mismatch("the tile does not fit into an SM");
     if (tile.split > work.k / kWgmmaDepth)
       return nn::Mismatch("more blocks divide the steps than there are");
+    if (product->first && (tile.split > 1 || tile.pingPong))
+      return nn::Mismatch("two products have neither a split nor ping-pong");
     if (nn::Legality why = checkBlocks(tile.blocks, tile.neededBlocks(work)))
       return *why;
     auto end = printEnd(*product, problem.lowered(), kNeighbours);
@@ -151,6 +168,13 @@ static artifact::TensorMap mapOfBoxes(const IntegerProduct &product,
   return map;
 }
 
+/// Returns the operands of one of two products, each with its zero point.
+static std::string operandText(nn::QuantizedConvOp conv) {
+  return ", {" + parameterOf(conv.getX()) + ", " +
+         parameterOf(conv.getXZero()) + "}, {" + parameterOf(conv.getW()) +
+         ", " + parameterOf(conv.getWZero()) + "}";
+}
+
 KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
                              WgmmaBytesAttr, StringRef name) const {
   const auto &[product, tile, end] = fitted;
@@ -167,12 +191,18 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
                             {"raster", tile.raster}}) +
       constantsText("bool", {{"pingPong", tile.pingPong}});
   KernelText kernel;
-  kernel.header = "wgmma_bytes";
+  kernel.header = product.first ? "byte_pair" : "wgmma_bytes";
   kernel.tensorMaps = {mapOfX(product, tile), mapOfW(product, tile)};
   // As wgmma_bytes.cuh decides from the end's text.
   SmallVector<Type> inputs(lowered.inputElements());
   Type stored = elementType(lowered.outputs().front());
   std::string maps = ", &m0, &m1";
+  if (product.first) {
+    IntegerProduct first = describeFirst(product);
+    kernel.tensorMaps.insert(kernel.tensorMaps.begin(),
+                             {mapOfX(first, tile), mapOfW(first, tile)});
+    maps += ", &m2, &m3";
+  }
   auto addBoxes = [&](bool isBoxed, unsigned argument, Type element) {
     maps += isBoxed ? ", &m" + std::to_string(kernel.tensorMaps.size())
                     : ", nullptr";
@@ -183,17 +213,24 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
   Type read = reads ? inputs[*product.boxed] : stored;
   bool stores = layout.passesBoxes && end.storesBoxes &&
                 storageBytes(read) == storageBytes(stored);
-  if (reads || stores) {
+  if (!product.first && (reads || stores))
     addBoxes(reads, product.boxed.value_or(0), read);
+  if (reads || stores)
     addBoxes(stores, unsigned(inputs.size()), stored);
-  }
   std::string problemText =
       name.str() + "_product{" + argumentList(lowered) + "}";
-  std::string call =
-      startText(lowered) + "#ifdef FRIT_HAS_WGMMA\nfrit::wgmmaBytes(" +
-      problemText + maps + ");\n#else\nfrit::byteFloor(" + problemText + ", " +
-      parameterOf(conv.getX()) + ", " + parameterOf(conv.getW()) +
-      zeroParameters(product) + ");\n#endif\n";
+  std::string function = "frit::wgmmaBytes(", floor = "frit::byteFloor(";
+  std::string operands = ", " + parameterOf(conv.getX()) + ", " +
+                         parameterOf(conv.getW()) + zeroParameters(product);
+  if (nn::QuantizedConvOp first = product.first) {
+    function = "frit::wgmmaBytePair(";
+    floor = "frit::bytePairFloor(";
+    operands = operandText(first) + operandText(conv);
+    problemText += ", " + name.str() + "_first{" + problemText + "}";
+  }
+  std::string call = startText(lowered) + "#ifdef FRIT_HAS_WGMMA\n" + function +
+                     problemText + maps + ");\n#else\n" + floor + problemText +
+                     operands + ");\n#endif\n";
   kernel.source = printStruct(product, end, lowered, name, constants) +
                   kernelFunction(name, lowered,
                                  {.threads = layout.threads(),

@@ -262,6 +262,30 @@ __device__ inline void storeE5m2If(bool isInside, int8_t *to,
   storeFloat8If<false>(isInside, to, in);
 }
 
+/// V codes of a thread, in registers.
+template <int V> struct Codes {
+  static_assert(V % 4 == 0);
+  uint32_t words[V / 4];
+};
+
+/// Keep bytes, or floats that are rounded to them.
+template <int V>
+__device__ inline void storeVectorIf(bool, Codes<V> &to,
+                                     const int8_t (&in)[V]) {
+#pragma unroll
+  for (int i = 0; i < V; i += 4)
+    to.words[i / 4] =
+        uint32_t(uint8_t(in[i])) | uint32_t(uint8_t(in[i + 1])) << 8 |
+        uint32_t(uint8_t(in[i + 2])) << 16 | uint32_t(uint8_t(in[i + 3])) << 24;
+}
+template <int V>
+__device__ inline void storeCodesIf(bool, Codes<V> &to, const float (&in)[V],
+                                    float low, float high, float offset) {
+#pragma unroll
+  for (int i = 0; i < V; i += 4)
+    to.words[i / 4] = roundFourCodes(in + i, low, high, offset);
+}
+
 /// Rounds V floats to bytes and writes them if `isInside`; see roundFourCodes.
 template <int V>
 __device__ inline void storeCodesIf(bool isInside, int8_t *to,

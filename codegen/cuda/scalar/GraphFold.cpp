@@ -199,7 +199,7 @@ Node *Graph::numberOfByte(Node *difference) {
     return constant(FloatAttr::get(f32, number), f32);
   };
   Bounds any = {INT64_MIN, INT64_MAX};
-  if (byte->kind == Node::Kind::load)
+  if (byte->kind == Node::Kind::load || byte->kind == Node::Kind::given)
     return operation(lookupForm(isSigned ? "byte.signed" : "byte.unsigned"),
                      {byte, number(zero)}, f32, any);
   if (!is(byte, "round.byte"))

@@ -125,10 +125,8 @@ static std::string attentionProblem(nn::AttentionInfo info) {
   return line.take();
 }
 
-/// Leaves out what follows the sums, but for what is read and stored for each.
-static std::string integerProblem(IntegerProduct product, Type result) {
-  ProblemLine line("bytes", elementType(product.op.getX()));
-  line.add("signed", product.signedW);
+/// Adds the sizes and windows of a product of bytes.
+static void addSizes(ProblemLine &line, const IntegerProduct &product) {
   line.add("n", product.n);
   line.add("c", product.c);
   line.add("h", product.h, 1);
@@ -144,8 +142,22 @@ static std::string integerProblem(IntegerProduct product, Type result) {
   line.add("dw", product.dilationW, 1);
   line.add("top", product.padTop, 0);
   line.add("left", product.padLeft, 0);
+}
+
+/// Leaves out what follows the sums, but for what is read and stored for each.
+static std::string integerProblem(const IntegerProduct &product, Type result) {
+  nn::QuantizedConvOp conv = product.op;
+  ProblemLine line("bytes", elementType(conv.getX()));
+  line.add("signed", product.signedW);
+  addSizes(line, product);
   line.add("reads", product.addedBytes, 0);
-  line.addEpilogue({}, elementType(product.op.getY()), result);
+  if (product.first) {
+    IntegerProduct first = describeFirst(product);
+    line.add("plus", true);
+    line.add("signed", first.signedW);
+    addSizes(line, first);
+  }
+  line.addEpilogue({}, elementType(conv.getY()), result);
   return line.take();
 }
 

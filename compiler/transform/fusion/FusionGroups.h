@@ -14,7 +14,8 @@
 //             reduction, elementwise operators that only it reads; before a sum
 //             of two convolutions, both of them; after a convolution's chain, a
 //             pointwise convolution and its own chain; in the chain of a
-//             product, another product of the same rows
+//             product, another product of the same rows; in that of a product
+//             of bytes, another one that becomes bytes
 //   movement  a chain of operators that only select elements. With one reader
 //             in a map or row group it becomes an index computation there.
 //             Before it, also elementwise operators that only it reads
@@ -158,6 +159,9 @@ private:
   /// Returns whether the two are products of the same rows and `to` reads
   /// `from` alone, and the target computes both in one kernel.
   bool pairsProducts(const Group &from, const Group &to) const;
+  /// Returns whether the two are products of bytes, `to` reads all of what
+  /// becomes of `from`, and the target computes both in one kernel.
+  bool pairsBytes(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
   /// Returns the product of bytes of a group, or null.
   mlir::Operation *productOfBytes(const Group &group) const;

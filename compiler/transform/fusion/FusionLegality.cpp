@@ -64,9 +64,23 @@ bool FusionGroups::pairsProducts(const Group &from, const Group &to) const {
   return target.canFusePair(both);
 }
 
+bool FusionGroups::pairsBytes(const Group &from, const Group &to) const {
+  if (!productOfBytes(from) || !productOfBytes(to) || from.space != to.space)
+    return false;
+  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  for (unsigned member : from.members)
+    for (Operation *user : ops[member]->getUsers())
+      if (!indices.contains(user) ||
+          !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
+        return false;
+  SmallVector<Operation *> both = operatorsOf(from);
+  llvm::append_range(both, operatorsOf(to));
+  return target.canFusePair(both);
+}
+
 Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
   if (addsContraction(from, to) || chainsContraction(from, to) ||
-      pairsProducts(from, to))
+      pairsProducts(from, to) || pairsBytes(from, to))
     return std::nullopt;
   if (productOfBytes(from) && to.kind == Kind::map)
     return checkEndOfBytes(from, to);

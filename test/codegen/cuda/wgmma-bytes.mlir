@@ -179,3 +179,48 @@ func.func @residual(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor
   }
   return
 }
+
+// -----
+
+// Two products, of which one becomes codes that the other's end reads: the codes
+// stay in registers.
+// CHECK: // k0 #cuda.wgmma_bytes<{{.*}}blocks = 132>
+// CHECK-NEXT: m0 of 0: dims 256x12544,
+// CHECK-NEXT: m1 of 1: dims 256x2x4x4x16,
+// CHECK-NEXT: m2 of 4: dims 256x12544,
+// CHECK-NEXT: m3 of 5: dims 256x2x4x4x16,
+// CHECK: #include "frit/byte_pair.cuh"
+// CHECK: struct k0_product {
+// CHECK: frit::Codes<8> first = {};
+// CHECK: float(sum[v]) + frit::unsignedNumber(frit::byteAt(elements.first.words, v), 0.0f);
+// CHECK: struct k0_first : k0_product {
+// CHECK: __device__ void keep(const int (&sum)[8], const Columns &columns,
+// CHECK: out0[v] = float(sum[v]) * 0.5f;
+// CHECK: frit::storeCodesIf(true, to, out0, 0.0f, 255.0f, 0.0f);
+// CHECK: frit::wgmmaBytePair(k0_product{x0, x1, x2, x3, x4, x5, y0}, k0_first{k0_product{x0, x1, x2, x3, x4, x5, y0}}, &m0, &m1, &m2, &m3);
+// CHECK-NEXT: #else
+// CHECK-NEXT: frit::bytePairFloor({{.*}}, {x0, x2}, {x1, x3}, {x4, x2}, {x5, x3});
+func.func @pair(%x: tensor<12544x256xui8>, %w: tensor<512x256xi8>, %v: tensor<12544x256xui8>, %u: tensor<512x256xi8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz, %v, %u) : (tensor<12544x256xui8>, tensor<512x256xi8>, tensor<ui8>, tensor<i8>, tensor<12544x256xui8>, tensor<512x256xi8>) -> tensor<12544x512xf32> {
+  ^bb0(%a: tensor<12544x256xui8>, %b: tensor<512x256xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<12544x256xui8>, %f: tensor<512x256xi8>):
+    %half = nn.constant dense<0.5> : tensor<f32>
+    %low = nn.constant dense<0.0> : tensor<f32>
+    %high = nn.constant dense<255.0> : tensor<f32>
+    %s0 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<12544x256xui8>, tensor<512x256xi8>, tensor<ui8>, tensor<i8>) -> tensor<12544x512xi32>
+    %s1 = nn.cast %s0 {to = f32} : (tensor<12544x512xi32>) -> tensor<12544x512xf32>
+    %s2 = nn.mul %s1, %half : (tensor<12544x512xf32>, tensor<f32>) -> tensor<12544x512xf32>
+    %s3 = nn.round %s2 : (tensor<12544x512xf32>) -> tensor<12544x512xf32>
+    %s4 = nn.max %s3, %low : (tensor<12544x512xf32>, tensor<f32>) -> tensor<12544x512xf32>
+    %s5 = nn.min %s4, %high : (tensor<12544x512xf32>, tensor<f32>) -> tensor<12544x512xf32>
+    %s6 = nn.cast %s5 {to = ui8} : (tensor<12544x512xf32>) -> tensor<12544x512xui8>
+    %t0 = nn.quantized_conv %e, %f, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<12544x256xui8>, tensor<512x256xi8>, tensor<ui8>, tensor<i8>) -> tensor<12544x512xi32>
+    %t1 = nn.cast %t0 {to = f32} : (tensor<12544x512xi32>) -> tensor<12544x512xf32>
+    %t2 = nn.cast %s6 {to = i32} : (tensor<12544x512xui8>) -> tensor<12544x512xi32>
+    %t3 = nn.cast %t2 {to = f32} : (tensor<12544x512xi32>) -> tensor<12544x512xf32>
+    %t4 = nn.add %t1, %t3 : (tensor<12544x512xf32>, tensor<12544x512xf32>) -> tensor<12544x512xf32>
+    nn.yield %t4 : tensor<12544x512xf32>
+  }
+  return
+}

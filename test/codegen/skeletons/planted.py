@@ -140,14 +140,20 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_bytes.cuh", "at, 0, 0, 0, tile.n / 32);",
          "at, 0, 0, 0, tile.n / 32 + 1);", WRONG),
     "bytes by TMA: sums of another matrix":
-        ("wgmma_bytes.cuh", "(part * kCount + j) * 4 + c",
+        ("byte_store.cuh", "(part * kCount + j) * 4 + c",
          "(part * kCount + (j ^ 1)) * 4 + c", WRONG),
     "bytes by TMA: one tap on":
         ("wgmma_bytes.cuh", "tap % s * P::dilationW",
          "(tap + 1) % s * P::dilationW", WRONG),
     "bytes by TMA: rows of a box":
-        ("wgmma_bytes.cuh", "row = step % 2 * 8 + threadIdx.x % 32 / 4;",
+        ("byte_store.cuh", "row = step % 2 * 8 + threadIdx.x % 32 / 4;",
          "row = threadIdx.x % 32 / 4;", WRONG),
+    "two products of bytes: codes of another row":
+        ("byte_store.cuh", "elements.first = of[step];",
+         "elements.first = of[step ^ 1];", WRONG),
+    "two products of bytes: one sum of both":
+        ("wgmma_tile.cuh", "i > 0 || step > first);",
+         "i > 0 || step > firstStep);", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
         ("wgmma_attention_products.cuh",

@@ -116,6 +116,50 @@ template <class Of, class T, class D = T> static void checkAdded() {
   checkBoxes<Added, Of, T, D>("boxes that are read,");
   checkBoxes<Unread, Of, T, D>("boxes that are stored,");
 }
+
+/// Compares sums of one product and codes of another, which are stored by
+/// threads or through boxes.
+template <class Of, class Added, template <class> class Kind = Summed>
+static void checkPair() {
+  using P = Kind<Tiled<Of, 0>>;
+  using Q = FirstOf<P, Added>;
+  constexpr bool isBoxed = std::is_same_v<P, SummedBoxes<Tiled<Of, 0>>>;
+  using D = std::conditional_t<isBoxed, int8_t, int32_t>;
+  Buffer<uint8_t> x{P::n * P::h * P::w * P::c}, w{P::k * P::r * P::s * P::c};
+  Buffer<uint8_t> x0{Q::n * Q::h * Q::w * Q::c}, w0{Q::k * Q::r * Q::s * Q::c};
+  Buffer<uint8_t> zero{1};
+  Buffer<D> y{size_t(P::m) * P::k};
+  set(zero, 0);
+  fill(x, 1);
+  fill(w, 2);
+  fill(x0, 3);
+  fill(w0, 4);
+  auto sumsOf = [](auto *problem, auto &x, auto &w) {
+    using R = std::remove_pointer_t<decltype(problem)>;
+    return convolve<R>(
+        [&](int i) { return double(valueOf(x[i], R::signedX)); },
+        [&](int i) { return double(valueOf(w[i], R::signedW)); });
+  };
+  std::vector<double> want = sumsOf((P *)nullptr, x, w),
+                      first = sumsOf((Q *)nullptr, x0, w0);
+  for (size_t i = 0; i < want.size(); ++i)
+    want[i] = D(int(want[i]) + 3 * int8_t(int(first[i]) >> 4));
+  for (int i = 0; i < 2; ++i)
+    launchCut(&pairedSums<P, Q>, P::layout, P::m, P::k, 1,
+              (int32_t *)(void *)y.get(), (const uint8_t *)x0.get(),
+              (const uint8_t *)w0.get(), (const uint8_t *)x.get(),
+              (const uint8_t *)w.get(), (const uint8_t *)zero.get(),
+              mapOfX<Q>(x0.get()), mapOfW<Q>(w0.get()), mapOfX<P>(x.get()),
+              mapOfW<P>(w.get()), mapOfBoxes<P>(y.get(), 1));
+  waitForDevice();
+  char name[200];
+  snprintf(name, sizeof name,
+           "wgmma bytes, %dx%dx%dx%d by %dx%dx%d and %dx%dx%d by %dx%d, stride "
+           "%d, of %zu bytes, tile %dx%d, %d stages",
+           P::n, P::h, P::w, P::c, P::k, P::r, P::s, Q::h, Q::w, Q::c, Q::r,
+           Q::s, Q::strideH, sizeof(D), P::tileM, P::tileN, P::stages);
+  expect(name, y, want, 0);
+}
 template <int TileM, int TileN, int Stages, int Blocks = 1>
 using Boxed = Staged<TileM, TileN, Stages, 1, 1, Blocks, true>;
 
@@ -125,6 +169,9 @@ static void checks() {
   check<Rows<Staged<64, 64, 3>, 331, 96, 400>>();
   check<Windows<Staged<64, 64, 3>, 1, 7, 6, 64, 64, 3, 3, 1, 1>>();
   checkAdded<Rows<Boxed<64, 128, 3>, 331, 128, 64>, int8_t>();
+  checkPair<
+      Conv<Staged<64, 64, 3>, false, true, 2, 6, 5, 64, 96, 1, 1>,
+      Conv<Staged<64, 64, 3>, false, true, 2, 12, 10, 272, 96, 1, 1, 2>>();
 }
 #else
 static void checks() {
@@ -160,6 +207,22 @@ static void checks() {
              int8_t>();
   checkAdded<Rows<Boxed<64, 64, 3, 2>, 700, 64, 64>, int16_t>();
   checkAdded<Rows<Boxed<64, 64, 3, 2>, 700, 64, 64>, int8_t>();
+  // Two products. Each has one step of k, so that stages keep w, or several, of
+  // windows or with a stride; results leave through boxes or not.
+  checkPair<Conv<Staged<128, 256, 4>, false, true, 3, 21, 20, 64, 256, 1, 1>,
+            Conv<Staged<128, 256, 4>, false, true, 3, 21, 20, 64, 256, 1, 1>>();
+  checkPair<
+      Conv<Staged<192, 128, 5>, false, true, 2, 9, 14, 128, 160, 1, 1>,
+      Conv<Staged<192, 128, 5>, false, true, 2, 18, 28, 256, 160, 1, 1, 2>>();
+  checkPair<
+      Conv<Staged<64, 64, 3, 2>, true, false, 2, 7, 7, 144, 96, 1, 1>,
+      Conv<Staged<64, 64, 3, 2>, true, false, 2, 7, 7, 128, 96, 3, 3, 1, 1>>();
+  checkPair<Conv<Boxed<128, 256, 4>, false, true, 5, 21, 20, 64, 256, 1, 1>,
+            Conv<Boxed<128, 256, 4>, false, true, 5, 21, 20, 64, 256, 1, 1>,
+            SummedBoxes>();
+  checkPair<Conv<Boxed<128, 128, 4>, false, true, 4, 21, 20, 64, 128, 1, 1>,
+            Conv<Boxed<128, 128, 4>, false, true, 4, 21, 20, 80, 128, 1, 1>,
+            SummedBoxes>();
   // Every step of k has its stage, which keeps w.
   check<Windows<Staged<64, 64, 5>, 3, 9, 14, 64, 64, 3, 3, 1, 1>>();
   check<Rows<Staged<128, 64, 6>, 1200, 64, 304, true, true, 8, true>>();

@@ -7,7 +7,7 @@
 #ifndef FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BYTES_H
 #define FRIT_TEST_CODEGEN_SKELETONS_WGMMA_BYTES_H
 
-#include "frit/wgmma_bytes.cuh"
+#include "frit/byte_pair.cuh"
 #include "integer_gemm.h"
 
 /// A tile of the skeleton.
@@ -102,6 +102,81 @@ template <class P, class T, class D> struct Unread : P {
   const T *added;
   D *to;
 };
+
+/// Sums of bytes, and three times the codes of another product. `Box` says
+/// whether results, of a byte each, leave through boxes.
+template <class P> struct Summed : P {
+  static constexpr int raster = 1;
+  struct Elements {
+    frit::Codes<8> first = {};
+  };
+  __device__ Elements elements(unsigned, unsigned) const { return {}; }
+  template <class D>
+  __device__ void storeAll(const int (&sum)[8], const Elements &elements,
+                           bool isInside, D *to) const {
+    D out[8];
+#pragma unroll
+    for (int v = 0; v < 8; ++v)
+      out[v] = D(sum[v] + 3 * int8_t(frit::byteAt(elements.first.words, v)));
+    frit::storeVectorIf(isInside, to, out);
+  }
+  __device__ void store(const int (&sum)[8], const typename P::Columns &,
+                        const Elements &elements, unsigned row, unsigned col,
+                        bool isInside) const {
+    storeAll(sum, elements, isInside, P::y + row * P::k + col);
+  }
+};
+template <class P> struct SummedBoxes : Summed<P> {
+  using Stored = int8_t;
+  __device__ void storeTo(const int (&sum)[8], const typename P::Columns &,
+                          const typename Summed<P>::Elements &elements,
+                          unsigned, unsigned, bool isInside, int8_t *to) const {
+    this->storeAll(sum, elements, isInside, to);
+  }
+  __device__ void store(const int (&)[8], const typename P::Columns &,
+                        const typename Summed<P>::Elements &, unsigned,
+                        unsigned, bool) const {}
+};
+/// The other product: the operands of `Of`, whose sums become codes.
+template <class P, class Of> struct FirstOf : P {
+  static constexpr bool signedX = Of::signedX, signedW = Of::signedW;
+  static constexpr int h = Of::h, w = Of::w, c = Of::c, r = Of::r, s = Of::s;
+  static constexpr int strideH = Of::strideH, strideW = Of::strideW;
+  static constexpr int dilationH = Of::dilationH, dilationW = Of::dilationW;
+  static constexpr int padTop = Of::padTop, padLeft = Of::padLeft;
+  struct Elements {};
+  __device__ Elements elements(unsigned, unsigned) const { return {}; }
+  __device__ void keep(const int (&sum)[8], const typename P::Columns &,
+                       const Elements &, unsigned, unsigned,
+                       frit::Codes<8> &to) const {
+    int8_t out[8];
+#pragma unroll
+    for (int v = 0; v < 8; ++v)
+      out[v] = int8_t(sum[v] >> 4);
+    frit::storeVectorIf(true, to, out);
+  }
+};
+
+template <class P, class Q>
+__global__ void __launch_bounds__(P::layout.threads(), P::blocks)
+    pairedSums(int32_t *y, const uint8_t *x0, const uint8_t *w0,
+               const uint8_t *x, const uint8_t *w, const uint8_t *zero,
+               const __grid_constant__ frit::TensorMap mapX0,
+               const __grid_constant__ frit::TensorMap mapW0,
+               const __grid_constant__ frit::TensorMap mapX,
+               const __grid_constant__ frit::TensorMap mapW,
+               const __grid_constant__ frit::TensorMap mapY) {
+  frit::pdlTrigger();
+  P end;
+  end.y = y;
+  Q first;
+  first.y = nullptr;
+#ifdef FRIT_HAS_WGMMA
+  frit::wgmmaBytePair(end, first, &mapX0, &mapW0, &mapX, &mapW, &mapY);
+#else
+  frit::bytePairFloor(end, first, {x0, zero}, {w0, zero}, {x, zero}, {w, zero});
+#endif
+}
 
 template <class P, class T, class D>
 __global__ void __launch_bounds__(P::layout.threads(), P::blocks)

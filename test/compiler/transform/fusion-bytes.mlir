@@ -92,3 +92,64 @@ func.func @codes(%q: tensor<64x64xf8E4M3FN>, %w: tensor<64x64xf8E4M3FN>, %r: ten
   %7 = nn.transpose %1 {perm = array<i64: 1, 0>} : (tensor<64x64xbf16>) -> tensor<64x64xbf16>
   return %7, %2, %6 : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>
 }
+
+// -----
+
+// A product becomes bytes that the end of another one reads: they share a kernel.
+// CHECK-LABEL: func @pair
+// CHECK: nn.fusion(
+// CHECK: nn.quantized_conv
+// CHECK: nn.cast {{.*}}to = ui8
+// CHECK: nn.quantized_conv
+// CHECK: nn.add
+// CHECK: nn.yield
+// CHECK-NOT: nn.fusion(
+func.func @pair(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>, %v: tensor<64x64xui8>, %u: tensor<64x64xi8>) -> tensor<64x64xf32> {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %low = nn.constant dense<0.0> : tensor<f32>
+  %high = nn.constant dense<255.0> : tensor<f32>
+  %s0 = nn.quantized_conv %x, %w, %xz, %wz {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xui8>, tensor<64x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<64x64xi32>
+  %s1 = nn.cast %s0 {to = f32} : (tensor<64x64xi32>) -> tensor<64x64xf32>
+  %s2 = nn.mul %s1, %half : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %s3 = nn.round %s2 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s4 = nn.max %s3, %low : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %s5 = nn.min %s4, %high : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %s6 = nn.cast %s5 {to = ui8} : (tensor<64x64xf32>) -> tensor<64x64xui8>
+  %t0 = nn.quantized_conv %v, %u, %xz, %wz {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xui8>, tensor<64x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<64x64xi32>
+  %t1 = nn.cast %t0 {to = f32} : (tensor<64x64xi32>) -> tensor<64x64xf32>
+  %t2 = nn.cast %s6 {to = i32} : (tensor<64x64xui8>) -> tensor<64x64xi32>
+  %t3 = nn.cast %t2 {to = f32} : (tensor<64x64xi32>) -> tensor<64x64xf32>
+  %t4 = nn.add %t1, %t3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %t4 : tensor<64x64xf32>
+}
+
+// -----
+
+// Not if something else reads them, too.
+// CHECK-LABEL: func @apart
+// CHECK: nn.fusion(
+// CHECK-SAME: -> tensor<64x64xui8> {
+// CHECK: nn.fusion(
+// CHECK-SAME: -> tensor<64x64xf32> {
+func.func @apart(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>, %v: tensor<64x64xui8>, %u: tensor<64x64xi8>) -> (tensor<64x64xf32>, tensor<64x64xui8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %low = nn.constant dense<0.0> : tensor<f32>
+  %high = nn.constant dense<255.0> : tensor<f32>
+  %s0 = nn.quantized_conv %x, %w, %xz, %wz {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xui8>, tensor<64x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<64x64xi32>
+  %s1 = nn.cast %s0 {to = f32} : (tensor<64x64xi32>) -> tensor<64x64xf32>
+  %s2 = nn.mul %s1, %half : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %s3 = nn.round %s2 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s4 = nn.max %s3, %low : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %s5 = nn.min %s4, %high : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %s6 = nn.cast %s5 {to = ui8} : (tensor<64x64xf32>) -> tensor<64x64xui8>
+  %t0 = nn.quantized_conv %v, %u, %xz, %wz {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<64x64xui8>, tensor<64x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<64x64xi32>
+  %t1 = nn.cast %t0 {to = f32} : (tensor<64x64xi32>) -> tensor<64x64xf32>
+  %t2 = nn.cast %s6 {to = i32} : (tensor<64x64xui8>) -> tensor<64x64xi32>
+  %t3 = nn.cast %t2 {to = f32} : (tensor<64x64xi32>) -> tensor<64x64xf32>
+  %t4 = nn.add %t1, %t3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %t4, %s6 : tensor<64x64xf32>, tensor<64x64xui8>
+}
