@@ -21,7 +21,7 @@ static constexpr int64_t kSkewed = 2;
 /// Threads per block if a block has several rows.
 static constexpr int64_t kTeamBlockThreads = 128;
 /// Maximum column sums in a thread's registers, with 384 threads per SM.
-static constexpr int64_t kMostSums = 96;
+static constexpr int64_t kMostColumnSums = 96;
 /// Below this many columns, a warp's shuffles would take longer than the
 /// elements of a row.
 static constexpr int64_t kFewColumns = 256;
@@ -203,7 +203,7 @@ static nn::Match<nn::Schedule> scheduleSums(Problem &problem,
       continue;
     if (kernel.cols < kFewColumns)
       return nn::Mismatch("rows are too short for a warp each");
-    if (perThread * int64_t(kernel.columnSums.size()) > kMostSums)
+    if (perThread * int64_t(kernel.columnSums.size()) > kMostColumnSums)
       return nn::Mismatch("a thread has too many sums");
     if (4 * kernel.parts < 3 * arch.sms)
       return nn::Mismatch("the parts are too few for all SMs");

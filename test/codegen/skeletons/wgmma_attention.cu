@@ -103,7 +103,7 @@ static void checks() {
       Fill::large, 3);
   check<Hopper<Problem<f16, 1, 2, 2, 90, 77, 160>, 64, 80, 2, 1>>();
   check<Hopper<Problem<bf16, 1, 1, 1, 64, 130, 160>, 64, 64, 2, 1, 2>>();
-  check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 90, 192>>, 64, 64, 2, 1>>();
+  check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 90, 176>>, 64, 64, 2, 1>>();
   check<Hopper<Causal<Problem<f16, 1, 3, 3, 250, 250, 64>>, 192, 64, 2, 1>>(
       Fill::large, 2);
   check<Hopper<Causal<Problem<f16, 1, 1, 1, 90, 40, 64>>, 64, 32, 2, 1>>();
