@@ -38,7 +38,15 @@ struct RotaryConfig {
 enum class NormKind { rms, layer };
 /// Norms of queries and keys: none, of each head, or of all heads together.
 enum class QueryNorm { none, head, whole };
-enum class Activation { silu, gelu, geluTanh, relu };
+enum class Activation {
+  silu,
+  gelu,
+  geluTanh,
+  quickGelu, ///< x · sigmoid(1.702 · x)
+  relu,
+  reluSquared,
+  tanh
+};
 
 /// The encoder of a model that reads a source: a text or a sound. Switches and
 /// sizes that are not here are the decoder's.

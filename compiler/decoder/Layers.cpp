@@ -124,8 +124,20 @@ Value LayerBuilder::activate(Value x) {
     return nn::GeluOp::create(b, x);
   case Activation::geluTanh:
     return nn::GeluOp::create(b, x, "tanh");
+  case Activation::quickGelu: {
+    Value wide = b.cast(x, b.getF32Type());
+    Value share =
+        nn::SigmoidOp::create(b, b.mul(wide, b.scalarLike(wide, 1.702)));
+    return b.cast(b.mul(wide, share), nn::tensorType(x).getElementType());
+  }
   case Activation::relu:
     return nn::ReluOp::create(b, x);
+  case Activation::reluSquared: {
+    Value y = nn::ReluOp::create(b, x);
+    return b.mul(y, y);
+  }
+  case Activation::tanh:
+    return nn::TanhOp::create(b, x);
   }
   llvm_unreachable("no such activation");
 }

@@ -84,14 +84,17 @@ static void readActivation(JsonFields &fields, const Family &family,
                    .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast",
                            "gelu_accurate", "gelu_python_tanh"},
                           Activation::geluTanh)
+                   .Case("quick_gelu", Activation::quickGelu)
                    .Case("relu", Activation::relu)
+                   .Case("relu2", Activation::reluSquared)
+                   .Case("tanh", Activation::tanh)
                    .Default(std::nullopt);
   if (found)
     config.activation = *found;
   else
     fields.fail("the activation '" + name +
-                "' is not supported; silu, gelu, gelu_new, gelu_pytorch_tanh "
-                "and relu are");
+                "' is not supported; silu, gelu, gelu_new, "
+                "gelu_pytorch_tanh, quick_gelu, relu, relu2 and tanh are");
 }
 
 /// Reads the layers' windows: "layer_types", or else by the family's rule.

@@ -55,8 +55,8 @@ fails("architecture", llama(architectures=["LlamaForSequenceClassification"]), T
 fails("rope", llama(**folders.rope(rope_type="mrope")), TENSORS,
       "the rope type 'mrope' is not supported; default, linear, dynamic, llama3, yarn and "
       "longrope are")
-fails("activation", llama(hidden_act="quick_gelu"), TENSORS,
-      "the activation 'quick_gelu' is not supported")
+fails("activation", llama(hidden_act="gelu_10"), TENSORS,
+      "the activation 'gelu_10' is not supported")
 fails("type", llama(dtype="float8_e4m3fn"), TENSORS,
       '"dtype" is "float8_e4m3fn", not float32, float16 or bfloat16')
 fails("direction", llama(use_bidirectional_attention=True), TENSORS, "the model is no decoder")

@@ -107,7 +107,8 @@ def silu(x):
 
 
 ACTIVATIONS = {"silu": silu, "gelu": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh,
-               "relu": lambda x: np.maximum(x, 0)}
+               "relu": lambda x: np.maximum(x, 0), "relu2": lambda x: np.maximum(x, 0) ** 2,
+               "quick_gelu": lambda x: x / (1 + np.exp(-1.702 * x)), "tanh": np.tanh}
 
 
 class Decoder:
