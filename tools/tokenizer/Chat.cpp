@@ -43,6 +43,10 @@ Fault Chat::recognize(const Tokenizer &tokenizer, Chat &chat) {
   chat = Chat();
   if (jinja.empty())
     return Fault("the tokenizer has no chat template");
+  // SmolLM 3's is ChatML around a system message of its own with the date.
+  if (contains(jinja, "strftime_now"))
+    return Fault("the tokenizer's chat template writes today's date, which is "
+                 "not supported");
   auto id = tokenizer.begin();
   std::string begin = id ? *tokenizer.textOf(*id) : "";
   bool writesBegin = contains(jinja, "bos_token");
