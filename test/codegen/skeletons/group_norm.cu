@@ -58,9 +58,11 @@ using Small = Problem<frit::f16, 2, 256, 1280, 32, 1, 4>;
 using Least = Problem<frit::f16, 2, 64, 2560, 32, 1, 4>;
 
 #ifdef __CUDACC_RTC__
+#ifdef FRIT_HAS_CLUSTERS
 template <class P> __device__ auto compiled = &normalized<P>;
 template __device__ auto compiled<Wide>;
 template __device__ auto compiled<Joined>;
+#endif
 #else
 #include "hopper.h"
 
