@@ -8,9 +8,10 @@ using namespace frit::cuda;
 
 /// Copies of rows have this many bytes.
 static constexpr int64_t kPieceBytes = 16;
-/// Maximum head sizes: for 16-bit elements, for f32, and for WGMMA.
+/// Maximum head sizes: for 16-bit elements, for f32, and for WGMMA, whose
+/// fallback has no more shared memory (attentionFloor).
 static constexpr int64_t kMaxSize = 256, kMaxSingleSize = 128,
-                         kMaxWgmmaSize = 192;
+                         kMaxWgmmaSize = 176;
 /// Maximum blocks per SM: more of them gain nothing.
 static constexpr int64_t kMostOccupancy = 3;
 

@@ -18,7 +18,7 @@
 //   static constexpr int stages;      // 2 or more, a multiple of splits
 //   static constexpr int blocks;      // per SM
 //
-// where size and valueSize are at most 192 and causalOffset is 0. Kernels are
+// where size and valueSize are at most 176 and causalOffset is 0. Kernels are
 // declared with `__launch_bounds__(threads, blocks)` and launched with
 //
 //   threads    = 2 · tileM · splits + 128

@@ -8,14 +8,14 @@ func.func @sizes(%q0: tensor<2x8x4096x40xf16>,
                  %q3: tensor<1x4x256x80xf16>, %k3: tensor<1x4x512x80xf16>,
                  %q4: tensor<2x8x256x160xf16>,
                  %q5: tensor<2x8x256x160xf16>, %k5: tensor<2x8x77x160xf16>,
-                 %q6: tensor<2x8x256x256xf16>)
+                 %q6: tensor<2x8x256x184xf16>)
     -> (tensor<2x8x4096x40xf16>,
         tensor<2x8x1024x80xf16>,
         tensor<2x8x1024x80xf16>,
         tensor<1x4x256x80xf16>,
         tensor<2x8x256x160xf16>,
         tensor<2x8x256x160xf16>,
-        tensor<2x8x256x256xf16>) {
+        tensor<2x8x256x184xf16>) {
   // Heads of 40: 48 steps of k and 40 columns are multiplied, which leaves
   // registers for stages of 80 keys.
   // CHECK: // k0 #cuda.wgmma_attention<tile_m = 256, tile_n = 80, stages = 4, blocks = 132>
@@ -59,10 +59,10 @@ func.func @sizes(%q0: tensor<2x8x4096x40xf16>,
     nn.yield %o : tensor<2x8x256x160xf16>
   }
   // CHECK: // k6 #cuda.attention<
-  %6 = nn.fusion(%q6) : (tensor<2x8x256x256xf16>) -> tensor<2x8x256x256xf16> {
-  ^bb0(%q: tensor<2x8x256x256xf16>):
-    %o = nn.attention %q, %q, %q {scale = 0.125 : f32} : (tensor<2x8x256x256xf16>, tensor<2x8x256x256xf16>, tensor<2x8x256x256xf16>) -> tensor<2x8x256x256xf16>
-    nn.yield %o : tensor<2x8x256x256xf16>
+  %6 = nn.fusion(%q6) : (tensor<2x8x256x184xf16>) -> tensor<2x8x256x184xf16> {
+  ^bb0(%q: tensor<2x8x256x184xf16>):
+    %o = nn.attention %q, %q, %q {scale = 0.125 : f32} : (tensor<2x8x256x184xf16>, tensor<2x8x256x184xf16>, tensor<2x8x256x184xf16>) -> tensor<2x8x256x184xf16>
+    nn.yield %o : tensor<2x8x256x184xf16>
   }
   return %0, %1, %2, %3, %4, %5, %6
       : tensor<2x8x4096x40xf16>,
@@ -71,5 +71,5 @@ func.func @sizes(%q0: tensor<2x8x4096x40xf16>,
         tensor<1x4x256x80xf16>,
         tensor<2x8x256x160xf16>,
         tensor<2x8x256x160xf16>,
-        tensor<2x8x256x256xf16>
+        tensor<2x8x256x184xf16>
 }
