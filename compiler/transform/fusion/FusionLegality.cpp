@@ -103,18 +103,30 @@ Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
 }
 
 Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
-  Operation *norm = normOf(to), *reader = norm ? norm : ops[to.members.front()];
+  // Elementwise operators may have joined the reader before, as a widening cast
+  // joins its own producer last.
+  Operation *norm = normOf(to), *reader = norm ? norm : ops[to.members.back()];
+  bool isAlone = llvm::all_of(llvm::drop_end(to.members), [&](unsigned member) {
+    return isa<TransposeOp>(reader) && isa<ElementwiseOp>(ops[member]);
+  });
   if (from.kind != Kind::map ||
-      (!norm && (to.members.size() != 1 ||
-                 !isa<ReduceOp, TransposeOp, SliceOp>(reader))))
+      (!norm && !(isAlone && isa<ReduceOp, TransposeOp, SliceOp>(reader))))
     return Mismatch("its reader needs the elements in memory");
   if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
     return Mismatch("they iterate over different shapes");
-  unsigned id = groupOf[from.members.front()];
+  // What follows a norm in its kernel does not read what precedes it.
+  auto isInside = [&](Operation *user) {
+    if (user == reader)
+      return true;
+    if (!indices.contains(user))
+      return false;
+    unsigned group = groupOf[indices.lookup(user)];
+    return group == groupOf[from.members.front()] ||
+           (!norm && group == groupOf[to.members.front()]);
+  };
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if (user != reader &&
-          (!indices.contains(user) || groupOf[indices.lookup(user)] != id))
+      if (!isInside(user))
         return Mismatch("the intermediate value has other readers");
   return std::nullopt;
 }

@@ -68,6 +68,42 @@ func.func @moved(%x: tensor<3x8x8xf32>) -> tensor<4x8x2x3xui8> {
 
 // -----
 
+// So is what computes 16-bit numbers that are quantized, if nothing else reads
+// them.
+// CHECK-LABEL: func @widened
+// CHECK: nn.fusion(
+// CHECK: nn.silu
+// CHECK: nn.cast {{.*}}to = f32
+// CHECK: nn.div
+// CHECK: nn.cast {{.*}}to = f8E4M3FN
+// CHECK: nn.transpose
+// CHECK-NOT: nn.fusion(
+// CHECK-LABEL: func @stored
+// CHECK: nn.fusion(
+// CHECK-SAME: -> tensor<3x64xf16> {
+// CHECK: nn.fusion(
+// CHECK-SAME: -> tensor<64x3xf8E4M3FN> {
+func.func @widened(%x: tensor<3x64xf16>) -> tensor<64x3xf8E4M3FN> {
+  %s = nn.constant dense<0.3> : tensor<f32>
+  %0 = nn.silu %x : (tensor<3x64xf16>) -> tensor<3x64xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<3x64xf16>) -> tensor<3x64xf32>
+  %2 = nn.div %1, %s : (tensor<3x64xf32>, tensor<f32>) -> tensor<3x64xf32>
+  %3 = nn.cast %2 {to = f8E4M3FN} : (tensor<3x64xf32>) -> tensor<3x64xf8E4M3FN>
+  %4 = nn.transpose %3 {perm = array<i64: 1, 0>} : (tensor<3x64xf8E4M3FN>) -> tensor<64x3xf8E4M3FN>
+  return %4 : tensor<64x3xf8E4M3FN>
+}
+func.func @stored(%x: tensor<3x64xf16>) -> (tensor<3x64xf16>, tensor<64x3xf8E4M3FN>) {
+  %s = nn.constant dense<0.3> : tensor<f32>
+  %0 = nn.silu %x : (tensor<3x64xf16>) -> tensor<3x64xf16>
+  %1 = nn.cast %0 {to = f32} : (tensor<3x64xf16>) -> tensor<3x64xf32>
+  %2 = nn.div %1, %s : (tensor<3x64xf32>, tensor<f32>) -> tensor<3x64xf32>
+  %3 = nn.cast %2 {to = f8E4M3FN} : (tensor<3x64xf32>) -> tensor<3x64xf8E4M3FN>
+  %4 = nn.transpose %3 {perm = array<i64: 1, 0>} : (tensor<3x64xf8E4M3FN>) -> tensor<64x3xf8E4M3FN>
+  return %0, %4 : tensor<3x64xf16>, tensor<64x3xf8E4M3FN>
+}
+
+// -----
+
 // What becomes codes of 8 bits is computed behind a product, whose kernel also
 // stores what is in between for other readers, and a slope.
 // CHECK-LABEL: func @codes
