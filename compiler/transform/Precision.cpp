@@ -42,6 +42,9 @@
 //   their norms. A residual stream with layer scale is thus f32, as under
 //   PyTorch's autocast: 16-bit sums would lose a branch that is scaled by 1e-5.
 //
+// A quantization is f32 from the division by its scale on. Its bytes are no
+// positions: what it divides may be narrow.
+//
 // Sums of codes, and elementwise functions of these, are f32 by the second
 // rule. A value among them that a norm or a reduction reads is rounded to 16
 // bits first: another kernel reads it.

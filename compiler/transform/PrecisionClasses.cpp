@@ -34,6 +34,14 @@ static bool isPower(Operation *op) {
   return a == b || isSquareOf(a, b) || isSquareOf(b, a);
 }
 
+/// Returns whether an operator divides by the scale of a quantization to bytes.
+static bool scalesForBytes(Operation *op) {
+  if (!isa<DivOp, MulOp>(op) || !op->hasOneUse())
+    return false;
+  auto round = dyn_cast<RoundOp>(*op->user_begin());
+  return round && quantizes(round);
+}
+
 bool precision::staysWide(Operation *op) {
   // Rounding a random number may move it across the number that it is compared
   // with.
@@ -43,7 +51,11 @@ bool precision::staysWide(Operation *op) {
     return true;
   if (auto round = dyn_cast<RoundOp>(op); round && quantizes(round))
     return true;
-  if (auto quotient = dyn_cast<DivOp>(op); quotient && quantizes(quotient))
+  if (auto quotient = dyn_cast<DivOp>(op);
+      scalesForBytes(op) || (quotient && quantizes(quotient)))
+    return true;
+  // Small weights are dequantized by now, as are filters of single channels.
+  if (computesAngles(op) && filtersBytes(op))
     return true;
   return isPower(op) || multipliesQuantized(op) ||
          isa<ReduceOp, CumSumOp, CumProdOp, ExpOp, LogOp, PowOp, SinhOp, CoshOp,
@@ -108,10 +120,23 @@ bool precision::computesAngles(Operation *op) {
          (products && *products <= kMostCoordinates);
 }
 
+/// Returns whether a value is rounded to bytes, by a quantization.
+static bool isRounded(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto round = dyn_cast<RoundOp>(op))
+      return quantizes(round);
+    if (!isa<AddOp, MaxOp, MinOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
 bool precision::isPosition(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto cast = dyn_cast<CastOp>(op))
-    return isa<FloatType>(tensorType(cast.getX()).getElementType()) &&
+    return !isRounded(use.get()) &&
+           isa<FloatType>(tensorType(cast.getX()).getElementType()) &&
            cast.getTo().isInteger() && !cast.getTo().isInteger(1);
   if (isa<GatherOp, GatherElementsOp, ScatterElementsOp>(op))
     return use.getOperandNumber() == 1;

@@ -57,6 +57,9 @@ bool isDequantized(mlir::Value value);
 /// Returns whether an operator multiplies two such values, the second of which
 /// depends on constants alone.
 bool multipliesQuantized(mlir::Operation *op);
+/// Returns whether an operator multiplies dequantized bytes by what depends on
+/// constants alone, in any groups. Small weights may be folded.
+bool filtersBytes(mlir::Operation *op);
 /// Returns whether a rounding is that of a quantization to bytes.
 bool quantizes(nn::RoundOp round);
 

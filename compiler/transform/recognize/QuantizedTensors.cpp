@@ -59,6 +59,12 @@ bool frit::multipliesQuantized(Operation *op) {
          dependsOnConstants(op->getOperand(1), kWeightDepth);
 }
 
+bool frit::filtersBytes(Operation *op) {
+  return isa<ConvOp, MatmulOp>(op) &&
+         isa_and_nonnull<IntegerType>(codeOf(op->getOperand(0))) &&
+         dependsOnConstants(op->getOperand(1), kWeightDepth);
+}
+
 bool frit::quantizes(DivOp quotient) {
   if (!quotient->hasOneUse())
     return false;

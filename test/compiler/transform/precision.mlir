@@ -318,6 +318,27 @@ func.func @positions(%x: tensor<2x64xf32>, %w: tensor<64x4xf32>, %t: tensor<4096
   return %5, %9 : tensor<2x4x3xf32>, tensor<2x4x3xf32>
 }
 
+// A quantization to bytes is no index: only what it divides by its scale is f32,
+// from there on.
+// CHECK-LABEL: func.func @quantization
+// CHECK:         nn.silu {{.*}} : (tensor<2x4xf16>)
+// CHECK:         nn.cast {{.*}}{to = f32} : (tensor<2x4xf16>)
+// CHECK-NEXT:    nn.div {{.*}} -> tensor<2x4xf32>
+// CHECK-NEXT:    nn.round {{.*}} -> tensor<2x4xf32>
+// CHECK-NEXT:    nn.max {{.*}} -> tensor<2x4xf32>
+// CHECK-NEXT:    nn.cast {{.*}}{to = i8} : (tensor<2x4xf32>)
+func.func @quantization(%x: tensor<2x64xf32>, %w: tensor<64x4xf32>) -> tensor<2x4xi8> {
+  %s = nn.constant dense<0.02> : tensor<f32>
+  %low = nn.constant dense<-127.0> : tensor<f32>
+  %0 = nn.matmul %x, %w : (tensor<2x64xf32>, tensor<64x4xf32>) -> tensor<2x4xf32>
+  %1 = nn.silu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %2 = nn.div %1, %s : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %3 = nn.round %2 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = nn.max %3, %low : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %5 = nn.cast %4 {to = i8} : (tensor<2x4xf32>) -> tensor<2x4xi8>
+  return %5 : tensor<2x4xi8>
+}
+
 // So do numbers whose logarithm is taken.
 // CHECK-LABEL: func.func @log
 // CHECK:         nn.softmax {{.*}} -> tensor<2x4xf32>
