@@ -18,8 +18,8 @@ SCALARS = {"I64Attr", "SI64Attr", "F32Attr", "DenseI64ArrayAttr", "StrAttr", "Ty
 # Kinds whose class checks what it holds.
 CHECKED = {"UnitAttr", "BoolAttr", "ElementsAttr", "SymbolNameAttr", "FlatSymbolRefAttr",
            "ArrayAttr", "DictionaryAttr", "TypeArrayAttr", "StrArrayAttr", "NN_CombinerAttr",
-           "NN_CustomAttr", "NN_Schedule", "Plan_ActivationAttr", "Plan_ConvPassAttr",
-           "Plan_OperandAttr", "Plan_SourceAttr", "Plan_SpaceAttr"}
+           "NN_CustomAttr", "NN_Schedule", "Plan_ActivationAttr", "Plan_CollectiveAttr",
+           "Plan_ConvPassAttr", "Plan_OperandAttr", "Plan_SourceAttr", "Plan_SpaceAttr"}
 
 # Attributes any value of which has a meaning. This list may only get shorter.
 ANY = {
