@@ -12,8 +12,7 @@ using namespace frit::plan;
 
 static constexpr llvm::StringLiteral kFollows = "follows";
 
-static_assert(getMaxEnumValForCollective() + 1 ==
-              std::size(artifact::kCollectives));
+static_assert(getMaxEnumValForCollective() + 1 == artifact::kCollectives);
 
 SmallVector<Operation *> frit::plan::stepsOf(Operation *list) {
   SmallVector<Operation *> steps;
@@ -263,7 +262,7 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult CollectiveOp::verify() {
-  const artifact::CollectiveTraits &traits = traitsOf(getCollective());
+  const artifact::CollectiveTraits traits = traitsOf(getCollective());
   auto type = cast<MemRefType>(getBuffer().getType());
   BufferOp root = rootOf(getBuffer());
   bool hasType =

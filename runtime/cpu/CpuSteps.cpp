@@ -122,7 +122,7 @@ Status CpuSteps::runExchange(size_t index, ThreadPool &) {
   HostGroup::Part own = {shard.begin * artifact::kShardRow,
                          shard.end * artifact::kShardRow};
   auto collective = Collective(step.problem);
-  const artifact::CollectiveTraits &traits = traitsOf(collective);
+  const artifact::CollectiveTraits traits = traitsOf(collective);
   if (traits.gathers)
     return stepFailed(model.plan, step,
                       group->gather(static_cast<float *>(data), count, own));

@@ -233,7 +233,7 @@ Status CudaSteps::exchange(const Step &step, DevicePointer data,
   auto collective = Collective(step.problem);
   FRIT_TRY(group->enqueue(collective, data, buffer.bytes / elementBytes(type),
                           type, stream));
-  const artifact::CollectiveTraits &traits = traitsOf(collective);
+  const artifact::CollectiveTraits traits = traitsOf(collective);
   if (!traits.divides || traits.gathers)
     return Status();
   artifact::Shard own = group->shardOf(buffer.bytes / rowBytes);

@@ -91,21 +91,20 @@ Status frit_session::decodeOnDevice(int32_t *to, uint32_t count) {
     own.next = Next::chosen;
     std::copy_n(first + own.length + 1 - count, count, to + size_t(i) * count);
   }
-  return checkTokens();
+  return checkTokens(count);
 }
 
-Status frit_session::checkTokens() {
+Status frit_session::checkTokens(uint32_t count) {
   Status failed;
   for (uint32_t i = 0; i < batch; ++i) {
     Sequence &own = sequences[i];
-    auto wrong =
-        std::find_if(own.tokens.begin(), own.tokens.end(), [&](int32_t token) {
-          return uint32_t(token) >= vocabulary;
-        });
-    if (wrong == own.tokens.end())
+    size_t end = own.tokens.size(), place = end - std::min<size_t>(end, count);
+    while (place < end && uint32_t(own.tokens[place]) < vocabulary)
+      ++place;
+    if (place == end)
       continue;
-    own.length = uint32_t(wrong - own.tokens.begin());
-    own.tokens.resize(own.length);
+    own.tokens.resize(place);
+    own.length = uint32_t(place);
     own.next = Next::none;
     FRIT_TRY(writeLengths());
     failed = Status(FRIT_INVALID_ARGUMENT,

@@ -66,9 +66,10 @@ struct frit_session {
         sequences.begin(), sequences.end(),
         [&](const frit::Sequence &own) { return own.next == next; });
   }
-  /// Fails if the device had no token for the end of a sequence, whose tokens
-  /// before it then stay: what it keeps is no token if a logit is NaN.
-  frit::Status checkTokens();
+  /// Fails if the device had no token for one of the last `count` places of a
+  /// sequence, whose tokens before it then stay: what it keeps is no token if a
+  /// logit is NaN.
+  frit::Status checkTokens(uint32_t count);
   frit::Status checkRoom(uint32_t steps) const;
   /// Fails if a sequence has no token to continue from, or if none may follow.
   frit::Status checkBegun() const;

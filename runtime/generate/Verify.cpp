@@ -151,7 +151,8 @@ Status Verification::run() {
       token = likeliest[place];
       return Status();
     }));
-  return greedy ? session.checkTokens() : session.writeSequences();
+  return greedy ? session.checkTokens(uint32_t(most) + 1)
+                : session.writeSequences();
 }
 
 /// Calls the function for rows of `most` tokens. Reads the likeliest tokens, or

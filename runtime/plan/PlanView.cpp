@@ -143,7 +143,7 @@ std::string PlanView::textOf(const Guard &guard, const char *by) const {
 static std::string describeCollective(Collective collective, uint64_t bytes) {
   // The optimizer's buckets consist of whole rows of at least 16 bits.
   bool isBucket = bytes && bytes % (kShardRow * 2) == 0;
-  const CollectiveTraits &traits = traitsOf(collective);
+  const CollectiveTraits traits = traitsOf(collective);
   const char *of = !isBucket        ? ""
                    : traits.gathers ? " of weights"
                                     : " of gradients";

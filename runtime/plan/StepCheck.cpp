@@ -196,7 +196,7 @@ const char *PlanCheck::checkCollective(Collective collective,
   if (arguments.size() != 1 || !arguments[0].written)
     return "it does not replace its argument";
   const Buffer &buffer = arguments[0];
-  const CollectiveTraits &traits = traitsOf(collective);
+  const CollectiveTraits traits = traitsOf(collective);
   auto type = DType(buffer.type);
   if (type != DType::f32 && (type != DType::bf16 || traits.gathers))
     return "its elements are of the wrong type";

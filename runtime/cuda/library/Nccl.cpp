@@ -98,7 +98,7 @@ int Communicator::enqueueShards(bool gathers, DevicePointer data,
 
 Status Communicator::enqueue(Collective collective, DevicePointer data,
                              uint64_t count, DType type, Stream stream) const {
-  const artifact::CollectiveTraits &traits = traitsOf(collective);
+  const artifact::CollectiveTraits traits = traitsOf(collective);
   int result =
       traits.divides
           ? enqueueShards(traits.gathers, data, count, type, stream)

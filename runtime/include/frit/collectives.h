@@ -1,6 +1,6 @@
 //===- collectives.h - What the ranks of a group compute together ---------===//
 //
-// The only list of them. A new one is a line of both lists here and of
+// The only list of them. A new one has its traits here and a line of
 // Plan_Collective in dialects/plan/Plan.td, an operator of nn that becomes it
 // (dialects/nn/operators/Structure.td, compiler/planning/ListBuilder.cpp), and
 // what moves its bytes: runtime/cuda/library/Nccl.cpp and
@@ -12,7 +12,6 @@
 #define FRIT_COLLECTIVES_H
 
 #include <cstdint>
-#include <iterator>
 
 namespace frit::artifact {
 
@@ -30,21 +29,29 @@ struct CollectiveTraits {
   bool gathers;
 };
 
-inline constexpr CollectiveTraits kCollectives[] = {
-    {"all_reduce", "all-reduce", "its mean over the ranks", false, false},
-    {"all_reduce", "all-reduce", "its sum over the ranks", false, false},
-    {"reduce_scatter", "reduce-scatter",
-     "its mean over the ranks in this rank's shard, 0 elsewhere", true, false},
-    {"all_gather", "all-gather", "the shards of all ranks", true, true},
-};
+inline constexpr uint32_t kCollectives = 4;
 
 constexpr bool isKnown(Collective collective) {
-  return uint32_t(collective) < std::size(kCollectives);
+  return uint32_t(collective) < kCollectives;
 }
 
-/// Returns the traits of a collective that is in the list.
-constexpr const CollectiveTraits &traitsOf(Collective collective) {
-  return kCollectives[uint32_t(collective)];
+/// Returns the traits of a known collective. It is no table, of which each file
+/// that asks for one trait would have a copy.
+constexpr CollectiveTraits traitsOf(Collective collective) {
+  switch (collective) {
+  case Collective::mean:
+    return {"all_reduce", "all-reduce", "its mean over the ranks", false,
+            false};
+  case Collective::sum:
+    return {"all_reduce", "all-reduce", "its sum over the ranks", false, false};
+  case Collective::reduceScatter:
+    return {"reduce_scatter", "reduce-scatter",
+            "its mean over the ranks in this rank's shard, 0 elsewhere", true,
+            false};
+  case Collective::allGather:
+    break;
+  }
+  return {"all_gather", "all-gather", "the shards of all ranks", true, true};
 }
 
 } // namespace frit::artifact
