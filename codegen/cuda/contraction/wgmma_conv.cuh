@@ -138,31 +138,6 @@ template <class P> struct WgmmaTaps {
   }
 };
 
-/// The steps of two convolutions: first all of P's, then all of Q's.
-template <class P, class Q> struct WgmmaTapsOfBoth {
-  static_assert(kWgmmaStepTaps<P> == 1 && kWgmmaStepTaps<Q> == 1);
-  static constexpr int first = WgmmaTaps<P>::steps;
-  static constexpr int steps = first + WgmmaTaps<Q>::steps;
-  static constexpr int lineBytesA = WgmmaTaps<P>::lineBytesA;
-  WgmmaTaps<P> p;
-  WgmmaTaps<Q> q;
-
-  __device__ void loadA(unsigned char *to, Barrier &barrier,
-                        const WgmmaTile &tile, int step) const {
-    if (step < first)
-      p.loadA(to, barrier, tile, step);
-    else
-      q.loadA(to, barrier, tile, step - first);
-  }
-  __device__ void loadB(unsigned char *to, Barrier &barrier,
-                        const WgmmaTile &tile, int step, int rank) const {
-    if (step < first)
-      p.loadB(to, barrier, tile, step, rank);
-    else
-      q.loadB(to, barrier, tile, step - first, rank);
-  }
-};
-
 /// Computes the whole convolution; pass null for an absent bias, residual or
 /// map.
 template <class P>
@@ -184,7 +159,9 @@ __device__ inline void wgmmaConvSum(
     const TensorMap *mapX, const TensorMap *mapW, const TensorMap *mapX2,
     const TensorMap *mapW2, const TensorMap *mapY, const TensorMap *mapR,
     const typename P::Bias *bias, const typename P::D *r, typename P::D *y) {
-  WgmmaTapsOfBoth<P, Q> operands = {{mapX, mapW}, {mapX2, mapW2}};
+  static_assert(kWgmmaStepTaps<P> == 1 && kWgmmaStepTaps<Q> == 1);
+  OperandsOfBoth<WgmmaTaps<P>, WgmmaTaps<Q>> operands = {{mapX, mapW},
+                                                         {mapX2, mapW2}};
   if (threadIdx.x == 0)
     prefetchMap(mapW);
   if (threadIdx.x == 32)

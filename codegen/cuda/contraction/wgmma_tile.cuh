@@ -26,6 +26,31 @@
 
 namespace frit {
 
+/// The steps of two products' operands: first all of the first one's.
+template <class First, class Second> struct OperandsOfBoth {
+  static_assert(First::lineBytesA == Second::lineBytesA);
+  static constexpr int firstSteps = First::steps;
+  static constexpr int steps = firstSteps + Second::steps;
+  static constexpr int lineBytesA = First::lineBytesA;
+  First first;
+  Second second;
+
+  __device__ void loadA(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step) const {
+    if (step < firstSteps)
+      first.loadA(to, barrier, tile, step);
+    else
+      second.loadA(to, barrier, tile, step - firstSteps);
+  }
+  __device__ void loadB(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step, int rank) const {
+    if (step < firstSteps)
+      first.loadB(to, barrier, tile, step, rank);
+    else
+      second.loadB(to, barrier, tile, step - firstSteps, rank);
+  }
+};
+
 /// State that all roles of a block share. Operands has the number of `steps` of
 /// k, the `lineBytesA` of A's lines in shared memory, `loadA(to, barrier, tile,
 /// step)` and `loadB(to, barrier, tile, step, rank)`.

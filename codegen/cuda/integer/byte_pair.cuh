@@ -30,33 +30,14 @@ namespace frit {
 
 #ifdef FRIT_HAS_WGMMA
 
-/// The steps of two products: first all of Q's, then all of P's.
-template <class P, class Q> struct ByteOperandsOfBoth {
+/// Q's steps are sums of their own.
+template <class P, class Q>
+struct ByteOperandsOfBoth : OperandsOfBoth<ByteOperands<Q>, ByteOperands<P>> {
   static constexpr int apart = ByteOperands<Q>::steps;
-  static constexpr int steps = apart + ByteOperands<P>::steps;
-  static constexpr int lineBytesA = kLineBytes;
-  static_assert(ByteOperands<P>::lineBytesA == kLineBytes &&
-                ByteOperands<Q>::lineBytesA == kLineBytes);
+  static_assert(ByteOperands<P>::lineBytesA == kLineBytes);
   static_assert(int64_t(P::n) * P::p * P::q == int64_t(Q::n) * Q::p * Q::q &&
                 P::k == Q::k);
   static_assert(P::signedX == Q::signedX && P::signedW == Q::signedW);
-  ByteOperands<Q> first;
-  ByteOperands<P> second;
-
-  __device__ void loadA(unsigned char *to, Barrier &barrier,
-                        const WgmmaTile &tile, int step) const {
-    if (step < apart)
-      first.loadA(to, barrier, tile, step);
-    else
-      second.loadA(to, barrier, tile, step - apart);
-  }
-  __device__ void loadB(unsigned char *to, Barrier &barrier,
-                        const WgmmaTile &tile, int step, int rank) const {
-    if (step < apart)
-      first.loadB(to, barrier, tile, step, rank);
-    else
-      second.loadB(to, barrier, tile, step - apart, rank);
-  }
 };
 
 /// Computes the whole pair.
@@ -65,7 +46,7 @@ __device__ inline void
 wgmmaBytePair(const P &end, const Q &first, const TensorMap *mapFirstX,
               const TensorMap *mapFirstW, const TensorMap *mapX,
               const TensorMap *mapW, const TensorMap *mapY = nullptr) {
-  ByteOperandsOfBoth<P, Q> operands = {{mapFirstX, mapFirstW}, {mapX, mapW}};
+  ByteOperandsOfBoth<P, Q> operands = {{{mapFirstX, mapFirstW}, {mapX, mapW}}};
   if (threadIdx.x == 0)
     prefetchMap(mapFirstW);
   if (threadIdx.x == 32)
