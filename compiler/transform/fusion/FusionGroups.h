@@ -159,6 +159,7 @@ private:
   /// Returns whether the two are products of the same rows and `to` reads
   /// `from` alone, and the target computes both in one kernel.
   bool pairsProducts(const Group &from, const Group &to) const;
+  bool isIn(mlir::Operation *op, const Group &group) const;
   /// Returns whether the two are products of bytes, `to` reads all of what
   /// becomes of `from`, and the target computes both in one kernel.
   bool pairsBytes(const Group &from, const Group &to) const;

@@ -64,14 +64,18 @@ bool FusionGroups::pairsProducts(const Group &from, const Group &to) const {
   return target.canFusePair(both);
 }
 
+bool FusionGroups::isIn(Operation *op, const Group &group) const {
+  auto index = indices.find(op);
+  return index != indices.end() &&
+         groupOf[index->second] == groupOf[group.members.front()];
+}
+
 bool FusionGroups::pairsBytes(const Group &from, const Group &to) const {
   if (!productOfBytes(from) || !productOfBytes(to) || from.space != to.space)
     return false;
-  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if (!indices.contains(user) ||
-          !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
+      if (!isIn(user, from) && !isIn(user, to))
         return false;
   SmallVector<Operation *> both = operatorsOf(from);
   llvm::append_range(both, operatorsOf(to));
@@ -114,19 +118,10 @@ Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
     return Mismatch("its reader needs the elements in memory");
   if (ArrayRef(from.space) != shapeOf(reader->getOperand(0)))
     return Mismatch("they iterate over different shapes");
-  // What follows a norm in its kernel does not read what precedes it.
-  auto isInside = [&](Operation *user) {
-    if (user == reader)
-      return true;
-    if (!indices.contains(user))
-      return false;
-    unsigned group = groupOf[indices.lookup(user)];
-    return group == groupOf[from.members.front()] ||
-           (!norm && group == groupOf[to.members.front()]);
-  };
+  // A norm's kernel keeps no elements of its operand for what follows the norm.
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if (!isInside(user))
+      if (user != reader && !isIn(user, from) && (norm || !isIn(user, to)))
         return Mismatch("the intermediate value has other readers");
   return std::nullopt;
 }
@@ -187,15 +182,16 @@ Legality FusionGroups::checkEndOfBytes(const Group &from,
   if (from.space != to.space)
     return Mismatch("it has another shape");
   Operation *product = productOfBytes(from);
-  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
+  auto isInside = [&](Operation *user) {
+    return isIn(user, from) || isIn(user, to);
+  };
   bool makesCodes =
       isa<FloatType>(
           tensorType(cast<QuantizedConvOp>(product).getX()).getElementType()) &&
       leadsToCodes(ops[to.members.front()]);
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if ((!indices.contains(user) ||
-           !llvm::is_contained(ids, groupOf[indices.lookup(user)])) &&
+      if (!isInside(user) &&
           !(makesCodes &&
             resultType(ops[member]).getElementTypeBitWidth() == 16))
         return Mismatch("the intermediate value has other readers");
@@ -204,10 +200,7 @@ Legality FusionGroups::checkEndOfBytes(const Group &from,
       return Mismatch("the target's kernel does not take it");
     // Its readers widen the result, which takes half of the memory so.
     if (widensForReaders(ops[member]) &&
-        llvm::none_of(ops[member]->getUsers(), [&](Operation *user) {
-          return indices.contains(user) &&
-                 llvm::is_contained(ids, groupOf[indices.lookup(user)]);
-        }))
+        llvm::none_of(ops[member]->getUsers(), isInside))
       return Mismatch("a wider type would be stored");
   }
   return std::nullopt;
@@ -221,10 +214,8 @@ Legality FusionGroups::checkEndOfNorm(const Group &from,
     return Mismatch("only elementwise operators follow it in one kernel");
   if (from.space != to.space)
     return Mismatch("it has another shape");
-  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
   auto isInside = [&](Operation *user) {
-    return indices.contains(user) &&
-           llvm::is_contained(ids, groupOf[indices.lookup(user)]);
+    return isIn(user, from) || isIn(user, to);
   };
   for (unsigned member : from.members)
     if (!llvm::all_of(ops[member]->getUsers(), isInside))
@@ -244,11 +235,9 @@ bool FusionGroups::feedsEnd(const Group &from, const Group &to) const {
   Operation *product = productOfBytes(to);
   if (from.kind != Kind::map || !product || from.space != to.space)
     return false;
-  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
   for (unsigned member : from.members)
     for (Operation *user : ops[member]->getUsers())
-      if (user == product || !indices.contains(user) ||
-          !llvm::is_contained(ids, groupOf[indices.lookup(user)]))
+      if (user == product || (!isIn(user, from) && !isIn(user, to)))
         return false;
   return true;
 }
@@ -363,11 +352,9 @@ bool FusionGroups::reducesAlone(const Group &from, const Group &to) const {
       ShapedType::getNumElements(to.reduced()) != 1 ||
       ShapedType::getNumElements(from.space) < kMany)
     return false;
-  unsigned ids[] = {groupOf[from.members.front()], groupOf[to.members.front()]};
   return llvm::any_of(operatorsOf(from), [&](Operation *op) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return !indices.contains(user) ||
-             !llvm::is_contained(ids, groupOf[indices.lookup(user)]);
+      return !isIn(user, from) && !isIn(user, to);
     });
   });
 }
