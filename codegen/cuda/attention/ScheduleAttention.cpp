@@ -125,8 +125,8 @@ AttentionTile frit::cuda::chooseWgmmaTile(const nn::AttentionInfo &info,
   if (size > 64) {
     AttentionTile three = {192, 16, 64, 1, /*stages=*/3};
     tile.n = fitKeys({64, 80}, 128);
-    // Of warpgroups that share keys, each has one stage, and would wait for a
-    // copy for each of several.
+    // Warpgroups that share the keys have one stage each: with more than two
+    // tiles of keys they would wait for every copy.
     bool wouldWait = info.keys > 2 * tile.n && 4 * blocks >= 3 * arch.sms;
     if (blocks > 2 * arch.sms && isLong && three.hasRegisters(info, 1, arch))
       tile = three;

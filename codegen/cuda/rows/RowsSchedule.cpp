@@ -321,7 +321,7 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
   if (codesOf(info))
     return same;
   if (info.m <= kMostTiledRows) {
-    // Beside fewer rows, more parts of k fit.
+    // Fewer rows in shared memory leave room for more stages.
     RowsGemmAttr own = chooseForFew(info, machine);
     bool hasShares = own.getTiles() == same.getTiles() &&
                      own.getSplit() == same.getSplit() &&
